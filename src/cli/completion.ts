@@ -10,7 +10,7 @@ import type { AddCommand } from './dependencies.js'
 import { targetForms } from './export/targets.js'
 import { choiceArgument } from './options.js'
 import { resolveSettings } from './provider.js'
-import { isRare } from './topics.js'
+import { isRareFlag } from './topics.js'
 
 /** Each script asks the command what fits the words typed so far, a line each. Without an answer, the shell offers files. */
 const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -64,20 +64,20 @@ const readFolder = async (flags: Parameters<typeof resolveSettings>[0], io: Inpu
   }
 }
 
-type Words = readonly (readonly [word: string, about: string])[]
+type Offers = readonly (readonly [word: string, about: string])[]
 
 /** What may replace the last of the words that follow the name of the program; nothing where a file may follow. */
-const complete = (program: Command, known: Readonly<Record<string, readonly string[]>>, typed: readonly string[]): Words => {
+const complete = (program: Command, known: Readonly<Record<string, readonly string[]>>, typed: readonly string[]): Offers => {
   const [word = '', last] = [typed.at(-1), typed.at(-2)]
   const command = typed.slice(0, -1).flatMap((name) => program.commands.find((one) => one.name() === name) ?? [])[0]
-  const offer = (words: Words): Words => words.filter(([text]) => text.startsWith(word))
+  const offer = (words: Offers): Offers => words.filter(([text]) => text.startsWith(word))
   if (command === undefined)
     return offer([
       ...program.commands.map((one) => [one.name(), one.description()] as const),
       ...[['--help', 'shows the help'] as const, ['--version', 'shows the version'] as const],
     ])
   const find = (name: string, { argChoices }: Pick<Option | Argument, 'argChoices'>) => argChoices ?? known[name] ?? []
-  const options = command.options.filter((one) => !one.hidden || isRare(one))
+  const options = command.options.filter((one) => !one.hidden || isRareFlag(one))
   const [, flag] = /^(--[\w-]+)=/.exec(word) ?? []
   const option = command.options.find(({ short, long }) => [short, long].includes(flag ?? last))
   // A value that may be omitted must follow a `=`.
@@ -93,7 +93,7 @@ const complete = (program: Command, known: Readonly<Record<string, readonly stri
   ])
 }
 
-const formatWords = (words: Words, shell: Shell): string =>
+const formatWords = (words: Offers, shell: Shell): string =>
   words
     .map(([word, about]) => {
       const text = shell === 'zsh' ? word.replaceAll(':', '\\:') : word

@@ -4,7 +4,7 @@ import { type Change, SECTIONS, type Section, sectionNames } from '../tables/dif
 import type { Difference } from '../tables/diff/diff.js'
 import { defineCommand } from './command.js'
 import { checkDay, dayOption, folderFlags, jsonFlag, namesOption, readSymbols, symbolsOption } from './options.js'
-import { type AnswerLine, listFirst, section } from './terminal/terminal.js'
+import { type AnswerLine, listFirst, titledPart } from './terminal/terminal.js'
 import { clean, formatCount, formatQuantity } from './terminal/text.js'
 
 export const addDiff = defineCommand({
@@ -33,7 +33,7 @@ export const addDiff = defineCommand({
   ],
   notes: ['Kinds:', ...sectionNames.map((name) => `  ${name}: ${SECTIONS[name]}`)],
   run: async ({ only, symbols, since }, { typed: [day, other], settings, dependencies: { streams } }) => {
-    const days = readDays(since, day, other)
+    const days = chooseDays(since, day, other)
     const { out, exchange, watchlists } = settings()
     const { diff, diffDays } = await import('./folder-readers.js')
     const options = { exchange, only, ...readSymbols(symbols, { watchlists }) }
@@ -42,7 +42,7 @@ export const addDiff = defineCommand({
   },
 })
 
-const readDays = (since?: Day, day?: string, other?: string): { readonly since: Day; readonly until?: Day | undefined } | undefined => {
+const chooseDays = (since?: Day, day?: string, other?: string): { readonly since: Day; readonly until?: Day | undefined } | undefined => {
   if (day === undefined) return since === undefined ? undefined : { since }
   if (since !== undefined) throw new UsageError('diff: give two days or --since, not both')
   if (other === undefined) throw new UsageError(`diff: ${day} needs a second day; to compare it with the present: --since ${day}`)
@@ -58,7 +58,7 @@ const changeLines = (difference: Difference): readonly AnswerLine[] => {
     return [`Nothing to compare in ${folder}: ${why}. The next run can be compared.`, ...notes]
   }
   const kinds = (Object.entries(counts) as [Section, number][]).filter(([, number]) => number > 0)
-  const sums = kinds.map(([section, number]) => `${section} ${formatCount(number)}`).join(', ')
+  const sums = kinds.map(([kind, number]) => `${kind} ${formatCount(number)}`).join(', ')
   const asOfText = (instant: string | undefined): string => (instant === undefined ? '' : `, as of ${formatMinute(Date.parse(instant))}`)
   const runs = `run ${run}${asOfText(asOf)}${asOf === undefined ? '' : ','} compared with run ${since.run}${asOfText(since.asOf)}`
   const what = since.day === undefined ? runs : `${difference.day ?? 'now'} compared with ${since.day}`
@@ -66,7 +66,7 @@ const changeLines = (difference: Difference): readonly AnswerLine[] => {
     `${kinds.length === 0 ? 'No change' : formatQuantity(changes.length, 'change')} in ${folder}: ${what}.`,
     ...(kinds.length === 0 ? [] : [`  ${sums}`]),
     ...kinds.flatMap(([kind]) => kindLines(kind, changes)),
-    ...section(
+    ...titledPart(
       'Not compared',
       notes.map((note) => `  ${note}`),
     ),

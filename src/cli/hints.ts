@@ -56,7 +56,7 @@ export const hints: Readonly<Partial<Record<HintKind, Hint>>> = {
     `${services} closed connections without an answer; if the port expects TLS, ${address} must start with https.`,
 }
 
-const toKind = (code: string): string => {
+const toHintKind = (code: string): string => {
   if (!code.startsWith('http_') || code === 'http_404') return code
   if (code === 'http_401' || code === 'http_403') return 'http_401, http_403'
   return /^http_[35]/.test(code) ? `${code.slice(0, 6)}xx` : 'http_<other>'
@@ -81,7 +81,7 @@ const findSettings = (hosts: readonly string[], origins: Origins = new Map()): t
 
 const describeCauses = (causes: readonly ReportedCause[], origins: Origins | undefined): readonly string[] =>
   Object.entries(hints).flatMap(([kind, hint]) => {
-    const same = causes.filter(({ code }) => toKind(code) === kind)
+    const same = causes.filter(({ code }) => toHintKind(code) === kind)
     if (hint === undefined || same.length === 0) return []
     const hosts = [...new Set(same.flatMap(({ host }) => host ?? []))]
     const text = hint(hosts.join(', ') || 'the provider', findSettings(hosts, origins))

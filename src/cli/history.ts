@@ -44,12 +44,12 @@ export const addHistory = defineCommand({
   },
 })
 
-interface Selection {
+interface DeletionChoice {
   readonly day: string | undefined
   readonly before: string | undefined
 }
 
-const checkFlags = ({ action, day, before, isDeletion }: Selection & { action: string | undefined; isDeletion: boolean }): void => {
+const checkFlags = ({ action, day, before, isDeletion }: DeletionChoice & { action: string | undefined; isDeletion: boolean }): void => {
   if (action !== 'delete' && day !== undefined) throw new UsageError(`history ${action} takes no day; "history delete ${day}" deletes one`)
   if (action === 'prune' && before === undefined) throw new UsageError('history prune: name the first day that stays with --before DAY')
   if (action === 'delete' && day === undefined) throw new UsageError('history delete: name the day, such as "history delete 2026-02-12"')
@@ -60,7 +60,7 @@ const checkFlags = ({ action, day, before, isDeletion }: Selection & { action: s
 
 const deleteFromHistory = async (
   out: string,
-  { day, before, dryRun, yes, json }: Selection & { readonly dryRun: boolean; readonly yes: boolean; readonly json: boolean },
+  { day, before, dryRun, yes, json }: DeletionChoice & { readonly dryRun: boolean; readonly yes: boolean; readonly json: boolean },
   { io }: Input,
 ): Promise<Answer> => {
   const { findDeletable, deleteDays } = await import('./folder-readers.js')
@@ -69,7 +69,7 @@ const deleteFromHistory = async (
   if (!json) printLines(deletableLines(found), io.stderr)
   if (!yes) await confirm(io, found)
   const deleted = await deleteDays(out, { day, before }, io.scheduler.now())
-  return { json: { folder: out, isDryRun: false, ...deleted }, lines: () => [`Deleted ${sumUp(deleted)}.`] }
+  return { json: { folder: out, isDryRun: false, ...deleted }, lines: () => [`Deleted ${describeAmount(deleted)}.`] }
 }
 
 /** Asks on a terminal. @throws UsageError without one, or if the answer is no */
@@ -83,7 +83,7 @@ const confirm = async ({ stdin, stderr, readLine }: Input['io'], { days, files }
   if (!/^\s*y(es)?\s*$/i.test(await readLine())) throw new UsageError('cancelled; nothing was deleted')
 }
 
-const sumUp = ({ days, files }: Deletable): string => {
+const describeAmount = ({ days, files }: Deletable): string => {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   return `${days.length === 0 ? '' : `${formatQuantity(days.length, 'day')}, `}${formatQuantity(files.length, 'file')}, ${formatBytes(bytes)}`
 }
@@ -95,17 +95,17 @@ const deletableLines = (found: Deletable): readonly AnswerLine[] => {
   return [
     ...days.map((day) => `  ${day}`),
     ...(bases === 0 ? [] : [`  ${formatQuantity(bases, 'base')} that no other day needs`]),
-    `To be deleted: ${sumUp(found)}.`,
+    `To be deleted: ${describeAmount(found)}.`,
   ]
 }
 
-const DAY_COLUMNS: readonly TextColumn<HistoryDay>[] = [
+const HISTORY_COLUMNS: readonly TextColumn<HistoryDay>[] = [
   { title: 'day', align: 'left', cell: ({ day }) => day },
   {
     ...{ title: 'collected', drop: 1, align: 'left', cell: (day) => describeKnown(day) },
     style: ({ timing = 'final', isMisdated }) => (timing !== 'final' || isMisdated ? 'yellow' : undefined),
   },
-  { title: 'size', align: 'right', cell: (day) => (isRecorded(day) ? formatBytes(day.bytes) : '-') },
+  { title: 'size', align: 'right', cell: (day) => (hasRecord(day) ? formatBytes(day.bytes) : '-') },
   {
     ...{ title: 'lists', drop: 2, align: 'left', cell: (day) => describeLists(day) },
     style: (day) => (describeLists(day) === 'all' ? undefined : 'yellow'),
@@ -113,9 +113,9 @@ const DAY_COLUMNS: readonly TextColumn<HistoryDay>[] = [
 ]
 
 const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number): readonly AnswerLine[] => {
-  const recorded = days.filter((day) => isRecorded(day) && !day.isMisdated)
+  const recorded = days.filter((day) => hasRecord(day) && !day.isMisdated)
   if (recorded.length === 0) return [`No day is recorded in ${folder} yet; the next complete run records its day.`]
-  const gaps = days.filter((day) => !isRecorded(day)).length
+  const gaps = days.filter((day) => !hasRecord(day)).length
   const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
   const bases = baseBytes === 0 ? '' : `, and ${formatBytes(baseBytes)} of whole lists to which days add their changes`
   const sums = [
@@ -125,7 +125,7 @@ const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number
   ]
   const rest = days.length - limit
   return [
-    fitTable(DAY_COLUMNS, days.slice(-limit)),
+    fitTable(HISTORY_COLUMNS, days.slice(-limit)),
     ...(rest > 0 ? [`and ${formatQuantity(rest, 'earlier day')} (--limit shows more)`] : []),
     '',
     `${sums.join('; ')}.`,
@@ -137,11 +137,11 @@ const describeKnown = ({ knownAt, timing = 'final', isMisdated }: HistoryDay): s
   return knownAt === undefined ? '-' : `${formatMinute(Date.parse(knownAt))}${mark}`
 }
 
-const isRecorded = ({ streams, damage }: HistoryDay): boolean => streams.length > 0 || damage !== undefined
+const hasRecord = ({ streams, damage }: HistoryDay): boolean => streams.length > 0 || damage !== undefined
 
 const describeLists = (day: HistoryDay): string => {
   if (day.damage !== undefined) return 'damaged'
-  if (!isRecorded(day)) return 'no record'
+  if (!hasRecord(day)) return 'no record'
   const { missing } = day
   if (missing.length === 0) return 'all'
   return `without ${missing.length === 1 ? missing.join('') : `the lists of ${missing.length} streams`}`

@@ -1,5 +1,5 @@
 import { defineCommand } from './command.js'
-import { EXIT_MISSING, INTERRUPTED, loadFlags, loadTables } from './export/command.js'
+import { EXIT_MISSING, INTERRUPTED, loadFlags, loadTargets } from './export/command.js'
 import { LAKE } from './export/targets.js'
 
 export const addLake = defineCommand({
@@ -17,5 +17,5 @@ export const addLake = defineCommand({
   exits: { [EXIT_MISSING]: 'tables are missing, because no run has finished or recorded days are damaged' },
   endsBySignal: true,
   interrupted: INTERRUPTED,
-  run: (flags, input) => loadTables([LAKE], flags, input),
+  run: (flags, input) => loadTargets([LAKE], flags, input),
 })

@@ -13,9 +13,9 @@ import {
   layOut,
   printWarning,
   renderTable,
-  section,
   type TextColumn,
   type TextLine,
+  titledPart,
 } from './terminal/terminal.js'
 import { clean, formatCount, formatDuration, formatQuantity } from './terminal/text.js'
 
@@ -61,7 +61,7 @@ const started = ({ startedAt }: RunLogEntry): string => formatMinute(Date.parse(
 /** The end of a run's id, which differs from run to run. */
 const shortId = (run: string): string => clean(run).slice(-4)
 
-const describeFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEntry): string => {
+const listFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEntry): string => {
   if (error !== undefined) return clean(error)
   const isFailed = (name: string): boolean => scripts[name]?.outcome === 'failed'
   const failed = Object.entries(scripts).filter(([name]) => isFailed(name))
@@ -73,7 +73,7 @@ const describeFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEn
   ].join(', ')
 }
 
-const FAILURES_COLUMN: TextColumn<RunLogEntry> = { title: 'what failed', drop: 3, align: 'left', cell: describeFailures }
+const FAILURES_COLUMN: TextColumn<RunLogEntry> = { title: 'what failed', drop: 3, align: 'left', cell: listFailures }
 
 /** The last runs, newest last: one line each, and what failed on lines of its own if it does not fit. */
 const logTable =
@@ -92,7 +92,7 @@ const logTable =
     const fitting = fitColumns(all, entries, room)
     const [titles = [], ...rows] = renderTable(fitting, entries)
     if (fitting.includes(FAILURES_COLUMN)) return [titles, ...rows]
-    const failures = entries.map(describeFailures)
+    const failures = entries.map(listFailures)
     return [titles, ...rows.flatMap((row, index) => [row, ...(failures[index] ? layOut([`      ${failures[index]}`], room) : [])])]
   }
 
@@ -104,8 +104,8 @@ const entryLines = (entry: RunLogEntry): readonly AnswerLine[] => {
     `Run ${run}: ${outcome}, started ${started(entry)}, as of ${formatMinute(Date.parse(asOf))} (${size}).`,
     ...(error === undefined ? [] : [`  ${clean(error)}`]),
     ...describeResults(report),
-    ...section('Missing after this run', describeMissing(missing)),
-    ...section('Changed answers', drift > 0 ? [`  ${formatQuantity(drift, 'change')}; see "scripstream drift"`] : []),
+    ...titledPart('Missing after this run', describeMissing(missing)),
+    ...titledPart('Changed answers', drift > 0 ? [`  ${formatQuantity(drift, 'change')}; see "scripstream drift"`] : []),
   ]
 }
 

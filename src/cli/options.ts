@@ -18,10 +18,10 @@ export type Flag<T> = Option & { readonly value?: T }
 
 export type Flags = Readonly<Record<string, Flag<unknown>>>
 
-type Value<Text extends string> = (Text extends `${string}<${string}` ? string : boolean) | undefined
+type FlagValue<Text extends string> = (Text extends `${string}<${string}` ? string : boolean) | undefined
 
 /** An option with a text as its value, or without a value. */
-export const flag = <const Text extends string>(flags: Text, about: string): Flag<Value<Text>> => new Option(flags, about)
+export const flag = <const Text extends string>(flags: Text, about: string): Flag<FlagValue<Text>> => new Option(flags, about)
 
 export const jsonFlag = (about = 'print JSON on stdout'): Flag<boolean | undefined> => flag('--json', about)
 
@@ -31,7 +31,7 @@ export const configFlags = (about = 'settings file (default: scripstream.config.
 
 export const folderFlags = (outText = 'output folder (default: ./data)') => ({ out: flag('--out <dir>', outText), ...configFlags() })
 
-const MAX_STOCKS = 10_000
+const MAX_SIMULATED_STOCKS = 10_000
 const SIMULATED_STOCKS = 500
 
 export const integerOption = <Usual extends number | undefined = undefined>(
@@ -65,12 +65,12 @@ export const stocksOption = <Usual extends number | undefined = undefined>(
   flags: string,
   text: string,
   usual?: Usual,
-): Flag<number | Usual> => integerOption(flags, text, [1, MAX_STOCKS], usual)
+): Flag<number | Usual> => integerOption(flags, text, [1, MAX_SIMULATED_STOCKS], usual)
 
 export const simulateOption = (text = 'use the built-in simulator'): Flag<number | undefined> =>
   stocksOption('--simulate [stocks]', `${text} (default: ${SIMULATED_STOCKS} stocks)`).preset(String(SIMULATED_STOCKS))
 
-export const streamsOption = (flag: string, text: string, streams: Streams): Flag<readonly string[] | undefined> =>
+export const streamsOption = (flag: string, text: string, streams: NamedStreams): Flag<readonly string[] | undefined> =>
   namesOption(flag, text, toValidNames(streams))
 
 export const withOption = (streams: readonly StreamDefinition[]) =>
@@ -102,12 +102,12 @@ export const volatileOption = () => flag('--allow-volatile', 'accept a Redis tha
 
 export const DayText = z.iso.date()
 
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
+const DURATION_UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
 
 /** A duration such as `90s`, `10m`, `1h` or `0`, in milliseconds. */
 export const readDuration = (flag: string, text: string, max: number): number => {
   const [, amount, unit = ''] = /^(\d{1,6})([smh]?)$/.exec(text.trim()) ?? []
-  const ms = amount === '0' ? 0 : Number(amount) * (UNITS[unit] ?? Number.NaN)
+  const ms = amount === '0' ? 0 : Number(amount) * (DURATION_UNITS[unit] ?? Number.NaN)
   if (!(ms <= max)) throw new UsageError(`${flag}: invalid duration ${quoteValue(text)}; use 90s, 10m or 1h, at most ${max / 3_600_000}h`)
   return ms
 }
@@ -120,10 +120,10 @@ interface ValidNames<Name extends string = string> {
   readonly words?: ReadonlyMap<string, string>
 }
 
-type Streams = readonly Pick<StreamDefinition, 'name' | 'outputs'>[]
+type NamedStreams = readonly Pick<StreamDefinition, 'name' | 'outputs'>[]
 
 /** A stream may also be meant by a word of its name or by one of its tables. */
-const toValidNames = (streams: Streams): ValidNames => ({
+const toValidNames = (streams: NamedStreams): ValidNames => ({
   what: 'stream',
   known: streams.map(({ name }) => name),
   listedBy: '"scripstream list"',
@@ -133,9 +133,10 @@ const toValidNames = (streams: Streams): ValidNames => ({
   ]),
 })
 
-export const findStream = (word: string, streams: Streams): string | undefined => toValidNames(streams).words?.get(word)
+export const findStream = (word: string, streams: NamedStreams): string | undefined => toValidNames(streams).words?.get(word)
 
-export const readStreams = (flag: string, text: string, streams: Streams): readonly string[] => readNames(flag, text, toValidNames(streams))
+export const readStreams = (flag: string, text: string, streams: NamedStreams): readonly string[] =>
+  readNames(flag, text, toValidNames(streams))
 
 const readNames = <Name extends string>(
   flag: string,
@@ -160,14 +161,14 @@ export const readInteger = (flag: string, text: string, min: number, max: number
 
 export const readJsonFile = <T>(flag: string, path: string, schema: z.ZodType<T>): T => {
   try {
-    return parseOptions(schema, JSON.parse(readText(path, flag)), `${flag}: ${path} has invalid content`)
+    return parseOptions(schema, JSON.parse(readFlagFile(path, flag)), `${flag}: ${path} has invalid content`)
   } catch (error) {
     throw error instanceof UsageError ? error : new UsageError(`${flag}: ${path} is not JSON: ${formatError(error)}`)
   }
 }
 
 /** The text of a file that a flag names; `-` is stdin. */
-export const readText = (path: string, flag: string): string => {
+export const readFlagFile = (path: string, flag: string): string => {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8').replace(/^\ufeff/, '')
   } catch (error) {
@@ -223,17 +224,17 @@ const readWatchlist = (name: string, watchlists: Settings['watchlists']): readon
     throw new UsageError(
       `--symbols: ${name} is a watchlist in the settings and also a file; write @./${name} for the file, or rename one of the two`,
     )
-  return readList(list)
+  return readWatchedSymbols(list)
 }
 
-const readList = (list: Settings['watchlists'][string]): readonly string[] =>
+const readWatchedSymbols = (list: Settings['watchlists'][string]): readonly string[] =>
   typeof list === 'string' ? readSymbolFile(list.slice(1)) : trimDistinct(list)
 
 export const readWatchlists = ({ watchlists }: Pick<Settings, 'watchlists'>): Readonly<Record<string, readonly string[]>> =>
   Object.fromEntries(
     Object.entries(watchlists).flatMap(([name, list]) => {
       try {
-        return [[name, readList(list)]]
+        return [[name, readWatchedSymbols(list)]]
       } catch (error) {
         if (error instanceof UsageError) return []
         throw error
@@ -250,7 +251,7 @@ const suggestWatchlist = (name: string, known: readonly string[]): string => {
 /** One symbol per line, or with commas between; `#` starts a comment. */
 const readSymbolFile = (path: string): readonly string[] =>
   trimDistinct(
-    readText(path, '--symbols')
+    readFlagFile(path, '--symbols')
       .replace(/#.*$/gm, '')
       .split(/[\r\n,]/),
   )
@@ -258,7 +259,7 @@ const readSymbolFile = (path: string): readonly string[] =>
 const InstantText = z.iso.datetime({ offset: true })
 
 /** The instant (epoch milliseconds) of `--as-of`: a day means its end in India. */
-export const readAsOf = (text: string): number => {
+export const parseAsOf = (text: string): number => {
   if (DayText.safeParse(text).success) return toDayEnd(text)
   const instant = InstantText.safeParse(text).success ? Date.parse(text) : Number.NaN
   if (Number.isNaN(instant)) {
@@ -270,14 +271,14 @@ export const readAsOf = (text: string): number => {
 /** `--as-of` of the commands that send requests, or plan them. Refuses what is later than the clock. */
 export const asOfOption = ({ scheduler }: Pick<ProcessIo, 'scheduler'>): Flag<number | undefined> =>
   new Option('--as-of <iso>', 'as of this day (its end in India) or time (with offset)').argParser((text) => {
-    const [instant, now] = [readAsOf(text), scheduler.now()]
+    const [instant, now] = [parseAsOf(text), scheduler.now()]
     if (!isAfterClock(instant, now)) return instant
     throw new UsageError(
       `--as-of: ${text} is later than the clock of this machine, ${formatMinute(now)}; name today or an earlier day, or leave out --as-of`,
     )
   })
 
-const RECORDED: Readonly<Record<AsOfSession['recorded'], string>> = {
+const RECORDED_WORDS: Readonly<Record<AsOfSession['recorded'], string>> = {
   following: ' and are not recorded (--record-late records them, marked as late)',
   all: ' and are recorded, marked as late',
   none: '',
@@ -288,5 +289,5 @@ export const describeAsOfSession = ({ session, due, following, others, recorded 
   const own = following.length === 0 ? 'no output is' : `${following.join(', ')} ${following.length === 1 ? 'is' : 'are'}`
   const rest =
     others.length === 1 ? others[0] : `${following.length === 0 ? 'all' : 'the other'} ${formatQuantity(others.length, 'stream')}`
-  return `As of ${session}: ${own} of that session; the outputs of ${rest} are of today (session ${due})${RECORDED[recorded]}.`
+  return `As of ${session}: ${own} of that session; the outputs of ${rest} are of today (session ${due})${RECORDED_WORDS[recorded]}.`
 }

@@ -10,7 +10,7 @@ import { defineCommand, type Input } from './command.js'
 import { readTarget } from './export/targets.js'
 import { choiceOption, flag, folderFlags } from './options.js'
 import { printWarning } from './terminal/terminal.js'
-import { padTwo } from './terminal/text.js'
+import { toTwoDigits } from './terminal/text.js'
 
 const NETWORK_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS']
 const EARLIEST_MINUTE = 18 * 60
@@ -113,7 +113,7 @@ const ALL_PUBLISHED_MINUTE = 20 * 60 + 30
 const listAttempts = ({ minuteOfDay }: DailyJob): readonly number[] => [minuteOfDay, Math.max(minuteOfDay + 60, ALL_PUBLISHED_MINUTE)]
 
 const listClockTimes = (job: DailyJob): readonly string[] =>
-  listAttempts(job).map((minutes) => `${padTwo(Math.floor(minutes / 60))}:${padTwo(minutes % 60)}`)
+  listAttempts(job).map((minutes) => `${toTwoDigits(Math.floor(minutes / 60))}:${toTwoDigits(minutes % 60)}`)
 
 /**
  * Both attempts as the local clock has them, with the weekdays of trading sessions (Monday is 1). Of a zone with daylight saving, the later

@@ -41,19 +41,19 @@ type ShownStock = StockView & { readonly findings?: readonly Finding[] }
 
 /** A stock for people, part by part; a part without a value is left out. */
 export const stockLines = ({ facts, events, renamed, findings = [] }: ShownStock): readonly AnswerLine[] => {
-  const board = facts.board === null ? '' : `${text(facts.board)} board`
-  const identity = [board, text(facts.series), text(facts.sector), facts.fno === 1 ? 'futures and options' : '']
-  const surveillance = listFigures(facts, facts.deals_7d === 0 ? SURVEILLANCE : { ...SURVEILLANCE, ...DEALS })
+  const board = facts.board === null ? '' : `${formatFact(facts.board)} board`
+  const identity = [board, formatFact(facts.series), formatFact(facts.sector), facts.fno === 1 ? 'futures and options' : '']
+  const surveillance = listFigures(facts, facts.deals_7d === 0 ? WATCH_FIGURES : { ...WATCH_FIGURES, ...DEAL_FIGURES })
   const parts: readonly (readonly [title: string, lines: readonly AnswerLine[]])[] = [
-    [`Price of ${text(facts.price_day)}`, facts.close_inr === null ? [] : priceLines(facts)],
-    [`Results: ${text(facts.quarter)}`, facts.quarter === null ? [] : resultLines(facts)],
+    [`Price of ${formatFact(facts.price_day)}`, facts.close_inr === null ? [] : priceLines(facts)],
+    [`Results: ${formatFact(facts.quarter)}`, facts.quarter === null ? [] : quarterLines(facts)],
     ['Valuation and holders', joinFigures(listFigures(facts, VALUATION))],
     ['Watch', joinFigures(surveillance)],
     ...EVENT_KINDS.map(([kind, title]) => [title, events.filter((one) => one.kind === kind).map(describeEvent)] as const),
     ['Findings', findings.map(({ day, detail }) => `  ${day === undefined ? '' : `${day}  `}${clean(detail)}`)],
   ]
   return [
-    [[text(facts.symbol), 'bold'], [`  ${text(facts.name)}  ${text(facts.isin)}`]],
+    [[formatFact(facts.symbol), 'bold'], [`  ${formatFact(facts.name)}  ${formatFact(facts.isin)}`]],
     ...joinFigures([...identity, ...listFigures(facts, { listed: 'listed_on', 'market cap': 'market_cap_cr' })]),
     ...(renamed === undefined ? [] : [[[`  ${renamed}`, 'yellow']] as const]),
     ...parts.flatMap(([title, lines]) => (lines.length === 0 ? [] : ['', [[title, 'cyan']] as const, ...lines])),
@@ -71,7 +71,7 @@ const EVENT_KINDS = [
 /** The columns of figures by their labels. */
 type Figures = Readonly<Record<string, string>>
 
-const DAY: Figures = { open: 'open_inr', high: 'high_inr', low: 'low_inr', volume: 'volume', 'relative volume': 'rvol' }
+const DAY_FIGURES: Figures = { open: 'open_inr', high: 'high_inr', low: 'low_inr', volume: 'volume', 'relative volume': 'rvol' }
 const DISTANCES: Figures = {
   ...{ 'from high of all': 'from_high_all_pct', 'from average 50': 'from_sma_50_pct', 'from average 200': 'from_sma_200_pct' },
   ATR: 'atr_14_pct',
@@ -81,13 +81,13 @@ const VALUATION: Figures = {
   ...{ 'PE of four quarters': 'pe_ttm', PE: 'pe', dividend: 'dividend_yield_pct', ROE: 'roe_pct', ROCE: 'roce_pct' },
   ...{ promoters: 'promoter_pct', foreign: 'fii_pct', domestic: 'dii_pct', public: 'public_pct' },
 }
-const SURVEILLANCE: Figures = {
+const WATCH_FIGURES: Figures = {
   ...{ ASM: 'asm_stage', GSM: 'gsm_stage', 'price band': 'band', 'price band before': 'band_before_pct', circuit: 'circuit' },
   ...{ next: 'next_action', on: 'next_action_day', 'results expected on': 'next_results_day' },
 }
-const DEALS: Figures = { 'deals of 7 days, net': 'deals_net_7d_cr' }
+const DEAL_FIGURES: Figures = { 'deals of 7 days, net': 'deals_net_7d_cr' }
 
-const text = (value: unknown): string => (value === null || value === undefined ? '' : clean(String(value)))
+const formatFact = (value: unknown): string => (value === null || value === undefined ? '' : clean(String(value)))
 
 const joinParts = (parts: readonly string[]): string => parts.filter((part) => part !== '').join(' · ')
 
@@ -119,7 +119,7 @@ const priceLines = (facts: Row): readonly AnswerLine[] => {
     [changed, change < 0 ? 'red' : 'green'],
   ]
   const list = (figures: Figures) => joinFigures(listFigures(facts, figures))
-  return [first, ...list(DAY), ...rangeLines(facts), ...list(RETURN_PERIODS), ...list(DISTANCES)]
+  return [first, ...list(DAY_FIGURES), ...rangeLines(facts), ...list(RETURN_PERIODS), ...list(DISTANCES)]
 }
 
 const BAR_WIDTH = 20
@@ -140,12 +140,12 @@ const RESULT_ROWS = {
   'margin, %': ['opm', 'pct'],
 }
 
-const resultLines = (facts: Row): readonly AnswerLine[] => {
+const quarterLines = (facts: Row): readonly AnswerLine[] => {
   const rows = Object.entries(RESULT_ROWS).map(([title, [name, unit]]) => [
     `  ${title}`,
     ...[0, 1, 2, 3, 4].map((place) => formatFigure(facts[`${name}_q${place}_${unit}`], 1) || '-'),
   ])
-  const older = facts.figures_are_of_results === 0 ? `of ${text(facts.results_quarter)}, newer than these figures` : ''
+  const older = facts.figures_are_of_results === 0 ? `of ${formatFact(facts.results_quarter)}, newer than these figures` : ''
   const [came, since] = [{ 'results came': 'results_at' }, { 'since then': 'return_since_results_pct' }]
   return [
     fitTable(columnsOf(RESULT_TITLES), rows),
@@ -155,4 +155,4 @@ const resultLines = (facts: Row): readonly AnswerLine[] => {
 }
 
 const describeEvent = ({ day, title, value, unit }: Row): string =>
-  `  ${text(day)}  ${joinParts([text(title), value === null ? '' : `${formatFigure(value)} ${text(unit)}`])}`
+  `  ${formatFact(day)}  ${joinParts([formatFact(title), value === null ? '' : `${formatFigure(value)} ${formatFact(unit)}`])}`

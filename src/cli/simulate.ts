@@ -1,7 +1,7 @@
 import { catchError, defer, NEVER, throwError } from 'rxjs'
 import { createFaultsSchema, createLimitsSchema, Fault, faultModes } from '../simulator/conditions.js'
 import { defineCommand } from './command.js'
-import { type Flag, flag, integerOption, readAsOf, readJsonFile, stocksOption } from './options.js'
+import { type Flag, flag, integerOption, parseAsOf, readJsonFile, stocksOption } from './options.js'
 import { whileServing } from './provider.js'
 import { toPortError } from './serve.js'
 import { formatQuantity } from './terminal/text.js'
@@ -17,7 +17,7 @@ export const addSimulate = defineCommand({
     faults: flag('--faults <file>', 'JSON file with a list of faults'),
     limits: flag('--limits <file>', 'JSON file with the rate limit of each host (or *): {"news": {"perSecond": 50, "burst": 10}}'),
     asOf: flag('--as-of <iso>', '"now" of the market: a day (its end in India) or a timestamp with offset').argParser(
-      readAsOf,
+      parseAsOf,
     ) as Flag<unknown> as Flag<number | undefined>,
     events: flag('--events', 'a market with events: splits, renames, listings, late filings, frozen candles and others'),
   }),

@@ -15,7 +15,7 @@ import {
 import { defineCommand } from './command.js'
 import { buildFolderArgs, formatCommandLine } from './command-line.js'
 import { dayOption, flag, folderFlags, integerOption, jsonFlag, namesOption, readSymbols, symbolsOption } from './options.js'
-import { type AnswerLine, fitTable, listFirst, type Style, section, type TextColumn, type TextLine } from './terminal/terminal.js'
+import { type AnswerLine, fitTable, listFirst, type Style, type TextColumn, type TextLine, titledPart } from './terminal/terminal.js'
 import { clean, formatCount, formatDuration, formatQuantity } from './terminal/text.js'
 
 const EXIT_LIMIT_EXCEEDED = 4
@@ -94,7 +94,7 @@ export const findingLines = (
     return { check: check as CheckName, shown: all ? own : own.filter(({ state }) => state === 'new'), open }
   })
   const texts = (title: string, lines: readonly string[]) =>
-    section(
+    titledPart(
       title,
       lines.map((line) => `  ${clean(line)}`),
     )

@@ -10,7 +10,7 @@ import { signalLines } from './run/watch.js'
 import { type AnswerLine, printWarning } from './terminal/terminal.js'
 import { clean, formatQuantity } from './terminal/text.js'
 
-const toWords = (text: string): readonly string[] => trimDistinct(text.split(','))
+const splitNames = (text: string): readonly string[] => trimDistinct(text.split(','))
 
 export const addWatch = defineCommand({
   name: 'watch',
@@ -21,8 +21,8 @@ export const addWatch = defineCommand({
     ['[statement]', 'a SELECT, or the name of a saved or worked query'],
   ],
   flags: () => ({
-    key: listFlag('--key <columns>', 'add: what a row is about (default: symbol, or all)', toWords),
-    only: listFlag('--only <changes>', 'add: entered, left or changed (default: all)', toWords),
+    key: listFlag('--key <columns>', 'add: what a row is about (default: symbol, or all)', splitNames),
+    only: listFlag('--only <changes>', 'add: entered, left or changed (default: all)', splitNames),
     cooldown: flag('--cooldown <sessions>', 'add: after a signal none of its key for "5 sessions"'),
     notify: flag('--notify', 'add: a signal makes a notification due'),
     rules: flag('--rules', 'list the worked rules'),
@@ -48,7 +48,7 @@ export const addWatch = defineCommand({
     await requireFolder(input.settings().out)
     if (action === 'add') return addRule({ name, query: statement ?? name, ...options }, input)
     if (action === 'remove') return removeRule(String(name), input)
-    return showSignals({ since, days: replay === undefined ? undefined : readDays(replay), format }, input)
+    return showSignals({ since, days: replay === undefined ? undefined : readDayRange(replay), format }, input)
   },
 })
 
@@ -100,7 +100,7 @@ interface DayRange {
   readonly to: Day
 }
 
-const readDays = (text: string): DayRange => {
+const readDayRange = (text: string): DayRange => {
   const [from = '', to = '', ...more] = text.split('..')
   if (more.length > 0 || to === '')
     throw new UsageError(`--replay: invalid days ${JSON.stringify(text)}; use FROM..TO, such as 2026-01-01..2026-02-13`)
@@ -108,14 +108,14 @@ const readDays = (text: string): DayRange => {
   return { from, to }
 }
 
-interface Shown {
+interface SignalChoice {
   readonly since: Day | undefined
   readonly days: DayRange | undefined
   readonly format: 'text' | 'json' | 'ndjson'
 }
 
 /** The recorded signals, or those of a replay, with what is known of the rules. */
-const showSignals = async ({ since, days, format }: Shown, { settings, io, dependencies: { streams } }: Input): Promise<Answer> => {
+const showSignals = async ({ since, days, format }: SignalChoice, { settings, io, dependencies: { streams } }: Input): Promise<Answer> => {
   const { out: root, watch } = settings()
   const { listRules } = await import('../tables/watch/rules.js')
   const { describeRules, replayRules } = await import('../tables/watch/watch.js')

@@ -81,7 +81,7 @@ const traceRun = <Context, Own extends Span>({ context, trace }: TracingApi<Cont
         endStream(streams.get(event.stream), event)
         streams.delete(event.stream)
       } else if (event.type === 'run-finished') {
-        endRun(run, [...streams.values()], event)
+        endRunSpan(run, [...streams.values()], event)
         streams.clear()
         run = undefined
       }
@@ -106,7 +106,7 @@ const endStream = (stream: Open<unknown> | undefined, { at, outcome, error }: Ru
   end(stream.span, at, outcome === 'success' ? undefined : (error ?? outcome))
 }
 
-const endRun = (
+const endRunSpan = (
   run: Open<unknown> | undefined,
   streams: readonly Open<unknown>[],
   { report: { finishedAt, outcome, stocks, error } }: RunEvent & { type: 'run-finished' },

@@ -66,7 +66,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
     lines: [...shown.map(describeStock), ...(others > 0 ? [`and ${formatQuantity(others, 'stock')} more (${toCommand('diff')})`] : [])],
   }
   const parts: readonly BriefPart[] = [
-    { title: 'Not up to date', isUrgent: true, lines: [...stale.map(clean), ...describeOutputs(outputs.filter(isIncomplete), error)] },
+    { title: 'Not up to date', isUrgent: true, lines: [...stale.map(clean), ...describeOutputs(outputs.filter(isBehind), error)] },
     { title: 'Two sessions', lines: asOfSession ? [describeAsOfSession(asOfSession)] : [] },
     { title: 'Wrong symbols in the watchlist', isUrgent: true, lines: wrongSymbols.map(clean) },
     // A failed run has changed nothing: the changes are those of an earlier one.
@@ -88,8 +88,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
   return parts.filter((part) => part.lines.length > 0 || part === changed)
 }
 
-const isIncomplete = ({ outcome, missing }: Freshness): boolean =>
-  ['failed', 'stopped', 'partial'].includes(outcome) || missing !== undefined
+const isBehind = ({ outcome, missing }: Freshness): boolean => ['failed', 'stopped', 'partial'].includes(outcome) || missing !== undefined
 
 const describeFinding = ({ symbol, file, day, detail }: NonNullable<Brief['findings']>[number]): string =>
   clean(`${[symbol ?? file, day].filter((part) => part !== undefined).join(' ')}: ${detail}`)
@@ -119,7 +118,7 @@ const describeStock = ({ symbol, isWatched, changes }: StockChanges): string =>
 const describeChange = ({ section, detail }: Change, index: number, all: readonly Change[]): string =>
   all[index - 1]?.section === section ? clean(detail) : `${section}: ${clean(detail)}`
 
-const INDENT = 6
+const BRIEF_INDENT = 6
 
 export const briefLines = (brief: Brief, market?: MorningMarket, watched: readonly string[] = []): readonly AnswerLine[] => {
   const [word, style] = OUTCOME_WORDS[brief.outcome]
@@ -128,7 +127,7 @@ export const briefLines = (brief: Brief, market?: MorningMarket, watched: readon
     ...briefParts(brief).flatMap(({ title, lines, maxRows = Number.POSITIVE_INFINITY }): readonly AnswerLine[] => [
       [[title, 'bold']],
       ...lines.map((line) => (columns: number) => {
-        const fitting = wrap(cut(`  ${line}`, maxRows * (columns - INDENT)), columns)
+        const fitting = wrap(cut(`  ${line}`, maxRows * (columns - BRIEF_INDENT)), columns)
         return fitting.map((text): TextLine => [[cut(text, columns)]])
       }),
     ]),
@@ -175,11 +174,11 @@ export interface MarketTable {
   readonly problem?: string | undefined
 }
 
-const MAX = { indices: 6, own: 20, results: 8, actions: 6, documents: 5 } as const
-const NAME = 28
+const ROWS_SHOWN = { indices: 6, own: 20, results: 8, actions: 6, documents: 5 } as const
+const NAME_WIDTH = 28
 
-const percent = (value: number | undefined, decimals = 1): string => (value === undefined ? '' : `${formatSigned(value, decimals)} %`)
-const nameOf = ({ name, symbol }: { readonly name?: string; readonly symbol: string }): string => cut(clean(name || symbol), NAME)
+const formatShare = (value: number | undefined, decimals = 1): string => (value === undefined ? '' : `${formatSigned(value, decimals)} %`)
+const nameOf = ({ name, symbol }: { readonly name?: string; readonly symbol: string }): string => cut(clean(name || symbol), NAME_WIDTH)
 
 /** How the market went, in a sentence or two, with what is wrong with it unless the brief has told that; why it is not known. */
 export const describeBreadth = ({ market: { breadth } }: MorningMarket, told: readonly string[] = []): string => {
@@ -203,20 +202,20 @@ export const marketTables = ({ market, today, own, feed }: MorningMarket, watche
     {
       ...{ title: 'Indices', columns: ['Index', '>Value', '>Change'], problem: market.indices.about.problem },
       rows: market.indices.rows
-        .slice(0, MAX.indices)
-        .map(({ name, symbol, close, changePct }) => [clean(name || symbol), formatNumber(close, 2), percent(changePct, 2)]),
+        .slice(0, ROWS_SHOWN.indices)
+        .map(({ name, symbol, close, changePct }) => [clean(name || symbol), formatNumber(close, 2), formatShare(changePct, 2)]),
     },
     {
       ...{ title: 'Your stocks', columns: ['Stock', '>Price ₹', '>Change', 'What happened'], problem: own.problem },
       rows: own.rows
-        .slice(0, MAX.own)
-        .map((stock) => [nameOf(stock), formatNumber(stock.close, 2), percent(stock.changePct), describeOwn(stock)]),
+        .slice(0, ROWS_SHOWN.own)
+        .map((stock) => [nameOf(stock), formatNumber(stock.close, 2), formatShare(stock.changePct), describeOwnStock(stock)]),
     },
     resultsTable(today.results),
     {
       ...{ title: 'Ex-dates of the week', columns: ['Stock', 'Action', '>₹', '>Ex-date'], problem: today.actions.about.problem },
       rows: today.actions.rows
-        .slice(0, MAX.actions)
+        .slice(0, ROWS_SHOWN.actions)
         .map((row) => [nameOf(row), clean(row.action), row.amount === undefined ? '' : formatNumber(row.amount, 2), formatDay(row.day)]),
     },
     {
@@ -229,18 +228,18 @@ export const marketTables = ({ market, today, own, feed }: MorningMarket, watche
 }
 
 const resultsTable = ({ about, rows, total }: TodayAnswer['results']): MarketTable => ({
-  title: `Results${total > MAX.results ? `, ${MAX.results} of ${formatNumber(total)}` : ''}`,
+  title: `Results${total > ROWS_SHOWN.results ? `, ${ROWS_SHOWN.results} of ${formatNumber(total)}` : ''}`,
   columns: ['Stock', 'Quarter', '>Sales ₹ cr', '>yoy', '>qoq', '>Profit ₹ cr', '>Profit yoy', '>Profit qoq', '>That day'],
   problem: about.problem,
   rows: rows
-    .slice(0, MAX.results)
+    .slice(0, ROWS_SHOWN.results)
     .map((row) => [
-      ...[nameOf(row), row.quarter ?? '', formatNumber(row.salesCr), percent(row.salesYoyPct, 0), percent(row.salesQoqPct, 0)],
-      ...[formatNumber(row.profitCr), percent(row.profitYoyPct, 0), percent(row.profitQoqPct, 0), percent(row.dayReturnPct)],
+      ...[nameOf(row), row.quarter ?? '', formatNumber(row.salesCr), formatShare(row.salesYoyPct, 0), formatShare(row.salesQoqPct, 0)],
+      ...[formatNumber(row.profitCr), formatShare(row.profitYoyPct, 0), formatShare(row.profitQoqPct, 0), formatShare(row.dayReturnPct)],
     ]),
 })
 
-const describeOwn = ({ circuit, asm, gsm, band, notes = [] }: OwnStock): string =>
+const describeOwnStock = ({ circuit, asm, gsm, band, notes = [] }: OwnStock): string =>
   [
     ...[circuit && `${circuit} limit`, asm && 'ASM', gsm && 'GSM', band && `band ${band}`].filter((tag) => tag !== undefined),
     ...notes.slice(0, 2).map(({ title }) => clean(title)),
@@ -259,7 +258,7 @@ const chooseDocuments = ({ rows }: FeedAnswer, watched: readonly string[]) => {
       return best === undefined ? [] : [{ symbol, ...(name === undefined ? {} : { name }), ...best }]
     })
     .toSorted((one, other) => one.rank - other.rank)
-    .slice(0, MAX.documents)
+    .slice(0, ROWS_SHOWN.documents)
 }
 
 const toColumn = (title: string, place: number): TextColumn<readonly string[]> => ({

@@ -4,7 +4,7 @@ import { createRedactor } from '../../model/redact.js'
 import type { Settings } from '../../model/settings.js'
 import { isConfidential } from '../../model/settings-issues.js'
 import { driftText } from '../drift.js'
-import { type AnswerLine, columnsOf, fitTable, type Style, section, type TextColumn, type TextSpan } from '../terminal/terminal.js'
+import { type AnswerLine, columnsOf, fitTable, type Style, type TextColumn, type TextSpan, titledPart } from '../terminal/terminal.js'
 import { clean, formatBytes, formatCount, formatQuantity } from '../terminal/text.js'
 import type { LocalCheck } from './local.js'
 import type { Probe } from './probe.js'
@@ -29,7 +29,7 @@ export const doctorLines = (
     [['This machine', 'bold']],
     ...checks.flatMap(checkLines),
     ...['', ...settingLines(settings)],
-    ...(probes.length === 0 ? [] : [...section('The provider', [asked, fitTable(PROBE_COLUMNS, probes)]), ...problemLines(probes)]),
+    ...(probes.length === 0 ? [] : [...titledPart('The provider', [asked, fitTable(PROBE_COLUMNS, probes)]), ...causeLines(probes)]),
     ...['', [sum]],
   ]
 }
@@ -57,7 +57,7 @@ const listDetails = ({ reason, advice, drift = [] }: Probe): readonly string[] =
   ...(advice === undefined ? [] : [`do: ${advice}`]),
 ]
 
-const problemLines = (probes: readonly Probe[]): readonly AnswerLine[] => {
+const causeLines = (probes: readonly Probe[]): readonly AnswerLine[] => {
   const problems = probes.filter(({ result }) => result !== 'ok')
   return [...groupBy(problems, (probe) => JSON.stringify([probe.result, ...listDetails(probe)])).values()].flatMap((group) => {
     const [first] = group as [Probe, ...Probe[]]

@@ -42,7 +42,7 @@ export const addExport = defineCommand({
   needs: ['@duckdb/node-api'],
   endsBySignal: true,
   interrupted: INTERRUPTED,
-  run: ({ to = [], ...flags }, input) => loadTables(to, flags, input),
+  run: ({ to = [], ...flags }, input) => loadTargets(to, flags, input),
 })
 
 interface LoadFlags extends Pick<ExportOptions, 'asOf' | 'tables'> {
@@ -58,7 +58,7 @@ export interface ExportResult {
 }
 
 /** Loads the output folder into each target, one after the other, and answers with the loaded tables. */
-export const loadTables = (targets: readonly Target[], flags: LoadFlags, { io, dependencies, settings }: Input): Observable<Answer> =>
+export const loadTargets = (targets: readonly Target[], flags: LoadFlags, { io, dependencies, settings }: Input): Observable<Answer> =>
   defer(() => {
     const { out } = settings()
     const warn = (text: string): void => printWarning(clean(text), io.stderr)
@@ -68,11 +68,11 @@ export const loadTables = (targets: readonly Target[], flags: LoadFlags, { io, d
     if (flags.json)
       return loaded$.pipe(
         toArray(),
-        map((all) => ({ json: all, code: Math.max(...all.map(toExitCode)) })),
+        map((all) => ({ json: all, code: Math.max(...all.map(findLoadCode)) })),
       )
     return loaded$.pipe(
       map((one) => {
-        const code = toExitCode(one)
+        const code = findLoadCode(one)
         return flags.quiet && code === 0 ? code : { code, lines: () => formatExport(one) }
       }),
     )
@@ -87,7 +87,7 @@ export const runExport = (sink: Export, out: string): Observable<ExportResult> =
     )
   })
 
-const toExitCode = ({ tables }: ExportResult): number => (tables.some(({ missing }) => missing !== undefined) ? EXIT_MISSING : 0)
+const findLoadCode = ({ tables }: ExportResult): number => (tables.some(({ missing }) => missing !== undefined) ? EXIT_MISSING : 0)
 
 const formatExport = (one: ExportResult): readonly AnswerLine[] => {
   const rows = one.tables.map(({ table, rows, ms, isSkipped, missing }) => [

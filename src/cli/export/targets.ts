@@ -3,12 +3,12 @@ import { UsageError } from '../../model/errors.js'
 import type { Export, ExportOptions } from '../../tables/export/export.js'
 import { type Flag, listFlag } from '../options.js'
 
-const PATHS = ['duckdb', 'parquet', 'qlib', 'zipline'] as const
+const PATH_KINDS = ['duckdb', 'parquet', 'qlib', 'zipline'] as const
 
-export const targetForms: readonly string[] = [...PATHS.map((kind) => `${kind}:`), 'postgres://']
+export const targetForms: readonly string[] = [...PATH_KINDS.map((kind) => `${kind}:`), 'postgres://']
 
 export interface Target {
-  readonly kind: (typeof PATHS)[number] | 'postgres' | 'file' | 'lake'
+  readonly kind: (typeof PATH_KINDS)[number] | 'postgres' | 'file' | 'lake'
   /** A file, a folder or an address; empty for the PostgreSQL of the environment and for the lake. */
   readonly location: string
   readonly typed: string
@@ -25,7 +25,7 @@ export const readTarget = (flag: string, text: string): Target => {
   const address = text.replace(/^postgres:(?!\/\/)/, '')
   if (/^postgres(ql)?:\/\//.test(address)) return { kind: 'postgres', location: address, typed: text }
   if (address !== text) throw new UsageError(`${flag}: invalid PostgreSQL address; use postgres://user@host/database`)
-  const kind = PATHS.find((one) => text.startsWith(`${one}:`) && text.length > one.length + 1)
+  const kind = PATH_KINDS.find((one) => text.startsWith(`${one}:`) && text.length > one.length + 1)
   if (kind !== undefined) return { kind, location: text.slice(kind.length + 1), typed: text }
   if (/.\.(csv|json|parquet|xlsx)$/.test(text)) return { kind: 'file', location: text, typed: text }
   if (/.\.(duckdb|db)$/.test(text)) return { kind: 'duckdb', location: text, typed: text }

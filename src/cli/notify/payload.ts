@@ -12,9 +12,9 @@ import type { EndedCommand, RunCommandContext } from '../run/context.js'
 import { OUTCOME_WORDS } from '../run/summary.js'
 import { clean, cut, formatQuantity } from '../terminal/text.js'
 
-const VERSION = 1
-const MAX_STOCKS = 50
-const MAX_FINDINGS = 50
+const PAYLOAD_VERSION = 1
+const MAX_CHANGED_STOCKS = 50
+const MAX_NEW_FINDINGS = 50
 const MAX_TEXT_COLUMNS = 500
 
 /** What a notification contains, as src/cli/README.md documents it. */
@@ -30,8 +30,8 @@ export const createPayload = (
   const failed = report === undefined ? [] : listFailed(report)
   const stale = describeStale(report ?? {})
   return {
-    version: VERSION,
-    text: formatText({ outcome, why, failed, stale, brief }),
+    version: PAYLOAD_VERSION,
+    text: composeText({ outcome, why, failed, stale, brief }),
     outcome,
     exitCode,
     ...(why === undefined ? {} : { error: why }),
@@ -79,11 +79,11 @@ const listFailed = ({ scripts, missing = {} }: RunReport) =>
 const listChanges = ({ since, counts, changes, findings = [], signals, notes }: Brief) => ({
   since,
   changed: counts,
-  changes: changes.filter(({ isWatched }, index) => isWatched || index < MAX_STOCKS),
+  changes: changes.filter(({ isWatched }, index) => isWatched || index < MAX_CHANGED_STOCKS),
   changedStocks: changes.length,
-  findings: findings.slice(0, MAX_FINDINGS),
+  findings: findings.slice(0, MAX_NEW_FINDINGS),
   newFindings: findings.length,
-  ...(signals === undefined ? {} : { signals: signals.slice(0, MAX_FINDINGS) }),
+  ...(signals === undefined ? {} : { signals: signals.slice(0, MAX_NEW_FINDINGS) }),
   notes,
 })
 
@@ -91,7 +91,7 @@ const listChanges = ({ since, counts, changes, findings = [], signals, notes }: 
 const countSignals = (signals: NonNullable<Brief['signals']>): string =>
   [...groupBy(signals, ({ rule }) => rule)].map(([rule, own]) => `${rule} ${own.map(({ subject }) => subject).join(', ')}`).join('; ')
 
-const formatText = (facts: {
+const composeText = (facts: {
   readonly outcome: RunReport['outcome']
   readonly why: string | undefined
   readonly failed: ReturnType<typeof listFailed>

@@ -7,7 +7,7 @@ import type { QueryResult } from '../../tables/query.js'
 import type { View } from '../../tables/views/view.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import type { ProcessIo } from '../dependencies.js'
-import { choiceOption, dayOption, flag, folderFlags, integerOption, jsonFlag, readText } from '../options.js'
+import { choiceOption, dayOption, flag, folderFlags, integerOption, jsonFlag, readFlagFile } from '../options.js'
 import { type AnswerLine, columnsOf, fitTable, layOut, printWarning, type TextLine } from '../terminal/terminal.js'
 import { clean, padEnd, wrap } from '../terminal/text.js'
 import type { PrintOptions } from './print.js'
@@ -40,8 +40,8 @@ export const addQuery = defineCommand({
   endsBySignal: true,
   run: (flags, input) => {
     const { json = false, format, file, save, rows, cache = true, asOf } = flags
-    if (flags.examples) return listQueries(input)
-    const sql = chooseStatement({ typed: input.typed[0], file, json }, input.io.stdin, readText)
+    if (flags.examples) return showQueries(input)
+    const sql = chooseStatement({ typed: input.typed[0], file, json }, input.io.stdin, readFlagFile)
     if (save !== undefined) return saveStatement(save, sql, input)
     if (sql === undefined) return showTables(input)
     return answerQuery({ sql, format: json ? 'json' : format, rows, cache, asOf }, input)
@@ -161,7 +161,7 @@ export const tableDocument = (tables: readonly (Table | View)[]): readonly objec
     columns: listColumns(table),
   }))
 
-const listQueries = async ({ settings }: Input): Promise<Answer> => {
+const showQueries = async ({ settings }: Input): Promise<Answer> => {
   const { listSavedQueries } = await import('../../tables/saved-queries.js')
   const { workedQueries } = await import('../../tables/worked-queries.js')
   const all = [...(await listSavedQueries(settings().out)), ...workedQueries]

@@ -33,7 +33,9 @@ export const printResult = async (
   const isPlan = columns[0]?.name === 'explain_key'
   const how = format ?? (stdout.isTTY || isPlan ? 'table' : 'csv')
   if (how === 'table') {
-    const lines = isPlan ? readQueryPlan(readChunks(result)) : renderRows(columns, readChunks(result), readSize(stdout).columns, rows)
+    const lines = isPlan
+      ? readQueryPlan(readChunks(result))
+      : renderResultTable(columns, readChunks(result), readSize(stdout).columns, rows)
     return printLines(
       [await lines].map((all) => () => all),
       stdout,
@@ -103,7 +105,12 @@ type TextRow = readonly (string | undefined)[]
 const MIN_CELL_WIDTH = 20
 
 /** A table of rows for people: the rows and columns that fit, and what is left out. */
-const renderRows = async (columns: readonly ColumnFacts[], chunks: RowChunks, room: number, max: number): Promise<readonly TextLine[]> => {
+const renderResultTable = async (
+  columns: readonly ColumnFacts[],
+  chunks: RowChunks,
+  room: number,
+  max: number,
+): Promise<readonly TextLine[]> => {
   const cellRoom = Math.max(MIN_CELL_WIDTH, Math.floor(room / 3))
   const toText = (row: readonly Value[]): TextRow =>
     row.map((value, index) => {

@@ -29,7 +29,7 @@ export const OUTCOME_CODES: Readonly<Record<RunReport['outcome'], number>> = { c
 
 /** Stores the report of an ended run, loads its outputs into the sinks, prints the outcome, and reports the end; emits the exit code. */
 export const concludeAndNotify = (ending: RunEnding, context: RunCommandContext): Observable<number> =>
-  storeReport(ending, context).pipe(
+  saveReport(ending, context).pipe(
     concatMap((isReportStored) => watchAfterRun(ending, context).pipe(map((signals) => ({ isReportStored, signals })))),
     concatMap((facts) => loadSinks(ending, context).pipe(map((sinks) => ({ ...context, ...facts, sinks })))),
     concatMap((ended) => {
@@ -68,7 +68,7 @@ const reportEnd = (ended: Omit<EndedCommand, 'at'>, context: RunCommandContext):
   })
 
 /** Stores the report of a run if the collector could not; emits whether a report is stored. */
-const storeReport = ({ report, isReportStored = false }: RunEnding, context: RunCommandContext): Observable<boolean> => {
+const saveReport = ({ report, isReportStored = false }: RunEnding, context: RunCommandContext): Observable<boolean> => {
   if (!report || isReportStored) return of(isReportStored)
   const { settings, io, dependencies } = context
   return dependencies

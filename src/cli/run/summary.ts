@@ -6,7 +6,7 @@ import { buildFolderArgs, buildOnlyArgs, buildResumeArgs, buildRetryArgs, format
 import { driftLines } from '../drift.js'
 import { fleetLines } from '../fleet.js'
 import { findHints, type Origins } from '../hints.js'
-import { type AnswerLine, fitTable, type Style, section, type TextColumn, type TextLine } from '../terminal/terminal.js'
+import { type AnswerLine, fitTable, type Style, type TextColumn, type TextLine, titledPart } from '../terminal/terminal.js'
 import { clean, formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
 import { earlierFailureLines, problemLines, staleLines, warningLines, wrongSymbolLines } from './problems.js'
 
@@ -32,13 +32,13 @@ export const createSummary = (report: RunReport, context: SummaryContext): reado
 
 export const describeResults = (report: RunReport): readonly AnswerLine[] => [
   ...resultLines(report),
-  ...section('Missing', problemLines(report)),
-  ...section('Not up to date', staleLines(report)),
-  ...section('Wrong symbols', wrongSymbolLines(report)),
-  ...section('Changed answers', driftLines(report.drift)),
-  ...section('Missing from earlier runs', earlierFailureLines(report)),
-  ...section('Fleet', fleetLines(report.fleet)),
-  ...section('Notes', warningLines(report)),
+  ...titledPart('Missing', problemLines(report)),
+  ...titledPart('Not up to date', staleLines(report)),
+  ...titledPart('Wrong symbols', wrongSymbolLines(report)),
+  ...titledPart('Changed answers', driftLines(report.drift)),
+  ...titledPart('Missing from earlier runs', earlierFailureLines(report)),
+  ...titledPart('Fleet', fleetLines(report.fleet)),
+  ...titledPart('Notes', warningLines(report)),
 ]
 
 export const OUTCOME_WORDS: Readonly<Record<RunReport['outcome'], readonly [string, Style]>> = {
@@ -128,7 +128,7 @@ const command = (args: readonly string[]) => (): readonly TextLine[] => [[[`    
 const nextLines = (report: RunReport, context: NextContext): readonly AnswerLine[] => {
   const steps = listSteps(report, context)
   if (steps.length === 0) return context.isSimulated ? ['', SIMULATED_NOTE] : []
-  return section(
+  return titledPart(
     'Next',
     steps.flatMap(([advice, args]) => [`  ${advice}`, ...(args === undefined ? [] : [command(args)])]),
   )

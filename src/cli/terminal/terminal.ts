@@ -53,7 +53,7 @@ const wrapSpans = (unsafe: TextLine, columns: number): readonly TextLine[] => {
 }
 
 /** A titled part of an answer; nothing without lines. */
-export const section = (title: string, lines: readonly AnswerLine[]): readonly AnswerLine[] =>
+export const titledPart = (title: string, lines: readonly AnswerLine[]): readonly AnswerLine[] =>
   lines.length === 0 ? [] : ['', [[title, 'bold']], ...lines]
 
 /** The first of many, and how many more there are. */

@@ -4,7 +4,7 @@ import stringWidth from 'string-width'
 // Control characters, line separators, and marks that change the text direction.
 const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\ufeff]+/gu
 // Only characters of one column: the usual text needs no table. The marks are those of the progress display.
-const NARROW = /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u203b\u20b9\u2190-\u2193\u2500-\u259f\u25b8\u2714\u2716]*$/
+const ONE_COLUMN_EACH = /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u203b\u20b9\u2190-\u2193\u2500-\u259f\u25b8\u2714\u2716]*$/
 
 /** Makes text from outside safe for a terminal: one line, without escape sequences and control characters. */
 export const sanitize = (text: string): string => stripVTControlCharacters(text).replace(UNSAFE, ' ')
@@ -12,14 +12,14 @@ export const sanitize = (text: string): string => stripVTControlCharacters(text)
 /** The same, without blanks around it. */
 export const clean = (text: string): string => sanitize(text).trim()
 
-export const width = (text: string): number => (NARROW.test(text) ? text.length : stringWidth(text))
+export const width = (text: string): number => (ONE_COLUMN_EACH.test(text) ? text.length : stringWidth(text))
 
 /** The text in at most `columns`; an ellipsis replaces the rest. */
 export const cut = (text: string, columns: number, ellipsis = '…'): string => {
   if (width(text) <= columns) return text
   if (columns <= width(ellipsis)) return ellipsis.slice(0, Math.max(0, columns))
   let room = columns - width(ellipsis)
-  if (NARROW.test(text)) return text.slice(0, room) + ellipsis
+  if (ONE_COLUMN_EACH.test(text)) return text.slice(0, room) + ellipsis
   let taken = ''
   for (const { segment } of new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(text)) {
     room -= width(segment)
@@ -73,18 +73,20 @@ export const formatQuantity = (value: number, noun: string): string => `${format
 /** `3.1s`, `12s`, `3m05s`, `1h02m` */
 export const formatDuration = (ms: number): string => {
   const tenths = Math.round(Math.max(0, ms) / 100)
-  return tenths < 100 ? `${(tenths / 10).toFixed(1)}s` : formatClock(Math.round(Math.max(0, ms) / 1_000))
+  return tenths < 100 ? `${(tenths / 10).toFixed(1)}s` : formatSeconds(Math.round(Math.max(0, ms) / 1_000))
 }
 
-export const formatCountdown = (ms: number): string => formatClock(Math.ceil(Math.max(0, ms) / 1_000))
+export const formatCountdown = (ms: number): string => formatSeconds(Math.ceil(Math.max(0, ms) / 1_000))
 
-const formatClock = (seconds: number): string => {
+const formatSeconds = (seconds: number): string => {
   if (seconds < 60) return `${seconds}s`
   const minutes = Math.floor(seconds / 60)
-  return minutes < 60 ? `${minutes}m${padTwo(seconds % 60)}s` : `${formatCount(Math.floor(minutes / 60))}h${padTwo(minutes % 60)}m`
+  return minutes < 60
+    ? `${minutes}m${toTwoDigits(seconds % 60)}s`
+    : `${formatCount(Math.floor(minutes / 60))}h${toTwoDigits(minutes % 60)}m`
 }
 
-export const padTwo = (value: number): string => String(value).padStart(2, '0')
+export const toTwoDigits = (value: number): string => String(value).padStart(2, '0')
 
 /** `0.4/s`, `125/s`; empty if nothing is done or no time has passed. */
 export const formatRate = (done: number, ms: number): string => {
