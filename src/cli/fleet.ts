@@ -73,13 +73,12 @@ const MAX_WORKERS_NAMED = 8
 
 const formatPace = (perSecond: number): string => formatRate(perSecond, 1_000) || '0/s'
 
-export const fleetLines = (fleet: FleetState | undefined): readonly string[] =>
-  fleet === undefined
-    ? []
-    : [
-        ...fleet.workers.map(
-          ({ name, items, perSecond, isThere }) =>
-            `${clean(name)}: ${formatQuantity(items, 'item')}, ${formatPace(perSecond)}${isThere ? '' : ', gone'}`,
-        ),
-        ...(fleet.stalled > 0 ? [`${formatQuantity(fleet.stalled, 'item')} reassigned from lost or stalled workers`] : []),
-      ]
+export const fleetLines = (
+  { workers, stalled }: Pick<FleetState, 'workers' | 'stalled'> = { workers: [], stalled: 0 },
+): readonly string[] => [
+  ...workers.map(
+    ({ name, items, perSecond, isThere }) =>
+      `${clean(name)}: ${formatQuantity(items, 'item')}, ${formatPace(perSecond)}${isThere ? '' : ', gone'}`,
+  ),
+  ...(stalled > 0 ? [`${formatQuantity(stalled, 'item')} reassigned from lost or stalled workers`] : []),
+]

@@ -35,7 +35,7 @@ export const addHistory = defineCommand({
   run: async (flags, input) => {
     const [action, day] = input.typed
     const { before, dryRun = false, yes = false, json = false, limit } = flags
-    checkFlags({ action, day, before, isDeletion: dryRun || yes })
+    checkFlags(action, { day, before }, dryRun || yes)
     const { out, exchange } = input.settings()
     if (action !== undefined) return deleteFromHistory(out, { day, before, dryRun, yes, json }, input)
     const { describeHistory } = await import('./folder-readers.js')
@@ -44,12 +44,9 @@ export const addHistory = defineCommand({
   },
 })
 
-interface DeletionChoice {
-  readonly day: string | undefined
-  readonly before: string | undefined
-}
+type DeletionChoice = Readonly<Record<'day' | 'before', string | undefined>>
 
-const checkFlags = ({ action, day, before, isDeletion }: DeletionChoice & { action: string | undefined; isDeletion: boolean }): void => {
+const checkFlags = (action: string | undefined, { day, before }: DeletionChoice, isDeletion: boolean): void => {
   if (action !== 'delete' && day !== undefined) throw new UsageError(`history ${action} takes no day; "history delete ${day}" deletes one`)
   if (action === 'prune' && before === undefined) throw new UsageError('history prune: name the first day that stays with --before DAY')
   if (action === 'delete' && day === undefined) throw new UsageError('history delete: name the day, such as "history delete 2026-02-12"')
@@ -60,7 +57,7 @@ const checkFlags = ({ action, day, before, isDeletion }: DeletionChoice & { acti
 
 const deleteFromHistory = async (
   out: string,
-  { day, before, dryRun, yes, json }: DeletionChoice & { readonly dryRun: boolean; readonly yes: boolean; readonly json: boolean },
+  { day, before, dryRun, yes, json }: DeletionChoice & Readonly<Record<'dryRun' | 'yes' | 'json', boolean>>,
   { io }: Input,
 ): Promise<Answer> => {
   const { findDeletable, deleteDays } = await import('./folder-readers.js')

@@ -85,15 +85,13 @@ const formatSubgraph = ({ phase, title, note, isSequential, members }: PhaseGrou
 /** The first barrier waits for the first phase. The others run side by side, and the last barrier waits for all. */
 const formatBarriers = ([first, ...later]: readonly string[]): readonly string[] => {
   if (first === undefined) return []
-  if (later.length === 0) return [`  ${first} --> barrier_last`, LAST_BARRIER]
+  const between = [`  ${first} --> barrier_first{{"barrier"}}`, ...later.map((phase) => `  barrier_first --> ${phase}`)]
   return [
-    `  ${first} --> barrier_first{{"barrier"}}`,
-    ...later.map((phase) => `  barrier_first --> ${phase}`),
-    ...later.map((phase) => `  ${phase} --> barrier_last`),
-    LAST_BARRIER,
+    ...(later.length === 0 ? [] : between),
+    ...(later.length === 0 ? [first] : later).map((phase) => `  ${phase} --> barrier_last`),
+    '  barrier_last{{"barrier"}} --> report(["run report"])',
   ]
 }
-const LAST_BARRIER = '  barrier_last{{"barrier"}} --> report(["run report"])'
 
 const formatOutput = (stream: StreamDefinition): string =>
   `  ${toNodeId(stream.name)} --> ${toNodeId(stream.name)}_out[("${listOutputFiles(stream).map(escapeLabel).join('<br/>')}")]`

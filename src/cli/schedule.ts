@@ -88,12 +88,9 @@ const readTimeOfDay = (text: string): number => {
 }
 
 /** What a scheduler is to start. Paths are absolute: schedulers start with another folder and a short PATH. */
-export interface DailyJob {
+export interface DailyJob extends Readonly<Record<'folder' | 'out' | 'config', string>> {
   /** Program and first arguments of the command, such as node and the path of scripstream. */
   readonly program: readonly string[]
-  readonly folder: string
-  readonly out: string
-  readonly config: string
   /** Variables that the command needs and a scheduler does not have, such as those of a proxy. */
   readonly variables: Readonly<Record<string, string>>
   /** Where the outputs are loaded after a run that `verify` found sound. */

@@ -2,7 +2,6 @@ import { UsageError } from '../model/errors.js'
 import { WatchRule } from '../model/settings.js'
 import { parseOptions } from '../model/settings-issues.js'
 import { findClosest, suggest } from '../model/text.js'
-import type { Day } from '../model/trading-day.js'
 import { requireFolder } from '../storage/run-state.js'
 import { type Answer, defineCommand, type Input } from './command.js'
 import { checkDay, choiceArgument, choiceOption, dayOption, flag, folderFlags, listFlag, trimDistinct } from './options.js'
@@ -39,7 +38,7 @@ export const addWatch = defineCommand({
   ],
   notes: ['Rules read the tables as of each recorded day: they never look ahead.'],
   needs: ['@duckdb/node-api'],
-  run: async ({ rules, since, replay, format = 'text', out: _, config: __, ...options }, input) => {
+  run: async ({ rules, since, replay, format, out: _, config: __, ...options }, input) => {
     const [action, name, statement] = input.typed
     const own = Object.keys(options).find((option) => options[option as keyof typeof options] !== undefined)
     if (action !== 'add' && own !== undefined) throw new UsageError(`--${own} belongs to "scripstream watch add"`)
@@ -48,7 +47,7 @@ export const addWatch = defineCommand({
     await requireFolder(input.settings().out)
     if (action === 'add') return addRule({ name, query: statement ?? name, ...options }, input)
     if (action === 'remove') return removeRule(String(name), input)
-    return showSignals({ since, days: replay === undefined ? undefined : readDayRange(replay), format }, input)
+    return showSignals({ since, replay, format }, input)
   },
 })
 
@@ -95,12 +94,7 @@ const removeRule = async (rule: string, { settings }: Input): Promise<Answer> =>
   return { text: `${rule} no longer stands; its signals stay\n` }
 }
 
-interface DayRange {
-  readonly from: Day
-  readonly to: Day
-}
-
-const readDayRange = (text: string): DayRange => {
+const readDayRange = (text: string) => {
   const [from = '', to = '', ...more] = text.split('..')
   if (more.length > 0 || to === '')
     throw new UsageError(`--replay: invalid days ${JSON.stringify(text)}; use FROM..TO, such as 2026-01-01..2026-02-13`)
@@ -108,14 +102,12 @@ const readDayRange = (text: string): DayRange => {
   return { from, to }
 }
 
-interface SignalChoice {
-  readonly since: Day | undefined
-  readonly days: DayRange | undefined
-  readonly format: 'text' | 'json' | 'ndjson'
-}
-
 /** The recorded signals, or those of a replay, with what is known of the rules. */
-const showSignals = async ({ since, days, format }: SignalChoice, { settings, io, dependencies: { streams } }: Input): Promise<Answer> => {
+const showSignals = async (
+  { since, replay, format }: Readonly<Record<'since' | 'replay' | 'format', string | undefined>>,
+  { settings, io, dependencies: { streams } }: Input,
+): Promise<Answer> => {
+  const days = replay === undefined ? undefined : readDayRange(replay)
   const { out: root, watch } = settings()
   const { listRules } = await import('../tables/watch/rules.js')
   const { describeRules, replayRules } = await import('../tables/watch/watch.js')

@@ -36,22 +36,8 @@ export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSess
 
 /** All that the brief says, part by part. A part without lines is left out. */
 export const briefParts = (brief: Brief): readonly BriefPart[] => {
-  const {
-    asOfSession,
-    outcome,
-    error,
-    outputs,
-    stale = [],
-    changes,
-    counts,
-    rewritten,
-    since,
-    findings,
-    signals = [],
-    failedRules = [],
-    wrongSymbols,
-    notes,
-  } = brief
+  const { asOfSession, outcome, error, outputs, stale = [], changes, counts, since } = brief
+  const { rewritten, findings, signals = [], failedRules = [], wrongSymbols, notes } = brief
   const toCommand = (name: string): string => formatCommandLine([name, '--out', brief.folder])
   const sums = Object.entries(counts).filter(([, count]) => count > 0)
   const shown = changes.filter(({ isWatched }, index) => isWatched || index < STOCKS_SHOWN)

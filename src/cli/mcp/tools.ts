@@ -66,13 +66,8 @@ export const callTool = async ({ tool: name, input }: ToolTask, source: ToolSour
 /** Declares the tools. What an agent asks at once is answered one by one, so that the memory of one answer is needed. */
 export const addTools = (server: McpServer, source: ToolSource, run?: ToolRunner): void => {
   let last: Promise<unknown> = Promise.resolve()
-  for (const [
-    name,
-    {
-      description,
-      input: { shape },
-    },
-  ] of Object.entries(tools)) {
+  for (const [name, { description, input: fields }] of Object.entries(tools)) {
+    const { shape } = fields
     const inputSchema = z.strictObject(shape, { error: (issue) => describeUnknown(issue, Object.keys(shape)) })
     const annotations = { readOnlyHint: true, openWorldHint: false }
     server.registerTool<z.ZodObject, z.ZodObject>(name, { description, inputSchema, annotations }, (input, { mcpReq: { signal } }) => {

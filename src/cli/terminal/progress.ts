@@ -222,7 +222,7 @@ const computeLayout = (streams: readonly StreamStats[], columns: number) => {
 type FrameLayout = ReturnType<typeof computeLayout>
 
 const formatStreamLine = (stream: StreamStats, layout: FrameLayout, context: FrameContext): TextLine => {
-  const [mark, style] = chooseMark(stream)
+  const [mark, style] = MARKS[stream.state] ?? [GLYPHS.off, 'dim']
   const isPlain = ['success', 'partial', 'running'].includes(stream.state)
   const head: TextLine = [
     [`${mark} `, style],
@@ -233,12 +233,9 @@ const formatStreamLine = (stream: StreamStats, layout: FrameLayout, context: Fra
   return [...head, [stream.state, 'dim']]
 }
 
-const chooseMark = ({ state }: StreamStats): readonly [string, Style] => {
-  const marks: Partial<Record<StreamStats['state'], readonly [string, Style]>> = {
-    ...{ running: [GLYPHS.run, 'cyan'], failed: [GLYPHS.bad, 'red'], success: [GLYPHS.ok, 'green'], partial: [GLYPHS.warn, 'yellow'] },
-    waiting: [GLYPHS.wait, 'dim'],
-  }
-  return marks[state] ?? [GLYPHS.off, 'dim']
+const MARKS: Readonly<Partial<Record<StreamStats['state'], readonly [string, Style]>>> = {
+  ...{ running: [GLYPHS.run, 'cyan'], failed: [GLYPHS.bad, 'red'], success: [GLYPHS.ok, 'green'], partial: [GLYPHS.warn, 'yellow'] },
+  waiting: [GLYPHS.wait, 'dim'],
 }
 
 const workCells = (stream: StreamStats, layout: FrameLayout, { now, progress }: FrameContext): TextLine => {
