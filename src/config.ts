@@ -125,7 +125,7 @@ const readFileLayer = (given: string | undefined): SettingsLayer => {
 }
 
 /** Settings that are paths. */
-const PATHS = ['out', 'holidays', 'logFile', 'metricsFile']
+const PATH_SETTINGS = ['out', 'holidays', 'logFile', 'metricsFile']
 
 /** The settings of a file with its relative paths as absolute ones: they are relative to its folder. */
 const resolvePaths = (values: Row, folder: string): Row => {
@@ -134,7 +134,7 @@ const resolvePaths = (values: Row, folder: string): Row => {
   const { watchlists, notify } = values
   return {
     ...values,
-    ...Object.fromEntries(PATHS.flatMap((name) => (name in values ? [[name, toAbsolute(values[name], /^.+$/s)]] : []))),
+    ...Object.fromEntries(PATH_SETTINGS.flatMap((name) => (name in values ? [[name, toAbsolute(values[name], /^.+$/s)]] : []))),
     // A command such as `./notify.sh --all`.
     ...(notify === undefined ? {} : { notify: toAbsolute(notify, /^\.\.?\/\S+/) }),
     ...(isRow(watchlists)
@@ -170,7 +170,7 @@ export const settingRows: readonly SettingRow[] = Object.entries(Settings.shape)
   }))
 })
 
-const TEXT = /^"(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4}))*"$/u
+const JSON_TEXT = /^"(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4}))*"$/u
 const PLAIN = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/
 
 /** What may follow in each state. */
@@ -194,14 +194,14 @@ export const scanJson = (text: string): { readonly lines: ReadonlyMap<string, nu
   const lineAt = (index: number): number => text.slice(0, index).split('\n').length
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\\n]|\\.)*"?|[{}[\]:,]|[^\s{}[\]:,"]+/g)) {
     const end = open.at(-1) === '{' ? '}' : ']'
-    const isPlain = TEXT.test(token) || PLAIN.test(token)
+    const isPlain = JSON_TEXT.test(token) || PLAIN.test(token)
     if (token === end && (state === 'comma' || state === (end === '}' ? 'name' : 'value'))) {
       open.pop()
       state = open.length === 0 ? 'end' : 'comma'
     } else if ((state === 'value' && token === '[') || (/^(start|value)$/.test(state) && token === '{')) {
       open.push(token)
       state = token === '{' ? 'name' : 'value'
-    } else if (state === 'name' && TEXT.test(token)) {
+    } else if (state === 'name' && JSON_TEXT.test(token)) {
       names.splice(open.length - 1, names.length, token.slice(1, -1))
       if (open.length <= 3) lines.set(names.join('.'), lineAt(index))
       state = 'colon'

@@ -148,8 +148,9 @@ const httpClients = (sources: Sources): readonly string[] =>
 const OWN_DISK: Readonly<Record<string, string>> = {
   'src/storage/disk.ts': 'is the disk',
   'src/cli/main.ts': 'reads package.json of the program',
-  'src/cli/install.ts': 'finds out how the program is installed',
+  'src/cli/hints.ts': 'finds out how the program is installed',
   'src/web/server/assets.ts': 'reads the page, a part of the program',
+  'src/cli/completion.ts': 'reads the scripts for shells, parts of the program',
   'src/cli/app-streams.ts': 'imports a module of the user',
   'src/cli/options.ts': 'reads standard input',
   'src/cli/doctor/local.ts': 'checks the machine',

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { rm } from 'node:fs/promises'
-import { constants, setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
@@ -18,7 +17,7 @@ import type { ToolRunner, ToolTask } from './mcp/tools.js'
 const ANSWER = '--answer'
 
 /** The memory of an answer, all in all, and what the system gives it: the code of Node and DuckDB does not count as data. */
-const MAX_BYTES = 2_000_000_000
+const MAX_ANSWER_BYTES = 2_000_000_000
 const MAX_DATA_KB = 1_850_000
 
 type Task =
@@ -28,11 +27,11 @@ type Task =
   | { readonly changes: 'last-run' }
   | { readonly checks: 'present-files' }
 /** An answer, and the memory of its process afterwards, or half of the most that it ever had: what it returned still counts for its limit. */
-interface Answered {
+interface TaskAnswer {
   readonly answer: unknown
   readonly bytes: number
 }
-type Reply = Answered | { readonly refusal: string }
+type TaskReply = TaskAnswer | { readonly refusal: string }
 
 /**
  * What needs much memory is answered in a process of its own: a query over the whole market needs up to 2 GB, of which DuckDB returns little to
@@ -68,16 +67,8 @@ const CHECK_TIME_MS = 180_000
 /** Twice what they need. */
 const CHECK_HEAP_MB = 1_000
 
-const lowerPriority = (pid: number): void => {
-  try {
-    setPriority(pid, constants.priority.PRIORITY_LOW)
-  } catch {
-    // It has ended already, or the system does not permit it.
-  }
-}
-
 interface AnswerProcess {
-  readonly ask: (task: Task) => Promise<Answered>
+  readonly ask: (task: Task) => Promise<TaskAnswer>
   readonly end: () => void
   readonly ended: Promise<void>
 }
@@ -86,9 +77,8 @@ const startProcess = ({ out, streams }: Pick<Settings, 'out' | 'streams'>, isChe
   const [node, command = ''] = process.argv
   const args = [command, 'serve', ANSWER, '--out', out, ...streams.flatMap((file) => ['--streams', file])]
   const limits = isCheck ? [`--max-old-space-size=${CHECK_HEAP_MB}`] : []
-  const child = spawnLimited([node ?? process.execPath, ...limits, ...args])
+  const child = spawnLimited([node ?? process.execPath, ...limits, ...args], isCheck)
   const { pid } = child
-  if (isCheck && pid !== undefined) lowerPriority(pid)
   const end = (): void => void child.kill('SIGKILL')
   process.on('exit', end)
   const failure = new Promise<never>((_, reject) => child.on('error', reject))
@@ -113,8 +103,7 @@ const startProcess = ({ out, streams }: Pick<Settings, 'out' | 'streams'>, isChe
   }
 }
 
-/** The answer; the signal ends the process before. */
-const askUntil = async ({ ask, end }: AnswerProcess, task: Task, signal?: AbortSignal): Promise<Answered> => {
+const askUntil = async ({ ask, end }: AnswerProcess, task: Task, signal?: AbortSignal): Promise<TaskAnswer> => {
   signal?.addEventListener('abort', end)
   if (signal?.aborted) end()
   try {
@@ -144,40 +133,27 @@ const MAX_IDLE_BYTES = 200_000_000
 /** A page asks for a few at once, and a reader may have many pages. */
 const MAX_WAITING_ANSWERS = 200
 
-interface FreeProcess extends Pick<Answered, 'bytes'> {
-  readonly used: AnswerProcess
-  readonly timer: NodeJS.Timeout
-}
-
 /** Two answer at a time. They stay for the next questions, because to start one takes longer than most answers. */
 const createKeptProcesses = (settings: Pick<Settings, 'out' | 'streams'>) => {
-  const free: FreeProcess[] = []
-  const take = (one = free.pop()): AnswerProcess | undefined => {
-    clearTimeout(one?.timer)
-    return one?.used
+  /** The bytes of those that answer nothing now, and what ends each. */
+  const free = new Map<AnswerProcess, { readonly bytes: number; readonly timer: NodeJS.Timeout }>()
+  const take = (used: AnswerProcess | undefined): AnswerProcess | undefined => {
+    if (used === undefined) return undefined
+    clearTimeout(free.get(used)?.timer)
+    free.delete(used)
+    return used
   }
-  const leave = (used: AnswerProcess): void => {
-    const at = free.findIndex((one) => one.used === used)
-    if (at >= 0) take(free.splice(at, 1)[0])
-  }
-  const startKept = (): AnswerProcess => {
+  const start = (): AnswerProcess => {
     const started = startProcess(settings)
-    void started.ended.then(() => leave(started))
+    void started.ended.then(() => take(started))
     return started
   }
   const keep = (used: AnswerProcess, bytes: number): void => {
-    if (free.reduce((sum, one) => sum + one.bytes, bytes) > MAX_IDLE_BYTES) {
-      used.end()
-      return
-    }
-    const timer = setTimeout(() => {
-      leave(used)
-      used.end()
-    }, IDLE_MS).unref()
-    free.push({ used, bytes, timer })
+    if ([...free.values()].reduce((sum, one) => sum + one.bytes, bytes) > MAX_IDLE_BYTES) used.end()
+    else free.set(used, { bytes, timer: setTimeout(() => take(used)?.end(), IDLE_MS).unref() })
   }
   return queueWork(async (task: Task, signal): Promise<unknown> => {
-    const used = take() ?? startKept()
+    const used = take([...free.keys()].at(-1)) ?? start()
     try {
       const { answer, bytes } = await askUntil(used, task, signal)
       keep(used, bytes)
@@ -190,10 +166,10 @@ const createKeptProcesses = (settings: Pick<Settings, 'out' | 'streams'>) => {
 }
 
 /** Without a shell that can limit a process, its own watcher alone ends it. */
-const spawnLimited = ([command = '', ...args]: readonly string[]) =>
+const spawnLimited = ([command = '', ...args]: readonly string[], isCheck: boolean) =>
   process.platform === 'win32'
     ? spawn(command, args)
-    : spawn('sh', ['-c', `ulimit -d ${MAX_DATA_KB} 2>/dev/null; exec "$@"`, 'sh', command, ...args])
+    : spawn('sh', ['-c', `ulimit -d ${MAX_DATA_KB} 2>/dev/null; exec ${isCheck ? 'nice -n 19 ' : ''}"$@"`, 'sh', command, ...args])
 
 /**
  * Ends this process, whatever it is doing, once its server has gone or it has more memory than it may: macOS does not count what is mapped.
@@ -205,18 +181,18 @@ const watchProcess = (server: number): void =>
     setInterval(() => {
       if (process.ppid !== server || process.memoryUsage.rss() > maxBytes) process.kill(process.pid, 'SIGKILL')
     }, 100)`,
-    { eval: true, execArgv: [], workerData: { server, maxBytes: MAX_BYTES } },
+    { eval: true, execArgv: [], workerData: { server, maxBytes: MAX_ANSWER_BYTES } },
   ).unref()
 
 /** V8 prints a page of addresses. */
 const OUT_OF_MEMORY = /out of memory|bad_alloc/
 
-const readReply = (printed: string, complaint: string): Answered => {
+const readReply = (printed: string, complaint: string): TaskAnswer => {
   if (printed === '')
     throw new UsageError(
       `the process ended without an answer: ${complaint === '' || OUT_OF_MEMORY.test(complaint) ? 'memory may have run out' : complaint.trim()}`,
     )
-  const reply = JSON.parse(printed) as Reply
+  const reply = JSON.parse(printed) as TaskReply
   if ('refusal' in reply) throw new UsageError(reply.refusal)
   return reply
 }
@@ -234,8 +210,8 @@ export const answerTasks = async (
     if (!isWatched) watchProcess(server)
     isWatched = true
     const reply = await answerTask(task).then(
-      (answer): Reply => ({ answer, bytes: Math.max(process.memoryUsage.rss(), process.resourceUsage().maxRSS * 512) }),
-      (error: unknown): Reply => {
+      (answer): TaskReply => ({ answer, bytes: Math.max(process.memoryUsage.rss(), process.resourceUsage().maxRSS * 512) }),
+      (error: unknown): TaskReply => {
         if (error instanceof CollectError) return { refusal: error.message }
         throw error
       },

@@ -1,9 +1,8 @@
-import type { Audit, AuditPart } from '../show/audit.js'
+import type { Audit } from '../show/audit.js'
 import { defineCommand } from './command.js'
 import { choiceOption, folderFlags } from './options.js'
-import { formatCount, formatQuantity } from './terminal/format.js'
-import { type TextLine, wrapLines, wrapTitled } from './terminal/terminal.js'
-import { clean } from './terminal/text.js'
+import type { AnswerLine } from './terminal/terminal.js'
+import { formatCount, formatQuantity } from './terminal/text.js'
 
 export const addAudit = defineCommand({
   name: 'audit',
@@ -19,19 +18,20 @@ export const addAudit = defineCommand({
     const { audit } = await import('../show/audit.js')
     const found = await audit(out, { streams, exchange })
     if (format === 'json') return { text: `${JSON.stringify(found, undefined, 2)}\n` }
-    return { lines: (columns) => auditLines(found, columns) }
+    return { lines: () => auditLines(found) }
   },
 })
 
-const auditLines = ({ folder, from, to, days, parts }: Audit, columns: number): readonly TextLine[] => [
-  ...wrapLines(`A back-test on ${clean(folder)}: ${formatQuantity(days, 'recorded day')}, from ${from} to ${to}.`, columns, 'bold'),
-  ...parts.flatMap((part) => partLines(part, columns)),
-]
-
-const partLines = ({ name, count, of, examples, proof, limit }: AuditPart, columns: number): readonly TextLine[] => [
-  [],
-  ...wrapTitled([name, 'bold'], `: ${formatCount(count)} of ${formatCount(of)}`, columns, count === 0 ? undefined : 'yellow'),
-  ...examples.flatMap((text) => wrapLines(`  ${clean(text)}`, columns)),
-  ...wrapLines(`  can prove: ${proof}`, columns, 'dim'),
-  ...wrapLines(`  cannot: ${limit}`, columns, 'dim'),
+const auditLines = ({ folder, from, to, days, parts }: Audit): readonly AnswerLine[] => [
+  [[`A back-test on ${folder}: ${formatQuantity(days, 'recorded day')}, from ${from} to ${to}.`, 'bold']],
+  ...parts.flatMap(({ name, count, of, examples, proof, limit }): readonly AnswerLine[] => [
+    '',
+    [
+      [name, 'bold'],
+      [`: ${formatCount(count)} of ${formatCount(of)}`, count === 0 ? undefined : 'yellow'],
+    ],
+    ...examples.map((text) => `  ${text}`),
+    [[`  can prove: ${proof}`, 'dim']],
+    [[`  cannot: ${limit}`, 'dim']],
+  ]),
 ]

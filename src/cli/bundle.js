@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
@@ -122,5 +122,6 @@ const licenses = new Set(thirdParty.map((id) => readLicense(findPackage(id))))
 writeFileSync(join(FOLDER, 'LICENSES.txt'), `${[...licenses].sort().join(`\n\n${'-'.repeat(80)}\n\n`)}\n`)
 // The entry checks the version of Node before it loads anything.
 copyFileSync(join(ROOT, 'src/cli/scripstream.cjs'), join(FOLDER, 'scripstream.cjs'))
+cpSync(join(ROOT, 'src/cli/shells'), join(FOLDER, 'shells'), { recursive: true })
 // npm sets this bit when it installs the package; a linked package stays executable after a rebuild.
 chmodSync(join(FOLDER, 'scripstream.cjs'), 0o755)

@@ -2,14 +2,12 @@ import type { Argument } from 'commander'
 import { defer, map, type ObservableInput } from 'rxjs'
 import type { Settings } from '../model/settings.js'
 import type { AddCommand, CommandContext } from './dependencies.js'
-import { describeInstall } from './install.js'
+import { describeInstall } from './hints.js'
 import { exampleText, type Flag, type Flags } from './options.js'
-import { resolveSettings } from './provider.js'
+import { resolveSettings, type SettingFlags } from './provider.js'
 import { toExitCode, untilSignal } from './signals.js'
-import { printJson, printLines } from './terminal/print.js'
-import { readSize, type TextLine } from './terminal/terminal.js'
+import { type AnswerLine, printJson, printLines } from './terminal/terminal.js'
 
-/** What the flags of a command are once they are read. */
 export type FlagValues<All extends Flags> = { readonly [Name in keyof All]: All[Name] extends Flag<infer Value> ? Value : never }
 
 /** What a command answers: a document for `--json`, else lines for people or a text, and its exit code (0 by default). A number is an exit code alone. */
@@ -17,13 +15,12 @@ export type Answer =
   | number
   | {
       readonly json?: unknown
-      readonly lines?: (columns: number) => readonly TextLine[]
+      readonly lines?: () => readonly AnswerLine[]
       readonly text?: string
       readonly code?: number
     }
 
 export interface Input extends Pick<CommandContext, 'io' | 'dependencies' | 'args'> {
-  /** The arguments that are no flags, in their order. */
   readonly typed: readonly (string | undefined)[]
   /** The settings, with `--out` and `--config`. @throws UsageError if they are wrong */
   readonly settings: () => Settings
@@ -35,32 +32,22 @@ interface CommandSpec<All extends Flags> {
   readonly args?: readonly (Argument | readonly [name: string, about: string])[]
   readonly flags: (context: CommandContext) => All
   readonly examples: readonly (readonly [command: string, note: string])[]
-  readonly notes?: (columns: number) => readonly string[]
+  readonly notes?: readonly string[]
   readonly needs?: readonly string[]
   readonly exits?: Readonly<Record<number, string>>
   /** Whether a signal unsubscribes from the command, and then ends the process at once if it may have unread output; otherwise it only ends the process. */
   readonly endsBySignal?: boolean | 'at once'
-  /** What a signal leaves behind, for stderr. */
   readonly interrupted?: string
   /** Whether arguments such as `-2` are no flags. */
   readonly takesNumbers?: boolean
   readonly run: (flags: FlagValues<All>, input: Input) => ObservableInput<Answer>
 }
 
-/** What commands that read settings have in common. */
-interface CommonFlags {
-  readonly out?: string
-  readonly config?: string
-  readonly with?: readonly string[]
-  readonly json?: boolean
-}
-
-/** The command on the program: its flags, its help, and what happens with its answer. */
 export const defineCommand =
   <All extends Flags>(spec: CommandSpec<All>): AddCommand =>
   (program, context) => {
     const { io, dependencies, args } = context
-    const { exits = {}, notes = () => [], needs = [], endsBySignal = false, takesNumbers = false, interrupted = '' } = spec
+    const { exits = {}, notes = [], needs = [], endsBySignal = false, takesNumbers = false, interrupted = '' } = spec
     const command = program.command(spec.name).description(spec.about).allowUnknownOption(takesNumbers)
     for (const arg of spec.args ?? []) 'join' in arg ? command.argument(...arg) : command.addArgument(arg)
     for (const [name, one] of Object.entries(spec.flags(context))) {
@@ -68,11 +55,10 @@ export const defineCommand =
       command.addOption(one)
     }
     const packages = needs.length === 0 ? [] : [`Needs packages: ${describeInstall(needs)}`]
-    const help = (): string => [...notes(readSize(io.stdout).columns), ...packages, exitText(exits)].join('\n')
-    command.addHelpText('after', () => `${exampleText(spec.examples)}\n${help()}`)
+    command.addHelpText('after', () => [exampleText(spec.examples), ...notes, ...packages, exitText(exits)].join('\n'))
     command.action((...all: readonly unknown[]) => {
       const typed = all.slice(0, command.registeredArguments.length) as Input['typed']
-      const values = all[typed.length] as FlagValues<All> & CommonFlags
+      const values = all[typed.length] as FlagValues<All> & SettingFlags & { readonly json?: boolean }
       const settings = (): Settings => resolveSettings({ out: values.out, config: values.config, with: values.with }, io, dependencies)
       const answer$ = defer(() => spec.run(values, { io, dependencies, args, typed, settings }))
       const end$ = endsBySignal ? answer$.pipe(untilSignal(io.signal$)) : answer$
@@ -86,7 +72,7 @@ export const defineCommand =
             }
             if (typeof end === 'number') return end
             if (values.json && end.json !== undefined) printJson(end.json, io.stdout)
-            else if (end.lines) printLines(end.lines(readSize(io.stdout).columns), io.stdout)
+            else if (end.lines) printLines(end.lines(), io.stdout)
             else io.stdout.write(end.text ?? '')
             return end.code ?? 0
           }),

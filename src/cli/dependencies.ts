@@ -43,14 +43,11 @@ export interface Dependencies {
   readonly serveSimulator: (options: SimulatorOptions) => Promise<Simulator>
 }
 
-/** What a command declaration needs: the arguments as typed, the process, and the dependencies. */
 export interface CommandContext {
   readonly args: readonly string[]
   readonly io: ProcessIo
   readonly dependencies: Dependencies
-  /** Runs a command to its end and stores its exit code. */
   readonly act: (code$: Observable<number>) => Promise<void>
 }
 
-/** Declares one command, with its options and examples, on the program. */
 export type AddCommand = (program: Program, context: CommandContext) => void

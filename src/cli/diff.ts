@@ -3,11 +3,9 @@ import { type Day, formatMinute } from '../model/trading-day.js'
 import { type Change, SECTIONS, type Section, sectionNames } from '../tables/diff/change.js'
 import type { Difference } from '../tables/diff/diff.js'
 import { defineCommand } from './command.js'
-import { checkDay, dayOption, folderFlags, jsonFlag, namesOption } from './options.js'
-import { readSymbols, symbolsOption } from './symbols.js'
-import { formatCount, formatQuantity } from './terminal/format.js'
-import { type TextLine, wrapLines, wrapTitled } from './terminal/terminal.js'
-import { clean, wrap } from './terminal/text.js'
+import { checkDay, dayOption, folderFlags, jsonFlag, namesOption, readSymbols, symbolsOption } from './options.js'
+import { type AnswerLine, listFirst, titledPart } from './terminal/terminal.js'
+import { clean, formatCount, formatQuantity } from './terminal/text.js'
 
 export const addDiff = defineCommand({
   name: 'diff',
@@ -33,55 +31,54 @@ export const addDiff = defineCommand({
     ['scripstream diff 2026-02-02 2026-02-09', 'what changed between two recorded days'],
     ['scripstream diff --only surveillance,bands,circuits', 'only these kinds of changes'],
   ],
-  notes: (columns) => ['Kinds:', ...sectionNames.flatMap((name) => wrap(`  ${name}: ${SECTIONS[name]}`, columns))],
+  notes: ['Kinds:', ...sectionNames.map((name) => `  ${name}: ${SECTIONS[name]}`)],
   run: async ({ only, symbols, since }, { typed: [day, other], settings, dependencies: { streams } }) => {
-    const days = readDays(since, day, other)
+    const days = chooseDays(since, day, other)
     const { out, exchange, watchlists } = settings()
     const { diff, diffDays } = await import('./folder-readers.js')
     const options = { exchange, only, ...readSymbols(symbols, { watchlists }) }
     const difference = await (days === undefined ? diff(out, options) : diffDays(out, { ...options, ...days, streams }))
-    return { json: difference, lines: (columns) => changeLines(difference, columns) }
+    return { json: difference, lines: () => changeLines(difference) }
   },
 })
 
-/** The days to compare; undefined for the last run. */
-const readDays = (since?: Day, day?: string, other?: string): { readonly since: Day; readonly until?: Day | undefined } | undefined => {
+const chooseDays = (since?: Day, day?: string, other?: string): { readonly since: Day; readonly until?: Day | undefined } | undefined => {
   if (day === undefined) return since === undefined ? undefined : { since }
   if (since !== undefined) throw new UsageError('diff: give two days or --since, not both')
   if (other === undefined) throw new UsageError(`diff: ${day} needs a second day; to compare it with the present: --since ${day}`)
   return { since: checkDay('diff', day), until: checkDay('diff', other) }
 }
 
-/** Changes shown of each kind; `--json` has all. */
 const MAX_CHANGES_SHOWN = 8
 
-/** Formats the changes for people: kind by kind, the first few of each. */
-const changeLines = (difference: Difference, columns: number): readonly TextLine[] => {
+const changeLines = (difference: Difference): readonly AnswerLine[] => {
   const { folder, run, asOf, since, counts, changes, notes } = difference
-  const plain = (text: string): readonly TextLine[] => wrapLines(text, columns)
   if (since === null) {
     const why = run === undefined ? 'no run has finished here yet' : `run ${run} is the first here, or earlier runs were not recorded`
-    return [`Nothing to compare in ${clean(folder)}: ${clean(why)}. The next run can be compared.`, ...notes.map(clean)].flatMap(plain)
+    return [`Nothing to compare in ${folder}: ${why}. The next run can be compared.`, ...notes]
   }
   const kinds = (Object.entries(counts) as [Section, number][]).filter(([, number]) => number > 0)
-  const sums = kinds.map(([section, number]) => `${section} ${formatCount(number)}`).join(', ')
+  const sums = kinds.map(([kind, number]) => `${kind} ${formatCount(number)}`).join(', ')
   const asOfText = (instant: string | undefined): string => (instant === undefined ? '' : `, as of ${formatMinute(Date.parse(instant))}`)
   const runs = `run ${run}${asOfText(asOf)}${asOf === undefined ? '' : ','} compared with run ${since.run}${asOfText(since.asOf)}`
   const what = since.day === undefined ? runs : `${difference.day ?? 'now'} compared with ${since.day}`
   return [
-    ...plain(`${kinds.length === 0 ? 'No change' : formatQuantity(changes.length, 'change')} in ${clean(folder)}: ${clean(what)}.`),
-    ...(kinds.length === 0 ? [] : plain(`  ${sums}`)),
-    ...kinds.flatMap(([section]) => sectionLines(section, changes, columns)),
-    ...(notes.length === 0 ? [] : [[], [['Not compared', 'bold'] as const], ...notes.flatMap((note) => plain(`  ${clean(note)}`))]),
+    `${kinds.length === 0 ? 'No change' : formatQuantity(changes.length, 'change')} in ${folder}: ${what}.`,
+    ...(kinds.length === 0 ? [] : [`  ${sums}`]),
+    ...kinds.flatMap(([kind]) => kindLines(kind, changes)),
+    ...titledPart(
+      'Not compared',
+      notes.map((note) => `  ${note}`),
+    ),
   ]
 }
 
-const sectionLines = (section: Section, changes: readonly Change[], columns: number): readonly TextLine[] => {
-  const own = changes.filter((change) => change.section === section)
-  const rest = own.length - MAX_CHANGES_SHOWN
-  const lines = [
-    ...own.slice(0, MAX_CHANGES_SHOWN).map(({ symbol, detail }) => `  ${clean(symbol)}: ${clean(detail)}`),
-    ...(rest > 0 ? [`  and ${formatCount(rest)} more (--json shows all)`] : []),
-  ]
-  return [[], ...wrapTitled([section, 'bold'], `: ${SECTIONS[section]}`, columns), ...lines.flatMap((line) => wrapLines(line, columns))]
-}
+const kindLines = (kind: Section, changes: readonly Change[]): readonly AnswerLine[] => [
+  ...['', [[kind, 'bold'], [`: ${SECTIONS[kind]}`]] as const],
+  ...listFirst(
+    changes.filter((change) => change.section === kind),
+    MAX_CHANGES_SHOWN,
+    ({ symbol, detail }) => `  ${clean(symbol)}: ${detail}`,
+    (rest) => `  and ${formatCount(rest)} more (--json shows all)`,
+  ),
+]

@@ -1,5 +1,5 @@
-import { concatMap, forkJoin, map, type Observable, of } from 'rxjs'
-import { REPORT_FILE, type Storage, toStatePath } from '../engine/storage.js'
+import { firstValueFrom, lastValueFrom } from 'rxjs'
+import { REPORT_FILE, toStatePath } from '../engine/storage.js'
 import { createDriftMatcher, DRIFT_ACCEPTED_FILE, type DriftName, isSignificant, toDriftName } from '../model/drift.js'
 import { UsageError } from '../model/errors.js'
 import type { Drift } from '../model/report.js'
@@ -7,9 +7,8 @@ import { isRow } from '../model/row.js'
 import { checkFolderFormat } from '../storage/run-state.js'
 import { defineCommand } from './command.js'
 import { choiceArgument, folderFlags, jsonFlag } from './options.js'
-import { formatCount, formatQuantity } from './terminal/format.js'
-import { type TextLine, wrapLines } from './terminal/terminal.js'
-import { clean } from './terminal/text.js'
+import { listFirst } from './terminal/terminal.js'
+import { clean, formatCount, formatQuantity } from './terminal/text.js'
 
 export const addDrift = defineCommand({
   name: 'drift',
@@ -21,45 +20,27 @@ export const addDrift = defineCommand({
     ['scripstream drift accept', 'accept these changes: later runs no longer end with 3 for them'],
   ],
   exits: { 3: 'changes that are not accepted' },
-  run: (_, { typed: [action], settings: load, dependencies }) => {
+  run: async (_, { typed: [action], settings: load, dependencies }) => {
     const settings = load()
     const storage = dependencies.storage(settings)
-    return readLastDrift(storage, settings.out).pipe(
-      concatMap(({ drift, accepted }) => {
-        if (action === undefined)
-          return of({ json: drift, lines: toLines(describeDrift(drift)), code: drift.some(isSignificant) ? EXIT_UNACCEPTED : 0 })
-        const fresh = drift.filter((one) => !one.accepted).map(toDriftName)
-        if (fresh.length === 0) return of({ lines: toLines(['Nothing to accept: the last run found no new changes.']) })
-        const known: readonly unknown[] = Array.isArray(accepted) ? accepted : []
-        const stored$ = storage.storeDocument(DRIFT_ACCEPTED_FILE, [...known, ...fresh])
-        return stored$.pipe(map(() => ({ lines: toLines(acceptedLines(fresh, drift)) })))
-      }),
-    )
+    await checkFolderFormat(settings.out)
+    const report = await firstValueFrom(storage.stored.document(REPORT_FILE))
+    if (!isRow(report)) throw new UsageError(`no run has finished in ${settings.out} yet`, { code: 'no-outputs' })
+    const accepted = await firstValueFrom(storage.stored.document(toStatePath(DRIFT_ACCEPTED_FILE)))
+    const isAccepted = createDriftMatcher(accepted)
+    const found = Array.isArray(report.drift) ? (report.drift as readonly Drift[]) : []
+    const drift = found.map((one): Drift => (isAccepted(one) ? { ...one, accepted: true } : one))
+    if (action === undefined)
+      return { json: drift, lines: () => describeDrift(drift), code: drift.some(isSignificant) ? EXIT_UNACCEPTED : 0 }
+    const fresh = drift.filter((one) => !one.accepted).map(toDriftName)
+    if (fresh.length === 0) return { lines: () => ['Nothing to accept: the last run found no new changes.'] }
+    const known: readonly unknown[] = Array.isArray(accepted) ? accepted : []
+    await lastValueFrom(storage.storeDocument(DRIFT_ACCEPTED_FILE, [...known, ...fresh]))
+    return { lines: () => acceptedLines(fresh, drift) }
   },
 })
 
-/** The exit code for drift that is not accepted. */
 const EXIT_UNACCEPTED = 3
-
-const toLines =
-  (texts: readonly string[]) =>
-  (columns: number): readonly TextLine[] =>
-    texts.flatMap((text) => wrapLines(text, columns))
-
-const readLastDrift = (
-  { stored }: Pick<Storage, 'stored'>,
-  out: string,
-): Observable<{ readonly drift: readonly Drift[]; readonly accepted: unknown }> =>
-  forkJoin([stored.document(REPORT_FILE), stored.document(toStatePath(DRIFT_ACCEPTED_FILE)), checkFolderFormat(out)]).pipe(
-    map(([report, accepted]) => {
-      if (!isRow(report)) throw new UsageError(`no run has finished in ${out} yet`, { code: 'no-outputs' })
-      const isAccepted = createDriftMatcher(accepted)
-      const drift = (Array.isArray(report.drift) ? (report.drift as readonly Drift[]) : []).map(
-        (one): Drift => (isAccepted(one) ? { ...one, accepted: true } : one),
-      )
-      return { drift, accepted }
-    }),
-  )
 
 const describeDrift = (drift: readonly Drift[]): readonly string[] => {
   if (drift.length === 0) return ['The answers of the last run were as expected.']
@@ -84,15 +65,13 @@ const acceptedLines = (fresh: readonly DriftName[], drift: readonly Drift[]): re
 const LINES_SHOWN = 6
 
 /** Changes in the provider's answers that are not accepted, the most frequent first. Only a few lines: the report has all. */
-export const driftLines = (drift: readonly Drift[] = []): readonly string[] => {
-  const shown = drift.filter(({ accepted }) => accepted !== true)
-  return [
-    ...shown.slice(0, LINES_SHOWN).map((one) => `  ${one.stream}: ${driftText(one)}`),
-    ...(shown.length > LINES_SHOWN
-      ? [`  and ${formatQuantity(shown.length - LINES_SHOWN, 'further change')}: see drift in report.json`]
-      : []),
-  ]
-}
+export const driftLines = (drift: readonly Drift[] = []): readonly string[] =>
+  listFirst(
+    drift.filter(({ accepted }) => accepted !== true),
+    LINES_SHOWN,
+    (one) => `  ${one.stream}: ${driftText(one)}`,
+    (rest) => `  and ${formatQuantity(rest, 'further change')}: see drift in report.json`,
+  )
 
 /** For example `news: data.latest_news[].publish_date is gone from 3 of 12 answers (first with TCS)`. */
 export const driftText = ({ endpoint, kind, field, expected, seen, answers, of, example, required }: Drift): string => {

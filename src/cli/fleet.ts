@@ -4,8 +4,7 @@ import type { Engine } from '../engine/run.js'
 import { StorageError, UsageError } from '../model/errors.js'
 import type { FleetState } from '../model/report.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
-import { formatCount, formatQuantity, formatRate } from './terminal/format.js'
-import { clean } from './terminal/text.js'
+import { clean, formatCount, formatQuantity, formatRate } from './terminal/text.js'
 
 export interface FleetFlags {
   readonly engine?: string | undefined
@@ -16,14 +15,8 @@ export interface FleetFlags {
 /** Used instead of the flags: an address with a password need not be typed. */
 export const FLEET_ENV = { engine: 'SCRIPSTREAM_ENGINE', blobs: 'SCRIPSTREAM_BLOBS' } as const
 
-interface FleetLocation {
-  readonly address: string
-  readonly blobs: string
-  readonly allowVolatile: boolean
-}
-
 /** The fleet chosen by flags or the environment; undefined without a fleet. */
-export const resolveFleet = ({ engine, blobs, allowVolatile = false }: FleetFlags, env: ProcessIo['env']): FleetLocation | undefined => {
+export const resolveFleet = ({ engine, blobs, allowVolatile = false }: FleetFlags, env: ProcessIo['env']) => {
   const address = engine ?? env[FLEET_ENV.engine]
   const folder = blobs ?? env[FLEET_ENV.blobs]
   if (engine === '')
@@ -80,13 +73,12 @@ const MAX_WORKERS_NAMED = 8
 
 const formatPace = (perSecond: number): string => formatRate(perSecond, 1_000) || '0/s'
 
-export const fleetLines = (fleet: FleetState | undefined): readonly string[] =>
-  fleet === undefined
-    ? []
-    : [
-        ...fleet.workers.map(
-          ({ name, items, perSecond, isThere }) =>
-            `${clean(name)}: ${formatQuantity(items, 'item')}, ${formatPace(perSecond)}${isThere ? '' : ', gone'}`,
-        ),
-        ...(fleet.stalled > 0 ? [`${formatQuantity(fleet.stalled, 'item')} reassigned from lost or stalled workers`] : []),
-      ]
+export const fleetLines = (
+  { workers, stalled }: Pick<FleetState, 'workers' | 'stalled'> = { workers: [], stalled: 0 },
+): readonly string[] => [
+  ...workers.map(
+    ({ name, items, perSecond, isThere }) =>
+      `${clean(name)}: ${formatQuantity(items, 'item')}, ${formatPace(perSecond)}${isThere ? '' : ', gone'}`,
+  ),
+  ...(stalled > 0 ? [`${formatQuantity(stalled, 'item')} reassigned from lost or stalled workers`] : []),
+]

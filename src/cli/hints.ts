@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs'
+import { join, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { CollectError, errorCodes, formatError, refusals, UsageError } from '../model/errors.js'
 import type { ReportedCause, RunReport } from '../model/report.js'
 import { countItems } from '../model/script-figures.js'
 import { toAddressVariable } from '../model/settings.js'
 import type { ProcessIo } from './dependencies.js'
-import { describeInstall } from './install.js'
 import { readSize } from './terminal/terminal.js'
 import { clean, wrap } from './terminal/text.js'
 
@@ -54,7 +56,7 @@ export const hints: Readonly<Partial<Record<HintKind, Hint>>> = {
     `${services} closed connections without an answer; if the port expects TLS, ${address} must start with https.`,
 }
 
-const toKind = (code: string): string => {
+const toHintKind = (code: string): string => {
   if (!code.startsWith('http_') || code === 'http_404') return code
   if (code === 'http_401' || code === 'http_403') return 'http_401, http_403'
   return /^http_[35]/.test(code) ? `${code.slice(0, 6)}xx` : 'http_<other>'
@@ -79,7 +81,7 @@ const findSettings = (hosts: readonly string[], origins: Origins = new Map()): t
 
 const describeCauses = (causes: readonly ReportedCause[], origins: Origins | undefined): readonly string[] =>
   Object.entries(hints).flatMap(([kind, hint]) => {
-    const same = causes.filter(({ code }) => toKind(code) === kind)
+    const same = causes.filter(({ code }) => toHintKind(code) === kind)
     if (hint === undefined || same.length === 0) return []
     const hosts = [...new Set(same.flatMap(({ host }) => host ?? []))]
     const text = hint(hosts.join(', ') || 'the provider', findSettings(hosts, origins))
@@ -134,3 +136,14 @@ const adaptInstall = ({ code, message }: CollectError): string =>
   code === 'missing-package'
     ? message.replace(/npm install ([^\n]+)$/, (_, packages: string) => describeInstall(packages.split(' ')))
     : message
+
+/**
+ * The command that installs packages where this command finds them: as it was itself installed, by the path of its file. In a checkout, and
+ * beside the global packages of other tools than npm, that is the current folder.
+ */
+export const describeInstall = (packages: readonly string[], file = fileURLToPath(import.meta.url)): string => {
+  if (file.includes(`${sep}_npx${sep}`)) return `npx ${['scripstream', ...packages].map((name) => `-p ${name}`).join(' ')} scripstream …`
+  const end = file.lastIndexOf(`${sep}node_modules${sep}`)
+  const isGlobal = end >= 0 && !file.includes(`${sep}.pnpm${sep}`) && !existsSync(join(file.slice(0, end), 'package.json'))
+  return `npm install ${isGlobal ? '-g ' : ''}${packages.join(' ')}`
+}

@@ -4,10 +4,8 @@ import type { Deletable } from '../storage/history/delete.js'
 import type { HistoryDay, HistorySummary } from '../tables/history/describe-history.js'
 import { type Answer, defineCommand, type Input } from './command.js'
 import { checkDay, choiceArgument, dayOption, flag, folderFlags, integerOption, jsonFlag } from './options.js'
-import { formatBytes, formatQuantity } from './terminal/format.js'
-import { printLines } from './terminal/print.js'
-import { readSize, renderFittingTable, type TextColumn, type TextLine, wrapLines } from './terminal/terminal.js'
-import { clean } from './terminal/text.js'
+import { type AnswerLine, fitTable, printLines, type TextColumn } from './terminal/terminal.js'
+import { formatBytes, formatQuantity } from './terminal/text.js'
 
 export const addHistory = defineCommand({
   name: 'history',
@@ -37,21 +35,18 @@ export const addHistory = defineCommand({
   run: async (flags, input) => {
     const [action, day] = input.typed
     const { before, dryRun = false, yes = false, json = false, limit } = flags
-    checkFlags({ action, day, before, isDeletion: dryRun || yes })
+    checkFlags(action, { day, before }, dryRun || yes)
     const { out, exchange } = input.settings()
     if (action !== undefined) return deleteFromHistory(out, { day, before, dryRun, yes, json }, input)
     const { describeHistory } = await import('./folder-readers.js')
     const summary = await describeHistory(out, { streams: input.dependencies.streams, exchange })
-    return { json: summary, lines: (columns) => summaryLines(summary, limit, columns) }
+    return { json: summary, lines: () => summaryLines(summary, limit) }
   },
 })
 
-interface Selection {
-  readonly day: string | undefined
-  readonly before: string | undefined
-}
+type DeletionChoice = Readonly<Record<'day' | 'before', string | undefined>>
 
-const checkFlags = ({ action, day, before, isDeletion }: Selection & { action: string | undefined; isDeletion: boolean }): void => {
+const checkFlags = (action: string | undefined, { day, before }: DeletionChoice, isDeletion: boolean): void => {
   if (action !== 'delete' && day !== undefined) throw new UsageError(`history ${action} takes no day; "history delete ${day}" deletes one`)
   if (action === 'prune' && before === undefined) throw new UsageError('history prune: name the first day that stays with --before DAY')
   if (action === 'delete' && day === undefined) throw new UsageError('history delete: name the day, such as "history delete 2026-02-12"')
@@ -62,20 +57,16 @@ const checkFlags = ({ action, day, before, isDeletion }: Selection & { action: s
 
 const deleteFromHistory = async (
   out: string,
-  { day, before, dryRun, yes, json }: Selection & { readonly dryRun: boolean; readonly yes: boolean; readonly json: boolean },
+  { day, before, dryRun, yes, json }: DeletionChoice & Readonly<Record<'dryRun' | 'yes' | 'json', boolean>>,
   { io }: Input,
 ): Promise<Answer> => {
   const { findDeletable, deleteDays } = await import('./folder-readers.js')
   const found = await findDeletable(out, { day, before })
-  if (dryRun || found.files.length === 0)
-    return { json: { folder: out, isDryRun: dryRun, ...found }, lines: (columns) => deletableLines(found, { columns, isDone: false }) }
-  if (!json) printLines(deletableLines(found, { columns: readSize(io.stdout).columns, isDone: false }), io.stderr)
+  if (dryRun || found.files.length === 0) return { json: { folder: out, isDryRun: dryRun, ...found }, lines: () => deletableLines(found) }
+  if (!json) printLines(deletableLines(found), io.stderr)
   if (!yes) await confirm(io, found)
   const deleted = await deleteDays(out, { day, before }, io.scheduler.now())
-  return {
-    json: { folder: out, isDryRun: false, ...deleted },
-    lines: (columns) => deletableLines(deleted, { columns, isDone: true }).slice(-1),
-  }
+  return { json: { folder: out, isDryRun: false, ...deleted }, lines: () => [`Deleted ${describeAmount(deleted)}.`] }
 }
 
 /** Asks on a terminal. @throws UsageError without one, or if the answer is no */
@@ -89,38 +80,39 @@ const confirm = async ({ stdin, stderr, readLine }: Input['io'], { days, files }
   if (!/^\s*y(es)?\s*$/i.test(await readLine())) throw new UsageError('cancelled; nothing was deleted')
 }
 
-const deletableLines = (
-  { days, files }: Deletable,
-  { columns, isDone }: { readonly columns: number; readonly isDone: boolean },
-): readonly TextLine[] => {
-  if (files.length === 0) return wrapLines('Nothing to delete.', columns)
+const describeAmount = ({ days, files }: Deletable): string => {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-  const sum = `${days.length === 0 ? '' : `${formatQuantity(days.length, 'day')}, `}${formatQuantity(files.length, 'file')}, ${formatBytes(bytes)}`
-  const bases = files.filter(({ path }) => path.includes('/bases/'))
+  return `${days.length === 0 ? '' : `${formatQuantity(days.length, 'day')}, `}${formatQuantity(files.length, 'file')}, ${formatBytes(bytes)}`
+}
+
+const deletableLines = (found: Deletable): readonly AnswerLine[] => {
+  const { days, files } = found
+  if (files.length === 0) return ['Nothing to delete.']
+  const bases = files.filter(({ path }) => path.includes('/bases/')).length
   return [
-    ...days.flatMap((day) => wrapLines(`  ${day}`, columns)),
-    ...(bases.length === 0 ? [] : wrapLines(`  ${formatQuantity(bases.length, 'base')} that no other day needs`, columns)),
-    ...wrapLines(isDone ? `Deleted ${sum}.` : `To be deleted: ${sum}.`, columns),
+    ...days.map((day) => `  ${day}`),
+    ...(bases === 0 ? [] : [`  ${formatQuantity(bases, 'base')} that no other day needs`]),
+    `To be deleted: ${describeAmount(found)}.`,
   ]
 }
 
-const DAY_COLUMNS: readonly TextColumn<HistoryDay>[] = [
+const HISTORY_COLUMNS: readonly TextColumn<HistoryDay>[] = [
   { title: 'day', align: 'left', cell: ({ day }) => day },
   {
     ...{ title: 'collected', drop: 1, align: 'left', cell: (day) => describeKnown(day) },
     style: ({ timing = 'final', isMisdated }) => (timing !== 'final' || isMisdated ? 'yellow' : undefined),
   },
-  { title: 'size', align: 'right', cell: (day) => (isRecorded(day) ? formatBytes(day.bytes) : '-') },
+  { title: 'size', align: 'right', cell: (day) => (hasRecord(day) ? formatBytes(day.bytes) : '-') },
   {
     ...{ title: 'lists', drop: 2, align: 'left', cell: (day) => describeLists(day) },
     style: (day) => (describeLists(day) === 'all' ? undefined : 'yellow'),
   },
 ]
 
-const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number, columns: number): readonly TextLine[] => {
-  const recorded = days.filter((day) => isRecorded(day) && !day.isMisdated)
-  if (recorded.length === 0) return wrapLines(`No day is recorded in ${clean(folder)} yet; the next complete run records its day.`, columns)
-  const gaps = days.filter((day) => !isRecorded(day)).length
+const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number): readonly AnswerLine[] => {
+  const recorded = days.filter((day) => hasRecord(day) && !day.isMisdated)
+  if (recorded.length === 0) return [`No day is recorded in ${folder} yet; the next complete run records its day.`]
+  const gaps = days.filter((day) => !hasRecord(day)).length
   const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
   const bases = baseBytes === 0 ? '' : `, and ${formatBytes(baseBytes)} of whole lists to which days add their changes`
   const sums = [
@@ -130,10 +122,10 @@ const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number
   ]
   const rest = days.length - limit
   return [
-    ...renderFittingTable(DAY_COLUMNS, days.slice(-limit), columns),
-    ...(rest > 0 ? wrapLines(`and ${formatQuantity(rest, 'earlier day')} (--limit shows more)`, columns) : []),
-    [],
-    ...wrapLines(`${sums.join('; ')}.`, columns),
+    fitTable(HISTORY_COLUMNS, days.slice(-limit)),
+    ...(rest > 0 ? [`and ${formatQuantity(rest, 'earlier day')} (--limit shows more)`] : []),
+    '',
+    `${sums.join('; ')}.`,
   ]
 }
 
@@ -142,11 +134,11 @@ const describeKnown = ({ knownAt, timing = 'final', isMisdated }: HistoryDay): s
   return knownAt === undefined ? '-' : `${formatMinute(Date.parse(knownAt))}${mark}`
 }
 
-const isRecorded = ({ streams, damage }: HistoryDay): boolean => streams.length > 0 || damage !== undefined
+const hasRecord = ({ streams, damage }: HistoryDay): boolean => streams.length > 0 || damage !== undefined
 
 const describeLists = (day: HistoryDay): string => {
   if (day.damage !== undefined) return 'damaged'
-  if (!isRecorded(day)) return 'no record'
+  if (!hasRecord(day)) return 'no record'
   const { missing } = day
   if (missing.length === 0) return 'all'
   return `without ${missing.length === 1 ? missing.join('') : `the lists of ${missing.length} streams`}`

@@ -15,16 +15,15 @@ import { addMcp } from './mcp/command.js'
 import { addPlan } from './plan/command.js'
 import { addQuery } from './query/command.js'
 import { addRun } from './run/command.js'
-import { addSchedule } from './schedule/command.js'
+import { addSchedule } from './schedule.js'
 import { addServe } from './serve.js'
-import { addShow } from './show/command.js'
+import { addShow } from './show.js'
 import { addSimulate } from './simulate.js'
 import { addStream } from './stream/command.js'
 import { addVerify } from './verify.js'
 import { addWatch } from './watch.js'
 import { addWorker } from './worker.js'
 
-/** All commands, in the order in which `--help` lists them. */
 export const commands: readonly AddCommand[] = [
   addRun,
   addStream,

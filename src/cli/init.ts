@@ -39,7 +39,7 @@ const writeNewFile = (path: string, text: string): void => {
 
 const COMMENT_COLUMNS = 100
 
-const EXAMPLES: Readonly<Record<string, string>> = {
+const SETTING_EXAMPLES: Readonly<Record<string, string>> = {
   'hosts.<name>': '{ "news": { "headers": { "authorization": "Bearer …" }, "maxRate": 50 }, "options": "https://…" }',
   streams: '["./my-streams.js"]',
   workers: '{ "market-news": 15 }',
@@ -79,5 +79,5 @@ export const configTemplate = (rows: readonly SettingRow[]): string => {
 }
 
 const describeExample = ({ name, default: usual }: SettingRow): string =>
-  EXAMPLES[name] ??
+  SETTING_EXAMPLES[name] ??
   (name.startsWith('urls.') ? '"https://…"' : usual === '' ? '"…"' : /^(\d+|true|false)$/.test(usual) ? usual : JSON.stringify(usual))

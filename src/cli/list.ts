@@ -2,8 +2,8 @@ import { DAYS, MASTER, type StreamDefinition } from '../engine/define-stream.js'
 import { groupByPhase, listOutputPatterns, type PhaseGroup } from '../engine/plan.js'
 import { defineCommand } from './command.js'
 import { flag, jsonFlag } from './options.js'
-import { formatQuantity } from './terminal/format.js'
-import { type TextLine, wrapLines, wrapTitled } from './terminal/terminal.js'
+import type { AnswerLine } from './terminal/terminal.js'
+import { formatQuantity } from './terminal/text.js'
 
 export const addList = defineCommand({
   name: 'list',
@@ -14,18 +14,21 @@ export const addList = defineCommand({
     ['scripstream list --graph > graph.mmd', 'the graph, for any Mermaid viewer'],
   ],
   run: ({ graph }, { dependencies: { streams } }) => [
-    graph ? { text: formatGraph(streams) } : { json: listDocument(streams), lines: (columns) => listLines(streams, columns) },
+    graph ? { text: formatGraph(streams) } : { json: listDocument(streams), lines: () => listLines(streams) },
   ],
 })
 
-export const listLines = (streams: readonly StreamDefinition[], columns: number): readonly TextLine[] =>
-  groupByPhase(streams).flatMap(({ title, note, members }, index) => [
-    ...(index === 0 ? [] : [[]]),
-    ...wrapTitled([title, 'bold'], ` (${note})`, columns, 'dim'),
-    ...members.flatMap((stream) => entryLines(stream, columns)),
+export const listLines = (streams: readonly StreamDefinition[]): readonly AnswerLine[] =>
+  groupByPhase(streams).flatMap(({ title, note, members }, index): readonly AnswerLine[] => [
+    ...(index === 0 ? [] : ['']),
+    [
+      [title, 'bold'],
+      [` (${note})`, 'dim'],
+    ],
+    ...members.flatMap(streamLines),
   ])
 
-const entryLines = (stream: StreamDefinition, columns: number): readonly TextLine[] => {
+const streamLines = (stream: StreamDefinition): readonly AnswerLine[] => {
   const { name, optional, summary, workers, work, endpoints } = stream
   const facts = [
     formatQuantity(workers, 'worker'),
@@ -39,7 +42,7 @@ const entryLines = (stream: StreamDefinition, columns: number): readonly TextLin
     ...endpoints.map(({ method, host, path }) => `requests ${method} ${host} ${path}`),
     `writes ${listOutputPatterns(stream).join(', ')}`,
   ]
-  return [[[`  ${name}`, 'cyan']], ...details.flatMap((detail) => wrapLines(`      ${detail}`, columns))]
+  return [[[`  ${name}`, 'cyan']], ...details.map((detail) => `      ${detail}`)]
 }
 
 export const listDocument = (streams: readonly StreamDefinition[]): readonly object[] =>
@@ -82,15 +85,13 @@ const formatSubgraph = ({ phase, title, note, isSequential, members }: PhaseGrou
 /** The first barrier waits for the first phase. The others run side by side, and the last barrier waits for all. */
 const formatBarriers = ([first, ...later]: readonly string[]): readonly string[] => {
   if (first === undefined) return []
-  if (later.length === 0) return [`  ${first} --> barrier_last`, LAST_BARRIER]
+  const between = [`  ${first} --> barrier_first{{"barrier"}}`, ...later.map((phase) => `  barrier_first --> ${phase}`)]
   return [
-    `  ${first} --> barrier_first{{"barrier"}}`,
-    ...later.map((phase) => `  barrier_first --> ${phase}`),
-    ...later.map((phase) => `  ${phase} --> barrier_last`),
-    LAST_BARRIER,
+    ...(later.length === 0 ? [] : between),
+    ...(later.length === 0 ? [first] : later).map((phase) => `  ${phase} --> barrier_last`),
+    '  barrier_last{{"barrier"}} --> report(["run report"])',
   ]
 }
-const LAST_BARRIER = '  barrier_last{{"barrier"}} --> report(["run report"])'
 
 const formatOutput = (stream: StreamDefinition): string =>
   `  ${toNodeId(stream.name)} --> ${toNodeId(stream.name)}_out[("${listOutputPatterns(stream).map(escapeLabel).join('<br/>')}")]`

@@ -6,11 +6,18 @@ import { readRunRecords } from '../storage/run-records.js'
 import { requireFolder } from '../storage/run-state.js'
 import { defineCommand } from './command.js'
 import { folderFlags, integerOption, jsonFlag } from './options.js'
-import { describeResults, formatSection, OUTCOME_WORDS } from './run/summary.js'
-import { formatCount, formatDuration, formatQuantity } from './terminal/format.js'
-import { printWarning } from './terminal/print.js'
-import { fitColumns, renderTable, type TextColumn, type TextLine, wrapLines } from './terminal/terminal.js'
-import { clean } from './terminal/text.js'
+import { describeResults, OUTCOME_WORDS } from './run/summary.js'
+import {
+  type AnswerLine,
+  fitColumns,
+  layOut,
+  printWarning,
+  renderTable,
+  type TextColumn,
+  type TextLine,
+  titledPart,
+} from './terminal/terminal.js'
+import { clean, formatCount, formatDuration, formatQuantity } from './terminal/text.js'
 
 export const addLog = defineCommand({
   name: 'log',
@@ -37,10 +44,10 @@ export const addLog = defineCommand({
     const isList = name === undefined || chosen.length > 1
     return {
       json: isList ? chosen : one,
-      lines: (columns) => [
-        ...(one === undefined ? [[['No run is recorded here yet.']] as TextLine] : []),
-        ...(isList && one ? logLines(chosen, columns) : []),
-        ...(name === undefined ? [] : chosen.flatMap((run) => [...(isList ? [[]] : []), ...entryLines(run, columns)])),
+      lines: () => [
+        ...(one === undefined ? ['No run is recorded here yet.'] : []),
+        ...(isList && one ? [logTable(chosen)] : []),
+        ...(name === undefined ? [] : chosen.flatMap((run) => [...(isList ? [''] : []), ...entryLines(run)])),
       ],
     }
   },
@@ -54,7 +61,7 @@ const started = ({ startedAt }: RunLogEntry): string => formatMinute(Date.parse(
 /** The end of a run's id, which differs from run to run. */
 const shortId = (run: string): string => clean(run).slice(-4)
 
-const describeFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEntry): string => {
+const listFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEntry): string => {
   if (error !== undefined) return clean(error)
   const isFailed = (name: string): boolean => scripts[name]?.outcome === 'failed'
   const failed = Object.entries(scripts).filter(([name]) => isFailed(name))
@@ -66,37 +73,39 @@ const describeFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEn
   ].join(', ')
 }
 
-const FAILURES_COLUMN: TextColumn<RunLogEntry> = { title: 'what failed', drop: 3, align: 'left', cell: describeFailures }
+const FAILURES_COLUMN: TextColumn<RunLogEntry> = { title: 'what failed', drop: 3, align: 'left', cell: listFailures }
 
 /** The last runs, newest last: one line each, and what failed on lines of its own if it does not fit. */
-const logLines = (entries: readonly RunLogEntry[], columns: number): readonly TextLine[] => {
-  const all: readonly TextColumn<RunLogEntry>[] = [
-    { title: 'run', align: 'left', cell: ({ run }) => shortId(run) },
-    { title: 'started', align: 'left', cell: started },
-    { title: 'outcome', align: 'left', cell: ({ outcome }) => outcome, style: ({ outcome }) => OUTCOME_WORDS[outcome][1] },
-    { title: 'took', drop: 4, align: 'right', cell: ({ durationMs }) => formatDuration(durationMs) },
-    { title: 'stocks', drop: 1, align: 'right', cell: ({ stocks }) => formatCount(stocks) },
-    { title: 'requests', drop: 2, align: 'right', cell: (entry) => formatCount(sum(entry, ({ requests }) => requests)) },
-    { title: 'lost', drop: 5, align: 'right', cell: (entry) => formatCount(sum(entry, countLost)) },
-    FAILURES_COLUMN,
-  ]
-  const fitting = fitColumns(all, entries, columns)
-  const [titles = [], ...rows] = renderTable(fitting, entries)
-  if (fitting.includes(FAILURES_COLUMN)) return [titles, ...rows]
-  const failures = entries.map(describeFailures)
-  return [titles, ...rows.flatMap((row, index) => [row, ...(failures[index] ? wrapLines(`      ${failures[index]}`, columns) : [])])]
-}
+const logTable =
+  (entries: readonly RunLogEntry[]) =>
+  (room: number): readonly TextLine[] => {
+    const all: readonly TextColumn<RunLogEntry>[] = [
+      { title: 'run', align: 'left', cell: ({ run }) => shortId(run) },
+      { title: 'started', align: 'left', cell: started },
+      { title: 'outcome', align: 'left', cell: ({ outcome }) => outcome, style: ({ outcome }) => OUTCOME_WORDS[outcome][1] },
+      { title: 'took', drop: 4, align: 'right', cell: ({ durationMs }) => formatDuration(durationMs) },
+      { title: 'stocks', drop: 1, align: 'right', cell: ({ stocks }) => formatCount(stocks) },
+      { title: 'requests', drop: 2, align: 'right', cell: (entry) => formatCount(sum(entry, ({ requests }) => requests)) },
+      { title: 'lost', drop: 5, align: 'right', cell: (entry) => formatCount(sum(entry, countLost)) },
+      FAILURES_COLUMN,
+    ]
+    const fitting = fitColumns(all, entries, room)
+    const [titles = [], ...rows] = renderTable(fitting, entries)
+    if (fitting.includes(FAILURES_COLUMN)) return [titles, ...rows]
+    const failures = entries.map(listFailures)
+    return [titles, ...rows.flatMap((row, index) => [row, ...(failures[index] ? layOut([`      ${failures[index]}`], room) : [])])]
+  }
 
-const entryLines = (entry: RunLogEntry, columns: number): readonly TextLine[] => {
+const entryLines = (entry: RunLogEntry): readonly AnswerLine[] => {
   const { run, outcome, asOf, durationMs, stocks, error, missing = {}, drift = 0 } = entry
   const size = `${formatQuantity(stocks, 'stock')}, ${formatDuration(durationMs)}`
   const { missing: _, ...report } = toRunReport(entry)
   return [
-    ...wrapLines(`Run ${clean(run)}: ${outcome}, started ${started(entry)}, as of ${formatMinute(Date.parse(asOf))} (${size}).`, columns),
-    ...(error === undefined ? [] : wrapLines(`  ${clean(error)}`, columns)),
-    ...describeResults(report, columns),
-    ...formatSection('Missing after this run', describeMissing(missing), columns),
-    ...formatSection('Changed answers', drift > 0 ? [`  ${formatQuantity(drift, 'change')}; see "scripstream drift"`] : [], columns),
+    `Run ${run}: ${outcome}, started ${started(entry)}, as of ${formatMinute(Date.parse(asOf))} (${size}).`,
+    ...(error === undefined ? [] : [`  ${clean(error)}`]),
+    ...describeResults(report),
+    ...titledPart('Missing after this run', describeMissing(missing)),
+    ...titledPart('Changed answers', drift > 0 ? [`  ${formatQuantity(drift, 'change')}; see "scripstream drift"`] : []),
   ]
 }
 

@@ -49,7 +49,7 @@ const dependencies: Dependencies = {
 }
 
 /** The terminal edits the line, so that Ctrl+C ends the process as usual. */
-const readLine = async (): Promise<string> => {
+const readTypedLine = async (): Promise<string> => {
   try {
     for await (const line of createInterface({ input: process.stdin })) return line
     process.stderr.write('\n')
@@ -81,7 +81,7 @@ const main = (): void => {
     env: process.env,
     scheduler: asyncScheduler,
     signal$: listenToSignals(process),
-    readLine,
+    readLine: readTypedLine,
     exit: (code) => {
       end(code)
       process.exit()

@@ -9,13 +9,11 @@ import type { AddCommand, CommandContext, Dependencies, ProcessIo } from './depe
 import { printError } from './hints.js'
 import { exampleText, findStream, quoteValue, trimDistinct } from './options.js'
 import { addRun } from './run/command.js'
-import { printWarning } from './terminal/print.js'
-import { guardStream, readSize } from './terminal/terminal.js'
+import { guardStream, printWarning, readSize } from './terminal/terminal.js'
 import { foldHelp } from './terminal/text.js'
 
 const examples = [['scripstream run --simulate', 'all streams on simulated data, no setup needed']] as const
 
-/** Commands whose result is not what they print. */
 const GO_ON: readonly string[] = ['run', 'worker']
 
 /**
@@ -31,10 +29,9 @@ export const runProgram = async (args: readonly string[], given: Omit<ProcessIo,
     stdoutFailure ??= error
     wall.note('stdout', error)
   })
-  const onCommand = (name: string): void => {
+  const code = await runCommandLine(args, { io: { ...given, stdout, stderr, wall }, dependencies }, (name) => {
     goesOn = GO_ON.includes(name)
-  }
-  const code = await runCommandLine(args, { io: { ...given, stdout, stderr, wall }, dependencies, onCommand })
+  })
   // The error of a write to a file follows it as an event.
   await new Promise(setImmediate)
   if (goesOn || stdoutFailure === undefined) return code
@@ -46,11 +43,11 @@ const describeFailure = (onlooker: string, error: unknown): string =>
     ? `${onlooker} threw an error: ${formatError(error)}`
     : `${onlooker} cannot be written: ${describeFileError(error)}`
 
-interface CommandLineContext extends Pick<CommandContext, 'io' | 'dependencies'> {
-  readonly onCommand: (name: string) => void
-}
-
-const runCommandLine = async (args: readonly string[], { io, dependencies, onCommand }: CommandLineContext): Promise<number> => {
+const runCommandLine = async (
+  args: readonly string[],
+  { io, dependencies }: Pick<CommandContext, 'io' | 'dependencies'>,
+  onCommand: (name: string) => void,
+): Promise<number> => {
   let code = 0
   const act: CommandContext['act'] = async (code$) => {
     code = await lastValueFrom(code$, { defaultValue: 1 })

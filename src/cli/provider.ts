@@ -7,14 +7,7 @@ import type { Settings } from '../model/settings.js'
 import { statFile } from '../storage/file-system.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
 import type { Origins } from './hints.js'
-import { printWarning } from './terminal/print.js'
-
-export interface ProviderChoice {
-  readonly config?: string | undefined
-  /** Number of simulated stocks; undefined for the configured provider. */
-  readonly simulate?: number | undefined
-  readonly asOf?: number | undefined
-}
+import { printWarning } from './terminal/terminal.js'
 
 interface Provider {
   readonly settings: Settings
@@ -27,7 +20,7 @@ export const SIMULATED_LATENCY_MS = 40
 
 const SETTING_FLAGS = ['out', 'notify', 'notifyOn', 'logFile', 'metricsFile'] as const
 
-interface SettingFlags extends Partial<Readonly<Record<(typeof SETTING_FLAGS)[number], string | undefined>>> {
+export interface SettingFlags extends Partial<Readonly<Record<(typeof SETTING_FLAGS)[number], string | undefined>>> {
   readonly config?: string | undefined
   readonly patience?: number | undefined
   readonly history?: boolean | undefined
@@ -72,7 +65,7 @@ export const warnOfMisspeltVariables = ({ env, stderr }: Pick<ProcessIo, 'env' |
 }
 
 export const withProvider = <T>(
-  { simulate, asOf }: Pick<ProviderChoice, 'simulate' | 'asOf'>,
+  { simulate, asOf }: { readonly simulate?: number | undefined; readonly asOf?: number | undefined },
   { settings, dependencies }: { readonly settings: Settings; readonly dependencies: Dependencies },
   use: (provider: Provider) => ObservableInput<T>,
 ): Observable<T> => {

@@ -8,10 +8,9 @@ import type { HubOptions, LiveSource } from '../web/server/live-hub.js'
 import type { PageServer } from '../web/server/serve.js'
 import { defineCommand } from './command.js'
 import type { Dependencies } from './dependencies.js'
-import { describeInstall } from './install.js'
-import { flag, folderFlags, integerOption } from './options.js'
+import { describeInstall } from './hints.js'
+import { flag, folderFlags, integerOption, readWatchlists } from './options.js'
 import { nameOrigin, resolveOrigins, whileServing } from './provider.js'
-import { readWatchlists } from './symbols.js'
 
 export const addServe = defineCommand({
   name: 'serve',
@@ -26,7 +25,7 @@ export const addServe = defineCommand({
     ['scripstream serve --out /srv/market --port 8080', 'another folder, a fixed port'],
     ['scripstream run --serve', 'the page of a run, from its start'],
   ],
-  notes: () => [`Prices and figures need DuckDB: ${describeInstall(['@duckdb/node-api'])}`],
+  notes: [`Prices and figures need DuckDB: ${describeInstall(['@duckdb/node-api'])}`],
   endsBySignal: true,
   run: (flags, { io, dependencies, settings: load }) =>
     defer(() => {
@@ -49,7 +48,6 @@ export const addServe = defineCommand({
 interface PageChoice extends Pick<HubOptions, 'wall'> {
   readonly settings: Settings
   readonly port: number | undefined
-  /** The run of this process, if there is one. */
   readonly live?: LiveSource
 }
 

@@ -1,12 +1,10 @@
 import { catchError, defer, NEVER, throwError } from 'rxjs'
 import { createFaultsSchema, createLimitsSchema, Fault, faultModes } from '../simulator/conditions.js'
-import { readAsOf } from './as-of.js'
 import { defineCommand } from './command.js'
-import { type Flag, flag, integerOption, readJsonFile, stocksOption } from './options.js'
+import { type Flag, flag, integerOption, parseAsOf, readJsonFile, stocksOption } from './options.js'
 import { whileServing } from './provider.js'
 import { toPortError } from './serve.js'
-import { formatQuantity } from './terminal/format.js'
-import { wrap } from './terminal/text.js'
+import { formatQuantity } from './terminal/text.js'
 
 export const addSimulate = defineCommand({
   name: 'simulate',
@@ -19,7 +17,7 @@ export const addSimulate = defineCommand({
     faults: flag('--faults <file>', 'JSON file with a list of faults'),
     limits: flag('--limits <file>', 'JSON file with the rate limit of each host (or *): {"news": {"perSecond": 50, "burst": 10}}'),
     asOf: flag('--as-of <iso>', '"now" of the market: a day (its end in India) or a timestamp with offset').argParser(
-      readAsOf,
+      parseAsOf,
     ) as Flag<unknown> as Flag<number | undefined>,
     events: flag('--events', 'a market with events: splits, renames, listings, late filings, frozen candles and others'),
   }),
@@ -28,10 +26,10 @@ export const addSimulate = defineCommand({
     ['scripstream simulate --faults faults.json', 'with faults, such as [{"on":"news","mode":"hang","times":1}]'],
     ['scripstream simulate > simulator.env', 'then, in another terminal: . ./simulator.env && scripstream run'],
   ],
-  notes: (columns) => [
+  notes: [
     'Fields of a fault in a --faults file:',
-    ...Object.entries(Fault.shape).flatMap(([name, schema]) =>
-      wrap(`  ${name}: ${name === 'mode' ? `one of ${faultModes.join(', ')}` : (schema.description ?? '')}`, columns),
+    ...Object.entries(Fault.shape).map(
+      ([name, schema]) => `  ${name}: ${name === 'mode' ? `one of ${faultModes.join(', ')}` : (schema.description ?? '')}`,
     ),
     '',
   ],

@@ -4,7 +4,7 @@ import { EXIT_CODES } from './command.js'
 import type { Dependencies } from './dependencies.js'
 
 /** Whether an option is in no help of a command only because it is rare: it has a group there. */
-export const isRare = ({ hidden, helpGroupHeading }: Option): boolean => hidden && helpGroupHeading !== undefined
+export const isRareFlag = ({ hidden, helpGroupHeading }: Option): boolean => hidden && helpGroupHeading !== undefined
 
 export const topics: Readonly<Record<string, (program: Command, dependencies: Dependencies) => readonly string[]>> = {
   settings: (program, { settingRows }) => [
@@ -15,7 +15,7 @@ export const topics: Readonly<Record<string, (program: Command, dependencies: De
     ]),
     '',
     'More flags of "scripstream run":',
-    ...(program.commands.find((command) => command.name() === 'run')?.options.filter(isRare) ?? []).flatMap((option) => [
+    ...(program.commands.find((command) => command.name() === 'run')?.options.filter(isRareFlag) ?? []).flatMap((option) => [
       `  ${option.flags}`,
       `      ${option.description}${option.argChoices ? `: ${option.argChoices.join(', ')}` : ''}`,
     ]),

@@ -14,13 +14,10 @@ import {
 } from '../verify/finding.js'
 import { defineCommand } from './command.js'
 import { buildFolderArgs, formatCommandLine } from './command-line.js'
-import { dayOption, flag, folderFlags, integerOption, jsonFlag, namesOption } from './options.js'
-import { readSymbols, symbolsOption } from './symbols.js'
-import { formatCount, formatDuration, formatQuantity } from './terminal/format.js'
-import { renderFittingTable, type Style, type TextColumn, type TextLine, wrapLines, wrapTitled } from './terminal/terminal.js'
-import { clean, wrap } from './terminal/text.js'
+import { dayOption, flag, folderFlags, integerOption, jsonFlag, namesOption, readSymbols, symbolsOption } from './options.js'
+import { type AnswerLine, fitTable, listFirst, type Style, type TextColumn, type TextLine, titledPart } from './terminal/terminal.js'
+import { clean, formatCount, formatDuration, formatQuantity } from './terminal/text.js'
 
-/** The exit code if the findings exceed the limits in the settings. */
 const EXIT_LIMIT_EXCEEDED = 4
 
 export const addVerify = defineCommand({
@@ -45,11 +42,10 @@ export const addVerify = defineCommand({
     ['scripstream verify --accept --reason "as traded"', 'from now on, report only new findings'],
     ['scripstream run && scripstream verify --quiet', 'the daily run; prints only new findings'],
   ],
-  notes: (columns) =>
-    [
-      `Checks ("scripstream help checks" explains them): ${checkNames.join(', ')}`,
-      'A finding is new until "verify" has reported it in the files of an earlier run, then open until it is gone or accepted.',
-    ].flatMap((text) => wrap(text, columns)),
+  notes: [
+    `Checks ("scripstream help checks" explains them): ${checkNames.join(', ')}`,
+    'A finding is new until "verify" has reported it in the files of an earlier run, then open until it is gone or accepted.',
+  ],
   exits: { [EXIT_LIMIT_EXCEEDED]: 'more new findings than the setting "verify" allows' },
   run: async (flags, { settings, dependencies: { streams }, io, args }) => {
     const { only, symbols, since, limit, all, deep, history, accept = false, reason, quiet = false } = flags
@@ -67,7 +63,7 @@ export const addVerify = defineCommand({
     const code = verification.passed.length > 0 ? EXIT_LIMIT_EXCEEDED : 0
     if (quiet && verification.findings.every(({ severity, state }) => severity === 'info' || state === 'open')) return code
     const tookMs = io.scheduler.now() - startedAt
-    return { code, json: verification, lines: (columns) => findingLines(verification, { columns, tookMs, args, limit, all }) }
+    return { code, json: verification, lines: () => findingLines(verification, { tookMs, args, limit, all }) }
   },
 })
 
@@ -75,13 +71,9 @@ export const addVerify = defineCommand({
 const DEFAULT_LIMIT = 4
 
 interface FindingsContext {
-  readonly columns: number
   readonly tookMs: number
-  /** The arguments of the command, as typed. */
   readonly args: readonly string[]
-  /** How many findings are shown of each check. */
   readonly limit?: number | undefined
-  /** Whether open findings are shown like new ones. */
   readonly all?: boolean | undefined
 }
 
@@ -92,39 +84,39 @@ interface CheckFindings {
   readonly open: readonly TrackedFinding[]
 }
 
-/** Formats the findings for people: a table of the checks with findings, the new ones, what is open and gone, and what was not checked. */
 export const findingLines = (
   verification: Verification,
-  { columns, tookMs, args, limit = DEFAULT_LIMIT, all = false }: FindingsContext,
-): readonly TextLine[] => {
+  { tookMs, args, limit = DEFAULT_LIMIT, all = false }: FindingsContext,
+): readonly AnswerLine[] => {
   const { findings, gone, coverage, notes, passed, changed, stale } = verification
   const checks = [...groupBy(findings, ({ check }) => check)].map(([check, own]): CheckFindings => {
     const open = own.filter(({ state }) => state === 'open')
     return { check: check as CheckName, shown: all ? own : own.filter(({ state }) => state === 'new'), open }
   })
-  const texts = (title: string, lines: readonly string[]): readonly TextLine[] =>
-    lines.length === 0 ? [] : [[], [[title, 'bold']], ...lines.flatMap((line) => wrapLines(`  ${clean(line)}`, columns))]
-  const accept = [...buildFolderArgs(args, 'verify'), '--accept', '--reason', '…']
+  const texts = (title: string, lines: readonly string[]) =>
+    titledPart(
+      title,
+      lines.map((line) => `  ${clean(line)}`),
+    )
+  const accepted = changed && `${formatQuantity(changed.added, 'finding')} accepted, ${formatCount(changed.removed)} ${REMOVED}`
+  const accept = `  ${formatCommandLine([...buildFolderArgs(args, 'verify'), '--accept', '--reason', '…'])}`
   return [
-    ...formatFindingsHead(verification, { columns, tookMs }),
-    ...(checks.length === 0 ? [] : [[], ...createChecksTable(checks, columns)]),
-    ...checks.flatMap(({ check, shown }) => formatCheckFindings(check, shown, { columns, limit })),
+    formatFindingsHead(verification, tookMs),
+    ...(checks.length === 0 ? [] : ['', createChecksTable(checks)]),
+    ...checks.flatMap(({ check, shown }) => formatCheckFindings(check, shown, limit)),
     ...(all ? [] : texts('Open (--all shows them in full)', listByCheck(findings, 'open', limit))),
     ...texts('Gone', listByCheck(gone, 'gone', limit)),
-    ...texts(
-      'Accepted',
-      changed ? [`${formatQuantity(changed.added, 'finding')} accepted, ${formatCount(changed.removed)} ${REMOVED}`] : [],
-    ),
+    ...texts('Accepted', accepted === undefined ? [] : [accepted]),
     ...texts('Accepted earlier, no longer found (--accept removes them)', listFindings(stale.map(describeAccepted), limit)),
-    ...(coverage.length === 0 ? [] : [[], ...renderFittingTable(YEAR_COLUMNS, coverage.slice(0, MAX_YEARS_SHOWN), columns)]),
+    ...(coverage.length === 0 ? [] : ['', fitTable(YEAR_COLUMNS, coverage.slice(0, MAX_YEARS_SHOWN))]),
     ...texts('Not checked', notes),
-    ...texts('Limits exceeded', passed.map(describeLimit)),
+    ...texts('Limits exceeded', passed.map(describeExceeded)),
     // On one line, so that it can be copied.
-    ...(findings.length === 0 ? [] : [...texts('Next', [NEXT]), [[`  ${formatCommandLine(accept)}`] as const]]),
+    ...(findings.length === 0 ? [] : [...texts('Next', [NEXT]), () => [[[accept]] as const]]),
   ]
 }
 
-const describeLimit = ({ limit, allowed, found }: Verification['passed'][number]): string =>
+const describeExceeded = ({ limit, allowed, found }: Verification['passed'][number]): string =>
   `${limit}: ${formatCount(found)} new, ${formatCount(allowed)} allowed`
 
 const REMOVED = 'no longer found and removed: .scripstream/accepted-findings.json'
@@ -134,8 +126,8 @@ const countErrors = (findings: readonly Finding[]): number => findings.filter(({
 
 const formatFindingsHead = (
   { folder, stocks, files, candles, sessions, history, findings, gone, accepted, notes, asOf }: Verification,
-  { columns, tookMs }: Pick<FindingsContext, 'columns' | 'tookMs'>,
-): readonly TextLine[] => {
+  tookMs: number,
+): TextLine => {
   const fresh = findings.filter(({ state }) => state === 'new')
   const open = findings.length - fresh.length
   const errors = countErrors(fresh)
@@ -155,24 +147,21 @@ const formatFindingsHead = (
   const count = fresh.length === 0 ? `no ${isNew}findings` : some
   const found = known.length === 0 ? count : `${count} (${known.map(([state, number]) => `${formatCount(number)} ${state}`).join(', ')})`
   const rest = notes.length === 0 ? '' : ' Not everything could be checked: see "Not checked".'
-  return wrapTitled([word, style], `: ${found} in ${clean(folder)}${run} (${what}; ${formatDuration(tookMs)}).${rest}`, columns)
+  return [[word, style], [`: ${found} in ${folder}${run} (${what}; ${formatDuration(tookMs)}).${rest}`]]
 }
 
-const createChecksTable = (checks: readonly CheckFindings[], columns: number): readonly TextLine[] => {
+const createChecksTable = (checks: readonly CheckFindings[]) => {
   const count = (title: string, severity: Severity, style?: Style): TextColumn<CheckFindings> => {
     const of = ({ shown }: CheckFindings): number => shown.filter((finding) => finding.severity === severity).length
     return { title, align: 'right', cell: (row) => formatNonZero(of(row)), style: (row) => (of(row) > 0 ? style : 'dim') }
   }
   const open: TextColumn<CheckFindings> = { title: 'open', align: 'right', cell: (row) => formatNonZero(row.open.length) }
-  return renderFittingTable(
-    [
-      { title: 'check', align: 'left', cell: ({ check }) => check },
-      ...[count('errors', 'error', 'red'), count('warnings', 'warning', 'yellow'), { ...count('info', 'info'), drop: 1 }],
-      ...(checks.some((one) => one.open.length > 0) ? [open] : []),
-    ],
-    checks,
-    columns,
-  )
+  const columns: readonly TextColumn<CheckFindings>[] = [
+    { title: 'check', align: 'left', cell: ({ check }) => check },
+    ...[count('errors', 'error', 'red'), count('warnings', 'warning', 'yellow'), { ...count('info', 'info'), drop: 1 }],
+    ...(checks.some((one) => one.open.length > 0) ? [open] : []),
+  ]
+  return fitTable(columns, checks)
 }
 
 const formatNonZero = (value: number): string => (value === 0 ? '-' : formatCount(value))
@@ -187,15 +176,10 @@ const YEAR_COLUMNS: readonly TextColumn<YearCoverage>[] = [
   { title: 'coverage', align: 'right', cell: ({ share }) => `${(share * 100).toFixed(1)} %` },
 ]
 
-const formatCheckFindings = (
-  check: CheckName,
-  findings: readonly Finding[],
-  { columns, limit = DEFAULT_LIMIT }: Pick<FindingsContext, 'columns' | 'limit'>,
-): readonly TextLine[] => {
-  if (findings.length === 0) return []
-  const lines = [...listFindings(findings, limit), `  What to do: ${REMEDIES[check]}.`]
-  return [[], ...wrapTitled([check, 'bold'], `: ${CHECKS[check]}`, columns), ...lines.flatMap((line) => wrapLines(line, columns))]
-}
+const formatCheckFindings = (check: CheckName, findings: readonly Finding[], limit: number): readonly AnswerLine[] =>
+  findings.length === 0
+    ? []
+    : ['', [[check, 'bold'], [`: ${CHECKS[check]}`]], ...listFindings(findings, limit), `  What to do: ${REMEDIES[check]}.`]
 
 /** One line for each check: how many findings have a state, since when, and the first of them. */
 const listByCheck = (findings: readonly TrackedFinding[], state: TrackedFinding['state'], limit: number): readonly string[] =>
@@ -209,14 +193,13 @@ const listByCheck = (findings: readonly TrackedFinding[], state: TrackedFinding[
     return [`${check}: ${formatCount(own.length)} ${state}${of}${since}: ${own.slice(0, limit).map(describeSubject).join(', ')}${more}`]
   })
 
-/** The most important findings, and how many more there are. */
-const listFindings = (findings: readonly Finding[], limit: number): readonly string[] => {
-  const rest = findings.length - limit
-  return [
-    ...findings.slice(0, limit).map((finding) => `  ${describeSubject(finding)}: ${clean(finding.detail)}`),
-    ...(rest > 0 ? [`  and ${formatCount(rest)} more (--limit ${findings.length} shows all)`] : []),
-  ]
-}
+const listFindings = (findings: readonly Finding[], limit: number): readonly string[] =>
+  listFirst(
+    findings,
+    limit,
+    (finding) => `  ${describeSubject(finding)}: ${clean(finding.detail)}`,
+    (rest) => `  and ${formatCount(rest)} more (--limit ${findings.length} shows all)`,
+  )
 
 /** A finding that was accepted and is no longer found, with its check and the reason instead of its text. */
 const describeAccepted = (entry: Verification['stale'][number]): Finding => ({
@@ -224,6 +207,5 @@ const describeAccepted = (entry: Verification['stale'][number]): Finding => ({
   detail: `${entry.check}, accepted ${entry.accepted}${entry.reason ? `: ${entry.reason}` : ''}`,
 })
 
-/** The subject of a finding: the stock and its day, the file, or the day alone. */
 const describeSubject = ({ check, symbol, day, file }: Finding): string =>
   clean([check === 'files' ? (file ?? symbol) : (symbol ?? file), day].filter((part) => part !== undefined).join(' ') || 'folder')

@@ -2,17 +2,14 @@ import { UsageError } from '../model/errors.js'
 import { WatchRule } from '../model/settings.js'
 import { parseOptions } from '../model/settings-issues.js'
 import { findClosest, suggest } from '../model/text.js'
-import type { Day } from '../model/trading-day.js'
 import { requireFolder } from '../storage/run-state.js'
 import { type Answer, defineCommand, type Input } from './command.js'
 import { checkDay, choiceArgument, choiceOption, dayOption, flag, folderFlags, listFlag, trimDistinct } from './options.js'
 import { signalLines } from './run/watch.js'
-import { formatQuantity } from './terminal/format.js'
-import { printWarning } from './terminal/print.js'
-import { type TextLine, wrapLines, wrapTitled } from './terminal/terminal.js'
-import { clean } from './terminal/text.js'
+import { type AnswerLine, printWarning } from './terminal/terminal.js'
+import { clean, formatQuantity } from './terminal/text.js'
 
-const toWords = (text: string): readonly string[] => trimDistinct(text.split(','))
+const splitNames = (text: string): readonly string[] => trimDistinct(text.split(','))
 
 export const addWatch = defineCommand({
   name: 'watch',
@@ -23,8 +20,8 @@ export const addWatch = defineCommand({
     ['[statement]', 'a SELECT, or the name of a saved or worked query'],
   ],
   flags: () => ({
-    key: listFlag('--key <columns>', 'add: what a row is about (default: symbol, or all)', toWords),
-    only: listFlag('--only <changes>', 'add: entered, left or changed (default: all)', toWords),
+    key: listFlag('--key <columns>', 'add: what a row is about (default: symbol, or all)', splitNames),
+    only: listFlag('--only <changes>', 'add: entered, left or changed (default: all)', splitNames),
     cooldown: flag('--cooldown <sessions>', 'add: after a signal none of its key for "5 sessions"'),
     notify: flag('--notify', 'add: a signal makes a notification due'),
     rules: flag('--rules', 'list the worked rules'),
@@ -39,9 +36,9 @@ export const addWatch = defineCommand({
     ['scripstream watch --since 2026-02-02', 'the recorded signals'],
     ['scripstream watch --replay 2026-01-01..2026-02-13', 'as if the rules had stood then'],
   ],
-  notes: () => ['Rules read the tables as of each recorded day: they never look ahead.'],
+  notes: ['Rules read the tables as of each recorded day: they never look ahead.'],
   needs: ['@duckdb/node-api'],
-  run: async ({ rules, since, replay, format = 'text', out: _, config: __, ...options }, input) => {
+  run: async ({ rules, since, replay, format, out: _, config: __, ...options }, input) => {
     const [action, name, statement] = input.typed
     const own = Object.keys(options).find((option) => options[option as keyof typeof options] !== undefined)
     if (action !== 'add' && own !== undefined) throw new UsageError(`--${own} belongs to "scripstream watch add"`)
@@ -50,17 +47,17 @@ export const addWatch = defineCommand({
     await requireFolder(input.settings().out)
     if (action === 'add') return addRule({ name, query: statement ?? name, ...options }, input)
     if (action === 'remove') return removeRule(String(name), input)
-    return showSignals({ since, days: replay === undefined ? undefined : readDays(replay), format }, input)
+    return showSignals({ since, replay, format }, input)
   },
 })
 
 const listWorked = async (): Promise<Answer> => {
   const { workedRules } = await import('../tables/watch/rules.js')
-  const describe = ({ name, about, key, only, sql }: (typeof workedRules)[number], columns: number): readonly TextLine[] => [
-    ...wrapTitled([name, 'bold'], `: ${about}`, columns),
-    ...[`key ${key.join(', ')}; ${only.join(', ')}`, ...sql.split('\n')].flatMap((line) => wrapLines(`  ${line}`, columns, 'dim')),
+  const describe = ({ name, about, key, only, sql }: (typeof workedRules)[number]): readonly AnswerLine[] => [
+    [[name, 'bold'], [`: ${about}`]],
+    ...[`key ${key.join(', ')}; ${only.join(', ')}`, ...sql.split('\n')].map((line) => [[`  ${line}`, 'dim']] as const),
   ]
-  return { lines: (columns) => workedRules.flatMap((one) => describe(one, columns)) }
+  return { lines: () => workedRules.flatMap(describe) }
 }
 
 /** Adds a rule, or replaces the one of that name, once its query has answered. */
@@ -97,12 +94,7 @@ const removeRule = async (rule: string, { settings }: Input): Promise<Answer> =>
   return { text: `${rule} no longer stands; its signals stay\n` }
 }
 
-interface DayRange {
-  readonly from: Day
-  readonly to: Day
-}
-
-const readDays = (text: string): DayRange => {
+const readDayRange = (text: string) => {
   const [from = '', to = '', ...more] = text.split('..')
   if (more.length > 0 || to === '')
     throw new UsageError(`--replay: invalid days ${JSON.stringify(text)}; use FROM..TO, such as 2026-01-01..2026-02-13`)
@@ -110,14 +102,12 @@ const readDays = (text: string): DayRange => {
   return { from, to }
 }
 
-interface Shown {
-  readonly since: Day | undefined
-  readonly days: DayRange | undefined
-  readonly format: 'text' | 'json' | 'ndjson'
-}
-
 /** The recorded signals, or those of a replay, with what is known of the rules. */
-const showSignals = async ({ since, days, format }: Shown, { settings, io, dependencies: { streams } }: Input): Promise<Answer> => {
+const showSignals = async (
+  { since, replay, format }: Readonly<Record<'since' | 'replay' | 'format', string | undefined>>,
+  { settings, io, dependencies: { streams } }: Input,
+): Promise<Answer> => {
+  const days = replay === undefined ? undefined : readDayRange(replay)
   const { out: root, watch } = settings()
   const { listRules } = await import('../tables/watch/rules.js')
   const { describeRules, replayRules } = await import('../tables/watch/watch.js')
@@ -130,10 +120,16 @@ const showSignals = async ({ since, days, format }: Shown, { settings, io, depen
   if (format === 'ndjson') return { text: signals.map((signal) => `${JSON.stringify(signal)}\n`).join('') }
   const states = days === undefined ? await describeRules(root, rules) : []
   return {
-    lines: (columns) => [
-      ...(rules.length === 0 ? wrapLines('No query stands here; "scripstream watch --rules" lists some to add.', columns) : []),
-      ...states.flatMap(({ name, text, isBad }) => wrapTitled([name, 'bold'], `: ${clean(text)}`, columns, isBad ? 'yellow' : undefined)),
-      ...(signals.length === 0 && rules.length > 0 ? wrapLines('No signal.', columns) : signalLines(signals, columns)),
+    lines: () => [
+      ...(rules.length === 0 ? ['No query stands here; "scripstream watch --rules" lists some to add.'] : []),
+      ...states.map(
+        ({ name, text, isBad }) =>
+          [
+            [name, 'bold'],
+            [`: ${text}`, isBad ? 'yellow' : undefined],
+          ] as const,
+      ),
+      ...(signals.length === 0 && rules.length > 0 ? ['No signal.'] : signalLines(signals)),
     ],
   }
 }

@@ -4,8 +4,8 @@ import { defineCommand } from './command.js'
 import { FLEET_ENV, resolveFleet, rethrowAsUsageError } from './fleet.js'
 import { blobsOption, configFlags, engineOption, flag, integerOption, volatileOption } from './options.js'
 import { warnOfMisspeltVariables } from './provider.js'
-import { formatQuantity } from './terminal/format.js'
-import { formatText } from './terminal/print.js'
+import { formatText } from './terminal/terminal.js'
+import { formatQuantity } from './terminal/text.js'
 
 /** Works for a fleet until a signal; then finishes the active items. A second signal stops it at once. */
 export const addWorker = defineCommand({

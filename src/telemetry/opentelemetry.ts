@@ -81,7 +81,7 @@ const traceRun = <Context, Own extends Span>({ context, trace }: TracingApi<Cont
         endStream(streams.get(event.stream), event)
         streams.delete(event.stream)
       } else if (event.type === 'run-finished') {
-        endRun(run, [...streams.values()], event)
+        endRunSpan(run, [...streams.values()], event)
         streams.clear()
         run = undefined
       }
@@ -106,7 +106,7 @@ const endStream = (stream: Open<unknown> | undefined, { at, outcome, error }: Ru
   end(stream.span, at, outcome === 'success' ? undefined : (error ?? outcome))
 }
 
-const endRun = (
+const endRunSpan = (
   run: Open<unknown> | undefined,
   streams: readonly Open<unknown>[],
   { report: { finishedAt, outcome, stocks, error } }: RunEvent & { type: 'run-finished' },
@@ -134,19 +134,12 @@ const end = (span: Span, at: number | undefined, failure: string | undefined): v
 const toTemplate = (path: string): string => path.replace(/\?.*/s, '')
 
 /** https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client-span */
-const describeRequest = ({ stream, endpoint, url, item, attempt }: StartedRequest): Attributes => {
-  return {
-    'http.request.method': endpoint.method,
-    'url.full': url,
-    'url.template': toTemplate(endpoint.path),
-    ...(URL.canParse(url) ? describeServer(new URL(url)) : {}),
-    ...(attempt === 0 ? {} : { 'http.request.resend_count': attempt }),
-    'scripstream.stream': stream,
-    'scripstream.host': endpoint.host,
-    'scripstream.endpoint': endpoint.name,
-    'scripstream.item': item,
-  }
-}
+const describeRequest = ({ stream, endpoint, url, item, attempt }: StartedRequest): Attributes => ({
+  ...{ 'http.request.method': endpoint.method, 'url.full': url, 'url.template': toTemplate(endpoint.path) },
+  ...(URL.canParse(url) ? describeServer(new URL(url)) : {}),
+  ...(attempt === 0 ? {} : { 'http.request.resend_count': attempt }),
+  ...{ 'scripstream.stream': stream, 'scripstream.host': endpoint.host, 'scripstream.endpoint': endpoint.name, 'scripstream.item': item },
+})
 
 const describeServer = ({ hostname, port, protocol }: URL): Attributes => ({
   'server.address': hostname,

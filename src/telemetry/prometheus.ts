@@ -193,7 +193,7 @@ const createHoldTimer = (add: (hold: Hold, seconds: number) => void) => {
   }
 }
 
-type LimiterStatus = ReturnType<LiveRun['limiters']>[number]
+type LimiterFacts = ReturnType<LiveRun['limiters']>[number]
 
 /** Idle timeouts are 10 and 30 s, total ones six times as long. */
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180]
@@ -247,7 +247,7 @@ type RunMetrics = ReturnType<typeof createRunMetrics>
 
 /** Gauges that are read from the limiters when somebody asks for them. */
 const createLimiterGauges = (prom: typeof Prometheus, registry: Registry, live: ReadonlySet<Pick<LiveRun, 'limiters'>>): void => {
-  const gauge = (name: string, help: string, read: (status: LimiterStatus) => number, labelNames = ['host', 'endpoint']): void => {
+  const gauge = (name: string, help: string, read: (status: LimiterFacts) => number, labelNames = ['host', 'endpoint']): void => {
     new prom.Gauge({
       name: `scripstream_${name}`,
       help,

@@ -1,6 +1,6 @@
 import { EMPTY, type Observable, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { describeAsOfSession } from '../../src/cli/as-of.js'
+import { describeAsOfSession } from '../../src/cli/options.js'
 import { runProgram } from '../../src/cli/program.js'
 import type { RunEvent } from '../../src/model/event.js'
 import type { AsOfSession } from '../../src/model/report.js'

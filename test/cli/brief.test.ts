@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { briefHtml } from '../../src/cli/brief/html.js'
-import { briefLines, briefMarkdown } from '../../src/cli/brief/lines.js'
-import { marketLines } from '../../src/cli/brief/market.js'
+import { briefLines, briefMarkdown, marketLines } from '../../src/cli/brief/lines.js'
 import { type Brief, groupByStock } from '../../src/show/brief.js'
 import { readMorning } from '../../src/show/index.js'
 import type { Change } from '../../src/tables/diff/change.js'
 import { marketWith } from '../show/support.js'
+import { toTexts } from './support.js'
 
 const change = (symbol: string, section: Change['section'] = 'deals', detail = 'a deal'): Change => ({
   section,
@@ -35,8 +35,7 @@ const brief: Brief = {
 }
 const noMarket = await readMorning(marketWith({}), [])
 const toHtml = (of: Brief): string => briefHtml(of, noMarket)
-const text = (columns: number, changes: Partial<Brief> = {}): readonly string[] =>
-  briefLines({ ...brief, ...changes }, columns).map((line) => line.map(([part]) => part).join(''))
+const text = (columns: number, changes: Partial<Brief> = {}): readonly string[] => toTexts(briefLines({ ...brief, ...changes }), columns)
 
 describe('the brief', () => {
   it('says what the run did, what is not up to date, what changed and what is new', () => {
@@ -136,7 +135,7 @@ describe('the brief', () => {
       /\| OWN Ltd \| {2}\| \[Results \\<b\\>\]\(<https:\/\/filings\.example\/a%20b%22\.pdf>\) \|\n\| BIG Ltd/,
     )
     expect(briefHtml(brief, market, ['OWN'])).toContain('<a href="https://filings.example/a b&quot;.pdf">Results &lt;b&gt;</a>')
-    expect(marketLines(market, { watched: ['OWN'] }, 60).map((line) => line.map(([part]) => part).join(''))).toEqual(
+    expect(toTexts(marketLines(market, { watched: ['OWN'] }), 60)).toEqual(
       expect.arrayContaining(['Documents of 20 Nov 2026', '  OWN Ltd      Results <b>']),
     )
   })

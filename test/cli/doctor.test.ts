@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { lastValueFrom, map, toArray } from 'rxjs'
+import { from, lastValueFrom, map, toArray } from 'rxjs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { doctorLines, listSettings, settingLines } from '../../src/cli/doctor/lines.js'
@@ -24,7 +24,7 @@ import { describeThisProcess } from '../../src/storage/lock.js'
 import { streams } from '../../streams/registry.js'
 import { temporaryFolder } from '../support/folders.js'
 import { folderWith } from '../tables/support.js'
-import { createTestDependencies, createTestIo, defineTestStream } from './support.js'
+import { createTestDependencies, createTestIo, defineTestStream, toTexts } from './support.js'
 
 const EVENING = Date.parse('2026-02-12T20:00:00+05:30')
 
@@ -47,7 +47,7 @@ const probes = (
 ): Promise<readonly Probe[]> => {
   const settings = { ...Settings.parse(simulator.settings), ...given }
   return lastValueFrom(
-    probeEndpoints(probed, { settings, transport, clock: Date.now, redact: createRedactor(settings), asOf: EVENING }).pipe(toArray()),
+    from(probeEndpoints(probed, { settings, transport, clock: Date.now, redact: createRedactor(settings), asOf: EVENING })).pipe(toArray()),
   )
 }
 
@@ -97,9 +97,7 @@ it('shows the answer and what to do if a request fails', async () => {
       advice: 'No file exists for these days; choose a trading day with --as-of.',
     }),
   ])
-  const text = doctorLines({ checks: [], settings: [], probes: failed }, 80)
-    .map((line) => line.map(([part]) => part).join(''))
-    .join('\n')
+  const text = toTexts(doctorLines([], [], failed), 80).join('\n')
   expect(text.replace(/\s+/g, ' ')).toContain('do: news denied access (401, 403); check "headers" (SCRIPSTREAM_HEADERS)')
   expect(text).toContain('3 problems found.')
 })
@@ -143,12 +141,8 @@ it('reports changed answers and a missing address', async () => {
 })
 
 it('checks this machine and leaves no files behind', () => {
-  const checks = localChecks({
-    settings: Settings.parse({ out: '/proc/nowhere', urls: { web: 'https://web.test' } }),
-    streams,
-    optional: ['rxjs', 'no-such-package'],
-    env: {},
-  })
+  const settings = Settings.parse({ out: '/proc/nowhere', urls: { web: 'https://web.test' } })
+  const checks = localChecks(settings, { streams, optionalPackages: ['rxjs', 'no-such-package'] }, {})
   const of = (what: string) => checks.find((check) => check.what === what)
   expect(of('Node')?.result).toBe('ok')
   expect(of('settings')).toMatchObject({ result: 'failed', found: expect.stringContaining('SCRIPSTREAM_NEWS_URL') })
@@ -172,7 +166,7 @@ it('is one finding without an address: where to set one, and no request', async 
     result: 'failed',
     found: 'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes',
   })
-  expect(doctorLines({ checks, settings: [], probes: [] }, 80).flat().flat().join(' ')).toMatch(/^(?!.*The provider).* 1 problem found\./s)
+  expect(toTexts(doctorLines(checks, [], []), 80).join(' ')).toMatch(/^(?!.*The provider).* 1 problem found\./s)
 })
 
 it('says where the address of a failed request is set', async () => {
@@ -180,14 +174,14 @@ it('says where the address of a failed request is set', async () => {
   const settings = Settings.parse(simulator.settings)
   const origins = new Map([['urls.static', 'urls.static in x.json:4']])
   const context = { settings, transport: send, clock: Date.now, redact: createRedactor(settings), asOf: EVENING, origins }
-  const all = await lastValueFrom(probeEndpoints(streams, context).pipe(toArray()))
+  const all = await lastValueFrom(from(probeEndpoints(streams, context)).pipe(toArray()))
   expect(all.find(({ endpoint }) => endpoint === 'deal')?.advice).toContain('or urls.static in x.json:4 points to a web site')
 })
 
 it('says through which proxy each service is reached, without the credentials, and that a file of authorities is missing', () => {
   const urls = { news: 'https://news.example', archive: 'http://archive.example', web: 'https://web.example' }
   const check = (what: string, env: NodeJS.ProcessEnv) =>
-    localChecks({ settings: Settings.parse({ urls }), streams, optional: [], env }).find((one) => one.what === what)
+    localChecks(Settings.parse({ urls }), { streams, optionalPackages: [] }, env).find((one) => one.what === what)
   const proxied = { HTTPS_PROXY: 'http://me:secret@proxy:3128', NO_PROXY: 'web.example' }
   expect(check('network', {})?.found).toBe('no proxy')
   expect(check('network', proxied)?.found).toBe('proxy http://proxy:3128 (HTTPS_PROXY) for news; no proxy for archive, web')
@@ -205,7 +199,7 @@ describe('the lock of a folder', () => {
   const lockIn = (lock: string | undefined) => {
     const out = folderWith(lock === undefined ? { 'a.json': [] } : { '.scripstream/lock': lock })
     onTestFinished(() => rmSync(out, { recursive: true }))
-    return localChecks({ settings: Settings.parse({ out }), streams, optional: [], env: {} }).find(({ what }) => what === 'lock')
+    return localChecks(Settings.parse({ out }), { streams, optionalPackages: [] }, {}).find(({ what }) => what === 'lock')
   }
 
   it('is shown with the process that holds it', () => {
@@ -293,7 +287,7 @@ it('says where each setting comes from: default, file, variable, option or simul
     exchange: 'default',
   })
   expect(JSON.stringify(settings)).not.toContain('CANARY')
-  const text = settingLines(settings, 120).map((line) => line.map(([part]) => part).join(''))
+  const text = toTexts(settingLines(settings), 120)
   expect(text.slice(0, 3)).toEqual([
     'Settings',
     expect.stringMatching(/^setting +from +value$/),

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { width } from '../../src/cli/terminal/text.js'
 import { findingLines } from '../../src/cli/verify.js'
 import { CHECKS, countFindings, REMEDIES, type TrackedFinding, type Verification } from '../../src/verify/finding.js'
+import { toTexts } from './support.js'
 
 const move = (symbol: string): TrackedFinding => ({
   state: 'new',
@@ -37,10 +38,10 @@ const verification: Verification = {
 }
 
 const textOf = (columns: number, changes: Partial<Verification> = {}): readonly string[] =>
-  findingLines(
-    { ...verification, ...changes },
-    { columns, tookMs: 3_100, args: ['verify', '--out=e', '--limit', '4', '--config', 'c.json'] },
-  ).map((line) => line.map(([text]) => text).join(''))
+  toTexts(
+    findingLines({ ...verification, ...changes }, { tookMs: 3_100, args: ['verify', '--out=e', '--limit', '4', '--config', 'c.json'] }),
+    columns,
+  )
 
 test('the summary counts the findings of each check, shows the first ones, and lists exceeded limits', () => {
   expect(textOf(200)).toEqual([
@@ -81,10 +82,8 @@ test('an open finding is a part of one line for its check, or shown in full with
   expect(lines).toContain('  large-moves: 5 open since 2026-02-05: A 2026-02-12, B 2026-02-12, C 2026-02-12, D 2026-02-12 and 1 more')
   expect(lines).toContain('  large-moves: 1 gone, open since 2026-02-04: X 2026-02-12')
   expect(lines.filter((line) => line.includes(move('').detail))).toHaveLength(1)
-  const all = findingLines({ ...verification, ...changes }, { columns: 200, tookMs: 1, args: [], limit: 9, all: true }).map(
-    ([span]) => span?.[0],
-  )
-  expect(all.filter((line) => line?.includes(move('').detail))).toHaveLength(6)
+  const all = toTexts(findingLines({ ...verification, ...changes }, { tookMs: 1, args: [], limit: 9, all: true }), 200)
+  expect(all.filter((line) => line.includes(move('').detail))).toHaveLength(6)
 })
 
 test('open findings alone are named as such; those with errors say how many', () => {

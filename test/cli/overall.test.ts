@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { overallLine } from '../../src/cli/terminal/frame.js'
+import { overallLine } from '../../src/cli/terminal/progress.js'
 import type { RunEvent } from '../../src/model/event.js'
 import { createRunProgress, type StreamForecast } from '../../src/model/progress.js'
 import { createRunStats } from '../../src/model/run-stats.js'

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import type { DuckDBResult } from '@duckdb/node-api'
 import { describe, expect, it } from 'vitest'
-import { chooseStatement, type StatementInput } from '../../src/cli/query/command.js'
+import { chooseStatement } from '../../src/cli/query/command.js'
 import { printResult } from '../../src/cli/query/print.js'
 import { guardStream } from '../../src/cli/terminal/terminal.js'
 import { UsageError } from '../../src/model/errors.js'
@@ -9,6 +9,7 @@ import { UsageError } from '../../src/model/errors.js'
 describe('the statement of a query', () => {
   const terminal = { isTTY: true }
   const pipe = { isTTY: false }
+  type StatementInput = Parameters<typeof chooseStatement>[0]
   const given = (input: Partial<StatementInput>): StatementInput => ({ typed: undefined, file: undefined, json: false, ...input })
   const holding =
     (text: string) =>

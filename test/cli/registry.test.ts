@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { formatGraph, listDocument, listLines } from '../../src/cli/list.js'
 import { get } from '../../src/http/endpoint.js'
 import { BadAnswerError } from '../../src/model/errors.js'
-import { defineTestStream, tinyRegistry } from './support.js'
+import { defineTestStream, tinyRegistry, toTexts } from './support.js'
 
 const sheet = get({
   name: 'sheet',
@@ -28,7 +28,7 @@ const registry = [...tinyRegistry.slice(0, 2), lists]
 
 describe('list', () => {
   test('shows streams by phase with workers, sources, requests and files', () => {
-    expect(listLines(registry, 80).map((line) => line.map(([text]) => text).join(''))).toEqual([
+    expect(toTexts(listLines(registry), 80)).toEqual([
       'phase 1: core (one after the other)',
       '  master-data',
       '      the master-data',

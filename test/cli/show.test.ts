@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { stockLines } from '../../src/cli/show/lines.js'
-import { measureLine } from '../../src/cli/terminal/terminal.js'
+import { stockLines } from '../../src/cli/show.js'
+import { layOut, measureLine } from '../../src/cli/terminal/terminal.js'
 import { UsageError } from '../../src/model/errors.js'
 import { readStockView } from '../../src/tables/stock-view.js'
 import { streams } from '../../streams/registry.js'
 import { collected, duckdb, folderWith } from '../tables/support.js'
+import { toTexts } from './support.js'
 
 describe.skipIf(!duckdb)('a stock at a glance', () => {
   let [out, remove] = ['', (): void => undefined]
@@ -14,10 +15,7 @@ describe.skipIf(!duckdb)('a stock at a glance', () => {
   afterAll(() => remove())
 
   const read = (stock: string, root = out) => readStockView(root, { stock, streams, limit: 3 })
-  const textOf = (view: Awaited<ReturnType<typeof read>>, columns = 100): string =>
-    stockLines(view, columns)
-      .map((line) => line.map(([words]) => words).join(''))
-      .join('\n')
+  const textOf = (view: Awaited<ReturnType<typeof read>>, columns = 100): string => toTexts(stockLines(view), columns).join('\n')
 
   it('is found by symbol, ISIN and name', async () => {
     const view = await read('tcs')
@@ -41,7 +39,7 @@ describe.skipIf(!duckdb)('a stock at a glance', () => {
 
   it.each([40, 80, 200])('fits %d columns', async (columns) => {
     for (const symbol of ['TCS', 'RELIANCE']) {
-      const widths = stockLines(await read(symbol), columns).map(measureLine)
+      const widths = layOut(stockLines(await read(symbol)), columns).map(measureLine)
       expect(widths.length).toBeGreaterThan(10)
       expect(Math.max(...widths)).toBeLessThanOrEqual(columns)
     }

@@ -6,7 +6,7 @@ import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { Dependencies, ProcessIo } from '../../src/cli/dependencies.js'
 import { createSummary, type SummaryContext } from '../../src/cli/run/summary.js'
 import type { ExitSignal } from '../../src/cli/signals.js'
-import { trimLine } from '../../src/cli/terminal/terminal.js'
+import { type AnswerLine, layOut, trimLine } from '../../src/cli/terminal/terminal.js'
 import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import { type AllTelemetry, startTelemetry } from '../../src/engine/event-bus.js'
 import type { RunEvent } from '../../src/model/event.js'
@@ -159,15 +159,22 @@ export const runReport = (facts: Partial<RunReport> = {}): RunReport => ({
 })
 
 /** The lines of the summary of a run, without colours. */
-export const summaryLines = (report: RunReport, changes: Partial<SummaryContext> = {}): string[] => {
-  const place = { columns: 80, out: './data', args: ['run'], sinks: [] }
+export const summaryLines = (
+  report: RunReport,
+  { columns = 80, ...changes }: Partial<SummaryContext> & { columns?: number } = {},
+): string[] => {
+  const place = { out: './data', args: ['run'], sinks: [] }
   const context = { ...place, isReportStored: true, isSimulated: false, ...changes }
-  return createSummary(report, context).map((line) =>
+  return toTexts(createSummary(report, context), columns)
+}
+
+/** The lines of an answer in a terminal of so many columns, without colours. */
+export const toTexts = (lines: readonly AnswerLine[], columns: number): string[] =>
+  layOut(lines, columns).map((line) =>
     trimLine(line)
       .map(([text]) => text)
       .join(''),
   )
-}
 
 /** A settings file with a content. */
 export const settingsFile = (content: string): string => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { readSymbols } from '../../src/cli/symbols.js'
+import { readSymbols } from '../../src/cli/options.js'
 import { loadSettings } from '../../src/config.js'
 import { UsageError } from '../../src/model/errors.js'
 

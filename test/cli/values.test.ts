@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { readAsOf } from '../../src/cli/as-of.js'
-import { readInteger, readJsonFile, readStreams } from '../../src/cli/options.js'
+import { parseAsOf, readInteger, readJsonFile, readStreams } from '../../src/cli/options.js'
 import { UsageError } from '../../src/model/errors.js'
 import { findClosest } from '../../src/model/text.js'
 
@@ -21,7 +20,7 @@ describe('--as-of', () => {
     ['2026-02-12T20:00:00+05:30', '2026-02-12T14:30:00.000Z'],
     ['2026-02-12T14:30:00Z', '2026-02-12T14:30:00.000Z'],
     ['2026-02-12T14:30:00.250Z', '2026-02-12T14:30:00.250Z'],
-  ])('%s is the instant %s', (text, instant) => expect(new Date(readAsOf(text)).toISOString()).toBe(instant))
+  ])('%s is the instant %s', (text, instant) => expect(new Date(parseAsOf(text)).toISOString()).toBe(instant))
 
   test.each([
     '2024-02-30',
@@ -35,8 +34,8 @@ describe('--as-of', () => {
     'now',
     '',
   ])('rejects "%s" and names the flag', (text) => {
-    expect(() => readAsOf(text)).toThrow(UsageError)
-    expect(() => readAsOf(text)).toThrow(/^--as-of: /)
+    expect(() => parseAsOf(text)).toThrow(UsageError)
+    expect(() => parseAsOf(text)).toThrow(/^--as-of: /)
   })
 })
 

@@ -45,6 +45,7 @@ describe('the package', () => {
     expect(bundled).toEqual(
       expect.arrayContaining([
         ...['dist/bundle/cli/scripstream.cjs', 'dist/bundle/cli/main.js', 'dist/bundle/cli/LICENSES.txt'],
+        ...['bash', 'fish', 'zsh'].map((shell) => `dist/bundle/cli/shells/scripstream.${shell}`),
         ...['dist/bundle/web/index.html', 'dist/bundle/web/page.js', 'dist/bundle/web/page.css'],
       ]),
     )

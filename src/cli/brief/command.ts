@@ -2,15 +2,13 @@ import { DamagedFileError, formatError, StorageError, UsageError } from '../../m
 import { formatJson } from '../../model/text.js'
 import { toDay } from '../../model/trading-day.js'
 import type { Brief } from '../../show/brief.js'
+import type { openMarketFolder } from '../../show/index.js'
 import { toStorageError, writeFileAtomically } from '../../storage/file-system.js'
 import { readIsSimulated, readRunRecords } from '../../storage/run-records.js'
 import { defineCommand } from '../command.js'
-import type { Dependencies } from '../dependencies.js'
-import { choiceOption, flag, folderFlags } from '../options.js'
+import { choiceOption, flag, folderFlags, readSymbols, readWatchlists, type SymbolSelection, symbolsOption } from '../options.js'
 import type { RunCommandContext } from '../run/context.js'
-import { readSymbols, readWatchlists, type SymbolSelection, symbolsOption } from '../symbols.js'
-import { type TextLine, wrapLines } from '../terminal/terminal.js'
-import { clean } from '../terminal/text.js'
+import { type AnswerLine, layOut, type TextLine } from '../terminal/terminal.js'
 import { briefHtml } from './html.js'
 import { briefLines, briefMarkdown } from './lines.js'
 
@@ -30,45 +28,36 @@ export const addBrief = defineCommand({
     ['scripstream brief --format html --to report-DAY.html', 'to keep or print'],
     ['scripstream brief --format html | mail -s "Market" -a "Content-Type: text/html" me', 'to mail it'],
   ],
-  notes: () => ['Prices and figures of the market need DuckDB.'],
+  notes: ['Prices and figures of the market need DuckDB.'],
   needs: ['@duckdb/node-api'],
   run: async ({ symbols, format = 'text', to = '-', verify = true }, { io, dependencies, settings: load }) => {
     const settings = load()
     const watchlist = readSymbols(symbols, settings)
     const brief = await collectBrief({ settings, io, dependencies }, { watchlist, verify })
     const watched = watchlist.symbols ?? [...new Set(Object.values(readWatchlists(settings)).flat())]
-    const toText = await formatBrief(brief, format, { settings, streams: dependencies.streams, watched })
-    if (typeof toText === 'function' && to === '-') return { lines: toText }
-    const text =
-      typeof toText === 'function'
-        ? toText(80)
-            .map((line) => `${line.map(([part]) => part).join('')}\n`)
-            .join('')
-        : toText
-    if (to === '-') return { text }
+    const folder = { root: settings.out, exchange: settings.exchange, streams: dependencies.streams }
+    const answer = await formatBrief(brief, format, { folder, watched })
+    if (to === '-') return typeof answer === 'string' ? { text: answer } : { lines: () => answer }
+    const toPlain = (line: TextLine): string => `${line.map(([part]) => part).join('')}\n`
+    const text = typeof answer === 'string' ? answer : layOut(answer, 80).map(toPlain).join('')
     const file = to.replace('DAY', toDay(Date.parse(brief.asOf)))
     await writeFileAtomically(file, [text]).catch((error: unknown) => {
       throw toStorageError(error, 'written', file)
     })
-    return { lines: (columns) => wrapLines(`Written to ${clean(file)}`, columns) }
+    return { lines: () => [`Written to ${file}`] }
   },
 })
 
 const formatBrief = async (
   brief: Brief,
   format: string,
-  {
-    settings: { out: root, exchange },
-    streams,
-    watched,
-  }: Pick<RunCommandContext, 'settings'> & Pick<Dependencies, 'streams'> & { readonly watched: readonly string[] },
-): Promise<string | ((columns: number) => readonly TextLine[])> => {
+  { folder, watched }: { readonly folder: Parameters<typeof openMarketFolder>[0]; readonly watched: readonly string[] },
+): Promise<string | readonly AnswerLine[]> => {
   if (format === 'json') return `${formatJson(brief, 2)}\n`
-  const { openMarketFolder, readMorning } = await import('../../show/index.js')
-  const market = await readMorning(openMarketFolder({ root, exchange, streams }), watched)
+  const show = await import('../../show/index.js')
+  const market = await show.readMorning(show.openMarketFolder(folder), watched)
   if (format === 'md') return briefMarkdown(brief, market, watched)
-  if (format === 'html') return briefHtml(brief, market, watched)
-  return (columns) => briefLines(brief, columns, { morning: market, watched })
+  return format === 'html' ? briefHtml(brief, market, watched) : briefLines(brief, market, watched)
 }
 
 /** The brief of a folder. With `verify`, the life of its findings is remembered. */
@@ -96,15 +85,8 @@ export const collectBrief = async (
   })
   const failedRules = (await describeRules(out, rules)).flatMap(({ name, text, isBad }) => (isBad ? [`${name}: ${text}`] : []))
   return createBrief(out, {
-    failedRules,
-    report,
-    runs,
-    streams,
-    exchange,
-    watchlist,
-    findings,
+    ...{ failedRules, report, runs, streams, exchange, watchlist, findings, unchecked },
     newestSession: verification?.sessions.last,
     isSimulated: readIsSimulated(out),
-    unchecked,
   })
 }

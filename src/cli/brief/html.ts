@@ -3,13 +3,11 @@ import type { Brief } from '../../show/brief.js'
 import type { MorningMarket } from '../../show/index.js'
 import { formatChange, formatDay, formatDaysIn, formatNumber, formatSigned } from '../../web/page/parts/format.js'
 import { clean } from '../terminal/text.js'
-import { type BriefPart, briefHead, briefParts } from './lines.js'
-import { describeBreadth, type MarketTable, marketTables } from './market.js'
+import { type BriefPart, briefHead, briefParts, describeBreadth, type MarketTable, marketTables } from './lines.js'
 
-/** A text as HTML shows it, whatever it contains. */
-const escapeHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
-const text = (value: string): string => escapeHtml(clean(value))
+const escapeHtml = (toSafeText: string): string =>
+  toSafeText.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
+const toSafeText = (value: string): string => escapeHtml(clean(value))
 
 // A mail program that drops styles shows plain tables. Colours: those of the page.
 const STYLE = `body{font:15px/1.45 system-ui,sans-serif;max-width:46rem;margin:0 auto;padding:1rem;color-scheme:light dark;color:#16191d;background:#fff}
@@ -34,19 +32,19 @@ export const briefHtml = (brief: Brief, market: MorningMarket, watched: readonly
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${text(head)}</title>
+<title>${toSafeText(head)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
-<div class="pre">${text(preheader(brief, market))}</div>
+<div class="pre">${toSafeText(preheader(brief, market))}</div>
 <h1>${breadth.about.day === undefined ? 'The market' : formatDay(breadth.about.day)}</h1>
-<p class="${brief.outcome === 'complete' ? 's' : 'w'}">${text(head)}</p>
+<p class="${brief.outcome === 'complete' ? 's' : 'w'}">${toSafeText(head)}</p>
 ${parts
   .filter(({ isUrgent }) => isUrgent)
   .map(partHtml)
   .join('\n')}
 <table class="strip"><tr>${indices.rows.slice(0, 6).map(indexHtml).join('')}</tr></table>
-${breadthBar(breadth)}<p>${text(describeBreadth(market, brief.stale))}</p>
+${breadthBar(breadth)}<p>${toSafeText(describeBreadth(market, brief.stale))}</p>
 ${first}
 ${rest.slice(0, 1).join('\n')}
 ${parts
@@ -86,10 +84,9 @@ const indexHtml = ({ name, symbol, close, changePct, closes: all }: IndexRow): s
     closes.length < 2
       ? ''
       : `<svg width="${SPARK.width}" height="${SPARK.height}" aria-hidden="true"><polyline points="${points.join(' ')}"/></svg>`
-  return `<td><span class="s">${text(name || symbol)}</span><b>${formatNumber(close, 2)}</b><span class="${tone(changePct)}">${changePct === undefined ? '' : `${changePct < 0 ? '▼' : '▲'} ${formatSigned(changePct, 2)} %`}${line}</span></td>`
+  return `<td><span class="s">${toSafeText(name || symbol)}</span><b>${formatNumber(close, 2)}</b><span class="${tone(changePct)}">${changePct === undefined ? '' : `${changePct < 0 ? '▼' : '▲'} ${formatSigned(changePct, 2)} %`}${line}</span></td>`
 }
 
-/** Advances and declines as a bar. */
 const breadthBar = ({ advances, declines, unchanged, traded }: Breadth): string => {
   if (traded === 0) return ''
   const share = (count: number): number => Math.round((1_000 * count) / traded) / 10
@@ -99,7 +96,7 @@ const breadthBar = ({ advances, declines, unchanged, traded }: Breadth): string 
 }
 
 const partHtml = ({ title, lines }: BriefPart): string =>
-  `<h2>${text(formatDaysIn(title))}</h2>\n${lines.length === 0 ? '' : `<ul>\n${lines.map((line) => `<li>${text(formatChange(line))}</li>`).join('\n')}\n</ul>`}`
+  `<h2>${toSafeText(formatDaysIn(title))}</h2>\n${lines.length === 0 ? '' : `<ul>\n${lines.map((line) => `<li>${toSafeText(formatChange(line))}</li>`).join('\n')}\n</ul>`}`
 
 const tableHtml = ({ title, columns, rows, urls, problem }: MarketTable): string => {
   const cell = (tag: string, value: string, place: number, url?: string): string => {
@@ -110,7 +107,7 @@ const tableHtml = ({ title, columns, rows, urls, problem }: MarketTable): string
       sign === undefined ? '' : sign.startsWith('+') ? 'u' : 'd',
       place === 4 || place > 6 ? 'o' : '',
     ].filter(Boolean)
-    const shown = url === undefined ? text(value) : `<a href="${escapeHtml(url)}">${text(value)}</a>`
+    const shown = url === undefined ? toSafeText(value) : `<a href="${escapeHtml(url)}">${toSafeText(value)}</a>`
     return `<${tag}${names.length === 0 ? '' : ` class="${names.join(' ')}"`}>${shown}</${tag}>`
   }
   const head = columns.map((column, place) => cell('th', column.replace('>', ''), place)).join('')
@@ -118,5 +115,5 @@ const tableHtml = ({ title, columns, rows, urls, problem }: MarketTable): string
     (row, index) =>
       `<tr>${row.map((value, place) => cell('td', value, place, place === columns.length - 1 ? urls?.[index] : undefined)).join('')}</tr>`,
   )
-  return `<h2>${text(title)}</h2>\n${problem === undefined ? '' : `<p class="w">${text(formatDaysIn(problem))}</p>\n`}${rows.length === 0 ? '' : `<table>\n<tr>${head}</tr>\n${lines.join('\n')}\n</table>`}`
+  return `<h2>${toSafeText(title)}</h2>\n${problem === undefined ? '' : `<p class="w">${toSafeText(formatDaysIn(problem))}</p>\n`}${rows.length === 0 ? '' : `<table>\n<tr>${head}</tr>\n${lines.join('\n')}\n</table>`}`
 }

@@ -1,16 +1,16 @@
 import { formatMinute } from '../../model/trading-day.js'
+import type { FeedAnswer, OwnStock, TodayAnswer } from '../../show/answers.js'
 import type { Brief, Freshness, StockChanges } from '../../show/brief.js'
 import type { MorningMarket } from '../../show/index.js'
 import type { Change } from '../../tables/diff/change.js'
 import { describeSignal } from '../../tables/watch/compare-rows.js'
-import { describeAsOfSession } from '../as-of.js'
+import { formatDay, formatDaysIn, formatNumber, formatPercent, formatSigned } from '../../web/page/parts/format.js'
 import { formatCommandLine } from '../command-line.js'
+import { describeAsOfSession } from '../options.js'
 import { groupRewritten } from '../run/problems.js'
 import { OUTCOME_WORDS } from '../run/summary.js'
-import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { type TextLine, wrapTitled } from '../terminal/terminal.js'
-import { clean, cut, padEnd, wrap } from '../terminal/text.js'
-import { describeBreadth, marketLines, marketTables } from './market.js'
+import { type AnswerLine, fitTable, listFirst, type TextColumn, type TextLine } from '../terminal/terminal.js'
+import { clean, cut, formatCount, formatDuration, formatQuantity, padEnd, wrap } from '../terminal/text.js'
 
 /** A part of the brief: a title and its lines, as plain text. Every format prints the same parts. */
 export interface BriefPart {
@@ -26,7 +26,6 @@ const STOCKS_SHOWN = 6
 const FINDINGS_SHOWN = 3
 const SIGNALS_SHOWN = 10
 
-/** The first line: what the run did. */
 export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSession, simulated }: Brief): string =>
   [
     `${OUTCOME_WORDS[outcome][0]}: as of ${formatMinute(Date.parse(asOf))} (${stocks > 0 ? `${formatQuantity(stocks, 'stock')}, ` : ''}${formatDuration(durationMs)}`,
@@ -37,27 +36,13 @@ export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSess
 
 /** All that the brief says, part by part. A part without lines is left out. */
 export const briefParts = (brief: Brief): readonly BriefPart[] => {
-  const {
-    asOfSession,
-    outcome,
-    error,
-    outputs,
-    stale = [],
-    changes,
-    counts,
-    rewritten,
-    since,
-    findings,
-    signals = [],
-    failedRules = [],
-    wrongSymbols,
-    notes,
-  } = brief
+  const { asOfSession, outcome, error, outputs, stale = [], changes, counts, since } = brief
+  const { rewritten, findings, signals = [], failedRules = [], wrongSymbols, notes } = brief
   const toCommand = (name: string): string => formatCommandLine([name, '--out', brief.folder])
   const sums = Object.entries(counts).filter(([, count]) => count > 0)
   const shown = changes.filter(({ isWatched }, index) => isWatched || index < STOCKS_SHOWN)
   const others = changes.length - shown.length
-  const more = (findings?.length ?? 0) - FINDINGS_SHOWN
+  const toMore = (name: string) => (rest: number) => `and ${formatCount(rest)} more (${toCommand(name)})`
   const changed: BriefPart = {
     title:
       since === null
@@ -67,7 +52,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
     lines: [...shown.map(describeStock), ...(others > 0 ? [`and ${formatQuantity(others, 'stock')} more (${toCommand('diff')})`] : [])],
   }
   const parts: readonly BriefPart[] = [
-    { title: 'Not up to date', isUrgent: true, lines: [...stale.map(clean), ...describeOutputs(outputs.filter(isIncomplete), error)] },
+    { title: 'Not up to date', isUrgent: true, lines: [...stale.map(clean), ...describeOutputs(outputs.filter(isBehind), error)] },
     { title: 'Two sessions', lines: asOfSession ? [describeAsOfSession(asOfSession)] : [] },
     { title: 'Wrong symbols in the watchlist', isUrgent: true, lines: wrongSymbols.map(clean) },
     // A failed run has changed nothing: the changes are those of an earlier one.
@@ -76,29 +61,23 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
       title: `Signals: ${formatCount(signals.length)}`,
       lines: [
         ...failedRules.map(clean),
-        ...signals.slice(0, SIGNALS_SHOWN).map((one) => clean(`${one.rule}: ${one.subject} ${describeSignal(one)}`)),
-        ...(signals.length > SIGNALS_SHOWN ? [`and ${formatCount(signals.length - SIGNALS_SHOWN)} more (${toCommand('watch')})`] : []),
+        ...listFirst(signals, SIGNALS_SHOWN, (one) => clean(`${one.rule}: ${one.subject} ${describeSignal(one)}`), toMore('watch')),
       ],
     },
     { title: 'Candle histories', lines: groupRewritten(rewritten) },
     {
       title: findings === undefined ? '' : `New findings: ${formatCount(findings.length)}`,
-      lines: [
-        ...(findings ?? [])
-          .slice(0, FINDINGS_SHOWN)
-          .map(({ symbol, file, day, detail }) =>
-            clean(`${[symbol ?? file, day].filter((part) => part !== undefined).join(' ')}: ${detail}`),
-          ),
-        ...(more > 0 ? [`and ${formatCount(more)} more (${toCommand('verify')})`] : []),
-      ],
+      lines: listFirst(findings ?? [], FINDINGS_SHOWN, describeFinding, toMore('verify')),
     },
     { title: 'Not compared', lines: notes.map(clean) },
   ]
   return parts.filter((part) => part.lines.length > 0 || part === changed)
 }
 
-const isIncomplete = ({ outcome, missing }: Freshness): boolean =>
-  ['failed', 'stopped', 'partial'].includes(outcome) || missing !== undefined
+const isBehind = ({ outcome, missing }: Freshness): boolean => ['failed', 'stopped', 'partial'].includes(outcome) || missing !== undefined
+
+const describeFinding = ({ symbol, file, day, detail }: NonNullable<Brief['findings']>[number]): string =>
+  clean(`${[symbol ?? file, day].filter((part) => part !== undefined).join(' ')}: ${detail}`)
 
 /** One line for each stream; streams of which the same is true share one. */
 const describeOutputs = (outputs: readonly Freshness[], error: string | undefined): readonly string[] => {
@@ -125,30 +104,25 @@ const describeStock = ({ symbol, isWatched, changes }: StockChanges): string =>
 const describeChange = ({ section, detail }: Change, index: number, all: readonly Change[]): string =>
   all[index - 1]?.section === section ? clean(detail) : `${section}: ${clean(detail)}`
 
-const INDENT = 6
+const BRIEF_INDENT = 6
 
-/** For a terminal, with the market below if it is given. */
-export const briefLines = (
-  brief: Brief,
-  columns: number,
-  market?: { readonly morning: MorningMarket; readonly watched: readonly string[] },
-): readonly TextLine[] => {
+export const briefLines = (brief: Brief, market?: MorningMarket, watched: readonly string[] = []): readonly AnswerLine[] => {
   const [word, style] = OUTCOME_WORDS[brief.outcome]
   return [
-    ...wrapTitled([word, style], briefHead(brief).slice(word.length), columns),
-    ...briefParts(brief).flatMap(({ title, lines, maxRows = Number.POSITIVE_INFINITY }): readonly TextLine[] => [
-      ...wrap(title, columns).map((line): TextLine => [[line, 'bold']]),
-      ...lines
-        .flatMap((line) => wrap(cut(`  ${line}`, maxRows * (columns - INDENT)), columns))
-        .map((line): TextLine => [[cut(line, columns)]]),
+    [[word, style], [briefHead(brief).slice(word.length)]],
+    ...briefParts(brief).flatMap(({ title, lines, maxRows = Number.POSITIVE_INFINITY }): readonly AnswerLine[] => [
+      [[title, 'bold']],
+      ...lines.map((line) => (columns: number) => {
+        const fitting = wrap(cut(`  ${line}`, maxRows * (columns - BRIEF_INDENT)), columns)
+        return fitting.map((text): TextLine => [[cut(text, columns)]])
+      }),
     ]),
-    ...(market === undefined ? [] : marketLines(market.morning, { ...brief, watched: market.watched }, columns)),
+    ...(market === undefined ? [] : marketLines(market, { ...brief, watched })),
   ]
 }
 
 const escapeMarkdown = (text: string): string => text.replace(/[\\`*_{}[\]<>#|]/g, '\\$&')
 
-/** For a message or an issue. */
 export const briefMarkdown = (brief: Brief, market: MorningMarket, watched: readonly string[] = []): string => {
   const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
   return [
@@ -174,3 +148,126 @@ export const briefMarkdown = (brief: Brief, market: MorningMarket, watched: read
 
 const linkMarkdown = (text: string, url: string | undefined): string =>
   url === undefined ? text : `[${text}](<${url.replace(/[\s<>"]/g, encodeURIComponent)}>)`
+
+/** A table of the market, as text: every format shows the same. A title of a column that starts with `>` stands over numbers. */
+export interface MarketTable {
+  readonly title: string
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+  /** The address of the last cell of each row. */
+  readonly urls?: readonly string[]
+  /** Why it has no rows, or not all. */
+  readonly problem?: string | undefined
+}
+
+const ROWS_SHOWN = { indices: 6, own: 20, results: 8, actions: 6, documents: 5 } as const
+const NAME_WIDTH = 28
+
+const formatShare = (value: number | undefined, decimals = 1): string => (value === undefined ? '' : `${formatSigned(value, decimals)} %`)
+const nameOf = ({ name, symbol }: { readonly name?: string; readonly symbol: string }): string => cut(clean(name || symbol), NAME_WIDTH)
+
+/** How the market went, in a sentence or two, with what is wrong with it unless the brief has told that; why it is not known. */
+export const describeBreadth = ({ market: { breadth } }: MorningMarket, told: readonly string[] = []): string => {
+  const { about, traded, listed, advances, declines, unchanged, newHighs, newLows, above50Pct, above200Pct, turnoverCr } = breadth
+  const problem = about.problem === undefined ? '' : formatDaysIn(about.problem)
+  if (traded === 0) return problem || 'the folder has no candles of stocks'
+  const parts = [
+    `${formatQuantity(advances, 'stock')} rose, ${formatNumber(declines)} fell, ${formatNumber(unchanged)} unchanged (${formatNumber(traded)} of ${formatNumber(listed)} have a candle)`,
+    `52-week highs ${formatNumber(newHighs)}, lows ${formatNumber(newLows)}`,
+    ...(above50Pct === undefined ? [] : [`above the 50-day average ${formatPercent(above50Pct, 0)}`]),
+    ...(above200Pct === undefined ? [] : [`above the 200-day average ${formatPercent(above200Pct, 0)}`]),
+    `turnover ₹ ${formatNumber(turnoverCr)} crore`,
+  ]
+  return `${formatDay(about.day)}: ${parts.join('; ')}.${problem === '' || told.includes(about.problem ?? '') ? '' : ` Prices: ${problem}.`}`
+}
+
+/** The tables of the market; those without rows are left out, unless something is wrong with them. */
+export const marketTables = ({ market, today, own, feed }: MorningMarket, watched: readonly string[]): readonly MarketTable[] => {
+  const documents = chooseDocuments(feed, watched)
+  const tables: readonly MarketTable[] = [
+    {
+      ...{ title: 'Indices', columns: ['Index', '>Value', '>Change'], problem: market.indices.about.problem },
+      rows: market.indices.rows
+        .slice(0, ROWS_SHOWN.indices)
+        .map(({ name, symbol, close, changePct }) => [clean(name || symbol), formatNumber(close, 2), formatShare(changePct, 2)]),
+    },
+    {
+      ...{ title: 'Your stocks', columns: ['Stock', '>Price ₹', '>Change', 'What happened'], problem: own.problem },
+      rows: own.rows
+        .slice(0, ROWS_SHOWN.own)
+        .map((stock) => [nameOf(stock), formatNumber(stock.close, 2), formatShare(stock.changePct), describeOwnStock(stock)]),
+    },
+    resultsTable(today.results),
+    {
+      ...{ title: 'Ex-dates of the week', columns: ['Stock', 'Action', '>₹', '>Ex-date'], problem: today.actions.about.problem },
+      rows: today.actions.rows
+        .slice(0, ROWS_SHOWN.actions)
+        .map((row) => [nameOf(row), clean(row.action), row.amount === undefined ? '' : formatNumber(row.amount, 2), formatDay(row.day)]),
+    },
+    {
+      ...{ title: `Documents of ${formatDay(feed.day)}`, columns: ['Stock', '>At', 'Document'], problem: feed.problems[0] },
+      rows: documents.map(({ time, title, ...stock }) => [nameOf(stock), time, clean(title)]),
+      urls: documents.map(({ url }) => url),
+    },
+  ]
+  return tables.filter(({ rows, problem }) => rows.length > 0 || problem !== undefined)
+}
+
+const resultsTable = ({ about, rows, total }: TodayAnswer['results']): MarketTable => ({
+  title: `Results${total > ROWS_SHOWN.results ? `, ${ROWS_SHOWN.results} of ${formatNumber(total)}` : ''}`,
+  columns: ['Stock', 'Quarter', '>Sales ₹ cr', '>yoy', '>qoq', '>Profit ₹ cr', '>Profit yoy', '>Profit qoq', '>That day'],
+  problem: about.problem,
+  rows: rows
+    .slice(0, ROWS_SHOWN.results)
+    .map((row) => [
+      ...[nameOf(row), row.quarter ?? '', formatNumber(row.salesCr), formatShare(row.salesYoyPct, 0), formatShare(row.salesQoqPct, 0)],
+      ...[formatNumber(row.profitCr), formatShare(row.profitYoyPct, 0), formatShare(row.profitQoqPct, 0), formatShare(row.dayReturnPct)],
+    ]),
+})
+
+const describeOwnStock = ({ circuit, asm, gsm, band, notes = [] }: OwnStock): string =>
+  [
+    ...[circuit && `${circuit} limit`, asm && 'ASM', gsm && 'GSM', band && `band ${band}`].filter((tag) => tag !== undefined),
+    ...notes.slice(0, 2).map(({ title }) => clean(title)),
+  ].join(' · ')
+
+/** The documents that matter: those of your stocks, then results, then others, of the largest stocks first; one of each stock. */
+const chooseDocuments = ({ rows }: FeedAnswer, watched: readonly string[]) => {
+  const rank = (symbol: string, text: string): number => (watched.includes(symbol) ? 0 : /result/i.test(text) ? 1 : 2)
+  return rows
+    .flatMap(({ symbol, name, events }) => {
+      const [best] = events
+        .flatMap(({ title, detail = '', url, time = '' }) =>
+          url === undefined ? [] : [{ title, url, time, rank: rank(symbol, `${title} ${detail}`) }],
+        )
+        .toSorted((one, other) => one.rank - other.rank)
+      return best === undefined ? [] : [{ symbol, ...(name === undefined ? {} : { name }), ...best }]
+    })
+    .toSorted((one, other) => one.rank - other.rank)
+    .slice(0, ROWS_SHOWN.documents)
+}
+
+const toColumn = (title: string, place: number): TextColumn<readonly string[]> => ({
+  title: title.replace('>', ''),
+  align: title.startsWith('>') ? 'right' : 'left',
+  cell: (row) => row[place] ?? '',
+  // In a narrow terminal the last numbers go first.
+  ...((place > 2 && title.startsWith('>')) || title === '>At' ? { drop: 100 - place } : {}),
+})
+
+export const marketLines = (
+  market: MorningMarket,
+  { stale, watched }: Pick<Brief, 'stale'> & { readonly watched: readonly string[] },
+): readonly AnswerLine[] => [
+  [['Market', 'bold']],
+  `  ${describeBreadth(market, stale)}`,
+  ...marketTables(market, watched).flatMap(({ title, columns, rows, problem }): readonly AnswerLine[] => {
+    const table = fitTable(columns.map(toColumn), rows)
+    const indented = (room: number) => table(room - 2).map((line): TextLine => [['  '], ...line])
+    return [
+      [[title, 'bold']],
+      ...(problem === undefined ? [] : [`  ${formatDaysIn(clean(problem))}`]),
+      ...(rows.length === 0 ? [] : [indented]),
+    ]
+  }),
+]

@@ -1,13 +1,12 @@
-import { finalize, map, takeUntil, timer, toArray } from 'rxjs'
+import { finalize, from, map, takeUntil, timer, toArray } from 'rxjs'
 import { selectOptional } from '../../engine/plan.js'
 import { openConnections } from '../../http/connections.js'
 import { createRedactor } from '../../model/redact.js'
-import { asOfOption } from '../as-of.js'
 import { defineCommand } from '../command.js'
-import { folderFlags, jsonFlag, simulateOption, withOption } from '../options.js'
+import { asOfOption, folderFlags, jsonFlag, simulateOption, withOption } from '../options.js'
 import { resolveOrigins, withProvider } from '../provider.js'
 import { doctorLines, listSettings } from './lines.js'
-import { hasProvider, type LocalCheck, localChecks } from './local.js'
+import { hasProvider, localChecks } from './local.js'
 import { probeEndpoints } from './probe.js'
 
 const MAX_DOCTOR_MS = 60_000
@@ -19,7 +18,8 @@ export const addDoctor = defineCommand({
   name: 'doctor',
   about: 'Checks this machine and sends one request to each endpoint: what works, how fast, what has changed.',
   flags: ({ io, dependencies: { streams } }) => ({
-    ...{ ...folderFlags(), with: withOption(streams), asOf: asOfOption(io), simulate: simulateOption(), json: jsonFlag() },
+    ...folderFlags(),
+    ...{ with: withOption(streams), asOf: asOfOption(io), simulate: simulateOption(), json: jsonFlag() },
   }),
   examples: [
     ['scripstream doctor', 'sends one request to each endpoint and reports what fails'],
@@ -31,24 +31,19 @@ export const addDoctor = defineCommand({
     const [loaded, origins] = [load(), resolveOrigins(flags, io, dependencies)]
     const simulate = flags.simulate && Math.max(flags.simulate, MIN_SIMULATED)
     return withProvider({ ...flags, simulate }, { settings: loaded, dependencies }, ({ settings }) => {
-      const { streams, optionalPackages: optional } = dependencies
-      const local = localChecks({ settings, streams, optional, env: io.env })
+      const local = localChecks(settings, dependencies, io.env)
       const clock = (): number => io.scheduler.now()
       const { send: transport, close } = openConnections({ settings, env: io.env })
-      const enabled = selectOptional(streams, settings.with).filter(({ phase }) => settings.fetchOhlcv || phase !== 'candles')
+      const enabled = selectOptional(dependencies.streams, settings.with).filter(({ phase }) => settings.fetchOhlcv || phase !== 'candles')
       const wanted = hasProvider(settings) ? enabled : []
       const context = { settings, transport, clock, redact: createRedactor(settings), origins, asOf: flags.asOf ?? clock() }
-      return probeEndpoints(wanted, context).pipe(
+      return from(probeEndpoints(wanted, context)).pipe(
         takeUntil(timer(MAX_DOCTOR_MS, io.scheduler)),
         toArray(),
         map((probes) => {
           const missing = new Set(wanted.flatMap(({ endpoints }) => endpoints)).size - probes.length
-          const late: LocalCheck = {
-            what: 'time',
-            result: 'failed',
-            found: `${missing} endpoints were not reached within ${MAX_DOCTOR_MS / 1_000} s`,
-          }
-          const checks = missing > 0 ? [...local, late] : local
+          const late = `${missing} endpoints were not reached within ${MAX_DOCTOR_MS / 1_000} s`
+          const checks = missing > 0 ? [...local, { what: 'time', result: 'failed', found: late } as const] : local
           const used = listSettings(settings, { loaded, origins })
           const results = [...checks, ...probes].map(({ result }) => result)
           const isBroken = results.includes('failed') || results.includes('skipped')
@@ -56,7 +51,7 @@ export const addDoctor = defineCommand({
           return {
             code,
             json: { ok: code === 0, checks, settings: used, calls: probes },
-            lines: (columns: number) => doctorLines({ checks, settings: used, probes }, columns),
+            lines: () => doctorLines(checks, used, probes),
           }
         }),
         finalize(close),

@@ -4,52 +4,40 @@ import { createRedactor } from '../../model/redact.js'
 import type { Settings } from '../../model/settings.js'
 import { isConfidential } from '../../model/settings-issues.js'
 import { driftText } from '../drift.js'
-import { formatBytes, formatCount, formatQuantity } from '../terminal/format.js'
-import { columnsOf, renderFittingTable, type Style, type TextColumn, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
-import { clean } from '../terminal/text.js'
+import { type AnswerLine, columnsOf, fitTable, type Style, type TextColumn, type TextSpan, titledPart } from '../terminal/terminal.js'
+import { clean, formatBytes, formatCount, formatQuantity } from '../terminal/text.js'
 import type { LocalCheck } from './local.js'
 import type { Probe } from './probe.js'
 
 const STYLES: Readonly<Record<string, Style>> = { ok: 'green', warn: 'yellow', drift: 'yellow', skipped: 'yellow', failed: 'red' }
 
-interface DoctorResults {
-  readonly checks: readonly LocalCheck[]
-  readonly settings: readonly SettingInUse[]
-  readonly probes: readonly Probe[]
-}
-
-/** Formats the results for people: this machine, the settings, a table of endpoints, and for each problem the cause and what to do. */
-export const doctorLines = ({ checks, settings, probes }: DoctorResults, columns: number): readonly TextLine[] => {
-  const provider = [
-    ...[[], [['The provider', 'bold']] as TextLine],
-    ...wrapLines(`  one request to each of ${formatQuantity(probes.length, 'endpoint')}`, columns),
-    ...renderFittingTable(PROBE_COLUMNS, probes, columns),
-    ...formatProblems(probes, columns),
-  ]
+export const doctorLines = (
+  checks: readonly LocalCheck[],
+  settings: readonly SettingInUse[],
+  probes: readonly Probe[],
+): readonly AnswerLine[] => {
   const count = (...results: readonly string[]): number => [...checks, ...probes].filter(({ result }) => results.includes(result)).length
   const [broken, changed] = [count('failed', 'skipped'), count('drift')]
-  const [sum, style]: readonly [string, Style] =
+  const sum: TextSpan =
     broken > 0
       ? [`${formatQuantity(broken, 'problem')} found.`, 'red']
       : changed > 0
         ? [`Everything works, but the answers of ${formatQuantity(changed, 'endpoint')} have changed.`, 'yellow']
         : ['Everything works.', 'green']
+  const asked = `  one request to each of ${formatQuantity(probes.length, 'endpoint')}`
   return [
     [['This machine', 'bold']],
-    ...checks.flatMap((check) => formatCheck(check, columns)),
-    ...[[], ...settingLines(settings, columns)],
-    ...(probes.length === 0 ? [] : provider),
-    ...[[], ...wrapLines(sum, columns, style)],
+    ...checks.flatMap(checkLines),
+    ...['', ...settingLines(settings)],
+    ...(probes.length === 0 ? [] : [...titledPart('The provider', [asked, fitTable(PROBE_COLUMNS, probes)]), ...causeLines(probes)]),
+    ...['', [sum]],
   ]
 }
 
-const formatCheck = ({ what, result, found }: LocalCheck, columns: number): readonly TextLine[] => {
-  const [head = '', ...others] = found.split('\n').map(clean)
+const checkLines = ({ what, result, found }: LocalCheck): readonly AnswerLine[] => {
+  const [head = '', ...others] = found.split('\n')
   const mark = result === 'ok' ? '' : `${result}: `
-  return [
-    ...wrapTitled([`  ${mark}`, STYLES[result]], `${what}: ${head}`, columns),
-    ...others.flatMap((line) => wrapLines(`    ${line}`, columns)),
-  ]
+  return [[[`  ${mark}`, STYLES[result]], [`${what}: ${clean(head)}`]], ...others.map((line) => `    ${clean(line)}`)]
 }
 
 /** Endpoints of several streams may have the same name. */
@@ -69,17 +57,13 @@ const listDetails = ({ reason, advice, drift = [] }: Probe): readonly string[] =
   ...(advice === undefined ? [] : [`do: ${advice}`]),
 ]
 
-/** One block for each cause, and the endpoints that it concerns. */
-const formatProblems = (probes: readonly Probe[], columns: number): readonly TextLine[] => {
+const causeLines = (probes: readonly Probe[]): readonly AnswerLine[] => {
   const problems = probes.filter(({ result }) => result !== 'ok')
   return [...groupBy(problems, (probe) => JSON.stringify([probe.result, ...listDetails(probe)])).values()].flatMap((group) => {
     const [first] = group as [Probe, ...Probe[]]
     const list = (name: 'endpoint' | 'stream'): string => [...new Set(group.map((probe) => probe[name]))].join(', ')
-    return [
-      [],
-      ...wrapLines(`${list('endpoint')} ${first.result} (${list('stream')})`, columns, STYLES[first.result]),
-      ...listDetails(first).flatMap((detail) => wrapLines(`  ${detail}`, columns)),
-    ]
+    const title: TextSpan = [`${list('endpoint')} ${first.result} (${list('stream')})`, STYLES[first.result]]
+    return ['', [title], ...listDetails(first).map((detail) => `  ${detail}`)]
   })
 }
 
@@ -106,13 +90,12 @@ export const listSettings = (
     }))
 }
 
-export const settingLines = (settings: readonly SettingInUse[], columns: number): readonly TextLine[] => {
+export const settingLines = (settings: readonly SettingInUse[]): readonly AnswerLine[] => {
   const own = settings.flatMap(({ name, from, value }) => (from === 'default' ? [] : [[name, from, value].map(clean)]))
-  const titles = columnsOf({ setting: undefined, from: undefined, value: 1 }, 3)
   const defaults = settings.filter(({ from }) => from === 'default').map(({ name, value }) => `${name} ${value}`)
   return [
     [['Settings', 'bold']],
-    ...(own.length === 0 ? [] : renderFittingTable(titles, own, columns)),
-    ...(defaults.length === 0 ? [] : wrapLines(`default: ${defaults.join(', ')}`, columns)),
+    ...(own.length === 0 ? [] : [fitTable(columnsOf({ setting: undefined, from: undefined, value: 1 }, 3), own)]),
+    ...(defaults.length === 0 ? [] : [`default: ${defaults.join(', ')}`]),
   ]
 }

@@ -9,9 +9,10 @@ import { findAddress, listHosts, type Settings } from '../../model/settings.js'
 import { describeFileError, statFile } from '../../storage/file-system.js'
 import { describeHolder, findLockHolder } from '../../storage/lock.js'
 import { statePaths } from '../../storage/run-state.js'
+import type { Dependencies } from '../dependencies.js'
 import { findExistingFolder, findFreeBytes } from '../disk.js'
 import { describeTarget } from '../notify/send.js'
-import { formatBytes } from '../terminal/format.js'
+import { formatBytes } from '../terminal/text.js'
 
 /** A check of this machine: a requirement of a run, or useful to know. */
 export interface LocalCheck {
@@ -23,15 +24,12 @@ export interface LocalCheck {
 /** About the size of a first run of the whole market. */
 const MIN_FREE_BYTES = 1e9
 
-interface LocalContext {
-  readonly settings: Settings
-  readonly streams: readonly StreamDefinition[]
-  readonly optional: readonly string[]
-  readonly env: NodeJS.ProcessEnv
-}
-
 /** What is found; a check that throws has failed, and one that finds nothing is left out. */
-export const localChecks = ({ settings, streams, optional, env }: LocalContext): readonly LocalCheck[] => {
+export const localChecks = (
+  settings: Settings,
+  { streams, optionalPackages }: Pick<Dependencies, 'streams' | 'optionalPackages'>,
+  env: NodeJS.ProcessEnv,
+): readonly LocalCheck[] => {
   const folder = resolve(settings.out)
   const authorities = env.NODE_EXTRA_CA_CERTS
   const checks: readonly (readonly [what: string, find: () => string | undefined | LocalCheck])[] = [
@@ -44,7 +42,7 @@ export const localChecks = ({ settings, streams, optional, env }: LocalContext):
     ['folder', () => checkWritable(folder)],
     ['disk', () => checkDisk(folder)],
     ['lock', () => checkLock(folder)],
-    ...optional.map((name) => [name, () => `${findVersion(name) ?? 'not installed (optional)'}`] as const),
+    ...optionalPackages.map((name) => [name, () => `${findVersion(name) ?? 'not installed (optional)'}`] as const),
   ]
   return checks.flatMap(([what, find]): readonly LocalCheck[] => {
     try {
@@ -83,11 +81,9 @@ const describeRoutes = (settings: Settings, env: NodeJS.ProcessEnv): string => {
   return routes.size < 2 ? only : [...routes].map(([route, some]) => `${route} for ${some.join(', ')}`).join('; ')
 }
 
-const checkReadable = (file: string): string | LocalCheck => {
-  const isReadable = statFile(file) !== undefined
-  return isReadable
-    ? `also the authorities in ${file}`
-    : { what: 'certificates', result: 'failed', found: `NODE_EXTRA_CA_CERTS: no file ${file}` }
+const checkReadable = (file: string): string => {
+  if (statFile(file) === undefined) throw new UsageError(`NODE_EXTRA_CA_CERTS: no file ${file}`)
+  return `also the authorities in ${file}`
 }
 
 /** Without the target: an address or a command may contain secrets. */

@@ -1,19 +1,4 @@
-import {
-  catchError,
-  concat,
-  concatMap,
-  defer,
-  EMPTY,
-  from,
-  ignoreElements,
-  last,
-  type Observable,
-  of,
-  Subject,
-  takeUntil,
-  tap,
-  throwError,
-} from 'rxjs'
+import { defer, EMPTY, lastValueFrom, type Observable, of, Subject, takeUntil, tap, throwError } from 'rxjs'
 import { DAYS, listDayItems, MASTER, type StreamDefinition, type Tools } from '../../engine/define-stream.js'
 import { oncePerRun } from '../../engine/item.js'
 import { createAsk, OWN_WORKER } from '../../http/ask.js'
@@ -56,56 +41,54 @@ interface ProbeState extends ProbeContext {
 }
 
 /**
- * Sends one request to each endpoint of the streams, one after the other, and emits the results. The streams' own work makes the
+ * Sends one request to each endpoint of the streams, one after the other, and yields the results. The streams' own work makes the
  * requests: it runs for one item, and again without the first source if another endpoint is a fallback.
  */
-export const probeEndpoints = (streams: readonly StreamDefinition[], context: ProbeContext): Observable<Probe> =>
-  defer(() => {
-    const state: ProbeState = { ...context, probed: new Map(), offered: new Map() }
-    const reported = new Set<AnyEndpoint>()
-    return from(streams).pipe(
-      concatMap((stream) => {
-        const fresh = stream.endpoints.filter((endpoint) => !reported.has(endpoint))
-        for (const endpoint of fresh) reported.add(endpoint)
-        return probeStream(stream, state).pipe(
-          concatMap((reason) =>
-            fresh.map((one): Probe => state.probed.get(one)?.probe ?? { ...describeEndpoint(stream, one), result: 'skipped', reason }),
-          ),
-        )
-      }),
-    )
-  })
+export async function* probeEndpoints(streams: readonly StreamDefinition[], context: ProbeContext): AsyncIterable<Probe> {
+  const state: ProbeState = { ...context, probed: new Map(), offered: new Map() }
+  const reported = new Set<AnyEndpoint>()
+  for (const stream of streams) {
+    const fresh = stream.endpoints.filter((endpoint) => !reported.has(endpoint))
+    const reason = await probeStream(stream, state)
+    for (const endpoint of fresh) {
+      reported.add(endpoint)
+      yield state.probed.get(endpoint)?.probe ?? { ...describeEndpoint(stream, endpoint), result: 'skipped', reason }
+    }
+  }
+}
 
 /** Large stocks with a long history: each has data in every stream. */
 const WELL_KNOWN = ['RELIANCE', 'TCS', 'HDFCBANK', 'INFY']
 
-/** Probes the endpoints of a stream with one item, the best one there is; emits why it reached no more of them. */
-const probeStream = (stream: StreamDefinition, state: ProbeState): Observable<string> => {
+/** Probes the endpoints of a stream with one item, the best one there is; resolves to why it reached no more of them. */
+const probeStream = async (stream: StreamDefinition, state: ProbeState): Promise<string> => {
   const { of: source, parts, where = () => true } = stream.work
   if (source === DAYS) return probeDays(stream, state)
   const offered = source === undefined ? parts : state.offered.get(source)
-  if (offered === undefined) return of(`needs ${source}, which could not be fetched`)
+  if (offered === undefined) return `needs ${source}, which could not be fetched`
   const items = source === undefined ? parts : offered.filter(where)
   const known = source === MASTER ? WELL_KNOWN.flatMap((name) => items.find(({ key }) => key === name) ?? []) : []
   const item = known[0] ?? items[0]
-  return item === undefined ? of(`selects no item of ${source}`) : runWork(stream, item, state, new Set())
+  return item === undefined ? `selects no item of ${source}` : runWork(stream, item, state)
 }
 
 /** The newest days of which one has data: a day without a session has none. */
 const PROBED_DAYS = 8
 
-const probeDays = (stream: StreamDefinition, state: ProbeState): Observable<string> => {
-  const isAnswered = (): boolean => stream.endpoints.every((endpoint) => (state.probed.get(endpoint)?.probe.status ?? 404) !== 404)
-  return from(listDayItems(state.asOf).slice(0, PROBED_DAYS)).pipe(
-    concatMap((item) => defer(() => (isAnswered() ? EMPTY : runWork(stream, item, state, new Set())))),
-    last(undefined, 'no day has data'),
-  )
+const probeDays = async (stream: StreamDefinition, state: ProbeState): Promise<string> => {
+  let reason = 'no day has data'
+  for (const item of listDayItems(state.asOf).slice(0, PROBED_DAYS)) {
+    if (stream.endpoints.every((endpoint) => (state.probed.get(endpoint)?.probe.status ?? 404) !== 404)) break
+    reason = await runWork(stream, item, state)
+  }
+  return reason
 }
 
 /** Runs the work, then again without its last endpoint, as long as that may reach further endpoints. */
-const runWork = (stream: StreamDefinition, item: Item, state: ProbeState, skipped: ReadonlySet<AnyEndpoint>): Observable<string> =>
-  defer(() => {
-    const isDone = (): boolean => stream.endpoints.every((endpoint) => state.probed.has(endpoint))
+const runWork = async (stream: StreamDefinition, item: Item, state: ProbeState): Promise<string> => {
+  const skipped = new Set<AnyEndpoint>()
+  const isDone = (): boolean => stream.endpoints.every((endpoint) => state.probed.has(endpoint))
+  for (;;) {
     const enough$ = new Subject<void>()
     let last: AnyEndpoint | undefined
     let reason = 'an earlier request failed, or did not need it'
@@ -120,24 +103,19 @@ const runWork = (stream: StreamDefinition, item: Item, state: ProbeState, skippe
           tap(() => stream.offers === undefined && isDone() && enough$.next()),
         )
       })
-    const work$ = defer(() => stream.work.each(item, createProbeTools(ask as Tools['ask'], state), '')).pipe(
-      takeUntil(enough$),
-      tap(({ rows }) => {
-        const items = stream.offers?.([...rows] as readonly Row[], () => undefined)
-        if (items) state.offered.set(stream.name, items)
-      }),
-      catchError((error: unknown) => {
-        if (!isItemError(error)) throw error
-        reason = state.redact(formatError(error))
-        return EMPTY
-      }),
-      ignoreElements(),
-    )
-    const rest$ = defer(() =>
-      isDone() || last === undefined || skipped.has(last) ? of(reason) : runWork(stream, item, state, new Set([...skipped, last])),
-    )
-    return concat(work$, rest$)
-  })
+    const work$ = defer(() => stream.work.each(item, createProbeTools(ask as Tools['ask'], state), '')).pipe(takeUntil(enough$))
+    try {
+      const found = await lastValueFrom(work$, { defaultValue: undefined })
+      const items = found && stream.offers?.([...found.rows] as readonly Row[], () => undefined)
+      if (items) state.offered.set(stream.name, items)
+    } catch (error) {
+      if (!isItemError(error)) throw error
+      reason = state.redact(formatError(error))
+    }
+    if (isDone() || last === undefined || skipped.has(last)) return reason
+    skipped.add(last)
+  }
+}
 
 const createProbeTools = (ask: Tools['ask'], { settings, asOf }: ProbeContext): Tools => ({
   ...{ ask, settings, asOf, shared: oncePerRun(), after: () => EMPTY, accepts: () => true, warn: () => undefined },
@@ -148,7 +126,6 @@ const describeEndpoint = ({ name: stream }: StreamDefinition, { name: endpoint, 
   ...{ stream, endpoint, method, host, path },
 })
 
-/** The longest timeout of a probe, whatever its stream allows. */
 const MAX_PROBE_MS = 15_000
 
 interface ProbeAttempt {

@@ -1,24 +1,20 @@
-import { catchError, concat, concatMap, defer, EMPTY, from, ignoreElements, map, type Observable, of, switchMap, tap, toArray } from 'rxjs'
+import { concat, concatMap, defer, from, map, type Observable, toArray } from 'rxjs'
 import { listMissingOutputs, readFullRun } from '../../storage/full-run.js'
 import type { Export, ExportOptions, LoadedTable } from '../../tables/export/define-export.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import { formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
 import { dayOption, flag, folderFlags, jsonFlag, listFlag, trimDistinct } from '../options.js'
-import { formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { printWarning } from '../terminal/print.js'
-import { columnsOf, renderFittingTable, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
-import { clean } from '../terminal/text.js'
+import { type AnswerLine, columnsOf, fitTable, printWarning } from '../terminal/terminal.js'
+import { clean, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
 import { createExport, LAKE, type Target, targetsFlag } from './targets.js'
 
-/** The flags of commands that load tables. */
 export const loadFlags = () => ({
   ...folderFlags(),
   json: jsonFlag('print the loaded tables as JSON'),
   quiet: flag('--quiet', 'print nothing if all is well, for schedulers').conflicts('json'),
 })
 
-/** What a signal leaves behind. */
 export const INTERRUPTED = 'Interrupted: the unfinished load is rolled back; the earlier data stays.\n'
 
 export const addExport = defineCommand({
@@ -39,14 +35,14 @@ export const addExport = defineCommand({
     ['scripstream export --to qlib:DIR --to zipline:DIR', 'candles for back-tests'],
     ['scripstream export --to postgres://me@localhost/market', 'or "postgres": the database of PGHOST, PGUSER, …'],
   ],
-  notes: () => [
+  notes: [
     'Replaces the tables at the target in one transaction; after a failure, the earlier data is still there. A table without source files keeps its rows, and everything else at the target stays. PostgreSQL: only rows that differ are written.',
     'PostgreSQL also needs the package postgres, and Excel write-excel-file.',
   ],
   needs: ['@duckdb/node-api'],
   endsBySignal: true,
   interrupted: INTERRUPTED,
-  run: ({ to = [], ...flags }, input) => loadTables(to, flags, input),
+  run: ({ to = [], ...flags }, input) => loadTargets(to, flags, input),
 })
 
 interface LoadFlags extends Pick<ExportOptions, 'asOf' | 'tables'> {
@@ -55,7 +51,6 @@ interface LoadFlags extends Pick<ExportOptions, 'asOf' | 'tables'> {
   readonly quiet?: boolean | undefined
 }
 
-/** The tables that an export loaded into a sink. */
 export interface ExportResult {
   readonly sink: string
   readonly ms: number
@@ -63,22 +58,22 @@ export interface ExportResult {
 }
 
 /** Loads the output folder into each target, one after the other, and answers with the loaded tables. */
-export const loadTables = (targets: readonly Target[], flags: LoadFlags, { io, dependencies, settings }: Input): Observable<Answer> =>
+export const loadTargets = (targets: readonly Target[], flags: LoadFlags, { io, dependencies, settings }: Input): Observable<Answer> =>
   defer(() => {
     const { out } = settings()
     const warn = (text: string): void => printWarning(clean(text), io.stderr)
     const options = { ...flags, streams: dependencies.streams, warn }
     const loading = targets.map((target) => defer(() => createExport(target, options)).pipe(concatMap((sink) => runExport(sink, out))))
-    const loaded$ = concat(warnMissingFiles(out, io), ...loading)
+    const loaded$ = defer(() => warnMissingFiles(out, io)).pipe(concatMap(() => concat(...loading)))
     if (flags.json)
       return loaded$.pipe(
         toArray(),
-        map((all) => ({ json: all, code: Math.max(...all.map(toExitCode)) })),
+        map((all) => ({ json: all, code: Math.max(...all.map(findLoadCode)) })),
       )
     return loaded$.pipe(
       map((one) => {
-        const code = toExitCode(one)
-        return flags.quiet && code === 0 ? code : { code, lines: (columns: number) => formatExport(one, columns) }
+        const code = findLoadCode(one)
+        return flags.quiet && code === 0 ? code : { code, lines: () => formatExport(one) }
       }),
     )
   })
@@ -92,10 +87,9 @@ export const runExport = (sink: Export, out: string): Observable<ExportResult> =
     )
   })
 
-const toExitCode = ({ tables }: ExportResult): number => (tables.some(({ missing }) => missing !== undefined) ? EXIT_MISSING : 0)
+const findLoadCode = ({ tables }: ExportResult): number => (tables.some(({ missing }) => missing !== undefined) ? EXIT_MISSING : 0)
 
-/** Formats each table with its rows, then the totals, for people. */
-const formatExport = (one: ExportResult, columns: number): readonly TextLine[] => {
+const formatExport = (one: ExportResult): readonly AnswerLine[] => {
   const rows = one.tables.map(({ table, rows, ms, isSkipped, missing }) => [
     table,
     isSkipped || missing !== undefined ? '-' : formatCount(rows),
@@ -103,16 +97,14 @@ const formatExport = (one: ExportResult, columns: number): readonly TextLine[] =
     isSkipped || (isLake(one) && ms === 0) ? '-' : formatDuration(ms),
   ])
   const titles = columnsOf({ table: undefined, rows: undefined, time: undefined })
-  return [...renderFittingTable(titles, rows, columns), [], ...formatExportTotals(one, columns)]
+  return [fitTable(titles, rows), '', ...formatExportTotals(one)]
 }
 
-/** Exit code of a lake without some of its tables. */
 export const EXIT_MISSING = 3
 
 const isLake = ({ sink }: ExportResult): boolean => sink === LAKE.typed
 
-/** Formats the totals for people: loaded, left out and skipped. */
-export const formatExportTotals = (one: ExportResult, columns: number): readonly TextLine[] => {
+export const formatExportTotals = (one: ExportResult): readonly AnswerLine[] => {
   const { sink, ms, tables } = one
   const absent = tables.filter(({ missing }) => missing !== undefined)
   const rows = tables.reduce((total, table) => total + (table.missing === undefined ? table.rows : 0), 0)
@@ -125,7 +117,7 @@ export const formatExportTotals = (one: ExportResult, columns: number): readonly
         `Lake ${absent.length > 0 ? 'incomplete' : 'up to date'}`,
         `: ${loaded}, ${written === 0 ? 'nothing' : formatQuantity(written, 'table')} written, ${formatDuration(ms)}`,
       ]
-    : ['Loaded', ` into ${clean(sink)}: ${loaded}, ${formatDuration(ms)}`]
+    : ['Loaded', ` into ${sink}: ${loaded}, ${formatDuration(ms)}`]
   const notes = [
     ...(leftOut > 0 ? [`${formatQuantity(leftOut, 'candle')} left out: their day is unreadable, or has a later candle in the file`] : []),
     ...(absent.length > 0
@@ -135,26 +127,19 @@ export const formatExportTotals = (one: ExportResult, columns: number): readonly
       : []),
     ...(skipped.length > 0 ? [`Skipped, no source files: ${skipped.join(', ')}. Rows loaded earlier stay.`] : []),
   ]
-  return [
-    ...wrapTitled([title, absent.length > 0 ? 'yellow' : 'green'], head, columns),
-    ...notes.flatMap((text) => wrapLines(text, columns, 'yellow')),
-  ]
+  return [[[title, absent.length > 0 ? 'yellow' : 'green'], [head]], ...notes.map((text) => [[text, 'yellow']] as const)]
 }
 
 /**
  * Warns if files of the last complete run are missing: a table that is loaded without them loses rows. Does nothing if no run recorded its
- * files, or the record cannot be read. Completes without a value.
+ * files, or the record cannot be read.
  */
-const warnMissingFiles = (out: string, { stderr }: Pick<ProcessIo, 'stderr'>): Observable<never> =>
-  defer(() => readFullRun(out)).pipe(
-    catchError(() => of(undefined)),
-    switchMap((noted) => (noted === undefined ? EMPTY : listMissingOutputs(noted, out))),
-    tap((gone) => {
-      const [first] = gone.map(clean)
-      if (first === undefined) return
-      const named = gone.length === 1 ? ` is missing: ${first}` : ` are missing, such as ${first}`
-      const more = formatCommandLine(['verify', '--out', out])
-      printWarning(`${formatQuantity(gone.length, 'file')} of the last run${named}; for details: ${clean(more)}`, stderr)
-    }),
-    ignoreElements(),
-  )
+const warnMissingFiles = async (out: string, { stderr }: Pick<ProcessIo, 'stderr'>): Promise<void> => {
+  const complete = await readFullRun(out).catch(() => undefined)
+  const gone = complete === undefined ? [] : await listMissingOutputs(complete, out)
+  const [first] = gone
+  if (first === undefined) return
+  const named = gone.length === 1 ? ` is missing: ${first}` : ` are missing, such as ${first}`
+  const more = formatCommandLine(['verify', '--out', out])
+  printWarning(`${formatQuantity(gone.length, 'file')} of the last run${named}; for details: ${more}`, stderr)
+}

@@ -3,22 +3,17 @@ import { UsageError } from '../../model/errors.js'
 import type { Export, ExportOptions } from '../../tables/export/define-export.js'
 import { type Flag, listFlag } from '../options.js'
 
-/** Targets at a path. */
-const PATHS = ['duckdb', 'parquet', 'qlib', 'zipline'] as const
+const PATH_KINDS = ['duckdb', 'parquet', 'qlib', 'zipline'] as const
 
-/** The prefixes of targets. */
-export const targetForms: readonly string[] = [...PATHS.map((kind) => `${kind}:`), 'postgres://']
+export const targetForms: readonly string[] = [...PATH_KINDS.map((kind) => `${kind}:`), 'postgres://']
 
-/** The destination of an export. */
 export interface Target {
-  readonly kind: (typeof PATHS)[number] | 'postgres' | 'file' | 'lake'
+  readonly kind: (typeof PATH_KINDS)[number] | 'postgres' | 'file' | 'lake'
   /** A file, a folder or an address; empty for the PostgreSQL of the environment and for the lake. */
   readonly location: string
-  /** The target as typed on the command line. */
   readonly typed: string
 }
 
-/** The lake of the output folder. */
 export const LAKE: Target = { kind: 'lake', location: '', typed: 'lake' }
 
 const FORMS =
@@ -30,7 +25,7 @@ export const readTarget = (flag: string, text: string): Target => {
   const address = text.replace(/^postgres:(?!\/\/)/, '')
   if (/^postgres(ql)?:\/\//.test(address)) return { kind: 'postgres', location: address, typed: text }
   if (address !== text) throw new UsageError(`${flag}: invalid PostgreSQL address; use postgres://user@host/database`)
-  const kind = PATHS.find((one) => text.startsWith(`${one}:`) && text.length > one.length + 1)
+  const kind = PATH_KINDS.find((one) => text.startsWith(`${one}:`) && text.length > one.length + 1)
   if (kind !== undefined) return { kind, location: text.slice(kind.length + 1), typed: text }
   if (/.\.(csv|json|parquet|xlsx)$/.test(text)) return { kind: 'file', location: text, typed: text }
   if (/.\.(duckdb|db)$/.test(text)) return { kind: 'duckdb', location: text, typed: text }
@@ -52,23 +47,18 @@ export const createExport = async (
 ): Promise<Export> => {
   const { loadDuckDb } = await import('../../storage/duckdb.js')
   loadDuckDb()
-  switch (kind) {
-    case 'duckdb':
-      return (await import('../../tables/export/duckdb.js')).duckdb(location, options)
-    case 'parquet':
-      return (await import('../../tables/export/parquet.js')).parquet(location, options)
-    case 'qlib':
-      return (await import('../../tables/export/bundle.js')).qlib(location, options)
-    case 'zipline':
-      return (await import('../../tables/export/bundle.js')).zipline(location, options)
-    case 'lake':
-      return (await import('../../tables/lake/whole-lake.js')).wholeLake(options)
-    case 'file':
-      return (await import('../../tables/export/table-file.js')).tableFile(location, options)
-    case 'postgres': {
+  const load: Readonly<Record<Target['kind'], () => Promise<Export>>> = {
+    duckdb: async () => (await import('../../tables/export/duckdb.js')).duckdb(location, options),
+    parquet: async () => (await import('../../tables/export/parquet.js')).parquet(location, options),
+    qlib: async () => (await import('../../tables/export/bundle.js')).qlib(location, options),
+    zipline: async () => (await import('../../tables/export/bundle.js')).zipline(location, options),
+    lake: async () => (await import('../../tables/lake/whole-lake.js')).wholeLake(options),
+    file: async () => (await import('../../tables/export/table-file.js')).tableFile(location, options),
+    postgres: async () => {
       const { assertPostgresInstalled, postgres } = await import('../../tables/export/postgres.js')
       assertPostgresInstalled()
       return postgres(location, { ...options, schema })
-    }
+    },
   }
+  return load[kind]()
 }

@@ -4,10 +4,10 @@ import { Observable } from 'rxjs'
 import { formatError } from '../../model/errors.js'
 import { requireOptional } from '../../model/optional-package.js'
 import { defineCommand } from '../command.js'
-import { describeInstall } from '../install.js'
+import { describeInstall } from '../hints.js'
 import { folderFlags } from '../options.js'
-import { printWarning } from '../terminal/print.js'
-import { clean, cut, wrap } from '../terminal/text.js'
+import { printWarning } from '../terminal/terminal.js'
+import { clean, cut } from '../terminal/text.js'
 import { addTools, INSTRUCTIONS, type ToolRunner, tools } from './tools.js'
 
 const PACKAGE = '@modelcontextprotocol/server'
@@ -20,12 +20,11 @@ export const addMcp = defineCommand({
     ['scripstream mcp --out /srv/market', 'what an agent starts, by its configuration'],
     ['scripstream mcp --config /srv/scripstream.config.json', 'with the folder that the settings name'],
   ],
-  notes: (columns) =>
-    [
-      'Speaks MCP on stdin and stdout, and ends when stdin is closed. In the configuration of an agent, in an entry of "mcpServers":',
-      '"command": "scripstream", "args": ["mcp", "--out", "/srv/market"]',
-      `Its tools only read the folder: ${Object.keys(tools).join(', ')}. Needs packages: ${describeInstall([PACKAGE, '@duckdb/node-api'])}`,
-    ].flatMap((text) => wrap(text, columns, 0)),
+  notes: [
+    'Speaks MCP on stdin and stdout, and ends when stdin is closed. In the configuration of an agent, in an entry of "mcpServers":',
+    '"command": "scripstream", "args": ["mcp", "--out", "/srv/market"]',
+    `Its tools only read the folder: ${Object.keys(tools).join(', ')}. Needs packages: ${describeInstall([PACKAGE, '@duckdb/node-api'])}`,
+  ],
   endsBySignal: true,
   run: (_, { io, dependencies, settings: load }) => {
     const settings = load()

@@ -1,11 +1,11 @@
-import { catchError, concatMap, defer, from, map, type Observable, of, tap } from 'rxjs'
+import { catchError, concatMap, defer, map, type Observable, of, tap } from 'rxjs'
 import { createRedactor } from '../../model/redact.js'
 import type { NOTIFY_CONDITIONS } from '../../model/settings.js'
 import type { Brief } from '../../show/brief.js'
 import { collectBrief } from '../brief/command.js'
+import { readSymbols, type SymbolSelection } from '../options.js'
 import type { EndedCommand, RunCommandContext } from '../run/context.js'
-import { readSymbols, type SymbolSelection } from '../symbols.js'
-import { printWarning } from '../terminal/print.js'
+import { printWarning } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 import { createPayload } from './payload.js'
 import { describeDelivery, describeTarget, giveUpAfter, type NotifyTarget, sendNotification } from './send.js'
@@ -30,15 +30,10 @@ export const notifyOfEnd = (
   // After Ctrl+C, the user knows that the run ended.
   if (notify === undefined || ended.signal === 'SIGINT') return of('not due')
   const limit = ended.signal === undefined ? MAX_MS : MAX_MS_AFTER_SIGNAL
-  const sent$ = findDueBrief(notifyOn, ended, context).pipe(
+  const sent$ = defer(() => findDueBrief(notifyOn, ended, context)).pipe(
     concatMap((due) => {
       if (due === 'not due') return of(due)
-      const payload = createPayload(ended, {
-        out: settings.out,
-        isSimulated: context.flags.simulate !== undefined,
-        brief: due.brief,
-        redact: createRedactor(settings),
-      })
+      const payload = createPayload(ended, context, due.brief)
       return sendNotification(payload, { notify, secret, io, retry }).pipe(map(() => 'sent' as const))
     }),
   )
@@ -55,32 +50,23 @@ export const notifyOfEnd = (
 }
 
 /** The brief of a run whose notification is due; without a brief if the folder has none of this run. */
-const findDueBrief = (
+const findDueBrief = async (
   condition: Condition,
   { report, exitCode, signals = [] }: EndedCommand,
   context: RunCommandContext,
-): Observable<{ readonly brief: Brief | undefined } | 'not due'> =>
-  defer(() => {
-    const isBad = exitCode !== 0 || report?.stale !== undefined
-    const hasSignal = signals.some(({ notify }) => notify === true)
-    if (!isBad && !hasSignal && condition === 'failure') return of('not due' as const)
-    // A run that failed as a whole, or had nothing to do, has changed nothing: the brief would be that of an earlier one.
-    const isNew = report !== undefined && report.finishedBefore === undefined && report.outcome !== 'failed'
-    const watchlist = findWatchlist(context)
-    const brief$: Observable<Brief | undefined> = !isNew
-      ? of(undefined)
-      : from(collectBrief(context, { watchlist, verify: true })).pipe(
-          map((brief) => (brief.run === report.run ? brief : undefined)),
-          catchError(() => of(undefined)),
-        )
-    return brief$.pipe(
-      map((brief) =>
-        isBad || hasSignal || condition === 'always' || (brief && hasChanged(brief, watchlist)) ? { brief } : ('not due' as const),
-      ),
-    )
-  })
+): Promise<{ readonly brief: Brief | undefined } | 'not due'> => {
+  const isBad = exitCode !== 0 || report?.stale !== undefined
+  const hasSignal = signals.some(({ notify }) => notify === true)
+  if (!isBad && !hasSignal && condition === 'failure') return 'not due'
+  // A run that failed as a whole, or had nothing to do, has changed nothing: the brief would be that of an earlier one.
+  const isNew = report !== undefined && report.finishedBefore === undefined && report.outcome !== 'failed'
+  const watchlist = findWatchlist(context)
+  const found = isNew ? await collectBrief(context, { watchlist, verify: true }).catch(() => undefined) : undefined
+  const brief = found?.run === report?.run ? found : undefined
+  const isDue = isBad || hasSignal || condition === 'always' || (brief !== undefined && hasChanged(brief, watchlist))
+  return isDue ? { brief } : 'not due'
+}
 
-/** The stocks of the run, if it selects some; otherwise those of all watchlists in the settings. */
 const findWatchlist = ({ run, settings }: RunCommandContext): SymbolSelection => {
   if (run.symbols !== undefined) return { symbols: run.symbols, wrongSymbols: 'report' }
   const symbols = Object.keys(settings.watchlists).flatMap((name) => readSymbols(`@${name}`, settings).symbols ?? [])

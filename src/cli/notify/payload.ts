@@ -1,50 +1,44 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
-import { type CollectError, formatError } from '../../model/errors.js'
+import { formatError } from '../../model/errors.js'
 import { groupBy } from '../../model/map.js'
-import type { Redact } from '../../model/redact.js'
+import { createRedactor } from '../../model/redact.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { countItems, countLost, describeStale, isIdle, isIncomplete, wasStopped } from '../../model/script-figures.js'
 import { toDay } from '../../model/trading-day.js'
 import type { Brief } from '../../show/brief.js'
 import { briefHead } from '../brief/lines.js'
-import type { EndedCommand } from '../run/context.js'
+import type { EndedCommand, RunCommandContext } from '../run/context.js'
 import { OUTCOME_WORDS } from '../run/summary.js'
-import { formatQuantity } from '../terminal/format.js'
-import { clean, cut } from '../terminal/text.js'
+import { clean, cut, formatQuantity } from '../terminal/text.js'
 
-interface PayloadContext {
-  readonly out: string
-  readonly isSimulated: boolean
-  /** What the run changed; absent if that is not known. */
-  readonly brief: Brief | undefined
-  readonly redact: Redact
-}
-
-const VERSION = 1
-const MAX_STOCKS = 50
-const MAX_FINDINGS = 50
+const PAYLOAD_VERSION = 1
+const MAX_CHANGED_STOCKS = 50
+const MAX_NEW_FINDINGS = 50
 const MAX_TEXT_COLUMNS = 500
 
 /** What a notification contains, as src/cli/README.md documents it. */
-export const createPayload = ({ report, signal, error, exitCode, at }: EndedCommand, context: PayloadContext) => {
-  const { out, isSimulated, brief, redact } = context
+export const createPayload = (
+  { report, signal, error, exitCode, at }: EndedCommand,
+  { flags, settings }: Pick<RunCommandContext, 'flags' | 'settings'>,
+  brief: Brief | undefined,
+) => {
   const outcome = report?.outcome ?? (signal === undefined ? 'failed' : 'interrupted')
-  const why = report?.error ?? (error === undefined ? undefined : redact(formatError(error as CollectError)))
+  const why = report?.error ?? (error === undefined ? undefined : createRedactor(settings)(formatError(error)))
   const now = new Date(at).toISOString()
   const { run, asOf = now, startedAt = now, finishedAt = now, durationMs = 0, stocks = 0 } = report ?? {}
   const failed = report === undefined ? [] : listFailed(report)
   const stale = describeStale(report ?? {})
   return {
-    version: VERSION,
-    text: formatText({ outcome, why, failed, stale, brief }),
+    version: PAYLOAD_VERSION,
+    text: composeText({ outcome, why, failed, stale, brief }),
     outcome,
     exitCode,
     ...(why === undefined ? {} : { error: why }),
     ...(run === undefined ? {} : { run }),
     machine: hostname(),
-    folder: resolve(out),
-    simulated: isSimulated,
+    folder: resolve(settings.out),
+    simulated: flags.simulate !== undefined,
     upToDate: report?.finishedBefore !== undefined,
     day: toDay(Date.parse(asOf)),
     ...{ asOf, startedAt, finishedAt, durationMs },
@@ -85,11 +79,11 @@ const listFailed = ({ scripts, missing = {} }: RunReport) =>
 const listChanges = ({ since, counts, changes, findings = [], signals, notes }: Brief) => ({
   since,
   changed: counts,
-  changes: changes.filter(({ isWatched }, index) => isWatched || index < MAX_STOCKS),
+  changes: changes.filter(({ isWatched }, index) => isWatched || index < MAX_CHANGED_STOCKS),
   changedStocks: changes.length,
-  findings: findings.slice(0, MAX_FINDINGS),
+  findings: findings.slice(0, MAX_NEW_FINDINGS),
   newFindings: findings.length,
-  ...(signals === undefined ? {} : { signals: signals.slice(0, MAX_FINDINGS) }),
+  ...(signals === undefined ? {} : { signals: signals.slice(0, MAX_NEW_FINDINGS) }),
   notes,
 })
 
@@ -97,7 +91,7 @@ const listChanges = ({ since, counts, changes, findings = [], signals, notes }: 
 const countSignals = (signals: NonNullable<Brief['signals']>): string =>
   [...groupBy(signals, ({ rule }) => rule)].map(([rule, own]) => `${rule} ${own.map(({ subject }) => subject).join(', ')}`).join('; ')
 
-const formatText = (facts: {
+const composeText = (facts: {
   readonly outcome: RunReport['outcome']
   readonly why: string | undefined
   readonly failed: ReturnType<typeof listFailed>

@@ -29,15 +29,15 @@ export interface NotifyTarget {
   readonly retry?: Partial<RetryPolicy>
 }
 
-const isAddress = (target: string): boolean => /^https?:\/\//i.test(target)
+const isHttpAddress = (target: string): boolean => /^https?:\/\//i.test(target)
 
 /** Only the host of an address, and nothing of a command: both may be secret. */
 export const describeTarget = ({ notify = '' }: Pick<Settings, 'notify'>): string =>
-  isAddress(notify) ? new URL(notify).host : 'your command'
+  isHttpAddress(notify) ? new URL(notify).host : 'your command'
 
 /** Sends a notification; emits once when it has arrived. The errors name no part of the target but its host. */
 export const sendNotification = (payload: Payload, target: NotifyTarget): Observable<unknown> =>
-  isAddress(target.notify) ? post(JSON.stringify(payload), target) : runCommand(payload, target)
+  isHttpAddress(target.notify) ? postPayload(JSON.stringify(payload), target) : runCommand(payload, target)
 
 /** `sha256=` and the HMAC of time and body, in hex. A receiver checks it, and refuses old times. */
 export const signBody = (secret: string, timestamp: string, body: string): string =>
@@ -46,7 +46,7 @@ export const signBody = (secret: string, timestamp: string, body: string): strin
 const MAX_REPLY_MS = 10_000
 
 /** Posts through the proxy of the environment. Network errors, 429 and 5xx are tried again, with a new request and so a new time. */
-const post = (body: string, { notify: url, secret, io, retry }: NotifyTarget): Observable<unknown> => {
+const postPayload = (body: string, { notify: url, secret, io, retry }: NotifyTarget): Observable<unknown> => {
   const createRequest = () => {
     const timestamp = String(Math.floor(io.scheduler.now() / 1_000))
     const signature = secret === undefined ? {} : { 'x-scripstream-signature': signBody(secret, timestamp, body) }

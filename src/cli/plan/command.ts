@@ -2,15 +2,12 @@ import { resolve } from 'node:path'
 import { omitUndefined } from '../../model/row.js'
 import { findAddress, toAddressVariable } from '../../model/settings.js'
 import { formatMinute } from '../../model/trading-day.js'
-import { asOfOption } from '../as-of.js'
 import { defineCommand } from '../command.js'
 import { findFreeBytes } from '../disk.js'
-import { flag, folderFlags, integerOption, jsonFlag, simulateOption, stocksOption, streamsOption, withOption } from '../options.js'
+import { flag, folderFlags, integerOption, jsonFlag, readSymbols, selectionFlags, simulateOption, stocksOption } from '../options.js'
 import { SIMULATED_LATENCY_MS, withProvider } from '../provider.js'
-import { readSymbols, symbolsOption } from '../symbols.js'
-import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { columnsOf, renderFittingTable, type TextLine, wrapLines } from '../terminal/terminal.js'
-import { clean } from '../terminal/text.js'
+import { type AnswerLine, columnsOf, fitTable } from '../terminal/terminal.js'
+import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
 import { createForecast, type Forecast } from './forecast.js'
 
 export const addPlan = defineCommand({
@@ -18,11 +15,7 @@ export const addPlan = defineCommand({
   about: 'Estimates the requests, time and disk space of a run. Sends no request.',
   flags: ({ io, dependencies: { streams } }) => ({
     ...folderFlags(),
-    only: streamsOption('--only', 'only these streams and those that they need', streams),
-    skip: streamsOption('--skip', 'all streams except these', streams),
-    with: withOption(streams),
-    symbols: symbolsOption(),
-    asOf: asOfOption(io),
+    ...selectionFlags(streams, io),
     fresh: flag('--fresh', 'a run that starts from scratch'),
     simulate: simulateOption('a run on the built-in simulator'),
     stocks: stocksOption('--stocks <n>', 'number of stocks, if the folder has no master list (default: 2775)'),
@@ -45,38 +38,37 @@ export const addPlan = defineCommand({
       const unset = new Set(hosts.flatMap(({ host }) => (findAddress(settings, host) === undefined ? [toAddressVariable(host)] : [])))
       const freeBytes = findFreeBytes(resolve(settings.out)) ?? null
       const document = { ...forecast, freeBytes }
-      return { json: document, lines: (columns) => formatPlan(document, { out: settings.out, unset: [...unset], columns }) }
+      return { json: document, lines: () => formatPlan(document, { out: settings.out, unset: [...unset] }) }
     }),
 })
 
 const formatPlan = (
   plan: Forecast & { readonly freeBytes: number | null },
-  { out, unset, columns }: { readonly out: string; readonly unset: readonly string[]; readonly columns: number },
-): readonly TextLine[] => {
+  { out, unset }: { readonly out: string; readonly unset: readonly string[] },
+): readonly AnswerLine[] => {
   const { finishedBefore, streams, bytes, freeBytes } = plan
-  const wrapped = (texts: readonly (string | false)[]): readonly TextLine[] =>
-    texts.flatMap((text) => (text === false ? [] : wrapLines(clean(text), columns)))
   if (finishedBefore !== null) {
     const upToDate = `Up to date: ${out} is complete since ${formatMinute(Date.parse(finishedBefore))}, all files present.`
-    return wrapped([upToDate, 'A run would send no request. For a run from scratch: plan --fresh.'])
+    return [upToDate, 'A run would send no request. For a run from scratch: plan --fresh.']
   }
   const total = { ...plan, name: formatQuantity(streams.length, 'stream'), items: undefined }
   const rows = [...streams, total].map((one) => [
     ...[one.name, one.items === undefined ? '' : formatCount(one.items), formatCount(one.requests), formatDuration(one.ms)],
     one.bytes === null ? '?' : formatBytes(one.bytes),
   ])
+  const notes: readonly (string | false)[] = [
+    unset.length > 0 && `Missing addresses, which the run needs: ${unset.join(', ')}.`,
+    plan.continues !== null && `Resumes the unfinished run ${plan.continues}: what it has fetched is not requested again.`,
+    plan.isRemainder && 'Requests only what is missing after the last run (--fresh requests everything).',
+    'Figures of the last run, where there is one, or else of a captured run; without retries and fallbacks. Phase 1 runs stream by stream.',
+    freeBytes !== null && `Disk: ${formatBytes(freeBytes)} free${freeBytes < bytes ? ', which is not enough' : ''}.`,
+    ...plan.notes,
+  ]
   return [
-    ...wrapped([`Plan of a run into ${out} as of ${formatMinute(Date.parse(plan.asOf))}. No request was sent.`]),
-    [],
-    ...renderFittingTable(columnsOf({ stream: undefined, items: 1, requests: undefined, time: 3, disk: 2 }), rows, columns),
-    [],
-    ...wrapped([
-      unset.length > 0 && `Missing addresses, which the run needs: ${unset.join(', ')}.`,
-      plan.continues !== null && `Resumes the unfinished run ${plan.continues}: what it has fetched is not requested again.`,
-      plan.isRemainder && 'Requests only what is missing after the last run (--fresh requests everything).',
-      'Figures of the last run, where there is one, or else of a captured run; without retries and fallbacks. Phase 1 runs stream by stream.',
-      freeBytes !== null && `Disk: ${formatBytes(freeBytes)} free${freeBytes < bytes ? ', which is not enough' : ''}.`,
-      ...plan.notes,
-    ]),
+    `Plan of a run into ${out} as of ${formatMinute(Date.parse(plan.asOf))}. No request was sent.`,
+    '',
+    fitTable(columnsOf({ stream: undefined, items: 1, requests: undefined, time: 3, disk: 2 }), rows),
+    '',
+    ...notes.filter((note) => note !== false),
   ]
 }

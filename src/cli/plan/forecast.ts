@@ -20,7 +20,8 @@ export interface PlanInput extends Pick<Tools, 'stored'>, Readonly<Record<'stock
 }
 
 /** The document of `plan --json`: times in milliseconds, sizes in bytes, null where there is nothing. */
-export type Forecast = Awaited<ReturnType<typeof estimateRun>>
+export type Forecast = Readonly<Record<'finishedBefore' | 'continues', string | null>> &
+  Awaited<ReturnType<typeof estimateRun>> & { readonly asOf: string; readonly isRemainder: boolean }
 
 /** Plans a run from the stored data of a folder. Sends no request, writes nothing. @throws UsageError on wrong names or symbols */
 export const createForecast = async (input: PlanInput, mayReduce = true): Promise<Forecast> => {
@@ -36,25 +37,19 @@ export const createForecast = async (input: PlanInput, mayReduce = true): Promis
     return { ...rest, isRemainder: left !== undefined }
   }
   const isDone = decision.kind === 'reuse'
-  const facts = {
+  return {
     asOf: new Date(wanted.record.asOf).toISOString(),
     finishedBefore: isDone ? decision.ended.report.finishedAt : null,
     continues: !isDone && decision.choice.isContinued ? decision.choice.record.run : null,
     isRemainder: false,
+    ...(await estimateRun(isDone ? [] : listRunning(plan), { ...input, known })),
   }
-  return estimateRun(isDone ? [] : listRunning(plan), { ...input, known }, facts)
 }
 
 /** The numbers of stocks and indices if no earlier run stored the lists. */
 const ASSUMED: Readonly<Record<string, number>> = { [MASTER]: 2_775, 'all-indices': 194 }
 
-/** What a run would do: when the run that suffices ended, or which unfinished run it resumes. */
-interface Facts extends Readonly<Record<'finishedBefore' | 'continues', string | null>> {
-  readonly asOf: string
-  readonly isRemainder: boolean
-}
-
-const estimateRun = async (running: readonly StreamDefinition[], input: PlanInput & { readonly known: KnownStocks }, facts: Facts) => {
+const estimateRun = async (running: readonly StreamDefinition[], input: PlanInput & { readonly known: KnownStocks }) => {
   const { run, settings, stocks, known } = input
   const notes = new Set<string>()
   const read = (file: string): Promise<unknown> =>
@@ -64,8 +59,8 @@ const estimateRun = async (running: readonly StreamDefinition[], input: PlanInpu
     const rows = await read(toFilePath(output, settings.exchange, { fileName: work.parts[0]?.fileName ?? '' }))
     const { symbols, wrongSymbols } = name === MASTER ? run : {}
     const all = offers?.(Array.isArray(rows) ? rows.filter(isRow) : [], () => undefined) ?? []
-    const given = name === MASTER ? (symbols?.length ?? stocks) : undefined
     if (all.length > 0) return selectSymbols(all, { symbols, wrongSymbols, known }, (event) => 'text' in event && notes.add(event.text))
+    const given = name === MASTER ? (symbols?.length ?? stocks) : undefined
     if (given === undefined) notes.add(`${name}: ${ASSUMED[name] ?? 'no'} items assumed, the folder has no such list.`)
     return given ?? ASSUMED[name] ?? 0
   }
@@ -83,11 +78,11 @@ const estimateRun = async (running: readonly StreamDefinition[], input: PlanInpu
   const list = offered.get(MASTER)
   const sum = (figure: 'requests' | 'bytes'): number => streams.reduce((all, one) => all + (one[figure] ?? 0), 0)
   // Phase 1 stream by stream, then the longest of the streams beside each other.
-  const ms = streams.reduce((all, one) => all + (one.phase === 'core' ? one.ms : 0), 0)
-  const longest = Math.max(0, ...streams.map((one) => (one.phase === 'core' ? 0 : one.ms)))
+  const core = streams.reduce((all, one) => all + (one.phase === 'core' ? one.ms : 0), 0)
+  const ms = core + Math.max(0, ...streams.map((one) => (one.phase === 'core' ? 0 : one.ms)))
   return {
-    ...{ ...facts, stocks: typeof list === 'object' ? list.length : (list ?? null), requests: sum('requests'), bytes: sum('bytes') },
-    ...{ ms: ms + longest, streams, notes: [...notes] },
+    ...{ stocks: typeof list === 'object' ? list.length : (list ?? null), requests: sum('requests'), bytes: sum('bytes'), ms },
+    ...{ streams, notes: [...notes] },
   }
 }
 
@@ -96,14 +91,8 @@ const CAPTURED: Readonly<Record<string, readonly [bytes: number, requests?: numb
   ...{ 'master-data': [1_110_000], 'fundamental-data': [12_600], 'listing-dates': [158_000], 'company-filings': [85_000] },
   ...{ 'new-announcements': [40], 'advanced-indicators': [2_900], 'market-news': [13_300], 'corporate-actions': [76_500] },
   ...{ 'surveillance-lists': [8_500], 'circuit-stocks': [12_500], 'bulk-block-deals': [700_000, 49], 'incremental-price-bands': [700] },
-  ...{
-    'exchange-daily': [1_000_000],
-    'index-members': [40_000],
-    'complete-price-bands': [344_000],
-    'all-indices': [33_000],
-    'all-ohlcv': [98_700],
-    'indices-ohlcv': [98_700],
-  },
+  ...{ 'exchange-daily': [1_000_000], 'index-members': [40_000], 'complete-price-bands': [344_000], 'all-indices': [33_000] },
+  ...{ 'all-ohlcv': [98_700], 'indices-ohlcv': [98_700] },
 }
 
 /** The part of a stream in the last report, if it tells what a run costs: one that lost much failed without its requests. */

@@ -8,9 +8,8 @@ import type { View } from '../../tables/views/view.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import { buildFolderArgs, formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
-import { choiceOption, dayOption, flag, folderFlags, integerOption, jsonFlag, readText } from '../options.js'
-import { printWarning } from '../terminal/print.js'
-import { columnsOf, renderFittingTable, type TextLine, wrapLines } from '../terminal/terminal.js'
+import { choiceOption, dayOption, flag, folderFlags, integerOption, jsonFlag, readFlagFile } from '../options.js'
+import { type AnswerLine, columnsOf, fitTable, layOut, printWarning, type TextLine } from '../terminal/terminal.js'
 import { clean, padEnd, wrap } from '../terminal/text.js'
 import type { PrintOptions } from './print.js'
 
@@ -35,31 +34,27 @@ export const addQuery = defineCommand({
     ['scripstream query --format ndjson "from deals where side = \'B\'" | head', 'one row per line, as they arrive'],
     ['scripstream query breakouts', 'a worked or saved statement by its name; --examples shows them'],
   ],
-  notes: () => [
+  notes: [
     'Reads the files in place and nothing else: a statement that writes, changes settings, or reads other files is refused. history.TABLE has a list on all recorded days.',
   ],
   needs: ['@duckdb/node-api'],
   endsBySignal: true,
   run: (flags, input) => {
     const { json = false, format, file, save, rows, cache = true, asOf } = flags
-    if (flags.examples) return listQueries(input)
-    const sql = chooseStatement({ typed: input.typed[0], file, json }, input.io.stdin, readText)
+    if (flags.examples) return showQueries(input)
+    const sql = chooseStatement({ typed: input.typed[0], file, json }, input.io.stdin, readFlagFile)
     if (save !== undefined) return saveStatement(save, sql, input)
     if (sql === undefined) return showTables(input)
     return answerQuery({ sql, format: json ? 'json' : format, rows, cache, asOf }, input)
   },
 })
 
-export interface StatementInput {
-  readonly typed: string | undefined
-  readonly file: string | undefined
-  /** With `--json` and no statement the tables are listed, without reading stdin: a program may keep it open. */
-  readonly json: boolean
-}
-
-/** The statement from the arguments, a file or stdin; undefined to list the tables. */
+/**
+ * The statement from the arguments, a file or stdin; undefined to list the tables. With `--json` and no statement they are listed without
+ * reading stdin: a program may keep it open.
+ */
 export const chooseStatement = (
-  { typed, file, json }: StatementInput,
+  { typed, file, json }: Readonly<Record<'typed' | 'file', string | undefined>> & { readonly json: boolean },
   { isTTY }: ProcessIo['stdin'],
   read: (path: string, flag: string) => string,
 ): string | undefined => {
@@ -73,21 +68,19 @@ export const chooseStatement = (
   throw new UsageError('query: no statement on stdin\ntype one: scripstream query "select …"; to list the tables: scripstream query')
 }
 
-interface QueryOptions extends Pick<PrintOptions, 'format' | 'rows'> {
+interface StatementOptions extends Pick<PrintOptions, 'format' | 'rows'> {
   readonly sql: string
-  /** Whether the lake is used. */
   readonly cache: boolean
-  /** The day as of which tables are read. */
   readonly asOf: Day | undefined
 }
 
 /** Describes a table, or queries the files of the output folder and prints the result on stdout. Unsubscribing interrupts it. */
-const answerQuery = ({ sql, cache, asOf, ...how }: QueryOptions, { io, dependencies, settings }: Input): Observable<Answer> =>
+const answerQuery = ({ sql, cache, asOf, ...how }: StatementOptions, { io, dependencies, settings }: Input): Observable<Answer> =>
   new Observable<Answer>((subscriber) => {
     let interrupt = (): void => undefined
     const answer = async (): Promise<Answer> => {
       const table = (await listAllTables(dependencies)).find(({ name }) => name === sql.trim())
-      if (table !== undefined) return { json: tableDocument([table]), lines: (columns) => describeTable(table, columns) }
+      if (table !== undefined) return { json: tableDocument([table]), lines: () => [describeTable(table)] }
       const { out } = settings()
       const { printResult } = await import('./print.js')
       const { runQuery } = await import('../../tables/query.js')
@@ -126,64 +119,62 @@ export const listAllTables = async ({ streams }: Pick<Input['dependencies'], 'st
 
 const showTables = async ({ dependencies }: Input): Promise<Answer> => {
   const all = await listAllTables(dependencies)
-  return { json: tableDocument(all), lines: (columns) => tableList(all, columns) }
+  return { json: tableDocument(all), lines: () => tableLines(all) }
 }
 
-/** All tables for people: one line each. */
-const tableList = (tables: readonly (Table | View)[], columns: number): readonly TextLine[] => {
+const tableLines = (tables: readonly (Table | View)[]): readonly AnswerLine[] => {
   const titles = columnsOf({ table: undefined, 'what a row is': undefined }, 2)
   const rows = tables.map(({ name, comment }) => [name, comment])
   const more = 'Columns of a table: scripstream query TABLE. Worked statements: scripstream query --examples.'
-  return [...renderFittingTable(titles, rows, columns), [], ...wrapLines(more, columns, 'dim')]
+  return [fitTable(titles, rows), '', [[more, 'dim']]]
 }
 
-/** The files of a table, or the tables of a view. */
-const listSources = (table: Table | View): readonly string[] => ('files' in table ? table.files.map(({ path }) => path) : table.needs)
+const listSourceFiles = (table: Table | View): readonly string[] => ('files' in table ? table.files.map(({ path }) => path) : table.needs)
 
-const describeTable = (table: Table | View, columns: number): readonly TextLine[] => {
-  const all = listColumns(table)
-  const room = Math.max(...all.map(({ name }) => name.length))
-  const facts = [table.comment, `from ${listSources(table).join(', ')}`]
-  const margin = 2 + room + 2 + 'TIMESTAMP'.length + 2
-  // On a narrow terminal, the comment has lines of its own.
-  const isNarrow = columns - margin < MIN_COMMENT_WIDTH
-  const describe = ({ name, type, comment }: (typeof all)[number]): readonly TextLine[] => {
-    const [first = '', ...more] = isNarrow ? ['', ...wrap(comment, columns - 6)] : wrap(comment, columns - margin)
-    const head: TextLine = [
-      [`  ${padEnd(name, isNarrow ? 0 : room)}  `, 'cyan'],
-      [isNarrow ? type : `${padEnd(type, 9)}  `, 'dim'],
-      [first],
-    ]
-    return [head, ...more.map((line): TextLine => [[' '.repeat(isNarrow ? 6 : margin) + line.trim()]])]
+const describeTable =
+  (table: Table | View) =>
+  (columns: number): readonly TextLine[] => {
+    const all = listColumns(table)
+    const room = Math.max(...all.map(({ name }) => name.length))
+    const facts = [table.comment, `from ${listSourceFiles(table).join(', ')}`].map((text): TextLine => [[`  ${text}`, 'dim']])
+    const margin = 2 + room + 2 + 'TIMESTAMP'.length + 2
+    // On a narrow terminal, the comment has lines of its own.
+    const isNarrow = columns - margin < MIN_COMMENT_WIDTH
+    const describe = ({ name, type, comment }: (typeof all)[number]): readonly TextLine[] => {
+      const [first = '', ...more] = isNarrow ? ['', ...wrap(comment, columns - 6)] : wrap(comment, columns - margin)
+      const head: TextLine = [
+        [`  ${padEnd(name, isNarrow ? 0 : room)}  `, 'cyan'],
+        [isNarrow ? type : `${padEnd(type, 9)}  `, 'dim'],
+        [first],
+      ]
+      return [head, ...more.map((line): TextLine => [[' '.repeat(isNarrow ? 6 : margin) + line.trim()]])]
+    }
+    return [...layOut([[[table.name, 'bold']], ...facts], columns), ...all.flatMap(describe)]
   }
-  return [[[table.name, 'bold']], ...facts.flatMap((text) => wrapLines(`  ${text}`, columns, 'dim')), ...all.flatMap(describe)]
-}
 
 const MIN_COMMENT_WIDTH = 20
 
-/** All tables for programs. */
 export const tableDocument = (tables: readonly (Table | View)[]): readonly object[] =>
   tables.map((table) => ({
     name: table.name,
     comment: table.comment,
-    ...('files' in table ? { files: listSources(table), key: table.key ?? null } : { files: [], key: null, needs: table.needs }),
+    ...('files' in table ? { files: listSourceFiles(table), key: table.key ?? null } : { files: [], key: null, needs: table.needs }),
     columns: listColumns(table),
   }))
 
-/** Shows saved statements and worked ones. */
-const listQueries = async ({ settings }: Input): Promise<Answer> => {
+const showQueries = async ({ settings }: Input): Promise<Answer> => {
   const { listSavedQueries } = await import('../../tables/saved-queries.js')
   const { workedQueries } = await import('../../tables/worked-queries.js')
   const all = [...(await listSavedQueries(settings().out)), ...workedQueries]
-  const describe = ({ name, about, sql }: (typeof all)[number], columns: number): readonly TextLine[] => [
-    [[clean(name), 'bold']],
-    ...wrapLines(`  ${about}`, columns, 'dim'),
-    ...sql.split('\n').flatMap((line) => wrapLines(`  ${clean(line)}`, columns)),
+  const describe = ({ name, about, sql }: (typeof all)[number], index: number): readonly AnswerLine[] => [
+    ...(index === 0 ? [] : ['']),
+    [[name, 'bold']],
+    [[`  ${about}`, 'dim']],
+    ...sql.split('\n').map((line) => `  ${clean(line)}`),
   ]
-  return { json: all, lines: (columns) => all.flatMap((one, index) => [...(index === 0 ? [] : [[]]), ...describe(one, columns)]) }
+  return { json: all, lines: () => all.flatMap(describe) }
 }
 
-/** Saves a statement under a name. */
 const saveStatement = async (
   name: string,
   sql: string | undefined,

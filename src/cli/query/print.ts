@@ -11,10 +11,8 @@ import {
   valueToText,
 } from '../../tables/result-values.js'
 import type { ProcessIo } from '../dependencies.js'
-import { formatCount, formatQuantity } from '../terminal/format.js'
-import { printLines } from '../terminal/print.js'
-import { fitColumns, readSize, renderTable, type TextColumn, type TextLine, wrapLines } from '../terminal/terminal.js'
-import { clean, cut } from '../terminal/text.js'
+import { fitColumns, layOut, printLines, readSize, renderTable, type TextColumn, type TextLine } from '../terminal/terminal.js'
+import { clean, cut, formatCount, formatQuantity } from '../terminal/text.js'
 
 export interface PrintOptions {
   /** By default a table on a terminal, and CSV elsewhere. */
@@ -35,8 +33,13 @@ export const printResult = async (
   const isPlan = columns[0]?.name === 'explain_key'
   const how = format ?? (stdout.isTTY || isPlan ? 'table' : 'csv')
   if (how === 'table') {
-    const lines = isPlan ? readQueryPlan(readChunks(result)) : renderRows(columns, readChunks(result), readSize(stdout).columns, rows)
-    return printLines(await lines, stdout)
+    const lines = isPlan
+      ? readQueryPlan(readChunks(result))
+      : renderResultTable(columns, readChunks(result), readSize(stdout).columns, rows)
+    return printLines(
+      [await lines].map((all) => () => all),
+      stdout,
+    )
   }
   const [before, after] = how === 'json' && past !== undefined ? [`${JSON.stringify(past).slice(0, -1)},"rows":`, '}\n'] : ['', '']
   for await (const text of formatRows(how, columns, readChunks(result), [before, after])) {
@@ -102,7 +105,12 @@ type TextRow = readonly (string | undefined)[]
 const MIN_CELL_WIDTH = 20
 
 /** A table of rows for people: the rows and columns that fit, and what is left out. */
-const renderRows = async (columns: readonly ResultColumn[], chunks: RowChunks, room: number, max: number): Promise<readonly TextLine[]> => {
+const renderResultTable = async (
+  columns: readonly ResultColumn[],
+  chunks: RowChunks,
+  room: number,
+  max: number,
+): Promise<readonly TextLine[]> => {
   const cellRoom = Math.max(MIN_CELL_WIDTH, Math.floor(room / 3))
   const toText = (row: readonly CellValue[]): TextRow =>
     row.map((value, index) => {
@@ -129,7 +137,7 @@ const renderRows = async (columns: readonly ResultColumn[], chunks: RowChunks, r
   const hidden = columns.slice(fitting.length).map(({ name }) => clean(name))
   const rows = `${formatQuantity(total, 'row')}${left > 0 ? ` (${formatCount(total - left)} shown)` : ''}`
   const others = `, ${formatQuantity(columns.length, 'column')} (${formatCount(fitting.length)} shown; not ${hidden.join(', ')})`
-  return [...renderTable(fitting, all), [], ...wrapLines(hidden.length > 0 ? rows + others : rows, room, 'dim')]
+  return [...renderTable(fitting, all), ...layOut(['', [[hidden.length > 0 ? rows + others : rows, 'dim']]], room)]
 }
 
 /** The first and the last rows, and their total; the others are dropped as they arrive. */

@@ -22,7 +22,7 @@ export const addRun = defineCommand({
     ['scripstream run --only market-news --symbols INFY,TCS', 'one stream'],
     ['scripstream run --retry-failed', 'exactly what failed last time'],
   ],
-  notes: () => ['More flags and all settings: scripstream help settings'],
+  notes: ['More flags and all settings: scripstream help settings'],
   exits: { 3: 'something is missing, or answers have changed' },
   run: (flags: RunFlags, { io, dependencies, args }) =>
     defer(() => {

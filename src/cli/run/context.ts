@@ -36,9 +36,7 @@ export interface EndedCommand extends RunEnding {
   readonly exitCode: number
   /** When it ended, epoch milliseconds. */
   readonly at: number
-  /** What standing queries found. */
   readonly signals?: readonly Signal[]
 }
 
-/** What was loaded into a sink of a run, or why nothing was. */
 export type SinkResult = ExportResult | { readonly sink: string; readonly error: string }

@@ -25,12 +25,11 @@ import { exportMetrics } from './metrics.js'
 import { printEnding } from './print.js'
 import { watchAfterRun } from './watch.js'
 
-/** The exit codes of runs. */
 export const OUTCOME_CODES: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, failed: 1, interrupted: 1, partial: 3 }
 
 /** Stores the report of an ended run, loads its outputs into the sinks, prints the outcome, and reports the end; emits the exit code. */
 export const concludeAndNotify = (ending: RunEnding, context: RunCommandContext): Observable<number> =>
-  storeReport(ending, context).pipe(
+  saveReport(ending, context).pipe(
     concatMap((isReportStored) => watchAfterRun(ending, context).pipe(map((signals) => ({ isReportStored, signals })))),
     concatMap((facts) => loadSinks(ending, context).pipe(map((sinks) => ({ ...context, ...facts, sinks })))),
     concatMap((ended) => {
@@ -69,7 +68,7 @@ const reportEnd = (ended: Omit<EndedCommand, 'at'>, context: RunCommandContext):
   })
 
 /** Stores the report of a run if the collector could not; emits whether a report is stored. */
-const storeReport = ({ report, isReportStored = false }: RunEnding, context: RunCommandContext): Observable<boolean> => {
+const saveReport = ({ report, isReportStored = false }: RunEnding, context: RunCommandContext): Observable<boolean> => {
   if (!report || isReportStored) return of(isReportStored)
   const { settings, io, dependencies } = context
   return dependencies

@@ -3,17 +3,15 @@ import type { RunOptions } from '../../collector.js'
 import { refusalCodes } from '../../market/refusal-policy.js'
 import { omitUndefined } from '../../model/row.js'
 import { NOTIFY_CONDITIONS, type Settings } from '../../model/settings.js'
-import { asOfOption } from '../as-of.js'
 import type { FlagValues } from '../command.js'
 import type { CommandContext } from '../dependencies.js'
 import { targetsFlag } from '../export/targets.js'
 import * as options from '../options.js'
-import { readSymbols, symbolsOption } from '../symbols.js'
 import { progressModes } from '../terminal/progress.js'
+import { logLevels } from './log.js'
 
 const { choiceOption, flag, integerOption } = options
 
-const LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace'] as const
 const MAX_PATIENCE_MS = 86_400_000
 
 const underTitle = <All extends options.Flags>(title: string, flags: All): All => {
@@ -31,7 +29,7 @@ const rareFlags = () => {
     history: flag('--no-history', 'do not keep this day for queries as of a day'),
     progress: choiceOption('--progress <how>', 'how progress is shown on stderr', progressModes).default('auto'),
     allowVolatile: options.volatileOption(),
-    logLevel: choiceOption('--log-level <level>', 'logs as NDJSON on stderr', LEVELS).default('silent'),
+    logLevel: choiceOption('--log-level <level>', 'logs as NDJSON on stderr', logLevels).default('silent'),
     notifyOn: choiceOption('--notify-on <when>', 'when to notify; each includes the ones before', NOTIFY_CONDITIONS),
     metricsFile: flag('--metrics-file <file>', 'write the metrics to this file at the end, for node_exporter: FILE.prom'),
   })
@@ -39,14 +37,9 @@ const rareFlags = () => {
   return flags
 }
 
-/** The flags of `run`, in three groups and those that are rare. */
 export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => ({
   ...underTitle('What is collected:', {
-    only: options.streamsOption('--only', 'only these streams and those that they need', streams),
-    skip: options.streamsOption('--skip', 'all streams except these', streams),
-    with: options.withOption(streams),
-    symbols: symbolsOption(),
-    asOf: asOfOption(io),
+    ...options.selectionFlags(streams, io),
     retryFailed: flag('--retry-failed', 'retry exactly what failed last time, of each stream').conflicts('fresh'),
     fresh: flag('--fresh', 'start from scratch: resume nothing, download again'),
     accept: options.namesOption('--accept', `store what these rules refuse: ${refusalCodes.join(', ')}`, {
@@ -78,5 +71,5 @@ export type RunFlags = Partial<FlagValues<ReturnType<typeof runFlags>>>
 export const toRunOptions = (flags: RunFlags, settings: Settings): RunOptions => {
   const { only, skip, asOf, recordLate, fresh, accept } = flags
   const given = omitUndefined({ only, skip, asOf, recordLate, fresh, accept })
-  return { ...given, ...readSymbols(flags.symbols, settings) }
+  return { ...given, ...options.readSymbols(flags.symbols, settings) }
 }

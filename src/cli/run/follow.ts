@@ -24,8 +24,8 @@ import type { ProcessIo } from '../dependencies.js'
 import { whileServing } from '../provider.js'
 import { openPage, toPortError } from '../serve.js'
 import { type ExitSignal, toExitCode, untilSignal } from '../signals.js'
-import { formatText } from '../terminal/print.js'
 import { createProgress, type ProgressDisplay, resolveMode } from '../terminal/progress.js'
+import { formatText } from '../terminal/terminal.js'
 import type { RunCommandContext, RunEnding } from './context.js'
 import { concludeAndNotify } from './ending.js'
 import { createRunEvents, startLines } from './events.js'
@@ -47,14 +47,17 @@ export const runWithProgress = (context: RunCommandContext): Observable<number> 
     )
     const signals = exitOnSecondSignal(io, display, args)
     let isInterrupted = false
-    const run$ = followRun(event$, { follower, display, io, keepsProgress: flags.json || io.stdout.isTTY !== true }).pipe(
+    const run$ = followRun(event$, follower, display, context).pipe(
       tap(({ signal }) => {
         isInterrupted = signal !== undefined
       }),
       concatMap((ending) => concludeAndNotify(ending, context)),
     )
-    const served = { run$, follower, isInterrupted: () => isInterrupted, write: display.writeAbove }
-    return withPage(served, context).pipe(finalize(() => signals.unsubscribe()))
+    const served$ = whilePageIsServed(follower, context, (origin) => {
+      if (!flags.quiet) display.writeAbove(`The page of this run: ${origin}/run\n`)
+      return run$.pipe(concatMap((code) => (isInterrupted ? of(code) : keepPageOpen(code, origin, context))))
+    })
+    return (flags.serve === undefined ? run$ : served$).pipe(finalize(() => signals.unsubscribe()))
   })
 
 const createDisplay = (follower: RunFollower, { flags, io: { stderr, env, scheduler, wall } }: RunCommandContext): ProgressDisplay =>
@@ -78,23 +81,21 @@ const exitOnSecondSignal = (io: ProcessIo, display: ProgressDisplay, args: reado
 const MAX_GRACE_MS = 6_000
 const STOPPING = 'Stopping: requests in flight have 5 s to finish. Press Ctrl+C again to stop at once.'
 
-interface FollowContext {
-  readonly follower: Pick<RunFollower, 'progress'>
-  readonly display: ProgressDisplay
-  readonly io: ProcessIo
-  readonly keepsProgress: boolean
-}
-
 /**
  * Follows a run to its end: its report, an error, or a signal. After a signal, a started run has a few seconds to finish before it is
  * unsubscribed. Emits once. Errors only on wrong usage, and if the run fails before it starts.
  */
-const followRun = (event$: Observable<RunEvent>, { follower, display, io, keepsProgress }: FollowContext): Observable<RunEnding> => {
+const followRun = (
+  event$: Observable<RunEvent>,
+  follower: RunFollower,
+  display: ProgressDisplay,
+  { flags, io }: RunCommandContext,
+): Observable<RunEnding> => {
   const findStats = () => {
     const stats = follower.progress()?.stats
     return stats && stats.streams().length > 0 ? stats : undefined
   }
-  const end = (): void => display.end({ keep: keepsProgress })
+  const end = (): void => display.end({ keep: flags.json === true || io.stdout.isTTY !== true })
   let signal: ExitSignal | undefined
   const graceOver$ = io.signal$.pipe(
     take(1),
@@ -125,33 +126,24 @@ const followRun = (event$: Observable<RunEvent>, { follower, display, io, keepsP
   )
 }
 
-interface ServedRun {
-  readonly run$: Observable<number>
-  readonly follower: RunFollower
-  readonly isInterrupted: () => boolean
-  readonly write: (text: string) => void
+const whilePageIsServed = (
+  { state }: RunFollower,
+  { flags: { serve }, settings, io, dependencies }: RunCommandContext,
+  use: (origin: string) => Observable<number>,
+): Observable<number> => {
+  const port = serve === true ? undefined : serve
+  return whileServing(
+    () => openPage({ settings, port, live: state, wall: io.wall }, dependencies),
+    ({ origin }) => use(origin),
+  ).pipe(catchError((error: unknown) => throwError(() => toPortError(error, '--serve', port))))
 }
 
-/** Serves the page during a run, and on a terminal after it, until Ctrl+C. Emits the exit code of the run. */
-const withPage = ({ run$, follower, isInterrupted, write }: ServedRun, context: RunCommandContext): Observable<number> => {
-  const { flags, settings, io, dependencies } = context
-  if (flags.serve === undefined) return run$
-  const port = flags.serve === true ? undefined : flags.serve
-  const staysOpen = io.stdout.isTTY === true && !flags.quiet && !flags.json
-  return whileServing(
-    () => openPage({ settings, port, live: follower.state, wall: io.wall }, dependencies),
-    ({ origin }) => {
-      if (!flags.quiet) write(`The page of this run: ${origin}/run\n`)
-      return run$.pipe(
-        concatMap((code) => {
-          if (!staysOpen || isInterrupted()) return of(code)
-          io.stderr.write(`The page stays at ${origin}; press Ctrl+C to end.\n`)
-          return io.signal$.pipe(
-            take(1),
-            map(() => code),
-          )
-        }),
-      )
-    },
-  ).pipe(catchError((error: unknown) => throwError(() => toPortError(error, '--serve', port))))
+/** On a terminal, serves the page after the run, until Ctrl+C. */
+const keepPageOpen = (code: number, origin: string, { flags, io }: RunCommandContext): Observable<number> => {
+  if (io.stdout.isTTY !== true || flags.quiet || flags.json) return of(code)
+  io.stderr.write(`The page stays at ${origin}; press Ctrl+C to end.\n`)
+  return io.signal$.pipe(
+    take(1),
+    map(() => code),
+  )
 }

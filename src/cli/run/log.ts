@@ -7,8 +7,9 @@ import { describeFileError } from '../../storage/file-system.js'
 import type { ProcessIo } from '../dependencies.js'
 
 /** The levels with the numbers of pino, whose viewers read these lines. */
-const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, silent: 99 } as const
+const LEVELS = { silent: 99, error: 50, warn: 40, info: 30, debug: 20, trace: 10 } as const
 export type LogLevel = keyof typeof LEVELS
+export const logLevels = Object.keys(LEVELS) as LogLevel[]
 
 const writeLines = (write: (line: string) => void, least: LogLevel, toHead: (level: keyof Log, fields: object) => object): Log => {
   const at =
@@ -39,7 +40,7 @@ export const openRunLog = ({ logFile }: Settings, level: LogLevel = 'silent', { 
   logFile === undefined ? undefined : wall.guard(`the log file ${logFile}`, openLogFile(logFile, level === 'silent' ? 'info' : level))
 
 /** How large a file becomes before it is rotated, and how many files are kept: `run.log`, `run.log.1` … `run.log.4`. */
-const MAX_BYTES = 10_000_000
+const MAX_LOG_BYTES = 10_000_000
 const MAX_FILES = 5
 
 /**
@@ -48,7 +49,7 @@ const MAX_FILES = 5
  *
  * @throws UsageError if the file cannot be written
  */
-export const openLogFile = (path: string, level: LogLevel, maxBytes = MAX_BYTES): Log => {
+export const openLogFile = (path: string, level: LogLevel, maxBytes = MAX_LOG_BYTES): Log => {
   try {
     disk.writeFileSync(path, '', { flag: 'a' })
   } catch (error) {

@@ -5,7 +5,7 @@ import { createRedactor } from '../../model/redact.js'
 import { describeFileError, writeFileAtomically } from '../../storage/file-system.js'
 import { readRunRecords } from '../../storage/run-records.js'
 import type { Metrics } from '../../telemetry/prometheus.js'
-import { printWarning } from '../terminal/print.js'
+import { printWarning } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext, RunEnding } from './context.js'
 

@@ -3,8 +3,7 @@ import type { Signal } from '../../tables/watch/compare-rows.js'
 import { buildResumeArgs, formatCommandLine } from '../command-line.js'
 import { formatExportTotals } from '../export/command.js'
 import { printError } from '../hints.js'
-import { printJson, printLines } from '../terminal/print.js'
-import { readSize, type TextLine, wrapTitled } from '../terminal/terminal.js'
+import { type AnswerLine, printJson, printLines } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext, RunEnding, SinkResult } from './context.js'
 import { createSummary, describeUpToDate } from './summary.js'
@@ -13,11 +12,9 @@ import { signalLines } from './watch.js'
 interface EndedContext extends Omit<RunCommandContext, 'sinks'> {
   readonly isReportStored: boolean
   readonly sinks: readonly SinkResult[]
-  /** What standing queries found. */
   readonly signals: readonly Signal[]
 }
 
-/** Prints the report or the summary of a run on stdout. */
 export const printEnding = ({ report, signal, error }: RunEnding, context: EndedContext): void => {
   const { flags, args, io, sinks } = context
   if (error !== undefined && !(error instanceof CollectError)) printError(error, io)
@@ -31,16 +28,13 @@ export const printEnding = ({ report, signal, error }: RunEnding, context: Ended
   }
 }
 
-const toSummaryContext = ({ flags, args, io, isReportStored, origins, settings, sinks, signals }: EndedContext) => {
-  const { columns } = readSize(io.stdout)
+const toSummaryContext = ({ flags, args, isReportStored, origins, settings, sinks, signals }: EndedContext) => {
   return {
-    ...{ origins, columns, args, isReportStored, out: settings.out },
+    ...{ origins, args, isReportStored, out: settings.out },
     isSimulated: flags.simulate !== undefined,
-    sinks: [...sinks.flatMap((sink) => [[], ...sinkLines(sink, columns)]), ...signalLines(signals, columns)],
+    sinks: [...sinks.flatMap((sink) => ['', ...sinkLines(sink)]), ...signalLines(signals)],
   }
 }
 
-const sinkLines = (one: SinkResult, columns: number): readonly TextLine[] =>
-  'error' in one
-    ? wrapTitled(['Not loaded', 'red'], ` into ${clean(one.sink)}: ${clean(one.error)}`, columns)
-    : formatExportTotals(one, columns)
+const sinkLines = (one: SinkResult): readonly AnswerLine[] =>
+  'error' in one ? [[['Not loaded', 'red'], [` into ${one.sink}: ${clean(one.error)}`]]] : formatExportTotals(one)

@@ -5,8 +5,8 @@ import { isLost } from '../../model/outcome.js'
 import type { Problem, RewrittenFile, RunReport, ScriptReport } from '../../model/report.js'
 import { NOT_STARTED } from '../../model/run-stats.js'
 import { countItems, countLost, describeStale, stripBrackets, wasStopped } from '../../model/script-figures.js'
-import { formatCount, formatQuantity } from '../terminal/format.js'
-import { clean } from '../terminal/text.js'
+import { listFirst } from '../terminal/terminal.js'
+import { clean, formatCount, formatQuantity } from '../terminal/text.js'
 
 const KEYS_SHOWN = 5
 const WRONG_SYMBOLS_SHOWN = 8
@@ -14,30 +14,28 @@ const WRONG_SYMBOLS_SHOWN = 8
 /** What went wrong, by stream: how much, then each reason with its first symbols. */
 export const problemLines = (report: RunReport): readonly string[] =>
   Object.entries(report.scripts)
-    .map(([name, script]) => ({ name, script, sum: describeLosses(script) }))
+    .map(([name, script]) => ({ name, script, sum: describeLostItems(script) }))
     .filter(({ sum }) => sum !== '')
     .flatMap(({ name, script, sum }) => {
       const summary = stripBrackets(sum)
-      const others = script.problems.filter((problem) => isFailure(problem) && !summary.includes(stripBrackets(clean(problem.reason))))
-      return [`  ${name}: ${sum}`, ...groupReasons(others).map((line) => `    ${line}`)]
+      const others = script.problems.filter((problem) => isItemLoss(problem) && !summary.includes(stripBrackets(clean(problem.reason))))
+      return [`  ${name}: ${sum}`, ...listReasons(others).map((line) => `    ${line}`)]
     })
 
 export const staleLines = (report: Pick<RunReport, 'stale'>): readonly string[] => describeStale(report).map((line) => `  ${clean(line)}`)
 
-export const wrongSymbolLines = ({ wrongSymbols = [] }: RunReport): readonly string[] => {
-  const more = wrongSymbols.length - WRONG_SYMBOLS_SHOWN
-  return [
-    ...wrongSymbols
-      .slice(0, WRONG_SYMBOLS_SHOWN)
-      .map((wrong) => `  ${clean(describeWrongSymbol(wrong))}${wrong.now === undefined ? ': not listed, nothing fetched' : ': fetched'}`),
-    ...(more > 0 ? [`  and ${formatCount(more)} more (--json names all)`] : []),
-  ]
-}
+export const wrongSymbolLines = ({ wrongSymbols = [] }: RunReport): readonly string[] =>
+  listFirst(
+    wrongSymbols,
+    WRONG_SYMBOLS_SHOWN,
+    (wrong) => `  ${clean(describeWrongSymbol(wrong))}${wrong.now === undefined ? ': not listed, nothing fetched' : ': fetched'}`,
+    (rest) => `  and ${formatCount(rest)} more (--json names all)`,
+  )
 
 /** Warnings of streams, the stored files that were rewritten instead of extended, and notes of the run. */
 export const warningLines = ({ scripts, notes = [] }: RunReport): readonly string[] => [
   ...Object.entries(scripts).flatMap(([name, { problems, rewritten = [] }]) =>
-    [...problems.filter((problem) => !isFailure(problem)).map(({ reason }) => clean(reason)), ...groupRewritten(rewritten)].map(
+    [...problems.filter((problem) => !isItemLoss(problem)).map(({ reason }) => clean(reason)), ...groupRewritten(rewritten)].map(
       (line) => `  ${name}: ${line}`,
     ),
   ),
@@ -67,9 +65,9 @@ export const groupRewritten = (rewritten: readonly RewrittenFile[]): readonly st
 }
 
 /** Whether it is the loss of an item; the others are warnings. */
-export const isFailure = ({ item, status }: Pick<Problem, 'item' | 'status'>): boolean => item !== undefined || status !== undefined
+export const isItemLoss = ({ item, status }: Pick<Problem, 'item' | 'status'>): boolean => item !== undefined || status !== undefined
 
-const describeLosses = (script: ScriptReport): string => {
+const describeLostItems = (script: ScriptReport): string => {
   const lost = countLost(script)
   const statuses = Object.entries(script.items)
     .filter(([status, n]) => n > 0 && isLost({ status: status as Status }))
@@ -84,7 +82,7 @@ const describeLosses = (script: ScriptReport): string => {
 }
 
 /** One line per kind of reason, with the excerpt of the first answer. */
-export const groupReasons = (problems: readonly Problem[], maxItems = KEYS_SHOWN): readonly string[] => {
+export const listReasons = (problems: readonly Problem[], maxItems = KEYS_SHOWN): readonly string[] => {
   const kinds = groupBy(problems, ({ reason }) => stripBrackets(reason))
   return [...kinds.values()].map((same) => {
     const first = clean(same[0]?.reason ?? '')

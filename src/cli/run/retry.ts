@@ -9,8 +9,8 @@ import type { Settings } from '../../model/settings.js'
 import { toDay } from '../../model/trading-day.js'
 import { catchDamagedFile } from '../../operators/catch-item-failure.js'
 import type { ProcessIo } from '../dependencies.js'
-import { formatQuantity } from '../terminal/format.js'
-import { printJson } from '../terminal/print.js'
+import { printJson } from '../terminal/terminal.js'
+import { formatQuantity } from '../terminal/text.js'
 
 /** The result of `--retry-failed`: a run with a note, or nothing to do, with the last report. */
 type Retry = { readonly run: RunOptions; readonly note: string } | { readonly report: unknown }

@@ -6,51 +6,40 @@ import { buildFolderArgs, buildOnlyArgs, buildResumeArgs, buildRetryArgs, format
 import { driftLines } from '../drift.js'
 import { fleetLines } from '../fleet.js'
 import { findHints, type Origins } from '../hints.js'
-import { formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/format.js'
-import { fitColumns, renderTable, type Style, type TextColumn, type TextLine, wrapLines, wrapTitled } from '../terminal/terminal.js'
-import { clean } from '../terminal/text.js'
+import { type AnswerLine, fitTable, type Style, type TextColumn, type TextLine, titledPart } from '../terminal/terminal.js'
+import { clean, formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
 import { earlierFailureLines, problemLines, staleLines, warningLines, wrongSymbolLines } from './problems.js'
 
-type NextContext = Pick<SummaryContext, 'args' | 'columns' | 'isSimulated' | 'isReportStored' | 'origins'>
+type NextContext = Pick<SummaryContext, 'args' | 'isSimulated' | 'isReportStored' | 'origins'>
 
 export interface SummaryContext {
-  readonly columns: number
   /** The output folder as the user named it. */
   readonly out: string
   readonly args: readonly string[]
   readonly isReportStored: boolean
   readonly isSimulated: boolean
   readonly origins?: Origins | undefined
-  readonly sinks: readonly TextLine[]
+  readonly sinks: readonly AnswerLine[]
 }
 
 /** The summary of a run: the result of each stream, what is missing and why, where the files are, what to do, and last the outcome. */
-export const createSummary = (report: RunReport, context: SummaryContext): readonly TextLine[] => {
-  const verdict = [...nextLines(report, context), [], ...formatVerdict(report, context.columns)]
+export const createSummary = (report: RunReport, context: SummaryContext): readonly AnswerLine[] => {
+  const verdict = [...nextLines(report, context), '', formatVerdict(report)]
   if (report.finishedBefore !== undefined) return verdict.slice(1)
-  const all = [...describeResults(report, context.columns), ...writtenLines(report, context), ...context.sinks, ...verdict]
-  return all[0]?.length === 0 ? all.slice(1) : all
+  const all = [...describeResults(report), ...writtenLines(report, context), ...context.sinks, ...verdict]
+  return all[0] === '' ? all.slice(1) : all
 }
 
-export const describeResults = (report: RunReport, columns: number): readonly TextLine[] => [
-  ...resultLines(report, columns),
-  ...sectionLines(report, columns),
+export const describeResults = (report: RunReport): readonly AnswerLine[] => [
+  ...resultLines(report),
+  ...titledPart('Missing', problemLines(report)),
+  ...titledPart('Not up to date', staleLines(report)),
+  ...titledPart('Wrong symbols', wrongSymbolLines(report)),
+  ...titledPart('Changed answers', driftLines(report.drift)),
+  ...titledPart('Missing from earlier runs', earlierFailureLines(report)),
+  ...titledPart('Fleet', fleetLines(report.fleet)),
+  ...titledPart('Notes', warningLines(report)),
 ]
-
-const sectionLines = (report: RunReport, columns: number): readonly TextLine[] =>
-  [
-    ['Missing', problemLines(report)] as const,
-    ['Not up to date', staleLines(report)] as const,
-    ['Wrong symbols', wrongSymbolLines(report)] as const,
-    ['Changed answers', driftLines(report.drift)] as const,
-    ['Missing from earlier runs', earlierFailureLines(report)] as const,
-    ['Fleet', fleetLines(report.fleet)] as const,
-    ['Notes', warningLines(report)] as const,
-  ].flatMap(([title, lines]) => formatSection(title, lines, columns))
-
-/** A titled part of an answer; nothing without lines. */
-export const formatSection = (title: string, lines: readonly string[], columns: number): readonly TextLine[] =>
-  lines.length === 0 ? [] : [[], [[title, 'bold']], ...lines.flatMap((line) => wrapLines(line, columns))]
 
 export const OUTCOME_WORDS: Readonly<Record<RunReport['outcome'], readonly [string, Style]>> = {
   complete: ['Complete', 'green'],
@@ -61,10 +50,10 @@ export const OUTCOME_WORDS: Readonly<Record<RunReport['outcome'], readonly [stri
 
 const UP_TO_DATE = ['Up to date', 'green'] as const
 
-const formatVerdict = (report: RunReport, columns: number): readonly TextLine[] => {
-  const [word, style] = report.finishedBefore === undefined ? OUTCOME_WORDS[report.outcome] : UP_TO_DATE
-  return wrapTitled([word, style], `: ${formatOutcome(report)}`, columns)
-}
+const formatVerdict = (report: RunReport): TextLine => [
+  report.finishedBefore === undefined ? OUTCOME_WORDS[report.outcome] : UP_TO_DATE,
+  [`: ${formatOutcome(report)}`],
+]
 
 /** Why no request was sent; undefined if some were. */
 export const describeUpToDate = ({ run, scripts, finishedAt, finishedBefore }: RunReport): string | undefined => {
@@ -105,11 +94,11 @@ const describeCatch = ({ wrongSymbols = [], drift = [], stale = [] }: RunReport)
     ...(drift.some(isSignificant) ? ['answers have changed'] : []),
   ].join(', and ')
 
-const idleLines = ({ scripts }: RunReport, columns: number): readonly TextLine[] => {
+const idleLines = ({ scripts }: RunReport): readonly AnswerLine[] => {
   const idle = Object.entries(scripts).filter(([, script]) => isIdle(script))
   return (['not started', 'not selected', 'disabled'] as const).flatMap((title) => {
     const names = idle.filter(([, script]) => describeIdleness(script) === title).map(([name]) => name)
-    return names.length > 0 ? wrapLines(`${title}: ${names.join(', ')}`, columns, 'dim') : []
+    return names.length > 0 ? [[[`${title}: ${names.join(', ')}`, 'dim']] as const] : []
   })
 }
 
@@ -119,31 +108,30 @@ const describeIdleness = ({ outcome, error }: ScriptReport): 'not started' | 'no
 const filterRan = ({ scripts }: RunReport): readonly ScriptReport[] =>
   Object.values(scripts).filter(({ outcome }) => outcome === 'success' || outcome === 'partial' || outcome === 'failed')
 
-const writtenLines = (report: RunReport, context: SummaryContext): readonly TextLine[] => {
+const writtenLines = (report: RunReport, { isReportStored, out }: SummaryContext): readonly AnswerLine[] => {
   const scripts = Object.values(report.scripts).filter(({ files }) => files > 0)
   const files = scripts.reduce((total, script) => total + script.files, 0)
   const size = scripts.reduce((total, { bytes }) => total + bytes, 0)
-  if (files === 0 && !context.isReportStored) return []
+  if (files === 0 && !isReportStored) return []
   // The files of a stopped stream are not counted.
   const isStopped = Object.values(report.scripts).some(wasStopped)
   const amount = `${isStopped ? 'at least ' : ''}${formatQuantity(files, 'file')}, ${formatBytes(size)}`
-  const where = `${clean(context.out)}: ${files === 0 && !isStopped ? 'nothing; earlier files are unchanged' : amount}`
-  return [
-    [],
-    ...wrapTitled(['Written', 'bold'], ` to ${where}${context.isReportStored ? `; report: ${REPORT_FILE}` : ''}`, context.columns),
-  ]
+  const where = `${clean(out)}: ${files === 0 && !isStopped ? 'nothing; earlier files are unchanged' : amount}`
+  return ['', [['Written', 'bold'], [` to ${where}${isReportStored ? `; report: ${REPORT_FILE}` : ''}`]]]
 }
 
 const SIMULATED_NOTE = 'This data is simulated; settings for real data: scripstream init'
 
-const command = (args: readonly string[]): TextLine => [[`    ${formatCommandLine(args)}`, 'cyan']]
+/** On one line, so that it can be copied. */
+const command = (args: readonly string[]) => (): readonly TextLine[] => [[[`    ${formatCommandLine(args)}`, 'cyan']]]
 
-export const nextLines = (report: RunReport, context: NextContext): readonly TextLine[] => {
-  const { columns, isSimulated } = context
+const nextLines = (report: RunReport, context: NextContext): readonly AnswerLine[] => {
   const steps = listSteps(report, context)
-  if (steps.length === 0) return isSimulated ? [[], ...wrapLines(SIMULATED_NOTE, columns)] : []
-  const lines = steps.map(([advice, args]) => [...wrapLines(`  ${advice}`, columns), ...(args === undefined ? [] : [command(args)])])
-  return [[], [['Next', 'bold']], ...lines.flat()]
+  if (steps.length === 0) return context.isSimulated ? ['', SIMULATED_NOTE] : []
+  return titledPart(
+    'Next',
+    steps.flatMap(([advice, args]) => [`  ${advice}`, ...(args === undefined ? [] : [command(args)])]),
+  )
 }
 
 type Step = readonly [advice: string, args?: readonly string[]]
@@ -179,12 +167,11 @@ interface ResultRow extends ScriptReport {
   readonly result: string
 }
 
-const resultLines = (report: RunReport, columns: number): readonly TextLine[] => {
+const resultLines = (report: RunReport): readonly AnswerLine[] => {
   const rows = Object.entries(report.scripts)
     .filter(([, script]) => !isIdle(script))
     .map(([name, script]): ResultRow => ({ ...script, name, result: describeResult(script) }))
-  const table = rows.length === 0 ? [] : [[], ...renderTable(fitColumns(createResultColumns(rows), rows, columns), rows)]
-  return [...table, ...idleLines(report, columns)]
+  return [...(rows.length === 0 ? [] : ['', fitTable(createResultColumns(rows), rows)]), ...idleLines(report)]
 }
 
 const describeResult = (script: ScriptReport): string => (wasStopped(script) ? 'stopped' : toResultWord(script.outcome))
@@ -224,12 +211,7 @@ const createResultColumns = (rows: readonly ResultRow[]): readonly TextColumn<Re
     createFigureColumn('lost', countLost, { style: 'red' }),
     createFigureColumn('files', ({ files }) => files, { drop: 7 }),
     { title: 'size', drop: 3, align: 'right', cell: ({ bytes, files }) => (files === 0 ? '-' : formatBytes(bytes)) },
-    {
-      title: 'time',
-      drop: 4,
-      align: 'right',
-      cell: ({ durationMs }) => formatDuration(durationMs),
-    },
+    { title: 'time', drop: 4, align: 'right', cell: ({ durationMs }) => formatDuration(durationMs) },
     createFigureColumn('requests', ({ requests }) => requests, { drop: 2 }),
     createFigureColumn('429', ({ rateLimited }) => rateLimited, { drop: 1, style: 'yellow' }),
   ]

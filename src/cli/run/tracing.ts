@@ -6,7 +6,7 @@ import { requireOptional } from '../../model/optional-package.js'
 import { spans } from '../../telemetry/opentelemetry.js'
 import type { ProcessIo } from '../dependencies.js'
 import { giveUpAfter } from '../notify/send.js'
-import { printWarning } from '../terminal/print.js'
+import { printWarning } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 
 const MAX_FLUSH_MS = 5_000

@@ -3,10 +3,8 @@ import { formatError } from '../../model/errors.js'
 import { describeSignal, isWatched, type Signal } from '../../tables/watch/compare-rows.js'
 import type { WatchResult } from '../../tables/watch/watch.js'
 import { untilSignal } from '../signals.js'
-import { formatCount } from '../terminal/format.js'
-import { printWarning } from '../terminal/print.js'
-import { type TextLine, wrapLines } from '../terminal/terminal.js'
-import { clean } from '../terminal/text.js'
+import { type AnswerLine, printWarning } from '../terminal/terminal.js'
+import { clean, formatCount } from '../terminal/text.js'
 import type { RunCommandContext, RunEnding } from './context.js'
 
 /** Asks the standing queries of the folder after a complete run that had something to do; emits the new signals. What fails is a warning. */
@@ -31,15 +29,14 @@ export const watchAfterRun = ({ report, signal }: RunEnding, context: RunCommand
   )
 }
 
-/** Signals by day and rule. */
-export const signalLines = (signals: readonly Signal[], columns: number): readonly TextLine[] =>
-  signals.flatMap((signal, place) => {
+export const signalLines = (signals: readonly Signal[]): readonly AnswerLine[] =>
+  signals.flatMap((signal, place): readonly AnswerLine[] => {
     const { day, rule, subject } = signal
     const before = signals[place - 1]
     const isNew = before?.day !== day || before.rule !== rule
     const count = signals.filter((one) => one.day === day && one.rule === rule).length
     return [
-      ...(isNew ? ([[], [[`${day} ${rule}`, 'bold'], [` (${formatCount(count)})`]]] as const) : []),
-      ...wrapLines(`  ${clean(subject)}: ${clean(describeSignal(signal))}`, columns),
+      ...(isNew ? (['', [[`${day} ${rule}`, 'bold'], [` (${formatCount(count)})`]]] as const) : []),
+      `  ${clean(subject)}: ${clean(describeSignal(signal))}`,
     ]
   })

@@ -1,13 +1,34 @@
 import { clearScreenDown, cursorTo, moveCursor } from 'node:readline'
 import { interval, type SchedulerLike, Subscription } from 'rxjs'
 import type { RunEvent } from '../../model/event.js'
-import type { RunProgress } from '../../model/progress.js'
-import { isSelected, type StreamStats } from '../../model/run-stats.js'
+import type { OverallProgress, RunProgress } from '../../model/progress.js'
+import { hasEnded, isSelected, type PausedHosts, type StreamStats } from '../../model/run-stats.js'
 import { fleetText } from '../fleet.js'
-import { formatBytes, formatCount, formatDuration, formatQuantity } from './format.js'
-import { overallLine, pausedHostsText, renderFrame } from './frame.js'
-import { canRedraw, measureLine, paintLine, readSize, type TerminalSize, type TerminalStream, type TextLine, trimLine } from './terminal.js'
-import { clean } from './text.js'
+import {
+  canRedraw,
+  GLYPHS,
+  measureLine,
+  paintLine,
+  readSize,
+  type Style,
+  type TerminalSize,
+  type TerminalStream,
+  type TextLine,
+  type TextSpan,
+  trimLine,
+} from './terminal.js'
+import {
+  clean,
+  formatBytes,
+  formatCount,
+  formatCountdown,
+  formatDuration,
+  formatQuantity,
+  formatRate,
+  padEnd,
+  padStart,
+  width,
+} from './text.js'
 
 export const progressModes = ['auto', 'bars', 'lines', 'none'] as const
 export type ProgressMode = (typeof progressModes)[number]
@@ -29,7 +50,6 @@ interface ProgressContext {
   readonly attempt: (action: () => void) => void
 }
 
-/** Resolves `auto` for this terminal. */
 export const resolveMode = (mode: ProgressMode, stream: TerminalStream, env: NodeJS.ProcessEnv): Exclude<ProgressMode, 'auto'> => {
   if (mode !== 'auto') return mode
   return canRedraw(stream, env) ? 'bars' : 'lines'
@@ -156,4 +176,156 @@ const createCanvas = (stream: TerminalStream) => {
       return true
     },
   }
+}
+
+interface FrameContext {
+  readonly now: number
+  readonly startedAt: number
+  readonly size: TerminalSize
+  readonly progress: RunProgress
+}
+
+/**
+ * The lines of the progress display: one per selected stream, the fleet, the paused hosts, and last the whole run, which is always shown. If
+ * they do not fit, only running streams are listed. Never more lines than the terminal has rows, less one for the cursor.
+ */
+export const renderFrame = (overall: OverallProgress, context: FrameContext): readonly TextLine[] => {
+  const { progress, now, startedAt, size } = context
+  const selected = progress.stats.streams().filter(isSelected)
+  const layout = computeLayout(selected, size.columns)
+  const whole = overallLine(selected, overall, { elapsedMs: now - startedAt, columns: size.columns, gap: GLYPHS.gap })
+  const below = [...fleetLine(context), ...pausedLines(context), whole]
+  const room = Math.max(0, context.size.rows - 1 - below.length)
+  const shown = selected.length <= room ? selected : selected.filter(({ state }) => state === 'running').slice(0, room)
+  return [...shown.map((stream) => formatStreamLine(stream, layout, context)), ...below].slice(-Math.max(1, context.size.rows - 1))
+}
+
+const RATE = 8
+const TIME = 11
+const LOST = 12
+const BAR = { min: 6, max: 40 }
+
+/** Columns of each cell with the gap before it. 0 omits a cell: first the bar, then the rate, then the time. */
+const computeLayout = (streams: readonly StreamStats[], columns: number) => {
+  const name = Math.max(0, ...streams.map((stream) => stream.name.length)) + 1
+  const counts = Math.max(8, ...streams.map((stream) => formatProgressCount(stream).length + 1))
+  const room = columns - 1 - (2 + name + counts + RATE + TIME + LOST)
+  return {
+    name,
+    count: counts,
+    bar: room < BAR.min ? 0 : Math.min(BAR.max, room),
+    rate: room < 0 ? 0 : RATE,
+    time: room + RATE < 0 ? 0 : TIME,
+  }
+}
+
+type FrameLayout = ReturnType<typeof computeLayout>
+
+const formatStreamLine = (stream: StreamStats, layout: FrameLayout, context: FrameContext): TextLine => {
+  const [mark, style] = MARKS[stream.state] ?? [GLYPHS.off, 'dim']
+  const isPlain = ['success', 'partial', 'running'].includes(stream.state)
+  const head: TextLine = [
+    [`${mark} `, style],
+    [padEnd(stream.name, layout.name), isPlain ? undefined : style],
+  ]
+  if (isPlain) return [...head, ...workCells(stream, layout, context)]
+  if (stream.state === 'failed') return [...head, [`failed: ${clean(stream.error ?? 'unknown reason')}`, 'red']]
+  return [...head, [stream.state, 'dim']]
+}
+
+const MARKS: Readonly<Partial<Record<StreamStats['state'], readonly [string, Style]>>> = {
+  ...{ running: [GLYPHS.run, 'cyan'], failed: [GLYPHS.bad, 'red'], success: [GLYPHS.ok, 'green'], partial: [GLYPHS.warn, 'yellow'] },
+  waiting: [GLYPHS.wait, 'dim'],
+}
+
+const workCells = (stream: StreamStats, layout: FrameLayout, { now, progress }: FrameContext): TextLine => {
+  const { startedAt = now, finishedAt = now, finished, takenOver, state } = stream
+  const { share, perSecond } = progress.estimate(stream)
+  const elapsed = finishedAt - startedAt
+  const full = Math.floor(share * layout.bar)
+  const isRunning = state === 'running'
+  const pace = isRunning ? formatRate(perSecond ?? 0, 1_000) : formatRate(finished - takenOver, elapsed)
+  const [time, style] = isRunning ? timeLeft(stream, progress, now) : [formatDuration(elapsed)]
+  return [
+    [GLYPHS.full.repeat(full), isRunning ? 'cyan' : 'green'],
+    [GLYPHS.rest.repeat(layout.bar - full), 'dim'],
+    [padStart(formatProgressCount(stream), layout.count)],
+    [layout.rate === 0 ? '' : padStart(pace, layout.rate), 'dim'],
+    [layout.time === 0 ? '' : padStart(time, layout.time), style],
+    lossCell(stream),
+  ]
+}
+
+const timeLeft = (stream: StreamStats, progress: RunProgress, now: number): TextSpan => {
+  const { leftMs, pausedUntil } = progress.estimate(stream)
+  const { finished, total } = stream
+  if (total !== undefined && total > 0 && finished >= total) return ['finishing']
+  if (pausedUntil !== undefined) return [`waits ${formatCountdown(Math.max(1, pausedUntil - now))}`, 'yellow']
+  return [leftMs === undefined ? '' : `${formatCountdown(Math.max(1, leftMs))} left`]
+}
+
+const lossCell = ({ lost, degraded }: StreamStats): TextSpan => {
+  const text = lost > 0 ? `  ${formatCount(lost)} lost` : degraded > 0 ? `  ${formatCount(degraded)} partly` : ''
+  return [text, lost > 0 ? 'red' : 'yellow']
+}
+
+const formatProgressCount = ({ finished, total }: StreamStats): string =>
+  total === undefined ? (finished > 0 ? formatCount(finished) : '') : `${formatCount(Math.min(finished, total))}/${formatCount(total)}`
+
+const fleetLine = ({ progress }: FrameContext): readonly TextLine[] => {
+  const text = fleetText(progress.stats.fleet(), GLYPHS.gap)
+  return text === '' ? [] : [[[`  ${text}`, 'dim']]]
+}
+
+const pausedLines = ({ progress, now, size }: FrameContext): readonly TextLine[] => {
+  const pauses = progress.stats.pausedHosts()
+  const text = pausedHostsText(pauses, now, GLYPHS.gap)
+  const texts = width(text) + 2 < size.columns ? [text] : pauses.map((one) => pausedHostsText([one], now, ''))
+  return texts.flatMap((one): readonly TextLine[] => (one === '' ? [] : [[[`  ${one}`, 'yellow']]]))
+}
+
+export const pausedHostsText = (pauses: readonly PausedHosts[], now: number, gap: string): string =>
+  pauses
+    .map((one) => `${one.hosts.join(' and ')}${one.endpoint === undefined ? '' : ` ${one.endpoint}`}: ${formatPause(one, now)}`)
+    .join(gap)
+
+const formatPause = ({ why, since, until, giveUpAt }: PausedHosts, now: number): string => {
+  const left = formatCountdown(Math.max(1, until - now))
+  if (why !== 'down') return `${why === 'refuses' ? 'rate limited' : 'sends HTML instead of data'}, wait ${left}`
+  const giveUp = giveUpAt === undefined ? '' : `, giving up in ${formatCountdown(Math.max(1, giveUpAt - now))}`
+  return `down for ${formatCountdown(Math.max(1, now - since))}, next try in ${left}${giveUp}`
+}
+
+/** The line of the selected streams. Where it is too long, the least important parts are left out. */
+export const overallLine = (
+  streams: readonly StreamStats[],
+  { done, total, share, leftMs, bytesPerSecond }: OverallProgress,
+  { elapsedMs, columns, gap }: { readonly elapsedMs: number; readonly columns: number; readonly gap: string },
+): TextLine => {
+  const sum = (read: (stream: StreamStats) => number): number => streams.reduce((result, stream) => result + read(stream), 0)
+  const ended = sum((stream) => Number(hasEnded(stream)))
+  const failed = sum(({ state }) => Number(state === 'failed'))
+  const [lost, limited] = [sum((stream) => stream.lost), sum(({ rateLimited }) => rateLimited)]
+  const count = formatQuantity(total || done, 'item')
+  const items = total ? `${formatCount(Math.min(done, total))}/${count}` : count
+  const requests = sum((stream) => stream.requests)
+  // In the order of the line; the number says how important a part is.
+  const parts: readonly (readonly [importance: number, text: string, style?: TextSpan[1]])[] = [
+    [9, `${Math.floor(share * 100)} %`, 'bold'],
+    [5, items],
+    [8, leftMs === undefined ? '' : `${formatCountdown(Math.max(1, leftMs))} left`],
+    [4, bytesPerSecond === undefined ? '' : `${formatBytes(Math.round(bytesPerSecond))}/s`],
+    [3, `${ended} of ${formatQuantity(streams.length, 'stream')}`],
+    [1, formatDuration(elapsedMs)],
+    [7, failed > 0 ? `${failed} failed` : '', 'red'],
+    [6, lost > 0 ? `${formatCount(lost)} lost` : '', 'red'],
+    [2, limited > 0 ? `${formatCount(limited)} x 429` : '', 'yellow'],
+    [0, formatQuantity(requests, 'request'), 'dim'],
+  ]
+  const lineFrom = (least: number): TextLine =>
+    parts
+      .filter(([importance, text]) => importance >= least && text !== '')
+      .map(([, text, style], index): TextSpan => [(index === 0 ? '  ' : gap) + text, style])
+  const least = parts.findIndex((_, index) => measureLine(lineFrom(index)) < columns)
+  return lineFrom(least === -1 ? parts.length - 1 : least)
 }

@@ -1,7 +1,8 @@
 import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
+import { formatJson } from '../../model/text.js'
 import { getErrorCode } from '../../storage/file-system.js'
-import { cut, padEnd, padStart, width, wrap } from './text.js'
+import { clean, cut, padEnd, padStart, sanitize, width, wrap } from './text.js'
 
 /** stdout or stderr. Only a terminal has `columns` and `rows`. */
 export type TerminalStream = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number }
@@ -12,6 +13,12 @@ export type TextSpan = readonly [text: string, style?: Style | undefined]
 
 /** A line before it is coloured and cut to the terminal. */
 export type TextLine = readonly TextSpan[]
+
+/**
+ * A line of an answer: a text, or spans of which those after the first have the style of the last. It is wrapped to the terminal. A function
+ * lays itself out: a table, or a command that stays on one line.
+ */
+export type AnswerLine = string | TextLine | ((columns: number) => readonly TextLine[])
 
 /** The size of a terminal, read for each drawing: windows are resized. */
 export interface TerminalSize {
@@ -28,20 +35,32 @@ export const canRedraw = (stream: TerminalStream, env: NodeJS.ProcessEnv): boole
 
 export const measureLine = (line: TextLine): number => line.reduce((total, [text]) => total + width(text), 0)
 
-export const wrapLines = (text: string, columns: number, style?: Style): readonly TextLine[] =>
-  wrap(text, columns).map((line): TextLine => [[line, style]])
+/** The lines as they fit into a terminal of so many columns, whatever characters their texts have. */
+export const layOut = (lines: readonly AnswerLine[], columns: number): readonly TextLine[] =>
+  lines.flatMap((line) => (typeof line === 'function' ? line(columns) : wrapSpans(typeof line === 'string' ? [[line]] : line, columns)))
 
-/** A text in lines of at most `columns`, whose first words have a style of their own. */
-export const wrapTitled = ([title, style]: TextSpan, rest: string, columns: number, restStyle?: Style): readonly TextLine[] => {
-  const [first = '', ...more] = wrap(title + rest, columns)
-  return [
-    [
-      [title, style],
-      [first.slice(title.length), restStyle],
-    ],
-    ...more.map((line): TextLine => [[line, restStyle]]),
+const wrapSpans = (unsafe: TextLine, columns: number): readonly TextLine[] => {
+  const line = unsafe.map(([text, style]): TextSpan => [sanitize(text), style])
+  if (measureLine(line) <= columns) return [line]
+  const [title = '', style] = line[0] ?? []
+  const [, restStyle] = line.at(-1) ?? []
+  const [first = '', ...more] = wrap(line.map(([text]) => text).join(''), columns)
+  const head: TextLine = [
+    [first.slice(0, title.length), style],
+    [first.slice(title.length), restStyle],
   ]
+  return [head, ...more.map((text): TextLine => [[text, restStyle]])]
 }
+
+/** A titled part of an answer; nothing without lines. */
+export const titledPart = (title: string, lines: readonly AnswerLine[]): readonly AnswerLine[] =>
+  lines.length === 0 ? [] : ['', [[title, 'bold']], ...lines]
+
+/** The first of many, and how many more there are. */
+export const listFirst = <T>(all: readonly T[], max: number, describe: (one: T) => string, describeRest: (rest: number) => string) => [
+  ...all.slice(0, max).map(describe),
+  ...(all.length > max ? [describeRest(all.length - max)] : []),
+]
 
 export const trimLine = (spans: TextLine): TextLine => {
   const last = spans.findLastIndex(([text]) => text.trim() !== '')
@@ -60,6 +79,21 @@ export const paintLine = (spans: TextLine, columns: number, stream: TerminalStre
   }
   return line
 }
+
+export const printLines = (lines: readonly AnswerLine[], stream: TerminalStream): void => {
+  const fitting = layOut(lines, readSize(stream).columns)
+  stream.write(fitting.map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stream)}\n`).join(''))
+}
+
+export const printJson = (document: unknown, stream: TerminalStream): void => void stream.write(`${formatJson(document, 2)}\n`)
+
+/** A text with its line end, wrapped on a terminal. In a log, it stays one line. */
+export const formatText = (text: string, stream: TerminalStream): string => {
+  const columns = stream.isTTY === true ? readSize(stream).columns : Number.POSITIVE_INFINITY
+  return `${wrap(clean(text), columns).join('\n')}\n`
+}
+
+export const printWarning = (text: string, stream: TerminalStream): void => void stream.write(formatText(`warning: ${text}`, stream))
 
 export const GLYPHS = { full: '█', rest: '░', ok: '✔', bad: '✖', warn: '!', run: '▸', wait: '·', off: '-', gap: ' · ' }
 
@@ -114,22 +148,22 @@ export const fitColumns = <Row>(columns: readonly TextColumn<Row>[], rows: reado
   return fitColumns(fewer, rows, room)
 }
 
-/** A table in lines of `room`: columns are left out in their order, and then the last one is cut. */
-export const renderFittingTable = <Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[], room: number): readonly TextLine[] => {
-  const fitting = fitColumns(columns, rows, room)
-  const last = fitting.at(-1)
-  if (fitting.length < 2 || last === undefined) return renderTable(fitting, rows)
-  const lastRoom = Math.max(1, room - measureWidest(renderTable(fitting.slice(0, -1), rows)) - CELL_GAP.length)
-  return renderTable(
-    [...fitting.slice(0, -1), { ...last, title: cut(last.title, lastRoom), cell: (row) => cut(last.cell(row), lastRoom) }],
-    rows,
-  )
-}
+/** A table that fits into the terminal: columns are left out in their order, and then the last one is cut. */
+export const fitTable =
+  <Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[]) =>
+  (room: number): readonly TextLine[] => {
+    const fitting = fitColumns(columns, rows, room)
+    const last = fitting.at(-1)
+    if (fitting.length < 2 || last === undefined) return renderTable(fitting, rows)
+    const lastRoom = Math.max(1, room - measureWidest(renderTable(fitting.slice(0, -1), rows)) - CELL_GAP.length)
+    const narrow = { ...last, title: cut(last.title, lastRoom), cell: (row: Row) => cut(last.cell(row), lastRoom) }
+    return renderTable([...fitting.slice(0, -1), narrow], rows)
+  }
 
 /** Rows under their titles, each column as wide as its widest cell, without trailing blanks. */
 export const renderTable = <Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[]): readonly TextLine[] => {
   const padded = columns.map(({ title, align, cell }, index) => {
-    const texts = [title, ...rows.map(cell)]
+    const texts = [title, ...rows.map((row) => sanitize(cell(row)))]
     const room = Math.max(...texts.map(width))
     const isLast = index === columns.length - 1
     return texts.map((text) => (align === 'right' ? padStart(text, room) : isLast ? text : padEnd(text, room)))
