@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { CollectError, formatError, StorageError } from '../model/errors.js'
-import { asBuffer } from '../model/text.js'
+import { asBuffer, repairJson } from '../model/text.js'
 import { disk, type FileStats, type OpenFlags } from './disk.js'
 
 /** Lets the event loop serve others. Looks the global up at the call, so that a simulation can replace it; so does `pause`. */
@@ -138,7 +138,7 @@ export const readTextFile = (path: string): Promise<string | undefined> =>
 export const readStateDocument = async (path: string): Promise<unknown> => {
   const text = await readTextFile(path)
   try {
-    return text === undefined ? undefined : JSON.parse(text)
+    return text === undefined ? undefined : JSON.parse(repairJson(text))
   } catch {
     return undefined
   }

@@ -2,12 +2,14 @@ import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import type { RecordedDocuments } from '../model/history.js'
 import { isRow, type Row } from '../model/row.js'
+import { repairJson } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
 import { disk } from './disk.js'
 import { quoteText, toJsonPath } from './duckdb.js'
 import { isSameFile, yieldTurn } from './file-system.js'
 import { createOutputMatcher, listOutputFiles } from './output-files.js'
 import { readPreviousOutputs } from './previous-outputs.js'
+import { buildOwnPath } from './repaired-files.js'
 
 /** The key of all records of a file that had none before. */
 export const ALL_RECORDS = 'all'
@@ -43,9 +45,7 @@ interface KnownSource extends KnownOn {
 export const buildKnownSelect = (records: string, { day, seen, root, identity, time }: KnownSource): string => {
   const texts = identity.map((key) => `coalesce(json_extract_string(record, ${toJsonPath(key)}), '')`)
   const key = `left(md5(concat_ws(chr(10), ${texts.join(', ')})), ${KEY_LENGTH})`
-  // The path in the output folder, with `/`.
-  const file = `replace(substr(filename, ${root.length + 2}), '\\', '/')`
-  return `SELECT r.*, coalesce(k.day, a.day) AS seen_on FROM (SELECT *, ${key} AS record_key, ${file} AS file FROM (${records})) r
+  return `SELECT r.*, coalesce(k.day, a.day) AS seen_on FROM (SELECT *, ${key} AS record_key, ${buildOwnPath(root)} AS file FROM (${records})) r
     LEFT JOIN (SELECT file, key, min(day) AS day FROM ${seen} WHERE key <> '${ALL_RECORDS}' GROUP BY ALL) k ON k.file = r.file AND k.key = r.record_key
     LEFT JOIN (SELECT file, max(day) AS day FROM ${seen} WHERE key = '${ALL_RECORDS}' GROUP BY ALL) a ON a.file = r.file
     WHERE coalesce(k.day, a.day, TRY_CAST(${time} AS DATE), DATE ${quoteText(day)}) <= DATE ${quoteText(day)}`
@@ -77,7 +77,7 @@ export const findNewRecords = async (root: string, documents: readonly RecordedD
 
 const readRecords = (path: string, lists: readonly string[]): readonly Row[] => {
   try {
-    const document: unknown = JSON.parse(disk.readFileSync(path, 'utf8'))
+    const document: unknown = JSON.parse(repairJson(disk.readFileSync(path, 'utf8')))
     return isRow(document) ? lists.flatMap((list) => document[list] ?? []).filter(isRow) : []
   } catch {
     return []

@@ -5,6 +5,7 @@ import { createFileNames, type NamedEntry } from '../model/stock.js'
 import type { Table, TableFiles } from '../model/table.js'
 import { disk } from './disk.js'
 import { readStateDocument } from './file-system.js'
+import { createFileRepair } from './repaired-files.js'
 import { requireFolder } from './run-state.js'
 
 /** An output folder with the files of the tables. */
@@ -12,6 +13,8 @@ export interface TableFolder {
   readonly root: string
   /** The existing files of a table, by name, with their label. */
   readonly listFiles: (table: Table) => Promise<readonly LabelledFiles[]>
+  /** The same without repaired copies, and without reading any file. */
+  readonly listOutputs: (table: Table) => Promise<readonly LabelledFiles[]>
   /** The items of a table's files, by file name, as far as a list names them. */
   readonly listItems: (table: Table) => Promise<ReadonlyMap<string, TableItem>>
 }
@@ -27,13 +30,14 @@ export interface LabelledFiles extends TableFiles {
 }
 
 /**
- * Opens an output folder; with a symbol, without the files of other listed stocks.
+ * Opens an output folder; with a symbol, without the files of other listed stocks. Of a JSON file with broken texts, a repaired copy is listed.
  *
  * @throws UsageError if the folder is missing, or if an output in it is a link that points outside
  */
 export const openFolder = async (out: string, symbol?: string): Promise<TableFolder> => {
   await requireFolder(out)
   const root = await disk.realpath(out)
+  const repair = createFileRepair(root)
   const known = new Map<Table['items'], ReturnType<TableFolder['listItems']>>()
   const readItems: TableFolder['listItems'] = async ({ items }) => {
     if (items === 'stocks') return indexStockFiles(await readRows(join(root, 'master_isin_map.json')))
@@ -44,7 +48,7 @@ export const openFolder = async (out: string, symbol?: string): Promise<TableFol
     known.set(table.items, found)
     return found
   }
-  const listFiles: TableFolder['listFiles'] = async (table) => {
+  const listOutputs: TableFolder['listFiles'] = async (table) => {
     const items = symbol !== undefined && table.items === 'stocks' ? await listItems(table) : undefined
     // Whether a file is that of another listed stock.
     const isOfOther = (path: string, files: TableFiles): boolean => {
@@ -59,7 +63,16 @@ export const openFolder = async (out: string, symbol?: string): Promise<TableFol
     })
     return Promise.all(table.files.map(list))
   }
-  return { root, listItems, listFiles }
+  return {
+    root,
+    listItems,
+    listOutputs,
+    listFiles: async (table) => {
+      const all = await listOutputs(table)
+      if (table.shape !== 'array' && table.shape !== 'document') return all
+      return Promise.all(all.map(async (files) => ({ ...files, paths: await repair(files.paths) })))
+    },
+  }
 }
 
 const PLACEHOLDER = /\{\w+\}/

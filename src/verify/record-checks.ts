@@ -9,6 +9,7 @@ import { nameFirst } from '../model/text.js'
 import { disk } from '../storage/disk.js'
 import { yieldTurn } from '../storage/file-system.js'
 import { readRecords } from '../storage/record-file.js'
+import { readRepaired } from '../storage/repaired-files.js'
 import { parseCsv } from '../storage/table-rows.js'
 import type { Finding } from './finding.js'
 import type { OutputFile, StreamFiles } from './output-files.js'
@@ -39,6 +40,7 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
         findings.push(
           ...(await checkFile(root, file, { ...against, rows, fractions, isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name) })),
           ...fractions.finish(file.file),
+          ...findBrokenTexts(root, file),
         )
       } catch (error) {
         if (!(error instanceof SyntaxError || error instanceof DamagedFileError || error instanceof CsvError)) throw error
@@ -55,6 +57,15 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
 }
 
 const ofItem = ({ item }: OutputFile): Pick<Finding, 'symbol'> => (item === undefined ? {} : { symbol: item.key })
+
+const BROKEN_TEXTS =
+  'a text in it has half of a surrogate pair, or NUL; it is read with U+FFFD instead, and stored so when it is fetched again'
+
+/** A file of an earlier version with texts that DuckDB refuses. */
+const findBrokenTexts = (root: string, output: OutputFile): readonly Finding[] =>
+  output.output.shape === 'text' || readRepaired(join(root, output.file)) === undefined
+    ? []
+    : [{ check: 'files', severity: 'warning', ...ofItem(output), file: output.file, detail: BROKEN_TEXTS }]
 
 interface FileContext extends RecordContext {
   readonly rows: Map<string, readonly Row[]>

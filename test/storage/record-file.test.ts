@@ -55,7 +55,7 @@ describe('the records of a stored array', () => {
     )
   })
 
-  it('have well-formed texts, also if somebody stored others', async () => {
+  it('are read with well-formed texts if an earlier version stored others', async () => {
     const read = reading()
     const expected = [{ Symbol: 'A', Note: 'x\ufffd\ufffd' }]
     for (const textOf of [linesOf, JSON.stringify])

@@ -171,11 +171,11 @@ export type Lake = ReturnType<typeof openLake>
 
 /** The size of the files of a table, and a hash that changes with any of them and with the SQL that reads them. */
 const describeFiles = async (table: Table, folder: TableFolder): Promise<Inputs> => {
-  const select = await buildSelect(table, folder)
+  const select = await buildSelect(table, { ...folder, listFiles: folder.listOutputs })
   // The place of the folder does not count.
   const hash = createHash('sha256').update(select.replaceAll(folder.root, ''))
   let bytes = 0
-  const paths = (await folder.listFiles(table)).flatMap((files) => files.paths)
+  const paths = (await folder.listOutputs(table)).flatMap((files) => files.paths)
   await forEachYielding(paths, (path) => {
     const { size = 0, mtimeMs, ctimeMs } = statFile(path) ?? {}
     // A run may give a new file the time of an earlier one: only the system sets `ctime`.

@@ -389,6 +389,12 @@ describe('the first day of a record of a file for each stock', () => {
     expect(await readVersion(root, '2026-02-13')).toBe(1)
   })
 
+  it('is not that of a record whose broken text was repaired', async () => {
+    const root = folderWithNews({ 'A.json': news('one \ud83d\0') }, { 'A.json': news('one \ufffd\ufffd', 'two') })
+    await record(root, '2026-02-10')
+    expect(await readSeen(root)).toEqual([{ file: 'news/A.json', key, day }])
+  })
+
   it('is unknown for what the first run found', async () => {
     const root = folderWithNews({}, { 'A.json': news('one') })
     writeFileSync(join(root, '.scripstream', 'previous', 'note.json'), JSON.stringify({ outputs: ['news/*.json'] }))
