@@ -10,6 +10,7 @@ import {
   ignoreElements,
   map,
   merge,
+  mergeMap,
   NEVER,
   type Observable,
   of,
@@ -47,7 +48,24 @@ export const ndjson =
     )
 
 const writeItem = (writable: LineWriter, { item, rows }: ItemOutcome): Observable<never> =>
-  from(rows).pipe(concatMap((row) => writeLine(writable, `${JSON.stringify({ item: item.key, row })}\n`)))
+  rows.length === 0
+    ? EMPTY
+    : encodeLines(Array.from(rows, (row) => ({ item: item.key, row }))).pipe(
+        mergeMap((encodedLines) => encodedLines),
+        concatMap((line) => writeLine(writable, line)),
+      )
+
+/** The package is loaded on demand: most apps store into a folder. */
+const encodeLines = (records: readonly object[]): Observable<readonly string[]> =>
+  defer(async () => {
+    const { stringify } = await import('ndjson')
+    const encoder = stringify()
+    for (const record of records) encoder.write(record)
+    encoder.end()
+    const encoded: string[] = []
+    for await (const line of encoder) encoded.push(String(line))
+    return encoded
+  })
 
 /** Completes when the writer accepts more. */
 const writeLine = (writable: LineWriter, line: string): Observable<never> =>

@@ -42,7 +42,7 @@ describe('the command', () => {
     )
   })
 
-  it.each(['src/simulator/index.ts', 'src/simulator/server.ts', 'src/fleet/index.ts', 'bullmq', 'ioredis'])(
+  it.each(['ndjson', 'src/simulator/index.ts', 'src/simulator/server.ts', 'src/fleet/index.ts', 'bullmq', 'ioredis'])(
     'starts without %s, which most runs never need',
     (what) => {
       expect([...loaded]).not.toContain(what)
@@ -57,10 +57,17 @@ describe('an app that imports the package', () => {
     expect([...loaded]).toEqual(expect.arrayContaining(['rxjs', 'src/collector.ts', 'streams/registry.ts', 'sinks/folder.ts']))
   })
 
-  it.each(['src/cli/', 'src/simulator/', 'src/testing.ts', 'src/limiter/index.ts', 'src/fleet/', 'bullmq', 'ioredis', 'commander'])(
-    'does not load %s by that',
-    (what) => expect([...loaded].filter((file) => file.startsWith(what))).toEqual([]),
-  )
+  it.each([
+    'src/cli/',
+    'src/simulator/',
+    'src/testing.ts',
+    'src/limiter/index.ts',
+    'src/fleet/',
+    'bullmq',
+    'ioredis',
+    'ndjson',
+    'commander',
+  ])('does not load %s by that', (what) => expect([...loaded].filter((file) => file.startsWith(what))).toEqual([]))
 })
 
 describe('the command as it is built', () => {
@@ -97,6 +104,7 @@ describe('the command as it is built', () => {
   })
 
   it.each([
+    'node_modules/ndjson/',
     'dist/src/simulator/server',
     'dist/src/fleet/',
     'node_modules/bullmq/',

@@ -94,8 +94,8 @@ const buildLibrary = () =>
       ]),
     ),
     platform: 'node',
-    // Packages are installed beside it.
-    external: /^[^./]/,
+    // Packages are installed beside it, but for ndjson: it would bring nine others.
+    external: (id, importer = '') => /^[^./]/.test(id) && id !== 'ndjson' && !importer.includes('node_modules'),
     output: { dir: join(ROOT, 'dist/lib'), format: 'esm', chunkFileNames: 'shared/[name].js', cleanDir: true },
     logLevel: 'warn',
     checks: { ineffectiveDynamicImport: false },
