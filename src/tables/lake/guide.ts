@@ -9,7 +9,7 @@ import { type SymbolIsin, toFormerSql } from '../former-symbols.js'
 import { isRecordedTable } from '../history/as-of.js'
 import { listRewrittenRows } from '../variables.js'
 import { REWRITTEN_ROWS, REWRITTEN_TYPE } from '../views/candles.js'
-import { FIRST_SEEN_VIEW } from '../views/events.js'
+import { FIRST_SEEN_VIEW, SEEN_DOCUMENTS } from '../views/events.js'
 import { listViews } from '../views/index.js'
 import { RUN_DAY, type View } from '../views/view.js'
 import { nameLakeFile } from './lake.js'
@@ -38,7 +38,7 @@ const buildLakeViews = (shown: ShownLake): string => {
   const readable = new Set(tables.flatMap(({ name }) => (stored.has(name) ? [name] : [])))
   const isReadable = ({ name, needs }: View): boolean => needs.every((need) => readable.has(need)) && readable.add(name).has(name)
   const past = new Map([
-    ...tables.filter(({ name }) => stored.has(name)).map((table) => [table.name, buildPastTable(history, table)] as const),
+    ...tables.filter(({ name }) => stored.has(name)).map((table) => [table.name, buildPastTable(shown, table)] as const),
     ...listViews(tables)
       .filter(isReadable)
       .map((view) => [view.name, buildPastView(view, stored)] as const),
@@ -69,7 +69,7 @@ const buildRunDay = (days: readonly Day[], runDay: Day | undefined): string => {
   return `CREATE OR REPLACE MACRO run_day() AS CASE WHEN getvariable('as_of') IS NULL THEN ${now} ${cases.join(' ')} ELSE error(${quoteText(none)}) END;`
 }
 
-const buildPastTable = (history: History, table: Table): string => {
+const buildPastTable = ({ history, stored }: ShownLake, table: Table): string => {
   const { name, columns, key } = table
   if (isRecordedTable(table)) {
     const answers = listAnswers(history, name).filter(({ chosen, damage }) => chosen ?? damage)
@@ -78,9 +78,21 @@ const buildPastTable = (history: History, table: Table): string => {
     const files = chooseFiles(answers, `[${quoteText(nameLakeFile(name))}]`, (file) => join('..', nameHistoryFile(file)))
     return `${buildListSelect(files, selectColumns(table))} AND as_of_day() >= DATE '${first.day}'`
   }
+  const document = stored.has(FIRST_SEEN_VIEW) ? SEEN_DOCUMENTS[name] : undefined
+  if (document) return buildPastDocuments(name, document)
   const time = columns.find(({ type }) => type === 'TIMESTAMP' || type === 'DATE')
   const until = time ? `coalesce(CAST(${quoteName(time.name)} AS DATE), as_of_day()) <= as_of_day()` : 'true'
   return `SELECT ${key ? '* EXCLUDE (is_last)' : '*'} FROM ${readLakeFile(name)} WHERE ${until}`
+}
+
+/** Documents that a run had by then, or that are dated until then if they were there before the first record. As `query` has them. */
+const buildPastDocuments = (name: string, { kind, time, title, detail }: (typeof SEEN_DOCUMENTS)[string]): string => {
+  const seen = { symbol: 'symbol', happened_at: time, title, detail }
+  const columns = Object.keys(seen).map((column) => `${column} AS seen_${column}`)
+  const same = Object.entries(seen).map(([column, value]) => `seen_${column} IS NOT DISTINCT FROM ${value}`)
+  return `SELECT t.* FROM ${readLakeFile(name)} AS t
+    LEFT JOIN (SELECT ${columns.join(', ')}, first_seen FROM ${readLakeFile(FIRST_SEEN_VIEW)} WHERE kind = '${kind}') ON ${same.join(' AND ')}
+    WHERE coalesce(first_seen, CAST(${time} AS DATE), as_of_day()) <= as_of_day()`
 }
 
 const buildPastView = ({ name, sql }: View, stored: ReadonlySet<string>): string =>
@@ -119,8 +131,8 @@ Each folder is a table of \`scripstream query\`, with one Parquet file: the coll
   with the setting \`"lake": true\`. A query writes only what it needs.
 - Times are those of India, without a zone. The units of the columns: \`scripstream query\`. \`extra\` has the fields without a column, as JSON.
 - Of two candles of one day the last one counts: \`is_last\` in \`candles\` and \`index_candles\`. \`candles_adjusted\` has each day once.
-- As of a day, lists are those of the newest recorded day until then, and filings and news those that are dated until then: \`first_seen\` has when each was first
-  collected. \`scripstream query --as-of\` leaves out those that came later.
+- As of a day, lists are those of the newest recorded day until then, and filings and news those that a run had collected by then (\`first_seen\`), or that are dated until
+  then if they were there before the first record. A lake without the table \`first_seen\` has those that are dated until then.
 - Files of other outputs than the present ones are never used by \`scripstream\`. The folder may be deleted at any time.
 
 Start in this folder. DuckDB, version 1.1 or newer:

@@ -50,10 +50,17 @@ export const FIRST_SEEN_VIEW = 'first_seen'
 /** Rows without the day on which they were first seen: all that is known without a history. */
 export const undated = (relation: string): string => `(SELECT *, CAST(NULL AS DATE) AS seen_on FROM ${relation})`
 
+/** What tells the documents of single stocks apart in that view, by their table. */
+export const SEEN_DOCUMENTS: Readonly<Record<string, Readonly<Record<'kind' | 'time' | 'title' | 'detail', string>>>> = {
+  filings: { kind: 'filing', time: 'filed_at', title: "coalesce(NULLIF(caption, ''), descriptor)", detail: "NULLIF(url, '')" },
+  news: { kind: 'news', time: 'published_at', title: 'title', detail: 'source' },
+}
+
 const SEEN_SELECTS = [
-  `SELECT isin, symbol, CAST(filed_at AS DATE), filed_at, 'filing', coalesce(NULLIF(caption, ''), descriptor), NULLIF(url, ''), seen_on
-    FROM ${undated('filings')}`,
-  `SELECT isin, symbol, CAST(published_at AS DATE), published_at, 'news', title, source, seen_on FROM ${undated('news')}`,
+  ...Object.entries(SEEN_DOCUMENTS).map(
+    ([table, { kind, time, title, detail }]) =>
+      `SELECT isin, symbol, CAST(${time} AS DATE), ${time}, '${kind}', ${title}, ${detail}, seen_on FROM ${undated(table)}`,
+  ),
   `SELECT isin, symbol, CAST(announced_at AS DATE), announced_at, 'announcement', event, kind, seen_on FROM ${undated('announcements')}`,
   `SELECT isin, symbol, day, NULL, 'deal', concat(kind, if(side = 'B', ' purchase by ', ' sale by '), client),
     concat(quantity, ' at ', price_inr, ' rupees on ', exchange), seen_on FROM ${undated('deals_valued')}`,

@@ -1,15 +1,18 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { lastValueFrom } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { listTables } from '../../../src/engine/define-stream.js'
 import { UsageError } from '../../../src/model/errors.js'
 import { addDays, toInstant } from '../../../src/model/trading-day.js'
+import { wholeLake } from '../../../src/tables/lake/whole-lake.js'
 import { runQuery } from '../../../src/tables/query.js'
 import { listViews } from '../../../src/tables/views/index.js'
 import { streams } from '../../../streams/registry.js'
 import { snapshotFolder, temporaryFolder } from '../../support/folders.js'
 import { recordRun } from '../../support/recorded-run.js'
 import { collected, duckdb } from '../support.js'
+import { openPlain } from './known-answers.js'
 
 const tables = listTables(streams)
 
@@ -401,6 +404,20 @@ describe.runIf(duckdb)('the view first_seen', () => {
     const root = await collectThreeDays()
     expect((await ask(SQL, root, '2026-02-10')).rows).toEqual(truth(2))
     expect((await ask(SQL, root, '2026-02-09')).rows).toEqual(truth(1))
+  })
+
+  it('decides in the lake, too, which filings and news a day has, whatever their own date', async () => {
+    const root = await collectThreeDays()
+    write(root, '.scripstream/report.json', { asOf: '2026-02-11T18:00:00+05:30' })
+    await lastValueFrom(wholeLake({ streams }).write(root))
+    const lake = await openPlain(root, 'lake')
+    for (const sql of ['select caption from filings order by all', 'select title from news order by all'])
+      for (const [index, day] of ['2026-02-09', '2026-02-10', '2026-02-11'].entries()) {
+        const rows = await lake.ask(sql, day)
+        expect(rows, `${sql} as of ${day}`).toHaveLength(index + 1)
+        expect(rows).toEqual((await ask(sql, root, day)).rows)
+      }
+    lake.close()
   })
 
   it('has a deal of the second day after a first day without deals', async () => {
