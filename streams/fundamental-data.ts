@@ -155,7 +155,7 @@ const sampleIncome = (
   { stock: { Ltp, Mcap }, margin, sales }: SampleCompany,
   { columns, inYear }: { readonly columns: number; readonly inYear: number },
 ): Row => {
-  const sizes = Array.from({ length: columns }, () => random.decimal(0.85, 1.15, 4))
+  const sizes = Array.from({ length: columns }, () => random.decimal(0.85, 1.15))
   const yearSize = sizes.slice(0, inYear).reduce((sum, size) => sum + size)
   const share =
     (part: number) =>
