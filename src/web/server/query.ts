@@ -1,14 +1,13 @@
-import { resolve } from 'node:path'
 import { listTables } from '../../engine/define-stream.js'
+import { omitUndefined } from '../../model/row.js'
 import { listColumns } from '../../model/table.js'
-import { quoteShell } from '../../model/text.js'
 import { readDay } from '../../model/trading-day.js'
 import type { DataSource, MarketFolder } from '../../show/folder.js'
-import { type LimitedResult, runLimitedQuery } from '../../tables/limited-query.js'
+import { runLimitedQuery } from '../../tables/limited-query.js'
 import { listSavedQueries } from '../../tables/saved-queries.js'
 import { listViews } from '../../tables/views/index.js'
 import { workedQueries } from '../../tables/worked-queries.js'
-import type { QueriesAnswer, QueryAnswer } from '../api/query.js'
+import type { QueriesAnswer } from '../api/query.js'
 import type { QueryRunner } from './queue.js'
 
 /** The saved and the worked queries, and the tables that they may use. */
@@ -37,19 +36,10 @@ export const createQueryRunner =
     const startedAt = performance.now()
     const limits = { rows: Math.min(MAX_ROWS, Math.max(1, Math.floor(limit))), timeMs }
     const result = await runLimitedQuery({ sql, root, streams, asOf: readDay(day ?? '') }, limits, signal)
-    const answer = toAnswer(result, performance.now() - startedAt)
-    return result.isCut ? { ...answer, command: describeCommand(root, sql, day) } : answer
+    const { columns, rows, isCut, answers, warnings } = result
+    return omitUndefined({
+      columns: columns.map(({ name, isNumber }) => ({ name, isNumber })),
+      ...{ rows, isCut, answers, warnings },
+      ms: Math.round(performance.now() - startedAt),
+    })
   }
-
-const describeCommand = (root: string, sql: string, day: string | undefined): string => {
-  const asOf = day ? ['--as-of', day] : []
-  return ['scripstream', 'query', '--format', 'csv', '--out', resolve(root), ...asOf, '--', sql].map(quoteShell).join(' ')
-}
-
-const toAnswer = ({ columns, rows, isCut, warnings }: LimitedResult, ms: number): QueryAnswer => ({
-  columns: columns.map(({ name, isNumber }) => ({ name, isNumber })),
-  rows,
-  isCut,
-  ms: Math.round(ms),
-  ...(warnings === undefined ? {} : { warnings }),
-})

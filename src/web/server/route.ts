@@ -51,7 +51,7 @@ export interface Route {
   /** The answer, sent as JSON. An `AnswerError` becomes its status and sentence. */
   readonly answer?: (request: RouteRequest, served: Served) => unknown
   /** Instead of `answer`: writes the response itself, such as a stream of events. */
-  readonly respond?: (response: ServerResponse, request: RouteRequest, served: Served) => void
+  readonly respond?: (response: ServerResponse, request: RouteRequest, served: Served) => Promise<void> | void
 }
 
 /** The route of a request. @throws AnswerError if the route is unknown, or if it has another method */

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
 import { MASTER_MAP } from '../../market/listings.js'
 import { CollectError, UsageError } from '../../model/errors.js'
 import { isRow } from '../../model/row.js'
@@ -20,7 +22,8 @@ import type { RunList } from '../api/runs.js'
 import { listRecordedDays } from './changes.js'
 import { readFolderState } from './folder-state.js'
 import { AnswerError } from './guard.js'
-import { type QueryRunner, queueWork } from './queue.js'
+import { rememberPast } from './past-answers.js'
+import { type CsvExport, createQueue, type QueryRunner } from './queue.js'
 import type { Route, RouteRequest } from './route.js'
 import { describeRun, toRunRow } from './runs.js'
 
@@ -50,13 +53,15 @@ const readRuns = async (out: string): Promise<readonly RunLogEntry[]> => (await 
 /** What is answered in another process; in this one if absent. */
 export interface AnswerWork {
   readonly ask?: QueryRunner | undefined
+  /** Without it there is no export of a whole result. */
+  readonly exportCsv?: CsvExport | undefined
   readonly show?: ShowRunner | undefined
 }
 
 /** Everything that the server answers with data; each server has its own routes, with what they keep in memory. */
-export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: AnswerWork = {}) => {
+export const createRoutes = (source: DataSource, { ask, exportCsv, show: showElsewhere }: AnswerWork = {}) => {
   const folder = openMarketFolder(source)
-  const show = showElsewhere ?? createShowRunner(folder)
+  const show = rememberPast(folder.root, showElsewhere ?? createShowRunner(folder))
   const remembered = rememberShown(folder, show)
   const [readMarket, readToday, readFeed] = [remembered('market'), remembered('today'), remembered('feed')]
   const readStocks = remembered('list', 'stocks')
@@ -81,7 +86,7 @@ export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: A
     },
     { path: '/api/search', answer: async ({ query }) => ({ found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)) }) },
     { path: '/api/queries', answer: async () => (await import('./query.js')).listQueries(folder) },
-    queryRoute(folder, ask),
+    ...queryRoutes(folder, { ask, exportCsv }),
   ]
   return {
     routes,
@@ -126,15 +131,17 @@ const rememberShown =
   <Kind extends 'market' | 'today' | 'feed' | 'list'>(kind: Kind, name = '') =>
   ({ query, signal }: Partial<RouteRequest> = {}): Promise<ShowAnswers[Kind]> => {
     const request = { show: kind, name, ...readAsOf(query ?? new URLSearchParams()) }
-    // Days of the past are asked seldom, and would fill the memory.
     if (request.day !== undefined) return show<Kind>(request, signal)
     return folder.remember(`${kind} ${name}`, [REPORT, MASTER_MAP], () => show<Kind>(request))
   }
 
 /** Answers statements in the process of `ask`; in this one if it is absent. */
-const queryRoute = (folder: MarketFolder, ask: QueryRunner | undefined): Route => {
-  let runner: QueryRunner | undefined
-  return {
+const queryRoutes = (folder: MarketFolder, { ask, exportCsv }: Pick<AnswerWork, 'ask' | 'exportCsv'>): readonly Route[] => {
+  const inTurn = createQueue(MAX_WAITING)
+  const refuseStatement = (error: unknown): never => {
+    throw error instanceof CollectError ? new AnswerError(400, error.message) : error
+  }
+  const ofRows: Route = {
     method: 'POST',
     path: '/api/query',
     answer: async ({ body, signal }) => {
@@ -142,16 +149,32 @@ const queryRoute = (folder: MarketFolder, ask: QueryRunner | undefined): Route =
       if (typeof sql !== 'string') throw new AnswerError(400, 'the body must have the statement in the field sql')
       if (day !== undefined && readDay(day) === undefined)
         throw new AnswerError(400, `day: ${JSON.stringify(day)} is no day; use YYYY-MM-DD`)
-      if (runner === undefined) {
-        const { createQueryRunner } = await import('./query.js')
-        runner ??= queueWork(ask ?? createQueryRunner(folder), MAX_WAITING)
-      }
+      const run = ask ?? (await import('./query.js')).createQueryRunner(folder)
       const request = { sql, ...(typeof limit === 'number' ? { limit } : {}), ...(typeof day === 'string' ? { day } : {}) }
-      return runner(request, signal).catch((error: unknown) => {
-        throw error instanceof CollectError ? new AnswerError(400, error.message) : error
-      })
+      return inTurn(() => run(request, signal), signal).catch(refuseStatement)
     },
   }
+  if (exportCsv === undefined) return [ofRows]
+  const ofFile: Route = {
+    path: '/api/query.csv',
+    respond: (response, { query, signal }) => {
+      const request = { sql: query.get('sql') ?? '', ...readAsOf(query) }
+      return inTurn(() => sendCsv(response, exportCsv(request, signal)), signal).catch(refuseStatement)
+    },
+  }
+  return [ofRows, ofFile]
+}
+
+/** Passes the lines on as fast as they are read. A refusal comes before the first one, and is an answer of its own. */
+const sendCsv = async (response: ServerResponse, lines: AsyncIterable<Uint8Array>): Promise<void> => {
+  const chunks = lines[Symbol.asyncIterator]()
+  const first = await chunks.next()
+  response.writeHead(200, { 'content-type': 'text/csv; charset=utf-8', 'content-disposition': 'attachment; filename="query.csv"' })
+  const all = async function* () {
+    if (!first.done) yield first.value
+    yield* { [Symbol.asyncIterator]: () => chunks }
+  }
+  await pipeline(all, response)
 }
 
 /** What the reader can correct is a refusal, not a fault of the server. */

@@ -56,9 +56,9 @@ const MIN_COMPRESSED_BYTES = 100_000
 
 /** Serves the page on loopback. Rejects with the error of the system (`EADDRINUSE`) if the given port is taken. */
 export const servePage = async (options: PageServerOptions): Promise<PageServer> => {
-  const { pageFolder, port, routes: given, live: source, wall, workers = {}, ask, show, compare, check, ...folder } = options
+  const { pageFolder, port, routes: given, live: source, wall, workers = {}, ask, show, exportCsv, compare, check, ...folder } = options
   const { out: root, exchange, streams } = folder
-  const { routes, prepare } = createRoutes({ root, exchange, streams }, { ask, show })
+  const { routes, prepare } = createRoutes({ root, exchange, streams }, { ask, exportCsv, show })
   const assets = readAssets(pageFolder)
   const live = createLiveHub(source ?? openLiveFile(root), {
     readReportTime: () => statFile(statePaths(root).report)?.mtimeMs,

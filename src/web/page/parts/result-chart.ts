@@ -1,5 +1,6 @@
-import { html, type nothing, svg, type TemplateResult } from 'lit-html'
+import { html, nothing, svg, type TemplateResult } from 'lit-html'
 import type { QueryAnswer } from '../../api/query.js'
+import type { PageContext } from '../view.js'
 import { formatDay, formatNumber } from './format.js'
 import { contentWidth } from './small-charts.js'
 
@@ -9,7 +10,23 @@ const BOTTOM = 24
 const MAX_BARS = 60
 const DAY = /^\d{4}-\d\d-\d\d/
 
-/** What a result is drawn as: the first column decides, and the first column of numbers after it is drawn. */
+type Result = Pick<QueryAnswer, 'columns' | 'rows'>
+
+/** The columns of a drawing. */
+interface Axes {
+  readonly x: number
+  readonly y: number
+}
+
+/** The columns that are wished for by name. Without a wish, x is the first column, and y the first one of numbers beside it. */
+const findAxes = ({ columns }: Pick<Result, 'columns'>, wished: URLSearchParams): Axes => {
+  const find = (key: string): number => columns.findIndex(({ name }) => name === wished.get(key))
+  const x = Math.max(0, find('x'))
+  const y = find('y')
+  return { x, y: columns[y]?.isNumber ? y : columns.findIndex(({ isNumber }, place) => place !== x && isNumber) }
+}
+
+/** What a result is drawn as: the column of x decides. */
 interface Drawing {
   readonly kind: 'line' | 'bars' | 'points'
   readonly title: string
@@ -17,16 +34,15 @@ interface Drawing {
 }
 
 /** Days make a line, names bars, and two columns of numbers points; undefined for anything else. */
-export const toDrawing = ({ columns, rows }: Pick<QueryAnswer, 'columns' | 'rows'>): Drawing | undefined => {
-  const [first] = columns
-  const place = columns.findIndex(({ isNumber }, index) => index > 0 && isNumber)
-  if (first === undefined || place < 0 || rows.length < 2) return undefined
-  const title = `${columns[place]?.name} by ${first.name}`
+const toDrawing = ({ columns, rows }: Result, { x, y }: Axes): Drawing | undefined => {
+  const [across, up] = [columns[x], columns[y]]
+  if (across === undefined || up === undefined || rows.length < 2) return undefined
+  const title = `${up.name} by ${across.name}`
   const known = rows.flatMap((row) => {
-    const [name, value] = [row[0], row[place]]
+    const [name, value] = [row[x], row[y]]
     return name === null || name === undefined || value === null || value === undefined ? [] : [{ name, y: Number(value) }]
   })
-  if (first.isNumber) return { kind: 'points', title, points: known.map(({ name, y }) => ({ name, y, x: Number(name) })) }
+  if (across.isNumber) return { kind: 'points', title, points: known.map(({ name, y }) => ({ name, y, x: Number(name) })) }
   if (known.every(({ name }) => DAY.test(name)))
     return {
       kind: 'line',
@@ -37,11 +53,22 @@ export const toDrawing = ({ columns, rows }: Pick<QueryAnswer, 'columns' | 'rows
 }
 
 /** A result as a chart, with the values of each point as its title. */
-export const resultChart = (answer: QueryAnswer): TemplateResult | typeof nothing => {
-  const drawing = toDrawing(answer)
+export const resultChart = (answer: QueryAnswer, page: PageContext): TemplateResult => {
+  const axes = findAxes(answer, page.place.query)
+  const drawing = toDrawing(answer, axes)
   if (drawing === undefined)
-    return html`<p class="soft empty">A chart needs a column of days, names or numbers first, and a column of numbers after it.</p>`
-  const { kind, title, points } = drawing
+    return html`<p class="soft empty">A chart needs two rows, a column of days, names or numbers, and another one of numbers.</p>`
+  return html`<div class="tools">${axisChoice(answer, axes, 'x', page)} ${axisChoice(answer, axes, 'y', page)}</div>${draw(drawing)}`
+}
+
+/** The choice of a column, which is kept in the address. */
+const axisChoice = ({ columns }: QueryAnswer, axes: Axes, axis: keyof Axes, { setQuery }: PageContext): TemplateResult => html`
+  <label>${axis} <select @change=${(event: Event) => setQuery({ [axis]: (event.target as HTMLSelectElement).value })}>
+    ${columns.map(({ name, isNumber }, place) => (axis === 'y' && !isNumber ? nothing : html`<option value=${name} .selected=${place === axes[axis]}>${name}</option>`))}
+  </select></label>
+`
+
+const draw = ({ kind, title, points }: Drawing): TemplateResult => {
   const width = contentWidth()
   const span = (values: readonly number[]): readonly [number, number] => [Math.min(...values), Math.max(...values)]
   const [left, right] = span(points.map(({ x }) => x))
