@@ -32,8 +32,8 @@ export const readFolderState = async (served: Served, now: number): Promise<Fold
   })
 }
 
-/** The last run in the shape of an active one. */
-const toRunState = (report: RunReport, { streams, workers }: Pick<Served, 'streams' | 'workers'>): LiveRunState => {
+/** A run that has ended, in the shape of an active one. */
+export const toRunState = (report: RunReport, { streams, workers }: Pick<Served, 'streams' | 'workers'>): LiveRunState => {
   const isCut = report.outcome === 'failed' || report.outcome === 'interrupted'
   const all = streams.flatMap(({ name, workers: usual }) => {
     const script = report.scripts[name]

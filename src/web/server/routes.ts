@@ -45,7 +45,7 @@ const runRoutes: readonly Route[] = [
     answer: async ({ params }, { out, readRunChanges }) => readRunChanges(await readRuns(out), params.id ?? ''),
   },
   { path: '/api/runs/:id/checks', answer: async ({ params }, { out, checks }) => checks.read(await readRuns(out), params.id ?? '') },
-  { path: '/api/runs/:id', answer: async ({ params }, { out }) => describeRun(await readRuns(out), params.id ?? '') },
+  { path: '/api/runs/:id', answer: async ({ params }, served) => describeRun(await readRuns(served.out), params.id ?? '', served) },
 ]
 
 const readRuns = async (out: string): Promise<readonly RunLogEntry[]> => (await readRunRecords(out)).runs

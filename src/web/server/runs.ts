@@ -1,8 +1,10 @@
 import { omitUndefined } from '../../model/row.js'
-import type { LoggedScript, RunLogEntry } from '../../model/run-log.js'
-import { countItems, countLost, describeStale, wasStopped } from '../../model/script-figures.js'
-import type { OneRun, RunRow, RunStream } from '../api/runs.js'
+import { type LoggedScript, type RunLogEntry, toRunReport } from '../../model/run-log.js'
+import { countLost, describeStale } from '../../model/script-figures.js'
+import type { OneRun, RunRow } from '../api/runs.js'
+import { toRunState } from './folder-state.js'
 import { AnswerError } from './guard.js'
+import type { Served } from './route.js'
 
 /** One run, as a list shows it. */
 export const toRunRow = (entry: RunLogEntry): RunRow => {
@@ -31,31 +33,13 @@ export const findRun = (runs: readonly RunLogEntry[], id: string): { readonly en
 }
 
 /** @throws AnswerError if the folder has no such run */
-export const describeRun = (runs: readonly RunLogEntry[], id: string): OneRun => {
+export const describeRun = (runs: readonly RunLogEntry[], id: string, served: Pick<Served, 'streams' | 'workers'>): OneRun => {
   const { entry, index } = findRun(runs, id)
-  const earlier = runs[index - 1]
   return omitUndefined({
     ...toRunRow(entry),
-    streams: Object.entries(entry.scripts).map(([name, script]) =>
-      toRunStream(name, script, { missing: entry.missing?.[name], before: earlier?.scripts[name] }),
-    ),
-    earlier: earlier?.run,
+    state: toRunState(toRunReport(entry), served),
+    lacks: entry.missing ?? {},
+    earlier: runs[index - 1]?.run,
     later: runs[index + 1]?.run,
-  })
-}
-
-const toRunStream = (
-  name: string,
-  script: LoggedScript,
-  { missing, before }: { readonly missing: RunStream['missing']; readonly before: LoggedScript | undefined },
-): RunStream => {
-  const { outcome, durationMs, requests, retries, rateLimited, files, bytes, degraded = 0, error, problems = [] } = script
-  return omitUndefined({
-    outcome: wasStopped(script) ? 'interrupted' : outcome,
-    ...{ name, durationMs, requests, retries, rateLimited, files, bytes, error, problems, missing },
-    done: countItems(script),
-    lost: countLost(script),
-    partial: degraded,
-    beforeMs: before?.durationMs,
   })
 }

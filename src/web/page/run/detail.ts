@@ -85,7 +85,7 @@ export const renderLosses = (
 }
 
 /** What else the run and its streams say: not a loss, but candles that end a day early, for example. */
-export const renderWarnings = ({ streams, notes = [] }: LiveRunState): TemplateResult | typeof nothing =>
+export const renderWarnings = ({ streams, notes = [] }: Pick<LiveRunState, 'streams' | 'notes'>): TemplateResult | typeof nothing =>
   renderProblems('Warnings', [
     ...streams.flatMap(({ name, warnings }) => warnings.map(({ reason }) => ({ item: name, reason: formatDaysIn(reason) }))),
     ...notes.map((reason) => ({ reason })),

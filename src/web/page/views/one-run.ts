@@ -1,13 +1,14 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { OneRun, RunChecks, RunStream } from '../../api/runs.js'
+import type { OneRun, RunChecks } from '../../api/runs.js'
 import type { FolderChanges } from '../../api/state.js'
 import { fetchJson, fetchLater } from '../parts/fetch-json.js'
-import { formatBytes, formatDaysIn, formatDuration, formatInstant, formatNumber, formatQuantity } from '../parts/format.js'
+import { formatDaysIn, formatDuration, formatInstant, formatQuantity } from '../parts/format.js'
 import { runPath } from '../parts/stock-link.js'
-import { describeChanges } from '../run/answer.js'
+import { describeChanges, renderFigures } from '../run/answer.js'
 import { renderChanges, renderChecks, renderChecksLine } from '../run/changes.js'
+import { renderFlow } from '../run/flow.js'
 import type { PageContext, View } from '../view.js'
-import { MARKS, outcomeWord } from './runs.js'
+import { MARKS } from './runs.js'
 
 interface RunParts {
   readonly run: OneRun
@@ -49,7 +50,6 @@ const followLink = (id: string, go: PageContext['go']): void => {
 
 const renderOneRun = ({ run, changes, checks }: RunParts, page: PageContext): TemplateResult => {
   const [mark, tone] = MARKS[run.outcome] ?? ['', '']
-  const failing = run.streams.filter(({ problems, error, missing }) => problems.length > 0 || error !== undefined || missing !== undefined)
   return html`
     <section class="answer">
       <p class="pager">
@@ -67,43 +67,14 @@ const renderOneRun = ({ run, changes, checks }: RunParts, page: PageContext): Te
       <p class="changed">${describeChanges(changes)}</p>
       ${checks instanceof Error ? nothing : renderChecksLine(checks ?? PENDING, '#checks')}
     </section>
-    <div class="scroll"><table class="rows">
-      <thead><tr>
-        <th>stream</th><th>result</th><th class="number">took</th><th class="number optional" title="Duration in the run before">before</th><th class="number optional">items</th><th class="number">failed</th>
-        <th class="number optional">incomplete</th><th class="number optional">requests</th><th class="number optional">retries</th>
-        <th class="number optional" title="Answers 429: too many requests">rate limited</th><th class="number optional">files</th><th class="number optional">size</th>
-      </tr></thead>
-      <tbody>${run.streams.map(renderStream)}</tbody>
-    </table></div>
-    ${failing.length === 0 ? nothing : html`<section><h2>Failures and notes</h2>${failing.map(renderFailures)}</section>`}
+    ${renderFigures(run.state)} ${renderFlow(run.state, page)}
+    ${Object.entries(run.lacks).map(renderLack)}
     ${renderChecks(checks)} ${renderChanges(changes, page)}
   `
 }
 
-/** A zero says nothing where a number means trouble. */
-const trouble = (value: number, tone: string, more = ''): TemplateResult =>
-  html`<td class=${`number ${value > 0 ? tone : 'soft'} ${more}`}>${value === 0 ? '·' : formatNumber(value)}</td>`
-
-const renderStream = (stream: RunStream): TemplateResult => html`
-  <tr>
-    <th scope="row">${stream.name}</th>
-    <td>${outcomeWord(stream.outcome === 'success' ? 'complete' : stream.outcome)}</td>
-    <td class="number">${formatDuration(stream.durationMs)}</td>
-    <td class="number soft optional">${formatDuration(stream.beforeMs)}</td>
-    <td class="number optional">${formatNumber(stream.done)}</td>
-    ${trouble(stream.lost, 'failed')} ${trouble(stream.partial, 'waiting', 'optional')}
-    <td class="number optional">${formatNumber(stream.requests)}</td>
-    ${trouble(stream.retries, '', 'optional')} ${trouble(stream.rateLimited, 'waiting', 'optional')}
-    <td class="number optional">${formatNumber(stream.files)}</td>
-    <td class="number optional">${formatBytes(stream.bytes)}</td>
-  </tr>
-`
-
-const renderFailures = ({ name, error, problems, missing }: RunStream): TemplateResult => html`
-  <h3>${name}</h3>
-  ${error === undefined ? nothing : html`<p class="failed">${formatDaysIn(error)}</p>`}
-  ${missing === undefined ? nothing : html`<p>Missing after the run: ${missing.count === 'all' ? 'all of it' : formatQuantity(missing.count, 'item')}${missing.items === undefined || missing.items[0] === 'all' ? nothing : html` <span class="soft">${missing.items.join(', ')}</span>`}</p>`}
-  <ul class="problems">${problems
-    .filter(({ reason }) => reason !== error)
-    .map(({ item, reason }) => html`<li>${item === undefined ? nothing : html`<b>${item}</b> `}${formatDaysIn(reason)}</li>`)}</ul>
+/** What the folder lacked of a stream after the run, from this one and earlier ones. */
+const renderLack = ([name, { count, items = [] }]: readonly [string, OneRun['lacks'][string]]): TemplateResult => html`
+  <p><b>${name}</b>: missing after the run: ${count === 'all' ? 'all of it' : formatQuantity(count, 'item')}
+    ${items[0] === 'all' ? nothing : html`<span class="soft">${items.join(', ')}</span>`}</p>
 `
