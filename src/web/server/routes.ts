@@ -75,14 +75,24 @@ export const createRoutes = (source: DataSource, { ask, exportCsv, show: showEls
         show({ show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS), ...readAsOf(query) }, signal).catch(refuse),
     },
     { path: '/api/watchlists', answer: (_, { watchlists = {} }) => watchlists },
-    { path: '/api/market', answer: (request) => readMarket(request).catch(refuse) },
+    {
+      path: '/api/market',
+      answer: (request) => {
+        const name = readUniverse(request.query)
+        const answer = name === '' ? readMarket(request) : show({ show: 'market', name, ...readAsOf(request.query) }, request.signal)
+        return answer.catch(refuse)
+      },
+    },
     { path: '/api/market/feed', answer: (request) => readFeed(request).catch(refuse) },
     { path: '/api/market/stocks', answer: (request) => readStocks(request).catch(refuse) },
     ...instrumentRoutes(folder, show),
     {
       path: '/api/list/:name',
-      answer: ({ params: { name = '' }, query, signal }) =>
-        found(show({ show: 'list', name, ...readAsOf(query) }, signal), name, `there is no list ${name}`).catch(refuse),
+      answer: ({ params: { name = '' }, query, signal }) => {
+        const universe = readUniverse(query)
+        const whole = universe === '' ? name : `${name}/${universe}`
+        return found(show({ show: 'list', name: whole, ...readAsOf(query) }, signal), name, `there is no list ${name}`).catch(refuse)
+      },
     },
     { path: '/api/search', answer: async ({ query }) => ({ found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)) }) },
     { path: '/api/queries', answer: async () => (await import('./query.js')).listQueries(folder) },
@@ -194,6 +204,9 @@ const readAsOf = (query: URLSearchParams): { readonly day?: Day } => {
   if (text !== null && day === undefined) throw new AnswerError(400, `as-of: ${JSON.stringify(text)} is no day; use YYYY-MM-DD`)
   return day === undefined ? {} : { day }
 }
+
+/** The universe that an answer is narrowed to; empty for the whole market. */
+const readUniverse = (query: URLSearchParams): string => (query.get('universe') ?? '').slice(0, MAX_SYMBOLS)
 
 const toWishes = (query: URLSearchParams) => ({ isStored: query.get('adjusted') === '0', isWeekly: query.get('step') === 'week' })
 

@@ -317,7 +317,8 @@ const facetValues = ({ columns, rows }: TableData, name: string): ReadonlyMap<st
   return counts.size < 2 || counts.size > MAX_FACET_VALUES ? new Map() : counts
 }
 
-const facetChoice = (table: TableData, name: string, page: PageContext): TemplateResult | typeof nothing => {
+/** The choice of a value of a column; nothing where there is none. */
+export const facetChoice = (table: TableData, name: string, page: PageContext): TemplateResult | typeof nothing => {
   const counts = facetValues(table, name)
   if (counts.size === 0) return nothing
   const key = `is.${name}`
@@ -341,6 +342,7 @@ const facetChoice = (table: TableData, name: string, page: PageContext): Templat
 const otherFilters = (table: TableData, facets: readonly string[], page: PageContext): readonly TemplateResult[] =>
   [...page.place.query].flatMap(([key, value]) => {
     const name = key.startsWith('is.') ? key.slice(3) : undefined
+    if (!table.columns.some((column) => column.name === name)) return []
     if (name === undefined || (facets.includes(name) && facetValues(table, name).has(value))) return []
     return [html`<button type="button" @click=${() => page.setQuery({ [key]: undefined })}>${inWords(name)}: ${value || '–'} ✕</button>`]
   })

@@ -1,14 +1,15 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Breadth, FeedAnswer, FeedEvent, FeedRow, ListTable, MarketAnswer } from '../../../show/answers.js'
 import { asOfPath } from '../parts/as-of.js'
-import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
-import { fetchJson } from '../parts/fetch-json.js'
+import { dataTable, facetChoice, followScroll, rowKeys } from '../parts/data-table.js'
+import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
 import { formatDay, formatDaysIn, formatLarge, formatNumber, formatPercent, formatQuantity, formatSigned } from '../parts/format.js'
 import { readOwnList } from '../parts/own-list.js'
 import { changeText, choices, sentimentText } from '../parts/panel.js'
 import { balanceChart } from '../parts/small-charts.js'
 import { emptyState, errorState } from '../parts/states.js'
 import { stockLink, stockPath } from '../parts/stock-link.js'
+import { changeQuery } from '../router.js'
 import type { PageContext, View } from '../view.js'
 
 /** The parts of the market, which come one after the other: prices first, thousands of documents last. */
@@ -20,6 +21,15 @@ interface MarketData {
   feed?: FeedAnswer | Error
   /** The stocks with those of this browser marked, and which those are. */
   own?: { readonly symbols: string; readonly of: ListTable; readonly table: ListTable }
+}
+
+/** The key of the universe in the address: it filters the stocks, and narrows the breadth and the sectors. */
+const UNIVERSE = 'is.universe'
+
+/** What is narrowed to a universe, while the view is shown. */
+interface Narrowed {
+  readonly market: Later<MarketAnswer>
+  readonly sectors: Later<ListTable>
 }
 
 const PATHS: Readonly<Record<Exclude<keyof MarketData, 'own'>, string>> = {
@@ -41,6 +51,7 @@ const PARTS = [
 const HIDDEN = ['month_pct', 'year_pct', 'market_cap_cr', 'pe_ttm', 'price_day', 'board', 'universe', 'stage', 'band']
 
 let redraw = (): void => undefined
+let narrowed: Narrowed | undefined
 
 export const marketView: View<MarketData> = {
   path: '/market',
@@ -48,7 +59,14 @@ export const marketView: View<MarketData> = {
   hasDays: true,
   enter: (page) => {
     redraw = page.update
-    return followScroll(page)
+    const own: Narrowed = { market: createLater(page.update, true), sectors: createLater(page.update, true) }
+    narrowed = own
+    const stopFollowing = followScroll(page)
+    return () => {
+      stopFollowing()
+      own.market.stop()
+      own.sectors.stop()
+    }
   },
   keys: rowKeys,
   load: async (place, signal) => {
@@ -79,17 +97,40 @@ export const marketView: View<MarketData> = {
         html`${breadth.about.problem === undefined ? nothing : html`<b>${breadth.about.problem}</b>. `}The market needs a list of stocks and their candles. The <a href="/run">run page</a> has the command that fetches them.`,
       )
     const chosen = partOf(page.place.query)
-    const choose = (part: string): void => page.go(part === 'stocks' ? '/market' : `/market?part=${part}`)
-    return html`${renderBreadth(breadth)}<div class="tabs">${choices('Parts', PARTS, { chosen, choose })}</div>${renderPart(data, chosen, page)}`
+    const universe = page.place.query.get(UNIVERSE) ?? undefined
+    const choose = (part: string): void =>
+      page.go(`/market${changeQuery(new URLSearchParams(), { part: part === 'stocks' ? undefined : part, [UNIVERSE]: universe })}`)
+    const own = universe === undefined ? market : readNarrowed(narrowed?.market, PATHS.market, page)
+    return html`
+      ${own === undefined || own instanceof Error ? renderWaiting(own) : renderBreadth(own.breadth)}
+      <div class="tabs">${choices('Parts', PARTS, { chosen, choose })} ${chosen === 'sectors' ? universeChoice(data, page) : nothing}</div>
+      ${renderPart(data, chosen, page)}
+    `
   },
 }
+
+/** What is answered about the universe of the address; undefined until it is there. */
+const readNarrowed = <T>(later: Later<T> | undefined, path: string, { place }: PageContext): T | Error | undefined => {
+  const name = place.query.get(UNIVERSE) ?? ''
+  const universe = name === MINE ? `${MINE}:${readOwnList().join()}` : name
+  return later?.read(asOfPath(`${path}?${new URLSearchParams({ universe })}`, place))
+}
+
+const renderWaiting = (error: Error | undefined): TemplateResult =>
+  error === undefined
+    ? html`<p class="loading empty soft" role="status">Loading …</p>`
+    : html`<p class="problem" role="alert">${error.message}</p>`
+
+/** The universes of the stocks, once they are there. */
+const universeChoice = (data: MarketData, page: PageContext): TemplateResult | typeof nothing =>
+  data.stocks === undefined || data.stocks instanceof Error ? nothing : facetChoice(markOwn(data, data.stocks), 'universe', page)
 
 const partOf = (query: URLSearchParams) => PARTS.find(([name]) => name === query.get('part'))?.[0] ?? 'stocks'
 
 const renderPart = (data: MarketData, name: (typeof PARTS)[number][0], page: PageContext): TemplateResult => {
-  const part = data[name]
-  if (part === undefined) return html`<p class="loading empty soft" role="status">Loading …</p>`
-  if (part instanceof Error) return html`<p class="problem" role="alert">${part.message}</p>`
+  const isNarrowed = name === 'sectors' && page.place.query.has(UNIVERSE)
+  const part = isNarrowed ? readNarrowed(narrowed?.sectors, PATHS.sectors, page) : data[name]
+  if (part === undefined || part instanceof Error) return renderWaiting(part)
   if ('kinds' in part) return renderFeed(part, data, page)
   const table = name === 'stocks' ? markOwn(data, part) : part
   // The head of the view says it already.
@@ -100,6 +141,8 @@ const renderPart = (data: MarketData, name: (typeof PARTS)[number][0], page: Pag
   `
 }
 
+const MINE = 'mine'
+
 /** The stocks of this browser are a universe of their own. */
 const markOwn = (data: MarketData, of: ListTable): ListTable => {
   const list = readOwnList()
@@ -108,7 +151,7 @@ const markOwn = (data: MarketData, of: ListTable): ListTable => {
     const [symbol, universe] = ['symbol', 'universe'].map((wanted) => of.columns.findIndex(({ name }) => name === wanted))
     const mark = (row: ListTable['rows'][number]): ListTable['rows'][number] =>
       list.includes(row[symbol ?? -1] ?? '')
-        ? row.map((cell, place) => (place !== universe ? cell : cell === null ? 'mine' : `${cell} · mine`))
+        ? row.map((cell, place) => (place !== universe ? cell : cell === null ? MINE : `${cell} · ${MINE}`))
         : row
     data.own = { symbols, of, table: list.length === 0 ? of : { ...of, rows: of.rows.map(mark) } }
   }
