@@ -4,10 +4,8 @@ import { constants, setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
-import { listTables } from '../engine/define-stream.js'
 import { CollectError, UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
-import { readDay } from '../model/trading-day.js'
 import type { ShowAnswers, ShowRequest, ShowRunner } from '../show/index.js'
 import { toSpillFolder } from '../storage/duckdb.js'
 import type { RecordedChecks } from '../verify/recorded-checks.js'
@@ -276,7 +274,10 @@ export const answerTasks = async (
     const { server, ...task } = JSON.parse(line) as Task & { readonly server: number }
     if (!isWatched) watchProcess(server)
     isWatched = true
-    if ('csv' in task) return printWhole(task.csv, { out: settings.out, streams }, { stdout, stderr })
+    if ('csv' in task) {
+      const { printWhole } = await import('./query/print.js')
+      return printWhole(task.csv, { out: settings.out, streams }, { stdout, stderr })
+    }
     const reply = await answerTask(task).then(
       (answer): Reply => ({ answer, bytes: Math.max(process.memoryUsage.rss(), process.resourceUsage().maxRSS * 512) }),
       (error: unknown): Reply => {
@@ -287,27 +288,6 @@ export const answerTasks = async (
     await new Promise<void>((resolve) => stdout.write(`${JSON.stringify(reply)}\n`, () => resolve()))
   }
   return 0
-}
-
-/** Prints all rows of a statement as CSV, or on stderr why it is refused. */
-const printWhole = async (
-  { sql, day }: Parameters<CsvExport>[0],
-  { out, streams }: Pick<Settings, 'out'> & Pick<Dependencies, 'streams'>,
-  { stdout, stderr }: Pick<ProcessIo, 'stdout' | 'stderr'>,
-): Promise<number> => {
-  const { readQuery } = await import('../tables/query.js')
-  const { resolveQuery } = await import('../tables/saved-queries.js')
-  const { ROOM } = await import('../tables/limited-query.js')
-  const { printResult } = await import('./query/print.js')
-  try {
-    const source = { out, tables: listTables(streams), room: ROOM, asOf: readDay(day ?? '') }
-    await readQuery(await resolveQuery(sql, out), source, ({ result }) => printResult(result, { format: 'csv', rows: 0 }, { stdout }))
-    return 0
-  } catch (error) {
-    if (!(error instanceof CollectError)) throw error
-    stderr.write(error.message)
-    return 1
-  }
 }
 
 const createTaskAnswers = (

@@ -52,7 +52,9 @@ const PARTS: Readonly<Record<keyof MarketTables, string>> = {
 /** What the market, or a universe of it, did on the newest session. The sessions before are known of the whole market only. */
 export const readMarket = async (folder: MarketFolder, universe = ''): Promise<MarketAnswer> => {
   const [runs, names, list] = [await readRunFacts(folder), await readStockNames(folder), await readIndices(folder)]
-  const { answer, damage, problem } = await readAnswer<MarketTables>(folder, PARTS, { with: listPrices(universe, folder.day !== undefined) })
+  const { answer, damage, problem } = await readAnswer<MarketTables>(folder, PARTS, {
+    with: listPrices(universe, folder.day !== undefined),
+  })
   const { breadth, sessions = [] } = answer
   const about = omitUndefined({
     ...describeAbout(runs, 'all-ohlcv', omitUndefined({ isMissing: breadth === undefined, damage: problem ?? [...damage.values()][0] })),

@@ -129,3 +129,9 @@ export interface LiveChange {
   readonly summary: LiveSummary
   readonly streams: readonly LiveStream[]
 }
+
+/** The run after a change: streams that it does not name stay as they are. */
+export const applyChange = (run: LiveRunState, { summary, streams }: LiveChange): LiveRunState => {
+  const changed = new Map(streams.map((stream) => [stream.name, stream]))
+  return { ...summary, phases: run.phases, streams: run.streams.map((stream) => changed.get(stream.name) ?? stream) }
+}

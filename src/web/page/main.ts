@@ -6,7 +6,16 @@ import { emptyState, errorState, loadingState } from './parts/states.js'
 import { currentTheme, toggleTheme } from './parts/theme.js'
 import { changeQuery, findView, needsSameData } from './router.js'
 import type { AnyView, KeyAction, PageContext, Place } from './view.js'
-import { views } from './views/index.js'
+import { listView } from './views/list.js'
+import { marketView } from './views/market.js'
+import { queryView } from './views/query.js'
+import { runView } from './views/run.js'
+import { oneRunView, runsView } from './views/runs.js'
+import { indexView, stockView } from './views/stock.js'
+import { todayView } from './views/today.js'
+
+/** All views; a new one is one more line here. */
+const views: readonly AnyView[] = [todayView, runView, runsView, oneRunView, marketView, listView, stockView, indexView, queryView]
 
 /** A view with what has been loaded for it. */
 interface Shown {
@@ -212,9 +221,9 @@ const renderShell = (content: TemplateResult): TemplateResult => html`
         ([path, name]) => html`<a href=${path} aria-current=${isWithin(page.place.path, path) ? 'page' : nothing}>${name}</a>`,
       )}
     </nav>
-    ${document.documentElement.hasAttribute('data-simulated') ? html`<strong class="badge" title="Made up by scripstream run --simulate: no price is real">Simulated data</strong>` : nothing}
+    ${document.documentElement.hasAttribute('data-simulated') ? html`<strong class="badge" title="Made up by scripstream run --simulate: no price is real">Simulated<span> data</span></strong>` : nothing}
     ${shown?.view?.hasDays ? dayPicker(page) : nothing} ${searchField(page)}
-    <button class="plain" type="button" title="Keys (?)" aria-label="List of keys" @click=${showKeys}>?</button>
+    <button class="plain keys-button" type="button" title="Keys (?)" aria-label="List of keys" @click=${showKeys}>?</button>
     <button class="plain" type="button" title="Light or dark" aria-label=${`Change to the ${currentTheme() === 'dark' ? 'light' : 'dark'} theme`} @click=${changeTheme}>◐</button>
   </header>
   <main id="main" tabindex="-1">${shown?.view?.hasDays ? asOfLine(page.place) : nothing}${content}</main>

@@ -1,15 +1,15 @@
 import { resolve } from 'node:path'
 import { findNewestWeekday, PUBLISHED_AT } from '../../market/calendar.js'
-import type { RunReport, ScriptReport } from '../../model/report.js'
+import type { RunReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
-import { countItems, countLost, describeStale, isIdle, wasStopped } from '../../model/script-figures.js'
+import { describeStale } from '../../model/script-figures.js'
 import { quoteShell } from '../../model/text.js'
 import { toInstant } from '../../model/trading-day.js'
 import { describeFreshness, type Freshness } from '../../show/brief.js'
 import { readRunRecords } from '../../storage/run-records.js'
 import { readIsSimulated } from '../../storage/run-state.js'
-import type { LiveRunState, LiveStream } from '../api/live.js'
 import type { FolderAnswer, FolderState } from '../api/state.js'
+import { toRunState } from './ended-run.js'
 import type { Served } from './route.js'
 import { describePhases } from './run-view.js'
 
@@ -30,58 +30,6 @@ export const readFolderState = async (served: Served, now: number): Promise<Fold
     outputs,
     checks: await checks.summarize(runs),
   })
-}
-
-/** A run that has ended, in the shape of an active one. */
-export const toRunState = (report: RunReport, { streams, workers }: Pick<Served, 'streams' | 'workers'>): LiveRunState => {
-  const isCut = report.outcome === 'failed' || report.outcome === 'interrupted'
-  const all = streams.flatMap(({ name, workers: usual }) => {
-    const script = report.scripts[name]
-    return script === undefined ? [] : [toStream(name, script, { workers: workers[name] ?? usual, isCut })]
-  })
-  const done = all.reduce((sum, stream) => sum + stream.done, 0)
-  return omitUndefined({
-    ...{ run: report.run, asOf: Date.parse(report.asOf), startedAt: Date.parse(report.startedAt), at: Date.parse(report.finishedAt) },
-    ...{
-      stocks: report.stocks,
-      done,
-      total: done,
-      share: 1,
-      outcome: report.outcome,
-      error: report.error,
-      fleet: report.fleet,
-      notes: report.notes,
-    },
-    phases: describePhases(streams),
-    streams: all,
-  })
-}
-
-interface StreamContext {
-  readonly workers: number
-  /** Whether the run ended early, so that it has not started all of its streams. */
-  readonly isCut: boolean
-}
-
-const toStream = (name: string, script: ScriptReport, { workers, isCut }: StreamContext): LiveStream => {
-  const { durationMs, requests, retries, rateLimited, degraded, items, files, bytes, error, problems } = script
-  const done = countItems(script)
-  const failures = problems.filter(({ item, status, code }) => item !== undefined || status !== undefined || code !== undefined)
-  return omitUndefined({
-    state: describeEnd(script, isCut),
-    total: wasStopped(script) ? undefined : done,
-    lost: countLost(script),
-    ...{ name, done, workers, requests, retries, rateLimited, partial: degraded, startedAt: 0, finishedAt: durationMs, inFlight: 0 },
-    perSecond: durationMs > 0 ? ((done - script.takenOver) * 1_000) / durationMs : undefined,
-    statuses: Object.fromEntries(Object.entries(items).filter(([, count]) => count > 0)),
-    warnings: problems.filter((problem) => !failures.includes(problem)),
-    ...{ files, stored: bytes, failures, pauses: [], marbles: [], error },
-  })
-}
-
-const describeEnd = (script: ScriptReport, isCut: boolean): LiveStream['state'] => {
-  if (wasStopped(script)) return 'interrupted'
-  return isCut && script.outcome === 'skipped' && isIdle(script) ? 'waiting' : script.outcome
 }
 
 interface AnswerFacts {

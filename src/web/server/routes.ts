@@ -1,10 +1,6 @@
-import type { ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream/promises'
 import { MASTER_MAP } from '../../market/listings.js'
-import { CollectError, UsageError } from '../../model/errors.js'
-import { isRow } from '../../model/row.js'
+import { UsageError } from '../../model/errors.js'
 import type { RunLogEntry } from '../../model/run-log.js'
-import { type Day, readDay } from '../../model/trading-day.js'
 import {
   createShowRunner,
   type DataSource,
@@ -20,12 +16,13 @@ import {
 import { readRunRecords } from '../../storage/run-records.js'
 import type { RunList } from '../api/runs.js'
 import { listRecordedDays } from './changes.js'
+import { describeRun } from './ended-run.js'
 import { readFolderState } from './folder-state.js'
 import { AnswerError } from './guard.js'
 import { rememberPast } from './past-answers.js'
-import { type CsvExport, createQueue, type QueryRunner } from './queue.js'
-import type { Route, RouteRequest } from './route.js'
-import { describeRun, toRunRow } from './runs.js'
+import { type QueryWork, queryRoutes } from './query-routes.js'
+import { type Route, type RouteRequest, readAsOf } from './route.js'
+import { toRunRow } from './runs.js'
 
 /** The routes about the folder and its runs. */
 const runRoutes: readonly Route[] = [
@@ -51,10 +48,7 @@ const runRoutes: readonly Route[] = [
 const readRuns = async (out: string): Promise<readonly RunLogEntry[]> => (await readRunRecords(out)).runs
 
 /** What is answered in another process; in this one if absent. */
-export interface AnswerWork {
-  readonly ask?: QueryRunner | undefined
-  /** Without it there is no export of a whole result. */
-  readonly exportCsv?: CsvExport | undefined
+export interface AnswerWork extends QueryWork {
   readonly show?: ShowRunner | undefined
 }
 
@@ -145,65 +139,13 @@ const rememberShown =
     return folder.remember(`${kind} ${name}`, [REPORT, MASTER_MAP], () => show<Kind>(request))
   }
 
-/** Answers statements in the process of `ask`; in this one if it is absent. */
-const queryRoutes = (folder: MarketFolder, { ask, exportCsv }: Pick<AnswerWork, 'ask' | 'exportCsv'>): readonly Route[] => {
-  const inTurn = createQueue(MAX_WAITING)
-  const refuseStatement = (error: unknown): never => {
-    throw error instanceof CollectError ? new AnswerError(400, error.message) : error
-  }
-  const ofRows: Route = {
-    method: 'POST',
-    path: '/api/query',
-    answer: async ({ body, signal }) => {
-      const { sql, limit, day } = isRow(body) ? body : {}
-      if (typeof sql !== 'string') throw new AnswerError(400, 'the body must have the statement in the field sql')
-      if (day !== undefined && readDay(day) === undefined)
-        throw new AnswerError(400, `day: ${JSON.stringify(day)} is no day; use YYYY-MM-DD`)
-      const run = ask ?? (await import('./query.js')).createQueryRunner(folder)
-      const request = { sql, ...(typeof limit === 'number' ? { limit } : {}), ...(typeof day === 'string' ? { day } : {}) }
-      return inTurn(() => run(request, signal), signal).catch(refuseStatement)
-    },
-  }
-  if (exportCsv === undefined) return [ofRows]
-  const ofFile: Route = {
-    path: '/api/query.csv',
-    respond: (response, { query, signal }) => {
-      const request = { sql: query.get('sql') ?? '', ...readAsOf(query) }
-      return inTurn(() => sendCsv(response, exportCsv(request, signal)), signal).catch(refuseStatement)
-    },
-  }
-  return [ofRows, ofFile]
-}
-
-/** Passes the lines on as fast as they are read. A refusal comes before the first one, and is an answer of its own. */
-const sendCsv = async (response: ServerResponse, lines: AsyncIterable<Uint8Array>): Promise<void> => {
-  const chunks = lines[Symbol.asyncIterator]()
-  const first = await chunks.next()
-  response.writeHead(200, { 'content-type': 'text/csv; charset=utf-8', 'content-disposition': 'attachment; filename="query.csv"' })
-  const all = async function* () {
-    if (!first.done) yield first.value
-    yield* { [Symbol.asyncIterator]: () => chunks }
-  }
-  await pipeline(all, response)
-}
-
 /** What the reader can correct is a refusal, not a fault of the server. */
 const refuse = (error: unknown): never => {
   throw error instanceof UsageError ? new AnswerError(400, error.message) : error
 }
 
-/** Queries. */
-const MAX_WAITING = 8
 const MAX_SEARCH = 100
 const MAX_SYMBOLS = 6_000
-
-/** The day of a request, as of which it is answered. */
-const readAsOf = (query: URLSearchParams): { readonly day?: Day } => {
-  const text = query.get('as-of')
-  const day = readDay(text)
-  if (text !== null && day === undefined) throw new AnswerError(400, `as-of: ${JSON.stringify(text)} is no day; use YYYY-MM-DD`)
-  return day === undefined ? {} : { day }
-}
 
 /** The universe that an answer is narrowed to; empty for the whole market. */
 const readUniverse = (query: URLSearchParams): string => (query.get('universe') ?? '').slice(0, MAX_SYMBOLS)

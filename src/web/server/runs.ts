@@ -1,10 +1,8 @@
 import { omitUndefined } from '../../model/row.js'
-import { type LoggedScript, type RunLogEntry, toRunReport } from '../../model/run-log.js'
+import type { LoggedScript, RunLogEntry } from '../../model/run-log.js'
 import { countLost, describeStale } from '../../model/script-figures.js'
-import type { OneRun, RunRow } from '../api/runs.js'
-import { toRunState } from './folder-state.js'
+import type { RunRow } from '../api/runs.js'
 import { AnswerError } from './guard.js'
-import type { Served } from './route.js'
 
 /** One run, as a list shows it. */
 export const toRunRow = (entry: RunLogEntry): RunRow => {
@@ -30,16 +28,4 @@ export const findRun = (runs: readonly RunLogEntry[], id: string): { readonly en
   const entry = runs[index]
   if (entry === undefined) throw new AnswerError(404, `no run ${id} is recorded in this folder`)
   return { entry, index }
-}
-
-/** @throws AnswerError if the folder has no such run */
-export const describeRun = (runs: readonly RunLogEntry[], id: string, served: Pick<Served, 'streams' | 'workers'>): OneRun => {
-  const { entry, index } = findRun(runs, id)
-  return omitUndefined({
-    ...toRunRow(entry),
-    state: toRunState(toRunReport(entry), served),
-    lacks: entry.missing ?? {},
-    earlier: runs[index - 1]?.run,
-    later: runs[index + 1]?.run,
-  })
 }

@@ -58,7 +58,7 @@ export const resultChart = (answer: QueryAnswer, page: PageContext): TemplateRes
   const drawing = toDrawing(answer, axes)
   if (drawing === undefined)
     return html`<p class="soft empty">A chart needs two rows, a column of days, names or numbers, and another one of numbers.</p>`
-  return html`<div class="tools">${axisChoice(answer, axes, 'x', page)} ${axisChoice(answer, axes, 'y', page)}</div>${draw(drawing)}`
+  return html`<div class="axes">${axisChoice(answer, axes, 'x', page)} ${axisChoice(answer, axes, 'y', page)}</div>${draw(drawing)}`
 }
 
 /** The choice of a column, which is kept in the address. */

@@ -1,8 +1,7 @@
-import type { LiveChange, LiveRunState } from '../../api/live.js'
+import { applyChange, type LiveChange, type LiveRunState } from '../../api/live.js'
 import type { FolderState, LiveSnapshot } from '../../api/state.js'
 import { followDays } from '../parts/days.js'
 import { fetchJson } from '../parts/fetch-json.js'
-import { applyChange } from './apply-change.js'
 
 /** The active run as the page knows it. */
 export interface LiveStore {

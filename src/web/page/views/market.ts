@@ -4,11 +4,11 @@ import { asOfPath } from '../parts/as-of.js'
 import { dataTable, facetChoice, followScroll, rowKeys } from '../parts/data-table.js'
 import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
 import { formatDay, formatDaysIn, formatLarge, formatNumber, formatPercent, formatQuantity, formatSigned } from '../parts/format.js'
-import { readOwnList } from '../parts/own-list.js'
 import { changeText, choices, sentimentText } from '../parts/panel.js'
 import { balanceChart } from '../parts/small-charts.js'
 import { emptyState, errorState } from '../parts/states.js'
 import { stockLink, stockPath } from '../parts/stock-link.js'
+import { readOwnList } from '../parts/storage.js'
 import { changeQuery } from '../router.js'
 import type { PageContext, View } from '../view.js'
 
@@ -102,7 +102,7 @@ export const marketView: View<MarketData> = {
       page.go(`/market${changeQuery(new URLSearchParams(), { part: part === 'stocks' ? undefined : part, [UNIVERSE]: universe })}`)
     const own = universe === undefined ? market : readNarrowed(narrowed?.market, PATHS.market, page)
     return html`
-      ${own === undefined || own instanceof Error ? renderWaiting(own) : renderBreadth(own.breadth)}
+      ${own === undefined || own instanceof Error ? renderWaiting(own) : renderBreadth(own.breadth, universe)}
       <div class="tabs">${choices('Parts', PARTS, { chosen, choose })} ${chosen === 'sectors' ? universeChoice(data, page) : nothing}</div>
       ${renderPart(data, chosen, page)}
     `
@@ -194,14 +194,14 @@ const feedLine = ({ time, kind, title, detail, value, url }: FeedEvent): Templat
 `
 
 /** The sentence of the day, and the numbers behind it. */
-const renderBreadth = (breadth: Breadth): TemplateResult => {
+const renderBreadth = (breadth: Breadth, universe = ''): TemplateResult => {
   const { about, listed, traded, advances, declines, sessions } = breadth
   if (traded === 0)
     return html`<div class="breadth"><h1>No prices</h1><p class="problem">${about.problem ?? 'the folder has no candles of stocks'}</p></div>`
   return html`
     <div class="breadth">
       <h1>${formatQuantity(advances, 'stock')} rose, ${formatNumber(declines)} fell</h1>
-      <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)} ${about.problem === undefined ? nothing : html`<span class="problem">${formatDaysIn(about.problem)}</span>`}</p>
+      <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)}${universe === '' ? nothing : html` of <b>${universe}</b>`} ${about.problem === undefined ? nothing : html`<span class="problem">${formatDaysIn(about.problem)}</span>`}</p>
       ${sessions.length < 2 ? nothing : html`<figure>${balanceChart(sessions, { width: 480, height: 48 })}<figcaption class="soft">Advances and declines, ${formatNumber(sessions.length)} sessions</figcaption></figure>`}
       <dl>${listFacts(breadth).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     </div>

@@ -1,18 +1,17 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { IndexRow, MarketAnswer, OwnStock, OwnStocksAnswer, ResultsRow, TodayAnswer } from '../../../show/answers.js'
+import type { IndexRow, MarketAnswer, OwnStock, OwnStocksAnswer, ResultsRow, SignalRow, TodayAnswer } from '../../../show/answers.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
 import { AS_OF, asOfPath } from '../parts/as-of.js'
 import { runOf } from '../parts/days.js'
 import { createLater, fetchJson, type Later, PageError } from '../parts/fetch-json.js'
 import { formatChange, formatDay, formatNumber, formatPercent, formatQuantity } from '../parts/format.js'
-import { readOwnList, toggleOwn } from '../parts/own-list.js'
 import { changeText, emptyLine, panel, waitingPanel } from '../parts/panel.js'
 import { sparkLine } from '../parts/small-charts.js'
 import { indexPath, listLinked, runPath, stockLink } from '../parts/stock-link.js'
+import { readOwnList, toggleOwn } from '../parts/storage.js'
 import { describeChanges, renderAnswer, renderFix, renderLost } from '../run/answer.js'
 import { type LiveStore, loadState, openLiveStore } from '../run/live-store.js'
 import type { PageContext, View } from '../view.js'
-import { signalsPanel } from './today-signals.js'
 
 /** What the view shows: the state of the folder at once, the other parts as they come. */
 interface TodayData {
@@ -255,7 +254,7 @@ const ownTable = ({ rows, unknown, problem }: OwnStocksAnswer, page: PageContext
     <table><tbody>${rows.map(
       (stock) => html`<tr title=${stock.name}>
         <td>${stockLink(stock.symbol, { name: stock.name, list })}</td><td class="number">${formatNumber(stock.close, 2)}</td><td class="number">${changeText(stock.changePct)}</td>
-        <td class="wide">${describeOwn(stock)}</td><td>${remove(stock.symbol)}</td></tr>`,
+        <td class="wide"><div class="clamp">${describeOwn(stock)}</div></td><td>${remove(stock.symbol)}</td></tr>`,
     )}</tbody></table>
     ${
       unknown.length === 0
@@ -306,5 +305,20 @@ const changesPanel = (changes: FolderChanges, path: string): TemplateResult => {
           <td>${stockLink(symbol, { ...(hasNoPage ? { hasNoPage } : {}), list })}</td>
           <td class="wide"><div class="clamp">${own.map(({ section, detail }, place) => html`${place === 0 ? nothing : ' · '}<span class="soft">${section}</span> <bdi title=${formatChange(detail)}>${formatChange(detail)}</bdi>`)}</div></td></tr>`,
       )}</tbody></table>`,
+  })
+}
+
+let signals: { readonly page: PageContext; readonly later: Later<readonly SignalRow[]> } | undefined
+
+/** What standing queries found, once it is there; nothing without any. */
+const signalsPanel = (page: PageContext, run = ''): TemplateResult | typeof nothing => {
+  if (signals?.page !== page) signals = { page, later: createLater(page.update, true) }
+  const rows = signals.later.read(`${asOfPath('/api/signals', page.place)}#${run}`)
+  if (rows === undefined || rows instanceof Error || rows.length === 0) return nothing
+  return panel({
+    ...{ title: 'Signals', about: { day: rows[0]?.day ?? '' }, total: rows.length },
+    content: html`<table><tbody>${rows.map(
+      ({ rule, subject, text }) => html`<tr><td>${stockLink(subject)}</td><td>${rule}</td><td class="wide"><bdi>${text}</bdi></td></tr>`,
+    )}</tbody></table>`,
   })
 }

@@ -1,9 +1,9 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Holding, PriceFacts, Quarter, StockAnswer, StockFindings } from '../../../../show/answers.js'
 import { formatDay, formatFinding, formatLarge, formatNumber, formatPercent, formatPrice, formatSigned } from '../../parts/format.js'
-import { readOwnList, toggleOwn } from '../../parts/own-list.js'
 import { changeArrow, changeText, emptyLine, panel } from '../../parts/panel.js'
 import { rangeBar, shareBar, sparkLine } from '../../parts/small-charts.js'
+import { readOwnList, toggleOwn } from '../../parts/storage.js'
 import type { PageContext } from '../../view.js'
 
 /** Name, price, and what one must know before a trade: band, surveillance, circuit. */
