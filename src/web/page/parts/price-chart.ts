@@ -164,28 +164,12 @@ const readMarkOptions = (chart: IChartApi) => {
   }
 }
 
-interface Colours {
-  readonly paper: string
-  readonly soft: string
-  readonly line: string
-  readonly faint: string
-  readonly accent: string
-  readonly waiting: string
-  readonly up: string
-  readonly down: string
-}
+const COLOURS = ['paper', 'soft', 'line', 'faint', 'accent', 'waiting', 'up', 'down'] as const
+type Colours = Readonly<Record<(typeof COLOURS)[number], string>>
 
 const applyColours = (chart: IChartApi): Colours => {
-  const [paper = '', soft = '', line = '', faint = '', accent = '', waiting = '', up = '', down = ''] = [
-    '--paper',
-    '--soft',
-    '--line',
-    '--faint',
-    '--accent',
-    '--waiting',
-    '--up',
-    '--down',
-  ].map(readColour)
+  const colours = Object.fromEntries(COLOURS.map((name) => [name, readColour(`--${name}`)])) as Colours
+  const { paper, soft, line } = colours
   chart.applyOptions({
     layout: { background: { type: ColorType.Solid, color: paper }, textColor: soft, fontSize: 12 },
     grid: { vertLines: { visible: false }, horzLines: { color: line } },
@@ -193,7 +177,7 @@ const applyColours = (chart: IChartApi): Colours => {
     timeScale: { borderColor: line, rightOffset: 2, minBarSpacing: 0.02 },
     crosshair: { vertLine: { color: soft, labelBackgroundColor: soft }, horzLine: { color: soft, labelBackgroundColor: soft } },
   })
-  return { paper, soft, line, faint, accent, waiting, up, down }
+  return colours
 }
 
 const candleColours = ({ up, down }: Colours) => ({

@@ -6,7 +6,7 @@ import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
 import { formatDay, formatDaysIn, formatLarge, formatNumber, formatPercent, formatQuantity, formatSigned } from '../parts/format.js'
 import { changeText, choices, sentimentText } from '../parts/panel.js'
 import { balanceChart } from '../parts/small-charts.js'
-import { emptyState, errorState } from '../parts/states.js'
+import { emptyState, errorState, whenThere } from '../parts/states.js'
 import { stockLink, stockPath } from '../parts/stock-link.js'
 import { readOwnList } from '../parts/storage.js'
 import { changeQuery } from '../router.js'
@@ -102,7 +102,7 @@ export const marketView: View<MarketData> = {
       page.go(`/market${changeQuery(new URLSearchParams(), { part: part === 'stocks' ? undefined : part, [UNIVERSE]: universe })}`)
     const own = universe === undefined ? market : readNarrowed(narrowed?.market, PATHS.market, page)
     return html`
-      ${own === undefined || own instanceof Error ? renderWaiting(own) : renderBreadth(own.breadth, universe)}
+      ${whenThere(own, (answer) => renderBreadth(answer.breadth, universe))}
       <div class="tabs">${choices('Parts', PARTS, { chosen, choose })} ${chosen === 'sectors' ? universeChoice(data, page) : nothing}</div>
       ${renderPart(data, chosen, page)}
     `
@@ -116,11 +116,6 @@ const readNarrowed = <T>(later: Later<T> | undefined, path: string, { place }: P
   return later?.read(asOfPath(`${path}?${new URLSearchParams({ universe })}`, place))
 }
 
-const renderWaiting = (error: Error | undefined): TemplateResult =>
-  error === undefined
-    ? html`<p class="loading empty soft" role="status">Loading …</p>`
-    : html`<p class="problem" role="alert">${error.message}</p>`
-
 /** The universes of the stocks, once they are there. */
 const universeChoice = (data: MarketData, page: PageContext): TemplateResult | typeof nothing =>
   data.stocks === undefined || data.stocks instanceof Error ? nothing : facetChoice(markOwn(data, data.stocks), 'universe', page)
@@ -130,8 +125,12 @@ const partOf = (query: URLSearchParams) => PARTS.find(([name]) => name === query
 const renderPart = (data: MarketData, name: (typeof PARTS)[number][0], page: PageContext): TemplateResult => {
   const isNarrowed = name === 'sectors' && page.place.query.has(UNIVERSE)
   const part = isNarrowed ? readNarrowed(narrowed?.sectors, PATHS.sectors, page) : data[name]
-  if (part === undefined || part instanceof Error) return renderWaiting(part)
-  if ('kinds' in part) return renderFeed(part, data, page)
+  return whenThere<ListTable | FeedAnswer>(part, (there) =>
+    'kinds' in there ? renderFeed(there, data, page) : renderTable(data, there, name, page),
+  )
+}
+
+const renderTable = (data: MarketData, part: ListTable, name: string, page: PageContext): TemplateResult => {
   const table = name === 'stocks' ? markOwn(data, part) : part
   // The head of the view says it already.
   const headProblem = data.market instanceof Error ? undefined : data.market?.breadth.about.problem

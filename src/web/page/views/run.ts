@@ -35,19 +35,11 @@ export const runView: View<RunData> = {
   },
   load: async (_, signal) => ({ state: await loadState(session?.store, signal) }),
   enter: (page) => {
-    let wasActive = false
-    let known: number | null | undefined
     const store = openLiveStore(() => {
       const run = store.run()
       if (run) own.watched = run
-      const isActive = run !== null && run !== undefined && run.outcome === undefined
-      // The folder holds other data now.
-      const report = store.report()
-      if ((wasActive && !isActive) || store.last() || (known !== undefined && known !== report)) page.reload()
-      wasActive = isActive
-      known = report
       page.update()
-    })
+    }, page.reload)
     const own: Session = { store }
     session = own
     const clock = setInterval(page.update, 1_000)

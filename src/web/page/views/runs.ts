@@ -104,7 +104,7 @@ const SERIES: readonly Series[] = [
 /** How long the runs took and what they lost, the newest on the right; as many as fit. */
 const renderTrend = (newestFirst: readonly RunRow[], width: number): TemplateResult => {
   const own = width < 760 ? width : (width - GAP) / 2
-  return html`<div class="trends">${SERIES.map((series) => renderSeries(newestFirst, series, own))}</div>`
+  return html`<div class="trends">${SERIES.filter(({ read }) => newestFirst.some((run) => read(run) > 0)).map((series) => renderSeries(newestFirst, series, own))}</div>`
 }
 
 const renderSeries = (newestFirst: readonly RunRow[], { title, read, format, kind }: Series, width: number): TemplateResult => {
@@ -124,7 +124,7 @@ const renderSeries = (newestFirst: readonly RunRow[], { title, read, format, kin
   }
   return html`
     <figure>
-      <figcaption>${title} <span class="soft">${most === 0 ? 'none in these runs' : `up to ${format(most)}`}, last ${formatNumber(runs.length)} runs</span></figcaption>
+      <figcaption>${title} <span class="soft">up to ${format(most)}, last ${formatNumber(runs.length)} runs</span></figcaption>
       <svg class="trend" width=${width} height=${HEIGHT + 1} role="group" aria-label=${`${title} of the last ${runs.length} runs, at most ${format(most)}`}>
         ${runs.map(bar)}
         <path class="axis" d=${`M0 ${HEIGHT + 0.5}H${width}`} />

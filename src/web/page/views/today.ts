@@ -7,6 +7,7 @@ import { createLater, fetchJson, type Later, PageError } from '../parts/fetch-js
 import { formatChange, formatDay, formatNumber, formatPercent, formatQuantity } from '../parts/format.js'
 import { changeText, emptyLine, panel, waitingPanel } from '../parts/panel.js'
 import { sparkLine } from '../parts/small-charts.js'
+import { whenThere } from '../parts/states.js'
 import { indexPath, listLinked, runPath, stockLink } from '../parts/stock-link.js'
 import { readOwnList, toggleOwn } from '../parts/storage.js'
 import { describeChanges, renderAnswer, renderFix, renderLost } from '../run/answer.js'
@@ -30,19 +31,6 @@ const SHOWN_INDICES = 6
 /** The stocks of the chosen list. */
 let own: Later<OwnStocksAnswer> | undefined
 
-/** Whether the folder holds other data than at the call before, or the server has ended or is back. */
-const createComparison = (): ((store: LiveStore) => boolean) => {
-  let known: number | null | undefined
-  let hadEnded = false
-  return (store) => {
-    const [report, hasEnded] = [store.report(), store.last() !== undefined]
-    const isOther = (known !== undefined && known !== report) || hadEnded !== hasEnded
-    known = report
-    hadEnded = hasEnded
-    return isOther
-  }
-}
-
 const createTodayView = (): View<TodayData> => {
   let page: PageContext | undefined
   let store: LiveStore | undefined
@@ -55,11 +43,7 @@ const createTodayView = (): View<TodayData> => {
     enter: (context) => {
       page = context
       own = createLater(context.update, true)
-      const needsLoad = createComparison()
-      store = openLiveStore(() => {
-        if (store !== undefined && needsLoad(store)) context.reload()
-        context.update()
-      })
+      store = openLiveStore(context.update, context.reload)
       return () => {
         store?.close()
         own?.stop()
@@ -223,12 +207,7 @@ const ownPanel = (data: TodayData, page: PageContext): TemplateResult => {
       ? nothing
       : html`<select aria-label="Watchlist" @change=${(event: Event) => page.setQuery({ list: (event.target as HTMLSelectElement).value })}>${names.map((name) => html`<option .selected=${name === chosen}>${name}</option>`)}</select>`
   }`
-  const content =
-    answer === undefined
-      ? html`<p class="loading empty soft" role="status">Loading …</p>`
-      : answer instanceof Error
-        ? html`<p class="problem" role="alert">${answer.message}</p>`
-        : ownTable(answer, page, chosen === BROWSER)
+  const content = whenThere<OwnStocksAnswer>(answer, (there) => ownTable(there, page, chosen === BROWSER))
   return panel({
     title: 'Your stocks',
     about: {},
