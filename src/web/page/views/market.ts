@@ -208,7 +208,7 @@ const renderBreadth = (breadth: Breadth, universe = ''): TemplateResult => {
 }
 
 const describeSession = (traded: number, listed: number): string =>
-  traded === listed ? `all ${formatNumber(listed)} stocks` : `${formatNumber(traded)} of ${formatNumber(listed)} stocks have a candle`
+  traded === listed ? `all ${formatQuantity(listed, 'stock')}` : `${formatNumber(traded)} of ${formatNumber(listed)} stocks have a candle`
 
 const listFacts = ({
   unchanged,
