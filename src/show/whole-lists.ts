@@ -36,7 +36,7 @@ const TAGS = `nullif(concat_ws(' · ', if(price_day < max(price_day) OVER (), 'n
       if(CAST(results_at AS DATE) > ${RUN_DAY} - ${RESULT_DAYS}, 'results', NULL), if(next_action_day <= ${RUN_DAY} + 7, 'ex-date', NULL), if(deals_7d > 0, 'deals', NULL)), '')`
 
 /** Where a statement is narrowed to a universe. */
-const UNIVERSE = ' /* universe */'
+const UNIVERSE_PLACE = ' /* universe */'
 
 /** The indices of each stock, where an optional stream collects them. */
 const MEMBERS = `(SELECT isin, string_agg(DISTINCT "index", ' · ' ORDER BY "index") AS indices FROM index_spells WHERE until IS NULL GROUP BY isin)`
@@ -61,7 +61,7 @@ const LISTS: Readonly<Record<string, WholeList>> = {
     sql: `SELECT sector, '/market?is.sector=' || url_encode(sector) AS path, count(*) AS stocks, median(change_pct) AS median_change_pct, count(*) FILTER (change_pct > 0) AS advances,
       count(*) FILTER (change_pct < 0) AS declines, count(*) FILTER (new_high_52w = 1) AS highs_52w, count(*) FILTER (new_low_52w = 1) AS lows_52w,
       100 * avg(CAST(from_sma_200_pct > 0 AS INTEGER)) AS above_200_pct, median(return_1m_pct) AS median_month_pct, sum(turnover_cr) AS turnover_cr
-      FROM screener${UNIVERSE} GROUP BY sector ORDER BY turnover_cr DESC NULLS LAST`,
+      FROM screener${UNIVERSE_PLACE} GROUP BY sector ORDER BY turnover_cr DESC NULLS LAST`,
   },
   indices: {
     title: 'Indices',
@@ -164,7 +164,7 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   if (list === undefined) return undefined
   const { root, streams, day } = folder
   const { sql: whole, streams: own, ...about } = list
-  const raw = whole.replace(UNIVERSE, () => whereUniverse(universe))
+  const raw = whole.replace(UNIVERSE_PLACE, () => whereUniverse(universe))
   const facts = await readRunFacts(folder)
   const runDay = day ?? getRunDay(facts)
   // A statement over tables alone has no variables.

@@ -56,7 +56,7 @@ const toStream = (name: string, script: ScriptReport, { workers, isCut }: Stream
   const done = countItems(script)
   const failures = problems.filter(({ item, status, code }) => item !== undefined || status !== undefined || code !== undefined)
   return omitUndefined({
-    state: describeEnd(script, isCut),
+    state: toEndState(script, isCut),
     total: wasStopped(script) ? undefined : done,
     lost: countLost(script),
     ...{ name, done, workers, requests, retries, rateLimited, partial: degraded, startedAt: 0, finishedAt: durationMs, inFlight: 0 },
@@ -67,7 +67,7 @@ const toStream = (name: string, script: ScriptReport, { workers, isCut }: Stream
   })
 }
 
-const describeEnd = (script: ScriptReport, isCut: boolean): LiveStream['state'] => {
+const toEndState = (script: ScriptReport, isCut: boolean): LiveStream['state'] => {
   if (wasStopped(script)) return 'interrupted'
   return isCut && script.outcome === 'skipped' && isIdle(script) ? 'waiting' : script.outcome
 }

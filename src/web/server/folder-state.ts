@@ -74,9 +74,9 @@ const describeLacks = (outputs: readonly Freshness[]): string | undefined => {
   const whole = outputs.filter(({ missing, outcome }) => missing === 'all' || outcome === 'failed')
   const parts = outputs.filter((output) => !whole.includes(output) && output.missing !== undefined)
   const texts = [
-    ...(whole.length > 0 ? [`${listNames(whole.map(({ stream }) => stream))} ${whole.length === 1 ? 'is' : 'are'} missing`] : []),
+    ...(whole.length > 0 ? [`${joinNames(whole.map(({ stream }) => stream))} ${whole.length === 1 ? 'is' : 'are'} missing`] : []),
     ...(parts.length > 0
-      ? [`${listNames(parts.map(({ stream, missing }) => `${stream} (${missing})`))} ${parts.length === 1 ? 'lacks' : 'lack'} items`]
+      ? [`${joinNames(parts.map(({ stream, missing }) => `${stream} (${missing})`))} ${parts.length === 1 ? 'lacks' : 'lack'} items`]
       : []),
   ]
   return texts.length === 0 ? undefined : texts.join('; ')
@@ -84,15 +84,16 @@ const describeLacks = (outputs: readonly Freshness[]): string | undefined => {
 
 const describeDoubts = ({ drift = [], wrongSymbols = [], scripts }: RunReport): string => {
   const refused = Object.entries(scripts).flatMap(([name, { outcome }]) => (outcome === 'partial' ? [name] : []))
-  if (refused.length > 0) return `Answers for ${listNames(refused)} were refused; the earlier files stay`
+  if (refused.length > 0) return `Answers for ${joinNames(refused)} were refused; the earlier files stay`
   if (wrongSymbols.length > 0) return `${wrongSymbols.length} of the given symbols are not listed, or have changed`
   return drift.length > 0 ? `Answers have changed their format in ${drift.length} places` : 'The report names what needs a look'
 }
 
-const MAX_NAMED = 3
+const MAX_NAMED_STREAMS = 3
 
 /** `a`, `a and b`, `a, b and 3 more`. */
-const listNames = (names: readonly string[]): string => {
-  const shown = names.length > MAX_NAMED ? [...names.slice(0, MAX_NAMED - 1), `${names.length - MAX_NAMED + 1} more`] : names
+const joinNames = (names: readonly string[]): string => {
+  const shown =
+    names.length > MAX_NAMED_STREAMS ? [...names.slice(0, MAX_NAMED_STREAMS - 1), `${names.length - MAX_NAMED_STREAMS + 1} more`] : names
   return [shown.slice(0, -1).join(', '), ...shown.slice(-1)].filter((text) => text !== '').join(' and ')
 }

@@ -6,7 +6,7 @@ import { listNames, statFile } from '../../storage/file-system.js'
 import { FACTS_FILE, listRecordedDays, toHistoryPath } from '../../storage/history/record.js'
 
 /** Characters of all kept answers, as JSON: one day of the whole market has two million. */
-const MAX_CHARACTERS = 10_000_000
+const MAX_KEPT_CHARACTERS = 10_000_000
 
 interface PastAnswer {
   readonly version: string
@@ -25,7 +25,7 @@ export const rememberPast = (root: string, show: ShowRunner): ShowRunner => {
     known.set(key, kept)
     let characters = [...known.values()].reduce((sum, one) => sum + one.characters, 0)
     for (const [oldest, one] of known) {
-      if (characters <= MAX_CHARACTERS) return
+      if (characters <= MAX_KEPT_CHARACTERS) return
       known.delete(oldest)
       characters -= one.characters
     }
@@ -47,10 +47,10 @@ const readVersion = async (root: string, day: Day): Promise<string> => {
   const records = await Promise.all(
     days.map(async (one) => (await listNames(toHistoryPath(root, one))).map((name) => toHistoryPath(root, one, name, FACTS_FILE))),
   )
-  return [join(root, REPORT), join(root, MASTER_MAP), ...records.flat()].map(describeFile).join('\n')
+  return [join(root, REPORT), join(root, MASTER_MAP), ...records.flat()].map(stampFile).join('\n')
 }
 
-const describeFile = (path: string): string => {
+const stampFile = (path: string): string => {
   const { mtimeMs, ctimeMs, size } = statFile(path) ?? {}
   return `${path} ${mtimeMs} ${ctimeMs} ${size}`
 }

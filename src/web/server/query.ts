@@ -24,17 +24,17 @@ export const listQueries = async ({ root, streams }: MarketFolder): Promise<Quer
   }
 }
 
-const MAX_ROWS = 10_000
+const MAX_QUERY_ROWS = 10_000
 const DEFAULT_ROWS = 1_000
 /** Later the query is ended: the page and a run share the machine. */
-const TIME_LIMIT_MS = 60_000
+const QUERY_LIMIT_MS = 60_000
 
 /** Runs queries in the sandbox of `query`; a reader that leaves, and the time limit, interrupt them. */
 export const createQueryRunner =
-  ({ root, streams }: DataSource, timeMs = TIME_LIMIT_MS): QueryRunner =>
+  ({ root, streams }: DataSource, timeMs = QUERY_LIMIT_MS): QueryRunner =>
   async ({ sql, limit = DEFAULT_ROWS, day }, signal) => {
     const startedAt = performance.now()
-    const limits = { rows: Math.min(MAX_ROWS, Math.max(1, Math.floor(limit))), timeMs }
+    const limits = { rows: Math.min(MAX_QUERY_ROWS, Math.max(1, Math.floor(limit))), timeMs }
     const result = await runLimitedQuery({ sql, root, streams, asOf: readDay(day ?? '') }, limits, signal)
     const { columns, rows, isCut, answers, warnings } = result
     return omitUndefined({

@@ -25,7 +25,7 @@ import { type Route, type RouteRequest, readAsOf } from './route.js'
 import { toRunRow } from './runs.js'
 
 /** The routes about the folder and its runs. */
-const runRoutes: readonly Route[] = [
+const folderRoutes: readonly Route[] = [
   { path: '/api/state', answer: (_, served) => readFolderState(served, Date.now()) },
   { path: '/api/changes', answer: (_, { readChanges }) => readChanges() },
   { path: '/api/signals', answer: ({ query }, { out }) => readSignalRows(out, readAsOf(query).day) },
@@ -60,13 +60,13 @@ export const createRoutes = (source: DataSource, { ask, exportCsv, show: showEls
   const [readMarket, readToday, readFeed] = [remembered('market'), remembered('today'), remembered('feed')]
   const readStocks = remembered('list', 'stocks')
   const routes: readonly Route[] = [
-    ...runRoutes,
+    ...folderRoutes,
     { path: '/api/days', answer: () => listRecordedDays(folder.root) },
-    { path: '/api/today', answer: (request) => readToday(request).catch(refuse) },
+    { path: '/api/today', answer: (request) => readToday(request).catch(refuseRequest) },
     {
       path: '/api/stocks',
       answer: ({ query, signal }) =>
-        show({ show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS), ...readAsOf(query) }, signal).catch(refuse),
+        show({ show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS), ...readAsOf(query) }, signal).catch(refuseRequest),
     },
     { path: '/api/watchlists', answer: (_, { watchlists = {} }) => watchlists },
     {
@@ -74,18 +74,18 @@ export const createRoutes = (source: DataSource, { ask, exportCsv, show: showEls
       answer: (request) => {
         const name = readUniverse(request.query)
         const answer = name === '' ? readMarket(request) : show({ show: 'market', name, ...readAsOf(request.query) }, request.signal)
-        return answer.catch(refuse)
+        return answer.catch(refuseRequest)
       },
     },
-    { path: '/api/market/feed', answer: (request) => readFeed(request).catch(refuse) },
-    { path: '/api/market/stocks', answer: (request) => readStocks(request).catch(refuse) },
+    { path: '/api/market/feed', answer: (request) => readFeed(request).catch(refuseRequest) },
+    { path: '/api/market/stocks', answer: (request) => readStocks(request).catch(refuseRequest) },
     ...instrumentRoutes(folder, show),
     {
       path: '/api/list/:name',
       answer: ({ params: { name = '' }, query, signal }) => {
         const universe = readUniverse(query)
         const whole = universe === '' ? name : `${name}/${universe}`
-        return found(show({ show: 'list', name: whole, ...readAsOf(query) }, signal), name, `there is no list ${name}`).catch(refuse)
+        return found(show({ show: 'list', name: whole, ...readAsOf(query) }, signal), name, `there is no list ${name}`).catch(refuseRequest)
       },
     },
     { path: '/api/search', answer: async ({ query }) => ({ found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)) }) },
@@ -106,22 +106,24 @@ const instrumentRoutes = (folder: MarketFolder, show: ShowRunner): readonly Rout
   {
     path: '/api/stock/:symbol',
     answer: ({ params: { symbol = '' }, query, signal }) =>
-      found(show({ show: 'stock', name: symbol, ...readAsOf(query) }, signal), symbol).catch(refuse),
+      found(show({ show: 'stock', name: symbol, ...readAsOf(query) }, signal), symbol).catch(refuseRequest),
   },
   {
     path: '/api/stock/:symbol/candles',
     answer: ({ params: { symbol = '' }, query, signal }) =>
-      found(show({ show: 'candles', name: symbol, ...toWishes(query), ...readAsOf(query) }, signal), symbol).catch(refuse),
+      found(show({ show: 'candles', name: symbol, ...toWishes(query), ...readAsOf(query) }, signal), symbol).catch(refuseRequest),
   },
   {
     path: '/api/stock/:symbol/list/:name',
     answer: ({ params: { symbol = '', name = '' }, query, signal }) =>
-      found(show({ show: 'list', name: `${name}/${symbol}`, ...readAsOf(query) }, signal), name, `there is no list ${name}`).catch(refuse),
+      found(show({ show: 'list', name: `${name}/${symbol}`, ...readAsOf(query) }, signal), name, `there is no list ${name}`).catch(
+        refuseRequest,
+      ),
   },
   {
     path: '/api/index/:name',
     answer: ({ params: { name = '' }, query, signal }) =>
-      found(show({ show: 'index', name, ...readAsOf(query) }, signal), name).catch(refuse),
+      found(show({ show: 'index', name, ...readAsOf(query) }, signal), name).catch(refuseRequest),
   },
   {
     path: '/api/index/:name/candles',
@@ -140,7 +142,7 @@ const rememberShown =
   }
 
 /** What the reader can correct is a refusal, not a fault of the server. */
-const refuse = (error: unknown): never => {
+const refuseRequest = (error: unknown): never => {
   throw error instanceof UsageError ? new AnswerError(400, error.message) : error
 }
 

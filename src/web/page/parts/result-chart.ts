@@ -4,11 +4,11 @@ import type { PageContext } from '../view.js'
 import { formatDay, formatNumber } from './format.js'
 import { contentWidth } from './small-charts.js'
 
-const HEIGHT = 320
-const LEFT = 88
+const CHART_HEIGHT = 320
+const LEFT_MARGIN = 88
 const BOTTOM = 24
 const MAX_BARS = 60
-const DAY = /^\d{4}-\d\d-\d\d/
+const STARTS_WITH_DAY = /^\d{4}-\d\d-\d\d/
 
 type Result = Pick<QueryAnswer, 'columns' | 'rows'>
 
@@ -43,7 +43,7 @@ const toDrawing = ({ columns, rows }: Result, { x, y }: Axes): Drawing | undefin
     return name === null || name === undefined || value === null || value === undefined ? [] : [{ name, y: Number(value) }]
   })
   if (across.isNumber) return { kind: 'points', title, points: known.map(({ name, y }) => ({ name, y, x: Number(name) })) }
-  if (known.every(({ name }) => DAY.test(name)))
+  if (known.every(({ name }) => STARTS_WITH_DAY.test(name)))
     return {
       kind: 'line',
       title,
@@ -58,7 +58,7 @@ export const resultChart = (answer: QueryAnswer, page: PageContext): TemplateRes
   const drawing = toDrawing(answer, axes)
   if (drawing === undefined)
     return html`<p class="soft empty">A chart needs two rows, a column of days, names or numbers, and another one of numbers.</p>`
-  return html`<div class="axes">${axisChoice(answer, axes, 'x', page)} ${axisChoice(answer, axes, 'y', page)}</div>${draw(drawing)}`
+  return html`<div class="axes">${axisChoice(answer, axes, 'x', page)} ${axisChoice(answer, axes, 'y', page)}</div>${renderDrawing(drawing)}`
 }
 
 /** The choice of a column, which is kept in the address. */
@@ -68,15 +68,15 @@ const axisChoice = ({ columns }: QueryAnswer, axes: Axes, axis: keyof Axes, { se
   </select></label>
 `
 
-const draw = ({ kind, title, points }: Drawing): TemplateResult => {
+const renderDrawing = ({ kind, title, points }: Drawing): TemplateResult => {
   const width = contentWidth()
   const span = (values: readonly number[]): readonly [number, number] => [Math.min(...values), Math.max(...values)]
   const [left, right] = span(points.map(({ x }) => x))
   const [low, high] = span([...points.map(({ y }) => y), ...(kind === 'bars' ? [0] : [])])
-  const step = (width - LEFT) / points.length
+  const step = (width - LEFT_MARGIN) / points.length
   const toX = (x: number): number =>
-    kind === 'bars' ? LEFT + (x + 0.5) * step : LEFT + ((x - left) / (right - left || 1)) * (width - LEFT - 8)
-  const toY = (y: number): number => (HEIGHT - BOTTOM) * (1 - (y - low) / (high - low || 1)) * 0.94 + 8
+    kind === 'bars' ? LEFT_MARGIN + (x + 0.5) * step : LEFT_MARGIN + ((x - left) / (right - left || 1)) * (width - LEFT_MARGIN - 8)
+  const toY = (y: number): number => (CHART_HEIGHT - BOTTOM) * (1 - (y - low) / (high - low || 1)) * 0.94 + 8
   const shapes =
     kind === 'line'
       ? svg`<polyline points=${points.map(({ x, y }) => `${toX(x).toFixed(1)},${toY(y).toFixed(1)}`).join(' ')} />`
@@ -90,9 +90,9 @@ const draw = ({ kind, title, points }: Drawing): TemplateResult => {
     kind === 'points'
       ? [formatNumber(left, 2), formatNumber(right, 2)]
       : [points[0]?.name, points.at(-1)?.name].map((name = '') => formatDay(name))
-  return html`<svg class=${`result-chart ${kind}`} width=${width} height=${HEIGHT} role="img" aria-label=${title}>
-    ${[low, (low + high) / 2, high].map((y) => svg`<path class="grid" d=${`M${LEFT} ${toY(y)}H${width}`} /><text class="soft" x=${LEFT - 8} y=${toY(y) + 4} text-anchor="end">${formatNumber(y, 2)}</text>`)}
+  return html`<svg class=${`result-chart ${kind}`} width=${width} height=${CHART_HEIGHT} role="img" aria-label=${title}>
+    ${[low, (low + high) / 2, high].map((y) => svg`<path class="grid" d=${`M${LEFT_MARGIN} ${toY(y)}H${width}`} /><text class="soft" x=${LEFT_MARGIN - 8} y=${toY(y) + 4} text-anchor="end">${formatNumber(y, 2)}</text>`)}
     ${shapes}
-    <text class="soft" x=${LEFT} y=${HEIGHT - 4}>${ends[0]}</text><text class="soft" x=${width - 4} y=${HEIGHT - 4} text-anchor="end">${ends[1]}</text>
+    <text class="soft" x=${LEFT_MARGIN} y=${CHART_HEIGHT - 4}>${ends[0]}</text><text class="soft" x=${width - 4} y=${CHART_HEIGHT - 4} text-anchor="end">${ends[1]}</text>
   </svg>`
 }

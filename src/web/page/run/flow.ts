@@ -13,7 +13,7 @@ export type Flow = Pick<LiveRunState, 'phases' | 'streams' | 'startedAt' | 'flee
 /** Fewer complete streams stay in the graph. */
 const MIN_FOLDED = 3
 
-const isComplete = ({ state }: LiveStream): boolean => state === 'success'
+const isWholeStream = ({ state }: LiveStream): boolean => state === 'success'
 
 /** The streams of a run as a graph, the one that is chosen in detail, and what is missing and why. Of a run that has ended, complete streams are folded. */
 export const renderFlow = (run: Flow, page: PageContext): TemplateResult => {
@@ -22,10 +22,10 @@ export const renderFlow = (run: Flow, page: PageContext): TemplateResult => {
   const now = Date.now()
   const choose = (name: string | undefined): void => page.setQuery({ stream: query.get('stream') === name ? undefined : name })
   const chosen = streams.find(({ name }) => name === query.get('stream'))
-  const complete = outcome === undefined ? 0 : streams.filter(isComplete).length
+  const complete = outcome === undefined ? 0 : streams.filter(isWholeStream).length
   const canFold = complete >= MIN_FOLDED && complete < streams.length
   const isFolded = canFold && !query.has('all')
-  const shown = isFolded ? streams.filter((stream) => !isComplete(stream)) : streams
+  const shown = isFolded ? streams.filter((stream) => !isWholeStream(stream)) : streams
   return html`
     ${!canFold ? nothing : html`<p><button type="button" aria-expanded=${!isFolded} @click=${() => page.setQuery({ all: isFolded ? '1' : undefined })}>${isFolded ? '▸' : '▾'} <span class="ok">✔</span> ${formatNumber(complete)} complete</button></p>`}
     ${renderGraph(keepStreams(phases, shown), streams, {

@@ -24,7 +24,7 @@ interface MarketData {
 }
 
 /** The key of the universe in the address: it filters the stocks, and narrows the breadth and the sectors. */
-const UNIVERSE = 'is.universe'
+const UNIVERSE_KEY = 'is.universe'
 
 /** What is narrowed to a universe, while the view is shown. */
 interface Narrowed {
@@ -32,7 +32,7 @@ interface Narrowed {
   readonly sectors: Later<ListTable>
 }
 
-const PATHS: Readonly<Record<Exclude<keyof MarketData, 'own'>, string>> = {
+const PART_PATHS: Readonly<Record<Exclude<keyof MarketData, 'own'>, string>> = {
   market: '/api/market',
   stocks: '/api/market/stocks',
   sectors: '/api/list/sectors',
@@ -40,7 +40,7 @@ const PATHS: Readonly<Record<Exclude<keyof MarketData, 'own'>, string>> = {
   indices: '/api/list/indices',
 }
 
-const PARTS = [
+const MARKET_PARTS = [
   ['stocks', 'Stocks'],
   ['sectors', 'Sectors'],
   ['feed', 'What happened'],
@@ -71,21 +71,21 @@ export const marketView: View<MarketData> = {
   keys: rowKeys,
   load: async (place, signal) => {
     const data: MarketData = {}
-    const fetchPart = async (name: keyof typeof PATHS): Promise<void> => {
-      const answer = await fetchJson<object>(asOfPath(PATHS[name], place), { signal }).catch((error: unknown) => error as Error)
+    const fetchPart = async (name: keyof typeof PART_PATHS): Promise<void> => {
+      const answer = await fetchJson<object>(asOfPath(PART_PATHS[name], place), { signal }).catch((error: unknown) => error as Error)
       Object.assign(data, { [name]: answer })
       if (!signal.aborted) redraw()
     }
     await fetchPart('market')
     // The part that is asked for comes first.
     const asked = partOf(place.query)
-    void [asked, ...PARTS.map(([name]) => name).filter((name) => name !== asked)].reduce(
+    void [asked, ...MARKET_PARTS.map(([name]) => name).filter((name) => name !== asked)].reduce(
       (before, name) => before.then(() => (signal.aborted ? undefined : fetchPart(name))),
       Promise.resolve(),
     )
     return data
   },
-  isWhole: (data) => Object.keys(PATHS).every((name) => name in data),
+  isWhole: (data) => Object.keys(PART_PATHS).every((name) => name in data),
   render: (data, page) => {
     const { market } = data
     if (market instanceof Error) return errorState(market, page.reload)
@@ -97,13 +97,13 @@ export const marketView: View<MarketData> = {
         html`${breadth.about.problem === undefined ? nothing : html`<b>${breadth.about.problem}</b>. `}The market needs a list of stocks and their candles. The <a href="/run">run page</a> has the command that fetches them.`,
       )
     const chosen = partOf(page.place.query)
-    const universe = page.place.query.get(UNIVERSE) ?? undefined
+    const universe = page.place.query.get(UNIVERSE_KEY) ?? undefined
     const choose = (part: string): void =>
-      page.go(`/market${changeQuery(new URLSearchParams(), { part: part === 'stocks' ? undefined : part, [UNIVERSE]: universe })}`)
-    const own = universe === undefined ? market : readNarrowed(narrowed?.market, PATHS.market, page)
+      page.go(`/market${changeQuery(new URLSearchParams(), { part: part === 'stocks' ? undefined : part, [UNIVERSE_KEY]: universe })}`)
+    const own = universe === undefined ? market : readNarrowed(narrowed?.market, PART_PATHS.market, page)
     return html`
       ${whenThere(own, (answer) => renderBreadth(answer.breadth, universe))}
-      <div class="tabs">${choices('Parts', PARTS, { chosen, choose })} ${chosen === 'sectors' ? universeChoice(data, page) : nothing}</div>
+      <div class="tabs">${choices('Parts', MARKET_PARTS, { chosen, choose })} ${chosen === 'sectors' ? universeChoice(data, page) : nothing}</div>
       ${renderPart(data, chosen, page)}
     `
   },
@@ -111,8 +111,8 @@ export const marketView: View<MarketData> = {
 
 /** What is answered about the universe of the address; undefined until it is there. */
 const readNarrowed = <T>(later: Later<T> | undefined, path: string, { place }: PageContext): T | Error | undefined => {
-  const name = place.query.get(UNIVERSE) ?? ''
-  const universe = name === MINE ? `${MINE}:${readOwnList().join()}` : name
+  const name = place.query.get(UNIVERSE_KEY) ?? ''
+  const universe = name === OWN_UNIVERSE ? `${OWN_UNIVERSE}:${readOwnList().join()}` : name
   return later?.read(asOfPath(`${path}?${new URLSearchParams({ universe })}`, place))
 }
 
@@ -120,17 +120,17 @@ const readNarrowed = <T>(later: Later<T> | undefined, path: string, { place }: P
 const universeChoice = (data: MarketData, page: PageContext): TemplateResult | typeof nothing =>
   data.stocks === undefined || data.stocks instanceof Error ? nothing : facetChoice(markOwn(data, data.stocks), 'universe', page)
 
-const partOf = (query: URLSearchParams) => PARTS.find(([name]) => name === query.get('part'))?.[0] ?? 'stocks'
+const partOf = (query: URLSearchParams) => MARKET_PARTS.find(([name]) => name === query.get('part'))?.[0] ?? 'stocks'
 
-const renderPart = (data: MarketData, name: (typeof PARTS)[number][0], page: PageContext): TemplateResult => {
-  const isNarrowed = name === 'sectors' && page.place.query.has(UNIVERSE)
-  const part = isNarrowed ? readNarrowed(narrowed?.sectors, PATHS.sectors, page) : data[name]
+const renderPart = (data: MarketData, name: (typeof MARKET_PARTS)[number][0], page: PageContext): TemplateResult => {
+  const isNarrowed = name === 'sectors' && page.place.query.has(UNIVERSE_KEY)
+  const part = isNarrowed ? readNarrowed(narrowed?.sectors, PART_PATHS.sectors, page) : data[name]
   return whenThere<ListTable | FeedAnswer>(part, (there) =>
-    'kinds' in there ? renderFeed(there, data, page) : renderTable(data, there, name, page),
+    'kinds' in there ? renderFeed(there, data, page) : renderPartTable(data, there, name, page),
   )
 }
 
-const renderTable = (data: MarketData, part: ListTable, name: string, page: PageContext): TemplateResult => {
+const renderPartTable = (data: MarketData, part: ListTable, name: string, page: PageContext): TemplateResult => {
   const table = name === 'stocks' ? markOwn(data, part) : part
   // The head of the view says it already.
   const headProblem = data.market instanceof Error ? undefined : data.market?.breadth.about.problem
@@ -140,7 +140,7 @@ const renderTable = (data: MarketData, part: ListTable, name: string, page: Page
   `
 }
 
-const MINE = 'mine'
+const OWN_UNIVERSE = 'mine'
 
 /** The stocks of this browser are a universe of their own. */
 const markOwn = (data: MarketData, of: ListTable): ListTable => {
@@ -150,7 +150,7 @@ const markOwn = (data: MarketData, of: ListTable): ListTable => {
     const [symbol, universe] = ['symbol', 'universe'].map((wanted) => of.columns.findIndex(({ name }) => name === wanted))
     const mark = (row: ListTable['rows'][number]): ListTable['rows'][number] =>
       list.includes(row[symbol ?? -1] ?? '')
-        ? row.map((cell, place) => (place !== universe ? cell : cell === null ? MINE : `${cell} · ${MINE}`))
+        ? row.map((cell, place) => (place !== universe ? cell : cell === null ? OWN_UNIVERSE : `${cell} · ${OWN_UNIVERSE}`))
         : row
     data.own = { symbols, of, table: list.length === 0 ? of : { ...of, rows: of.rows.map(mark) } }
   }
@@ -158,7 +158,7 @@ const markOwn = (data: MarketData, of: ListTable): ListTable => {
 }
 
 const FEED_STEP = 40
-const LISTS: Readonly<Record<string, string>> = { filing: 'filings', announcement: 'announcements', deal: 'deals' }
+const EVENT_LISTS: Readonly<Record<string, string>> = { filing: 'filings', announcement: 'announcements', deal: 'deals' }
 
 /** What happened, grouped by stock. */
 const renderFeed = ({ day, stocks, kinds, rows, problems }: FeedAnswer, { stocks: all }: MarketData, page: PageContext): TemplateResult => {
@@ -167,7 +167,7 @@ const renderFeed = ({ day, stocks, kinds, rows, problems }: FeedAnswer, { stocks
   const changes = all === undefined || all instanceof Error ? new Map<string, string>() : readChanges(all)
   return html`
     ${problems.map((problem) => html`<p class="problem">${formatDaysIn(problem)}</p>`)}
-    <p class="feed-line">${day === undefined ? 'Nothing is known.' : html`${formatDay(day)}: ${Object.entries(kinds).map(([kind, count], place) => html`${place === 0 ? nothing : ' · '}<a href=${`/list/${LISTS[kind] ?? kind}${kind === 'news' ? '' : `?is.day=${day}`}`}>${formatNumber(count)} ${LISTS[kind] ?? kind}</a>`)} of ${formatQuantity(stocks, 'stock')}, the largest first`}</p>
+    <p class="feed-line">${day === undefined ? 'Nothing is known.' : html`${formatDay(day)}: ${Object.entries(kinds).map(([kind, count], place) => html`${place === 0 ? nothing : ' · '}<a href=${`/list/${EVENT_LISTS[kind] ?? kind}${kind === 'news' ? '' : `?is.day=${day}`}`}>${formatNumber(count)} ${EVENT_LISTS[kind] ?? kind}</a>`)} of ${formatQuantity(stocks, 'stock')}, the largest first`}</p>
     <div class="feed">${rows.slice(0, most).map((row) => feedStock(row, changes.get(row.symbol), list))}</div>
     ${rows.length <= most ? nothing : html`<button type="button" @click=${() => page.setQuery({ most: String(most + 2 * FEED_STEP) })}>${formatNumber(Math.min(rows.length - most, 2 * FEED_STEP))} more stocks</button>`}
   `
@@ -202,7 +202,7 @@ const renderBreadth = (breadth: Breadth, universe = ''): TemplateResult => {
       <h1>${formatQuantity(advances, 'stock')} rose, ${formatNumber(declines)} fell</h1>
       <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)}${universe === '' ? nothing : html` of <b>${universe}</b>`} ${about.problem === undefined ? nothing : html`<span class="problem">${formatDaysIn(about.problem)}</span>`}</p>
       ${sessions.length < 2 ? nothing : html`<figure>${balanceChart(sessions, { width: 480, height: 48 })}<figcaption class="soft">Advances and declines, ${formatNumber(sessions.length)} sessions</figcaption></figure>`}
-      <dl>${listFacts(breadth).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+      <dl>${listBreadth(breadth).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     </div>
   `
 }
@@ -210,7 +210,7 @@ const renderBreadth = (breadth: Breadth, universe = ''): TemplateResult => {
 const describeSession = (traded: number, listed: number): string =>
   traded === listed ? `all ${formatQuantity(listed, 'stock')}` : `${formatNumber(traded)} of ${formatNumber(listed)} stocks have a candle`
 
-const listFacts = ({
+const listBreadth = ({
   unchanged,
   newHighs,
   newLows,

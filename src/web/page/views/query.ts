@@ -140,7 +140,7 @@ const renderQuery = (data: QueriesAnswer, state: QueryState, page: PageContext):
     ${state.error === undefined ? nothing : html`<pre class="refusal" role="alert" tabindex="0">${state.error}</pre>`}
     ${state.answer === undefined ? nothing : renderResult(state.answer, page)}
     ${state.asked === '' ? html`${storedList('query-saved', 'Saved in this browser', start, page)} ${storedList('query-history', 'Run here before', start, page)} ${queryList(data.queries, start)}` : nothing}
-    ${tableList(data.tables)}
+    ${renderTables(data.tables)}
   `
 }
 
@@ -251,7 +251,7 @@ const queryList = (queries: QueriesAnswer['queries'], start: (sql: string) => vo
 `
 
 /** What a query may read. */
-const tableList = (tables: QueriesAnswer['tables']): TemplateResult => html`
+const renderTables = (tables: QueriesAnswer['tables']): TemplateResult => html`
   <details class="tables">
     <summary>Tables and columns</summary>
     <dl>${tables.map(({ name, about, columns }) => html`<dt>${name}</dt><dd>${about}<br><span class="soft">${columns.join(', ')}</span></dd>`)}</dl>

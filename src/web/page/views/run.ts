@@ -17,13 +17,13 @@ interface RunData {
 }
 
 /** What is kept while the view is shown. */
-interface Session {
+interface RunSession {
   readonly store: LiveStore
   /** The last state of a run that was active while the page was open, with its marbles. */
   watched?: LiveRunState
 }
 
-let session: Session | undefined
+let session: RunSession | undefined
 
 /** The run: live while one is active, else how the last one ended. */
 export const runView: View<RunData> = {
@@ -40,7 +40,7 @@ export const runView: View<RunData> = {
       if (run) own.watched = run
       page.update()
     }, page.reload)
-    const own: Session = { store }
+    const own: RunSession = { store }
     session = own
     const clock = setInterval(page.update, 1_000)
     return () => {
@@ -55,12 +55,12 @@ export const runView: View<RunData> = {
 
 const toggleMarbles = ({ place, setQuery }: PageContext): void => setQuery({ marbles: place.query.has('marbles') ? undefined : '1' })
 
-const asked = new WeakSet<RunData>()
+const askedData = new WeakSet<RunData>()
 
 const renderRun = (data: RunData, page: PageContext): TemplateResult => {
   const { state } = data
-  if (!asked.has(data)) {
-    asked.add(data)
+  if (!askedData.has(data)) {
+    askedData.add(data)
     if (state.last !== undefined) fetchLater<FolderChanges>('/api/changes', (changes) => Object.assign(data, { changes }), page.update)
   }
   const now = Date.now()

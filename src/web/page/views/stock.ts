@@ -61,8 +61,8 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
       </div>`
     },
     keys: (page) => [
-      { keys: '[', about: 'the previous stock of the list you came from', act: () => goTo(page, -1) },
-      { keys: ']', about: 'the next stock of that list', act: () => goTo(page, 1) },
+      { keys: '[', about: 'the previous stock of the list you came from', act: () => goToNeighbour(page, -1) },
+      { keys: ']', about: 'the next stock of that list', act: () => goToNeighbour(page, 1) },
       ...rowKeys(),
     ],
   }
@@ -90,7 +90,7 @@ const renderList = (list: ListTable, tab: string, page: PageContext): TemplateRe
   `
 
 /** All but the chosen day stays from stock to stock. */
-const goTo = ({ go, place: { params, query } }: PageContext, step: 1 | -1): void => {
+const goToNeighbour = ({ go, place: { params, query } }: PageContext, step: 1 | -1): void => {
   const next = findNeighbour(params.symbol ?? '', step)
   if (next !== undefined) go(stockPath(next) + changeQuery(query, { day: undefined }))
 }

@@ -233,7 +233,7 @@ const ownTable = ({ rows, unknown, problem }: OwnStocksAnswer, page: PageContext
     <table><tbody>${rows.map(
       (stock) => html`<tr title=${stock.name}>
         <td>${stockLink(stock.symbol, { name: stock.name, list })}</td><td class="number">${formatNumber(stock.close, 2)}</td><td class="number">${changeText(stock.changePct)}</td>
-        <td class="wide"><div class="clamp">${describeOwn(stock)}</div></td><td>${remove(stock.symbol)}</td></tr>`,
+        <td class="wide"><div class="clamp">${describeOwnStock(stock)}</div></td><td>${remove(stock.symbol)}</td></tr>`,
     )}</tbody></table>
     ${
       unknown.length === 0
@@ -244,7 +244,7 @@ const ownTable = ({ rows, unknown, problem }: OwnStocksAnswer, page: PageContext
 }
 
 /** What happened to a stock: its tags, then the newest events. */
-const describeOwn = ({ circuit, asm, gsm, band, notes = [] }: OwnStock): TemplateResult => {
+const describeOwnStock = ({ circuit, asm, gsm, band, notes = [] }: OwnStock): TemplateResult => {
   const tags = [
     circuit === undefined ? '' : `${circuit} limit`,
     asm === undefined ? '' : 'ASM',
@@ -287,12 +287,12 @@ const changesPanel = (changes: FolderChanges, path: string): TemplateResult => {
   })
 }
 
-let signals: { readonly page: PageContext; readonly later: Later<readonly SignalRow[]> } | undefined
+let shownSignals: { readonly page: PageContext; readonly later: Later<readonly SignalRow[]> } | undefined
 
 /** What standing queries found, once it is there; nothing without any. */
 const signalsPanel = (page: PageContext, run = ''): TemplateResult | typeof nothing => {
-  if (signals?.page !== page) signals = { page, later: createLater(page.update, true) }
-  const rows = signals.later.read(`${asOfPath('/api/signals', page.place)}#${run}`)
+  if (shownSignals?.page !== page) shownSignals = { page, later: createLater(page.update, true) }
+  const rows = shownSignals.later.read(`${asOfPath('/api/signals', page.place)}#${run}`)
   if (rows === undefined || rows instanceof Error || rows.length === 0) return nothing
   return panel({
     ...{ title: 'Signals', about: { day: rows[0]?.day ?? '' }, total: rows.length },
