@@ -8,7 +8,7 @@ import type { Settings } from '../model/settings.js'
 import type { ShowAnswers, ShowRequest, ShowRunner } from '../show/index.js'
 import { toSpillFolder } from '../storage/duckdb.js'
 import type { RecordedChecks } from '../verify/recorded-checks.js'
-import { type QueryRunner, queueWork } from '../web/server/queue.js'
+import { type CsvExport, createQueue, type QueryRunner } from '../web/server/queue.js'
 import type { RunWork } from '../web/server/serve.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
 import type { ToolRunner, ToolTask } from './mcp/tools.js'
@@ -23,6 +23,7 @@ const MAX_DATA_KB = 1_850_000
 type Task =
   | ToolTask
   | { readonly query: Parameters<QueryRunner>[0] }
+  | { readonly csv: Parameters<CsvExport>[0] }
   | ShowRequest
   | { readonly changes: 'last-run' }
   | { readonly checks: 'present-files' }
@@ -41,10 +42,16 @@ type TaskReply = TaskAnswer | { readonly refusal: string }
  */
 export const createAnswerProcesses = (
   settings: Pick<Settings, 'out' | 'streams'>,
-): Required<RunWork> & { readonly ask: QueryRunner; readonly show: ShowRunner; readonly callTool: ToolRunner } => {
+): Required<RunWork> & {
+  readonly ask: QueryRunner
+  readonly exportCsv: CsvExport
+  readonly show: ShowRunner
+  readonly callTool: ToolRunner
+} => {
   const askKept = createKeptProcesses(settings)
   return {
     ask: (query, signal) => runTask(settings, { query }, signal),
+    exportCsv: (query, signal) => exportCsv(settings, query, signal),
     // JSON has no undefined.
     show: async <Kind extends keyof ShowAnswers>(request: ShowRequest<Kind>, signal = new AbortController().signal) =>
       ((await askKept(request, signal)) ?? undefined) as ShowAnswers[Kind],
@@ -67,13 +74,7 @@ const CHECK_TIME_MS = 180_000
 /** Twice what they need. */
 const CHECK_HEAP_MB = 1_000
 
-interface AnswerProcess {
-  readonly ask: (task: Task) => Promise<TaskAnswer>
-  readonly end: () => void
-  readonly ended: Promise<void>
-}
-
-const startProcess = ({ out, streams }: Pick<Settings, 'out' | 'streams'>, isCheck = false): AnswerProcess => {
+const startChild = ({ out, streams }: Pick<Settings, 'out' | 'streams'>, isCheck = false) => {
   const [node, command = ''] = process.argv
   const args = [command, 'serve', ANSWER, '--out', out, ...streams.flatMap((file) => ['--streams', file])]
   const limits = isCheck ? [`--max-old-space-size=${CHECK_HEAP_MB}`] : []
@@ -91,12 +92,24 @@ const startProcess = ({ out, streams }: Pick<Settings, 'out' | 'streams'>, isChe
   // A process that has ended before it has read the task says why on stderr.
   child.stdin.on('error', () => undefined)
   const complaint = text(child.stderr)
+  const send = (task: Task): boolean => child.stdin.write(`${JSON.stringify({ ...task, server: process.pid })}\n`)
+  return { child, send, end, ended, complaint, failure }
+}
+
+interface AnswerProcess {
+  readonly ask: (task: Task) => Promise<TaskAnswer>
+  readonly end: () => void
+  readonly ended: Promise<void>
+}
+
+const startProcess = (settings: Pick<Settings, 'out' | 'streams'>, isCheck = false): AnswerProcess => {
+  const { child, send, end, ended, complaint, failure } = startChild(settings, isCheck)
   const replies = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   return {
     end,
     ended,
     ask: async (task) => {
-      child.stdin.write(`${JSON.stringify({ ...task, server: process.pid })}\n`)
+      send(task)
       const reply = await Promise.race([replies.next(), failure])
       return readReply(reply.done ? '' : reply.value, reply.done ? await complaint : '')
     },
@@ -126,6 +139,32 @@ const runTask = async <Answer>(settings: Pick<Settings, 'out' | 'streams'>, task
   }
 }
 
+/** A reader may take its time: a download that stands still is ended then. */
+const EXPORT_TIME_MS = 600_000
+
+/** The process prints the lines itself: neither it nor this one ever has all of them. */
+async function* exportCsv(
+  settings: Pick<Settings, 'out' | 'streams'>,
+  csv: Parameters<CsvExport>[0],
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const { child, send, end, ended, complaint, failure } = startChild(settings)
+  const stop = AbortSignal.any([signal, AbortSignal.timeout(EXPORT_TIME_MS)])
+  stop.addEventListener('abort', end)
+  if (stop.aborted) end()
+  try {
+    send({ csv })
+    child.stdin.end()
+    yield* child.stdout
+    await Promise.race([ended, failure])
+    if (stop.aborted) throw new UsageError('stopped')
+    if (child.exitCode !== 0) throw describeEnd(await complaint)
+  } finally {
+    end()
+    await ended
+  }
+}
+
 /** A process without a question for this time is ended. */
 const IDLE_MS = 60_000
 /** What the free ones may have together: the server and they stay below 300 MB. */
@@ -152,17 +191,19 @@ const createKeptProcesses = (settings: Pick<Settings, 'out' | 'streams'>) => {
     if ([...free.values()].reduce((sum, one) => sum + one.bytes, bytes) > MAX_IDLE_BYTES) used.end()
     else free.set(used, { bytes, timer: setTimeout(() => take(used)?.end(), IDLE_MS).unref() })
   }
-  return queueWork(async (task: Task, signal): Promise<unknown> => {
-    const used = take([...free.keys()].at(-1)) ?? start()
-    try {
-      const { answer, bytes } = await askUntil(used, task, signal)
-      keep(used, bytes)
-      return answer
-    } catch (error) {
-      used.end()
-      throw error
-    }
-  }, MAX_WAITING_ANSWERS)
+  const inTurn = createQueue(MAX_WAITING_ANSWERS)
+  return (task: Task, signal: AbortSignal): Promise<unknown> =>
+    inTurn(async () => {
+      const used = take([...free.keys()].at(-1)) ?? start()
+      try {
+        const { answer, bytes } = await askUntil(used, task, signal)
+        keep(used, bytes)
+        return answer
+      } catch (error) {
+        used.end()
+        throw error
+      }
+    }, signal)
 }
 
 /** Without a shell that can limit a process, its own watcher alone ends it. */
@@ -187,11 +228,11 @@ const watchProcess = (server: number): void =>
 /** V8 prints a page of addresses. */
 const OUT_OF_MEMORY = /out of memory|bad_alloc/
 
+const describeEnd = (complaint: string): UsageError =>
+  new UsageError(complaint === '' || OUT_OF_MEMORY.test(complaint) ? 'memory may have run out' : complaint.trim())
+
 const readReply = (printed: string, complaint: string): TaskAnswer => {
-  if (printed === '')
-    throw new UsageError(
-      `the process ended without an answer: ${complaint === '' || OUT_OF_MEMORY.test(complaint) ? 'memory may have run out' : complaint.trim()}`,
-    )
+  if (printed === '') throw new UsageError(`the process ended without an answer: ${describeEnd(complaint).message}`)
   const reply = JSON.parse(printed) as TaskReply
   if ('refusal' in reply) throw new UsageError(reply.refusal)
   return reply
@@ -200,7 +241,7 @@ const readReply = (printed: string, complaint: string): TaskAnswer => {
 /** The other side: prints the answer to each task of stdin, or why it was refused, until its end. */
 export const answerTasks = async (
   settings: Pick<Settings, 'out' | 'exchange'>,
-  { stdout, scheduler }: Pick<ProcessIo, 'stdout' | 'scheduler'>,
+  { stdout, stderr, scheduler }: Pick<ProcessIo, 'stdout' | 'stderr' | 'scheduler'>,
   { streams }: Pick<Dependencies, 'streams'>,
 ): Promise<number> => {
   const answerTask = createTaskAnswers({ ...settings, streams }, scheduler)
@@ -209,6 +250,10 @@ export const answerTasks = async (
     const { server, ...task } = JSON.parse(line) as Task & { readonly server: number }
     if (!isWatched) watchProcess(server)
     isWatched = true
+    if ('csv' in task) {
+      const { printWhole } = await import('./query/print.js')
+      return printWhole(task.csv, { out: settings.out, streams }, { stdout, stderr })
+    }
     const reply = await answerTask(task).then(
       (answer): TaskReply => ({ answer, bytes: Math.max(process.memoryUsage.rss(), process.resourceUsage().maxRSS * 512) }),
       (error: unknown): TaskReply => {
@@ -227,7 +272,7 @@ const createTaskAnswers = (
 ) => {
   let show: ShowRunner | undefined
   // Null, because JSON has no undefined.
-  return async (task: Task): Promise<unknown> => {
+  return async (task: Exclude<Task, { readonly csv: unknown }>): Promise<unknown> => {
     if ('changes' in task) return (await import('../web/server/changes.js')).compareLastRun({ out, exchange })
     if ('tool' in task) return (await import('./mcp/tools.js')).callTool(task, { out, exchange, streams })
     if ('checks' in task) {

@@ -25,25 +25,27 @@ import { describeAbout, findMissingFile, type KnownRuns, readRunFacts } from './
 import { EVENT_STREAMS, toLink } from './stock.js'
 import { INDEX_STREAM, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
 import { listOf, readAnswer, rowOf, STOCK_NAMES } from './tables.js'
+import { whereUniverse } from './universe.js'
 
-type BreadthRow = Omit<Breadth, 'about' | 'sessions' | 'listed'> & { readonly day: string }
+type BreadthRow = Omit<Breadth, 'about' | 'sessions'> & { readonly day: string }
 type FoundIndex = Omit<IndexRow, 'key'> & { readonly sid: string }
 
 const SHOWN_SESSIONS = 60
 /** Stocks that did not trade for longer do not decide what the newest session is. */
 const RECENT_DAYS = 10
-const MARKET_WITH = [
-  `prices AS MATERIALIZED (
-    SELECT price_day, change_pct, turnover_cr, new_high_52w, new_low_52w, from_sma_50_pct, from_sma_200_pct FROM screener
-  )`,
+const PRICE_COLUMNS = 'price_day, change_pct, turnover_cr, new_high_52w, new_low_52w, from_sma_50_pct, from_sma_200_pct'
+
+/** All columns of a view are asked for where its rows are stored. For a day of the past they are not, and `*` would take ten times as long. */
+const listPrices = (universe: string, isPast: boolean): readonly string[] => [
+  `prices AS MATERIALIZED (SELECT ${PRICE_COLUMNS} FROM screener${whereUniverse(universe)})`,
   // The day that half of the stocks have reached: while a run is fetching, a few have a newer one.
   `session AS (SELECT quantile_disc(price_day, 0.5) AS day FROM prices WHERE price_day > (SELECT max(price_day) FROM prices) - ${RECENT_DAYS})`,
-  'traded AS (SELECT * FROM prices WHERE price_day = (SELECT day FROM session))',
+  `traded AS (SELECT ${isPast ? PRICE_COLUMNS : '*'} FROM prices WHERE price_day = (SELECT day FROM session))`,
 ]
 
 const MARKET_PARTS = {
   breadth:
-    rowOf<BreadthRow>(`SELECT (SELECT day FROM session) AS day, count(*) AS traded, count(*) FILTER (change_pct > 0) AS advances, count(*) FILTER (change_pct < 0) AS declines,
+    rowOf<BreadthRow>(`SELECT (SELECT day FROM session) AS day, (SELECT count(*) FROM prices) AS listed, count(*) AS traded, count(*) FILTER (change_pct > 0) AS advances, count(*) FILTER (change_pct < 0) AS declines,
     count(*) FILTER (change_pct = 0) AS unchanged, count(*) FILTER (new_high_52w = 1) AS "newHighs", count(*) FILTER (new_low_52w = 1) AS "newLows",
     100 * avg(CAST(from_sma_50_pct > 0 AS INTEGER)) AS "above50Pct", 100 * avg(CAST(from_sma_200_pct > 0 AS INTEGER)) AS "above200Pct",
     median(change_pct) AS "medianChangePct", sum(turnover_cr) AS "turnoverCr" FROM traded HAVING count(*) > 0`),
@@ -64,10 +66,10 @@ const MARKET_PARTS = {
   ),
 }
 
-/** What the market did on the newest session. */
-export const readMarket = async (folder: MarketFolder): Promise<MarketAnswer> => {
+/** What the market, or a universe of it, did on the newest session. The sessions before are known of the whole market only. */
+export const readMarket = async (folder: MarketFolder, universe = ''): Promise<MarketAnswer> => {
   const [runs, names, list] = [await readRunFacts(folder), await readStockNames(folder), await readIndices(folder)]
-  const { answer, damage, problem } = await readAnswer(folder, MARKET_PARTS, { with: MARKET_WITH })
+  const { answer, damage, problem } = await readAnswer(folder, MARKET_PARTS, { with: listPrices(universe, folder.day !== undefined) })
   const { breadth, sessions = [] } = answer
   const about = omitUndefined({
     ...describeAbout(runs, 'all-ohlcv', omitUndefined({ isMissing: breadth === undefined, damage: problem ?? [...damage.values()][0] })),
@@ -78,7 +80,7 @@ export const readMarket = async (folder: MarketFolder): Promise<MarketAnswer> =>
       ...{ traded: 0, advances: 0, declines: 0, unchanged: 0, newHighs: 0, newLows: 0, turnoverCr: 0, listed: names.items.length },
       ...breadth,
       about,
-      sessions: sessions.map(({ day, advances, declines }) => [day, advances, declines]),
+      sessions: (universe === '' ? sessions : []).map(({ day, advances, declines }) => [day, advances, declines]),
     },
     indices: toIndexPanel(answer.indices ?? [], { runs, list, problem }),
   }

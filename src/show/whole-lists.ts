@@ -9,6 +9,7 @@ import { describeAbout, findMissingFile, getRunDay, readRunFacts } from './fresh
 import { isUpToRun, RESULT_DAYS } from './market.js'
 import { readIndices, readSid } from './stocks.js'
 import { readUndamaged, STOCK_NAMES } from './tables.js'
+import { whereUniverse } from './universe.js'
 
 /** A whole list: one statement over the tables, and the columns of which one value can be chosen. */
 export interface ListDefinition {
@@ -103,6 +104,9 @@ const TAGS = `nullif(concat_ws(' · ', if(price_day < max(price_day) OVER (), 'n
       circuit || ' limit', if(asm_stage IS NULL, NULL, 'ASM'), if(gsm_stage IS NULL, NULL, 'GSM'), if(band_before_pct IS NULL, NULL, 'band changed'),
       if(CAST(results_at AS DATE) > ${RUN_DAY} - ${RESULT_DAYS}, 'results', NULL), if(next_action_day <= ${RUN_DAY} + 7, 'ex-date', NULL), if(deals_7d > 0, 'deals', NULL)), '')`
 
+/** Where a statement is narrowed to a universe. */
+const UNIVERSE_PLACE = ' /* universe */'
+
 /** The indices of each stock, where an optional stream collects them. */
 const MEMBERS = `(SELECT isin, string_agg(DISTINCT "index", ' · ' ORDER BY "index") AS indices FROM index_spells WHERE until IS NULL GROUP BY isin)`
 const NO_MEMBERS = '(SELECT isin, CAST(NULL AS VARCHAR) AS indices FROM master WHERE false)'
@@ -122,7 +126,7 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     sql: `SELECT sector, '/market?is.sector=' || url_encode(sector) AS path, count(*) AS stocks, median(change_pct) AS median_change_pct, count(*) FILTER (change_pct > 0) AS advances,
       count(*) FILTER (change_pct < 0) AS declines, count(*) FILTER (new_high_52w = 1) AS highs_52w, count(*) FILTER (new_low_52w = 1) AS lows_52w,
       100 * avg(CAST(from_sma_200_pct > 0 AS INTEGER)) AS above_200_pct, median(return_1m_pct) AS median_month_pct, sum(turnover_cr) AS turnover_cr
-      FROM screener GROUP BY sector ORDER BY turnover_cr DESC NULLS LAST`,
+      FROM screener${UNIVERSE_PLACE} GROUP BY sector ORDER BY turnover_cr DESC NULLS LAST`,
   },
   indices: {
     ...{ title: 'Indices', facets: ['price_day'], streams: ['indices-ohlcv'] },
@@ -194,14 +198,16 @@ const MAX_LIST_ROWS = 20_000
 const LIST_TIME_MS = 60_000
 
 /**
- * Reads a whole list, or one of a stock (`quarters/TCS`), as it stood on the day of the folder; undefined for an unknown name. What it lacks is its problem.
+ * Reads a whole list, one of a universe (`sectors/F&O`), or one of a stock (`quarters/TCS`), as it stood on the day of the folder; undefined for an unknown name. What it lacks is its problem.
  * @throws UsageError if no record answers for the day
  */
 export const readWholeList = async (folder: MarketFolder, name: string): Promise<ListTable | undefined> => {
-  const list = Object.hasOwn(MARKET_LISTS, name) ? MARKET_LISTS[name] : findListOfStock(name)
+  const [, base = name, universe = ''] = /^(sectors)\/(.+)$/s.exec(name) ?? []
+  const list = Object.hasOwn(MARKET_LISTS, base) ? MARKET_LISTS[base] : findListOfStock(name)
   if (list === undefined) return undefined
   const { root, streams, day } = folder
-  const { sql: raw, streams: own, ...about } = list
+  const { sql: whole, streams: own, ...about } = list
+  const raw = whole.replace(UNIVERSE_PLACE, () => whereUniverse(universe))
   const facts = await readRunFacts(folder)
   const runDay = day ?? getRunDay(facts)
   // A statement over tables alone has no variables.

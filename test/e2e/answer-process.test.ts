@@ -82,12 +82,68 @@ const readStatus = (pid: string): string => {
   }
 }
 
+const toCsvAddress = (origin: string, sql: string): string => `${origin}/api/query.csv?${new URLSearchParams({ sql })}`
+
+describe.skipIf(!duckdb)('the whole result of a query as CSV', () => {
+  const CANDLES = 'Timestamp,Open,High,Low,Close,Volume\n1770834600,1,2,0.5,1.5,10\n'
+
+  it.skipIf(!isLinux)('is passed on as it comes: two million candles need no more memory than a few', async () => {
+    const { pid, origin, listNew } = await serve({ 'ohlcv_data/A.csv': CANDLES })
+    const response = await fetch(toCsvAddress(origin, 'select c.* from candles c, range(2000000)'))
+    expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    let [lines, peak] = [0, 0]
+    for await (const chunk of response.body ?? []) {
+      for (const byte of chunk) if (byte === 10) lines += 1
+      peak = Math.max(peak, readPeak(String(pid)), readPeak(listNew()))
+    }
+    expect(lines).toBe(2_000_001)
+    expect(peak).toBeGreaterThan(50)
+    expect(peak).toBeLessThan(400)
+  })
+
+  it('is safe for spreadsheets, of a chosen day too, and refused in plain words before its first line', async () => {
+    const { origin } = await serve()
+    const read = async (address: string) => {
+      const response = await fetch(address)
+      return { status: response.status, body: await response.text() }
+    }
+    expect(await read(toCsvAddress(origin, 'select symbol, \'=1+1\' as "=f", null as n, -1 as m from master order by 1'))).toEqual({
+      status: 200,
+      body: "symbol,'=f,n,m\nA,'=1+1,,-1\nB,'=1+1,,-1\n",
+    })
+    for (const [sql, words] of [
+      ['delete from master', 'query is read-only'],
+      ['from mastr', 'did you mean master'],
+      ['', 'statement'],
+    ] as const)
+      expect(await read(toCsvAddress(origin, sql))).toMatchObject({ status: 400, body: expect.stringContaining(words) })
+    const past = `${toCsvAddress(origin, 'from master')}&as-of=`
+    expect(await read(`${past}2020-01-01`)).toMatchObject({ status: 400, body: expect.stringContaining('no day is recorded') })
+    expect(await read(`${past}yesterday`)).toMatchObject({ status: 400, body: expect.stringContaining('is no day') })
+  })
+
+  it.skipIf(!isLinux)('ends with the connection, and leaves its place to the next query', async () => {
+    const { origin, ask, listNew } = await serve({ 'ohlcv_data/A.csv': CANDLES })
+    const leaving = new AbortController()
+    const sql = 'select c.* from candles c, range(1000000000)'
+    const all = await Promise.all([1, 2].map(() => fetch(toCsvAddress(origin, sql), { signal: leaving.signal })))
+    expect(all.map(({ status }) => status)).toEqual([200, 200])
+    expect(listNew()).not.toBe('')
+    const waiting = ask('select 1')
+    leaving.abort()
+    expect(await waiting).toMatchObject({ status: 200, body: { rows: [['1']] } })
+    await expect.poll(listNew, { timeout: 30_000 }).toBe('')
+  })
+})
+
+/** The most memory that a process has had, in MB; 0 once it has ended. */
+const readPeak = (pid: string): number => Number(/VmHWM:\s+(\d+)/.exec(readStatus(pid))?.[1] ?? 0) / 1_000
+
 /** The most memory of a child of a process, in MB, until `end`. */
 const watchPeak = async (pid: number, end: Promise<unknown>): Promise<number> => {
   let peak = 0
   const watching = setInterval(() => {
-    for (const child of listChildren(pid).trim().split(' '))
-      peak = Math.max(peak, Number(/VmHWM:\s+(\d+)/.exec(readStatus(child))?.[1] ?? 0) / 1_000)
+    for (const child of listChildren(pid).trim().split(' ')) peak = Math.max(peak, readPeak(child))
   }, 5)
   await end.finally(() => clearInterval(watching))
   return peak

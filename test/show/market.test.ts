@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { addDays } from '../../src/model/trading-day.js'
 import { readMarket } from '../../src/show/market.js'
+import { readWholeList } from '../../src/show/whole-lists.js'
 import { duckdb } from '../tables/support.js'
 import { candleFile, marketWith, openFolder, report, stock } from './support.js'
 
@@ -30,6 +31,22 @@ describe.skipIf(!duckdb)('the market', () => {
       [BEFORE, 0, 0],
       [TODAY, 1, 1],
     ])
+  })
+
+  it('and its sectors are narrowed to a universe: futures and options, own stocks, an index; whatever a name contains', async () => {
+    const files = three([5, -3, 0])
+    const [first, ...others] = files['master_isin_map.json']
+    const folder = marketWith({ ...files, 'master_isin_map.json': [{ ...first, FnoFlag: 1 }, ...others] })
+    const read = async (universe: string) => {
+      const { listed, traded, advances, declines, sessions } = (await readMarket(folder, universe)).breadth
+      const stocks = (await readWholeList(folder, `sectors/${universe}`))?.rows.map((row) => row[2])
+      return { breadth: [listed, traded, advances, declines, sessions.length], stocks }
+    }
+    expect(await read('F&O')).toEqual({ breadth: [1, 1, 1, 0, 0], stocks: ['1'] })
+    expect(await read('mine:B,C')).toEqual({ breadth: [2, 2, 0, 1, 0], stocks: ['2'] })
+    for (const nobody of ['NIFTY 50', 'mine:', "mine:' OR true --", "' OR true --"])
+      expect(await read(nobody)).toEqual({ breadth: [3, 0, 0, 0, 0], stocks: [] })
+    expect(await readWholeList(folder, 'stocks/F&O')).toBeUndefined()
   })
 
   it('leaves averages and highs out where the history is too short, instead of calling them zero', async () => {

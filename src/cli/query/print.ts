@@ -1,5 +1,10 @@
 import type { DuckDBResult } from '@duckdb/node-api'
+import { listTables, type StreamDefinition } from '../../engine/define-stream.js'
+import { CollectError } from '../../model/errors.js'
 import { escapeFormula } from '../../model/formula.js'
+import { readDay } from '../../model/trading-day.js'
+import { ROOM } from '../../tables/limited-query.js'
+import { readQuery } from '../../tables/query.js'
 import {
   type CellValue,
   describeResultColumns,
@@ -10,6 +15,7 @@ import {
   valueToJson,
   valueToText,
 } from '../../tables/result-values.js'
+import { resolveQuery } from '../../tables/saved-queries.js'
 import type { ProcessIo } from '../dependencies.js'
 import { fitColumns, layOut, printLines, readSize, renderTable, type TextColumn, type TextLine } from '../terminal/terminal.js'
 import { clean, cut, formatCount, formatQuantity } from '../terminal/text.js'
@@ -46,6 +52,23 @@ export const printResult = async (
     // A reader such as head may stop early; that is no failure.
     if (stdout.destroyed || stdout.writableEnded) return
     await new Promise<void>((resolve) => stdout.write(text, () => resolve()))
+  }
+}
+
+/** Prints all rows of a statement as CSV, or on stderr why it is refused. */
+export const printWhole = async (
+  { sql, day }: { readonly sql: string; readonly day?: string },
+  { out, streams }: { readonly out: string; readonly streams: readonly StreamDefinition[] },
+  { stdout, stderr }: Pick<ProcessIo, 'stdout' | 'stderr'>,
+): Promise<number> => {
+  try {
+    const source = { out, tables: listTables(streams), room: ROOM, asOf: readDay(day ?? '') }
+    await readQuery(await resolveQuery(sql, out), source, ({ result }) => printResult(result, { format: 'csv', rows: 0 }, { stdout }))
+    return 0
+  } catch (error) {
+    if (!(error instanceof CollectError)) throw error
+    stderr.write(error.message)
+    return 1
   }
 }
 

@@ -1,3 +1,4 @@
+import type { FleetState } from '../../model/report.js'
 import type { Marble } from '../../model/run-stats.js'
 
 // The run as the page shows it while it is active. The same shape describes a run that has ended.
@@ -71,13 +72,6 @@ export interface LivePhase {
   }[]
 }
 
-export interface LiveWorker {
-  readonly name: string
-  readonly items: number
-  readonly perSecond: number
-  readonly isThere: boolean
-}
-
 /** What a host, or one endpoint of it, is known to allow. */
 export interface LiveHost {
   readonly what: string
@@ -111,7 +105,7 @@ export interface LiveSummary {
   /** The limits that hosts have shown; only of an active run of one process. */
   readonly hosts?: readonly LiveHost[]
   /** The workers of a fleet. */
-  readonly fleet?: { readonly workers: readonly LiveWorker[]; readonly stalled: number; readonly isAway?: boolean }
+  readonly fleet?: FleetState
   /** Only of a run that has ended. */
   readonly outcome?: 'complete' | 'partial' | 'failed' | 'interrupted'
   readonly error?: string
@@ -128,4 +122,10 @@ export interface LiveRunState extends LiveSummary {
 export interface LiveChange {
   readonly summary: LiveSummary
   readonly streams: readonly LiveStream[]
+}
+
+/** The run after a change: streams that it does not name stay as they are. */
+export const applyChange = (run: LiveRunState, { summary, streams }: LiveChange): LiveRunState => {
+  const changed = new Map(streams.map((stream) => [stream.name, stream]))
+  return { ...summary, phases: run.phases, streams: run.streams.map((stream) => changed.get(stream.name) ?? stream) }
 }

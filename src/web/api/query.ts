@@ -19,9 +19,9 @@ export interface QueryAnswer {
   readonly rows: readonly (readonly (string | null)[])[]
   /** Whether there are more rows than the limit. */
   readonly isCut: boolean
-  /** Gives all rows; only of a cut answer. */
-  readonly command?: string
   readonly ms: number
+  /** Which records answer as of a day, where they are not of that day or were not collected on it. */
+  readonly answers?: readonly string[]
   /** Recorded days that are damaged and left out. */
   readonly warnings?: readonly string[]
 }

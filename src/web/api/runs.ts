@@ -1,5 +1,7 @@
 // Earlier runs of the folder.
 
+import type { LiveRunState } from './live.js'
+
 /** One run in the list. */
 export interface RunRow {
   readonly run: string
@@ -27,27 +29,6 @@ export interface RunList {
   readonly runs: readonly RunRow[]
   /** The damaged records of runs, a sentence each. */
   readonly damage: readonly string[]
-}
-
-/** A stream in one run. */
-export interface RunStream {
-  readonly name: string
-  readonly outcome: string
-  readonly durationMs: number
-  readonly requests: number
-  readonly retries: number
-  readonly rateLimited: number
-  readonly done: number
-  readonly lost: number
-  readonly partial: number
-  readonly files: number
-  readonly bytes: number
-  readonly error?: string
-  readonly problems: readonly { readonly item?: string; readonly status?: string; readonly reason: string }[]
-  /** What was missing after the run; `items` names at most 200. */
-  readonly missing?: { readonly count: number | 'all'; readonly items?: readonly string[] }
-  /** Its duration in the run before, if it was part of it. */
-  readonly beforeMs?: number
 }
 
 /** What the checks of `verify` say of a run, in a sentence. */
@@ -83,7 +64,10 @@ export interface RunChecks extends ChecksSummary {
 
 /** `GET /api/runs/:id` */
 export interface OneRun extends RunRow {
-  readonly streams: readonly RunStream[]
+  /** The run in the shape of an active one, as far as the log has it. */
+  readonly state: LiveRunState
+  /** What the folder lacked of each stream after it; `items` names at most 200. */
+  readonly lacks: Readonly<Record<string, { readonly count: number | 'all'; readonly items?: readonly string[] }>>
   /** The runs before and after it. */
   readonly earlier?: string
   readonly later?: string

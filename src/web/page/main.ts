@@ -6,7 +6,16 @@ import { emptyState, errorState, loadingState } from './parts/states.js'
 import { currentTheme, toggleTheme } from './parts/theme.js'
 import { changeQuery, findView, needsSameData } from './router.js'
 import type { AnyView, KeyAction, PageContext, Place } from './view.js'
-import { views } from './views/index.js'
+import { listView } from './views/list.js'
+import { marketView } from './views/market.js'
+import { queryView } from './views/query.js'
+import { runView } from './views/run.js'
+import { oneRunView, runsView } from './views/runs.js'
+import { indexView, stockView } from './views/stock.js'
+import { todayView } from './views/today.js'
+
+/** All views; a new one is one more line here. */
+const views: readonly AnyView[] = [todayView, runView, runsView, oneRunView, marketView, listView, stockView, indexView, queryView]
 
 /** A view with what has been loaded for it. */
 interface Shown {
@@ -32,7 +41,7 @@ const MOST_LEFT = 20
 /** Older data is loaded again. */
 const FRESH_MS = 600_000
 /** The next try while the server cannot be reached. */
-const RETRY_MS = 3_000
+const LOAD_AGAIN_MS = 3_000
 
 const entryOf = (state: unknown): number => (typeof state === 'number' ? state : 0)
 let entry = entryOf(history.state)
@@ -87,7 +96,7 @@ const load = (): void => {
         const hasEnded = error instanceof PageError && error.status === undefined
         Object.assign(current, { state: hasEnded && hasDataOf(current, loadedFor) ? 'loaded' : 'failed', error })
         // The server may be started again.
-        if (hasEnded) setTimeout(() => current === shown && load(), RETRY_MS)
+        if (hasEnded) setTimeout(() => current === shown && load(), LOAD_AGAIN_MS)
       },
     )
     .finally(update)
@@ -173,7 +182,7 @@ const page: PageContext = {
   reload: load,
 }
 
-const listKeys = (): readonly KeyAction[] => [
+const listAllKeys = (): readonly KeyAction[] => [
   { keys: '/', about: 'search a stock or an index', act: focusSearch },
   { keys: 'g t', about: 'today', act: () => page.go('/') },
   { keys: 'g r', about: 'the run', act: () => page.go('/run') },
@@ -195,7 +204,7 @@ const followLinks = (event: MouseEvent): void => {
   page.go(url.pathname + url.search)
 }
 
-const SECTIONS = [
+const HEAD_LINKS = [
   ['/', 'Today'],
   ['/run', 'Run'],
   ['/runs', 'Runs'],
@@ -208,17 +217,17 @@ const renderShell = (content: TemplateResult): TemplateResult => html`
   <a class="skip" href="#main">Skip to the content</a>
   <header>
     <nav aria-label="Views">
-      ${SECTIONS.map(
+      ${HEAD_LINKS.map(
         ([path, name]) => html`<a href=${path} aria-current=${isWithin(page.place.path, path) ? 'page' : nothing}>${name}</a>`,
       )}
     </nav>
-    ${document.documentElement.hasAttribute('data-simulated') ? html`<strong class="badge" title="Made up by scripstream run --simulate: no price is real">Simulated data</strong>` : nothing}
+    ${document.documentElement.hasAttribute('data-simulated') ? html`<strong class="badge" title="Made up by scripstream run --simulate: no price is real">Simulated<span> data</span></strong>` : nothing}
     ${shown?.view?.hasDays ? dayPicker(page) : nothing} ${searchField(page)}
-    <button class="plain" type="button" title="Keys (?)" aria-label="List of keys" @click=${showKeys}>?</button>
+    <button class="plain keys-button" type="button" title="Keys (?)" aria-label="List of keys" @click=${showKeys}>?</button>
     <button class="plain" type="button" title="Light or dark" aria-label=${`Change to the ${currentTheme() === 'dark' ? 'light' : 'dark'} theme`} @click=${changeTheme}>◐</button>
   </header>
   <main id="main" tabindex="-1">${shown?.view?.hasDays ? asOfLine(page.place) : nothing}${content}</main>
-  ${keysDialog(listKeys())}
+  ${keysDialog(listAllKeys())}
 `
 
 const isWithin = (path: string, section: string): boolean => path === section || (section !== '/' && path.startsWith(`${section}/`))
@@ -271,5 +280,5 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
   dispatchEvent(new Event('themechange'))
   update()
 })
-listenToKeys(listKeys)
+listenToKeys(listAllKeys)
 show()

@@ -11,7 +11,7 @@ export interface Asset {
   readonly etag: string
 }
 
-const TYPES: Readonly<Record<string, string>> = {
+const ASSET_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -24,7 +24,7 @@ const TYPES: Readonly<Record<string, string>> = {
  */
 export const readAssets = (folder: string): ReadonlyMap<string, Asset> => {
   try {
-    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => extname(name) in TYPES)
+    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => extname(name) in ASSET_TYPES)
     const assets = new Map(names.map((name) => [`/${name.replaceAll(sep, '/')}`, readAsset(join(folder, name))]))
     const page = assets.get('/index.html')
     return page === undefined
@@ -42,7 +42,7 @@ const readAsset = (path: string): Asset => toAsset(readFileSync(path), extname(p
 
 const toAsset = (bytes: Buffer, extension: string): Asset => ({
   bytes,
-  type: TYPES[extension] ?? '',
+  type: ASSET_TYPES[extension] ?? '',
   etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 16)}"`,
 })
 

@@ -14,8 +14,8 @@ import type { FolderChanges, RecordedDay } from '../api/state.js'
 import type { Served } from './route.js'
 import { findLastWriter, findRun } from './runs.js'
 
-const MAX_STOCKS = 100
-const MAX_CHANGES = 12
+const MAX_CHANGED_STOCKS = 100
+const MAX_STOCK_CHANGES = 12
 
 type ComparedFolder = Pick<Served, 'out' | 'exchange'>
 
@@ -64,11 +64,11 @@ const toFolderChanges = async (
       return count === 0 ? [] : [{ section, about: SECTIONS[section], count }]
     }),
     stocks: groupByStock(changes, new Set())
-      .slice(0, MAX_STOCKS)
+      .slice(0, MAX_CHANGED_STOCKS)
       .map(({ symbol, changes: own }) => ({
         symbol,
         ...(listed.has(symbol) ? {} : { hasNoPage: true as const }),
-        changes: own.slice(0, MAX_CHANGES).map(({ section, detail }) => ({ section, detail })),
+        changes: own.slice(0, MAX_STOCK_CHANGES).map(({ section, detail }) => ({ section, detail })),
       })),
     notes,
   }

@@ -25,9 +25,9 @@ interface ChecksFolder {
   readonly live: { readonly isActive: () => boolean }
 }
 
-const refuse: CheckRunner = () => Promise.reject(new UsageError('run "scripstream verify"'))
+const refuseChecks: CheckRunner = () => Promise.reject(new UsageError('run "scripstream verify"'))
 
-export const createChecks = ({ out, live }: ChecksFolder, check: CheckRunner = refuse): ChecksReader => {
+export const createChecks = ({ out, live }: ChecksFolder, check: CheckRunner = refuseChecks): ChecksReader => {
   let known: RecordedChecks | undefined
   let active: Promise<RecordedChecks | undefined> | undefined
   /** Each accepted finding changes the result, and a run that is resumed has written more files under the same name. */
@@ -98,26 +98,26 @@ const describeUnchecked = (entry: RunLogEntry): RunChecks => {
   return { ...notMade(run, 'Its data was not checked.'), notes: [recorded] }
 }
 
-const MAX_FINDINGS = 4
+const MAX_FINDINGS_OF_KIND = 4
 
 /** The findings in one sentence: how many, of how many kinds, how bad, and how many are new. */
 export const summarizeChecks = ({ run, checkedAt, findings, accepted, stocks, files }: RecordedChecks): ChecksSummary => {
   const kinds = new Set(findings.map(({ check }) => check)).size
   const counts = severities.flatMap((severity) => {
     const own = findings.filter((finding) => finding.severity === severity).length
-    return own === 0 ? [] : [severity === 'info' ? `${own} for information` : count(own, severity)]
+    return own === 0 ? [] : [severity === 'info' ? `${own} for information` : countOf(own, severity)]
   })
   const fresh = findings.filter(isNew).length
   const found =
     findings.length === 0
-      ? `No findings in ${count(files, 'file')} of ${count(stocks, 'stock')}`
-      : `${count(findings.length, 'finding')} of ${count(kinds, 'kind')}: ${counts.join(', ')}; ${fresh === 0 ? 'none' : fresh} new`
+      ? `No findings in ${countOf(files, 'file')} of ${countOf(stocks, 'stock')}`
+      : `${countOf(findings.length, 'finding')} of ${countOf(kinds, 'kind')}: ${counts.join(', ')}; ${fresh === 0 ? 'none' : fresh} new`
   const worst = severities.find((severity) => findings.some((finding) => finding.severity === severity))
   const tone = worst === 'error' ? 'failed' : worst === 'warning' ? 'waiting' : 'ok'
   return { run, tone, text: `${found}${accepted === 0 ? '' : ` (${accepted} accepted earlier)`}`, checkedAt }
 }
 
-const count = (value: number, noun: string): string => `${value.toLocaleString('en-IN')} ${noun}${value === 1 ? '' : 's'}`
+const countOf = (value: number, noun: string): string => `${value.toLocaleString('en-IN')} ${noun}${value === 1 ? '' : 's'}`
 
 const isNew = ({ state }: TrackedFinding): boolean => state === 'new'
 
@@ -127,7 +127,7 @@ export const describeChecks = (checks: RecordedChecks, listed: ReadonlySet<strin
     kinds: checkNames.flatMap((check) => {
       const own = checks.findings.filter((finding) => finding.check === check)
       const ordered = [...own].sort((one, other) => Number(isNew(other)) - Number(isNew(one)))
-      const findings = ordered.slice(0, MAX_FINDINGS).map((finding) => {
+      const findings = ordered.slice(0, MAX_FINDINGS_OF_KIND).map((finding) => {
         const { symbol, file, day, detail } = finding
         const hasPage = symbol !== undefined && listed.has(symbol)
         const where = check === 'files' && symbol !== undefined && file !== undefined ? `${file}: ` : ''

@@ -1,15 +1,15 @@
 import { resolve } from 'node:path'
 import { findNewestWeekday, PUBLISHED_AT } from '../../market/calendar.js'
-import type { RunReport, ScriptReport } from '../../model/report.js'
+import type { RunReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
-import { countItems, countLost, describeStale, isIdle, wasStopped } from '../../model/script-figures.js'
+import { describeStale } from '../../model/script-figures.js'
 import { quoteShell } from '../../model/text.js'
 import { toInstant } from '../../model/trading-day.js'
 import { describeFreshness, type Freshness } from '../../show/brief.js'
 import { readRunRecords } from '../../storage/run-records.js'
 import { readIsSimulated } from '../../storage/run-state.js'
-import type { LiveRunState, LiveStream } from '../api/live.js'
 import type { FolderAnswer, FolderState } from '../api/state.js'
+import { toRunState } from './ended-run.js'
 import type { Served } from './route.js'
 import { describePhases } from './run-view.js'
 
@@ -30,58 +30,6 @@ export const readFolderState = async (served: Served, now: number): Promise<Fold
     outputs,
     checks: await checks.summarize(runs),
   })
-}
-
-/** The last run in the shape of an active one. */
-const toRunState = (report: RunReport, { streams, workers }: Pick<Served, 'streams' | 'workers'>): LiveRunState => {
-  const isCut = report.outcome === 'failed' || report.outcome === 'interrupted'
-  const all = streams.flatMap(({ name, workers: usual }) => {
-    const script = report.scripts[name]
-    return script === undefined ? [] : [toStream(name, script, { workers: workers[name] ?? usual, isCut })]
-  })
-  const done = all.reduce((sum, stream) => sum + stream.done, 0)
-  return omitUndefined({
-    ...{ run: report.run, asOf: Date.parse(report.asOf), startedAt: Date.parse(report.startedAt), at: Date.parse(report.finishedAt) },
-    ...{
-      stocks: report.stocks,
-      done,
-      total: done,
-      share: 1,
-      outcome: report.outcome,
-      error: report.error,
-      fleet: report.fleet,
-      notes: report.notes,
-    },
-    phases: describePhases(streams),
-    streams: all,
-  })
-}
-
-interface StreamContext {
-  readonly workers: number
-  /** Whether the run ended early, so that it has not started all of its streams. */
-  readonly isCut: boolean
-}
-
-const toStream = (name: string, script: ScriptReport, { workers, isCut }: StreamContext): LiveStream => {
-  const { durationMs, requests, retries, rateLimited, degraded, items, files, bytes, error, problems } = script
-  const done = countItems(script)
-  const failures = problems.filter(({ item, status, code }) => item !== undefined || status !== undefined || code !== undefined)
-  return omitUndefined({
-    state: describeEnd(script, isCut),
-    total: wasStopped(script) ? undefined : done,
-    lost: countLost(script),
-    ...{ name, done, workers, requests, retries, rateLimited, partial: degraded, startedAt: 0, finishedAt: durationMs, inFlight: 0 },
-    perSecond: durationMs > 0 ? ((done - script.takenOver) * 1_000) / durationMs : undefined,
-    statuses: Object.fromEntries(Object.entries(items).filter(([, count]) => count > 0)),
-    warnings: problems.filter((problem) => !failures.includes(problem)),
-    ...{ files, stored: bytes, failures, pauses: [], marbles: [], error },
-  })
-}
-
-const describeEnd = (script: ScriptReport, isCut: boolean): LiveStream['state'] => {
-  if (wasStopped(script)) return 'interrupted'
-  return isCut && script.outcome === 'skipped' && isIdle(script) ? 'waiting' : script.outcome
 }
 
 interface AnswerFacts {
@@ -126,9 +74,9 @@ const describeLacks = (outputs: readonly Freshness[]): string | undefined => {
   const whole = outputs.filter(({ missing, outcome }) => missing === 'all' || outcome === 'failed')
   const parts = outputs.filter((output) => !whole.includes(output) && output.missing !== undefined)
   const texts = [
-    ...(whole.length > 0 ? [`${listNames(whole.map(({ stream }) => stream))} ${whole.length === 1 ? 'is' : 'are'} missing`] : []),
+    ...(whole.length > 0 ? [`${joinNames(whole.map(({ stream }) => stream))} ${whole.length === 1 ? 'is' : 'are'} missing`] : []),
     ...(parts.length > 0
-      ? [`${listNames(parts.map(({ stream, missing }) => `${stream} (${missing})`))} ${parts.length === 1 ? 'lacks' : 'lack'} items`]
+      ? [`${joinNames(parts.map(({ stream, missing }) => `${stream} (${missing})`))} ${parts.length === 1 ? 'lacks' : 'lack'} items`]
       : []),
   ]
   return texts.length === 0 ? undefined : texts.join('; ')
@@ -136,15 +84,16 @@ const describeLacks = (outputs: readonly Freshness[]): string | undefined => {
 
 const describeDoubts = ({ drift = [], wrongSymbols = [], scripts }: RunReport): string => {
   const refused = Object.entries(scripts).flatMap(([name, { outcome }]) => (outcome === 'partial' ? [name] : []))
-  if (refused.length > 0) return `Answers for ${listNames(refused)} were refused; the earlier files stay`
+  if (refused.length > 0) return `Answers for ${joinNames(refused)} were refused; the earlier files stay`
   if (wrongSymbols.length > 0) return `${wrongSymbols.length} of the given symbols are not listed, or have changed`
   return drift.length > 0 ? `Answers have changed their format in ${drift.length} places` : 'The report names what needs a look'
 }
 
-const MAX_NAMED = 3
+const MAX_NAMED_STREAMS = 3
 
 /** `a`, `a and b`, `a, b and 3 more`. */
-const listNames = (names: readonly string[]): string => {
-  const shown = names.length > MAX_NAMED ? [...names.slice(0, MAX_NAMED - 1), `${names.length - MAX_NAMED + 1} more`] : names
+const joinNames = (names: readonly string[]): string => {
+  const shown =
+    names.length > MAX_NAMED_STREAMS ? [...names.slice(0, MAX_NAMED_STREAMS - 1), `${names.length - MAX_NAMED_STREAMS + 1} more`] : names
   return [shown.slice(0, -1).join(', '), ...shown.slice(-1)].filter((text) => text !== '').join(' and ')
 }

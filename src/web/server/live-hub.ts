@@ -36,7 +36,7 @@ const TICK_MS = 500
 /** How many looks a reader has time to take the last event: a second. */
 const MAX_END_TICKS = 2
 /** How many of the last changes a reader that lost its connection can still get. */
-const MAX_CHANGES = 200
+const MAX_KEPT_CHANGES = 200
 
 /** The state that readers have, with the text of each stream, by which changes are found. */
 interface SentState {
@@ -47,7 +47,7 @@ interface SentState {
   readonly isSimulated?: boolean
 }
 
-const NOTHING: SentState = { state: undefined, streams: new Map(), summary: '' }
+const NOTHING_SENT: SentState = { state: undefined, streams: new Map(), summary: '' }
 
 export const createLiveHub = (
   read: LiveSource,
@@ -58,11 +58,11 @@ export const createLiveHub = (
   const readers = new Set<LiveReader>()
   let changes: readonly { readonly id: number; readonly text: string }[] = []
   let id = 0
-  let sent = NOTHING
+  let sent = NOTHING_SENT
   let ticking: Subscription | undefined
 
   const readFolder = () => ({ report: readReportTime(), isSimulated: readIsSimulated() })
-  const snapshot = (): string => toEvent('snapshot', `${session}-${id}`, toSnapshot(sent))
+  const snapshot = (): string => toSentEvent('snapshot', `${session}-${id}`, toSnapshot(sent))
   const sendAll = (text: string): void => {
     for (const reader of readers) reader.send(text)
   }
@@ -73,8 +73,8 @@ export const createLiveHub = (
     if (change === undefined) return
     id += 1
     const isOther = change === 'another run'
-    const text = isOther ? snapshot() : toEvent('change', `${session}-${id}`, change)
-    changes = isOther ? [] : [...changes.slice(1 - MAX_CHANGES), { id, text }]
+    const text = isOther ? snapshot() : toSentEvent('change', `${session}-${id}`, change)
+    changes = isOther ? [] : [...changes.slice(1 - MAX_KEPT_CHANGES), { id, text }]
     sendAll(text)
   }
   const tick = (): void => wall.attempt('the page of the run', look)
@@ -83,7 +83,7 @@ export const createLiveHub = (
     for (const text of (last === id ? [] : findLater(changes, last)) ?? [snapshot()]) reader.send(text)
   }
   return {
-    isActive: () => isRunning(read()),
+    isActive: () => isUnderWay(read()),
     open(response, lastEventId) {
       response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
       response.write('retry: 1000\n\n')
@@ -103,8 +103,8 @@ export const createLiveHub = (
       ticking?.unsubscribe()
       if (readers.size === 0) return
       // Without it, the page asks for the state itself, and shows why there is none.
-      const last = { ...toSnapshot({ ...NOTHING, ...readFolder() }), state: await readState().catch(() => undefined) }
-      await endAll(readers, toEvent('snapshot', `${session}-${id}`, last), tick$)
+      const last = { ...toSnapshot({ ...NOTHING_SENT, ...readFolder() }), state: await readState().catch(() => undefined) }
+      await endAll(readers, toSentEvent('snapshot', `${session}-${id}`, last), tick$)
     },
   }
 }
@@ -119,17 +119,17 @@ const toSnapshot = ({ state, report, isSimulated = false }: SentState): LiveSnap
   isSimulated,
 })
 
-const isRunning = (state: LiveRunState | undefined): boolean => state !== undefined && state.outcome === undefined
+const isUnderWay = (state: LiveRunState | undefined): boolean => state !== undefined && state.outcome === undefined
 
 /** Ends all connections with a last text. */
 const endAll = (readers: ReadonlySet<LiveReader>, text: string, tick$: Observable<unknown>): Promise<unknown> =>
   firstValueFrom(race(Promise.all([...readers].map((reader) => reader.end(text))), tick$.pipe(elementAt(MAX_END_TICKS - 1))))
 
-const toEvent = (type: 'snapshot' | 'change', id: string, data: LiveSnapshot | LiveChange): string =>
+const toSentEvent = (type: 'snapshot' | 'change', id: string, data: LiveSnapshot | LiveChange): string =>
   `event: ${type}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`
 
 const describeState = (state: LiveRunState | undefined): SentState => {
-  if (state === undefined) return NOTHING
+  if (state === undefined) return NOTHING_SENT
   const streams = new Map(state.streams.map((stream) => [stream.name, JSON.stringify(stream)]))
   // The time alone is no change: readers have clocks.
   return { state, streams, summary: JSON.stringify({ ...toSummary(state), at: 0 }) }

@@ -1,14 +1,13 @@
-import { resolve } from 'node:path'
 import { listTables } from '../../engine/define-stream.js'
+import { omitUndefined } from '../../model/row.js'
 import { listColumns } from '../../model/table.js'
-import { quoteShell } from '../../model/text.js'
 import { readDay } from '../../model/trading-day.js'
 import type { DataSource, MarketFolder } from '../../show/folder.js'
-import { type LimitedResult, runLimitedQuery } from '../../tables/limited-query.js'
+import { runLimitedQuery } from '../../tables/limited-query.js'
 import { listSavedQueries } from '../../tables/saved-queries.js'
 import { listViews } from '../../tables/views/index.js'
 import { workedQueries } from '../../tables/worked-queries.js'
-import type { QueriesAnswer, QueryAnswer } from '../api/query.js'
+import type { QueriesAnswer } from '../api/query.js'
 import type { QueryRunner } from './queue.js'
 
 /** The saved and the worked queries, and the tables that they may use. */
@@ -25,31 +24,22 @@ export const listQueries = async ({ root, streams }: MarketFolder): Promise<Quer
   }
 }
 
-const MAX_ROWS = 10_000
+const MAX_QUERY_ROWS = 10_000
 const DEFAULT_ROWS = 1_000
 /** Later the query is ended: the page and a run share the machine. */
-const TIME_LIMIT_MS = 60_000
+const QUERY_LIMIT_MS = 60_000
 
 /** Runs queries in the sandbox of `query`; a reader that leaves, and the time limit, interrupt them. */
 export const createQueryRunner =
-  ({ root, streams }: DataSource, timeMs = TIME_LIMIT_MS): QueryRunner =>
+  ({ root, streams }: DataSource, timeMs = QUERY_LIMIT_MS): QueryRunner =>
   async ({ sql, limit = DEFAULT_ROWS, day }, signal) => {
     const startedAt = performance.now()
-    const limits = { rows: Math.min(MAX_ROWS, Math.max(1, Math.floor(limit))), timeMs }
+    const limits = { rows: Math.min(MAX_QUERY_ROWS, Math.max(1, Math.floor(limit))), timeMs }
     const result = await runLimitedQuery({ sql, root, streams, asOf: readDay(day ?? '') }, limits, signal)
-    const answer = toAnswer(result, performance.now() - startedAt)
-    return result.isCut ? { ...answer, command: describeCommand(root, sql, day) } : answer
+    const { columns, rows, isCut, answers, warnings } = result
+    return omitUndefined({
+      columns: columns.map(({ name, isNumber }) => ({ name, isNumber })),
+      ...{ rows, isCut, answers, warnings },
+      ms: Math.round(performance.now() - startedAt),
+    })
   }
-
-const describeCommand = (root: string, sql: string, day: string | undefined): string => {
-  const asOf = day ? ['--as-of', day] : []
-  return ['scripstream', 'query', '--format', 'csv', '--out', resolve(root), ...asOf, '--', sql].map(quoteShell).join(' ')
-}
-
-const toAnswer = ({ columns, rows, isCut, warnings }: LimitedResult, ms: number): QueryAnswer => ({
-  columns: columns.map(({ name, isNumber }) => ({ name, isNumber })),
-  rows,
-  isCut,
-  ms: Math.round(ms),
-  ...(warnings === undefined ? {} : { warnings }),
-})

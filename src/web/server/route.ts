@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { StreamDefinition } from '../../engine/define-stream.js'
 import type { RunLogEntry } from '../../model/run-log.js'
-import type { Day } from '../../model/trading-day.js'
+import { type Day, readDay } from '../../model/trading-day.js'
 import { matchPath } from '../api/path.js'
 import type { FolderChanges } from '../api/state.js'
 import type { ChecksReader } from './checks.js'
@@ -51,7 +51,7 @@ export interface Route {
   /** The answer, sent as JSON. An `AnswerError` becomes its status and sentence. */
   readonly answer?: (request: RouteRequest, served: Served) => unknown
   /** Instead of `answer`: writes the response itself, such as a stream of events. */
-  readonly respond?: (response: ServerResponse, request: RouteRequest, served: Served) => void
+  readonly respond?: (response: ServerResponse, request: RouteRequest, served: Served) => Promise<void> | void
 }
 
 /** The route of a request. @throws AnswerError if the route is unknown, or if it has another method */
@@ -66,6 +66,14 @@ export const findRoute = (routes: readonly Route[], method: string, path: string
   const [other] = found
   if (other) throw new AnswerError(405, `${path} answers ${other.route.method ?? 'GET'} only`)
   throw new AnswerError(method === 'POST' ? 405 : 404, `there is no ${path}`)
+}
+
+/** The day of a request, as of which it is answered. */
+export const readAsOf = (query: URLSearchParams): { readonly day?: Day } => {
+  const text = query.get('as-of')
+  const day = readDay(text)
+  if (text !== null && day === undefined) throw new AnswerError(400, `as-of: ${JSON.stringify(text)} is no day; use YYYY-MM-DD`)
+  return day === undefined ? {} : { day }
 }
 
 const decode = (part: string): string => {

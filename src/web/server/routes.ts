@@ -1,8 +1,6 @@
 import { MASTER_MAP } from '../../market/listings.js'
-import { CollectError, UsageError } from '../../model/errors.js'
-import { isRow } from '../../model/row.js'
+import { UsageError } from '../../model/errors.js'
 import type { RunLogEntry } from '../../model/run-log.js'
-import { type Day, readDay } from '../../model/trading-day.js'
 import {
   createShowRunner,
   type DataSource,
@@ -18,14 +16,16 @@ import {
 import { readRunRecords } from '../../storage/run-records.js'
 import type { RunList } from '../api/runs.js'
 import { listRecordedDays } from './changes.js'
+import { describeRun } from './ended-run.js'
 import { readFolderState } from './folder-state.js'
 import { AnswerError } from './guard.js'
-import { type QueryRunner, queueWork } from './queue.js'
-import type { Route, RouteRequest } from './route.js'
-import { describeRun, toRunRow } from './runs.js'
+import { rememberPast } from './past-answers.js'
+import { type QueryWork, queryRoutes } from './query-routes.js'
+import { type Route, type RouteRequest, readAsOf } from './route.js'
+import { toRunRow } from './runs.js'
 
 /** The routes about the folder and its runs. */
-const runRoutes: readonly Route[] = [
+const folderRoutes: readonly Route[] = [
   { path: '/api/state', answer: (_, served) => readFolderState(served, Date.now()) },
   { path: '/api/changes', answer: (_, { readChanges }) => readChanges() },
   { path: '/api/signals', answer: ({ query }, { out }) => readSignalRows(out, readAsOf(query).day) },
@@ -42,46 +42,55 @@ const runRoutes: readonly Route[] = [
     answer: async ({ params }, { out, readRunChanges }) => readRunChanges(await readRuns(out), params.id ?? ''),
   },
   { path: '/api/runs/:id/checks', answer: async ({ params }, { out, checks }) => checks.read(await readRuns(out), params.id ?? '') },
-  { path: '/api/runs/:id', answer: async ({ params }, { out }) => describeRun(await readRuns(out), params.id ?? '') },
+  { path: '/api/runs/:id', answer: async ({ params }, served) => describeRun(await readRuns(served.out), params.id ?? '', served) },
 ]
 
 const readRuns = async (out: string): Promise<readonly RunLogEntry[]> => (await readRunRecords(out)).runs
 
 /** What is answered in another process; in this one if absent. */
-export interface AnswerWork {
-  readonly ask?: QueryRunner | undefined
+export interface AnswerWork extends QueryWork {
   readonly show?: ShowRunner | undefined
 }
 
 /** Everything that the server answers with data; each server has its own routes, with what they keep in memory. */
-export const createRoutes = (source: DataSource, { ask, show: showElsewhere }: AnswerWork = {}) => {
+export const createRoutes = (source: DataSource, { ask, exportCsv, show: showElsewhere }: AnswerWork = {}) => {
   const folder = openMarketFolder(source)
-  const show = showElsewhere ?? createShowRunner(folder)
+  const show = rememberPast(folder.root, showElsewhere ?? createShowRunner(folder))
   const remembered = rememberShown(folder, show)
   const [readMarket, readToday, readFeed] = [remembered('market'), remembered('today'), remembered('feed')]
   const readStocks = remembered('list', 'stocks')
   const routes: readonly Route[] = [
-    ...runRoutes,
+    ...folderRoutes,
     { path: '/api/days', answer: () => listRecordedDays(folder.root) },
-    { path: '/api/today', answer: (request) => readToday(request).catch(refuse) },
+    { path: '/api/today', answer: (request) => readToday(request).catch(refuseRequest) },
     {
       path: '/api/stocks',
       answer: ({ query, signal }) =>
-        show({ show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS), ...readAsOf(query) }, signal).catch(refuse),
+        show({ show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS), ...readAsOf(query) }, signal).catch(refuseRequest),
     },
     { path: '/api/watchlists', answer: (_, { watchlists = {} }) => watchlists },
-    { path: '/api/market', answer: (request) => readMarket(request).catch(refuse) },
-    { path: '/api/market/feed', answer: (request) => readFeed(request).catch(refuse) },
-    { path: '/api/market/stocks', answer: (request) => readStocks(request).catch(refuse) },
+    {
+      path: '/api/market',
+      answer: (request) => {
+        const name = readUniverse(request.query)
+        const answer = name === '' ? readMarket(request) : show({ show: 'market', name, ...readAsOf(request.query) }, request.signal)
+        return answer.catch(refuseRequest)
+      },
+    },
+    { path: '/api/market/feed', answer: (request) => readFeed(request).catch(refuseRequest) },
+    { path: '/api/market/stocks', answer: (request) => readStocks(request).catch(refuseRequest) },
     ...instrumentRoutes(folder, show),
     {
       path: '/api/list/:name',
-      answer: ({ params: { name = '' }, query, signal }) =>
-        found(show({ show: 'list', name, ...readAsOf(query) }, signal), name, `there is no list ${name}`).catch(refuse),
+      answer: ({ params: { name = '' }, query, signal }) => {
+        const universe = readUniverse(query)
+        const whole = universe === '' ? name : `${name}/${universe}`
+        return found(show({ show: 'list', name: whole, ...readAsOf(query) }, signal), name, `there is no list ${name}`).catch(refuseRequest)
+      },
     },
     { path: '/api/search', answer: async ({ query }) => ({ found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)) }) },
     { path: '/api/queries', answer: async () => (await import('./query.js')).listQueries(folder) },
-    queryRoute(folder, ask),
+    ...queryRoutes(folder, { ask, exportCsv }),
   ]
   return {
     routes,
@@ -97,22 +106,24 @@ const instrumentRoutes = (folder: MarketFolder, show: ShowRunner): readonly Rout
   {
     path: '/api/stock/:symbol',
     answer: ({ params: { symbol = '' }, query, signal }) =>
-      found(show({ show: 'stock', name: symbol, ...readAsOf(query) }, signal), symbol).catch(refuse),
+      found(show({ show: 'stock', name: symbol, ...readAsOf(query) }, signal), symbol).catch(refuseRequest),
   },
   {
     path: '/api/stock/:symbol/candles',
     answer: ({ params: { symbol = '' }, query, signal }) =>
-      found(show({ show: 'candles', name: symbol, ...toWishes(query), ...readAsOf(query) }, signal), symbol).catch(refuse),
+      found(show({ show: 'candles', name: symbol, ...toWishes(query), ...readAsOf(query) }, signal), symbol).catch(refuseRequest),
   },
   {
     path: '/api/stock/:symbol/list/:name',
     answer: ({ params: { symbol = '', name = '' }, query, signal }) =>
-      found(show({ show: 'list', name: `${name}/${symbol}`, ...readAsOf(query) }, signal), name, `there is no list ${name}`).catch(refuse),
+      found(show({ show: 'list', name: `${name}/${symbol}`, ...readAsOf(query) }, signal), name, `there is no list ${name}`).catch(
+        refuseRequest,
+      ),
   },
   {
     path: '/api/index/:name',
     answer: ({ params: { name = '' }, query, signal }) =>
-      found(show({ show: 'index', name, ...readAsOf(query) }, signal), name).catch(refuse),
+      found(show({ show: 'index', name, ...readAsOf(query) }, signal), name).catch(refuseRequest),
   },
   {
     path: '/api/index/:name/candles',
@@ -126,51 +137,20 @@ const rememberShown =
   <Kind extends 'market' | 'today' | 'feed' | 'list'>(kind: Kind, name = '') =>
   ({ query, signal }: Partial<RouteRequest> = {}): Promise<ShowAnswers[Kind]> => {
     const request = { show: kind, name, ...readAsOf(query ?? new URLSearchParams()) }
-    // Days of the past are asked seldom, and would fill the memory.
     if (request.day !== undefined) return show<Kind>(request, signal)
     return folder.remember(`${kind} ${name}`, [REPORT, MASTER_MAP], () => show<Kind>(request))
   }
 
-/** Answers statements in the process of `ask`; in this one if it is absent. */
-const queryRoute = (folder: MarketFolder, ask: QueryRunner | undefined): Route => {
-  let runner: QueryRunner | undefined
-  return {
-    method: 'POST',
-    path: '/api/query',
-    answer: async ({ body, signal }) => {
-      const { sql, limit, day } = isRow(body) ? body : {}
-      if (typeof sql !== 'string') throw new AnswerError(400, 'the body must have the statement in the field sql')
-      if (day !== undefined && readDay(day) === undefined)
-        throw new AnswerError(400, `day: ${JSON.stringify(day)} is no day; use YYYY-MM-DD`)
-      if (runner === undefined) {
-        const { createQueryRunner } = await import('./query.js')
-        runner ??= queueWork(ask ?? createQueryRunner(folder), MAX_WAITING)
-      }
-      const request = { sql, ...(typeof limit === 'number' ? { limit } : {}), ...(typeof day === 'string' ? { day } : {}) }
-      return runner(request, signal).catch((error: unknown) => {
-        throw error instanceof CollectError ? new AnswerError(400, error.message) : error
-      })
-    },
-  }
-}
-
 /** What the reader can correct is a refusal, not a fault of the server. */
-const refuse = (error: unknown): never => {
+const refuseRequest = (error: unknown): never => {
   throw error instanceof UsageError ? new AnswerError(400, error.message) : error
 }
 
-/** Queries. */
-const MAX_WAITING = 8
 const MAX_SEARCH = 100
 const MAX_SYMBOLS = 6_000
 
-/** The day of a request, as of which it is answered. */
-const readAsOf = (query: URLSearchParams): { readonly day?: Day } => {
-  const text = query.get('as-of')
-  const day = readDay(text)
-  if (text !== null && day === undefined) throw new AnswerError(400, `as-of: ${JSON.stringify(text)} is no day; use YYYY-MM-DD`)
-  return day === undefined ? {} : { day }
-}
+/** The universe that an answer is narrowed to; empty for the whole market. */
+const readUniverse = (query: URLSearchParams): string => (query.get('universe') ?? '').slice(0, MAX_SYMBOLS)
 
 const toWishes = (query: URLSearchParams) => ({ isStored: query.get('adjusted') === '0', isWeekly: query.get('step') === 'week' })
 

@@ -61,9 +61,9 @@ const toLiveHost = ({ hosts, endpoint, inFlight, waiting, maxInFlight, maxPerSec
     maxPerSecond: Number.isFinite(maxPerSecond) ? maxPerSecond : undefined,
   })
 
-type RunStarted = RunEvent & { readonly type: 'run-started' }
+type StartEvent = RunEvent & { readonly type: 'run-started' }
 
-const summarize = (run: RunStarted, now: number, { stats }: RunProgress, overall: OverallProgress): LiveSummary => {
+const summarize = (run: StartEvent, now: number, { stats }: RunProgress, overall: OverallProgress): LiveSummary => {
   const { share, total, leftMs, bytesPerSecond } = overall
   const selected = stats.streams().filter(isSelected)
   return omitUndefined({

@@ -1,7 +1,7 @@
 import { omitUndefined } from '../../model/row.js'
 import type { LoggedScript, RunLogEntry } from '../../model/run-log.js'
-import { countItems, countLost, describeStale, wasStopped } from '../../model/script-figures.js'
-import type { OneRun, RunRow, RunStream } from '../api/runs.js'
+import { countLost, describeStale } from '../../model/script-figures.js'
+import type { RunRow } from '../api/runs.js'
 import { AnswerError } from './guard.js'
 
 /** One run, as a list shows it. */
@@ -28,34 +28,4 @@ export const findRun = (runs: readonly RunLogEntry[], id: string): { readonly en
   const entry = runs[index]
   if (entry === undefined) throw new AnswerError(404, `no run ${id} is recorded in this folder`)
   return { entry, index }
-}
-
-/** @throws AnswerError if the folder has no such run */
-export const describeRun = (runs: readonly RunLogEntry[], id: string): OneRun => {
-  const { entry, index } = findRun(runs, id)
-  const earlier = runs[index - 1]
-  return omitUndefined({
-    ...toRunRow(entry),
-    streams: Object.entries(entry.scripts).map(([name, script]) =>
-      toRunStream(name, script, { missing: entry.missing?.[name], before: earlier?.scripts[name] }),
-    ),
-    earlier: earlier?.run,
-    later: runs[index + 1]?.run,
-  })
-}
-
-const toRunStream = (
-  name: string,
-  script: LoggedScript,
-  { missing, before }: { readonly missing: RunStream['missing']; readonly before: LoggedScript | undefined },
-): RunStream => {
-  const { outcome, durationMs, requests, retries, rateLimited, files, bytes, degraded = 0, error, problems = [] } = script
-  return omitUndefined({
-    outcome: wasStopped(script) ? 'interrupted' : outcome,
-    ...{ name, durationMs, requests, retries, rateLimited, files, bytes, error, problems, missing },
-    done: countItems(script),
-    lost: countLost(script),
-    partial: degraded,
-    beforeMs: before?.durationMs,
-  })
 }

@@ -50,15 +50,15 @@ export interface PageServer {
 /** The usual port, and how many after it are tried. */
 export const DEFAULT_PORT = 4173
 const TRIED_PORTS = 20
-const MAX_BODY_BYTES = 100_000
+const MAX_REQUEST_BYTES = 100_000
 /** A longer answer is compressed for readers that accept it. */
 const MIN_COMPRESSED_BYTES = 100_000
 
 /** Serves the page on loopback. Rejects with the error of the system (`EADDRINUSE`) if the given port is taken. */
 export const servePage = async (options: PageServerOptions): Promise<PageServer> => {
-  const { pageFolder, port, routes: given, live: source, wall, workers = {}, ask, show, compare, check, ...folder } = options
+  const { pageFolder, port, routes: given, live: source, wall, workers = {}, ask, show, exportCsv, compare, check, ...folder } = options
   const { out: root, exchange, streams } = folder
-  const { routes, prepare } = createRoutes({ root, exchange, streams }, { ask, show })
+  const { routes, prepare } = createRoutes({ root, exchange, streams }, { ask, exportCsv, show })
   const assets = readAssets(pageFolder)
   const live = createLiveHub(source ?? openLiveFile(root), {
     readReportTime: () => statFile(statePaths(root).report)?.mtimeMs,
@@ -133,7 +133,7 @@ const handle = async (
   const asked: RouteRequest = {
     params,
     query: new URLSearchParams(search),
-    body: method === 'POST' ? await readBody(request) : undefined,
+    body: method === 'POST' ? await readRequestBody(request) : undefined,
     signal: aborting.signal,
     lastEventId: headers['last-event-id']?.toString(),
   }
@@ -149,12 +149,12 @@ const sendAsset = ({ headers }: IncomingMessage, response: ServerResponse, asset
   response.writeHead(200, { 'content-type': asset.type, 'content-length': asset.bytes.length }).end(asset.bytes)
 }
 
-const compress = promisify(gzip)
+const gzipText = promisify(gzip)
 
 const sendJson = async (response: ServerResponse, status: number, value: unknown, accepted = ''): Promise<void> => {
   const text = JSON.stringify(value)
   const isCompressed = text.length > MIN_COMPRESSED_BYTES && /\bgzip\b/.test(accepted)
-  const body = isCompressed ? await compress(text, { level: 1 }) : Buffer.from(text)
+  const body = isCompressed ? await gzipText(text, { level: 1 }) : Buffer.from(text)
   if (isCompressed) response.setHeader('content-encoding', 'gzip')
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }).end(body)
 }
@@ -168,12 +168,12 @@ const sendError = async (response: ServerResponse, error: unknown): Promise<void
   await sendJson(response, status, { error: error instanceof AnswerError ? error.message : formatError(error) })
 }
 
-const readBody = async (request: IncomingMessage): Promise<unknown> => {
+const readRequestBody = async (request: IncomingMessage): Promise<unknown> => {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > MAX_BODY_BYTES) throw new AnswerError(413, `the body is longer than ${MAX_BODY_BYTES} bytes`)
+    if (bytes > MAX_REQUEST_BYTES) throw new AnswerError(413, `the body is longer than ${MAX_REQUEST_BYTES} bytes`)
     chunks.push(chunk)
   }
   try {

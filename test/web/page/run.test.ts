@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { LiveStream } from '../../../src/web/api/live.js'
-import { applyChange } from '../../../src/web/page/run/apply-change.js'
+import { applyChange } from '../../../src/web/api/live.js'
 import { keepStreams, layOutGraph } from '../../../src/web/page/run/layout.js'
 import { describePause, describeStream } from '../../../src/web/page/run/words.js'
 import { describePhases } from '../../../src/web/server/run-view.js'

@@ -40,11 +40,11 @@ export const asOfLine = ({ query }: Pick<Place, 'query'>): TemplateResult | type
   const asked = query.get(AS_OF)
   if (asked === null) return nothing
   const found = listKnownDays().find((one) => one.day <= asked)
-  return html`<p class="as-of" role="status">${found ? describeDay(found, asked) : html`As of <b>${formatDay(asked)}</b>.`}
+  return html`<p class="as-of" role="status">${found ? describeKnown(found, asked) : html`As of <b>${formatDay(asked)}</b>.`}
     Of filings and news only documents that the newest files still have.</p>`
 }
 
-const describeDay = ({ day, knownAt, timing }: RecordedDay, asked: string): TemplateResult => {
+const describeKnown = ({ day, knownAt, timing }: RecordedDay, asked: string): TemplateResult => {
   const at = Date.parse(knownAt)
   const about = { final: 'after the session', session: 'during the session', late: `too late for ${formatDay(day)}` }[timing]
   return html`${day === asked ? '' : `No record of ${formatDay(asked)}. `}As known at ${formatTime(at).slice(0, 5)} IST on <b>${formatDayOf(at)}</b>, ${about}.`

@@ -131,7 +131,7 @@ const renderChart = (
   `
 }
 
-const MARKS = [
+const CHART_MARKS = [
   ['D', 'dividend'],
   ['S', 'split, bonus'],
   ['B', 'deal'],
@@ -143,7 +143,7 @@ const MARKS = [
 /** What the marks mean; a click hides those of one kind, or shows them again. */
 const legend = (events: ChartContent['events'], hidden: string, page: PageContext): TemplateResult => html`
   <div class="marks" role="group" aria-label="Marks on the chart">
-    ${MARKS.filter(([mark]) => events.some((event) => event.mark === mark)).map(([mark, word]) => {
+    ${CHART_MARKS.filter(([mark]) => events.some((event) => event.mark === mark)).map(([mark, word]) => {
       const isHidden = hidden.includes(mark)
       const next = isHidden ? hidden.replace(mark, '') : hidden + mark
       const toggle = (): void => page.setQuery({ 'marks-off': next === USUALLY_HIDDEN ? undefined : next })

@@ -7,7 +7,7 @@ export interface Suggestion {
   readonly about: string
 }
 
-const MAX_SHOWN = 8
+const MAX_SUGGESTIONS = 8
 const WORD = /[A-Za-z_][\w]*$/
 
 /** The word that ends at the caret. */
@@ -23,7 +23,7 @@ export const suggest = (tables: QueriesAnswer['tables'], text: string, word: str
     .flatMap(({ name, columns: own }) => own.map((column) => ({ name: column, about: name })))
   const all = [...columns, ...tables.map(({ name, about }) => ({ name, about }))]
   const found = new Map(all.filter(({ name }) => name.startsWith(start)).map((one) => [one.name, one]))
-  return found.has(start) ? [] : [...found.values()].slice(0, MAX_SHOWN)
+  return found.has(start) ? [] : [...found.values()].slice(0, MAX_SUGGESTIONS)
 }
 
 const TOKEN = /(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<text>'(?:[^']|'')*'?)|(?<number>\b\d+(?:\.\d+)?\b)|(?<word>[a-z_][\w$]*)/giu

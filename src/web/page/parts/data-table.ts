@@ -46,7 +46,7 @@ interface Prepared {
   current?: number
 }
 
-const ROW_HEIGHT = 28
+const TABLE_ROW_HEIGHT = 28
 /** Rows above and below what is seen, so that a quick scroll does not show a gap. */
 const MARGIN_ROWS = 20
 const MAX_DECIMALS = 2
@@ -54,7 +54,7 @@ const MAX_DECIMALS = 2
 const MIN_GROUPED = 10_000
 const WIDTH = { least: 6, most: 44, mostNarrow: 18 } as const
 /** On a narrower page, in pixels, a text must leave room for numbers. */
-const NARROW = 720
+const NARROW_PIXELS = 720
 /** What the symbol takes beside a name. */
 const NAMED_WIDTH = 8
 /** A facet with more values is no choice any more. */
@@ -64,7 +64,7 @@ const SEVERAL = ' · '
 /** Columns of changes: their sign is told by a colour, too. */
 const CHANGE = /(?:^|_)(?:change|yoy|qoq|returns?|month|year|that_day|growth)(?:_\d[a-z])?_(?:pct|percent|pp)$/
 /** Columns of a place between two ends, 0 to 100. */
-const PLACE = 'place_52w_pct'
+const RANGE_COLUMN = 'place_52w_pct'
 
 const prepared = new WeakMap<TableData, Prepared>()
 
@@ -77,18 +77,18 @@ const prepare = (table: TableData): Prepared => {
 }
 
 const formatColumn = ({ rows }: TableData, { name, isNumber }: TableData['columns'][number], place: number): ColumnFormat => {
-  if (name === PLACE || name === 'url') return { decimals: 0, isGrouped: false, width: name === PLACE ? 16 : 10 }
+  if (name === RANGE_COLUMN || name === 'url') return { decimals: 0, isGrouped: false, width: name === RANGE_COLUMN ? 16 : 10 }
   const decimals = isNumber && rows.some((row) => row[place]?.includes('.')) ? MAX_DECIMALS : 0
   const isGrouped = isNumber && rows.some((row) => Math.abs(Number(row[place])) >= MIN_GROUPED)
   const format = { decimals, isGrouped }
   let width = inWords(name).length + 2
-  for (const row of rows) width = Math.max(width, cellText(row[place] ?? null, isNumber ? format : undefined).length + 1)
+  for (const row of rows) width = Math.max(width, formatCell(row[place] ?? null, isNumber ? format : undefined).length + 1)
   return { ...format, width: Math.min(WIDTH.most, Math.max(WIDTH.least, width)) }
 }
 
-const DAY = /^\d{4}-\d\d-\d\d(?: (\d\d:\d\d)(?::\d\d(?:\.\d+)?)?)?$/
+const DAY_CELL = /^\d{4}-\d\d-\d\d(?: (\d\d:\d\d)(?::\d\d(?:\.\d+)?)?)?$/
 
-const WORDS: Readonly<Record<string, string>> = {
+const COLUMN_WORDS: Readonly<Record<string, string>> = {
   fno: 'F&O',
   isin: 'ISIN',
   pe_ttm: 'P/E, 4 quarters',
@@ -99,11 +99,11 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** A name of a column as people write it: `close_inr` is `close ₹`. */
 const inWords = (name: string): string =>
-  WORDS[name] ??
+  COLUMN_WORDS[name] ??
   name.replace(/_(pct|inr|cr)$/, (_, unit: string) => ({ pct: ' %', inr: ' ₹', cr: ' ₹ cr' })[unit] ?? '').replaceAll('_', ' ')
 
 /** A cell for reading; its exact text is its title. */
-const cellText = (text: string | null, format?: Pick<ColumnFormat, 'decimals' | 'isGrouped'>): string => {
+const formatCell = (text: string | null, format?: Pick<ColumnFormat, 'decimals' | 'isGrouped'>): string => {
   if (text === null) return '–'
   if (format === undefined) return formatIfDay(text)
   const value = Number(text)
@@ -114,7 +114,7 @@ const cellText = (text: string | null, format?: Pick<ColumnFormat, 'decimals' | 
 }
 
 const formatIfDay = (text: string): string => {
-  const [isDay, time] = DAY.exec(text) ?? []
+  const [isDay, time] = DAY_CELL.exec(text) ?? []
   return isDay === undefined ? text : `${formatDay(text)}${time === undefined ? '' : `, ${time}`}`
 }
 
@@ -156,7 +156,7 @@ export const dataTable = (
             rows,
           )}>Export CSV</button>
       </div>
-      ${rows.length === 0 ? emptyLine('No row matches.') : renderRows(table, { own, rows, places, page, isNamed: names >= 0 })}
+      ${rows.length === 0 ? emptyLine('No row matches.') : renderSeenRows(table, { own, rows, places, page, isNamed: names >= 0 })}
     </section>
   `
 }
@@ -170,7 +170,7 @@ interface Drawn {
   readonly isNamed: boolean
 }
 
-const renderRows = ({ columns }: TableData, { own, rows, places, page, isNamed }: Drawn): TemplateResult => {
+const renderSeenRows = ({ columns }: TableData, { own, rows, places, page, isNamed }: Drawn): TemplateResult => {
   const [first, end] = seenRows(rows.length)
   drawnFrom = first
   const find = (wanted: string): number => columns.findIndex(({ name }) => name === wanted)
@@ -185,8 +185,9 @@ const renderRows = ({ columns }: TableData, { own, rows, places, page, isNamed }
     if (text !== null && path) return html`<td><a href=${path}><bdi>${text}</bdi></a></td>`
     return valueCell(text, column, own.formats[place])
   }
-  const gap = (count: number): TemplateResult => html`<tr class="gap" aria-hidden="true" .style=${`height:${count * ROW_HEIGHT}px`}></tr>`
-  const isNarrow = innerWidth < NARROW
+  const gap = (count: number): TemplateResult =>
+    html`<tr class="gap" aria-hidden="true" .style=${`height:${count * TABLE_ROW_HEIGHT}px`}></tr>`
+  const isNarrow = innerWidth < NARROW_PIXELS
   const widthOf = (place: number): number => {
     const { width = 0 } = own.formats[place] ?? {}
     return 2 + (isNarrow ? Math.min(width, WIDTH.mostNarrow) : width + (place === names ? NAMED_WIDTH : 0))
@@ -217,8 +218,8 @@ const valueCell = (
     return html`<td><a href=${text} target="_blank" rel="noreferrer" title=${text}>${name === 'url' ? 'open' : text}</a></td>`
   if (name === 'tags')
     return html`<td class="text" title=${text}>${text.split(SEVERAL).map((tag) => html`<span class="tag">${tag}</span> `)}</td>`
-  if (name === PLACE) return html`<td class="number" title=${`${text} %`}>${rangeBar(0, 100, Number(text))}</td>`
-  const shown = cellText(text, isNumber ? format : undefined)
+  if (name === RANGE_COLUMN) return html`<td class="number" title=${`${text} %`}>${rangeBar(0, 100, Number(text))}</td>`
+  const shown = formatCell(text, isNumber ? format : undefined)
   const isRise = isNumber && CHANGE.test(name) && /[1-9]/.test(shown)
   const tone = isRise ? (shown.startsWith('−') ? ' down' : ' up') : ''
   return html`<td class=${`${isNumber ? 'number' : 'text'}${tone}`} title=${text}><bdi>${tone === ' up' ? '+' : ''}${shown}</bdi></td>`
@@ -244,15 +245,15 @@ const headShift = (count: number): number => {
   const top = document.querySelector('#rows')?.getBoundingClientRect().top
   if (top === undefined) return 0
   const covered = (document.querySelector('header')?.offsetHeight ?? 0) - top
-  return Math.round(Math.max(0, Math.min(covered, (count - 1) * ROW_HEIGHT)))
+  return Math.round(Math.max(0, Math.min(covered, (count - 1) * TABLE_ROW_HEIGHT)))
 }
 
 /** The rows around what is seen, from where the table was drawn last. */
 const seenRows = (count: number): readonly [first: number, end: number] => {
   const top = document.querySelector('#rows')?.getBoundingClientRect().top ?? 0
-  const first = Math.floor(Math.max(0, -top) / ROW_HEIGHT) - MARGIN_ROWS
+  const first = Math.floor(Math.max(0, -top) / TABLE_ROW_HEIGHT) - MARGIN_ROWS
   const start = Math.max(0, Math.min(first, count - 1))
-  return [start, Math.min(count, start + Math.ceil(innerHeight / ROW_HEIGHT) + 2 * MARGIN_ROWS)]
+  return [start, Math.min(count, start + Math.ceil(innerHeight / TABLE_ROW_HEIGHT) + 2 * MARGIN_ROWS)]
 }
 
 /** The rows that match, in order. */
@@ -317,7 +318,8 @@ const facetValues = ({ columns, rows }: TableData, name: string): ReadonlyMap<st
   return counts.size < 2 || counts.size > MAX_FACET_VALUES ? new Map() : counts
 }
 
-const facetChoice = (table: TableData, name: string, page: PageContext): TemplateResult | typeof nothing => {
+/** The choice of a value of a column; nothing where there is none. */
+export const facetChoice = (table: TableData, name: string, page: PageContext): TemplateResult | typeof nothing => {
   const counts = facetValues(table, name)
   if (counts.size === 0) return nothing
   const key = `is.${name}`
@@ -341,6 +343,7 @@ const facetChoice = (table: TableData, name: string, page: PageContext): Templat
 const otherFilters = (table: TableData, facets: readonly string[], page: PageContext): readonly TemplateResult[] =>
   [...page.place.query].flatMap(([key, value]) => {
     const name = key.startsWith('is.') ? key.slice(3) : undefined
+    if (!table.columns.some((column) => column.name === name)) return []
     if (name === undefined || (facets.includes(name) && facetValues(table, name).has(value))) return []
     return [html`<button type="button" @click=${() => page.setQuery({ [key]: undefined })}>${inWords(name)}: ${value || '–'} ✕</button>`]
   })
@@ -376,10 +379,10 @@ const goToRow = (step: 1 | -1): void => {
   if (present === undefined || table === null) return
   const { own, rows, page } = present
   // At first, the first row that is seen.
-  const seen = Math.ceil(headShift(rows.length) / ROW_HEIGHT)
+  const seen = Math.ceil(headShift(rows.length) / TABLE_ROW_HEIGHT)
   own.current = Math.max(0, Math.min(rows.length - 1, own.current === undefined ? seen : own.current + step))
-  const top = table.getBoundingClientRect().top + scrollY + own.current * ROW_HEIGHT
-  if (top < scrollY + 4 * ROW_HEIGHT || top > scrollY + innerHeight - 4 * ROW_HEIGHT) scrollTo(0, top - innerHeight / 2)
+  const top = table.getBoundingClientRect().top + scrollY + own.current * TABLE_ROW_HEIGHT
+  if (top < scrollY + 4 * TABLE_ROW_HEIGHT || top > scrollY + innerHeight - 4 * TABLE_ROW_HEIGHT) scrollTo(0, top - innerHeight / 2)
   page.update()
   const row = own.current
   // The row is drawn in the next frame.

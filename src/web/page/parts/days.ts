@@ -2,7 +2,7 @@ import type { RecordedDay } from '../../api/state.js'
 import { fetchJson } from './fetch-json.js'
 
 /** The next try after the server gave no list of days. */
-const RETRY_MS = 5_000
+const ASK_AGAIN_MS = 5_000
 
 /** The recorded days, the newest first; asked once for each report. Without an answer there is nothing to choose from. */
 let days: readonly RecordedDay[] = []
@@ -13,7 +13,7 @@ const loadDays = (): Promise<void> => {
       days = found
     },
     () => {
-      setTimeout(forgetDays, RETRY_MS)
+      setTimeout(forgetDays, ASK_AGAIN_MS)
     },
   )
   return asked

@@ -1,6 +1,6 @@
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const
+const MONTH_NAMES = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const
 // India has no daylight saving time.
-const INDIA_OFFSET_MS = 5.5 * 3_600_000
+const INDIA_AHEAD_MS = 5.5 * 3_600_000
 
 /** What is shown where a value is missing. */
 export const MISSING = '–'
@@ -43,7 +43,7 @@ export const formatPercent = (value: number | null | undefined, decimals = 1): s
 /** `12 Feb 2026`, of a day `2026-02-12`. Anything else stays as it is. */
 export const formatDay = (day: string | null | undefined): string => {
   const [, year, month, date] = /^(\d{4})-(\d\d)-(\d\d)/.exec(day ?? '') ?? []
-  const name = MONTHS[Number(month) - 1]
+  const name = MONTH_NAMES[Number(month) - 1]
   return name === undefined ? (day ?? MISSING) : `${Number(date)} ${name} ${year}`
 }
 
@@ -66,7 +66,7 @@ export const formatChange = (detail: string): string =>
       .replace(/(?<=\(\w+, )(?=[\d.]+ crore\))/g, '₹ '),
   )
 
-const inIndia = (at: number): string => new Date(at + INDIA_OFFSET_MS).toISOString()
+const inIndia = (at: number): string => new Date(at + INDIA_AHEAD_MS).toISOString()
 
 /** The day in India of an instant: `12 Feb 2026`. */
 export const formatDayOf = (at: number): string => formatDay(inIndia(at))
@@ -81,11 +81,11 @@ export const formatInstant = (at: number): string => `${formatDayOf(at)}, ${inIn
 export const formatDuration = (ms: number | null | undefined): string => {
   if (!isNumber(ms)) return MISSING
   const tenths = Math.round(Math.max(0, ms) / 100)
-  return tenths < 600 ? `${(tenths / 10).toFixed(1)} s` : formatClock(Math.round(ms / 1_000))
+  return tenths < 600 ? `${(tenths / 10).toFixed(1)} s` : formatMinutes(Math.round(ms / 1_000))
 }
 
 /** A time that is still running or to come, in whole seconds: `1 s` at least. */
-export const formatCountdown = (ms: number): string => formatClock(Math.max(1, Math.ceil(ms / 1_000)))
+export const formatCountdown = (ms: number): string => formatMinutes(Math.max(1, Math.ceil(ms / 1_000)))
 
 /** How long something may still take. An estimate is a range, because it may be wrong by half. */
 export const formatLeft = (ms: number): string => {
@@ -96,14 +96,14 @@ export const formatLeft = (ms: number): string => {
   return most < 120 ? `${Math.max(1, least)} to ${most} min` : `${Math.round(least / 60)} to ${Math.ceil(most / 60)} h`
 }
 
-const formatClock = (seconds: number): string => {
+const formatMinutes = (seconds: number): string => {
   if (seconds < 60) return `${seconds} s`
   const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return `${minutes} min ${padTwo(seconds % 60)} s`
-  return `${formatNumber(Math.floor(minutes / 60))} h ${padTwo(minutes % 60)} min`
+  if (minutes < 60) return `${minutes} min ${toTwoDigits(seconds % 60)} s`
+  return `${formatNumber(Math.floor(minutes / 60))} h ${toTwoDigits(minutes % 60)} min`
 }
 
-const padTwo = (value: number): string => String(value).padStart(2, '0')
+const toTwoDigits = (value: number): string => String(value).padStart(2, '0')
 
 /** `3 min ago`; `just now` below a minute. */
 export const formatAgo = (at: number, now: number): string => {
@@ -114,14 +114,14 @@ export const formatAgo = (at: number, now: number): string => {
   return hours < 24 ? `${hours} h ago` : `${formatNumber(Math.floor(hours / 24))} ${hours < 48 ? 'day' : 'days'} ago`
 }
 
-const UNITS = ['kB', 'MB', 'GB', 'TB'] as const
+const BYTE_UNITS = ['kB', 'MB', 'GB', 'TB'] as const
 
 /** `512 B`, `1.2 kB`, `31 MB`. */
 export const formatBytes = (bytes: number | null | undefined): string => {
   if (!isNumber(bytes)) return MISSING
   if (bytes < 1_000) return `${Math.round(bytes)} B`
-  const step = Math.min(UNITS.length, Math.floor(Math.log10(bytes) / 3))
-  return `${formatShort(bytes / 1_000 ** step)} ${UNITS[step - 1] ?? ''}`
+  const step = Math.min(BYTE_UNITS.length, Math.floor(Math.log10(bytes) / 3))
+  return `${formatShort(bytes / 1_000 ** step)} ${BYTE_UNITS[step - 1] ?? ''}`
 }
 
 /** `1 file`, `2,775 files`. */

@@ -51,7 +51,7 @@ export interface PriceChart {
 }
 
 /** Months of each range; all days without one. */
-const MONTHS: Readonly<Record<string, number>> = { '1M': 1, '6M': 6, '1Y': 12, '5Y': 60 }
+const RANGE_MONTHS: Readonly<Record<string, number>> = { '1M': 1, '6M': 6, '1Y': 12, '5Y': 60 }
 /** `6 Nov` for a day on the time axis, where the library writes a bare `6`; null keeps its text. */
 const nameDay = (time: unknown, kind: TickMarkType): string | null =>
   kind === TickMarkType.DayOfMonth ? formatDay(String(time)).slice(0, -5) : null
@@ -72,7 +72,7 @@ export const createPriceChart = (element: HTMLElement, { hover, choose, see }: C
     if (shown === undefined) return
     const colours = applyColours(chart)
     candles.applyOptions(candleColours(colours))
-    candles.setData(toCandles(shown.candles))
+    candles.setData(toCandleData(shown.candles))
     volume.setData(shown.candles.days.map((time, index) => ({ time, value: shown?.candles.volume[index] ?? 0, color: colours.faint })))
     drawLines(averages, other, { shown, colours })
     candles.priceScale().applyOptions({ mode: chooseMode(shown) })
@@ -164,28 +164,12 @@ const readMarkOptions = (chart: IChartApi) => {
   }
 }
 
-interface Colours {
-  readonly paper: string
-  readonly soft: string
-  readonly line: string
-  readonly faint: string
-  readonly accent: string
-  readonly waiting: string
-  readonly up: string
-  readonly down: string
-}
+const COLOURS = ['paper', 'soft', 'line', 'faint', 'accent', 'waiting', 'up', 'down'] as const
+type Colours = Readonly<Record<(typeof COLOURS)[number], string>>
 
 const applyColours = (chart: IChartApi): Colours => {
-  const [paper = '', soft = '', line = '', faint = '', accent = '', waiting = '', up = '', down = ''] = [
-    '--paper',
-    '--soft',
-    '--line',
-    '--faint',
-    '--accent',
-    '--waiting',
-    '--up',
-    '--down',
-  ].map(readColour)
+  const colours = Object.fromEntries(COLOURS.map((name) => [name, readColour(`--${name}`)])) as Colours
+  const { paper, soft, line } = colours
   chart.applyOptions({
     layout: { background: { type: ColorType.Solid, color: paper }, textColor: soft, fontSize: 12 },
     grid: { vertLines: { visible: false }, horzLines: { color: line } },
@@ -193,7 +177,7 @@ const applyColours = (chart: IChartApi): Colours => {
     timeScale: { borderColor: line, rightOffset: 2, minBarSpacing: 0.02 },
     crosshair: { vertLine: { color: soft, labelBackgroundColor: soft }, horzLine: { color: soft, labelBackgroundColor: soft } },
   })
-  return { paper, soft, line, faint, accent, waiting, up, down }
+  return colours
 }
 
 const candleColours = ({ up, down }: Colours) => ({
@@ -201,7 +185,7 @@ const candleColours = ({ up, down }: Colours) => ({
   ...{ downColor: down, borderDownColor: down, wickDownColor: down },
 })
 
-const toCandles = ({ days, open, high, low, close }: CandlesAnswer): CandlestickData[] =>
+const toCandleData = ({ days, open, high, low, close }: CandlesAnswer): CandlestickData[] =>
   days.map((time, index) => ({ time, open: open[index] ?? 0, high: high[index] ?? 0, low: low[index] ?? 0, close: close[index] ?? 0 }))
 
 /** Half a label of the time axis, which would be cut at the ends of it. */
@@ -210,7 +194,7 @@ const LABEL_PIXELS = 20
 const showRange = (chart: IChartApi, { candles: { days }, range }: ChartContent, width: number): void => {
   const [first, last] = [days[0], days.at(-1)]
   if (first === undefined || last === undefined) return
-  const months = MONTHS[range]
+  const months = RANGE_MONTHS[range]
   const start = new Date(`${last}T00:00:00Z`)
   start.setUTCMonth(start.getUTCMonth() - (months ?? 0))
   const from = months === undefined ? 0 : days.indexOf(findSession(days, start.toISOString().slice(0, 10)) ?? first)

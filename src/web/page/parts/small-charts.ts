@@ -5,7 +5,7 @@ const scale = (values: readonly number[], height: number): ((value: number) => n
   return (value) => (high === low ? height / 2 : height - ((value - low) / (high - low)) * height)
 }
 
-const round = (value: number): number => Math.round(value * 10) / 10
+const roundPixel = (value: number): number => Math.round(value * 10) / 10
 
 interface Size {
   readonly width: number
@@ -16,7 +16,9 @@ interface Size {
 export const sparkLine = (values: readonly number[], { width, height }: Size): TemplateResult => {
   if (values.length < 2) return html`<svg width=${width} height=${height} aria-hidden="true"></svg>`
   const place = scale(values, height - 2)
-  const points = values.map((value, index) => `${round((index / (values.length - 1)) * width)},${round(place(value) + 1)}`).join(' ')
+  const points = values
+    .map((value, index) => `${roundPixel((index / (values.length - 1)) * width)},${roundPixel(place(value) + 1)}`)
+    .join(' ')
   const tone = (values.at(-1) as number) >= (values[0] as number) ? 'up' : 'down'
   return html`<svg class=${`spark ${tone}`} width=${width} height=${height} aria-hidden="true"><polyline points=${points} /></svg>`
 }
@@ -30,8 +32,8 @@ export const balanceChart = (
   const step = width / Math.max(1, sessions.length)
   const half = height / 2
   const columns = sessions.map(([day, up, down], index) => {
-    const [x, wide] = [round(index * step), round(Math.max(1, step - 1))]
-    const [above, below] = [round((up / most) * half), round((down / most) * half)]
+    const [x, wide] = [roundPixel(index * step), roundPixel(Math.max(1, step - 1))]
+    const [above, below] = [roundPixel((up / most) * half), roundPixel((down / most) * half)]
     return svg`<g><title>${day}: ${up} up, ${down} down</title>
       <rect class="up" x=${x} width=${wide} y=${half - above} height=${above} /><rect class="down" x=${x} width=${wide} y=${half} height=${below} /></g>`
   })
@@ -41,7 +43,7 @@ export const balanceChart = (
 /** Where a value is between two ends. */
 export const rangeBar = (low: number, high: number, value: number): TemplateResult => {
   const share = high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5
-  return html`<span class="range" aria-hidden="true"><i .style=${`left:${round(share * 100)}%`}></i></span>`
+  return html`<span class="range" aria-hidden="true"><i .style=${`left:${roundPixel(share * 100)}%`}></i></span>`
 }
 
 /** Shares of a whole side by side. */

@@ -26,12 +26,12 @@ export const listLinked = (rows: readonly { readonly symbol: string; readonly ha
 
 /** The stock before or after one in the list that the reader came from. */
 export const findNeighbour = (symbol: string, step: 1 | -1): string | undefined => {
-  const list = readList()
+  const list = readLastList()
   const place = list.indexOf(symbol)
   return place < 0 ? undefined : list[place + step]
 }
 
-const readList = (): readonly string[] => {
+const readLastList = (): readonly string[] => {
   try {
     const list: unknown = JSON.parse(sessionStorage.getItem(LIST) ?? '[]')
     return Array.isArray(list) ? [...new Set(list.filter((one) => typeof one === 'string'))] : []

@@ -16,3 +16,15 @@ export const store = (key: string, list: readonly string[]): void => {
     // What was kept before stays.
   }
 }
+
+/** The list of stocks that is kept in the browser. */
+const OWN_STOCKS = 'own-stocks'
+const MAX_OWN = 200
+
+export const readOwnList = (): readonly string[] => readStored(OWN_STOCKS).slice(0, MAX_OWN)
+
+/** Adds a stock, or removes it if it is there. */
+export const toggleOwn = (symbol: string): void => {
+  const list = readOwnList()
+  store(OWN_STOCKS, list.includes(symbol) ? list.filter((one) => one !== symbol) : [...list, symbol])
+}

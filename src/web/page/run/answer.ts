@@ -19,7 +19,7 @@ import { copyable } from '../parts/panel.js'
 import { runPath } from '../parts/stock-link.js'
 import { renderChecksLine } from './changes.js'
 
-const MARKS = { ok: '✔', waiting: '!', failed: '✕' } as const
+const TONE_MARKS = { ok: '✔', waiting: '!', failed: '✕' } as const
 
 const RUNNING: readonly string[] = ['success', 'partial', 'failed', 'interrupted']
 
@@ -30,7 +30,7 @@ export const renderAnswer = (
   now: number,
 ): TemplateResult => html`
   <section class="answer">
-    <h1><span class=${answer.tone} aria-hidden="true">${MARKS[answer.tone]}</span> ${answer.word}</h1>
+    <h1><span class=${answer.tone} aria-hidden="true">${TONE_MARKS[answer.tone]}</span> ${answer.word}</h1>
     <p role="status">
       ${formatDaysIn(answer.text)}${answer.day === undefined ? nothing : html` ${formatDay(answer.day)}.`}
       ${last === undefined ? nothing : describeLast(last, now)}

@@ -5,7 +5,7 @@ import { formatChange, formatDaysIn, formatFinding, formatInstant, formatNumber,
 import { listLinked, runPath, stockLink } from '../parts/stock-link.js'
 import type { PageContext } from '../view.js'
 
-const SHOWN = 15
+const SHOWN_STOCKS = 15
 
 /** What the last run changed, stock by stock; the rarest changes first. */
 export const renderChanges = (
@@ -13,7 +13,7 @@ export const renderChanges = (
   { place, setQuery }: Pick<PageContext, 'place' | 'setQuery'>,
 ): TemplateResult | typeof nothing => {
   if (changes === undefined || changes instanceof Error || changes.stocks.length + changes.notes.length === 0) return nothing
-  const shown = place.query.has('all') ? changes.stocks : changes.stocks.slice(0, SHOWN)
+  const shown = place.query.has('all') ? changes.stocks : changes.stocks.slice(0, SHOWN_STOCKS)
   const list = listLinked(changes.stocks)
   const more = changes.stocks.length - shown.length
   return html`

@@ -77,7 +77,7 @@ export const renderLosses = (
         return html`
           <h3><button class="link" type="button" @click=${() => onChoose(name)}>${name}</button> <span class="failed">${counts}</span></h3>
           ${error === undefined || isAmong(failures, error) ? nothing : html`<p>${error}</p>`}
-          <ul class="problems">${groupReasons(failures).map(({ reason, items }) => html`<li>${reason}${items.length === 0 ? nothing : html`: ${items.slice(0, SHOWN_ITEMS).map((item, place) => html`${place === 0 ? nothing : ', '}${ofStocks.has(name) ? stockLink(item, { list: items }) : html`<b>${item}</b>`}`)}${items.length > SHOWN_ITEMS ? ` and ${formatNumber(items.length - SHOWN_ITEMS)} more` : ''}`}</li>`)}</ul>
+          <ul class="problems">${groupByReason(failures).map(({ reason, items }) => html`<li>${reason}${items.length === 0 ? nothing : html`: ${items.slice(0, SHOWN_ITEMS).map((item, place) => html`${place === 0 ? nothing : ', '}${ofStocks.has(name) ? stockLink(item, { list: items }) : html`<b>${item}</b>`}`)}${items.length > SHOWN_ITEMS ? ` and ${formatNumber(items.length - SHOWN_ITEMS)} more` : ''}`}</li>`)}</ul>
         `
       })}
     </section>
@@ -85,14 +85,14 @@ export const renderLosses = (
 }
 
 /** What else the run and its streams say: not a loss, but candles that end a day early, for example. */
-export const renderWarnings = ({ streams, notes = [] }: LiveRunState): TemplateResult | typeof nothing =>
+export const renderWarnings = ({ streams, notes = [] }: Pick<LiveRunState, 'streams' | 'notes'>): TemplateResult | typeof nothing =>
   renderProblems('Warnings', [
     ...streams.flatMap(({ name, warnings }) => warnings.map(({ reason }) => ({ item: name, reason: formatDaysIn(reason) }))),
     ...notes.map((reason) => ({ reason })),
   ])
 
 /** Failures with the same reason, as one. */
-const groupReasons = (problems: readonly LiveProblem[]): readonly { readonly reason: string; readonly items: readonly string[] }[] => {
+const groupByReason = (problems: readonly LiveProblem[]): readonly { readonly reason: string; readonly items: readonly string[] }[] => {
   const groups = new Map<string, string[]>()
   for (const { item, reason } of problems) {
     const short = stripBrackets(reason)
@@ -134,12 +134,12 @@ export const renderHosts = (
   const pauses = new Map(streams.flatMap((stream) => stream.pauses).map((pause) => [pause.what, pause]))
   return html`<section class="hosts"><h2>Rate limits</h2><ul class="problems">${hosts.map((host) => {
     const pause = pauses.get(host.what)
-    return html`<li><b>${host.what}</b> ${describeHost(host)}${pause === undefined ? nothing : html` <span class="waiting">held since ${formatTime(pause.since)}, next request in ${formatCountdown(pause.until - now)}</span>`}</li>`
+    return html`<li><b>${host.what}</b> ${describeLimits(host)}${pause === undefined ? nothing : html` <span class="waiting">held since ${formatTime(pause.since)}, next request in ${formatCountdown(pause.until - now)}</span>`}</li>`
   })}</ul></section>`
 }
 
 /** `at most 0.7 a second and 5 at once; 3 open, 12 waiting`. */
-const describeHost = ({ inFlight, waiting, maxInFlight, maxPerSecond }: LiveHost): string => {
+const describeLimits = ({ inFlight, waiting, maxInFlight, maxPerSecond }: LiveHost): string => {
   const limits = [
     ...(maxPerSecond === undefined ? [] : [`${formatNumber(maxPerSecond, maxPerSecond < 9.95 ? 1 : 0)} a second`]),
     ...(maxInFlight === undefined ? [] : [`${formatNumber(maxInFlight)} at once`]),

@@ -191,7 +191,7 @@ const renderBar = ({ done, total = 0, lost, state, pauses }: LiveStream, x: numb
   `
 }
 
-const WORDS: Readonly<Record<MarbleKind, string>> = {
+const MARBLE_WORDS: Readonly<Record<MarbleKind, string>> = {
   success: 'stored',
   empty: 'nothing there',
   skipped: 'up to date',
@@ -210,7 +210,7 @@ const renderMarbles = (
   { x, y, width, isStock }: { readonly x: number; readonly y: number; readonly width: number; readonly isStock: boolean },
 ): readonly SVGTemplateResult[] =>
   marbles.slice(-Math.max(1, Math.floor(width / STEP))).map(([item, kind], index) => {
-    const marble = svg`<g transform=${`translate(${x + RADIUS + index * STEP} ${y})`}><title>${item}: ${WORDS[kind]}</title>${drawMarble(kind)}</g>`
+    const marble = svg`<g transform=${`translate(${x + RADIUS + index * STEP} ${y})`}><title>${item}: ${MARBLE_WORDS[kind]}</title>${drawMarble(kind)}</g>`
     return isStock ? svg`<a href=${`/stock/${encodeURIComponent(item)}`} tabindex="-1">${marble}</a>` : marble
   })
 
@@ -234,9 +234,9 @@ const drawMarble = (kind: MarbleKind): SVGTemplateResult => {
 /** What the shapes mean. */
 export const marbleLegend = (): TemplateResult => html`
   <p class="legend soft">
-    ${(Object.keys(WORDS) as MarbleKind[]).map(
+    ${(Object.keys(MARBLE_WORDS) as MarbleKind[]).map(
       (kind) =>
-        html`<span><svg width="12" height="12" viewBox="-6 -6 12 12" aria-hidden="true">${drawMarble(kind)}</svg> ${WORDS[kind]}</span>`,
+        html`<span><svg width="12" height="12" viewBox="-6 -6 12 12" aria-hidden="true">${drawMarble(kind)}</svg> ${MARBLE_WORDS[kind]}</span>`,
     )}
   </p>
 `

@@ -33,7 +33,7 @@ const TITLE = 32
 const BARRIER = 32
 /** The space on the left for the line. */
 export const INDENT = 24
-const GAP = 24
+const STREAM_GAP = 24
 
 interface LayoutOptions {
   readonly width: number
@@ -86,8 +86,8 @@ interface PlaceOptions {
 
 /** Side by side, with room for an arrow between. */
 const placeInRow = ({ streams }: LivePhase, { y, width, height }: PlaceOptions): readonly PlacedStream[] => {
-  const own = (width - GAP * (streams.length - 1)) / Math.max(1, streams.length)
-  return streams.map(({ name }, index) => ({ name, x: index * (own + GAP), y, width: own, height }))
+  const own = (width - STREAM_GAP * (streams.length - 1)) / Math.max(1, streams.length)
+  return streams.map(({ name }, index) => ({ name, x: index * (own + STREAM_GAP), y, width: own, height }))
 }
 
 const placeBelow = ({ streams }: LivePhase, { y, width, height }: PlaceOptions): readonly PlacedStream[] =>

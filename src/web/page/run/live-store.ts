@@ -1,15 +1,12 @@
-import type { LiveChange, LiveRunState } from '../../api/live.js'
+import { applyChange, type LiveChange, type LiveRunState } from '../../api/live.js'
 import type { FolderState, LiveSnapshot } from '../../api/state.js'
 import { followDays } from '../parts/days.js'
 import { fetchJson } from '../parts/fetch-json.js'
-import { applyChange } from './apply-change.js'
 
 /** The active run as the page knows it. */
 export interface LiveStore {
   /** Null without an active run; undefined before the first event. */
   readonly run: () => LiveRunState | null | undefined
-  /** When the report of the last run was written; null without one, undefined before the first event. */
-  readonly report: () => number | null | undefined
   /** How the folder stood when the server ended. */
   readonly last: () => FolderState | undefined
   /** Whether the server cannot be reached at the moment. */
@@ -17,8 +14,11 @@ export interface LiveStore {
   readonly close: () => void
 }
 
-/** Reads the events of the run. The browser reconnects by itself and names the last event that it had. */
-export const openLiveStore = (onChange: () => void): LiveStore => {
+/**
+ * Reads the events of the run. The browser reconnects by itself and names the last event that it had. `onOther` is called when the folder
+ * holds other data than at the event before, its run has ended, or the server has ended or is back.
+ */
+export const openLiveStore = (onChange: () => void, onOther: () => void): LiveStore => {
   const source = new EventSource('/api/live')
   let run: LiveRunState | null | undefined
   let report: number | null | undefined
@@ -35,17 +35,26 @@ export const openLiveStore = (onChange: () => void): LiveStore => {
     onChange()
   }
   listen<LiveSnapshot>('snapshot', (snapshot) => {
+    const isOther = report !== undefined && (report !== snapshot.report || (isActive(run) && !isActive(snapshot.run)))
+    const hadEnded = last !== undefined
     report = snapshot.report
     last = snapshot.state
+    if (isOther || hadEnded !== (last !== undefined)) onOther()
     followDays(report)
     markSimulated(snapshot)
     return snapshot.run
   })
-  listen<LiveChange>('change', (change) => run && applyChange(run, change))
+  listen<LiveChange>('change', (change) => {
+    const next = run && applyChange(run, change)
+    if (isActive(run) && !isActive(next)) onOther()
+    return next
+  })
   source.addEventListener('open', () => setLost(false))
   source.addEventListener('error', () => setLost(true))
-  return { run: () => run, report: () => report, last: () => last, isLost: () => isLost, close: () => source.close() }
+  return { run: () => run, last: () => last, isLost: () => isLost, close: () => source.close() }
 }
+
+const isActive = (run: LiveRunState | null | undefined): boolean => !!run && run.outcome === undefined
 
 /** Whether data is simulated, as the frame and the commands of the page read it. */
 const markSimulated = ({ isSimulated }: Pick<FolderState, 'isSimulated'>): void =>

@@ -1,14 +1,15 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Breadth, FeedAnswer, FeedEvent, FeedRow, ListTable, MarketAnswer } from '../../../show/answers.js'
 import { asOfPath } from '../parts/as-of.js'
-import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
-import { fetchJson } from '../parts/fetch-json.js'
+import { dataTable, facetChoice, followScroll, rowKeys } from '../parts/data-table.js'
+import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
 import { formatDay, formatDaysIn, formatLarge, formatNumber, formatPercent, formatQuantity, formatSigned } from '../parts/format.js'
-import { readOwnList } from '../parts/own-list.js'
 import { changeText, choices, sentimentText } from '../parts/panel.js'
 import { balanceChart } from '../parts/small-charts.js'
-import { emptyState, errorState } from '../parts/states.js'
+import { emptyState, errorState, whenThere } from '../parts/states.js'
 import { stockLink, stockPath } from '../parts/stock-link.js'
+import { readOwnList } from '../parts/storage.js'
+import { changeQuery } from '../router.js'
 import type { PageContext, View } from '../view.js'
 
 /** The parts of the market, which come one after the other: prices first, thousands of documents last. */
@@ -22,7 +23,16 @@ interface MarketData {
   own?: { readonly symbols: string; readonly of: ListTable; readonly table: ListTable }
 }
 
-const PATHS: Readonly<Record<Exclude<keyof MarketData, 'own'>, string>> = {
+/** The key of the universe in the address: it filters the stocks, and narrows the breadth and the sectors. */
+const UNIVERSE_KEY = 'is.universe'
+
+/** What is narrowed to a universe, while the view is shown. */
+interface Narrowed {
+  readonly market: Later<MarketAnswer>
+  readonly sectors: Later<ListTable>
+}
+
+const PART_PATHS: Readonly<Record<Exclude<keyof MarketData, 'own'>, string>> = {
   market: '/api/market',
   stocks: '/api/market/stocks',
   sectors: '/api/list/sectors',
@@ -30,7 +40,7 @@ const PATHS: Readonly<Record<Exclude<keyof MarketData, 'own'>, string>> = {
   indices: '/api/list/indices',
 }
 
-const PARTS = [
+const MARKET_PARTS = [
   ['stocks', 'Stocks'],
   ['sectors', 'Sectors'],
   ['feed', 'What happened'],
@@ -41,6 +51,7 @@ const PARTS = [
 const HIDDEN = ['month_pct', 'year_pct', 'market_cap_cr', 'pe_ttm', 'price_day', 'board', 'universe', 'stage', 'band']
 
 let redraw = (): void => undefined
+let narrowed: Narrowed | undefined
 
 export const marketView: View<MarketData> = {
   path: '/market',
@@ -48,26 +59,33 @@ export const marketView: View<MarketData> = {
   hasDays: true,
   enter: (page) => {
     redraw = page.update
-    return followScroll(page)
+    const own: Narrowed = { market: createLater(page.update, true), sectors: createLater(page.update, true) }
+    narrowed = own
+    const stopFollowing = followScroll(page)
+    return () => {
+      stopFollowing()
+      own.market.stop()
+      own.sectors.stop()
+    }
   },
   keys: rowKeys,
   load: async (place, signal) => {
     const data: MarketData = {}
-    const fetchPart = async (name: keyof typeof PATHS): Promise<void> => {
-      const answer = await fetchJson<object>(asOfPath(PATHS[name], place), { signal }).catch((error: unknown) => error as Error)
+    const fetchPart = async (name: keyof typeof PART_PATHS): Promise<void> => {
+      const answer = await fetchJson<object>(asOfPath(PART_PATHS[name], place), { signal }).catch((error: unknown) => error as Error)
       Object.assign(data, { [name]: answer })
       if (!signal.aborted) redraw()
     }
     await fetchPart('market')
     // The part that is asked for comes first.
     const asked = partOf(place.query)
-    void [asked, ...PARTS.map(([name]) => name).filter((name) => name !== asked)].reduce(
+    void [asked, ...MARKET_PARTS.map(([name]) => name).filter((name) => name !== asked)].reduce(
       (before, name) => before.then(() => (signal.aborted ? undefined : fetchPart(name))),
       Promise.resolve(),
     )
     return data
   },
-  isWhole: (data) => Object.keys(PATHS).every((name) => name in data),
+  isWhole: (data) => Object.keys(PART_PATHS).every((name) => name in data),
   render: (data, page) => {
     const { market } = data
     if (market instanceof Error) return errorState(market, page.reload)
@@ -79,18 +97,40 @@ export const marketView: View<MarketData> = {
         html`${breadth.about.problem === undefined ? nothing : html`<b>${breadth.about.problem}</b>. `}The market needs a list of stocks and their candles. The <a href="/run">run page</a> has the command that fetches them.`,
       )
     const chosen = partOf(page.place.query)
-    const choose = (part: string): void => page.go(part === 'stocks' ? '/market' : `/market?part=${part}`)
-    return html`${renderBreadth(breadth)}<div class="tabs">${choices('Parts', PARTS, { chosen, choose })}</div>${renderPart(data, chosen, page)}`
+    const universe = page.place.query.get(UNIVERSE_KEY) ?? undefined
+    const choose = (part: string): void =>
+      page.go(`/market${changeQuery(new URLSearchParams(), { part: part === 'stocks' ? undefined : part, [UNIVERSE_KEY]: universe })}`)
+    const own = universe === undefined ? market : readNarrowed(narrowed?.market, PART_PATHS.market, page)
+    return html`
+      ${whenThere(own, (answer) => renderBreadth(answer.breadth, universe))}
+      <div class="tabs">${choices('Parts', MARKET_PARTS, { chosen, choose })} ${chosen === 'sectors' ? universeChoice(data, page) : nothing}</div>
+      ${renderPart(data, chosen, page)}
+    `
   },
 }
 
-const partOf = (query: URLSearchParams) => PARTS.find(([name]) => name === query.get('part'))?.[0] ?? 'stocks'
+/** What is answered about the universe of the address; undefined until it is there. */
+const readNarrowed = <T>(later: Later<T> | undefined, path: string, { place }: PageContext): T | Error | undefined => {
+  const name = place.query.get(UNIVERSE_KEY) ?? ''
+  const universe = name === OWN_UNIVERSE ? `${OWN_UNIVERSE}:${readOwnList().join()}` : name
+  return later?.read(asOfPath(`${path}?${new URLSearchParams({ universe })}`, place))
+}
 
-const renderPart = (data: MarketData, name: (typeof PARTS)[number][0], page: PageContext): TemplateResult => {
-  const part = data[name]
-  if (part === undefined) return html`<p class="loading empty soft" role="status">Loading …</p>`
-  if (part instanceof Error) return html`<p class="problem" role="alert">${part.message}</p>`
-  if ('kinds' in part) return renderFeed(part, data, page)
+/** The universes of the stocks, once they are there. */
+const universeChoice = (data: MarketData, page: PageContext): TemplateResult | typeof nothing =>
+  data.stocks === undefined || data.stocks instanceof Error ? nothing : facetChoice(markOwn(data, data.stocks), 'universe', page)
+
+const partOf = (query: URLSearchParams) => MARKET_PARTS.find(([name]) => name === query.get('part'))?.[0] ?? 'stocks'
+
+const renderPart = (data: MarketData, name: (typeof MARKET_PARTS)[number][0], page: PageContext): TemplateResult => {
+  const isNarrowed = name === 'sectors' && page.place.query.has(UNIVERSE_KEY)
+  const part = isNarrowed ? readNarrowed(narrowed?.sectors, PART_PATHS.sectors, page) : data[name]
+  return whenThere<ListTable | FeedAnswer>(part, (there) =>
+    'kinds' in there ? renderFeed(there, data, page) : renderPartTable(data, there, name, page),
+  )
+}
+
+const renderPartTable = (data: MarketData, part: ListTable, name: string, page: PageContext): TemplateResult => {
   const table = name === 'stocks' ? markOwn(data, part) : part
   // The head of the view says it already.
   const headProblem = data.market instanceof Error ? undefined : data.market?.breadth.about.problem
@@ -100,6 +140,8 @@ const renderPart = (data: MarketData, name: (typeof PARTS)[number][0], page: Pag
   `
 }
 
+const OWN_UNIVERSE = 'mine'
+
 /** The stocks of this browser are a universe of their own. */
 const markOwn = (data: MarketData, of: ListTable): ListTable => {
   const list = readOwnList()
@@ -108,7 +150,7 @@ const markOwn = (data: MarketData, of: ListTable): ListTable => {
     const [symbol, universe] = ['symbol', 'universe'].map((wanted) => of.columns.findIndex(({ name }) => name === wanted))
     const mark = (row: ListTable['rows'][number]): ListTable['rows'][number] =>
       list.includes(row[symbol ?? -1] ?? '')
-        ? row.map((cell, place) => (place !== universe ? cell : cell === null ? 'mine' : `${cell} · mine`))
+        ? row.map((cell, place) => (place !== universe ? cell : cell === null ? OWN_UNIVERSE : `${cell} · ${OWN_UNIVERSE}`))
         : row
     data.own = { symbols, of, table: list.length === 0 ? of : { ...of, rows: of.rows.map(mark) } }
   }
@@ -116,7 +158,7 @@ const markOwn = (data: MarketData, of: ListTable): ListTable => {
 }
 
 const FEED_STEP = 40
-const LISTS: Readonly<Record<string, string>> = { filing: 'filings', announcement: 'announcements', deal: 'deals' }
+const EVENT_LISTS: Readonly<Record<string, string>> = { filing: 'filings', announcement: 'announcements', deal: 'deals' }
 
 /** What happened, grouped by stock. */
 const renderFeed = ({ day, stocks, kinds, rows, problems }: FeedAnswer, { stocks: all }: MarketData, page: PageContext): TemplateResult => {
@@ -125,7 +167,7 @@ const renderFeed = ({ day, stocks, kinds, rows, problems }: FeedAnswer, { stocks
   const changes = all === undefined || all instanceof Error ? new Map<string, string>() : readChanges(all)
   return html`
     ${problems.map((problem) => html`<p class="problem">${formatDaysIn(problem)}</p>`)}
-    <p class="feed-line">${day === undefined ? 'Nothing is known.' : html`${formatDay(day)}: ${Object.entries(kinds).map(([kind, count], place) => html`${place === 0 ? nothing : ' · '}<a href=${`/list/${LISTS[kind] ?? kind}${kind === 'news' ? '' : `?is.day=${day}`}`}>${formatNumber(count)} ${LISTS[kind] ?? kind}</a>`)} of ${formatQuantity(stocks, 'stock')}, the largest first`}</p>
+    <p class="feed-line">${day === undefined ? 'Nothing is known.' : html`${formatDay(day)}: ${Object.entries(kinds).map(([kind, count], place) => html`${place === 0 ? nothing : ' · '}<a href=${`/list/${EVENT_LISTS[kind] ?? kind}${kind === 'news' ? '' : `?is.day=${day}`}`}>${formatNumber(count)} ${EVENT_LISTS[kind] ?? kind}</a>`)} of ${formatQuantity(stocks, 'stock')}, the largest first`}</p>
     <div class="feed">${rows.slice(0, most).map((row) => feedStock(row, changes.get(row.symbol), list))}</div>
     ${rows.length <= most ? nothing : html`<button type="button" @click=${() => page.setQuery({ most: String(most + 2 * FEED_STEP) })}>${formatNumber(Math.min(rows.length - most, 2 * FEED_STEP))} more stocks</button>`}
   `
@@ -151,24 +193,24 @@ const feedLine = ({ time, kind, title, detail, value, url }: FeedEvent): Templat
 `
 
 /** The sentence of the day, and the numbers behind it. */
-const renderBreadth = (breadth: Breadth): TemplateResult => {
+const renderBreadth = (breadth: Breadth, universe = ''): TemplateResult => {
   const { about, listed, traded, advances, declines, sessions } = breadth
   if (traded === 0)
     return html`<div class="breadth"><h1>No prices</h1><p class="problem">${about.problem ?? 'the folder has no candles of stocks'}</p></div>`
   return html`
     <div class="breadth">
       <h1>${formatQuantity(advances, 'stock')} rose, ${formatNumber(declines)} fell</h1>
-      <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)} ${about.problem === undefined ? nothing : html`<span class="problem">${formatDaysIn(about.problem)}</span>`}</p>
+      <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)}${universe === '' ? nothing : html` of <b>${universe}</b>`} ${about.problem === undefined ? nothing : html`<span class="problem">${formatDaysIn(about.problem)}</span>`}</p>
       ${sessions.length < 2 ? nothing : html`<figure>${balanceChart(sessions, { width: 480, height: 48 })}<figcaption class="soft">Advances and declines, ${formatNumber(sessions.length)} sessions</figcaption></figure>`}
-      <dl>${listFacts(breadth).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+      <dl>${listBreadth(breadth).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     </div>
   `
 }
 
 const describeSession = (traded: number, listed: number): string =>
-  traded === listed ? `all ${formatNumber(listed)} stocks` : `${formatNumber(traded)} of ${formatNumber(listed)} stocks have a candle`
+  traded === listed ? `all ${formatQuantity(listed, 'stock')}` : `${formatNumber(traded)} of ${formatNumber(listed)} stocks have a candle`
 
-const listFacts = ({
+const listBreadth = ({
   unchanged,
   newHighs,
   newLows,

@@ -1,14 +1,14 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../../api/query.js'
-import { AS_OF } from '../parts/as-of.js'
+import { AS_OF, asOfPath } from '../parts/as-of.js'
 import { colourSql, type Suggestion, suggest, wordBefore } from '../parts/completion.js'
 import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
 import { fetchJson } from '../parts/fetch-json.js'
-import { formatDuration, formatNumber, formatQuantity } from '../parts/format.js'
-import { choices, copyable, copyFrom } from '../parts/panel.js'
+import { formatDaysIn, formatDuration, formatNumber, formatQuantity } from '../parts/format.js'
+import { choices, copyFrom } from '../parts/panel.js'
 import { resultChart } from '../parts/result-chart.js'
 import { readStored, store } from '../parts/storage.js'
-import type { PageContext, View } from '../view.js'
+import type { PageContext, Place, View } from '../view.js'
 
 /** The statement in the box, and the last answer. */
 interface QueryState {
@@ -140,7 +140,7 @@ const renderQuery = (data: QueriesAnswer, state: QueryState, page: PageContext):
     ${state.error === undefined ? nothing : html`<pre class="refusal" role="alert" tabindex="0">${state.error}</pre>`}
     ${state.answer === undefined ? nothing : renderResult(state.answer, page)}
     ${state.asked === '' ? html`${storedList('query-saved', 'Saved in this browser', start, page)} ${storedList('query-history', 'Run here before', start, page)} ${queryList(data.queries, start)}` : nothing}
-    ${tableList(data.tables)}
+    ${renderTables(data.tables)}
   `
 }
 
@@ -251,16 +251,20 @@ const queryList = (queries: QueriesAnswer['queries'], start: (sql: string) => vo
 `
 
 /** What a query may read. */
-const tableList = (tables: QueriesAnswer['tables']): TemplateResult => html`
+const renderTables = (tables: QueriesAnswer['tables']): TemplateResult => html`
   <details class="tables">
     <summary>Tables and columns</summary>
     <dl>${tables.map(({ name, about, columns }) => html`<dt>${name}</dt><dd>${about}<br><span class="soft">${columns.join(', ')}</span></dd>`)}</dl>
   </details>
 `
 
+/** All rows of the statement in the address: the browser writes them to its file as they come. */
+const wholeResultPath = ({ query }: Place): string =>
+  asOfPath(`/api/query.csv?${new URLSearchParams({ sql: query.get('sql') ?? '' })}`, { query })
+
 /** The rows of an answer. A plan is shown as it is. */
 const renderResult = (answer: QueryAnswer, page: PageContext): TemplateResult => {
-  const { columns, rows, isCut, command, ms, warnings = [] } = answer
+  const { columns, rows, isCut, ms, answers = [], warnings = [] } = answer
   if (columns[0]?.name === 'explain_key') return html`<pre class="plan">${rows.map((row) => row[1]).join('\n')}</pre>`
   const count = isCut ? `The first ${formatNumber(rows.length)} rows` : formatQuantity(rows.length, 'row')
   const isChart = page.place.query.get('show') === 'chart'
@@ -276,7 +280,9 @@ const renderResult = (answer: QueryAnswer, page: PageContext): TemplateResult =>
     },
   )
   return html`
-    ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)} ${command === undefined ? nothing : html`<p class="soft">The whole result: ${copyable(command)}</p>`} ${show} ${isChart ? resultChart(answer) : nothing}
+    ${answers.map((note) => html`<p class="soft">${formatDaysIn(note)}</p>`)} ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)}
+    ${isCut ? html`<p><a href=${wholeResultPath(page.place)} download="query.csv">The whole result as CSV</a></p>` : nothing}
+    ${show} ${isChart ? resultChart(answer, page) : nothing}
     ${dataTable(answer, page, { file: 'query', label: 'Result', isCut, about: `${count} in ${formatDuration(ms)}${isCut ? '; there are more' : ''}` })}
   `
 }

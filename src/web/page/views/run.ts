@@ -1,14 +1,12 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { LiveRunState, LiveStream } from '../../api/live.js'
+import type { LiveRunState } from '../../api/live.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
 import { fetchLater } from '../parts/fetch-json.js'
-import { formatNumber } from '../parts/format.js'
-import { contentWidth } from '../parts/small-charts.js'
 import { renderAnswer, renderFigures, renderFix, renderLost, renderProgress } from '../run/answer.js'
 import { renderChanges } from '../run/changes.js'
-import { renderDetail, renderFleet, renderHosts, renderLosses, renderWarnings } from '../run/detail.js'
-import { marbleLegend, renderGraph } from '../run/graph.js'
-import { keepStreams } from '../run/layout.js'
+import { renderHosts } from '../run/detail.js'
+import { type Flow, renderFlow } from '../run/flow.js'
+import { marbleLegend } from '../run/graph.js'
 import { type LiveStore, loadState, openLiveStore } from '../run/live-store.js'
 import type { PageContext, View } from '../view.js'
 
@@ -19,13 +17,13 @@ interface RunData {
 }
 
 /** What is kept while the view is shown. */
-interface Session {
+interface RunSession {
   readonly store: LiveStore
   /** The last state of a run that was active while the page was open, with its marbles. */
   watched?: LiveRunState
 }
 
-let session: Session | undefined
+let session: RunSession | undefined
 
 /** The run: live while one is active, else how the last one ended. */
 export const runView: View<RunData> = {
@@ -37,20 +35,12 @@ export const runView: View<RunData> = {
   },
   load: async (_, signal) => ({ state: await loadState(session?.store, signal) }),
   enter: (page) => {
-    let wasActive = false
-    let known: number | null | undefined
     const store = openLiveStore(() => {
       const run = store.run()
       if (run) own.watched = run
-      const isActive = run !== null && run !== undefined && run.outcome === undefined
-      // The folder holds other data now.
-      const report = store.report()
-      if ((wasActive && !isActive) || store.last() || (known !== undefined && known !== report)) page.reload()
-      wasActive = isActive
-      known = report
       page.update()
-    })
-    const own: Session = { store }
+    }, page.reload)
+    const own: RunSession = { store }
     session = own
     const clock = setInterval(page.update, 1_000)
     return () => {
@@ -65,52 +55,28 @@ export const runView: View<RunData> = {
 
 const toggleMarbles = ({ place, setQuery }: PageContext): void => setQuery({ marbles: place.query.has('marbles') ? undefined : '1' })
 
-const asked = new WeakSet<RunData>()
+const askedData = new WeakSet<RunData>()
 
 const renderRun = (data: RunData, page: PageContext): TemplateResult => {
   const { state } = data
-  if (!asked.has(data)) {
-    asked.add(data)
+  if (!askedData.has(data)) {
+    askedData.add(data)
     if (state.last !== undefined) fetchLater<FolderChanges>('/api/changes', (changes) => Object.assign(data, { changes }), page.update)
   }
   const now = Date.now()
   const live = session?.store.run()
   const active = live && live.outcome === undefined ? live : undefined
   const run = active ?? addMarbles(state.last, session?.watched)
-  const streams = run?.streams ?? createIdleStreams(state)
-  const { query } = page.place
-  const choose = (name: string | undefined): void => page.setQuery({ stream: query.get('stream') === name ? undefined : name })
-  const chosen = run?.streams.find(({ name }) => name === query.get('stream'))
-  // While a run flows, every stream keeps its place.
-  const complete = active === undefined ? (run?.streams.filter(isComplete).length ?? 0) : 0
-  const canFold = complete >= MIN_FOLDED && complete < (run?.streams.length ?? 0)
-  const isFolded = canFold && !query.has('all')
   const lost = renderLost(session?.store.isLost() ?? false, active?.at, now)
   return html`
     ${lost} ${active ? renderProgress(active, state, now) : renderAnswer(state, data.changes, now)}
     ${run === undefined ? renderFirstSteps(state) : html`${state.answer.tone === 'ok' ? nothing : renderFix(state)}${renderFigures(run)}`}
     ${active === undefined ? nothing : renderHosts(active, now)}
     ${run?.streams.some(({ marbles }) => marbles.length > 0) ? renderToolbar(page) : nothing}
-    ${!canFold ? nothing : html`<p><button type="button" aria-expanded=${!isFolded} @click=${() => page.setQuery({ all: isFolded ? '1' : undefined })}>${isFolded ? '▸' : '▾'} <span class="ok">✔</span> ${formatNumber(complete)} complete</button></p>`}
-    ${renderGraph(keepStreams(state.phases, isFolded ? streams.filter((stream) => !isComplete(stream)) : streams), streams, {
-      now,
-      width: contentWidth(),
-      hasMarbles: query.has('marbles'),
-      chosen: chosen?.name,
-      startedAt: run?.startedAt ?? 0,
-      isOver: run !== active,
-      onChoose: choose,
-    })}
-    ${chosen === undefined ? nothing : renderDetail(chosen, state.phases, now, () => choose(undefined))}
-    ${run === undefined ? nothing : html`${renderFleet(run)} ${renderLosses(run.streams, state.phases, choose)} ${renderWarnings(run)}`}
+    ${renderFlow(run ?? createIdleRun(state), page)}
     ${active ? nothing : renderChanges(data.changes, page)}
   `
 }
-
-/** Fewer complete streams stay in the graph. */
-const MIN_FOLDED = 3
-
-const isComplete = ({ state }: LiveStream): boolean => state === 'success'
 
 /** The marbles of the run that one has watched stay, until another run is the last one. What was seen of it may be a second older than its end. */
 const addMarbles = (last: LiveRunState | undefined, watched: LiveRunState | undefined): LiveRunState | undefined => {
@@ -130,14 +96,17 @@ const renderToolbar = (page: PageContext): TemplateResult => {
   `
 }
 
-/** The streams before the first run. */
-const createIdleStreams = ({ phases }: FolderState): readonly LiveStream[] =>
-  phases
+/** The graph before the first run. */
+const createIdleRun = ({ phases }: FolderState): Flow => ({
+  phases,
+  startedAt: 0,
+  streams: phases
     .flatMap(({ streams }) => streams)
     .map(({ name }) => ({
       ...{ name, state: 'waiting' as const, done: 0, workers: 0, requests: 0, retries: 0, rateLimited: 0, lost: 0, partial: 0 },
       ...{ statuses: {}, files: 0, stored: 0, failures: [], warnings: [], pauses: [], marbles: [] },
-    }))
+    })),
+})
 
 const renderFirstSteps = ({ folder = '' }: FolderState): TemplateResult => html`
   <p class="first-steps">

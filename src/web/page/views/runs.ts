@@ -1,13 +1,17 @@
 import { html, nothing, type SVGTemplateResult, svg, type TemplateResult } from 'lit-html'
-import type { RunList, RunRow } from '../../api/runs.js'
-import { fetchJson } from '../parts/fetch-json.js'
-import { formatDayOf, formatDuration, formatInstant, formatNumber, formatQuantity, formatSigned } from '../parts/format.js'
+import type { OneRun, RunChecks, RunList, RunRow } from '../../api/runs.js'
+import type { FolderChanges } from '../../api/state.js'
+import { fetchJson, fetchLater } from '../parts/fetch-json.js'
+import { formatDayOf, formatDaysIn, formatDuration, formatInstant, formatNumber, formatQuantity, formatSigned } from '../parts/format.js'
 import { contentWidth } from '../parts/small-charts.js'
 import { emptyState } from '../parts/states.js'
 import { runPath } from '../parts/stock-link.js'
+import { describeChanges, renderFigures } from '../run/answer.js'
+import { renderChanges, renderChecks, renderChecksLine } from '../run/changes.js'
+import { renderFlow } from '../run/flow.js'
 import type { PageContext, View } from '../view.js'
 
-export const MARKS: Readonly<Record<string, readonly [mark: string, tone: string]>> = {
+const OUTCOME_MARKS: Readonly<Record<string, readonly [mark: string, tone: string]>> = {
   complete: ['✔', 'ok'],
   success: ['✔', 'ok'],
   partial: ['!', 'waiting'],
@@ -15,8 +19,8 @@ export const MARKS: Readonly<Record<string, readonly [mark: string, tone: string
   failed: ['✕', 'failed'],
 }
 
-export const outcomeWord = (outcome: string): TemplateResult => {
-  const [mark, tone] = MARKS[outcome] ?? ['', 'soft']
+const outcomeWord = (outcome: string): TemplateResult => {
+  const [mark, tone] = OUTCOME_MARKS[outcome] ?? ['', 'soft']
   return html`<span class=${tone}>${mark} ${outcome}</span>`
 }
 
@@ -34,10 +38,10 @@ export const runsView: View<RunList> = {
       : html`${damage.map((text) => html`<p class="waiting">! ${text}</p>`)}${renderRuns(runs, page)}`,
 }
 
-const SHOWN = 50
+const SHOWN_RUNS = 50
 
 const renderRuns = (runs: readonly RunRow[], { place, setQuery }: PageContext): TemplateResult => {
-  const shown = place.query.has('all') ? runs : runs.slice(0, SHOWN)
+  const shown = place.query.has('all') ? runs : runs.slice(0, SHOWN_RUNS)
   return html`
     <section class="answer"><h1>${describeRuns(runs)}</h1></section>
     ${renderTrend(runs, contentWidth())}
@@ -56,8 +60,8 @@ const renderRuns = (runs: readonly RunRow[], { place, setQuery }: PageContext): 
           <td class="number optional">${formatNumber(run.requests)}</td>
           <td class="number optional">${formatNumber(run.retries)}</td>
           <td class=${`number${run.lost > 0 ? ' failed' : ''}`}>${formatNumber(run.lost)}</td>
-          <td class="cut optional" title=${describeChecks(run)}>${describeChecks(run)}</td>
-        </tr>${describeChecks(run) === '' ? nothing : html`<tr class="narrow"><td class="soft" colspan="4">${describeChecks(run)}</td></tr>`}`,
+          <td class="cut optional" title=${describeTrouble(run)}>${describeTrouble(run)}</td>
+        </tr>${describeTrouble(run) === '' ? nothing : html`<tr class="narrow"><td class="soft" colspan="4">${describeTrouble(run)}</td></tr>`}`,
       )}</tbody>
     </table></div>
     ${shown.length < runs.length ? html`<button class="link" type="button" @click=${() => setQuery({ all: '1' })}>${formatQuantity(runs.length - shown.length, 'earlier run')}</button>` : nothing}
@@ -70,7 +74,7 @@ const describeGrowth = (stocks: number, before = stocks): TemplateResult | typeo
     ? nothing
     : html`<span class="soft" title="Against the run before">${formatSigned(stocks - before, 0)}</span>`
 
-const describeChecks = ({ error, missing, drift }: RunRow): string =>
+const describeTrouble = ({ error, missing, drift }: RunRow): string =>
   error ?? [...missing, ...(drift > 0 ? [`answers changed in ${formatQuantity(drift, 'place')}`] : [])].join(', ')
 
 /** `12 runs: 10 complete, 2 partial`. */
@@ -80,51 +84,120 @@ const describeRuns = (runs: readonly RunRow[]): string => {
   return `${formatQuantity(runs.length, 'run')}: ${[...counts].map(([outcome, count]) => `${formatNumber(count)} ${outcome}`).join(', ')}`
 }
 
-const HEIGHT = 96
+const TREND_HEIGHT = 96
 const TOP = 16
-const GAP = 24
+const TREND_GAP = 24
 const MAX_STEP = 24
 
-interface Series {
+interface TrendSeries {
   readonly title: string
   readonly read: (run: RunRow) => number
   readonly format: (value: number) => string
   readonly kind: string
 }
 
-const SERIES: readonly Series[] = [
+const SERIES: readonly TrendSeries[] = [
   { title: 'duration', read: ({ durationMs }) => durationMs, format: formatDuration, kind: 'duration' },
   { title: 'items failed', read: ({ lost }) => lost, format: (value) => formatNumber(value), kind: 'lost' },
 ]
 
 /** How long the runs took and what they lost, the newest on the right; as many as fit. */
 const renderTrend = (newestFirst: readonly RunRow[], width: number): TemplateResult => {
-  const own = width < 760 ? width : (width - GAP) / 2
-  return html`<div class="trends">${SERIES.map((series) => renderSeries(newestFirst, series, own))}</div>`
+  const own = width < 760 ? width : (width - TREND_GAP) / 2
+  return html`<div class="trends">${SERIES.filter(({ read }) => newestFirst.some((run) => read(run) > 0)).map((series) => renderSeries(newestFirst, series, own))}</div>`
 }
 
-const renderSeries = (newestFirst: readonly RunRow[], { title, read, format, kind }: Series, width: number): TemplateResult => {
+const renderSeries = (newestFirst: readonly RunRow[], { title, read, format, kind }: TrendSeries, width: number): TemplateResult => {
   const step = Math.max(6, Math.min(MAX_STEP, width / Math.max(1, newestFirst.length)))
   const runs = newestFirst.slice(0, Math.floor(width / step)).reverse()
   const most = Math.max(0, ...runs.map(read))
   const bar = (run: RunRow, index: number): SVGTemplateResult => {
     const value = read(run)
-    const height = most === 0 ? 0 : Math.max(value > 0 ? 2 : 0, (value / most) * (HEIGHT - TOP))
+    const height = most === 0 ? 0 : Math.max(value > 0 ? 2 : 0, (value / most) * (TREND_HEIGHT - TOP))
     return svg`
       <a href=${runPath(run.run)} tabindex="-1" aria-label=${`${title}: ${format(value)}, ${run.outcome}`}><g transform=${`translate(${index * step} 0)`}>
         <title>${formatInstant(Date.parse(run.startedAt))}: ${run.outcome}, ${format(value)}</title>
-        <rect class="hit" width=${step} height=${HEIGHT} />
-        <rect class=${`bar ${kind} ${run.outcome}`} x="1" y=${HEIGHT - height} width=${step - 2} height=${height} />
+        <rect class="hit" width=${step} height=${TREND_HEIGHT} />
+        <rect class=${`bar ${kind} ${run.outcome}`} x="1" y=${TREND_HEIGHT - height} width=${step - 2} height=${height} />
       </g></a>
     `
   }
   return html`
     <figure>
-      <figcaption>${title} <span class="soft">${most === 0 ? 'none in these runs' : `up to ${format(most)}`}, last ${formatNumber(runs.length)} runs</span></figcaption>
-      <svg class="trend" width=${width} height=${HEIGHT + 1} role="group" aria-label=${`${title} of the last ${runs.length} runs, at most ${format(most)}`}>
+      <figcaption>${title} <span class="soft">up to ${format(most)}, last ${formatNumber(runs.length)} runs</span></figcaption>
+      <svg class="trend" width=${width} height=${TREND_HEIGHT + 1} role="group" aria-label=${`${title} of the last ${runs.length} runs, at most ${format(most)}`}>
         ${runs.map(bar)}
-        <path class="axis" d=${`M0 ${HEIGHT + 0.5}H${width}`} />
+        <path class="axis" d=${`M0 ${TREND_HEIGHT + 0.5}H${width}`} />
       </svg>
     </figure>
   `
 }
+
+interface RunParts {
+  readonly run: OneRun
+  changes?: FolderChanges | Error
+  checks?: RunChecks | Error
+}
+
+const askedParts = new WeakSet<RunParts>()
+
+/** One run: its figures by stream, against the run before, and what failed. */
+export const oneRunView: View<RunParts> = {
+  path: '/runs/:id',
+  title: ({ params }) => `Run ${params.id ?? ''}`,
+  load: async ({ params }, signal) => {
+    return { run: await fetchJson<OneRun>(`/api${runPath(params.id ?? '')}`, { signal }) }
+  },
+  render: (parts, page) => {
+    if (!askedParts.has(parts)) {
+      askedParts.add(parts)
+      // Comparing and checking take a moment: the figures are shown before.
+      const path = `/api${runPath(parts.run.run)}`
+      fetchLater<FolderChanges>(`${path}/changes`, (changes) => Object.assign(parts, { changes }), page.update)
+      fetchLater<RunChecks>(`${path}/checks`, (checks) => Object.assign(parts, { checks }), page.update)
+    }
+    return renderOneRun(parts, page)
+  },
+  keys: ({ go }) => [
+    { keys: '[', about: 'the run before', act: () => followLink('earlier', go) },
+    { keys: ']', about: 'the run after', act: () => followLink('later', go) },
+  ],
+}
+
+const PENDING = { run: '', tone: 'soft', text: 'being made …' } as const
+
+const followLink = (id: string, go: PageContext['go']): void => {
+  const href = document.getElementById(id)?.getAttribute('href')
+  if (href) go(href)
+}
+
+const renderOneRun = ({ run, changes, checks }: RunParts, page: PageContext): TemplateResult => {
+  const [mark, tone] = OUTCOME_MARKS[run.outcome] ?? ['', '']
+  return html`
+    <section class="answer">
+      <p class="pager">
+        <a href="/runs">All runs</a>
+        ${run.earlier === undefined ? nothing : html`<a id="earlier" href=${runPath(run.earlier)}>← run before</a>`}
+        ${run.later === undefined ? nothing : html`<a id="later" href=${runPath(run.later)}>run after →</a>`}
+      </p>
+      <h1><span class=${tone} aria-hidden="true">${mark}</span> Run of ${formatInstant(Date.parse(run.startedAt))}: ${run.outcome}</h1>
+      <p>
+        As of ${formatInstant(Date.parse(run.asOf))}. ${formatQuantity(run.stocks, 'stock')} in ${formatDuration(run.durationMs)},
+        ${formatQuantity(run.requests, 'request')}, ${formatQuantity(run.lost, 'item')} failed.
+        ${run.drift > 0 ? html`<span class="waiting">Answers had changed in ${formatQuantity(run.drift, 'place')}.</span>` : nothing}
+      </p>
+      ${[run.error ?? [], run.stale].flat().map((text) => html`<p class="failed">${formatDaysIn(text)}</p>`)}
+      <p class="changed">${describeChanges(changes)}</p>
+      ${checks instanceof Error ? nothing : renderChecksLine(checks ?? PENDING, '#checks')}
+    </section>
+    ${renderFigures(run.state)} ${renderFlow(run.state, page)}
+    ${Object.entries(run.lacks).map(renderLack)}
+    ${renderChecks(checks)} ${renderChanges(changes, page)}
+  `
+}
+
+/** What the folder lacked of a stream after the run, from this one and earlier ones. */
+const renderLack = ([name, { count, items = [] }]: readonly [string, OneRun['lacks'][string]]): TemplateResult => html`
+  <p><b>${name}</b>: missing after the run: ${count === 'all' ? 'all of it' : formatQuantity(count, 'item')}
+    ${items[0] === 'all' ? nothing : html`<span class="soft">${items.join(', ')}</span>`}</p>
+`

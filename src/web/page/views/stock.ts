@@ -6,6 +6,7 @@ import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
 import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
 import { formatNumber } from '../parts/format.js'
 import { choices } from '../parts/panel.js'
+import { whenThere } from '../parts/states.js'
 import { findNeighbour, stockPath } from '../parts/stock-link.js'
 import { changeQuery } from '../router.js'
 import type { PageContext, Place, View } from '../view.js'
@@ -49,8 +50,10 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
       const tab = tabOf(page)
       const head = html`${stockHead(stock, page)} ${tabs(page)}`
       if (tab === 'checks') return html`${head}${findingsPanel(stock.findings, stock.price !== undefined, Number.POSITIVE_INFINITY)}`
-      if (tab !== 'overview')
-        return html`${head}${renderList(list?.read(asOfPath(`/api/stock/${encodeURIComponent(stock.symbol)}/list/${tab}`, page.place)), tab, page)}`
+      if (tab !== 'overview') {
+        const own = list?.read(asOfPath(`/api/stock/${encodeURIComponent(stock.symbol)}/list/${tab}`, page.place))
+        return html`${head}${whenThere(own, (there) => renderList(there, tab, page))}`
+      }
       return html`${head}<div class="stock">
         ${chart?.render({ candles, events: stock.events.rows }, page) ?? nothing}
         ${stock.problem === undefined ? html`${renderTimeline(stock.events, page)}${figuresPanels(stock)}` : nothing}
@@ -58,8 +61,8 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
       </div>`
     },
     keys: (page) => [
-      { keys: '[', about: 'the previous stock of the list you came from', act: () => goTo(page, -1) },
-      { keys: ']', about: 'the next stock of that list', act: () => goTo(page, 1) },
+      { keys: '[', about: 'the previous stock of the list you came from', act: () => goToNeighbour(page, -1) },
+      { keys: ']', about: 'the next stock of that list', act: () => goToNeighbour(page, 1) },
       ...rowKeys(),
     ],
   }
@@ -80,18 +83,14 @@ const tabs = (page: PageContext): TemplateResult => {
 }
 
 /** A list of a stock, such as its deals. */
-const renderList = (list: ListTable | Error | undefined, tab: string, page: PageContext): TemplateResult => {
-  if (list === undefined) return html`<p class="loading empty soft" role="status">Loading …</p>`
-  if (list instanceof Error) return html`<p class="problem" role="alert">${list.message}</p>`
-  return html`
+const renderList = (list: ListTable, tab: string, page: PageContext): TemplateResult => html`
     <p class="list-head soft">${list.about}. <a href=${`/query?sql=${encodeURIComponent(list.sql)}`}>As a query</a></p>
     ${list.warnings.map((warning) => html`<p class="problem">${warning}</p>`)}
     ${dataTable(list, page, { file: `${page.place.params.symbol ?? ''}-${tab}`, label: list.title, facets: list.facets, isCut: list.isCut, isNamed: true })}
   `
-}
 
 /** All but the chosen day stays from stock to stock. */
-const goTo = ({ go, place: { params, query } }: PageContext, step: 1 | -1): void => {
+const goToNeighbour = ({ go, place: { params, query } }: PageContext, step: 1 | -1): void => {
   const next = findNeighbour(params.symbol ?? '', step)
   if (next !== undefined) go(stockPath(next) + changeQuery(query, { day: undefined }))
 }

@@ -1,18 +1,18 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { IndexRow, MarketAnswer, OwnStock, OwnStocksAnswer, ResultsRow, TodayAnswer } from '../../../show/answers.js'
+import type { IndexRow, MarketAnswer, OwnStock, OwnStocksAnswer, ResultsRow, SignalRow, TodayAnswer } from '../../../show/answers.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
 import { AS_OF, asOfPath } from '../parts/as-of.js'
 import { runOf } from '../parts/days.js'
 import { createLater, fetchJson, type Later, PageError } from '../parts/fetch-json.js'
 import { formatChange, formatDay, formatNumber, formatPercent, formatQuantity } from '../parts/format.js'
-import { readOwnList, toggleOwn } from '../parts/own-list.js'
 import { changeText, emptyLine, panel, waitingPanel } from '../parts/panel.js'
 import { sparkLine } from '../parts/small-charts.js'
+import { whenThere } from '../parts/states.js'
 import { indexPath, listLinked, runPath, stockLink } from '../parts/stock-link.js'
+import { readOwnList, toggleOwn } from '../parts/storage.js'
 import { describeChanges, renderAnswer, renderFix, renderLost } from '../run/answer.js'
 import { type LiveStore, loadState, openLiveStore } from '../run/live-store.js'
 import type { PageContext, View } from '../view.js'
-import { signalsPanel } from './today-signals.js'
 
 /** What the view shows: the state of the folder at once, the other parts as they come. */
 interface TodayData {
@@ -31,19 +31,6 @@ const SHOWN_INDICES = 6
 /** The stocks of the chosen list. */
 let own: Later<OwnStocksAnswer> | undefined
 
-/** Whether the folder holds other data than at the call before, or the server has ended or is back. */
-const createComparison = (): ((store: LiveStore) => boolean) => {
-  let known: number | null | undefined
-  let hadEnded = false
-  return (store) => {
-    const [report, hasEnded] = [store.report(), store.last() !== undefined]
-    const isOther = (known !== undefined && known !== report) || hadEnded !== hasEnded
-    known = report
-    hadEnded = hasEnded
-    return isOther
-  }
-}
-
 const createTodayView = (): View<TodayData> => {
   let page: PageContext | undefined
   let store: LiveStore | undefined
@@ -56,11 +43,7 @@ const createTodayView = (): View<TodayData> => {
     enter: (context) => {
       page = context
       own = createLater(context.update, true)
-      const needsLoad = createComparison()
-      store = openLiveStore(() => {
-        if (store !== undefined && needsLoad(store)) context.reload()
-        context.update()
-      })
+      store = openLiveStore(context.update, context.reload)
       return () => {
         store?.close()
         own?.stop()
@@ -224,12 +207,7 @@ const ownPanel = (data: TodayData, page: PageContext): TemplateResult => {
       ? nothing
       : html`<select aria-label="Watchlist" @change=${(event: Event) => page.setQuery({ list: (event.target as HTMLSelectElement).value })}>${names.map((name) => html`<option .selected=${name === chosen}>${name}</option>`)}</select>`
   }`
-  const content =
-    answer === undefined
-      ? html`<p class="loading empty soft" role="status">Loading …</p>`
-      : answer instanceof Error
-        ? html`<p class="problem" role="alert">${answer.message}</p>`
-        : ownTable(answer, page, chosen === BROWSER)
+  const content = whenThere<OwnStocksAnswer>(answer, (there) => ownTable(there, page, chosen === BROWSER))
   return panel({
     title: 'Your stocks',
     about: {},
@@ -255,7 +233,7 @@ const ownTable = ({ rows, unknown, problem }: OwnStocksAnswer, page: PageContext
     <table><tbody>${rows.map(
       (stock) => html`<tr title=${stock.name}>
         <td>${stockLink(stock.symbol, { name: stock.name, list })}</td><td class="number">${formatNumber(stock.close, 2)}</td><td class="number">${changeText(stock.changePct)}</td>
-        <td class="wide">${describeOwn(stock)}</td><td>${remove(stock.symbol)}</td></tr>`,
+        <td class="wide"><div class="clamp">${describeOwnStock(stock)}</div></td><td>${remove(stock.symbol)}</td></tr>`,
     )}</tbody></table>
     ${
       unknown.length === 0
@@ -266,7 +244,7 @@ const ownTable = ({ rows, unknown, problem }: OwnStocksAnswer, page: PageContext
 }
 
 /** What happened to a stock: its tags, then the newest events. */
-const describeOwn = ({ circuit, asm, gsm, band, notes = [] }: OwnStock): TemplateResult => {
+const describeOwnStock = ({ circuit, asm, gsm, band, notes = [] }: OwnStock): TemplateResult => {
   const tags = [
     circuit === undefined ? '' : `${circuit} limit`,
     asm === undefined ? '' : 'ASM',
@@ -306,5 +284,20 @@ const changesPanel = (changes: FolderChanges, path: string): TemplateResult => {
           <td>${stockLink(symbol, { ...(hasNoPage ? { hasNoPage } : {}), list })}</td>
           <td class="wide"><div class="clamp">${own.map(({ section, detail }, place) => html`${place === 0 ? nothing : ' · '}<span class="soft">${section}</span> <bdi title=${formatChange(detail)}>${formatChange(detail)}</bdi>`)}</div></td></tr>`,
       )}</tbody></table>`,
+  })
+}
+
+let shownSignals: { readonly page: PageContext; readonly later: Later<readonly SignalRow[]> } | undefined
+
+/** What standing queries found, once it is there; nothing without any. */
+const signalsPanel = (page: PageContext, run = ''): TemplateResult | typeof nothing => {
+  if (shownSignals?.page !== page) shownSignals = { page, later: createLater(page.update, true) }
+  const rows = shownSignals.later.read(`${asOfPath('/api/signals', page.place)}#${run}`)
+  if (rows === undefined || rows instanceof Error || rows.length === 0) return nothing
+  return panel({
+    ...{ title: 'Signals', about: { day: rows[0]?.day ?? '' }, total: rows.length },
+    content: html`<table><tbody>${rows.map(
+      ({ rule, subject, text }) => html`<tr><td>${stockLink(subject)}</td><td>${rule}</td><td class="wide"><bdi>${text}</bdi></td></tr>`,
+    )}</tbody></table>`,
   })
 }

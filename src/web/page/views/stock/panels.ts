@@ -1,9 +1,9 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Holding, PriceFacts, Quarter, StockAnswer, StockFindings } from '../../../../show/answers.js'
 import { formatDay, formatFinding, formatLarge, formatNumber, formatPercent, formatPrice, formatSigned } from '../../parts/format.js'
-import { readOwnList, toggleOwn } from '../../parts/own-list.js'
 import { changeArrow, changeText, emptyLine, panel } from '../../parts/panel.js'
 import { rangeBar, shareBar, sparkLine } from '../../parts/small-charts.js'
+import { readOwnList, toggleOwn } from '../../parts/storage.js'
 import type { PageContext } from '../../view.js'
 
 /** Name, price, and what one must know before a trade: band, surveillance, circuit. */
@@ -17,9 +17,9 @@ export const stockHead = ({ symbol, name, isin, oldSymbol, problem, price, facts
     ${price === undefined ? nothing : priceLine(price, formatPrice(price.close))}
     <p class="watch">
       ${facts.surveillance.map((stage) => html`<span class="tag waiting" title="The exchange watches it: ASM, additional, or GSM, graded surveillance measure">${stage}</span> `)}
-      ${facts.circuit === undefined ? nothing : html`<span class="tag waiting">at its ${facts.circuit} limit${describeLimit(facts, price)}</span> `}
+      ${facts.circuit === undefined ? nothing : html`<span class="tag waiting">at its ${facts.circuit} limit${describeAtLimit(facts, price)}</span> `}
       ${facts.bandChange === undefined ? nothing : html`<span class="tag waiting">price band ${facts.bandChange}</span> `}
-      ${[...listFacts(facts), ...(facts.surveillance.length === 0 && facts.problems.length === 0 && problem === undefined ? ['no surveillance'] : [])].join(' · ')}
+      ${[...listStockFacts(facts), ...(facts.surveillance.length === 0 && facts.problems.length === 0 && problem === undefined ? ['no surveillance'] : [])].join(' · ')}
       ${[...(problem === undefined ? [] : [problem]), ...facts.problems].map((text) => html`<span class="problem">${text}</span>`)}
     </p>
   </div>
@@ -36,13 +36,21 @@ const followButton = (symbol: string, page: PageContext): TemplateResult => {
 }
 
 /** The day of the tag and its price, where the price line is of another day. */
-const describeLimit = ({ listDay, atLimit }: StockAnswer['facts'], price: PriceFacts | undefined): string => {
+const describeAtLimit = ({ listDay, atLimit }: StockAnswer['facts'], price: PriceFacts | undefined): string => {
   if (listDay === undefined || listDay === price?.day) return ''
   const change = atLimit?.changePct === undefined ? '' : ` (${formatSigned(atLimit.changePct, 2)} %)`
   return ` on ${formatDay(listDay)}${atLimit?.price === undefined ? '' : `, ${formatPrice(atLimit.price)}${change}`}`
 }
 
-const listFacts = ({ band, bandChange, hasDerivatives, sector, industry, series, listedOn }: StockAnswer['facts']): readonly string[] =>
+const listStockFacts = ({
+  band,
+  bandChange,
+  hasDerivatives,
+  sector,
+  industry,
+  series,
+  listedOn,
+}: StockAnswer['facts']): readonly string[] =>
   [
     band === undefined || bandChange !== undefined ? '' : /%/.test(band) ? `price band ${band}` : band.replace('no b', 'no price b'),
     hasDerivatives ? 'F&O' : '',
@@ -70,7 +78,7 @@ const SHOWN_QUARTERS = 5
 /** Results and shareholding. */
 export const figuresPanels = (stock: StockAnswer): TemplateResult => html`${quartersPanel(stock)}${holdersPanel(stock)}`
 
-const FIGURES: readonly (readonly [title: string, read: (quarter: Quarter) => number | undefined, decimals: number])[] = [
+const QUARTER_ROWS: readonly (readonly [title: string, read: (quarter: Quarter) => number | undefined, decimals: number])[] = [
   ['Sales ₹ cr', ({ salesCr }) => salesCr, 0],
   ['Profit ₹ cr', ({ profitCr }) => profitCr, 0],
   ['Margin %', ({ marginPct }) => marginPct, 1],
@@ -87,7 +95,7 @@ const quartersPanel = ({ quarters: { about, basis, rows } }: StockAnswer): Templ
         ? emptyLine('No results are known.', about)
         : html`<table class="quarters">
             <thead><tr><th></th>${shown.map(({ quarter }, place) => html`<th class=${numberClass(place)}>${quarter}</th>`)}</tr></thead>
-            <tbody>${FIGURES.map(([title, read, decimals]) => figureRow(title, shown.map(read), decimals))}</tbody>
+            <tbody>${QUARTER_ROWS.map(([title, read, decimals]) => figureRow(title, shown.map(read), decimals))}</tbody>
           </table>
           <p class="soft note">Against the year before: sales ${changeText(newest.salesGrowthPct)}, net profit ${changeText(newest.profitGrowthPct)}</p>`,
   })
@@ -100,7 +108,7 @@ const figureRow = (title: string, values: readonly (number | undefined)[], decim
   <tr><th scope="row">${title}</th>${values.map((value, place) => html`<td class=${numberClass(place)}>${formatNumber(value, value !== undefined && Math.abs(value) >= 100 ? 0 : decimals)}</td>`)}</tr>
 `
 
-const HOLDERS: readonly (readonly [name: string, title: string, read: (holding: Holding) => number | undefined])[] = [
+const HOLDER_ROWS: readonly (readonly [name: string, title: string, read: (holding: Holding) => number | undefined])[] = [
   ['promoters', 'Promoters', ({ promoterPct }) => promoterPct],
   ['foreign', 'Foreign institutions', ({ fiiPct }) => fiiPct],
   ['domestic', 'Domestic institutions', ({ diiPct }) => diiPct],
@@ -115,11 +123,11 @@ const holdersPanel = ({ shareholding: { about, rows } }: StockAnswer): TemplateR
     content:
       newest === undefined
         ? emptyLine('No shareholding is known.', about)
-        : html`${shareBar(HOLDERS.map(([name, , read]) => [name, read(newest) ?? 0]))}
+        : html`${shareBar(HOLDER_ROWS.map(([name, , read]) => [name, read(newest) ?? 0]))}
           <table>
             <thead><tr><th>Holder</th><th class="optional">${formatNumber(quarters.length)} quarters</th><th class="number">Share</th><th class="number" title="Against the quarter before, percentage points">Change, pp</th></tr></thead>
             <tbody>
-              ${HOLDERS.map(([name, title, read]) => {
+              ${HOLDER_ROWS.map(([name, title, read]) => {
                 const [now, then] = [read(newest), before && read(before)]
                 const line = quarters.map(read).filter((value) => value !== undefined)
                 return html`<tr><td><i class=${`key ${name}`}></i>${title}</td><td class="optional">${sparkLine(line, { width: 64, height: 20 })}</td>
@@ -148,7 +156,7 @@ export const valuationPanel = ({ facts, quarters: { about } }: StockAnswer): Tem
 }
 
 /** What the checks of the candles found. Comparisons with other stocks are made by the command. */
-export const findingsPanel = ({ rows, problems }: StockFindings, isChecked: boolean, most = MAX_SHOWN): TemplateResult =>
+export const findingsPanel = ({ rows, problems }: StockFindings, isChecked: boolean, most = MAX_SHOWN_FINDINGS): TemplateResult =>
   panel({
     ...{ title: 'Data checks of the candles', about: {} },
     ...(rows.length === 0 ? {} : { total: rows.length }),
@@ -168,4 +176,4 @@ export const findingsPanel = ({ rows, problems }: StockFindings, isChecked: bool
     `,
   })
 
-const MAX_SHOWN = 8
+const MAX_SHOWN_FINDINGS = 8

@@ -4,13 +4,13 @@ import { formatDay, formatNumber, formatSigned } from '../../parts/format.js'
 import { emptyLine, sentimentText } from '../../parts/panel.js'
 import type { PageContext } from '../../view.js'
 
-const SHOWN = 9
+const SHOWN_EVENTS = 9
 
 /** What happened to a stock: the newest events, or those of the day that is chosen in the chart and before. */
 export const renderTimeline = ({ about, rows }: StockAnswer['events'], page: PageContext): TemplateResult => {
   const day = page.place.query.get('day') ?? undefined
   const first = day === undefined ? 0 : rows.findIndex((event) => event.day <= day)
-  const shown = first < 0 ? [] : rows.slice(first, first + SHOWN)
+  const shown = first < 0 ? [] : rows.slice(first, first + SHOWN_EVENTS)
   return html`
     <section class="panel timeline" aria-label="Timeline">
       <div class="head"><h2><a href="?tab=documents">What happened</a> <span class="soft">${formatNumber(rows.length)}</span></h2>${about.map(({ problem }) => html`<p class="problem">${problem}</p>`)}</div>
