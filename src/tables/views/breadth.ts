@@ -32,7 +32,7 @@ const buildFacts = (from: string, isNamed: (column: string) => boolean): string 
 const SUMMARY = `count(*) AS stocks, count(*) FILTER (change > 0) AS advances, count(*) FILTER (change < 0) AS declines, count(*) FILTER (change = 0) AS unchanged,
   100 * avg(change) AS change_pct, 100 * median(change) AS median_change_pct, ${share('close > sma20')} AS above_sma20_pct, ${share('close > sma50')} AS above_sma50_pct,
   ${share('close > sma200')} AS above_sma200_pct, count(*) FILTER (high > high_before) AS new_highs, count(*) FILTER (low < low_before) AS new_lows,
-  sum(close * volume) / 1e7 AS turnover_cr`
+  round(sum(close * volume), 2) / 1e7 AS turnover_cr`
 
 const SELECT_GROUPS = `SELECT 'market' AS level, 'all stocks' AS name, NULL AS symbol, day, ${SUMMARY} FROM stocks GROUP BY day
   UNION ALL SELECT 'sector', sector, NULL, day, ${SUMMARY} FROM stocks WHERE sector IS NOT NULL GROUP BY sector, day

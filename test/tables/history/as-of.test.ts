@@ -9,6 +9,7 @@ import { wholeLake } from '../../../src/tables/lake/whole-lake.js'
 import { runQuery } from '../../../src/tables/query.js'
 import { listViews } from '../../../src/tables/views/index.js'
 import { streams } from '../../../streams/registry.js'
+import { runReport } from '../../cli/support.js'
 import { snapshotFolder, temporaryFolder } from '../../support/folders.js'
 import { recordRun } from '../../support/recorded-run.js'
 import { collected, duckdb } from '../support.js'
@@ -408,7 +409,7 @@ describe.runIf(duckdb)('the view first_seen', () => {
 
   it('decides in the lake, too, which filings and news a day has, whatever their own date', async () => {
     const root = await collectThreeDays()
-    write(root, '.scripstream/report.json', { asOf: '2026-02-11T18:00:00+05:30' })
+    write(root, '.scripstream/report.json', runReport({ asOf: '2026-02-11T12:30:00.000Z' }))
     await lastValueFrom(wholeLake({ streams }).write(root))
     const lake = await openPlain(root, 'lake')
     for (const sql of ['select caption from filings order by all', 'select title from news order by all'])
