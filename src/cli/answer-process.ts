@@ -192,19 +192,27 @@ const createKeptProcesses = (settings: Pick<Settings, 'out' | 'streams'>) => {
     else free.set(used, { bytes, timer: setTimeout(() => take(used)?.end(), IDLE_MS).unref() })
   }
   const inTurn = createQueue(MAX_WAITING_ANSWERS)
-  return (task: Task, signal: AbortSignal): Promise<unknown> =>
-    inTurn(async () => {
-      const used = take([...free.keys()].at(-1)) ?? start()
-      try {
-        const { answer, bytes } = await askUntil(used, task, signal)
-        keep(used, bytes)
-        return answer
-      } catch (error) {
-        used.end()
-        throw error
-      }
-    }, signal)
+  const askOne = async (task: Task, signal: AbortSignal): Promise<unknown> => {
+    const used = take([...free.keys()].at(-1)) ?? start()
+    try {
+      const { answer, bytes } = await askUntil(used, task, signal)
+      keep(used, bytes)
+      return answer
+    } catch (error) {
+      used.end()
+      throw error
+    }
+  }
+  /** The first question about a market also fills the lake. If it had no room for both, the next process has less to do. */
+  const askAgain = async (task: Task, signal: AbortSignal): Promise<unknown> =>
+    askOne(task, signal).catch((error: unknown) => {
+      if (signal.aborted || !(error instanceof UsageError) || !LACKS_MEMORY.test(error.message)) throw error
+      return askOne(task, signal)
+    })
+  return (task: Task, signal: AbortSignal): Promise<unknown> => inTurn(() => askAgain(task, signal), signal)
 }
+
+const LACKS_MEMORY = /more memory than it may use|memory may have run out/
 
 /** Without a shell that can limit a process, its own watcher alone ends it. */
 const spawnLimited = ([command = '', ...args]: readonly string[], isCheck: boolean) =>

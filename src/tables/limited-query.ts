@@ -43,7 +43,7 @@ export interface LimitedResult {
  * does not count must fit into the 2 GB of the process, too. */
 export const ROOM = {
   threads: String(Math.max(1, availableParallelism() - 1)),
-  memory_limit: '1600MB',
+  memory_limit: '1400MB',
   max_temp_directory_size: '4GB',
 }
 
