@@ -15,7 +15,7 @@ const MAX_FILE_LINES = 400
 const MAX_FUNCTION_LINES = 60
 const MAX_IMPORTS = 15
 /** Growth is paid for by deletion: these only go down. */
-const MAX_SIZE = { lines: 52_400, files: 424, sharedNames: 43 }
+const MAX_SIZE = { lines: 52_400, files: 420, sharedNames: 43 }
 
 const ENGINE_AND_BELOW = ['model', 'operators', 'limiter', 'http', 'market', 'engine'] as const
 const REGISTRY_AND_BELOW = [...ENGINE_AND_BELOW, 'storage', 'sinks', 'streams'] as const
@@ -153,8 +153,7 @@ const OWN_DISK: Readonly<Record<string, string>> = {
   'src/cli/completion.ts': 'reads the scripts for shells, parts of the program',
   'src/cli/app-streams.ts': 'imports a module of the user',
   'src/cli/options.ts': 'reads standard input',
-  'src/cli/doctor/local.ts': 'checks the machine',
-  'src/cli/disk.ts': 'measures the free space of the machine',
+  'src/cli/doctor/local.ts': 'checks the machine, and measures its free space',
   'src/cli/answer-process.ts': 'deletes what another process has left',
   'src/fleet/blobs.ts': 'stores data of a fleet in its shared folder',
 }

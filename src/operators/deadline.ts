@@ -1,6 +1,6 @@
 import { asyncScheduler, type MonoTypeOperatorFunction, Observable, type Subscription, tap } from 'rxjs'
 import { TransportError } from '../model/errors.js'
-import { checkOperatorOptions } from './check-options.js'
+import { checkOperatorOptions } from './request-errors.js'
 
 /** The progress of a reply. */
 export interface Transfer {

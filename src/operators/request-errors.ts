@@ -1,4 +1,5 @@
-import { CollectError, describeNetworkError, TransportError, type TransportReason } from '../model/errors.js'
+import { CollectError, describeNetworkError, TransportError, type TransportReason, UsageError } from '../model/errors.js'
+import { findClosest, suggest } from '../model/text.js'
 
 const REASONS: Readonly<Record<string, TransportReason>> = {
   ...{ ECONNREFUSED: 'connect', EHOSTUNREACH: 'connect', ENETUNREACH: 'connect', ETIMEDOUT: 'connect', UND_ERR_CONNECT_TIMEOUT: 'connect' },
@@ -51,3 +52,11 @@ export const toRequestError = (error: unknown): unknown => {
 
 const wrapInTransportError = (why: unknown, hasBegun: boolean, cause: Error): TransportError =>
   new TransportError(toTransportReason(why, hasBegun), describeNetworkError(why), { cause, hasBegun })
+
+/** Checks what the compiler does not see in JavaScript. @throws UsageError for an unknown option, or a number that is not 0 or more */
+export const checkOperatorOptions = (operator: string, options: object, known: readonly string[]): void => {
+  for (const [name, value] of Object.entries(options)) {
+    if (!known.includes(name)) throw new UsageError(`${operator}: unknown option "${name}"${suggest(findClosest(name, known))}`)
+    if (typeof value === 'number' && !(value >= 0)) throw new UsageError(`${operator}: ${name} is ${value}; use a number from 0 on`)
+  }
+}

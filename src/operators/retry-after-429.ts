@@ -1,7 +1,7 @@
 import { type MonoTypeOperatorFunction, retry, throwError, timer } from 'rxjs'
 import { ThrottledError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
-import { checkOperatorOptions } from './check-options.js'
+import { checkOperatorOptions } from './request-errors.js'
 
 /** How often, and after which pauses, a request is sent again after a 429. */
 export interface ThrottlePolicy {

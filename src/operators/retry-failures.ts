@@ -1,8 +1,7 @@
 import { catchError, defer, type MonoTypeOperatorFunction, type Observable, of, retry, tap, throwError, timer } from 'rxjs'
 import { CollectError, HostClosedError, HostDownError, HttpError, ThrottledError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
-import { checkOperatorOptions } from './check-options.js'
-import { toRequestError } from './request-errors.js'
+import { checkOperatorOptions, toRequestError } from './request-errors.js'
 import { computeThrottlePause, type ThrottlePolicy } from './retry-after-429.js'
 
 /** How often, and after which pauses, a request is retried. Retries after a 429 do not count as `retries`. */

@@ -2,6 +2,7 @@ import { relative } from 'node:path'
 import { listTables } from '../engine/define-stream.js'
 import { CollectError, formatError } from '../model/errors.js'
 import type { Table } from '../model/table.js'
+import { quoteText } from '../storage/duckdb.js'
 import { openFolder, type TableFolder } from '../storage/table-folder.js'
 import { ROOM } from '../tables/limited-query.js'
 import { readQuery } from '../tables/query.js'
@@ -83,3 +84,14 @@ const readJson = <Answer>(sql: string, source: Parameters<typeof readQuery>[1]):
     const [[text] = []] = await result.getRows()
     return JSON.parse(String(text), (_, value: unknown) => value ?? undefined) as Answer
   })
+
+/** Before the symbols of a list that is kept by its reader. */
+const OWN_PREFIX = 'mine:'
+
+/** Narrows `screener` to a universe: `F&O`, the members of an index, or `mine:TCS,INFY`; to nothing less for an empty name. */
+export const whereUniverse = (universe: string): string => {
+  if (universe === '') return ''
+  if (universe === 'F&O') return ' WHERE fno = 1'
+  if (universe.startsWith(OWN_PREFIX)) return ` WHERE symbol IN (${universe.slice(OWN_PREFIX.length).split(',').map(quoteText).join(', ')})`
+  return ` WHERE isin IN (SELECT isin FROM index_spells WHERE until IS NULL AND "index" = ${quoteText(universe)})`
+}

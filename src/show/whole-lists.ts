@@ -8,8 +8,7 @@ import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, getRunDay, readRunFacts } from './freshness.js'
 import { isUpToRun, RESULT_DAYS } from './market.js'
 import { readIndices, readSid } from './stocks.js'
-import { readUndamaged, STOCK_NAMES } from './tables.js'
-import { whereUniverse } from './universe.js'
+import { readUndamaged, STOCK_NAMES, whereUniverse } from './tables.js'
 
 /** A whole list: one statement over the tables, and the columns of which one value can be chosen. */
 export interface ListDefinition {

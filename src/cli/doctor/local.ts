@@ -1,5 +1,5 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import type { StreamDefinition } from '../../engine/define-stream.js'
 import { checkRequirements, planRun } from '../../engine/plan.js'
 import { findProxy } from '../../http/proxy.js'
@@ -10,7 +10,6 @@ import { describeFileError, statFile } from '../../storage/file-system.js'
 import { describeHolder, findLockHolder } from '../../storage/lock.js'
 import { statePaths } from '../../storage/run-state.js'
 import type { Dependencies } from '../dependencies.js'
-import { findExistingFolder, findFreeBytes } from '../disk.js'
 import { describeTarget } from '../notify/send.js'
 import { formatBytes } from '../terminal/text.js'
 
@@ -124,4 +123,17 @@ const findVersion = (name: string): string | undefined => {
       // It is not in this folder.
     }
   return undefined
+}
+
+export const findExistingFolder = (path: string): string =>
+  existsSync(path) || dirname(path) === path ? path : findExistingFolder(dirname(path))
+
+/** Free bytes, for this user, at a folder that may not exist yet; undefined if the system does not report them. */
+export const findFreeBytes = (path: string): number | undefined => {
+  try {
+    const { bavail, bsize } = statfsSync(findExistingFolder(path))
+    return bavail * bsize
+  } catch {
+    return undefined
+  }
 }

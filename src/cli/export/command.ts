@@ -1,6 +1,6 @@
 import { concat, concatMap, defer, from, map, type Observable, toArray } from 'rxjs'
 import { listMissingOutputs, readFullRun } from '../../storage/full-run.js'
-import type { Export, ExportOptions, LoadedTable } from '../../tables/export/define-export.js'
+import type { Export, ExportOptions, LoadedTable } from '../../tables/export/export.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import { formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'

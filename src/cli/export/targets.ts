@@ -1,6 +1,6 @@
 import { defer, forkJoin, type Observable, of } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
-import type { Export, ExportOptions } from '../../tables/export/define-export.js'
+import type { Export, ExportOptions } from '../../tables/export/export.js'
 import { type Flag, listFlag } from '../options.js'
 
 const PATH_KINDS = ['duckdb', 'parquet', 'qlib', 'zipline'] as const

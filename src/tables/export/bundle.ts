@@ -4,7 +4,8 @@ import { createFileNames } from '../../model/stock.js'
 import { disk } from '../../storage/disk.js'
 import { createFolder, ignoreMissing, isTemporaryName, writeFileAtomically } from '../../storage/file-system.js'
 import { MIN_LAKE_BYTES } from '../lake/lake.js'
-import { defineExport, type Export, type ExportOptions, loadEach } from './define-export.js'
+import { defineExport, loadEach } from './define-export.js'
+import type { Export, ExportOptions } from './export.js'
 
 interface BundleSession {
   readonly day: string

@@ -1,15 +1,8 @@
 import { resolve } from 'node:path'
 import { StorageError, UsageError } from '../../model/errors.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
-import {
-  countRows,
-  defineExport,
-  type Export,
-  type ExportContext,
-  type ExportedTable,
-  type ExportOptions,
-  loadEach,
-} from './define-export.js'
+import { countRows, defineExport, type ExportContext, type ExportedTable, loadEach } from './define-export.js'
+import type { Export, ExportOptions } from './export.js'
 
 const TARGET = 'target'
 

@@ -1,5 +1,5 @@
 export { qlib, zipline } from './bundle.js'
-export type { Export } from './define-export.js'
 export { duckdb } from './duckdb.js'
+export type { Export } from './export.js'
 export { parquet } from './parquet.js'
 export { postgres } from './postgres.js'

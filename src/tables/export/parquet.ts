@@ -4,7 +4,8 @@ import { UsageError } from '../../model/errors.js'
 import { disk } from '../../storage/disk.js'
 import { quoteText } from '../../storage/duckdb.js'
 import { createFolder, describeFileError, ignoreMissing } from '../../storage/file-system.js'
-import { defineExport, type Export, type ExportContext, type ExportedTable, type ExportOptions, loadEach } from './define-export.js'
+import { defineExport, type ExportContext, type ExportedTable, loadEach } from './define-export.js'
+import type { Export, ExportOptions } from './export.js'
 import { createWriteError } from './replace-file.js'
 
 /** The path of a table's old content while it is replaced. Only the next export of the table removes it. */

@@ -7,15 +7,8 @@ import { requireOptional } from '../../model/optional-package.js'
 import { createRedactor } from '../../model/redact.js'
 import type { SqlType } from '../../model/row-schema.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
-import {
-  countRows,
-  defineExport,
-  type Export,
-  type ExportContext,
-  type ExportedTable,
-  type ExportOptions,
-  loadEach,
-} from './define-export.js'
+import { countRows, defineExport, type ExportContext, type ExportedTable, loadEach } from './define-export.js'
+import type { Export, ExportOptions } from './export.js'
 import { createWriteError } from './replace-file.js'
 
 /** Loads the package on demand. Not exported: its type is not there for an app that has not installed it. */

@@ -10,8 +10,7 @@ import { whenThere } from '../parts/states.js'
 import { findNeighbour, stockPath } from '../parts/stock-link.js'
 import { changeQuery } from '../router.js'
 import type { PageContext, Place, View } from '../view.js'
-import { figuresPanels, findingsPanel, priceLine, stockHead, valuationPanel } from './stock/panels.js'
-import { renderTimeline } from './stock/timeline.js'
+import { figuresPanels, findingsPanel, priceLine, renderTimeline, stockHead, valuationPanel } from './stock/panels.js'
 
 /** A stock or an index with its candles. */
 const loadInstrument = <T>(path: string, { query }: Place, signal: AbortSignal): Promise<[T, CandlesAnswer]> => {
