@@ -204,7 +204,7 @@ const createKeptProcesses = (settings: Pick<Settings, 'out' | 'streams'>) => {
     }
   }
   /** The first question about a market also fills the lake. If it had no room for both, the next process has less to do. */
-  const askAgain = async (task: Task, signal: AbortSignal): Promise<unknown> =>
+  const askAgain = (task: Task, signal: AbortSignal): Promise<unknown> =>
     askOne(task, signal).catch((error: unknown) => {
       if (signal.aborted || !(error instanceof UsageError) || !LACKS_MEMORY.test(error.message)) throw error
       return askOne(task, signal)

@@ -169,7 +169,7 @@ export const findPlace = (instant: number, sessions: KnownSessions, knownAt = in
   return omitUndefined({
     ...{ day, timing: toTiming(day, { from: Math.min(instant, known), until: known }, sessions), knownAt: known },
     ...{ seenOn: isAhead ? day : toDay(known), isConfirmed: day === last },
-    doubt: known > knownAt ? describeBehind(day) : isAhead ? describeAhead(day) : isFar ? describeGap(day, evidence) : undefined,
+    doubt: known > knownAt ? describeBehind(day) : isAhead ? describeAhead(day) : isFar ? describeSilence(day, evidence) : undefined,
   })
 }
 
@@ -177,7 +177,7 @@ const describeBehind = (day: Day): string =>
   `the clock is behind the data or the recorded days, which know a session after ${day}: this run is recorded as late`
 const describeAhead = (day: Day): string =>
   `the clock is far ahead of the candles and deals, whose newest session is ${day}: the day is recorded as that session`
-const describeGap = (day: Day, evidence: Day): string =>
+const describeSilence = (day: Day, evidence: Day): string =>
   `the newest session in candles, deals and recorded days is ${evidence}. If the clock is right, ignore this. If not, correct it and delete ${day} from the history`
 
 /** @param times when the first and the last of it was collected */

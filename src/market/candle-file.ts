@@ -213,14 +213,14 @@ export const dayToNumber = (day: Day): number => Date.parse(`${day}T00:00:00Z`) 
 
 const list = <S extends z.ZodType>(cell: S) => column(z.array(cell).nullish(), { usual: true, required: true })
 const [whole, decimal] = [z.int(), z.number()]
-const CandleColumns = row({ Time: list(whole), o: list(decimal), h: list(decimal), l: list(decimal), c: list(decimal), v: list(decimal) })
+const AnsweredColumns = row({ Time: list(whole), o: list(decimal), h: list(decimal), l: list(decimal), c: list(decimal), v: list(decimal) })
 const EmptyList = z.array(z.unknown()).length(0)
-const CandleAnswer = z.looseObject({ data: z.union([CandleColumns, EmptyList]).nullish() })
+const CandleAnswer = z.looseObject({ data: z.union([AnsweredColumns, EmptyList]).nullish() })
 
 const AnswerShape = row({
   success: z.union([z.boolean(), z.string()]).optional(),
   code: z.number().optional(),
-  data: column(z.union([z.array(CandleColumns), CandleColumns]).optional(), { required: true }),
+  data: column(z.union([z.array(AnsweredColumns), AnsweredColumns]).optional(), { required: true }),
 })
 
 /** Defines the candle endpoint, for stocks or for indices. Candles are ascending and unique by timestamp; there may be none. */
@@ -246,9 +246,9 @@ export const createCandleEndpoint = (name: string, instrument: z.ZodType<string>
     sample: ({ SEC_ID, START, END }, market) => ({ success: true, data: market.candles(SEC_ID, START, END) }),
   })
 
-const readCandleRows = (data: z.output<typeof CandleColumns> | readonly unknown[]): readonly Candle[] => {
+const readCandleRows = (data: z.output<typeof AnsweredColumns> | readonly unknown[]): readonly Candle[] => {
   if (Array.isArray(data)) return []
-  const { Time, o, h, l, c, v } = data as z.output<typeof CandleColumns>
+  const { Time, o, h, l, c, v } = data as z.output<typeof AnsweredColumns>
   const columns = [Time ?? [], o ?? [], h ?? [], l ?? [], c ?? [], v ?? []]
   const lengths = columns.map(({ length }) => length)
   if (new Set(lengths).size > 1) throw new BadAnswerError('schema', `the six candle columns differ in length: ${lengths.join(', ')}`)
