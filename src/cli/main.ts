@@ -26,10 +26,10 @@ setFlagsFromString(`--heap-growing-percent=${node >= 24 ? 100 : 200}`)
 // From Node 24 on, V8 lets the space of new objects grow to 64 MB instead of 32 MB. It stays as large as it is here: without latency the peak
 // of 600 stocks falls from 345 to 235 MB and that of the whole market from 501 to 369 MB, for 2 to 6 % more CPU time.
 if (node >= 24) setFlagsFromString('--semi-space-growth-factor=1')
-// Node 20 optimizes a function early: of the 1.9 s of CPU time of 60 stocks, compiling took 0.9 s. It waits nine times as long at first (1.5 s).
-// A run that takes longer than that needs its functions optimized: with the long wait to its end, a whole market took a fifth more CPU time.
+// Node 20 optimizes a function early: of the 3.4 s of CPU time of 60 stocks, compiling took a quarter. At first it waits three times as long
+// (2.9 s), later less: with the long wait to its end, a whole market took a fifth more CPU time.
 if (node < 22) {
-  setFlagsFromString('--interrupt-budget=600000')
+  setFlagsFromString('--interrupt-budget=200000')
   setTimeout(() => setFlagsFromString('--interrupt-budget=20000'), SHORT_RUN_MS).unref()
 }
 
