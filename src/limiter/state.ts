@@ -213,9 +213,12 @@ const MIN_FAILURES_FOR_OUTAGE = 3
 /** Decides on the next request: the delay in milliseconds (0: send it now), or the error to fail with. */
 export const decideAdmission = ({ backoff, isProbing, inFlight, rate }: LimiterState, now: number): number | HostClosedError => {
   if (backoff === undefined) return computeDelay(rate, inFlight, now)
-  if (now >= backoff.until && !isProbing) return 0
-  if (now >= backoff.giveUpAt) return createHostClosedError(backoff)
-  return (isProbing ? backoff.giveUpAt : Math.min(backoff.until, backoff.giveUpAt)) - now
+  const { until, giveUpAt } = backoff
+  if (now >= until && !isProbing) return 0
+  // This probe was sent after the host was given up. If it is answered, what came meanwhile is not lost.
+  if (isProbing && until >= giveUpAt) return Number.POSITIVE_INFINITY
+  if (now >= giveUpAt) return createHostClosedError(backoff)
+  return (isProbing ? giveUpAt : Math.min(until, giveUpAt)) - now
 }
 
 export const countSent = (host: LimiterState, now: number): void => {

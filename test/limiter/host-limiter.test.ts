@@ -232,6 +232,26 @@ describe('a host limiter during a back-off', () => {
       '14020 at 14020',
     ])
   })
+
+  for (const { probe, answer, end } of [
+    { probe: 'answered', answer: '500ms (x|)', end: ['14000 probe', '14500 later'] },
+    {
+      probe: 'refused',
+      answer: '500ms #',
+      end: ['14000 probe', '14500 probe the provider answered 429: rate limited', '14500 later 429: every'],
+    },
+  ])
+    itWithMarbles(`keeps what comes while a host that was given up is probed, until the probe is ${probe}`, (m) => {
+      const limiter = createTestLimiter({ throttleGiveUpMs: 5_000 })
+      const log: string[] = []
+      send(limiter, refusal())
+      for (const name of ['A', 'B']) waiting(m, limiter, log, name, m.cold('#', undefined, refusal()))
+      m.cold('14000ms x').subscribe(() => waiting(m, limiter, log, 'probe', m.cold(answer, undefined, refusal())))
+      m.cold('14020ms x').subscribe(() => waiting(m, limiter, log, 'later'))
+      m.flush()
+
+      expect(log.slice(4).map((line) => line.replace(/ request was .*/, ''))).toStrictEqual(end)
+    })
 })
 
 describe('a host limiter while the circuit is open', () => {
