@@ -1,7 +1,8 @@
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
-import { parquetMetadata, parquetReadObjects, type SchemaElement } from 'hyparquet'
+import { type ColumnData, parquetMetadata, parquetRead, type SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import type { SqlType } from '../model/row-schema.js'
+import { yieldTurn } from './file-system.js'
 import type { Columns, TableRow, Value } from './table-rows.js'
 
 export interface ParquetColumn {
@@ -97,24 +98,49 @@ const compressPage = (bytes: Uint8Array): Uint8Array =>
 /** The rows of a file that `writeParquet` wrote. Throws if it is damaged, as far as that can be seen. */
 export const readParquet = async (bytes: Buffer): Promise<readonly TableRow[]> => {
   const rows: TableRow[] = []
-  for await (const group of readParquetGroups(bytes)) for (const row of group.rows) rows.push(row)
+  for await (const group of readParquetGroups(bytes)) for (let row = 0; row < group.rows; row++) rows.push(group.rowAt(row))
   return rows
 }
 
-/** Reads the groups of rows of a file, with the place of the first row of each. Groups without a wanted row are left out. */
-export async function* readParquetGroups(bytes: Buffer, isWanted = (_from: number, _until: number): boolean => true) {
+/** Some consecutive rows of a file. */
+export interface ParquetGroup {
+  /** The place of its first row in the file. */
+  readonly from: number
+  readonly rows: number
+  /** The values of some columns; null where the file lacks a column. */
+  readonly select: (names: readonly string[]) => Columns
+  readonly rowAt: (row: number) => TableRow
+}
+
+/**
+ * Reads the groups of rows of a file, column by column: most readers need few of the rows as objects. Groups without a wanted row are left out.
+ * Each group is read in a turn of its own.
+ */
+export async function* readParquetGroups(
+  bytes: Buffer,
+  isWanted = (_from: number, _until: number): boolean => true,
+): AsyncGenerator<ParquetGroup> {
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
   const metadata = parquetMetadata(file)
+  const names = metadata.schema.slice(1).map(({ name }) => name)
   let from = 0
   for (const { num_rows } of metadata.row_groups) {
-    const until = from + Number(num_rows)
-    if (isWanted(from, until)) {
-      const rows = await parquetReadObjects({ file, metadata, rowStart: from, rowEnd: until, compressors: DECOMPRESSORS, parsers: PARSERS })
-      for (const row of rows)
-        for (const [name, value] of Object.entries(row)) if (typeof value === 'bigint') row[name] = toSafeNumber(value)
-      yield { from, rows: rows as readonly TableRow[] }
+    const [first, rows] = [from, Number(num_rows)]
+    from += rows
+    if (!isWanted(first, from)) continue
+    const columns = new Map(names.map((name) => [name, new Array<Value>(rows).fill(null)]))
+    const onChunk = ({ columnName, columnData, rowStart }: ColumnData): void => {
+      const values = columns.get(columnName) ?? []
+      for (let at = 0; at < columnData.length; at++) values[rowStart - first + at] = toStored(columnData[at])
     }
-    from = until
+    await parquetRead({ file, metadata, rowStart: first, rowEnd: from, onChunk, compressors: DECOMPRESSORS, parsers: PARSERS })
+    yield {
+      from: first,
+      rows,
+      select: (some) => some.map((name) => columns.get(name) ?? new Array<Value>(rows).fill(null)),
+      rowAt: (row) => Object.fromEntries(names.map((name) => [name, columns.get(name)?.[row] ?? null])),
+    }
+    await yieldTurn()
   }
 }
 
@@ -122,10 +148,12 @@ export async function* readParquetGroups(bytes: Buffer, isWanted = (_from: numbe
 export const readRowsAt = async (bytes: Buffer, places: readonly number[]): Promise<ReadonlyMap<number, TableRow>> => {
   const found = new Map<number, TableRow>()
   const isWanted = (from: number, until: number): boolean => places.some((place) => place >= from && place < until)
-  for await (const { from, rows } of readParquetGroups(bytes, isWanted))
-    for (const place of places) if (place >= from && place < from + rows.length) found.set(place, rows[place - from] as TableRow)
+  for await (const { from, rows, rowAt } of readParquetGroups(bytes, isWanted))
+    for (const place of places) if (place >= from && place < from + rows) found.set(place, rowAt(place - from))
   return found
 }
+
+const toStored = (value: unknown): Value => (typeof value === 'bigint' ? toSafeNumber(value) : ((value ?? null) as Value))
 
 const DECOMPRESSORS = { BROTLI: (page: Uint8Array) => brotliDecompressSync(page) }
 

@@ -51,15 +51,17 @@ export const buildKnownSelect = (records: string, { day, seen, root, identity, t
     WHERE coalesce(k.day, a.day, TRY_CAST(${time} AS DATE), DATE ${quoteText(day)}) <= DATE ${quoteText(day)}`
 }
 
+/** Files with the keys of their records. */
+type FileKeys = readonly [file: string, keys: readonly string[]]
+
 /**
- * Finds the records that the last run added to files of items: those that the saved previous outputs lack. Unchanged files are the same
- * file there. Empty if nothing was saved, which is so for the first run: its records were known before the history began.
+ * Finds the records that the last run added to files of items, file by file: those that the saved previous outputs lack. Unchanged files are the
+ * same file there. Nothing if nothing was saved, which is so for the first run: its records were known before the history began.
  */
-export const findNewRecords = async (root: string, documents: readonly RecordedDocuments[]) => {
+export async function* findNewRecords(root: string, documents: readonly RecordedDocuments[]): AsyncGenerator<FileKeys> {
   const previous = await readPreviousOutputs(root)
-  if (previous?.run === undefined) return []
+  if (previous?.run === undefined) return
   const isSaved = createOutputMatcher(previous.outputs)
-  const found: { readonly file: string; readonly key: string }[] = []
   for (const { pattern, lists, identity } of documents)
     for (const file of await listOutputFiles(root, pattern)) {
       const [now, before] = [join(root, file), join(previous.root, file)]
@@ -68,11 +70,10 @@ export const findNewRecords = async (root: string, documents: readonly RecordedD
       const [known, all] = [before, now].map((path) => new Set(readRecords(path, lists).map((row) => toIdentity(row, identity))))
       const fresh = [...(all ?? [])].filter((text) => !known?.has(text))
       const isNew = fresh.length === all?.size && fresh.length > 0
-      found.push(...(isNew ? [ALL_RECORDS] : fresh.map(toKey)).map((key) => ({ file, key })))
+      yield [file, isNew ? [ALL_RECORDS] : fresh.map(toKey)]
       // A file takes up to a millisecond.
       await yieldTurn()
     }
-  return found
 }
 
 const readRecords = (path: string, lists: readonly string[]): readonly Row[] => {

@@ -2,7 +2,7 @@ import type { Place } from '../../market/calendar.js'
 import type { RecordedDocuments } from '../../model/history.js'
 import type { RunReport } from '../../model/report.js'
 import { type Day, formatSecond, toDay, toInstant } from '../../model/trading-day.js'
-import { readParquet, writeParquet } from '../parquet.js'
+import { createParquet, GROUP_ROWS, type NewParquet, readParquet } from '../parquet.js'
 import { findNewRecords } from '../seen-records.js'
 import type { TableRow } from '../table-rows.js'
 import { listDays } from './choose.js'
@@ -26,9 +26,24 @@ interface SeenRun {
 export const encodeSeen = async (history: History, { day, seenOn, documents, warn }: SeenRun): Promise<Buffer | undefined> => {
   const own = history.records.filter((record) => record.day === day)
   const known = new Set((await readSeen({ ...history, records: own }, warn)).map(({ file, key }) => `${file}\n${key}`))
-  const found = await findNewRecords(history.root, documents)
-  const rows = found.filter(({ file, key }) => !known.has(`${file}\n${key}`)).map((one) => ({ ...one, day: seenOn }))
-  return rows.length === 0 ? undefined : writeParquet(SEEN_COLUMNS, rows)
+  const [files, keys]: [string[], string[]] = [[], []]
+  let bytes: NewParquet | undefined
+  // On a day on which all is new, there is a key for each of 400,000 records: they are written in groups.
+  const flush = (least: number): void => {
+    if (files.length < least) return
+    bytes ??= createParquet(SEEN_COLUMNS.map((column) => (column.name === 'day' ? { ...column, constant: seenOn } : column)))
+    bytes.addGroup([files.splice(0), keys.splice(0)])
+  }
+  for await (const [file, found] of findNewRecords(history.root, documents)) {
+    for (const key of found)
+      if (!known.has(`${file}\n${key}`)) {
+        files.push(file)
+        keys.push(key)
+      }
+    flush(GROUP_ROWS)
+  }
+  flush(1)
+  return bytes?.finish()
 }
 
 /** The candle files that a run replaced. */

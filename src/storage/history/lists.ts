@@ -4,7 +4,7 @@ import { listColumns, type Table } from '../../model/table.js'
 import { type Day, formatSecond } from '../../model/trading-day.js'
 import { yieldTurn } from '../file-system.js'
 import { createParquet, GROUP_ROWS, type ParquetColumn, readParquet, readParquetGroups, readRowsAt, writeParquet } from '../parquet.js'
-import { type Columns, createColumns, createRowDigests, type TableRow, toColumnValues } from '../table-rows.js'
+import { type Columns, createColumns, createRowDigests, type TableRow } from '../table-rows.js'
 import {
   BASES,
   describeFile,
@@ -173,11 +173,11 @@ const findChanges = async (table: Table, { bytes, keys }: WrittenList, base: Buf
     return count > 0
   }
   const gone: number[] = []
-  for await (const { from, rows } of readParquetGroups(base)) {
+  for await (const { from, rows, select } of readParquetGroups(base)) {
     const digests = createRowDigests(table)
-    digests.add(toColumnValues(table, rows))
-    for (const [at, key] of digests.keys.entries()) if (!take(key)) gone.push(from + at)
-    if (gone.length > Math.min(most, (from + rows.length) * OTHER_LIST)) return undefined
+    digests.add(select(listColumns(table).map(({ name }) => name)))
+    for (let at = 0; at < rows; at++) if (!take(digests.keys[at] as number)) gone.push(from + at)
+    if (gone.length > Math.min(most, (from + rows) * OTHER_LIST)) return undefined
   }
   const added = keys.flatMap((key, place) => (take(key) ? [place] : []))
   if (added.length > most) return undefined
