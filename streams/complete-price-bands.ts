@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { defineStream, once } from '../src/engine/define-stream.js'
 import { filledCsv } from '../src/http/answer.js'
+import { rejectShrunk } from '../src/market/list-rules.js'
 import { dailyCsv, fetchNewestFile } from '../src/market/list-sources.js'
-import { rejectShrunk } from '../src/market/refuse.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
 
 /** The price band of a security: `2`, `5`, `10`, `20`, `40` (percent) or `No Band`. Cells are text; column names are those of the file. */

@@ -2,6 +2,7 @@ import { map, switchMap } from 'rxjs'
 import { z } from 'zod'
 import { defineStream, MASTER, once } from '../src/engine/define-stream.js'
 import { post } from '../src/http/endpoint.js'
+import { keepUnits, rejectShrunk, rejectTruncated } from '../src/market/list-rules.js'
 import { condition, constants, exchangeCondition, readCountedRows } from '../src/market/list-sources.js'
 import {
   compareIdentifiers,
@@ -12,7 +13,6 @@ import {
   readStoredStocks,
 } from '../src/market/listings.js'
 import { refuse } from '../src/market/refusal-policy.js'
-import { keepUnits, rejectShrunk, rejectTruncated } from '../src/market/refuse.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { isRow } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'

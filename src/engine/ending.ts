@@ -85,7 +85,7 @@ export const stopOn =
       defaultIfEmpty(false),
     )
 
-/** Emits the last event once the report is stored. The run record is removed last: until then the same command can resume the run. */
+/** Emits the last event once the report is stored. Record and journals of the run are removed last: until then the same command can resume it. */
 export const finishWithReport =
   (run: RunContext, streams: readonly StreamDefinition[]) =>
   (isWhole$: Observable<boolean>): Observable<RunEvent> => {

@@ -200,6 +200,7 @@ class PendingRequest<Input, Answer> extends LimitedRequest implements Observer<H
     // An observer of the request may have cancelled it.
     if (this.subscriber.closed) return
     const transfer = new LinkTransfer(limiters.link)
+    // Called for a 200 only: the worker of a refused request may have to wait with it.
     const arrived = (): void => {
       transfer.isComplete = true
       // While the host recovers, retries of started items go before requests of new ones.

@@ -11,7 +11,7 @@ import { isRow, type Row, Rows } from '../model/row.js'
 import type { Conversion } from '../model/row-schema.js'
 import { addDays, type Day, formatCompactDmy, readDay, toDay, toInstant } from '../model/trading-day.js'
 import type { Tier } from '../operators/first-that-answers.js'
-import { withoutCopies } from './refuse.js'
+import { withoutCopies } from './list-rules.js'
 import type { Tools } from './tools.js'
 
 const MAX_SEARCH_DEPTH = 12

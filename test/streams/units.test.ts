@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findUnitChange } from '../../src/market/refuse.js'
+import { findUnitChange } from '../../src/market/list-rules.js'
 import { type Answer, arrayOf, type Collecting, collect, stockNamed, withFile } from './support.js'
 import { byPath, pagePath, webPage } from './web-support.js'
 
