@@ -246,7 +246,8 @@ const describeReason = ({ item: { key, value }, reason, degraded, status }: Item
 
 /**
  * Stores all outcomes of a stream: first the files of single items, then each item's line in the journal, finally, from the journal, the
- * files of all items. Items that an unfinished run has stored need no file of their own and no line. Emits the number of items once everything is stored.
+ * files of all items. Items that an unfinished run has stored need no file of their own and no line. Emits the number of items once
+ * everything is stored.
  */
 const storeItems = (branch: Branch): OperatorFunction<ItemOutcome, number> => {
   const { stream, journal, activeItems, run } = branch

@@ -92,7 +92,8 @@ export interface Journal {
   readonly carryOver: MonoTypeOperatorFunction<CarriedRecord>
   /**
    * The written and carried records as JSON text or its bytes, in the order of the output file, separated by a comma and a line end. A later
-   * line replaces the earlier records of an item. Those of an unfinished run are read like the others; `findStored` noted their ranks. Call it once: it releases the records, so that a stream that has ended holds no memory.
+   * line replaces the earlier records of an item. Those of an unfinished run are read like the others; `findStored` noted their ranks. Call
+   * it once: it releases the records, so that a stream that has ended holds no memory.
    */
   readonly takeRecords: () => Iterable<string | Uint8Array>
 }

@@ -16,6 +16,7 @@ import {
   hasTrouble,
   inconclusive,
   isDown,
+  isProbedLate,
   isRefusing,
   type LimiterSettings,
   type LimiterState,
@@ -63,7 +64,7 @@ export class Limiter {
   acquire(request: QueuedRequest): void {
     const { backoff } = this.state
     const now = this.options.now()
-    if (request.failFast && backoff?.why === 'down' && now < backoff.until) {
+    if (request.failFast && backoff?.why === 'down' && (now < backoff.until || isProbedLate(this.state))) {
       request.reject(createFailFastError(backoff, now))
       return
     }

@@ -210,13 +210,18 @@ const MIN_ITEMS_FOR_OUTAGE = 5
 /** Consecutive failures that open the circuit where fewer items are enough. */
 const MIN_FAILURES_FOR_OUTAGE = 3
 
+/** Whether a host is probed whose pause ended after it was given up. */
+export const isProbedLate = ({ backoff, isProbing }: LimiterState): boolean =>
+  backoff !== undefined && isProbing && backoff.until >= backoff.giveUpAt
+
 /** Decides on the next request: the delay in milliseconds (0: send it now), or the error to fail with. */
-export const decideAdmission = ({ backoff, isProbing, inFlight, rate }: LimiterState, now: number): number | HostClosedError => {
+export const decideAdmission = (host: LimiterState, now: number): number | HostClosedError => {
+  const { backoff, isProbing, inFlight, rate } = host
   if (backoff === undefined) return computeDelay(rate, inFlight, now)
   const { until, giveUpAt } = backoff
   if (now >= until && !isProbing) return 0
-  // This probe was sent after the host was given up. If it is answered, what came meanwhile is not lost.
-  if (isProbing && until >= giveUpAt) return Number.POSITIVE_INFINITY
+  // If the probe is answered, what came meanwhile is not lost.
+  if (isProbedLate(host)) return Number.POSITIVE_INFINITY
   if (now >= giveUpAt) return createHostClosedError(backoff)
   return (isProbing ? giveUpAt : Math.min(until, giveUpAt)) - now
 }

@@ -20,7 +20,8 @@ const THROTTLE_DEFAULTS: ThrottlePolicy = { throttleRetries: 8, throttleMs: 2_00
 /**
  * Sends one request again after a 429 (`ThrottledError`): after the pause in its `Retry-After`, otherwise after an exponential back-off with
  * jitter. Any other error passes at once, and the last 429 after `throttleRetries` retries. It delays this request only; where many
- * requests share a host, each of them is refused before it waits. The limiter of a run therefore holds all requests to an endpoint, or its host, once many are refused.
+ * requests share a host, each of them is refused before it waits. The limiter of a run therefore holds all requests to an endpoint, or its
+ * host, once many are refused.
  *
  * @throws UsageError for an unknown option, or a number that is not 0 or more
  * @example

@@ -364,6 +364,28 @@ describe('a host limiter while the circuit is open', () => {
     expect(log).toStrictEqual(['500 host-down: the host has been unreachable for 1 s'])
   })
 
+  itWithMarbles('fails fast, too, while a host that was given up is probed; a request without another source waits for the probe', (m) => {
+    const limiter = createTestLimiter({ downMs: 5_000 })
+    const log: string[] = []
+    send(limiter, lost, 3)
+    for (const name of ['A', 'B']) waiting(m, limiter, log, name, m.cold('#', undefined, lost))
+    m.cold('8000ms x').subscribe(() => waiting(m, limiter, log, 'probe', m.cold('500ms (x|)')))
+    m.cold('8100ms x').subscribe(() => {
+      waiting(m, limiter, log, 'later')
+      const note = (): void => void log.push(`${m.scheduler.now()} failed fast`)
+      limiter.schedule(m.cold('x|'), { failFast: true }).subscribe({ error: note })
+    })
+    m.flush()
+
+    expect(log.filter((line) => !/ [AB] \w+:/.test(line))).toStrictEqual([
+      '1000 A',
+      '3000 B',
+      '8000 probe',
+      '8100 failed fast',
+      '8500 later',
+    ])
+  })
+
   itWithMarbles('holds a request that waits for the host when its endpoint is refused meanwhile', (m) => {
     const refused = createTestLimiter()
     const other = { ...refused, ...refused.forEndpoint('other') }

@@ -28,7 +28,7 @@ export const encodeSeen = async (history: History, { day, seenOn, documents, war
   const known = new Set((await readSeen({ ...history, records: own }, warn)).map(({ file, key }) => `${file}\n${key}`))
   const [files, keys]: [string[], string[]] = [[], []]
   let bytes: NewParquet | undefined
-  // On a day on which all is new, there is a key for each of 400,000 records: they are written in groups.
+  // A file of which nearly all records are new has a key for each of them: they are written in groups.
   const flush = (least: number): void => {
     if (files.length < least) return
     bytes ??= createParquet(SEEN_COLUMNS.map((column) => (column.name === 'day' ? { ...column, constant: seenOn } : column)))
