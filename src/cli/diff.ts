@@ -45,8 +45,9 @@ export const addDiff = defineCommand({
 const chooseDays = (since?: Day, day?: string, other?: string): { readonly since: Day; readonly until?: Day | undefined } | undefined => {
   if (day === undefined) return since === undefined ? undefined : { since }
   if (since !== undefined) throw new UsageError('diff: give two days or --since, not both')
+  const first = checkDay('diff', day)
   if (other === undefined) throw new UsageError(`diff: ${day} needs a second day; to compare it with the present: --since ${day}`)
-  return { since: checkDay('diff', day), until: checkDay('diff', other) }
+  return { since: first, until: checkDay('diff', other) }
 }
 
 const MAX_CHANGES_SHOWN = 8

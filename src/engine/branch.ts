@@ -132,6 +132,7 @@ const workInTwoPasses = ({ stream, run, executor, passes, journal, activeItems }
       mergeMap(() => {
         if (run.activity.isStopping) return NEVER
         run.emit({ type: 'second-pass', stream: name, items: items.length })
+        run.limiters.allowProbes()
         return from(items)
       }),
       pass(Math.max(1, Math.floor(most / 2)), true),

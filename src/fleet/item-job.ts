@@ -96,6 +96,7 @@ const createFleetLimiters = ({ workerRun, backoffs, checkStall, pauseQueues, req
   warnings: workerRun.limiters.warnings,
   link: workerRun.limiters.link,
   status: workerRun.limiters.status,
+  allowProbes: workerRun.limiters.allowProbes,
   forEndpoint: (endpoint) => {
     const limiter = workerRun.limiters.forEndpoint(endpoint)
     const address = toHostAddress(workerRun.settings, endpoint.host)

@@ -3,7 +3,16 @@ import { findAddress, type Host, listHosts, type Settings } from '../model/setti
 import { type LimiterReading, readLimiter } from './create-limiter.js'
 import { createStopwatch, type HostContext, type HostLimiter, ItemFailures, Limiter, NetworkLink } from './limiter.js'
 import { computeRate } from './rate.js'
-import { type BackoffStatus, extendPatience, isDown, isRefusing, type LimiterState, renewPatience, toBackoffStatus } from './state.js'
+import {
+  allowProbe,
+  type BackoffStatus,
+  extendPatience,
+  isDown,
+  isRefusing,
+  type LimiterState,
+  renewPatience,
+  toBackoffStatus,
+} from './state.js'
 
 /** The state of a limiter at one instant: of a host, or of one endpoint of it. */
 export interface LimiterStatus extends LimiterReading {
@@ -66,6 +75,10 @@ export class SharedLimiters {
       forEndpoint: (endpoint: PlannedEndpoint): HostLimiter => this.forEndpoint(endpoint),
       /** Measurements of the network link, shared by all hosts; updated as bytes arrive. */
       link: this.link,
+      /** Before a second pass: hosts that refused everything are probed once more. */
+      allowProbes: (): void => {
+        for (const { limiter } of this.members) limiter.state = allowProbe(limiter.state)
+      },
       /** Lines for the report, of each host that delayed requests. */
       warnings: () => run.warnings(),
       status: () => this.status(),

@@ -203,6 +203,13 @@ export const extendPatience = (state: LimiterState, now: number, downMs: number)
   return { ...state, waitedMs: backoff.since - now, backoff: { ...backoff, giveUpAt: now + downMs } }
 }
 
+/** The state for a second pass: a host that was given up because it refused everything is probed once more, when its pause is over. */
+export const allowProbe = (state: LimiterState): LimiterState => {
+  const { backoff } = state
+  const isGivenUp = backoff?.why === 'refuses' && backoff.giveUpAt < backoff.until
+  return isGivenUp ? { ...state, backoff: { ...backoff, giveUpAt: backoff.until } } : state
+}
+
 /** One HTML page can be the fault of one stock; this many in a row count as a refusal by the host. */
 const MIN_NON_ANSWERS_FOR_REFUSAL = 3
 /** Consecutive failures of this many distinct items open the circuit. */

@@ -41,12 +41,28 @@ describe('a 429', () => {
     },
   )
 
-  itWithMarbles('without a Retry-After doubles the pause each time, until the host is given up', (m) => {
-    const answer = m.cold('(r|)', { r: status(429) })
-    const collector = oneStock(m, answer)
+  itWithMarbles(
+    'without a Retry-After doubles the pause each time, until the host is given up; the second pass probes it once more',
+    (m) => {
+      const answer = m.cold('(r|)', { r: status(429) })
+      const collector = oneStock(m, answer)
 
-    m.expect(collector.run().pipe(summarizeRun)).toBeObservable('122s (a|)', { a: 'partial, 1 rate_limit, 7 requests, 6 retries' })
-    m.expect(answer).toHaveSubscriptions(['(^!)', '2s (^!)', '6s (^!)', '14s (^!)', '30s (^!)', '62s (^!)', '122s (^!)'])
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('182s (a|)', { a: 'partial, 1 rate_limit, 8 requests, 6 retries' })
+      m.expect(answer).toHaveSubscriptions(['(^!)', '2s (^!)', '6s (^!)', '14s (^!)', '30s (^!)', '62s (^!)', '122s (^!)', '182s (^!)'])
+    },
+  )
+
+  itWithMarbles('of an endpoint that answers again in the second pass costs no stock', (m) => {
+    const stocks = ['A', 'B', 'C']
+    const answers = () => (m.scheduler.now() < 150_000 ? of(status(429)) : m.cold('500ms (r|)', { r: row }))
+    const collector = tinyCollector(m, { stocks, streams: [tiny('news')], answers })
+    collector
+      .run()
+      .pipe(map(({ outcome }) => [m.scheduler.now(), outcome]))
+      .subscribe((end) => expect(end).toEqual([183_500, 'complete']))
+    m.flush()
+
+    expect(collector.requested.slice(-3)).toStrictEqual(['182000 news A', '182500 news B', '183000 news C'])
   })
 
   itWithMarbles('pauses all streams that use the endpoint, but no other endpoint of the host', (m) => {

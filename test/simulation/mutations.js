@@ -45,7 +45,7 @@ const mutations = [
   {
     name: 'a held host is released early',
     file: 'src/limiter/state.js',
-    find: 'if (now >= backoff.until && !isProbing)',
+    find: 'if (now >= until && !isProbing)',
     replace: 'if (!isProbing)',
   },
   {
