@@ -102,24 +102,11 @@ export const readParquet = async (bytes: Buffer): Promise<readonly TableRow[]> =
   return rows
 }
 
-/** Some consecutive rows of a file. */
-export interface ParquetGroup {
-  /** The place of its first row in the file. */
-  readonly from: number
-  readonly rows: number
-  /** The values of some columns; null where the file lacks a column. */
-  readonly select: (names: readonly string[]) => Columns
-  readonly rowAt: (row: number) => TableRow
-}
-
 /**
- * Reads the groups of rows of a file, column by column: most readers need few of the rows as objects. Groups without a wanted row are left out.
- * Each group is read in a turn of its own.
+ * Reads the groups of rows of a file, each from a place on, column by column: most readers need few of the rows as objects. Groups without a
+ * wanted row are left out. Each group is read in a turn of its own.
  */
-export async function* readParquetGroups(
-  bytes: Buffer,
-  isWanted = (_from: number, _until: number): boolean => true,
-): AsyncGenerator<ParquetGroup> {
+export async function* readParquetGroups(bytes: Buffer, isWanted = (_from: number, _until: number): boolean => true) {
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
   const metadata = parquetMetadata(file)
   const names = metadata.schema.slice(1).map(({ name }) => name)
@@ -137,8 +124,9 @@ export async function* readParquetGroups(
     yield {
       from: first,
       rows,
-      select: (some) => some.map((name) => columns.get(name) ?? new Array<Value>(rows).fill(null)),
-      rowAt: (row) => Object.fromEntries(names.map((name) => [name, columns.get(name)?.[row] ?? null])),
+      /** The values of some columns; null where the file lacks a column. */
+      select: (some: readonly string[]): Columns => some.map((name) => columns.get(name) ?? new Array<Value>(rows).fill(null)),
+      rowAt: (row: number): TableRow => Object.fromEntries(names.map((name) => [name, columns.get(name)?.[row] ?? null])),
     }
     await yieldTurn()
   }

@@ -32,6 +32,8 @@ interface TableOptions {
 /** A column as it is shown: all its numbers with the same decimals and separators, so that they line up. */
 interface ColumnFormat {
   readonly decimals: number
+  /** A percentage: small ones are 0.00. */
+  readonly isPercent?: boolean
   readonly isGrouped: boolean
   /** In characters. */
   readonly width: number
@@ -80,7 +82,7 @@ const formatColumn = ({ rows }: TableData, { name, isNumber }: TableData['column
   if (name === RANGE_COLUMN || name === 'url') return { decimals: 0, isGrouped: false, width: name === RANGE_COLUMN ? 16 : 10 }
   const decimals = isNumber && rows.some((row) => row[place]?.includes('.')) ? MAX_DECIMALS : 0
   const isGrouped = isNumber && rows.some((row) => Math.abs(Number(row[place])) >= MIN_GROUPED)
-  const format = { decimals, isGrouped }
+  const format = { decimals, isGrouped, isPercent: name.endsWith('_pct') }
   let width = inWords(name).length + 2
   for (const row of rows) width = Math.max(width, formatCell(row[place] ?? null, isNumber ? format : undefined).length + 1)
   return { ...format, width: Math.min(WIDTH.most, Math.max(WIDTH.least, width)) }
@@ -103,14 +105,14 @@ const inWords = (name: string): string =>
   name.replace(/_(pct|inr|cr)$/, (_, unit: string) => ({ pct: ' %', inr: ' ₹', cr: ' ₹ cr' })[unit] ?? '').replaceAll('_', ' ')
 
 /** A cell for reading; its exact text is its title. */
-const formatCell = (text: string | null, format?: Pick<ColumnFormat, 'decimals' | 'isGrouped'>): string => {
+const formatCell = (text: string | null, format?: Omit<ColumnFormat, 'width'>): string => {
   if (text === null) return '–'
   if (format === undefined) return formatIfDay(text)
   const value = Number(text)
   if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return text
   if (Number.isInteger(value) && format.decimals > 0) return formatNumber(value, format.decimals)
   if (Number.isInteger(value)) return format.isGrouped ? formatNumber(value) : text.replace('-', '−')
-  return Math.abs(value) < 0.01 ? value.toPrecision(2).replace('-', '−') : formatNumber(value, MAX_DECIMALS)
+  return Math.abs(value) >= 0.01 || format.isPercent ? formatNumber(value, MAX_DECIMALS) : value.toPrecision(2).replace('-', '−')
 }
 
 const formatIfDay = (text: string): string => {
