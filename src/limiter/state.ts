@@ -227,7 +227,7 @@ export const decideAdmission = (host: LimiterState, now: number): number | HostC
   if (backoff === undefined) return computeDelay(rate, inFlight, now)
   const { until, giveUpAt } = backoff
   if (now >= until && !isProbing) return 0
-  // If the probe is answered, what came meanwhile is not lost.
+  // The requests that came since it was sent are sent, too, if it is answered.
   if (isProbedLate(host)) return Number.POSITIVE_INFINITY
   if (now >= giveUpAt) return createHostClosedError(backoff)
   return (isProbing ? giveUpAt : Math.min(until, giveUpAt)) - now

@@ -118,7 +118,7 @@ export async function* readParquetGroups(bytes: Buffer, isWanted = (_from: numbe
     const columns = new Map(names.map((name) => [name, new Array<Value>(rows).fill(null)]))
     const onChunk = ({ columnName, columnData, rowStart }: ColumnData): void => {
       const values = columns.get(columnName) ?? []
-      for (let at = 0; at < columnData.length; at++) values[rowStart - first + at] = toStored(columnData[at])
+      for (let at = 0; at < columnData.length; at++) values[rowStart - first + at] = toReadValue(columnData[at])
     }
     await parquetRead({ file, metadata, rowStart: first, rowEnd: from, onChunk, compressors: DECOMPRESSORS, parsers: PARSERS })
     yield {
@@ -141,7 +141,7 @@ export const readRowsAt = async (bytes: Buffer, places: readonly number[]): Prom
   return found
 }
 
-const toStored = (value: unknown): Value => (typeof value === 'bigint' ? toSafeNumber(value) : ((value ?? null) as Value))
+const toReadValue = (value: unknown): Value => (typeof value === 'bigint' ? toSafeNumber(value) : ((value ?? null) as Value))
 
 const DECOMPRESSORS = { BROTLI: (page: Uint8Array) => brotliDecompressSync(page) }
 
