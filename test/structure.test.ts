@@ -14,8 +14,8 @@ type Sources = Readonly<Record<string, string>>
 const MAX_FILE_LINES = 400
 const MAX_FUNCTION_LINES = 60
 const MAX_IMPORTS = 15
-/** Growth is paid for by deletion: these only go down. */
-const MAX_SIZE = { lines: 52_400, files: 420, sharedNames: 41 }
+/** Growth is paid for by deletion: these only go down. Tokens, so that packed lines save nothing. */
+const MAX_SIZE = { tokens: 445_605, files: 420, sharedNames: 41 }
 
 const ENGINE_AND_BELOW = ['model', 'operators', 'limiter', 'http', 'market', 'engine'] as const
 const REGISTRY_AND_BELOW = [...ENGINE_AND_BELOW, 'storage', 'sinks', 'streams'] as const
@@ -141,6 +141,18 @@ const sharedNames = (sources: Sources): readonly string[] => {
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
 }
 
+/** The tokens of a source, without comments. */
+const countTokens = (text: string): number => {
+  const source = typescript.createSourceFile('any.ts', text, typescript.ScriptTarget.Latest, true)
+  const count = (node: ts.Node): number => {
+    if (typescript.isJSDoc(node)) return 0
+    const children = node.getChildren(source)
+    if (children.length === 0) return node.getText(source) === '' ? 0 : 1
+    return children.reduce((sum, child) => sum + count(child), 0)
+  }
+  return count(source)
+}
+
 const httpClients = (sources: Sources): readonly string[] =>
   Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => /^undici(\/|$)|^(node:)?https?$/.test(target)))
 
@@ -215,8 +227,8 @@ describe('the repository', () => {
 
   it('does not grow', () => {
     const own = Object.fromEntries(Object.entries(sources).filter(([file]) => layerOf(file) !== 'examples'))
-    const lines = Object.values(sources).reduce((sum, text) => sum + linesOf(text), 0)
-    expect(lines).toBeLessThanOrEqual(MAX_SIZE.lines)
+    const tokens = Object.values(sources).reduce((sum, text) => sum + countTokens(text), 0)
+    expect(tokens).toBeLessThanOrEqual(MAX_SIZE.tokens)
     expect(Object.keys(sources).length).toBeLessThanOrEqual(MAX_SIZE.files)
     expect(sharedNames(own).length).toBeLessThanOrEqual(MAX_SIZE.sharedNames)
   })
@@ -312,6 +324,11 @@ describe('the checks of the repository', () => {
     expect(sharedNames({ a: 'const x = 1\ntype y = 2', b: 'export const x = () => {\n  const y = 1\n}', c: 'interface z {}' })).toEqual([
       'x',
     ])
+  })
+
+  it('count tokens, but no comments and no line ends', () => {
+    expect(countTokens('/** a */\nconst a = [`b${c}`, 1] // d\n')).toBe(countTokens('const a=[`b${c}`,1]'))
+    expect(countTokens('const a = 1')).toBe(4)
   })
 
   it('detect a file of 401 lines, but not one of 400', () => {
