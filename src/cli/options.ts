@@ -10,6 +10,7 @@ import { parseOptions } from '../model/settings-issues.js'
 import { findClosest, findNearMatch, suggest } from '../model/text.js'
 import { formatMinute, isAfterClock, toDayEnd } from '../model/trading-day.js'
 import { describeFileError, statFile } from '../storage/file-system.js'
+import { adaptCommands } from './command-line.js'
 import type { ProcessIo } from './dependencies.js'
 import { formatQuantity } from './terminal/text.js'
 
@@ -186,7 +187,8 @@ export const quoteValue = (text: string): string => JSON.stringify(text)
 const EXAMPLE_COLUMNS = 80
 
 export const exampleText = (list: readonly (readonly [command: string, note: string])[]): string => {
-  const lines = list.flatMap(([command, note]) => {
+  const lines = list.flatMap(([example, note]) => {
+    const command = adaptCommands(example)
     const whole = `  ${command}  # ${note}`
     return whole.length <= EXAMPLE_COLUMNS ? [whole] : [`  ${command}`, `      ${note}`]
   })
@@ -230,14 +232,21 @@ const readWatchlist = (name: string, watchlists: Settings['watchlists']): readon
 const readWatchedSymbols = (list: Settings['watchlists'][string]): readonly string[] =>
   typeof list === 'string' ? readSymbolFile(list.slice(1)) : trimDistinct(list)
 
-export const readWatchlists = ({ watchlists }: Pick<Settings, 'watchlists'>): Readonly<Record<string, readonly string[]>> =>
+/** The symbols of each watchlist in the settings; `onFailure` gets why one cannot be read. */
+export const readWatchlists = (
+  { watchlists }: Pick<Settings, 'watchlists'>,
+  onFailure: (error: UsageError) => void = () => undefined,
+): Readonly<Record<string, readonly string[]>> =>
   Object.fromEntries(
     Object.entries(watchlists).flatMap(([name, list]) => {
       try {
         return [[name, readWatchedSymbols(list)]]
       } catch (error) {
-        if (error instanceof UsageError) return []
-        throw error
+        if (!(error instanceof UsageError)) throw error
+        const path = `watchlists.${name}`
+        const message = error.message.replace(/^--symbols/, path)
+        onFailure(new UsageError(message, { issues: [{ path, message }] }))
+        return []
       }
     }),
   )

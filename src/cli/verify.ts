@@ -1,3 +1,4 @@
+import { defer } from 'rxjs'
 import { UsageError } from '../model/errors.js'
 import { groupBy } from '../model/map.js'
 import { formatMinute, toDay } from '../model/trading-day.js'
@@ -12,31 +13,36 @@ import {
   type Verification,
   type YearCoverage,
 } from '../verify/finding.js'
-import { defineCommand } from './command.js'
+import { type Answer, defineCommand, type FlagValues, type Input } from './command.js'
 import { buildFolderArgs, formatCommandLine } from './command-line.js'
+import { notifyOfFailure } from './notify/notify.js'
 import { dayOption, flag, folderFlags, integerOption, jsonFlag, namesOption, readSymbols, symbolsOption } from './options.js'
 import { type AnswerLine, fitTable, listFirst, type Style, type TextColumn, type TextLine, titledPart } from './terminal/terminal.js'
 import { clean, formatCount, formatDuration, formatQuantity } from './terminal/text.js'
 
 const EXIT_LIMIT_EXCEEDED = 4
 
+const verifyFlags = () => ({
+  ...folderFlags(),
+  only: namesOption('--only', 'only these checks', { what: 'check', known: checkNames, listedBy: '"scripstream help checks"' }),
+  symbols: symbolsOption('only findings of these stocks'),
+  since: dayOption('--since <day>', 'only findings about this day or later'),
+  limit: integerOption('--limit <number>', 'findings shown of each check (default: 4)', [0, 1_000_000]),
+  all: flag('--all', 'also show open findings in full'),
+  history: flag('--history', 'also read every byte of the recorded days'),
+  deep: flag('--deep', 'also find files that a disk or an editor has changed'),
+  accept: flag('--accept', 'accept the findings: later commands report only new ones'),
+  reason: flag('--reason <text>', 'why they are accepted'),
+  quiet: flag('--quiet', 'print nothing without new errors or warnings, and notify of a failure'),
+  json: jsonFlag('print all findings as JSON on stdout'),
+})
+
+type VerifyFlags = FlagValues<ReturnType<typeof verifyFlags>>
+
 export const addVerify = defineCommand({
   name: 'verify',
   about: 'Checks the outputs of a folder and reports what is wrong.',
-  flags: () => ({
-    ...folderFlags(),
-    only: namesOption('--only', 'only these checks', { what: 'check', known: checkNames, listedBy: '"scripstream help checks"' }),
-    symbols: symbolsOption('only findings of these stocks'),
-    since: dayOption('--since <day>', 'only findings about this day or later'),
-    limit: integerOption('--limit <number>', 'findings shown of each check (default: 4)', [0, 1_000_000]),
-    all: flag('--all', 'also show open findings in full'),
-    history: flag('--history', 'also read every byte of the recorded days'),
-    deep: flag('--deep', 'also find files that a disk or an editor has changed'),
-    accept: flag('--accept', 'accept the findings: later commands report only new ones'),
-    reason: flag('--reason <text>', 'why they are accepted'),
-    quiet: flag('--quiet', 'print nothing if there are no new errors or warnings'),
-    json: jsonFlag('print all findings as JSON on stdout'),
-  }),
+  flags: verifyFlags,
   examples: [
     ['scripstream verify --symbols INFY,TCS --since 2026-01-01', 'only findings of two stocks of this year'],
     ['scripstream verify --accept --reason "as traded"', 'from now on, report only new findings'],
@@ -47,25 +53,39 @@ export const addVerify = defineCommand({
     'A finding is new until "verify" has reported it in the files of an earlier run, then open until it is gone or accepted.',
   ],
   exits: { [EXIT_LIMIT_EXCEEDED]: 'more new findings than the setting "verify" allows' },
-  run: async (flags, { settings, dependencies: { streams }, io, args }) => {
-    const { only, symbols, since, limit, all, deep, history, accept = false, reason, quiet = false } = flags
-    if (reason !== undefined && !accept) throw new UsageError('--reason: it needs --accept')
-    const { out, exchange, watchlists, verify } = settings()
-    const startedAt = io.scheduler.now()
-    const options = {
-      ...{ streams, exchange, only, since, deep, history, isReport: true, ...readSymbols(symbols, { watchlists }) },
-      // The default allows no errors and any number of warnings: most trading days have unusual moves.
-      limits: { errors: 0, ...verify },
-      ...(accept ? { accept: { on: toDay(startedAt), reason } } : {}),
-    }
-    const { verifyAndRecord } = await import('./folder-readers.js')
-    const { verification } = await verifyAndRecord(out, options, () => io.scheduler.now())
-    const code = verification.passed.length > 0 ? EXIT_LIMIT_EXCEEDED : 0
-    if (quiet && verification.findings.every(({ severity, state }) => severity === 'info' || state === 'open')) return code
-    const tookMs = io.scheduler.now() - startedAt
-    return { code, json: verification, lines: () => findingLines(verification, { tookMs, args, limit, all }) }
-  },
+  run: (flags, input) =>
+    defer(() => verifyFolder(flags, input)).pipe(
+      notifyOfFailure(
+        { command: 'verify', isScheduled: flags.quiet, describe: ({ json }) => describeFailure(json as Verification) },
+        input,
+      ),
+    ),
 })
+
+const verifyFolder = async (flags: VerifyFlags, { settings, dependencies: { streams }, io, args }: Input): Promise<Answer> => {
+  const { only, symbols, since, limit, all, deep, history, accept = false, reason, quiet = false } = flags
+  if (reason !== undefined && !accept) throw new UsageError('--reason: it needs --accept')
+  const { out, exchange, watchlists, verify } = settings()
+  const startedAt = io.scheduler.now()
+  const options = {
+    ...{ streams, exchange, only, since, deep, history, isReport: true, ...readSymbols(symbols, { watchlists }) },
+    // The default allows no errors and any number of warnings: most trading days have unusual moves.
+    limits: { errors: 0, ...verify },
+    ...(accept ? { accept: { on: toDay(startedAt), reason } } : {}),
+  }
+  const { verifyAndRecord } = await import('./folder-readers.js')
+  const { verification } = await verifyAndRecord(out, options, () => io.scheduler.now())
+  const code = verification.passed.length > 0 ? EXIT_LIMIT_EXCEEDED : 0
+  if (quiet && verification.findings.every(({ severity, state }) => severity === 'info' || state === 'open')) return code
+  const tookMs = io.scheduler.now() - startedAt
+  return { code, json: verification, lines: () => findingLines(verification, { tookMs, args, limit, all }) }
+}
+
+const describeFailure = ({ folder, findings, passed }: Verification) => {
+  const fresh = findings.filter(({ state }) => state === 'new')
+  const checks = [...groupBy(fresh, ({ check }) => check)].map(([check, own]) => `${check} ${own.length}`)
+  return { headline: `${passed.map(describeExceeded).join('; ')} in ${folder} (${checks.join(', ')}).`, findings: fresh }
+}
 
 /** Findings shown of each check, unless `--limit` changes it; `--json` has all. */
 const DEFAULT_LIMIT = 4

@@ -30,8 +30,12 @@ const decodeUtf8 = (body: Uint8Array): string => {
 const MAX_BYTES_READ = 4_096
 const MAX_CHARACTERS_SHOWN = 60
 
-export const describeResponse = ({ status, contentType, body }: HttpReply, redact: Redact): FailedResponse => {
-  const [type, start] = [formatContentType(contentType), formatStart(body)]
+export const describeResponse = (
+  { status, contentType, body }: HttpReply,
+  redact: Redact,
+  maxCharacters = MAX_CHARACTERS_SHOWN,
+): FailedResponse => {
+  const [type, start] = [formatContentType(contentType), formatStart(body, maxCharacters)]
   return { status, type: type && redact(type), bytes: body.length, start: start && redact(start) }
 }
 
@@ -42,14 +46,14 @@ const formatContentType = (contentType = ''): string | undefined => {
 }
 
 /** The title or the text of an HTML page, or the beginning of other text, in quotes. */
-const formatStart = (body: Uint8Array): string | undefined => {
+const formatStart = (body: Uint8Array, maxCharacters: number): string | undefined => {
   const start = Buffer.from(body.subarray(0, MAX_BYTES_READ))
   const text = start.toString('utf8').trim()
   if (text === '') return undefined
   if (isBinary(text)) return `bytes ${start.toString('hex', 0, 8)}`
   const shown = (text.startsWith('<') ? extractText(text) : text).replace(/\s+/g, ' ').trim()
   if (shown === '') return undefined
-  return JSON.stringify(shown.length > MAX_CHARACTERS_SHOWN ? `${shown.slice(0, MAX_CHARACTERS_SHOWN)}…` : shown)
+  return JSON.stringify(shown.length > maxCharacters ? `${shown.slice(0, maxCharacters)}…` : shown)
 }
 
 const isBinary = (text: string): boolean => /[\0\ufffd]/.test(text.slice(0, 16))

@@ -81,7 +81,7 @@ describe('a notification by a command', () => {
       failed: [{ stream: 'market-news', outcome: 'partial', missing: 1, problems: [{ item: 'TCS', status: 'error' }] }],
     })
     expect(read('text')).toBe(payload.text)
-    expect(payload.text).toBe('scripstream: Partial. market-news: 1 item missing.')
+    expect(payload.text).toMatch(/^scripstream: Partial\. market-news: 1 item missing\. /)
   })
 
   it('that fails causes a warning on stderr and in the log without the command, which may contain secrets', async () => {
@@ -137,7 +137,37 @@ describe('a notification of a run that failed as a whole', () => {
   })
 })
 
+describe('what fails while the text of a notification is made', () => {
+  it('is a line in it: a watchlist whose file is missing, and changes that cannot be found', async () => {
+    const { command, read } = storing()
+    const watchlists = { a: '@missing.txt', b: ['TCS'] }
+    expect(await notify({ notify: command, watchlists })).toMatchObject({ result: 'sent', err: '' })
+    const { text, notes } = JSON.parse(read('payload')) as Payload
+    expect(notes).toEqual([
+      expect.stringMatching(/^watchlists\.a: .*missing\.txt/),
+      expect.stringMatching(/^changes and findings are left out: no run has finished in /),
+    ])
+    for (const note of notes ?? []) expect(text).toContain(note)
+  })
+
+  it('silences no alarm of a run that could not start', async () => {
+    const { received, url } = await serveHook()
+    const ended = { exitCode: 2, report: undefined, error: new Error('no address') } as object
+    expect(await notify({ notify: url, watchlists: { a: '@missing.txt' } }, ended)).toMatchObject({ result: 'sent', err: '' })
+    expect(JSON.parse(received[0]?.body ?? '')).toMatchObject({ error: 'no address', notes: [expect.stringContaining('missing.txt')] })
+  })
+})
+
 describe('a notification to an address', () => {
+  it('that is refused shows why, without the secrets of the address', async () => {
+    const { url } = await serveHttp((_, response) => {
+      response.writeHead(400, { 'content-type': 'application/json' }).end('{"url":"/hooks/B0123456789?key=s3cret","message":"Cannot send"}')
+    })
+    const { err } = await notify({ notify: `${url}/hooks/B0123456789?key=s3cret` })
+    expect(err).toMatch(/was not sent: the address answered 400 \(application\/json, \d+ B, .*Cannot send\\"\}"\)/)
+    expect(err).not.toMatch(/B0123|s3cret/)
+  })
+
   it('is posted as JSON with its time, and unsigned without a secret', async () => {
     const { received, url } = await serveHook()
     expect(await notify({ notify: url })).toMatchObject({ result: 'sent', err: '' })
@@ -186,7 +216,8 @@ describe('a notification is due', () => {
   const complete = runReport()
   it.each([
     ['failure', { exitCode: 0, report: complete }, 'not due'],
-    ['change', { exitCode: 0, report: complete }, 'not due'],
+    // Its folder has no record of a run: what changed is unknown.
+    ['change', { exitCode: 0, report: complete }, 'sent'],
     ['always', { exitCode: 0, report: complete }, 'sent'],
     ['failure', { exitCode: 3 }, 'sent'],
     ['change', { exitCode: 3 }, 'sent'],

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { Payload } from '../../src/cli/notify/payload.js'
 import { runProgram } from '../../src/cli/program.js'
 import { Settings } from '../../src/model/settings.js'
 import { readRecordedChecks } from '../../src/verify/recorded-checks.js'
@@ -22,6 +23,47 @@ const verified = async (limits: Readonly<Record<string, number>>, ...args: reado
   const code = await runProgram(['verify', ...args], io, createTestDependencies(undefined, { streams, loadSettings }))
   return { code, text: io.out.text(), err: io.err.text() }
 }
+
+describe('a failure of verify', () => {
+  const verifyWith = async (notify: string, ...args: readonly string[]) => {
+    const io = createTestIo({ env: { PATH: process.env.PATH } })
+    const loadSettings = () => Settings.parse({ out, notify })
+    const code = await runProgram(['verify', ...args], io, createTestDependencies(undefined, { streams, loadSettings }))
+    return { code, err: io.err.text() }
+  }
+
+  it('notifies in a schedule, with what was found', async () => {
+    const payload = join(temporaryFolder(), 'payload')
+    expect(await verifyWith(`cat > '${payload}'`, '--quiet', '--only', 'duplicate-candles')).toEqual({ code: 4, err: '' })
+    const sent = JSON.parse(readFileSync(payload, 'utf8')) as Payload
+    expect(sent).toMatchObject({ command: 'verify', outcome: 'failed', exitCode: 4, newFindings: 1 })
+    expect(sent.findings).toEqual([expect.objectContaining({ check: 'duplicate-candles', symbol: 'INFY' })])
+    expect(sent.text).toBe(`scripstream: verify: errors: 1 new, 0 allowed in ${out} (duplicate-candles 1).`)
+  })
+
+  it('that is an error notifies, too, and stays the same error if that fails', async () => {
+    const wrong = ['--quiet', '--reason', 'no accept'] as const
+    const payload = join(temporaryFolder(), 'payload')
+    const { code, err } = await verifyWith(`cat > '${payload}'`, ...wrong)
+    expect([code, err]).toEqual([2, 'error: --reason: it needs --accept\n'])
+    expect(JSON.parse(readFileSync(payload, 'utf8'))).toMatchObject({
+      command: 'verify',
+      exitCode: 2,
+      text: 'scripstream: verify: --reason: it needs --accept',
+    })
+    expect(await verifyWith('false', ...wrong)).toEqual({
+      code: 2,
+      err: 'warning: the notification to your command was not sent: the command ended with exit code 1\nerror: --reason: it needs --accept\n',
+    })
+  })
+
+  it('does not notify if a person asked, or if all is well', async () => {
+    const payload = join(temporaryFolder(), 'payload')
+    await verifyWith(`touch '${payload}'`, '--only', 'duplicate-candles')
+    await verifyWith(`touch '${payload}'`, '--quiet', '--only', 'unordered-candles')
+    expect(existsSync(payload)).toBe(false)
+  })
+})
 
 describe('the exit code of verify', () => {
   it.each([

@@ -4,15 +4,16 @@ import type { Export, ExportOptions, LoadedTable } from '../../tables/export/exp
 import { type Answer, defineCommand, type Input } from '../command.js'
 import { formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
+import { notifyOfFailure } from '../notify/notify.js'
 import { dayOption, flag, folderFlags, jsonFlag, listFlag, trimDistinct } from '../options.js'
-import { type AnswerLine, columnsOf, fitTable, printWarning } from '../terminal/terminal.js'
+import { type AnswerLine, columnsOf, fitTable, layOut, printWarning } from '../terminal/terminal.js'
 import { clean, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
 import { createExport, LAKE, type Target, targetsFlag } from './targets.js'
 
 export const loadFlags = () => ({
   ...folderFlags(),
   json: jsonFlag('print the loaded tables as JSON'),
-  quiet: flag('--quiet', 'print nothing if all is well, for schedulers').conflicts('json'),
+  quiet: flag('--quiet', 'print nothing if all is well, and notify of a failure; for schedulers').conflicts('json'),
 })
 
 export const INTERRUPTED = 'Interrupted: the unfinished load is rolled back; the earlier data stays.\n'
@@ -42,7 +43,8 @@ export const addExport = defineCommand({
   needs: ['@duckdb/node-api'],
   endsBySignal: true,
   interrupted: INTERRUPTED,
-  run: ({ to = [], ...flags }, input) => loadTargets(to, flags, input),
+  run: ({ to = [], ...flags }, input) =>
+    loadTargets(to, flags, input).pipe(notifyOfFailure({ command: 'export', isScheduled: flags.quiet, describe: describeFailure }, input)),
 })
 
 interface LoadFlags extends Pick<ExportOptions, 'asOf' | 'tables'> {
@@ -86,6 +88,14 @@ export const runExport = (sink: Export, out: string): Observable<ExportResult> =
       map((tables) => ({ sink: sink.name, ms: Math.round(performance.now() - began), tables })),
     )
   })
+
+const describeFailure = ({ lines = () => [] }: Exclude<Answer, number>) => ({
+  headline:
+    layOut(lines(), Number.POSITIVE_INFINITY)
+      .at(-1)
+      ?.map(([text]) => text)
+      .join('') ?? 'incomplete',
+})
 
 const findLoadCode = ({ tables }: ExportResult): number => (tables.some(({ missing }) => missing !== undefined) ? EXIT_MISSING : 0)
 

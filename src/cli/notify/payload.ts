@@ -5,10 +5,12 @@ import { groupBy } from '../../model/map.js'
 import { createRedactor } from '../../model/redact.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { countItems, countLost, describeStale, isIdle, isIncomplete, wasStopped } from '../../model/script-figures.js'
+import type { Settings } from '../../model/settings.js'
 import { toDay } from '../../model/trading-day.js'
 import type { Brief } from '../../show/brief.js'
+import type { Finding } from '../../verify/finding.js'
 import { briefHead } from '../brief/lines.js'
-import type { EndedCommand, RunCommandContext } from '../run/context.js'
+import type { EndedCommand } from '../run/context.js'
 import { OUTCOME_WORDS } from '../run/summary.js'
 import { clean, cut, formatQuantity } from '../terminal/text.js'
 
@@ -17,35 +19,65 @@ const MAX_CHANGED_STOCKS = 50
 const MAX_NEW_FINDINGS = 50
 const MAX_TEXT_COLUMNS = 500
 
+/** What a notification says besides how its command ended. */
+export interface Facts {
+  readonly command: string
+  /** What failed while the notification was made, a sentence each. */
+  readonly notes: readonly string[]
+  readonly brief?: Brief | undefined
+  /** What happened, of a command that is no run. */
+  readonly headline?: string
+  readonly findings?: readonly Finding[]
+  /** Whether it only tests the notification. */
+  readonly isTest?: boolean
+}
+
+interface Source {
+  readonly settings: Settings
+  readonly isSimulated: boolean
+}
+
 /** What a notification contains, as src/cli/README.md documents it. */
 export const createPayload = (
   { report, signal, error, exitCode, at }: EndedCommand,
-  { flags, settings }: Pick<RunCommandContext, 'flags' | 'settings'>,
-  brief: Brief | undefined,
+  { settings, isSimulated }: Source,
+  { command, notes, brief, headline, findings = brief?.findings, isTest = false }: Facts,
 ) => {
-  const outcome = report?.outcome ?? (signal === undefined ? 'failed' : 'interrupted')
-  const why = report?.error ?? (error === undefined ? undefined : createRedactor(settings)(formatError(error)))
+  const outcome = isTest ? 'complete' : (report?.outcome ?? (signal === undefined ? 'failed' : 'interrupted'))
+  const redact = createRedactor(settings)
+  const why = report?.error ?? (error === undefined ? undefined : redact(formatError(error)))
   const now = new Date(at).toISOString()
   const { run, asOf = now, startedAt = now, finishedAt = now, durationMs = 0, stocks = 0 } = report ?? {}
   const failed = report === undefined ? [] : listFailed(report)
   const stale = describeStale(report ?? {})
+  const parts = [
+    ...(headline === undefined ? composeText({ outcome, why, failed, stale, brief }) : [`${command}: ${redact(headline)}`]),
+    ...notes.map((note) => `${note}.`),
+  ]
   return {
     version: PAYLOAD_VERSION,
-    text: composeText({ outcome, why, failed, stale, brief }),
+    text: cut(clean(`scripstream: ${parts.join(' ')}`), MAX_TEXT_COLUMNS),
+    command,
+    ...(isTest ? { test: true } : {}),
     outcome,
     exitCode,
     ...(why === undefined ? {} : { error: why }),
     ...(run === undefined ? {} : { run }),
     machine: hostname(),
     folder: resolve(settings.out),
-    simulated: flags.simulate !== undefined,
+    simulated: isSimulated,
     upToDate: report?.finishedBefore !== undefined,
     day: toDay(Date.parse(asOf)),
-    ...{ asOf, startedAt, finishedAt, durationMs },
+    asOf,
+    startedAt,
+    finishedAt,
+    durationMs,
     counts: { stocks, ...countAll(Object.values(report?.scripts ?? {})) },
     failed,
     stale,
     ...(brief === undefined ? {} : listChanges(brief)),
+    ...(findings === undefined ? {} : { findings: findings.slice(0, MAX_NEW_FINDINGS), newFindings: findings.length }),
+    ...(brief === undefined && notes.length === 0 ? {} : { notes: [...notes, ...(brief?.notes ?? [])] }),
   }
 }
 
@@ -76,15 +108,12 @@ const listFailed = ({ scripts, missing = {} }: RunReport) =>
       problems: problems.map(({ item, status, reason }) => ({ item, status, reason })),
     }))
 
-const listChanges = ({ since, counts, changes, findings = [], signals, notes }: Brief) => ({
+const listChanges = ({ since, counts, changes, signals }: Brief) => ({
   since,
   changed: counts,
   changes: changes.filter(({ isWatched }, index) => isWatched || index < MAX_CHANGED_STOCKS),
   changedStocks: changes.length,
-  findings: findings.slice(0, MAX_NEW_FINDINGS),
-  newFindings: findings.length,
   ...(signals === undefined ? {} : { signals: signals.slice(0, MAX_NEW_FINDINGS) }),
-  notes,
 })
 
 /** The rules with what they name: `asm-stages TCS, INFY`. */
@@ -97,11 +126,11 @@ const composeText = (facts: {
   readonly failed: ReturnType<typeof listFailed>
   readonly stale: readonly string[]
   readonly brief: Brief | undefined
-}): string => {
+}): readonly string[] => {
   const { outcome, why, failed, stale, brief } = facts
   const sums = Object.entries(brief?.counts ?? {}).filter(([, count]) => count > 0)
   const watched = (brief?.changes ?? []).filter(({ isWatched }) => isWatched).map(({ symbol }) => symbol)
-  const parts = [
+  return [
     brief === undefined ? `${OUTCOME_WORDS[outcome][0]}${why === undefined ? '' : `: ${why}`}.`.replace(/\.\.$/, '.') : briefHead(brief),
     // The error of the whole run is that of a stream.
     ...(why === undefined ? failed : []).map(
@@ -113,5 +142,4 @@ const composeText = (facts: {
     ...(brief?.signals ? [`Signals: ${countSignals(brief.signals)}.`] : []),
     ...(brief?.findings?.length ? [`New findings: ${brief.findings.length}.`] : []),
   ]
-  return cut(clean(`scripstream: ${parts.join(' ')}`), MAX_TEXT_COLUMNS)
 }

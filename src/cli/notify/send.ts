@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import {
   concatMap,
   defer,
   finalize,
+  firstValueFrom,
   type MonoTypeOperatorFunction,
   type Observable,
   of,
@@ -13,8 +14,11 @@ import {
   throwError,
   timeout,
 } from 'rxjs'
+import { describeResponse } from '../../http/answer.js'
 import { openConnections } from '../../http/connections.js'
-import { CollectError, formatError, HttpError, ThrottledError } from '../../model/errors.js'
+import type { HttpReply } from '../../http/transport.js'
+import { CollectError, formatError, HttpError, ThrottledError, UsageError } from '../../model/errors.js'
+import { createRedactor } from '../../model/redact.js'
 import type { Settings } from '../../model/settings.js'
 import { deadline } from '../../operators/deadline.js'
 import { parseRetryAfter } from '../../operators/retry-after-429.js'
@@ -29,7 +33,7 @@ export interface NotifyTarget {
   readonly retry?: Partial<RetryPolicy>
 }
 
-const isHttpAddress = (target: string): boolean => /^https?:\/\//i.test(target)
+export const isHttpAddress = (target: string): boolean => /^https?:\/\//i.test(target)
 
 /** Only the host of an address, and nothing of a command: both may be secret. */
 export const describeTarget = ({ notify = '' }: Pick<Settings, 'notify'>): string =>
@@ -57,15 +61,59 @@ const postPayload = (body: string, { notify: url, secret, io, retry }: NotifyTar
     const { send, close } = openConnections({ env: io.env })
     return defer(() => send(createRequest())).pipe(
       deadline({ idleMs: MAX_REPLY_MS }),
-      concatMap(({ status, retryAfter }) => {
+      concatMap((reply) => {
+        const { status, retryAfter } = reply
         if (status >= 200 && status < 300) return of(status)
         const pauseMs = parseRetryAfter(retryAfter, io.scheduler.now())
-        return throwError(() => (status === 429 ? new ThrottledError(pauseMs) : new HttpError(status, pauseMs)))
+        const answer = { response: describeRefusal(reply, url) }
+        return throwError(() => (status === 429 ? new ThrottledError(pauseMs, answer) : new HttpError(status, pauseMs, answer)))
       }),
       retryFailures({ retries: 4, backoffMs: 1_000, throttleRetries: 4, throttleMs: 2_000, throttleMaxMs: 20_000, ...retry }),
       finalize(close),
     )
   })
+}
+
+/** Sends nothing but a request for the root of the host, which any answer satisfies. @throws UsageError if there is none */
+export const reachHost = async (address: string, env: NodeJS.ProcessEnv): Promise<void> => {
+  const { send, close } = openConnections({ env })
+  const request = {
+    method: 'GET',
+    url: new URL('/', address).href,
+    headers: { 'user-agent': 'scripstream' },
+    timeoutMs: MAX_REPLY_MS,
+  } as const
+  try {
+    await firstValueFrom(send(request).pipe(deadline({ idleMs: MAX_REPLY_MS })))
+  } catch (error) {
+    throw new UsageError(`${new URL(address).host} cannot be reached: ${formatError(error)}`)
+  } finally {
+    close()
+  }
+}
+
+/** Whether the shell can read a command and finds its program. @throws UsageError, without arguments, which may be secret */
+export const checkShellCommand = (command: string, env: NodeJS.ProcessEnv): void => {
+  if (process.platform === 'win32') return
+  const ask = (...args: readonly string[]): boolean => spawnSync('/bin/sh', args, { env }).status === 0
+  if (!ask('-n', '-c', command)) throw new UsageError('your command has a syntax error: the shell cannot read it')
+  const [program] = /^[\w./-]+(?=\s|$)/.exec(command.trim()) ?? []
+  if (program === undefined || ask('-c', 'case "$1" in */*) [ -f "$1" ] && [ -x "$1" ] ;; *) command -v "$1" ;; esac', 'sh', program))
+    return
+  throw new UsageError(`your command starts with ${program}, which is no program that can be run; write its path, and chmod +x it`)
+}
+
+/** Services put the reason behind a code and a type. */
+const MAX_REASON_LENGTH = 200
+
+/** The answer without what may be secret in the address, such as the token in its path, which some servers repeat. */
+const describeRefusal = (reply: HttpReply, address: string) => {
+  const { pathname, search, searchParams, username, password } = new URL(address)
+  const parts = [pathname, search, ...pathname.split('/'), ...searchParams.values(), username, password]
+  const redact = createRedactor({ headers: Object.fromEntries(parts.map((part, place) => [String(place), part])) })
+  // Before it is cut: the first half of a secret is not found.
+  const body = Buffer.from(redact(Buffer.from(reply.body).toString()))
+  return { ...describeResponse({ ...reply, body }, redact, MAX_REASON_LENGTH), bytes: reply.body.length }
 }
 
 /** Runs a command in a shell, with the payload on stdin. Its stderr is shown. Unsubscribing ends it. */
@@ -104,4 +152,4 @@ export const giveUpAfter =
 
 /** Errors of requests speak of the provider. */
 export const describeDelivery = (error: unknown): string =>
-  error instanceof CollectError ? error.message.replace(/^the provider answered/, 'the address answered') : formatError(error)
+  error instanceof CollectError ? formatError(error).replace(/^the provider answered/, 'the address answered') : formatError(error)
