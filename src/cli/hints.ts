@@ -5,6 +5,7 @@ import { CollectError, errorCodes, formatError, refusals, UsageError } from '../
 import type { ReportedCause, RunReport } from '../model/report.js'
 import { countItems } from '../model/script-figures.js'
 import { toAddressVariable } from '../model/settings.js'
+import { adaptCommands } from './command-line.js'
 import type { ProcessIo } from './dependencies.js'
 import { readSize } from './terminal/terminal.js'
 import { clean, wrap } from './terminal/text.js'
@@ -68,6 +69,10 @@ export type Origins = ReadonlyMap<string, string>
 export const findAddressOrigin = (host: string, origins: Origins = new Map()): string =>
   origins.get(`urls.${host}`) ?? origins.get(`hosts.${host}.url`) ?? toAddressVariable(host)
 
+/** Where the highest rate of a service is set, or its setting. */
+export const findRateOrigin = (host: string, origins: Origins = new Map()): string =>
+  origins.get(`hosts.${host}.maxRate`) ?? `hosts.${host}.maxRate`
+
 const findSettings = (hosts: readonly string[], origins: Origins = new Map()): typeof settingNames => {
   if (hosts.length === 0) return settingNames
   const own = hosts.flatMap((host) => origins.get(`hosts.${host}.headers`) ?? [])
@@ -75,7 +80,7 @@ const findSettings = (hosts: readonly string[], origins: Origins = new Map()): t
   return {
     address: hosts.map((host) => findAddressOrigin(host, origins)).join(', '),
     headers: own.concat(forAll).join(', ') || settingNames.headers,
-    maxRate: hosts.map((host) => origins.get(`hosts.${host}.maxRate`) ?? `hosts.${host}.maxRate`).join(', '),
+    maxRate: hosts.map((host) => findRateOrigin(host, origins)).join(', '),
   }
 }
 
@@ -120,7 +125,7 @@ const LIST_LENGTH = 500
 
 /** Prints an error and what to do about it, and returns the exit code. */
 export const printError = (error: unknown, { stderr }: Pick<ProcessIo, 'stderr'>): number => {
-  const [first = '', ...more] = describeError(error)
+  const [first = '', ...more] = describeError(error).map(adaptCommands)
   const lines = [`error: ${first}`, ...more.map((line) => `  ${line}`)]
   const { columns } = readSize(stderr)
   // A `^` points at a position in the line above. In a log, each line stays whole, but for a long list of names.
@@ -132,7 +137,7 @@ export const printError = (error: unknown, { stderr }: Pick<ProcessIo, 'stderr'>
 }
 
 /** The library does not know how the command was installed. */
-const adaptInstall = ({ code, message }: CollectError): string =>
+export const adaptInstall = ({ code, message }: CollectError): string =>
   code === 'missing-package'
     ? message.replace(/npm install ([^\n]+)$/, (_, packages: string) => describeInstall(packages.split(' ')))
     : message

@@ -4,10 +4,10 @@ import type { Row } from '../model/row.js'
 import { type Columned, listColumns, type Table } from '../model/table.js'
 import { findClosest, suggest } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
-import { type DuckDb, openDuckDb, quoteList, toQueryError, toSpillFolder } from '../storage/duckdb.js'
+import { type DuckDb, openDuckDb, quoteList, quoteName, toQueryError, toSpillFolder } from '../storage/duckdb.js'
 import { getErrorCode } from '../storage/file-system.js'
 import { openFolder, type TableFolder } from '../storage/table-folder.js'
-import { listHistoryTables } from './history/as-of.js'
+import { HISTORY_SCHEMA, listHistoryTables } from './history/as-of.js'
 import { MIN_LAKE_BYTES } from './lake/lake.js'
 import { listPaths, openRelations } from './relations.js'
 import { describeResultColumns } from './result-values.js'
@@ -40,6 +40,38 @@ export interface QueryResult {
   readonly close: () => void
 }
 
+const listRelations = (tables: readonly Table[]): readonly Columned[] => [...tables, ...listViews(tables), ...listHistoryTables(tables)]
+
+/**
+ * The names of the columns that a statement answers with. Reads no files: the tables are empty.
+ *
+ * @throws UsageError for a statement that is wrong or not permitted
+ */
+export const describeQuery = async (sql: string, tables: readonly Table[]): Promise<readonly string[]> => {
+  const all = listRelations(tables)
+  const { connection, close } = await openDuckDb()
+  let used: readonly Columned[] = []
+  try {
+    const statement = await checkStatement(connection, sql, all)
+    used = statement.isListing ? all : statement.used
+    await connection.run(`CREATE SCHEMA ${HISTORY_SCHEMA}`)
+    for (const relation of used) await connection.run(`CREATE TABLE ${quotePath(relation.name)} (${declareColumns(relation)})`)
+    const described = await connection.runAndReadAll(`DESCRIBE ${statement.sql}`)
+    return described.getRows().map(([name]) => String(name))
+  } catch (error) {
+    throw explainQueryError(error, all, used)
+  } finally {
+    close()
+  }
+}
+
+const quotePath = (name: string): string => name.split('.').map(quoteName).join('.')
+
+const declareColumns = (relation: Columned): string =>
+  listColumns(relation)
+    .map(({ name, type }) => `${quoteName(name)} ${type}`)
+    .join(', ')
+
 /**
  * Queries the files of a folder. The database is in memory, its tables are views over the current files, and it can open no other files. A
  * large sort may write to the system's temporary folder. `onBegin` receives a function that interrupts the query, also before the first row.
@@ -57,7 +89,7 @@ export const runQuery = async (
   const duck = await openDuckDb({ ...room, temp_directory: toSpillFolder(process.pid) })
   onBegin(() => duck.connection.interrupt())
   const { close } = duck
-  const all: readonly Columned[] = [...tables, ...listViews(tables), ...listHistoryTables(tables)]
+  const all = listRelations(tables)
   let used: readonly Columned[] = []
   try {
     const statement = await checkStatement(duck.connection, sql, all)

@@ -1,12 +1,13 @@
-import { rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { from, lastValueFrom, map, toArray } from 'rxjs'
+import { asyncScheduler, defer, from, lastValueFrom, map, of, toArray, VirtualTimeScheduler } from 'rxjs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { doctorLines, listSettings, settingLines } from '../../src/cli/doctor/lines.js'
 import { localChecks } from '../../src/cli/doctor/local.js'
 import { type Probe, probeEndpoints } from '../../src/cli/doctor/probe.js'
+import type { Payload } from '../../src/cli/notify/payload.js'
 import { runProgram } from '../../src/cli/program.js'
 import { findOrigins, loadSettings as loadAll } from '../../src/config.js'
 import { once, type StreamDefinition } from '../../src/engine/define-stream.js'
@@ -22,6 +23,7 @@ import { Settings } from '../../src/model/settings.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { describeThisProcess } from '../../src/storage/lock.js'
 import { streams } from '../../streams/registry.js'
+import { closedPort } from '../http/support.js'
 import { temporaryFolder } from '../support/folders.js'
 import { folderWith } from '../tables/support.js'
 import { createTestDependencies, createTestIo, defineTestStream, toTexts } from './support.js'
@@ -47,9 +49,19 @@ const probes = (
 ): Promise<readonly Probe[]> => {
   const settings = { ...Settings.parse(simulator.settings), ...given }
   return lastValueFrom(
-    from(probeEndpoints(probed, { settings, transport, clock: Date.now, redact: createRedactor(settings), asOf: EVENING })).pipe(toArray()),
+    from(probeEndpoints(probed, { settings, transport, scheduler: asyncScheduler, redact: createRedactor(settings), asOf: EVENING })).pipe(
+      toArray(),
+    ),
   )
 }
+
+const checkLocally = (
+  settings: Settings,
+  {
+    optionalPackages = [],
+    ...context
+  }: Partial<Parameters<typeof localChecks>[0]> & { readonly optionalPackages?: readonly string[] } = {},
+) => localChecks({ settings, dependencies: { streams, optionalPackages }, env: { PATH: process.env.PATH }, ...context })
 
 const not = (result: Probe['result'], all: readonly Probe[]) => all.filter((one) => one.result !== result)
 
@@ -140,9 +152,9 @@ it('reports changed answers and a missing address', async () => {
   expect(odd[1]?.drift?.map(({ kind, field }) => `${kind} ${field}`).sort()).toEqual(['gone data[].qty', 'new data[].quantity'])
 })
 
-it('checks this machine and leaves no files behind', () => {
+it('checks this machine and leaves no files behind', async () => {
   const settings = Settings.parse({ out: '/proc/nowhere', urls: { web: 'https://web.test' } })
-  const checks = localChecks(settings, { streams, optionalPackages: ['rxjs', 'no-such-package'] }, {})
+  const checks = await checkLocally(settings, { optionalPackages: ['rxjs', 'no-such-package'] })
   const of = (what: string) => checks.find((check) => check.what === what)
   expect(of('Node')?.result).toBe('ok')
   expect(of('settings')).toMatchObject({ result: 'failed', found: expect.stringContaining('SCRIPSTREAM_NEWS_URL') })
@@ -154,7 +166,7 @@ it('checks this machine and leaves no files behind', () => {
 it('is one finding without an address: where to set one, and no request', async () => {
   const io = createTestIo()
   const code = await runProgram(
-    ['doctor', '--json', '--out', '/nowhere'],
+    ['doctor', '--json', '--out', join(temporaryFolder(), 'none')],
     io,
     createTestDependencies(undefined, { streams, loadSettings: loadAll }),
   )
@@ -169,46 +181,228 @@ it('is one finding without an address: where to set one, and no request', async 
   expect(toTexts(doctorLines(checks, [], []), 80).join(' ')).toMatch(/^(?!.*The provider).* 1 problem found\./s)
 })
 
+describe('a setting that the run cannot use', () => {
+  /** The failed checks of doctor with a settings file, besides the missing addresses. */
+  const check = async (settings: object, files: Readonly<Record<string, string>> = {}) => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'c.json'), `{\n${JSON.stringify(settings).slice(1)}`)
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+    const io = createTestIo({ env: { PATH: process.env.PATH } })
+    const config = join(folder, 'c.json')
+    const dependencies = createTestDependencies(undefined, { streams, loadSettings: loadAll, findOrigins })
+    const code = await runProgram(['doctor', '--json', '--out', join(folder, 'out'), '--config', config], io, dependencies)
+    const { checks } = JSON.parse(io.out.text()) as { readonly checks: readonly { readonly what: string; readonly result: string }[] }
+    expect(code).toBe(1)
+    return { folder, failed: checks.filter(({ what, result }) => result === 'failed' && what !== 'settings'), checks }
+  }
+
+  it.each([
+    ['a file of holidays that is missing', { holidays: 'no.txt' }, 'holidays', /the file ".*no\.txt" cannot be read: /],
+    ['a log file in no folder', { logFile: 'none/x.log' }, 'logFile', /none\/x\.log cannot be written/],
+    ['a log file that is a folder', { logFile: '.' }, 'logFile', /cannot be written/],
+    ['a metrics file in a folder that cannot be made', { metricsFile: '/proc/none/x.prom' }, 'metricsFile', /cannot be written/],
+    ['a rule that is no SQL', { watch: [{ name: 'bad', query: 'selct 1' }] }, 'watch', /^bad: .*syntax error at or near "selct"/],
+    [
+      'a rule with an unknown column',
+      { watch: [{ name: 'bad', query: 'select p_e from screener' }] },
+      'watch',
+      /^bad: unknown column: p_e/,
+    ],
+    [
+      'a rule with an unknown key',
+      { watch: [{ name: 'bad', query: 'select isin from screener', key: ['day'] }] },
+      'watch',
+      /the key day is no column/,
+    ],
+    ['a rule that is an unknown query', { watch: [{ name: 'bad', query: 'costly' }] }, 'watch', /unknown query: costly/],
+    ['a watchlist without its file', { watchlists: { a: ['TCS'], b: '@no.txt' } }, 'watchlists', /no\.txt" cannot be read/],
+    ['a command that is missing', { notify: './none.sh --all' }, 'notify', /none\.sh, which is no program/],
+    ['a command that no path has', { notify: 'no-such-program TCS' }, 'notify', /no-such-program, which is no program/],
+    ['a command with a syntax error', { notify: 'mail "me' }, 'notify', /syntax error/],
+  ])('is found: %s', async (_, settings, what, found) => {
+    const { failed } = await check(settings)
+    expect(failed).toEqual([{ what, result: 'failed', found: expect.stringMatching(found), place: expect.stringMatching(/c\.json:2$/) }])
+  })
+
+  it('is found: an address at which nothing listens', async () => {
+    const { failed } = await check({ notify: `${await closedPort()}/T0KEN` })
+    expect(failed).toMatchObject([{ what: 'notify', found: expect.stringMatching(/^127\.0\.0\.1:\d+ cannot be reached: connect: /) }])
+    expect(JSON.stringify(failed)).not.toContain('T0KEN')
+  })
+
+  it('is found with the line of a file of holidays that is no day', async () => {
+    const { failed } = await check({ holidays: 'days.txt' }, { 'days.txt': '2026-01-26\nsoon\n' })
+    expect(failed).toMatchObject([{ what: 'holidays', found: expect.stringMatching(/days\.txt:2: invalid date "soon"/) }])
+  })
+
+  it('is none of these if all is well, and the check leaves nothing behind', async () => {
+    const settings = {
+      holidays: 'days.txt',
+      logFile: 'x.log',
+      metricsFile: 'x.prom',
+      watch: [
+        { name: 'cheap', query: 'select isin, symbol from screener where pe_ttm < 8' },
+        { name: 'asm', query: 'asm-stages' },
+      ],
+      watchlists: { a: ['TCS', 'INFY'], b: '@b.txt' },
+      notify: 'cat > /dev/null',
+    }
+    const { folder, failed, checks } = await check(settings, { 'days.txt': '2026-01-26 # Republic Day\n', 'b.txt': 'TCS\n' })
+    expect(failed).toEqual([])
+    expect(checks).toEqual(
+      expect.arrayContaining([
+        { what: 'holidays', result: 'ok', found: `1 day in ${join(folder, 'days.txt')}` },
+        { what: 'watchlists', result: 'ok', found: 'a (2 symbols), b (1 symbol)' },
+        { what: 'watch', result: 'ok', found: '2 rules: cheap, asm' },
+      ]),
+    )
+    expect(readdirSync(folder).sort()).toEqual(['b.txt', 'c.json', 'days.txt'])
+  })
+
+  it('is a list of names, a line each, if addresses are missing', async () => {
+    const { checks } = await check({ urls: { news: 'http://127.0.0.1:1' } })
+    const lines = toTexts(doctorLines(checks as never, [], []), 200)
+    expect(lines).toContain('  failed: settings: not set:')
+    expect(lines).toContain(
+      '    SCRIPSTREAM_STATIC_URL (urls.static), needed by company-filings, new-announcements, advanced-indicators, bulk-block-deals',
+    )
+  })
+})
+
+describe('doctor --notify', () => {
+  const send = async (notify: string | undefined, ...args: readonly string[]) => {
+    const io = createTestIo({ env: { PATH: process.env.PATH } })
+    const loadSettings = () => Settings.parse({ out: temporaryFolder(), notify })
+    const code = await runProgram(
+      ['doctor', '--notify', ...args, '--json'],
+      io,
+      createTestDependencies(undefined, { streams, loadSettings }),
+    )
+    const { checks } = JSON.parse(io.out.text()) as { readonly checks: readonly { readonly what: string }[] }
+    return { code, notification: checks.find(({ what }) => what === 'notification') }
+  }
+
+  it('sends one message that is marked as a test, with what was found', async () => {
+    const file = join(temporaryFolder(), 'payload')
+    expect((await send(`cat > '${file}'`)).notification).toEqual({
+      what: 'notification',
+      result: 'ok',
+      found: 'a message was sent to your command',
+    })
+    const payload = JSON.parse(readFileSync(file, 'utf8')) as Payload
+    expect(payload).toMatchObject({ command: 'doctor', test: true, outcome: 'complete', exitCode: 0 })
+    expect(payload.text).toBe('scripstream: doctor: this is a test message. 1 problem found. Failed: settings.')
+  })
+
+  it('sends a given text instead, which is no test', async () => {
+    const file = join(temporaryFolder(), 'payload')
+    await send(`cat > '${file}'`, 'the daily run was killed')
+    const payload = JSON.parse(readFileSync(file, 'utf8')) as Payload
+    expect(payload).toMatchObject({
+      outcome: 'failed',
+      exitCode: 1,
+      text: 'scripstream: doctor: the daily run was killed. 1 problem found. Failed: settings.',
+    })
+    expect(payload).not.toHaveProperty('test')
+  })
+
+  it('says that a message did not arrive, and that no target is set', async () => {
+    expect(await send('exit 7')).toMatchObject({
+      code: 1,
+      notification: { result: 'failed', found: 'your command: the command ended with exit code 7' },
+    })
+    expect((await send(undefined)).notification).toMatchObject({
+      result: 'failed',
+      found: 'the setting "notify" names no address and no command',
+    })
+  })
+})
+
+describe('a limit of the rate', () => {
+  /** The server takes so many requests between pauses, and refuses the others. */
+  const probeWithin = async (room: number, status: number) => {
+    const scheduler = new VirtualTimeScheduler()
+    let [left, requests] = [room, 0]
+    const limited: Transport = (request) =>
+      defer(() => {
+        requests += 1
+        left -= 1
+        return left >= 0 ? send(request) : of({ status, body: Buffer.from('{}'), contentType: 'application/json' })
+      })
+    // Each pause lets the server take requests again.
+    const schedule = scheduler.schedule.bind(scheduler)
+    scheduler.schedule = ((work, delay, state) => {
+      left = room
+      return asyncScheduler.schedule(work as never, 0, state as never) && schedule(() => undefined, delay)
+    }) as typeof scheduler.schedule
+    const settings = Settings.parse(simulator.settings)
+    const context = { settings, transport: limited, scheduler, redact: createRedactor(settings), asOf: EVENING }
+    const all = await lastValueFrom(from(probeEndpoints(streams, context)).pipe(toArray()))
+    return { all, requests }
+  }
+
+  it.each([429, 503])('that is told by %i is told as one, and later requests wait', async (status) => {
+    const { all, requests } = await probeWithin(5, status)
+    expect(all.filter(({ result }) => result === 'failed' || result === 'skipped')).toEqual([])
+    const limited = all.filter(({ result }) => result === 'limited')
+    expect(limited).toHaveLength(1)
+    expect(limited[0]).toMatchObject({
+      status: 200,
+      reason: `refused with ${status} at once and answered after a pause: the provider limits the rate`,
+      advice: expect.stringMatching(/^Set hosts\.\w+\.maxRate to the requests a second that the provider allows\.$/),
+    })
+    expect(requests).toBe(all.length + 1)
+    expect(toTexts(doctorLines([], [], all), 80).at(-1)).toBe('Everything works, but the provider limits the rate.')
+  })
+
+  it('is not taken for one if the answer after the pause is the same', async () => {
+    const { all } = await probeWithin(0, 503)
+    expect(all.find(({ endpoint }) => endpoint === 'master')).toMatchObject({ result: 'failed', status: 503 })
+    expect(all.filter(({ result }) => result === 'limited')).toEqual([])
+  })
+})
+
 it('says where the address of a failed request is set', async () => {
   simulator.control({ faults: [{ on: 'deal', mode: 'html' }] })
   const settings = Settings.parse(simulator.settings)
   const origins = new Map([['urls.static', 'urls.static in x.json:4']])
-  const context = { settings, transport: send, clock: Date.now, redact: createRedactor(settings), asOf: EVENING, origins }
+  const context = { settings, transport: send, scheduler: asyncScheduler, redact: createRedactor(settings), asOf: EVENING, origins }
   const all = await lastValueFrom(from(probeEndpoints(streams, context)).pipe(toArray()))
   expect(all.find(({ endpoint }) => endpoint === 'deal')?.advice).toContain('or urls.static in x.json:4 points to a web site')
 })
 
-it('says through which proxy each service is reached, without the credentials, and that a file of authorities is missing', () => {
+it('says through which proxy each service is reached, without the credentials, and that a file of authorities is missing', async () => {
   const urls = { news: 'https://news.example', archive: 'http://archive.example', web: 'https://web.example' }
-  const check = (what: string, env: NodeJS.ProcessEnv) =>
-    localChecks(Settings.parse({ urls }), { streams, optionalPackages: [] }, env).find((one) => one.what === what)
+  const check = async (what: string, env: NodeJS.ProcessEnv) =>
+    (await checkLocally(Settings.parse({ urls }), { env })).find((one) => one.what === what)
   const proxied = { HTTPS_PROXY: 'http://me:secret@proxy:3128', NO_PROXY: 'web.example' }
-  expect(check('network', {})?.found).toBe('no proxy')
-  expect(check('network', proxied)?.found).toBe('proxy http://proxy:3128 (HTTPS_PROXY) for news; no proxy for archive, web')
-  expect(check('network', { HTTPS_PROXY: 'socks://me:secret@proxy' })).toMatchObject({
+  expect((await check('network', {}))?.found).toBe('no proxy')
+  expect((await check('network', proxied))?.found).toBe('proxy http://proxy:3128 (HTTPS_PROXY) for news; no proxy for archive, web')
+  expect(await check('network', { HTTPS_PROXY: 'socks://me:secret@proxy' })).toMatchObject({
     result: 'failed',
     found: 'HTTPS_PROXY is not the address of a proxy, such as http://proxy:3128 (value not shown)',
   })
-  expect(check('certificates', {})).toBeUndefined()
-  expect(check('certificates', { NODE_EXTRA_CA_CERTS: '/no/such.pem' })?.found).toBe('NODE_EXTRA_CA_CERTS: no file /no/such.pem')
+  expect(await check('certificates', {})).toBeUndefined()
+  expect((await check('certificates', { NODE_EXTRA_CA_CERTS: '/no/such.pem' }))?.found).toBe('NODE_EXTRA_CA_CERTS: no file /no/such.pem')
 })
 
 describe('the lock of a folder', () => {
   const SINCE = '2026-02-12T14:30:00.000Z'
   const holder = { ...describeThisProcess(), since: SINCE, token: 'theirs' }
-  const lockIn = (lock: string | undefined) => {
+  const lockIn = async (lock: string | undefined) => {
     const out = folderWith(lock === undefined ? { 'a.json': [] } : { '.scripstream/lock': lock })
     onTestFinished(() => rmSync(out, { recursive: true }))
-    return localChecks(Settings.parse({ out }), { streams, optionalPackages: [] }, {}).find(({ what }) => what === 'lock')
+    return (await checkLocally(Settings.parse({ out }))).find(({ what }) => what === 'lock')
   }
 
-  it('is shown with the process that holds it', () => {
+  it('is shown with the process that holds it', async () => {
     const found = `held by process ${process.pid} on ${hostname()}, since ${SINCE}, still running`
-    expect(lockIn(JSON.stringify(holder))).toEqual({ what: 'lock', result: 'warn', found })
+    expect(await lockIn(JSON.stringify(holder))).toEqual({ what: 'lock', result: 'warn', found })
   })
 
-  it('is shown with its last renewal if it is held by another container', () => {
-    const [, found] = /^held by (.*)$/.exec(lockIn(JSON.stringify({ ...holder, boot: 'another', host: 'elsewhere' }))?.found ?? '') ?? []
+  it('is shown with its last renewal if it is held by another container', async () => {
+    const lock = await lockIn(JSON.stringify({ ...holder, boot: 'another', host: 'elsewhere' }))
+    const [, found] = /^held by (.*)$/.exec(lock?.found ?? '') ?? []
     expect(found).toMatch(/^process \d+ on elsewhere, since [^,]+, last seen at [^,]+Z, 0 s ago$/)
   })
 
@@ -216,11 +410,11 @@ describe('the lock of a folder', () => {
     ['of a process that has ended', JSON.stringify({ ...holder, pid: 2 ** 30 })],
     ['of a process whose pid another process has now', JSON.stringify({ ...holder, began: '1' })],
     ['of which only half was written', '{"pid"'],
-  ])('%s needs no action', (_, lock) => {
-    expect(lockIn(lock)).toEqual({ what: 'lock', result: 'ok', found: 'left over from a killed run; the next run takes it over' })
+  ])('%s needs no action', async (_, lock) => {
+    expect(await lockIn(lock)).toEqual({ what: 'lock', result: 'ok', found: 'left over from a killed run; the next run takes it over' })
   })
 
-  it('is not shown if there is none', () => expect(lockIn(undefined)).toBeUndefined())
+  it('is not shown if there is none', async () => expect(await lockIn(undefined)).toBeUndefined())
 })
 
 describe('the exit code of doctor', () => {

@@ -9,35 +9,45 @@ import { clean, formatBytes, formatCount, formatQuantity } from '../terminal/tex
 import type { LocalCheck } from './local.js'
 import type { Probe } from './probe.js'
 
-const STYLES: Readonly<Record<string, Style>> = { ok: 'green', warn: 'yellow', drift: 'yellow', skipped: 'yellow', failed: 'red' }
+const STYLES: Readonly<Record<string, Style>> = {
+  ok: 'green',
+  warn: 'yellow',
+  limited: 'yellow',
+  drift: 'yellow',
+  skipped: 'yellow',
+  failed: 'red',
+}
 
 export const doctorLines = (
   checks: readonly LocalCheck[],
   settings: readonly SettingInUse[],
   probes: readonly Probe[],
 ): readonly AnswerLine[] => {
-  const count = (...results: readonly string[]): number => [...checks, ...probes].filter(({ result }) => results.includes(result)).length
-  const [broken, changed] = [count('failed', 'skipped'), count('drift')]
-  const sum: TextSpan =
-    broken > 0
-      ? [`${formatQuantity(broken, 'problem')} found.`, 'red']
-      : changed > 0
-        ? [`Everything works, but the answers of ${formatQuantity(changed, 'endpoint')} have changed.`, 'yellow']
-        : ['Everything works.', 'green']
   const asked = `  one request to each of ${formatQuantity(probes.length, 'endpoint')}`
   return [
     [['This machine', 'bold']],
     ...checks.flatMap(checkLines),
     ...['', ...settingLines(settings)],
     ...(probes.length === 0 ? [] : [...titledPart('The provider', [asked, fitTable(PROBE_COLUMNS, probes)]), ...causeLines(probes)]),
-    ...['', [sum]],
+    '',
+    [describeVerdict([...checks, ...probes].map(({ result }) => result))],
   ]
 }
 
-const checkLines = ({ what, result, found }: LocalCheck): readonly AnswerLine[] => {
+/** What works, in a sentence. */
+export const describeVerdict = (results: readonly (LocalCheck['result'] | Probe['result'])[]): TextSpan => {
+  const count = (...wanted: readonly string[]): number => results.filter((result) => wanted.includes(result)).length
+  const [broken, changed] = [count('failed', 'skipped'), count('drift')]
+  if (broken > 0) return [`${formatQuantity(broken, 'problem')} found.`, 'red']
+  if (changed > 0) return [`Everything works, but the answers of ${formatQuantity(changed, 'endpoint')} have changed.`, 'yellow']
+  return count('limited') > 0 ? ['Everything works, but the provider limits the rate.', 'yellow'] : ['Everything works.', 'green']
+}
+
+const checkLines = ({ what, result, found, place }: LocalCheck): readonly AnswerLine[] => {
   const [head = '', ...others] = found.split('\n')
   const mark = result === 'ok' ? '' : `${result}: `
-  return [[[`  ${mark}`, STYLES[result]], [`${what}: ${clean(head)}`]], ...others.map((line) => `    ${clean(line)}`)]
+  const where = place === undefined ? '' : ` in ${place}`
+  return [[[`  ${mark}`, STYLES[result]], [`${what}${where}: ${clean(head)}`]], ...others.map((line) => `    ${clean(line)}`)]
 }
 
 /** Endpoints of several streams may have the same name. */

@@ -1,4 +1,18 @@
-import { defer, EMPTY, lastValueFrom, type Observable, of, Subject, takeUntil, tap, throwError } from 'rxjs'
+import {
+  catchError,
+  concatMap,
+  defer,
+  EMPTY,
+  lastValueFrom,
+  type Observable,
+  of,
+  type SchedulerLike,
+  Subject,
+  takeUntil,
+  tap,
+  throwError,
+  timer,
+} from 'rxjs'
 import { DAYS, listDayItems, MASTER, type StreamDefinition, type Tools } from '../../engine/define-stream.js'
 import { oncePerRun } from '../../engine/item.js'
 import { createAsk, OWN_WORKER } from '../../http/ask.js'
@@ -6,16 +20,24 @@ import { createDriftWatch } from '../../http/drift.js'
 import type { AnyEndpoint } from '../../http/endpoint.js'
 import type { HttpReply, Transport } from '../../http/transport.js'
 import { createLimiters } from '../../limiter/limiter-registry.js'
-import { BadAnswerError, CollectError, formatError, HttpError, isItemError, NothingAnsweredError } from '../../model/errors.js'
+import {
+  BadAnswerError,
+  CollectError,
+  formatError,
+  HttpError,
+  isItemError,
+  NothingAnsweredError,
+  ThrottledError,
+} from '../../model/errors.js'
 import type { Item } from '../../model/outcome.js'
 import type { Drift } from '../../model/report.js'
 import type { Row } from '../../model/row.js'
 import { findAddress, type Settings, toAddressVariable } from '../../model/settings.js'
-import { findAddressOrigin, findHint, type Origins } from '../hints.js'
+import { findAddressOrigin, findHint, findRateOrigin, type Origins } from '../hints.js'
 
 export interface Probe extends Readonly<Record<'stream' | 'endpoint' | 'method' | 'host' | 'path', string>> {
-  /** `skipped` if data that the request needs could not be fetched. */
-  readonly result: 'ok' | 'drift' | 'failed' | 'skipped'
+  /** `limited` if it was refused at once and answered after a pause; `skipped` if data that it needs could not be fetched. */
+  readonly result: 'ok' | 'limited' | 'drift' | 'failed' | 'skipped'
   readonly about?: string
   readonly status?: number
   readonly ms?: number
@@ -29,7 +51,7 @@ export interface Probe extends Readonly<Record<'stream' | 'endpoint' | 'method' 
 interface ProbeContext {
   readonly settings: Settings
   readonly transport: Transport
-  readonly clock: () => number
+  readonly scheduler: SchedulerLike
   readonly redact: (text: string) => string
   readonly origins?: Origins
   readonly asOf: number
@@ -38,6 +60,8 @@ interface ProbeContext {
 interface ProbeState extends ProbeContext {
   readonly probed: Map<AnyEndpoint, { readonly probe: Probe; readonly answer$: Observable<unknown> }>
   readonly offered: Map<string, readonly Item[]>
+  /** The pause before each request to an origin that limits the rate, milliseconds. */
+  readonly pauses: Map<string, number>
 }
 
 /**
@@ -45,7 +69,7 @@ interface ProbeState extends ProbeContext {
  * requests: it runs for one item, and again without the first source if another endpoint is a fallback.
  */
 export async function* probeEndpoints(streams: readonly StreamDefinition[], context: ProbeContext): AsyncIterable<Probe> {
-  const state: ProbeState = { ...context, probed: new Map(), offered: new Map() }
+  const state: ProbeState = { ...context, probed: new Map(), offered: new Map(), pauses: new Map() }
   const reported = new Set<AnyEndpoint>()
   for (const stream of streams) {
     const fresh = stream.endpoints.filter((endpoint) => !reported.has(endpoint))
@@ -128,6 +152,37 @@ const describeEndpoint = ({ name: stream }: StreamDefinition, { name: endpoint, 
 
 const MAX_PROBE_MS = 15_000
 
+/** Statuses with which servers refuse a request that comes too early. */
+const REFUSALS: readonly unknown[] = [429, 503]
+const PAUSE_MS = { min: 1_000, max: 8_000 } as const
+
+/**
+ * Sends a request once more after a pause if it was refused at once: an answer then shows a limit of the rate, and no outage. Later requests to
+ * that origin come after the pause. `onLimited` is called with the status before the answer.
+ */
+const repeatRefused = <T>(
+  send$: Observable<T>,
+  { origin, state, onLimited }: { readonly origin: string; readonly state: ProbeState; readonly onLimited: (status: number) => void },
+): Observable<T> => {
+  const { pauses, scheduler } = state
+  const pauseMs = pauses.get(origin) ?? 0
+  const paced$ = pauseMs === 0 ? send$ : timer(pauseMs, scheduler).pipe(concatMap(() => send$))
+  return paced$.pipe(
+    catchError((error: unknown) => {
+      const status = error instanceof ThrottledError ? 429 : error instanceof HttpError ? error.statusCode : undefined
+      if (!(error instanceof HttpError || error instanceof ThrottledError) || !REFUSALS.includes(status)) throw error
+      const next = Math.min(Math.max(error.retryAfterMs ?? 0, pauseMs * 2, PAUSE_MS.min), PAUSE_MS.max)
+      return timer(next, scheduler).pipe(
+        concatMap(() => send$),
+        tap(() => {
+          pauses.set(origin, next)
+          onLimited(Number(status))
+        }),
+      )
+    }),
+  )
+}
+
 interface ProbeAttempt {
   readonly stream: StreamDefinition
   readonly item: Item
@@ -136,24 +191,30 @@ interface ProbeAttempt {
 
 /** Sends one request without retries and stores the result; emits and errors like the same request in a run. */
 const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state }: ProbeAttempt): Observable<unknown> => {
-  const { settings, transport, clock, redact, origins, probed } = state
+  const { settings, transport, scheduler, redact, origins, probed } = state
+  const clock = (): number => scheduler.now()
   const finish = (
     answer$: Observable<unknown>,
     found: Pick<Probe, 'result' | 'reason' | 'advice' | 'drift'>,
     measured: object = {},
   ): void => void probed.set(endpoint, { probe: { ...describeEndpoint(stream, endpoint), ...measured, ...found }, answer$ })
-  const hasAddress = findAddress(settings, endpoint.host) !== undefined
-  if (!hasAddress || !endpoint.input.safeParse(input).success) {
-    const missing = hasAddress ? 'a required setting (see settings above)' : toAddressVariable(endpoint.host)
+  const address = findAddress(settings, endpoint.host)
+  if (address === undefined || !endpoint.input.safeParse(input).success) {
+    const missing = address !== undefined ? 'a required setting (see settings above)' : toAddressVariable(endpoint.host)
     const failure$ = throwError(() => new NothingAnsweredError(missing))
     finish(failure$, { result: 'failed', reason: `${missing} is not set`, advice: `Set ${missing}.` })
     return failure$
   }
   const drift = createDriftWatch()
-  const startedAt = clock()
+  let startedAt = clock()
+  let refusedWith: number | undefined
   let reply: HttpReply | undefined
   const ask = createAsk({
-    transport: (request) => transport(request).pipe(tap((received) => (reply = received))),
+    transport: (request) =>
+      defer(() => {
+        startedAt = clock()
+        return transport(request).pipe(tap((received) => (reply = received)))
+      }),
     settings: { ...settings, retries: 0, throttleRetries: 0 },
     // A limiter of its own: a rate limit now must not affect the next probe.
     limiters: createLimiters(settings),
@@ -164,11 +225,17 @@ const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state 
     ...{ about: item.key, ms: clock() - startedAt },
     ...(reply === undefined ? {} : { status: reply.status, bytes: reply.body.length }),
   })
-  return ask(OWN_WORKER, item.key)(endpoint, input).pipe(
+  const onLimited = (status: number): void => {
+    refusedWith = status
+  }
+  const send$ = defer(() => ask(OWN_WORKER, item.key)(endpoint, input))
+  return repeatRefused(send$, { origin: new URL(address).origin, state, onLimited }).pipe(
     tap({
       next: (answer) => {
         const found = drift.listDrifts()
-        finish(of(answer), found.length === 0 ? { result: 'ok' } : { result: 'drift', drift: found }, measure())
+        const limited = refusedWith === undefined ? undefined : describeLimit(refusedWith, endpoint.host, origins)
+        const usual = limited ?? { result: 'ok' as const }
+        finish(of(answer), found.length === 0 ? usual : { result: 'drift', drift: found }, measure())
       },
       error: (error: unknown) => {
         if (!isItemError(error)) return
@@ -182,6 +249,12 @@ const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state 
     }),
   )
 }
+
+const describeLimit = (status: number, host: string, origins?: Origins): Pick<Probe, 'result' | 'reason' | 'advice'> => ({
+  result: 'limited',
+  reason: `refused with ${status} at once and answered after a pause: the provider limits the rate`,
+  advice: `Set ${findRateOrigin(host, origins)} to the requests a second that the provider allows.`,
+})
 
 const findRequestHint = (error: unknown, { host, path }: Pick<AnyEndpoint, 'host' | 'path'>, origins?: Origins): string => {
   if (error instanceof HttpError && error.statusCode === 404 && path.includes('{date}'))

@@ -31,18 +31,22 @@ const findSdk = (): { readonly api: typeof Api; readonly flush: () => Promise<vo
   }
 }
 
+/** Why there are no traces, although the environment asks for them; undefined if there are some, or none are wanted. */
+export const findMissingSdk = (env: ProcessIo['env']): string | undefined => {
+  const variable = findTracesVariable(env)
+  return variable === undefined || findSdk() ? undefined : `${variable} is set, but no SDK is registered: ${REGISTER}`
+}
+
 /**
  * Traces what `use` runs if the environment asks for it and an SDK of OpenTelemetry is registered, and exports the last spans before the
  * end passes. What goes wrong with the traces is a warning, and changes nothing else.
  */
 export const whileTracing = <T>(io: ProcessIo, use: (telemetry: Telemetry | undefined) => Observable<T>): Observable<T> =>
   defer(() => {
-    const variable = findTracesVariable(io.env)
-    const sdk = variable === undefined ? undefined : findSdk()
-    if (sdk === undefined) {
-      if (variable !== undefined) printWarning(`there are no traces: ${variable} is set, but no SDK is registered: ${REGISTER}`, io.stderr)
-      return use(undefined)
-    }
+    const missing = findMissingSdk(io.env)
+    if (missing !== undefined) printWarning(`there are no traces: ${missing}`, io.stderr)
+    const sdk = findTracesVariable(io.env) === undefined ? undefined : findSdk()
+    if (sdk === undefined) return use(undefined)
     const flush$ = defer(sdk.flush).pipe(
       giveUpAfter(MAX_FLUSH_MS, io),
       catchError((error: unknown) => of(printWarning(`not all traces were exported: ${clean(formatError(error))}`, io.stderr))),

@@ -38,8 +38,7 @@ export type RuleFacts = Pick<ResolvedRule, 'name' | 'key' | 'only' | 'notify' | 
 export const indexRows = (rows: readonly Row[], { key }: Pick<RuleFacts, 'key'>): ReadonlyMap<string, Row> => {
   const [first] = rows
   const columns = Object.keys(first ?? {})
-  const wrong = first && key?.find((column) => !(column in first))
-  if (wrong !== undefined) throw new UsageError(`the key ${wrong} is no column of its query${suggest(findClosest(wrong, columns))}`)
+  if (first) checkKey(key, columns)
   const found = new Map(rows.map((row) => [toRowKey(row, key), row]))
   const isShared = (row: Row): boolean => listChangedColumns(found.get(toRowKey(row, key)) ?? row, row).length > 0
   if (first === undefined || found.size === rows.length || !rows.some(isShared)) return found
@@ -48,6 +47,12 @@ export const indexRows = (rows: readonly Row[], { key }: Pick<RuleFacts, 'key'>)
   throw new UsageError(
     `${formatThousands(rows.length)} rows, but ${formatThousands(found.size)} ${found.size === 1 ? 'key' : 'keys'} (${used.join(', ')}); add columns to the key: ${nameFirst(others)}`,
   )
+}
+
+/** @throws UsageError for a key that is no column of the query */
+export const checkKey = (key: RuleFacts['key'], columns: readonly string[]): void => {
+  const wrong = key?.find((column) => !columns.includes(column))
+  if (wrong !== undefined) throw new UsageError(`the key ${wrong} is no column of its query${suggest(findClosest(wrong, columns))}`)
 }
 
 const listKey = (row: Row, key: readonly string[] | undefined): readonly string[] =>
