@@ -1,10 +1,11 @@
+import { spawnSync } from 'node:child_process'
 import { dirname, resolve, sep } from 'node:path'
 import { CONFIG_FILE } from '../config.js'
 import { readEnvironment } from '../model/environment.js'
 import { UsageError } from '../model/errors.js'
 import { isRow } from '../model/row.js'
 import { environmentNames, toAddressVariable } from '../model/settings.js'
-import { quoteShell } from '../model/text.js'
+import { escapeMarkup, quoteShell } from '../model/text.js'
 import { disk } from '../storage/disk.js'
 import { defineCommand, type Input } from './command.js'
 import { readTarget } from './export/targets.js'
@@ -37,14 +38,15 @@ export const addSchedule = defineCommand({
     warnOfSettings(config, io, dependencies)
     if (command.includes(`${sep}_npx${sep}`))
       printWarning(`${command} is in the cache of npx, which may be emptied; install scripstream and run this command again`, io.stderr)
-    const year = new Date(io.scheduler.now()).getFullYear()
+    const zone = findSystemZone()
+    if (usesLocalTime(print)) warnOfShellZone(zone, io)
     const entry = schedulers[print]?.({
       ...{ program: [process.execPath, command], folder: dirname(config), out: resolve(out), config },
       variables: readNetworkVariables(io.env),
       exportTo: exportTo === undefined ? undefined : toAbsoluteTarget(exportTo),
       minuteOfDay: readTimeOfDay(at),
-      // In January and in July.
-      offsets: [0, 6].map((month) => -new Date(year, month, 1).getTimezoneOffset()),
+      zone,
+      year: new Date(io.scheduler.now()).getFullYear(),
     })
     return [{ text: entry ?? '' }]
   },
@@ -60,6 +62,18 @@ const warnOfSettings = (file: string, { env, stderr }: Input['io'], { streams }:
   if (!disk.existsSync(file))
     printWarning(`${file} does not exist; the entry needs it for the addresses of the provider: run "scripstream init" first`, stderr)
   if (set.length > 0) printWarning(`the scheduler will not have these variables; set them in ${file}: ${set.join(', ')}`, stderr)
+}
+
+/** The zone of the machine, which its scheduler uses, whatever TZ is in this shell: Node finds it out at its start. */
+const findSystemZone = (): string => {
+  const { TZ: _, ...env } = process.env
+  const { stdout } = spawnSync(process.execPath, ['-p', 'Intl.DateTimeFormat().resolvedOptions().timeZone'], { env, encoding: 'utf8' })
+  return stdout.trim() || 'UTC'
+}
+
+const warnOfShellZone = (zone: string, { env, stderr }: Input['io']): void => {
+  if (Intl.DateTimeFormat().resolvedOptions().timeZone === zone) return
+  printWarning(`TZ is ${env.TZ} in this shell, but the scheduler uses the zone of the machine, ${zone}: so does this entry`, stderr)
 }
 
 const readNetworkVariables = (env: NodeJS.ProcessEnv): Readonly<Record<string, string>> =>
@@ -97,8 +111,10 @@ export interface DailyJob extends Readonly<Record<'folder' | 'out' | 'config', s
   readonly exportTo: string | undefined
   /** Minutes after midnight in India. */
   readonly minuteOfDay: number
-  /** The offset of this machine from UTC in minutes, in winter and in summer. */
-  readonly offsets: readonly number[]
+  /** The zone of the machine, such as `Europe/Berlin`. */
+  readonly zone: string
+  /** The year whose changes to summer time count. */
+  readonly year: number
 }
 
 const INDIA_OFFSET_MINUTES = 330
@@ -109,20 +125,56 @@ const ALL_PUBLISHED_MINUTE = 20 * 60 + 30
 /** Both attempts of a daily run, in minutes after midnight in India. */
 const listAttempts = ({ minuteOfDay }: DailyJob): readonly number[] => [minuteOfDay, Math.max(minuteOfDay + 60, ALL_PUBLISHED_MINUTE)]
 
-const listClockTimes = (job: DailyJob): readonly string[] =>
-  listAttempts(job).map((minutes) => `${toTwoDigits(Math.floor(minutes / 60))}:${toTwoDigits(minutes % 60)}`)
+const formatClock = (minutes: number): string => {
+  const { hour, minute } = toClock(minutes)
+  return `${toTwoDigits(hour)}:${toTwoDigits(minute)}`
+}
+
+const toClock = (minutes: number) => {
+  const ofDay = ((minutes % MINUTES_PER_DAY) + MINUTES_PER_DAY) % MINUTES_PER_DAY
+  return { hour: Math.floor(ofDay / 60), minute: ofDay % 60 }
+}
+
+/** The offsets of a zone from UTC in a year, in minutes, the largest first: two where summer time changes it. */
+const listOffsets = ({ zone, year }: DailyJob): readonly number[] => {
+  const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' })
+  const offsets = Array.from({ length: 53 }, (_, week) => {
+    const name = format.formatToParts(Date.UTC(year, 0, 1 + 7 * week)).find(({ type }) => type === 'timeZoneName')?.value ?? ''
+    const [, sign, hours, minutes] = /([+-])(\d\d):(\d\d)/.exec(name) ?? ['', '+', '0', '0']
+    return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
+  })
+  return [...new Set(offsets)].sort((one, other) => other - one)
+}
 
 /**
- * Both attempts as the local clock has them, with the weekdays of trading sessions (Monday is 1). Of a zone with daylight saving, the later
- * time: the job must not start before the data is there.
+ * Both attempts as the local clock has them, with the weekdays of trading sessions (Monday is 1). Of a zone with summer time, the later time: the
+ * job must not start before the data is there.
  */
 const listLocalTimes = (job: DailyJob) =>
   listAttempts(job).map((minutes) => {
-    const local = Math.max(...job.offsets) + minutes - INDIA_OFFSET_MINUTES
+    const [offset = 0] = listOffsets(job)
+    const local = offset + minutes - INDIA_OFFSET_MINUTES
     const dayShift = Math.floor(local / MINUTES_PER_DAY)
-    const rest = local - dayShift * MINUTES_PER_DAY
-    return { hour: Math.floor(rest / 60), minute: rest % 60, weekdays: [1, 2, 3, 4, 5].map((day) => (day + dayShift + 7) % 7) }
+    return { ...toClock(local), weekdays: [1, 2, 3, 4, 5].map((day) => (day + dayShift + 7) % 7) }
   })
+
+const joinClocks = (minutes: readonly number[]): string => minutes.map(formatClock).join(' and ')
+
+/** Both clocks, and what a change to summer time does. An entry in local time keeps the local time. */
+const describeClocks = (job: DailyJob, clock: 'local' | 'India'): readonly string[] => {
+  const attempts = listAttempts(job)
+  const [summer = 0, winter] = listOffsets(job)
+  const inZone = (offset: number): string => joinClocks(attempts.map((at) => at + offset - INDIA_OFFSET_MINUTES))
+  const both = `${joinClocks(attempts)} in India are ${inZone(summer)} in ${job.zone}, the zone of this machine`
+  if (winter === undefined) return [`${both}.`]
+  const change =
+    clock === 'India'
+      ? `In winter time they are ${inZone(winter)}: the entry follows the clock of India.`
+      : `In winter time the entry keeps that local time, which is ${joinClocks(attempts.map((at) => at + summer - winter))} in India: a run must not start before the data is there.`
+  return [`${both}, in summer time.`, change]
+}
+
+const usesLocalTime = (scheduler: string): boolean => ['cron', 'launchd'].includes(scheduler)
 
 /** The commands of a day: the later ones run only if the earlier ones succeeded. */
 const listCommands = ({ program, out, config, exportTo }: DailyJob): readonly (readonly string[])[] =>
@@ -130,38 +182,39 @@ const listCommands = ({ program, out, config, exportTo }: DailyJob): readonly (r
     ...[...program, name, '--quiet', '--out', out, ...more, '--config', config],
   ])
 
-const toShell = (job: DailyJob): string =>
+const toShell = (job: DailyJob, commands = listCommands(job)): string =>
   [
     ...Object.entries(job.variables).map(([name, value]) => `export ${name}=${quoteShell(value)}`),
-    ...listCommands(job).map((args) => args.map(quoteShell).join(' ')),
+    ...commands.map((args) => args.map(quoteShell).join(' ')),
   ].join(' && ')
 
-const describeEntry = ({ config, variables }: DailyJob): readonly string[] => [
+const describeEntry = (job: DailyJob, clock: 'local' | 'India'): readonly string[] => [
+  ...describeClocks(job, clock),
   'Name exchange holidays in the file of the setting "holidays": a run on such a day then finds nothing due.',
   'The second attempt requests only what is missing or due since the first: price bands and deals are published at 20:00.',
-  `The addresses of the provider are in ${config}: a scheduler does not have the variables of your shell.`,
-  'To be notified of a failure, set "notify" in that file, or add --notify to run. Without --quiet, run always prints its summary.',
-  ...(Object.values(variables).some((value) => value.includes('…@')) ? ['Replace … by the user name and the password of the proxy.'] : []),
+  `The addresses of the provider are in ${job.config}: a scheduler does not have the variables of your shell.`,
+  'To be notified of each failure, set "notify" in that file; "doctor --notify" sends a test message.',
+  'Without --quiet, run always prints its summary, and verify and export do not notify.',
+  ...(Object.values(job.variables).some((value) => value.includes('…@'))
+    ? ['Replace … by the user name and the password of the proxy.']
+    : []),
 ]
 
-const commentEntry = (job: DailyJob): string =>
-  describeEntry(job)
+const commentEntry = (job: DailyJob, clock: 'local' | 'India'): string =>
+  describeEntry(job, clock)
     .map((line) => `# ${line}\n`)
     .join('')
 
 /** A comment of XML must not contain two hyphens. */
-const xmlComment = (job: DailyJob): string =>
-  describeEntry(job)
+const xmlComment = (job: DailyJob, clock: 'local' | 'India'): string =>
+  describeEntry(job, clock)
     .map((line) => `     ${line.replace(/(?<= )--(?=[a-z])/g, 'the option ').replaceAll('--', '- -')}`)
     .join('\n')
 
-const escapeXml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
-
 const cron = (job: DailyJob): string => {
   const command = `cd ${quoteShell(job.folder)} && ${toShell(job)}`.replaceAll('%', '\\%')
-  return `# Add with: crontab -e. Times are those of this machine. Cron mails what a command prints; --quiet prints nothing if all is well.
-${commentEntry(job)}${listLocalTimes(job)
+  return `# Add with: crontab -e. Cron mails what a command prints; --quiet prints nothing if all is well.
+${commentEntry(job, 'local')}${listLocalTimes(job)
   .map(({ hour, minute, weekdays }) => `${minute} ${hour} * * ${weekdays.join(',')} ${command}\n`)
   .join('')}`
 }
@@ -169,14 +222,34 @@ ${commentEntry(job)}${listLocalTimes(job)
 const systemdQuote = (text: string): string =>
   `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
 
-const systemd = (job: DailyJob): string => `# ~/.config/systemd/user/scripstream.service
-${commentEntry(job)}[Unit]
+/** Systemd sets the variable from version 251 on. */
+const toFailureShell = (job: DailyJob): string => {
+  const { program, out, config } = job
+  const notify = [...program, 'doctor', '--notify', 'the daily run was killed', '--out', out, '--config', config]
+  return `case "$MONITOR_EXIT_STATUS" in [1-4]) ;; *) ${toShell(job, [notify])} ;; esac`
+}
+
+const systemd = (job: DailyJob): string => {
+  const folder = job.folder.replaceAll('%', '%%')
+  return `# ~/.config/systemd/user/scripstream.service
+${commentEntry(job, 'India')}[Unit]
 Description=Daily run of scripstream
+OnFailure=scripstream-failure.service
 
 [Service]
 Type=oneshot
-WorkingDirectory=${job.folder.replaceAll('%', '%%')}
+WorkingDirectory=${folder}
 ExecStart=${['/bin/sh', '-c', toShell(job)].map(systemdQuote).join(' ')}
+
+# ~/.config/systemd/user/scripstream-failure.service
+# A command that ends by itself has notified already: this is for one that was killed.
+[Unit]
+Description=Notification that the daily run of scripstream was killed
+
+[Service]
+Type=oneshot
+WorkingDirectory=${folder}
+ExecStart=${['/bin/sh', '-c', toFailureShell(job)].map(systemdQuote).join(' ')}
 
 # ~/.config/systemd/user/scripstream.timer
 # Then: systemctl --user daemon-reload && systemctl --user enable --now scripstream.timer
@@ -185,13 +258,14 @@ ExecStart=${['/bin/sh', '-c', toShell(job)].map(systemdQuote).join(' ')}
 Description=Daily run of scripstream after the close of the market
 
 [Timer]
-${listClockTimes(job)
-  .map((time) => `OnCalendar=Mon..Fri ${time} Asia/Kolkata\n`)
+${listAttempts(job)
+  .map((minutes) => `OnCalendar=Mon..Fri ${formatClock(minutes)} Asia/Kolkata\n`)
   .join('')}Persistent=true
 
 [Install]
 WantedBy=timers.target
 `
+}
 
 const launchd = (job: DailyJob): string => {
   const starts = listLocalTimes(job).flatMap(({ hour, minute, weekdays }) =>
@@ -201,14 +275,14 @@ const launchd = (job: DailyJob): string => {
     `    <dict>${values.map(([name, value]) => `<key>${name}</key><integer>${value}</integer>`).join('')}</dict>`
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<!-- ~/Library/LaunchAgents/scripstream.daily.plist; then: launchctl load ~/Library/LaunchAgents/scripstream.daily.plist
-${xmlComment(job)} -->
+<!-- ~/Library/LaunchAgents/scripstream.daily.plist; then: launchctl bootstrap gui/$(id -u) ~/Library/LaunchAgents/scripstream.daily.plist
+${xmlComment(job, 'local')} -->
 <plist version="1.0">
 <dict>
   <key>Label</key><string>scripstream.daily</string>
-  <key>WorkingDirectory</key><string>${escapeXml(job.folder)}</string>
+  <key>WorkingDirectory</key><string>${escapeMarkup(job.folder)}</string>
   <key>ProgramArguments</key>
-  <array><string>/bin/sh</string><string>-c</string><string>${escapeXml(toShell(job))}</string></array>
+  <array><string>/bin/sh</string><string>-c</string><string>${escapeMarkup(toShell(job))}</string></array>
   <key>StartCalendarInterval</key>
   <array>
 ${starts.map(toDict).join('\n')}
@@ -226,16 +300,16 @@ const taskScheduler = (job: DailyJob): string => {
     ...listCommands(job).map((args) => args.map(quoteWindows).join(' ')),
   ].join(' && ')
   const days = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday'].map((day) => `<${day} />`).join('')
-  const triggers = listClockTimes(job).map(
-    (time) => `    <CalendarTrigger>
-      <StartBoundary>2026-01-01T${time}:00+05:30</StartBoundary>
+  const triggers = listAttempts(job).map(
+    (minutes) => `    <CalendarTrigger>
+      <StartBoundary>2026-01-01T${formatClock(minutes)}:00+05:30</StartBoundary>
       <ScheduleByWeek><WeeksInterval>1</WeeksInterval><DaysOfWeek>${days}</DaysOfWeek></ScheduleByWeek>
     </CalendarTrigger>
 `,
   )
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!-- Save as scripstream.xml; then: schtasks /Create /TN scripstream /XML scripstream.xml
-${xmlComment(job)} -->
+${xmlComment(job, 'India')} -->
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <Triggers>
 ${triggers.join('')}  </Triggers>
@@ -243,8 +317,8 @@ ${triggers.join('')}  </Triggers>
   <Actions>
     <Exec>
       <Command>cmd.exe</Command>
-      <Arguments>/d /c "${escapeXml(line)}"</Arguments>
-      <WorkingDirectory>${escapeXml(job.folder)}</WorkingDirectory>
+      <Arguments>/d /c "${escapeMarkup(line)}"</Arguments>
+      <WorkingDirectory>${escapeMarkup(job.folder)}</WorkingDirectory>
     </Exec>
   </Actions>
 </Task>

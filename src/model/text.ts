@@ -64,6 +64,10 @@ export const repairJson = (json: string): string =>
 /** `2,775`. */
 export const formatThousands = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 
+/** A text as the content, or in an attribute in double quotes, of XML and HTML. */
+export const escapeMarkup = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+
 /** An argument as typed in a POSIX shell. */
 export const quoteShell = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 

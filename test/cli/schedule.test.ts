@@ -16,7 +16,8 @@ const job: DailyJob = {
   variables: {},
   exportTo: undefined,
   minuteOfDay: 18 * 60 + 30,
-  offsets: [0, 0],
+  zone: 'UTC',
+  year: 2026,
 }
 const entry = (name: string, changes: Partial<DailyJob> = {}): string => schedulers[name]?.({ ...job, ...changes }) ?? ''
 /** The first line of a crontab that is no comment. */
@@ -37,7 +38,9 @@ describe('an entry for a scheduler', () => {
 
   it.each(Object.keys(schedulers))('for %s names the settings file in each command, and where the addresses are', (name) => {
     const text = entry(name, { exportTo: 'market.duckdb' })
-    expect(text.replaceAll('&quot;', '"').match(/--config\W+srv\/100\\?%%? market\/my\.json/g)).toHaveLength(name === 'cron' ? 6 : 3)
+    expect(text.replaceAll('&quot;', '"').match(/--config\W+srv\/100\\?%%? market\/my\.json/g)).toHaveLength(
+      { cron: 6, systemd: 4 }[name] ?? 3,
+    )
     expect(text).toContain('The addresses of the provider are in /srv/100% market/my.json')
     expect(text).toContain('notify')
   })
@@ -74,12 +77,12 @@ describe('an entry for a scheduler', () => {
 
   it('for cron has the local time of 18:30 in India', () => {
     expect(firstLine(entry('cron'))).toMatch(/^0 13 \* \* 1,2,3,4,5 /)
-    expect(firstLine(entry('cron', { offsets: [330, 330] }))).toMatch(/^30 18 \* \* 1,2,3,4,5 /)
+    expect(firstLine(entry('cron', { zone: 'Asia/Kolkata' }))).toMatch(/^30 18 \* \* 1,2,3,4,5 /)
   })
 
   it('for cron has the later time in a zone with daylight saving, and the next day where it is one', () => {
-    expect(firstLine(entry('cron', { offsets: [-300, -240] }))).toMatch(/^0 9 \* \* 1,2,3,4,5 /)
-    expect(firstLine(entry('cron', { offsets: [780, 720] }))).toMatch(/^0 2 \* \* 2,3,4,5,6 /)
+    expect(firstLine(entry('cron', { zone: 'America/New_York' }))).toMatch(/^0 9 \* \* 1,2,3,4,5 /)
+    expect(firstLine(entry('cron', { zone: 'Pacific/Auckland' }))).toMatch(/^0 2 \* \* 2,3,4,5,6 /)
   })
 
   it('for cron quotes blanks, and per cent signs, which cron reads as line ends', () => {
@@ -95,14 +98,58 @@ describe('an entry for a scheduler', () => {
     expect(String(stdout)).toBe('/srv/100% market\n')
   })
 
+  it.each([
+    ['UTC', 'cron', ['18:30 and 20:30 in India are 13:00 and 15:00 in UTC, the zone of this machine.']],
+    ['Asia/Kathmandu', 'cron', ['18:30 and 20:30 in India are 18:45 and 20:45 in Asia/Kathmandu, the zone of this machine.']],
+    [
+      'Europe/Berlin',
+      'cron',
+      [
+        '18:30 and 20:30 in India are 15:00 and 17:00 in Europe/Berlin, the zone of this machine, in summer time.',
+        'In winter time the entry keeps that local time, which is 19:30 and 21:30 in India: a run must not start before the data is there.',
+      ],
+    ],
+    [
+      'Australia/Sydney',
+      'launchd',
+      [
+        '18:30 and 20:30 in India are 00:00 and 02:00 in Australia/Sydney, the zone of this machine, in summer time.',
+        'In winter time the entry keeps that local time, which is 19:30 and 21:30 in India: a run must not start before the data is there.',
+      ],
+    ],
+    [
+      'Europe/Berlin',
+      'systemd',
+      [
+        '18:30 and 20:30 in India are 15:00 and 17:00 in Europe/Berlin, the zone of this machine, in summer time.',
+        'In winter time they are 14:00 and 16:00: the entry follows the clock of India.',
+      ],
+    ],
+    ['America/Los_Angeles', 'task-scheduler', ['In winter time they are 05:00 and 07:00: the entry follows the clock of India.']],
+  ])('in %s for %s has both clocks, and says what summer time changes', (zone, name, lines) => {
+    for (const line of lines) expect(entry(name, { zone })).toContain(line)
+    if (zone === 'UTC') expect(entry(name, { zone })).not.toContain('winter')
+  })
+
+  it('for systemd notifies of a run that was killed, and leaves a failure that has notified alone', () => {
+    const [, quoted = ''] =
+      /scripstream-failure\.service\n# [^]*?ExecStart="\/bin\/sh" "-c" "(.*)"\n/.exec(entry('systemd', { program: ['echo'] })) ?? []
+    const script = quoted.replaceAll('$$', '$').replaceAll('\\"', '"').replaceAll('%%', '%')
+    const say = (status?: string) =>
+      String(spawnSync('sh', ['-c', script], { env: { PATH: process.env.PATH, MONITOR_EXIT_STATUS: status } }).stdout)
+    const killed = 'doctor --notify the daily run was killed --out /srv/market --config /srv/100% market/my.json\n'
+    expect([say('137'), say('9'), say(undefined)]).toEqual([killed, killed, killed])
+    expect([say('1'), say('2'), say('3'), say('4')]).toEqual(['', '', '', ''])
+  })
+
   const systemd = spawnSync('systemd-analyze', ['--version']).status === 0
   it.skipIf(!systemd)('for systemd passes its own check (skipped where systemd-analyze is missing)', () => {
     const folder = temporaryFolder()
-    const [, service = '', timer = ''] = entry('systemd', { program: [process.execPath, '/tmp/x.cjs'], folder: '/tmp' }).split(
-      /^# ~.*\/scripstream\.(?:service|timer)$/m,
-    )
-    writeFileSync(join(folder, 'scripstream.service'), service)
-    writeFileSync(join(folder, 'scripstream.timer'), timer)
+    const [, ...parts] = entry('systemd', { program: [process.execPath, '/tmp/x.cjs'], folder: '/tmp' }).split(/^# ~.*\/(scripstream\S*)$/m)
+    const units = Object.fromEntries(parts.flatMap((name, place) => (place % 2 === 0 ? [[name, parts[place + 1] ?? '']] : [])))
+    expect(Object.keys(units)).toEqual(['scripstream.service', 'scripstream-failure.service', 'scripstream.timer'])
+    for (const [name, text] of Object.entries(units)) writeFileSync(join(folder, name), text)
+    const timer = units['scripstream.timer'] ?? ''
     const { stderr } = spawnSync('systemd-analyze', ['verify', join(folder, 'scripstream.timer')], { encoding: 'utf8' })
     expect(stderr.split('\n').filter((line) => line.includes('scripstream'))).toEqual([])
     const calendar = spawnSync('systemd-analyze', ['calendar', /OnCalendar=(.*)/.exec(timer)?.[1] ?? ''], { encoding: 'utf8' })
@@ -144,6 +191,19 @@ describe('the command schedule', () => {
     )
     expect(text).toContain("export HTTPS_PROXY='http://…@proxy:3128' && export NO_PROXY=a,b && ")
     expect(text).not.toContain('s3cret')
+  })
+
+  it('has the zone of the machine, whatever TZ is in the shell, and says so', async () => {
+    const zone = (await run('--print', 'cron')).text.match(/in (\S+), the zone of this machine/)?.[1]
+    const other = zone === 'Asia/Kathmandu' ? 'Asia/Kolkata' : 'Asia/Kathmandu'
+    vi.stubEnv('TZ', other)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const { text, err } = await runWith({ TZ: other })('--print', 'launchd')
+    expect(text).toContain(`in ${zone}, the zone of this machine`)
+    expect(err).toContain(
+      `warning: TZ is ${other} in this shell, but the scheduler uses the zone of the machine, ${zone}: so does this entry\n`,
+    )
+    expect((await runWith({ TZ: other })('--print', 'systemd')).err).not.toContain('TZ')
   })
 
   it('warns of a path in the cache of npx', async () => {

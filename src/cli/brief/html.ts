@@ -1,3 +1,4 @@
+import { escapeMarkup } from '../../model/text.js'
 import type { Breadth, IndexRow } from '../../show/answers.js'
 import type { Brief } from '../../show/brief.js'
 import type { MorningMarket } from '../../show/index.js'
@@ -5,9 +6,7 @@ import { formatChange, formatDay, formatDaysIn, formatNumber, formatSigned } fro
 import { clean } from '../terminal/text.js'
 import { type BriefPart, briefHead, briefParts, describeBreadth, type MarketTable, marketTables } from './lines.js'
 
-const escapeHtml = (toSafeText: string): string =>
-  toSafeText.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
-const toSafeText = (value: string): string => escapeHtml(clean(value))
+const toSafeText = (value: string): string => escapeMarkup(clean(value))
 
 // A mail program that drops styles shows plain tables. Colours: those of the page.
 const STYLE = `body{font:15px/1.45 system-ui,sans-serif;max-width:46rem;margin:0 auto;padding:1rem;color-scheme:light dark;color:#16191d;background:#fff}
@@ -107,7 +106,7 @@ const tableHtml = ({ title, columns, rows, urls, problem }: MarketTable): string
       sign === undefined ? '' : sign.startsWith('+') ? 'u' : 'd',
       place === 4 || place > 6 ? 'o' : '',
     ].filter(Boolean)
-    const shown = url === undefined ? toSafeText(value) : `<a href="${escapeHtml(url)}">${toSafeText(value)}</a>`
+    const shown = url === undefined ? toSafeText(value) : `<a href="${escapeMarkup(url)}">${toSafeText(value)}</a>`
     return `<${tag}${names.length === 0 ? '' : ` class="${names.join(' ')}"`}>${shown}</${tag}>`
   }
   const head = columns.map((column, place) => cell('th', column.replace('>', ''), place)).join('')
