@@ -1,4 +1,31 @@
+import { basename, isAbsolute, relative, sep } from 'node:path'
 import { quoteShell } from '../model/text.js'
+
+/**
+ * This command as it can be typed in the current folder: `scripstream` where a shell finds it, `npx scripstream` where a project has
+ * installed it or npx has fetched it, else Node with the file of a checkout. `script` is the file that was started.
+ */
+export const findCommandName = (script = process.argv[1] ?? '', folder = process.cwd()): string => {
+  if (!['scripstream', 'scripstream.cjs'].includes(basename(script))) return 'scripstream'
+  const [owner = '', ...inside] = script.split(`${sep}node_modules${sep}`)
+  if (inside.length > 0) {
+    const isFoundByNpx = script.includes(`${sep}_npx${sep}`) || isWithin(folder, owner)
+    return isFoundByNpx ? 'npx scripstream' : 'scripstream'
+  }
+  if (basename(script) === 'scripstream') return 'scripstream'
+  return `node ${quoteShell(isWithin(script, folder) ? relative(folder, script) : script)}`
+}
+
+const isWithin = (path: string, folder: string): boolean => {
+  const way = relative(folder, path)
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
+/** A text for people whose commands (`"scripstream init"`, `to resume: scripstream run`) can be pasted where it is read. */
+export const adaptCommands = (text: string): string => {
+  const name = findCommandName()
+  return name === 'scripstream' ? text : text.replace(/(?<=^ *|["(]|[:&|] |=\S+ )scripstream (?=[a-z-])/gm, `${name} `)
+}
 
 /** Whether an argument is one of some options with a value, or its value. */
 const belongsTo =
@@ -33,9 +60,10 @@ export const buildRetryArgs = (args: readonly string[]): readonly string[] => [
  * have unescaped characters) or in its query. What `--notify` names may be a secret as a whole.
  */
 export const formatCommandLine = (args: readonly string[]): string =>
-  ['scripstream', ...hideNotify(args).map((arg) => quoteShell(arg.replace(/(\w:\/\/).*@/s, '$1…@').replace(SECRET_PARAMETER, '$1…')))].join(
-    ' ',
-  )
+  [
+    findCommandName(),
+    ...hideNotify(args).map((arg) => quoteShell(arg.replace(/(\w:\/\/).*@/s, '$1…@').replace(SECRET_PARAMETER, '$1…'))),
+  ].join(' ')
 
 const hideNotify = (args: readonly string[]): readonly string[] =>
   args.map((arg, index) => (args[index - 1] === '--notify' ? '…' : arg.replace(/^--notify=.*/s, '--notify=…')))

@@ -23,7 +23,8 @@ export const addInit = defineCommand({
     if (print) return [{ text }]
     const path = resolve(config ?? CONFIG_FILE)
     writeNewFile(path, text)
-    return [{ text: `Wrote ${clean(path)}.\nSet the addresses of your provider in it, then run "scripstream doctor".\n` }]
+    const lines = [`Wrote ${clean(path)}.`, 'Set the addresses of your provider in it, then run "scripstream doctor".']
+    return [{ lines: () => lines }]
   },
 })
 

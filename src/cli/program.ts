@@ -5,6 +5,7 @@ import { findClosest, suggest } from '../model/text.js'
 import { createWall } from '../model/wall.js'
 import { describeFileError, getErrorCode } from '../storage/file-system.js'
 import { findModules, loadStreams, putStreamsOption, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
+import { adaptCommands } from './command-line.js'
 import type { AddCommand, CommandContext, Dependencies, ProcessIo } from './dependencies.js'
 import { printError } from './hints.js'
 import { exampleText, findStream, quoteValue, trimDistinct } from './options.js'
@@ -148,8 +149,8 @@ export const createProgram = (commands: readonly AddCommand[], context: CommandC
     })
     .helpCommand(false)
     .configureOutput({
-      writeOut: (text) => void io.stdout.write(foldHelp(text, readSize(io.stdout).columns)),
-      writeErr: (text) => void io.stderr.write(foldHelp(text, readSize(io.stderr).columns)),
+      writeOut: (text) => void io.stdout.write(foldHelp(adaptCommands(text), readSize(io.stdout).columns)),
+      writeErr: (text) => void io.stderr.write(foldHelp(adaptCommands(text), readSize(io.stderr).columns)),
       getOutHelpWidth: () => readSize(io.stdout).columns,
       getErrHelpWidth: () => readSize(io.stderr).columns,
     })

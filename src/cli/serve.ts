@@ -7,6 +7,7 @@ import { readHolidays } from '../storage/session-days.js'
 import type { HubOptions, LiveSource } from '../web/server/live-hub.js'
 import type { PageServer } from '../web/server/serve.js'
 import { defineCommand } from './command.js'
+import { findCommandName } from './command-line.js'
 import type { Dependencies } from './dependencies.js'
 import { describeInstall } from './hints.js'
 import { flag, folderFlags, integerOption, readWatchlists } from './options.js'
@@ -61,7 +62,8 @@ export const openPage = async (
   const holidays = readHolidays(settings.holidays)
   const answers = createAnswerProcesses(settings)
   const watchlists = readWatchlists(settings)
-  return servePage({ out, exchange, workers, holidays, watchlists, streams, version, pageFolder, port, live, wall, ...answers })
+  const folder = { out, exchange, workers, holidays, watchlists, streams }
+  return servePage({ ...folder, version, pageFolder, command: findCommandName(), port, live, wall, ...answers })
 }
 
 export const toPortError = (error: unknown, flag: string, port: number | undefined): unknown => {

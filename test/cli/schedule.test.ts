@@ -133,7 +133,7 @@ describe('an entry for a scheduler', () => {
 
   it('for systemd notifies of a run that was killed, and leaves a failure that has notified alone', () => {
     const [, quoted = ''] =
-      /scripstream-failure\.service\n# [^]*?ExecStart="\/bin\/sh" "-c" "(.*)"\n/.exec(entry('systemd', { program: ['echo'] })) ?? []
+      /scripstream-failure\.service\n# [\s\S]*?ExecStart="\/bin\/sh" "-c" "(.*)"\n/.exec(entry('systemd', { program: ['echo'] })) ?? []
     const script = quoted.replaceAll('$$', '$').replaceAll('\\"', '"').replaceAll('%%', '%')
     const say = (status?: string) =>
       String(spawnSync('sh', ['-c', script], { env: { PATH: process.env.PATH, MONITOR_EXIT_STATUS: status } }).stdout)

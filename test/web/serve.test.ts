@@ -70,6 +70,12 @@ describe('the server of the page', () => {
     for (const { origin } of [one, next]) expect(Number(new URL(origin).port)).toBeGreaterThanOrEqual(DEFAULT_PORT)
   })
 
+  it('tells the page how the command is typed where it was started', async () => {
+    const { origin, close } = await serveFolder(temporaryFolder(), { command: 'node "a b/scripstream.cjs"' })
+    onTestFinished(close)
+    expect(await (await fetch(origin)).text()).toContain('<html data-command="node &quot;a b/scripstream.cjs&quot;"')
+  })
+
   it('says what is wrong where the page is not built', async () => {
     await expect(serveFolder(temporaryFolder(), { pageFolder: '/nowhere' })).rejects.toThrow(
       'the files of the page are missing in /nowhere',

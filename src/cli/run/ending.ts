@@ -14,6 +14,7 @@ import {
 import { formatError, UsageError } from '../../model/errors.js'
 import { createRedactor } from '../../model/redact.js'
 import type { RunReport } from '../../model/report.js'
+import { readRunRecords } from '../../storage/run-records.js'
 import { formatCommandLine } from '../command-line.js'
 import { runExport } from '../export/command.js'
 import { createExport, type Target } from '../export/targets.js'
@@ -30,7 +31,9 @@ export const OUTCOME_CODES: Readonly<Record<RunReport['outcome'], number>> = { c
 /** Stores the report of an ended run, loads its outputs into the sinks, prints the outcome, and reports the end; emits the exit code. */
 export const concludeAndNotify = (ending: RunEnding, context: RunCommandContext): Observable<number> =>
   saveReport(ending, context).pipe(
-    concatMap((isReportStored) => watchAfterRun(ending, context).pipe(map((signals) => ({ isReportStored, signals })))),
+    concatMap((isReportStored) =>
+      forkJoin({ isReportStored: of(isReportStored), signals: watchAfterRun(ending, context), isFirst: isFirstSuccess(ending, context) }),
+    ),
     concatMap((facts) => loadSinks(ending, context).pipe(map((sinks) => ({ ...context, ...facts, sinks })))),
     concatMap((ended) => {
       const { report, signal } = ending
@@ -44,6 +47,16 @@ export const concludeAndNotify = (ending: RunEnding, context: RunCommandContext)
       )
     }),
   )
+
+/** Whether the folder has no other complete run. */
+const isFirstSuccess = ({ report }: RunEnding, { settings }: RunCommandContext): Observable<boolean> => {
+  if (report?.outcome !== 'complete' || report.finishedBefore !== undefined) return of(false)
+  return defer(() => readRunRecords(settings.out)).pipe(
+    map(({ runs }) => runs.filter(({ outcome }) => outcome === 'complete').length === 1),
+    // The folder of a storage that is no folder.
+    catchError(() => of(false)),
+  )
+}
 
 /** Logs an error that ends the command, exports the metrics, and sends a notification, before the error passes. */
 export const reportError =

@@ -11,6 +11,7 @@ import { signalLines } from './watch.js'
 
 interface EndedContext extends Omit<RunCommandContext, 'sinks'> {
   readonly isReportStored: boolean
+  readonly isFirst: boolean
   readonly sinks: readonly SinkResult[]
   readonly signals: readonly Signal[]
 }
@@ -28,10 +29,11 @@ export const printEnding = ({ report, signal, error }: RunEnding, context: Ended
   }
 }
 
-const toSummaryContext = ({ flags, args, isReportStored, origins, settings, sinks, signals }: EndedContext) => {
+const toSummaryContext = ({ flags, args, isReportStored, isFirst, origins, settings, sinks, signals }: EndedContext) => {
   return {
     ...{ origins, args, isReportStored, out: settings.out },
     isSimulated: flags.simulate !== undefined,
+    isFirst: isFirst && flags.serve === undefined,
     sinks: [...sinks.flatMap((sink) => ['', ...sinkLines(sink)]), ...signalLines(signals)],
   }
 }

@@ -18,13 +18,15 @@ export interface SummaryContext {
   readonly args: readonly string[]
   readonly isReportStored: boolean
   readonly isSimulated: boolean
+  /** Whether it is the first complete run of its folder: the summary ends with the next step. */
+  readonly isFirst?: boolean
   readonly origins?: Origins | undefined
   readonly sinks: readonly AnswerLine[]
 }
 
 /** The summary of a run: the result of each stream, what is missing and why, where the files are, what to do, and last the outcome. */
 export const createSummary = (report: RunReport, context: SummaryContext): readonly AnswerLine[] => {
-  const verdict = [...nextLines(report, context), '', formatVerdict(report)]
+  const verdict = [...nextLines(report, context), '', formatVerdict(report), ...firstStepLines(context)]
   if (report.finishedBefore !== undefined) return verdict.slice(1)
   const all = [...describeResults(report), ...writtenLines(report, context), ...context.sinks, ...verdict]
   return all[0] === '' ? all.slice(1) : all
@@ -119,6 +121,9 @@ const writtenLines = (report: RunReport, { isReportStored, out }: SummaryContext
   const where = `${clean(out)}: ${files === 0 && !isStopped ? 'nothing; earlier files are unchanged' : amount}`
   return ['', [['Written', 'bold'], [` to ${where}${isReportStored ? `; report: ${REPORT_FILE}` : ''}`]]]
 }
+
+const firstStepLines = ({ isFirst = false, args }: SummaryContext): readonly AnswerLine[] =>
+  isFirst ? [() => [[['See it: '], [formatCommandLine(buildFolderArgs(args, 'serve')), 'cyan']]]] : []
 
 const SIMULATED_NOTE = 'This data is simulated; settings for real data: scripstream init'
 

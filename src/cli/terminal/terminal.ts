@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
 import { formatJson } from '../../model/text.js'
 import { getErrorCode } from '../../storage/file-system.js'
+import { adaptCommands } from '../command-line.js'
 import { clean, cut, padEnd, padStart, sanitize, width, wrap } from './text.js'
 
 /** stdout or stderr. Only a terminal has `columns` and `rows`. */
@@ -37,7 +38,14 @@ export const measureLine = (line: TextLine): number => line.reduce((total, [text
 
 /** The lines as they fit into a terminal of so many columns, whatever characters their texts have. */
 export const layOut = (lines: readonly AnswerLine[], columns: number): readonly TextLine[] =>
-  lines.flatMap((line) => (typeof line === 'function' ? line(columns) : wrapSpans(typeof line === 'string' ? [[line]] : line, columns)))
+  lines.flatMap((line) => {
+    if (typeof line === 'function') return line(columns)
+    const spans: TextLine = typeof line === 'string' ? [[line]] : line
+    return wrapSpans(
+      spans.map(([text, style]): TextSpan => [adaptCommands(text), style]),
+      columns,
+    )
+  })
 
 const wrapSpans = (unsafe: TextLine, columns: number): readonly TextLine[] => {
   const line = unsafe.map(([text, style]): TextSpan => [sanitize(text), style])
@@ -90,7 +98,7 @@ export const printJson = (document: unknown, stream: TerminalStream): void => vo
 /** A text with its line end, wrapped on a terminal. In a log, it stays one line. */
 export const formatText = (text: string, stream: TerminalStream): string => {
   const columns = stream.isTTY === true ? readSize(stream).columns : Number.POSITIVE_INFINITY
-  return `${wrap(clean(text), columns).join('\n')}\n`
+  return `${wrap(adaptCommands(clean(text)), columns).join('\n')}\n`
 }
 
 export const printWarning = (text: string, stream: TerminalStream): void => void stream.write(formatText(`warning: ${text}`, stream))

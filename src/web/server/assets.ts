@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join, sep } from 'node:path'
 import { StorageError } from '../../model/errors.js'
+import { escapeMarkup } from '../../model/text.js'
 import { readIsSimulated } from '../../storage/run-state.js'
 
 /** A file of the page. */
@@ -19,17 +20,19 @@ const ASSET_TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The files of the page by the path of their request, read once: a request never opens a file by a name that it brings.
+ * The files of the page by the path of their request, read once: a request never opens a file by a name that it brings. `command`: how the
+ * page is to write the command.
  * @throws StorageError if the page is not there
  */
-export const readAssets = (folder: string): ReadonlyMap<string, Asset> => {
+export const readAssets = (folder: string, command: string): ReadonlyMap<string, Asset> => {
   try {
     const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => extname(name) in ASSET_TYPES)
     const assets = new Map(names.map((name) => [`/${name.replaceAll(sep, '/')}`, readAsset(join(folder, name))]))
     const page = assets.get('/index.html')
-    return page === undefined
-      ? assets
-      : assets.set(SIMULATED_PAGE, toAsset(Buffer.from(String(page.bytes).replace('<html', '<html data-simulated')), '.html'))
+    if (page === undefined) return assets
+    const withFacts = (facts: string): Asset => toAsset(Buffer.from(String(page.bytes).replace('<html', `<html ${facts}`)), '.html')
+    const typed = `data-command="${escapeMarkup(command)}"`
+    return assets.set('/index.html', withFacts(typed)).set(SIMULATED_PAGE, withFacts(`${typed} data-simulated`))
   } catch (error) {
     throw new StorageError(`the files of the page are missing in ${folder}; install scripstream again, or build it`, { cause: error })
   }

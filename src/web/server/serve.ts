@@ -32,6 +32,8 @@ export interface PageServerOptions
   readonly live?: LiveSource | undefined
   /** The built files of the page. */
   readonly pageFolder: string
+  /** How the command is typed where the server was started; `scripstream` if absent. */
+  readonly command?: string
   /** Undefined: the usual port, or the next free one. 0: any free port. */
   readonly port?: number | undefined
   /** Instead of all routes; for tests. */
@@ -56,10 +58,24 @@ const MIN_COMPRESSED_BYTES = 100_000
 
 /** Serves the page on loopback. Rejects with the error of the system (`EADDRINUSE`) if the given port is taken. */
 export const servePage = async (options: PageServerOptions): Promise<PageServer> => {
-  const { pageFolder, port, routes: given, live: source, wall, workers = {}, ask, show, exportCsv, compare, check, ...folder } = options
+  const {
+    pageFolder,
+    command = 'scripstream',
+    port,
+    routes: given,
+    live: source,
+    wall,
+    workers = {},
+    ask,
+    show,
+    exportCsv,
+    compare,
+    check,
+    ...folder
+  } = options
   const { out: root, exchange, streams } = folder
   const { routes, prepare } = createRoutes({ root, exchange, streams }, { ask, exportCsv, show })
-  const assets = readAssets(pageFolder)
+  const assets = readAssets(pageFolder, command)
   const live = createLiveHub(source ?? openLiveFile(root), {
     readReportTime: () => statFile(statePaths(root).report)?.mtimeMs,
     readIsSimulated: () => readIsSimulated(root),

@@ -23,7 +23,8 @@ describe('an answer for the page', () => {
 
   it('that breaks off says that the server has ended, and one that the page aborted is no failure of the server', async () => {
     answering(failing(new TypeError('network error')))
-    await expect(fetchJson('/api')).rejects.toThrow('The server of this page has ended')
+    vi.stubGlobal('document', { documentElement: { dataset: { command: 'npx scripstream' } } })
+    await expect(fetchJson('/api')).rejects.toThrow('The server of this page has ended. Start "npx scripstream serve" again')
     answering(failing(new DOMException('aborted', 'AbortError')))
     await expect(fetchJson('/api')).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }))
   })

@@ -1,4 +1,5 @@
 import type { ApiError } from '../../api/state.js'
+import { formatCommand } from './panel.js'
 
 /** An error whose message is a sentence for the reader. */
 export class PageError extends Error {
@@ -68,5 +69,5 @@ export const createLater = <T>(update: () => void, isKept = false): Later<T> => 
 
 const rethrow = (error: unknown): never => {
   if (error instanceof DOMException && error.name === 'AbortError') throw error
-  throw new PageError('The server of this page has ended. Start "scripstream serve" again: this view then loads by itself.')
+  throw new PageError(`The server of this page has ended. Start "${formatCommand('serve')}" again: this view then loads by itself.`)
 }

@@ -15,7 +15,7 @@ import {
   formatQuantity,
   formatTime,
 } from '../parts/format.js'
-import { copyable } from '../parts/panel.js'
+import { copyable, formatCommand } from '../parts/panel.js'
 import { runPath } from '../parts/stock-link.js'
 import { renderChecksLine } from './changes.js'
 
@@ -129,12 +129,12 @@ export const renderFigures = (run: LiveRunState): TemplateResult => {
 export const renderFix = ({ folder, isActive, last }: FolderState): TemplateResult | typeof nothing => {
   if (folder === undefined || isActive) return nothing
   const isSimulated = document.documentElement.hasAttribute('data-simulated')
-  const command = `scripstream run${isSimulated ? ` --simulate=${last?.stocks ?? 500}` : ''} --out ${folder}`
+  const command = formatCommand(`run${isSimulated ? ` --simulate=${last?.stocks ?? 500}` : ''} --out ${folder}`)
   return html`<p class="fix">A run fetches it: ${copyable(command)}${last === undefined ? html` To try it without a provider, add <code>--simulate</code>.` : nothing}</p>`
 }
 
 /** How long a stopped run has been silent, or nothing. */
 export const renderLost = (isLost: boolean, at: number | undefined, now: number): TemplateResult | typeof nothing =>
   isLost
-    ? html`<p class="banner waiting" role="alert">The server of this page does not answer${at === undefined ? nothing : html`; this is the state of ${formatCountdown(now - at)} ago`}. It goes on by itself once "scripstream serve" runs again.</p>`
+    ? html`<p class="banner waiting" role="alert">The server of this page does not answer${at === undefined ? nothing : html`; this is the state of ${formatCountdown(now - at)} ago`}. It goes on by itself once "${formatCommand('serve')}" runs again.</p>`
     : nothing

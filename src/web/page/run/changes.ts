@@ -2,6 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import type { ChecksSummary, RunChecks } from '../../api/runs.js'
 import type { FolderChanges } from '../../api/state.js'
 import { formatChange, formatDaysIn, formatFinding, formatInstant, formatNumber, formatQuantity } from '../parts/format.js'
+import { formatCommand } from '../parts/panel.js'
 import { listLinked, runPath, stockLink } from '../parts/stock-link.js'
 import type { PageContext } from '../view.js'
 
@@ -45,7 +46,7 @@ export const renderChecks = (checks: RunChecks | Error | undefined): TemplateRes
   const { tone, text, checkedAt, kinds, notes, present } = checks
   return section(html`
     <p class=${tone} role="status">${formatDaysIn(text)}</p>
-    ${checkedAt === undefined ? nothing : html`<p class="soft">Checked ${formatInstant(Date.parse(checkedAt))}; "scripstream verify" checks again and lists all.</p>`}
+    ${checkedAt === undefined ? nothing : html`<p class="soft">Checked ${formatInstant(Date.parse(checkedAt))}; "${formatCommand('verify')}" checks again and lists all.</p>`}
     ${present === undefined ? nothing : html`<p><a href=${runPath(present)}>Data checks of the files present</a></p>`}
     <div class="scroll"><table class="changes"><tbody>${kinds.map(renderKind)}</tbody></table></div>
     ${notes.map((note) => html`<p class="soft">${formatDaysIn(note)}</p>`)}

@@ -2,6 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import { stripBrackets } from '../../../model/script-figures.js'
 import type { LiveHost, LivePhase, LiveProblem, LiveRunState, LiveStream } from '../../api/live.js'
 import { formatBytes, formatCountdown, formatDaysIn, formatNumber, formatPercent, formatTime } from '../parts/format.js'
+import { formatCommand } from '../parts/panel.js'
 import { stockLink } from '../parts/stock-link.js'
 import { describePause, describeStream } from './words.js'
 
@@ -110,7 +111,7 @@ export const renderFleet = ({ fleet }: Pick<LiveRunState, 'fleet'>): TemplateRes
   return html`
     <section>
       <h2>Workers ${fleet.isAway ? html`<span class="waiting">Redis is down: waiting for it</span>` : nothing}</h2>
-      ${fleet.workers.length === 0 ? html`<p class="waiting">No worker is connected: start "scripstream worker" with the same engine and blobs.</p>` : nothing}
+      ${fleet.workers.length === 0 ? html`<p class="waiting">No worker is connected: start "${formatCommand('worker')}" with the same engine and blobs.</p>` : nothing}
       <div class="scroll"><table>
         <thead><tr><th>worker</th><th class="number">items</th><th class="number">share</th><th class="number">per second</th><th>state</th></tr></thead>
         <tbody>${fleet.workers.map(

@@ -2,6 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import type { LiveRunState } from '../../api/live.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
 import { fetchLater } from '../parts/fetch-json.js'
+import { formatCommand } from '../parts/panel.js'
 import { renderAnswer, renderFigures, renderFix, renderLost, renderProgress } from '../run/answer.js'
 import { renderChanges } from '../run/changes.js'
 import { renderHosts } from '../run/detail.js'
@@ -110,7 +111,7 @@ const createIdleRun = ({ phases }: FolderState): Flow => ({
 
 const renderFirstSteps = ({ folder = '' }: FolderState): TemplateResult => html`
   <p class="first-steps">
-    Start a run: <code>scripstream run --out ${folder}</code>. This page shows it live. To try it without a provider:
-    <code>scripstream run --simulate --out ${folder}</code>
+    Start a run: <code>${formatCommand(`run --out ${folder}`)}</code>. This page shows it live. To try it without a provider:
+    <code>${formatCommand(`run --simulate --out ${folder}`)}</code>
   </p>
 `

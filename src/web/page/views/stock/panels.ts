@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Holding, PriceFacts, Quarter, StockAnswer, StockEvent, StockFindings } from '../../../../show/answers.js'
 import { formatDay, formatFinding, formatLarge, formatNumber, formatPercent, formatPrice, formatSigned } from '../../parts/format.js'
-import { changeArrow, changeText, emptyLine, panel, sentimentText } from '../../parts/panel.js'
+import { changeArrow, changeText, emptyLine, formatCommand, panel, sentimentText } from '../../parts/panel.js'
 import { rangeBar, shareBar, sparkLine } from '../../parts/small-charts.js'
 import { readOwnList, toggleOwn } from '../../parts/storage.js'
 import type { PageContext } from '../../view.js'
@@ -172,7 +172,7 @@ export const findingsPanel = ({ rows, problems }: StockFindings, isChecked: bool
       )}</ul>
       ${rows.length > most ? html`<p class="note"><a href="?tab=checks">all ${formatNumber(rows.length)} ▸</a></p>` : nothing}
       <p class="soft note">Not checked here, because it needs all stocks: missing sessions, candles shared with another stock, price bands, leftover files.
-        <code>scripstream verify</code> checks them.</p>
+        <code>${formatCommand('verify')}</code> checks them.</p>
     `,
   })
 
