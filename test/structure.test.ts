@@ -165,7 +165,8 @@ const OWN_DISK: Readonly<Record<string, string>> = {
   'src/cli/completion.ts': 'reads the scripts for shells, parts of the program',
   'src/cli/app-streams.ts': 'imports a module of the user',
   'src/cli/options.ts': 'reads standard input',
-  'src/cli/doctor/local.ts': 'checks the machine, and measures its free space',
+  'src/cli/doctor/local.ts': 'measures the free space, and reads the versions of packages',
+  'src/cli/doctor/settings.ts': 'tries what a run writes, and takes it back',
   'src/cli/answer-process.ts': 'deletes what another process has left',
   'src/fleet/blobs.ts': 'stores data of a fleet in its shared folder',
 }

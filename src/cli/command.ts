@@ -4,7 +4,7 @@ import type { Settings } from '../model/settings.js'
 import type { AddCommand, CommandContext } from './dependencies.js'
 import { describeInstall } from './hints.js'
 import { exampleText, type Flag, type Flags } from './options.js'
-import { resolveSettings, type SettingFlags } from './provider.js'
+import { resolveNotifySettings, resolveSettings, type SettingFlags } from './provider.js'
 import { toExitCode, untilSignal } from './signals.js'
 import { type AnswerLine, printJson, printLines } from './terminal/terminal.js'
 
@@ -24,6 +24,8 @@ export interface Input extends Pick<CommandContext, 'io' | 'dependencies' | 'arg
   readonly typed: readonly (string | undefined)[]
   /** The settings, with `--out` and `--config`. @throws UsageError if they are wrong */
   readonly settings: () => Settings
+  /** Those that a notification needs, also where others are wrong. */
+  readonly notifySettings: () => Settings
 }
 
 interface CommandSpec<All extends Flags> {
@@ -59,8 +61,10 @@ export const defineCommand =
     command.action((...all: readonly unknown[]) => {
       const typed = all.slice(0, command.registeredArguments.length) as Input['typed']
       const values = all[typed.length] as FlagValues<All> & SettingFlags & { readonly json?: boolean }
-      const settings = (): Settings => resolveSettings({ out: values.out, config: values.config, with: values.with }, io, dependencies)
-      const answer$ = defer(() => spec.run(values, { io, dependencies, args, typed, settings }))
+      const given = { out: values.out, config: values.config, with: values.with }
+      const settings = (): Settings => resolveSettings(given, io, dependencies)
+      const notifySettings = (): Settings => resolveNotifySettings(given, io, dependencies)
+      const answer$ = defer(() => spec.run(values, { io, dependencies, args, typed, settings, notifySettings }))
       const end$ = endsBySignal ? answer$.pipe(untilSignal(io.signal$)) : answer$
       return context.act(
         end$.pipe(

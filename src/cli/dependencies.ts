@@ -31,9 +31,13 @@ export interface Dependencies {
   readonly version: string
   readonly pageFolder: string
   readonly streams: readonly StreamDefinition[]
+  /** Why the streams of the user cannot be loaded; the settings may name them. */
+  readonly failure?: unknown
   readonly optionalPackages: readonly string[]
   readonly settingRows: readonly SettingRow[]
   readonly loadSettings: (sources: SettingsSources) => Settings
+  /** The settings that a notification needs, also where others are wrong. */
+  readonly loadNotifySettings: (sources: SettingsSources) => Settings
   /** Where each setting that is not its default comes from. */
   readonly findOrigins: (sources: SettingsSources) => ReadonlyMap<string, string>
   readonly createCollector: (options: CollectorOptions) => Pick<Collector, 'events' | 'run' | 'stream'>

@@ -7,7 +7,7 @@ import { asyncScheduler } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import { streams } from '../../streams/registry.js'
 import { createCollector } from '../collector.js'
-import { findOrigins, loadSettings, settingRows } from '../config.js'
+import { findOrigins, loadNotifySettings, loadSettings, settingRows } from '../config.js'
 import type { Dependencies, ProcessIo } from './dependencies.js'
 import { runProgram } from './program.js'
 import { listenToSignals } from './signals.js'
@@ -46,6 +46,7 @@ const dependencies: Dependencies = {
   optionalPackages: Object.keys(peerDependenciesMeta),
   settingRows,
   loadSettings,
+  loadNotifySettings,
   findOrigins,
   createCollector,
   fleet: () => import('../fleet/index.js'),

@@ -15,6 +15,9 @@ import { foldHelp } from './terminal/text.js'
 
 const examples = [['scripstream run --simulate', 'all streams on simulated data, no setup needed']] as const
 
+/** These report a module that cannot be loaded themselves, because they notify of it. */
+const NOTIFYING: readonly string[] = ['run', 'verify', 'export']
+
 const GO_ON: readonly string[] = ['run', 'worker']
 
 /**
@@ -57,20 +60,39 @@ const runCommandLine = async (
     const { rest: typed, values: files } = takeStreamsOption(args)
     // A statement may begin with a comment of SQL, which is no option.
     const rest = typed.map((arg) => (/^--\s/.test(arg) ? ` ${arg}` : arg))
-    const modules = findModules(rest, files, io.env)
+    const added = addStreams(rest, files, { io, dependencies })
     // Without a pause where there is nothing to load: a signal must find the command subscribed.
-    const streams = modules.length === 0 ? dependencies.streams : await loadStreams(dependencies.streams, modules)
+    const withStreams = added instanceof Promise ? await added : added
     // A run, which is what starts most often, compiles nothing of the other commands.
     const commands = rest[0] === 'run' ? [addRun] : (await import('./index.js')).commands
-    const program = createProgram(commands, { args: putStreamsOption(rest, files), io, dependencies: { ...dependencies, streams }, act })
+    const program = createProgram(commands, { args: putStreamsOption(rest, files), io, dependencies: withStreams, act })
     program.hook('preAction', (_, command) => onCommand(command.name()))
     const topic = rest[0] === 'help' && rest.length === 2 ? (await import('./topics.js')).topics[rest[1] ?? ''] : undefined
     if (topic) program.configureOutput().writeOut?.(`${topic(program, dependencies).join('\n')}\n`)
-    else await program.parseAsync([...normalizeHelp(rest, program, streams)], { from: 'user' })
+    else await program.parseAsync([...normalizeHelp(rest, program, withStreams.streams)], { from: 'user' })
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     return printError(error, io)
+  }
+}
+
+/** The dependencies with the streams of the user; without, and with the reason, for a command that reports it itself. */
+const addStreams = (
+  args: readonly string[],
+  files: readonly string[],
+  { io, dependencies }: Pick<CommandContext, 'io' | 'dependencies'>,
+): Dependencies | Promise<Dependencies> => {
+  const keep = (failure: unknown): Dependencies => {
+    if (!NOTIFYING.includes(args[0] ?? '')) throw failure
+    return { ...dependencies, failure }
+  }
+  try {
+    const modules = findModules(args, files, io.env)
+    if (modules.length === 0) return dependencies
+    return loadStreams(dependencies.streams, modules).then((streams) => ({ ...dependencies, streams }), keep)
+  } catch (error) {
+    return keep(error)
   }
 }
 

@@ -39,8 +39,9 @@ const listSources = (flags: SettingFlags, { env }: Pick<ProcessIo, 'env'>, { str
   return { flags: omitUndefined(values), env, streams, configFile }
 }
 
-/** The settings of a command; flags take precedence. @throws UsageError also if the output folder is a file */
+/** The settings of a command; flags take precedence. @throws UsageError also for a module of streams, or an output folder that is a file */
 export const resolveSettings = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>, dependencies: Dependencies): Settings => {
+  if (dependencies.failure !== undefined) throw dependencies.failure
   const settings = dependencies.loadSettings(listSources(flags, io, dependencies))
   if (statFile(settings.out)) {
     const origin = resolveOrigins(flags, io, dependencies).get('out') ?? '--out'
@@ -48,6 +49,10 @@ export const resolveSettings = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>,
   }
   return settings
 }
+
+/** The settings that a notification needs, also where others are wrong. */
+export const resolveNotifySettings = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>, dependencies: Dependencies): Settings =>
+  dependencies.loadNotifySettings(listSources(flags, io, dependencies))
 
 export const resolveOrigins = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>, dependencies: Dependencies): Origins =>
   dependencies.findOrigins(listSources(flags, io, dependencies))

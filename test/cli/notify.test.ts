@@ -6,16 +6,19 @@ import { text } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { lastValueFrom, of, Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import { memory } from '../../sinks/memory.js'
 import { formatCommandLine } from '../../src/cli/command-line.js'
 import { notifyOfEnd } from '../../src/cli/notify/notify.js'
 import type { Payload } from '../../src/cli/notify/payload.js'
 import { runProgram } from '../../src/cli/program.js'
 import type { EndedCommand, RunCommandContext } from '../../src/cli/run/context.js'
 import type { ExitSignal } from '../../src/cli/signals.js'
-import { loadSettings } from '../../src/config.js'
+import { createCollector } from '../../src/collector.js'
+import { findOrigins, loadNotifySettings, loadSettings } from '../../src/config.js'
 import type { Log } from '../../src/engine/event-bus.js'
 import { NothingAnsweredError } from '../../src/model/errors.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
+import { streams } from '../../streams/registry.js'
 import { closedPort, serveHttp } from '../http/support.js'
 import { temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo, runReport, scriptReport } from './support.js'
@@ -261,6 +264,35 @@ describe('the command run', () => {
       code: 2,
       err: expect.stringContaining('failure, change, always'),
     })
+  })
+})
+
+describe('a run that cannot start notifies', () => {
+  it.each([
+    ['with a wrong setting', { retires: 3 }, /has no setting "retires"/],
+    ['with a log file that cannot be opened', { logFile: 'none/x.log' }, /the log file .* cannot be written/],
+    ['with a watchlist that is missing, although nothing else is wrong', { watchlists: { a: '@none.txt' } }, /not set: /],
+    ['with a module of streams that is missing', { streams: 'none.js' }, /none\.js does not exist/],
+    ['without addresses', {}, /not set: /],
+  ])('%s', async (_, settings, reason) => {
+    const { command, read } = storing()
+    const folder = temporaryFolder()
+    const config = join(folder, 'c.json')
+    writeFileSync(config, JSON.stringify({ ...settings, notify: command, out: 'data' }))
+    const io = createTestIo({ env: { PATH: process.env.PATH } })
+    const dependencies = createTestDependencies(undefined, {
+      streams,
+      loadSettings,
+      loadNotifySettings,
+      findOrigins,
+      createCollector,
+      storage: () => memory(new Map()),
+    })
+    expect(await runProgram(['run', '--quiet', '--config', config], io, dependencies)).toBe(2)
+    const payload = JSON.parse(read('payload')) as Payload
+    expect(payload).toMatchObject({ command: 'run', outcome: 'failed', exitCode: 2, folder: join(folder, 'data') })
+    expect(payload.error).toMatch(reason)
+    expect(payload.text).toMatch(/^scripstream: Failed: /)
   })
 })
 

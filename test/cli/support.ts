@@ -123,6 +123,7 @@ export const createTestDependencies = (event$: Observable<RunEvent> = EMPTY, cha
   optionalPackages: [],
   settingRows: [{ name: 'out', env: 'SCRIPSTREAM_OUT', default: './data', description: 'output folder' }],
   loadSettings: ({ flags }) => Settings.parse(flags),
+  loadNotifySettings: ({ flags }) => Settings.parse(flags),
   findOrigins: () => new Map(),
   createCollector: ({ telemetry }) => ({ events: () => playEvents(event$, telemetry), run: () => EMPTY, stream: () => EMPTY }),
   storage: reportsTo(() => of(undefined)),

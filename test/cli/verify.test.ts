@@ -28,7 +28,8 @@ describe('a failure of verify', () => {
   const verifyWith = async (notify: string, ...args: readonly string[]) => {
     const io = createTestIo({ env: { PATH: process.env.PATH } })
     const loadSettings = () => Settings.parse({ out, notify })
-    const code = await runProgram(['verify', ...args], io, createTestDependencies(undefined, { streams, loadSettings }))
+    const dependencies = createTestDependencies(undefined, { streams, loadSettings, loadNotifySettings: loadSettings })
+    const code = await runProgram(['verify', ...args], io, dependencies)
     return { code, err: io.err.text() }
   }
 

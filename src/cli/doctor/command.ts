@@ -9,8 +9,9 @@ import { sendMessage } from '../notify/notify.js'
 import { asOfOption, type Flag, folderFlags, jsonFlag, simulateOption, withOption } from '../options.js'
 import { resolveOrigins, withProvider } from '../provider.js'
 import { describeVerdict, doctorLines, listSettings } from './lines.js'
-import { hasProvider, type LocalCheck, localChecks } from './local.js'
+import { hasProvider, localChecks } from './local.js'
 import { type Probe, probeEndpoints } from './probe.js'
+import type { LocalCheck } from './settings.js'
 
 const MAX_DOCTOR_MS = 60_000
 

@@ -6,8 +6,8 @@ import { isConfidential } from '../../model/settings-issues.js'
 import { driftText } from '../drift.js'
 import { type AnswerLine, columnsOf, fitTable, type Style, type TextColumn, type TextSpan, titledPart } from '../terminal/terminal.js'
 import { clean, formatBytes, formatCount, formatQuantity } from '../terminal/text.js'
-import type { LocalCheck } from './local.js'
 import type { Probe } from './probe.js'
+import type { LocalCheck } from './settings.js'
 
 const STYLES: Readonly<Record<string, Style>> = {
   ok: 'green',

@@ -1,34 +1,18 @@
-import { existsSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { lastValueFrom } from 'rxjs'
-import { listTables, type StreamDefinition } from '../../engine/define-stream.js'
+import { readFileSync, statfsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { StreamDefinition } from '../../engine/define-stream.js'
 import { checkRequirements, planRun } from '../../engine/plan.js'
 import { findProxy } from '../../http/proxy.js'
 import { CollectError, formatError, UsageError } from '../../model/errors.js'
 import { listPackageFolders } from '../../model/optional-package.js'
-import { omitUndefined } from '../../model/row.js'
 import { findAddress, listHosts, type Settings } from '../../model/settings.js'
-import { describeFileError, statFile } from '../../storage/file-system.js'
+import { statFile } from '../../storage/file-system.js'
 import { describeHolder, findLockHolder } from '../../storage/lock.js'
 import { statePaths } from '../../storage/run-state.js'
-import { readHolidays } from '../../storage/session-days.js'
 import type { Dependencies } from '../dependencies.js'
-import { checkSinks, LAKE } from '../export/targets.js'
 import { adaptInstall, type Origins } from '../hints.js'
-import { checkShellCommand, describeTarget, isHttpAddress, reachHost } from '../notify/send.js'
-import { readWatchlists } from '../options.js'
-import { openLogFile } from '../run/log.js'
-import { findMissingSdk } from '../run/tracing.js'
-import { formatBytes, formatQuantity } from '../terminal/text.js'
-
-/** A check of this machine: a requirement of a run, or useful to know. */
-export interface LocalCheck {
-  readonly what: string
-  readonly result: 'ok' | 'warn' | 'failed'
-  readonly found: string
-  /** The file with its line, the variable or the option that has the setting. */
-  readonly place?: string
-}
+import { formatBytes } from '../terminal/text.js'
+import { checkWritable, type Found, findExistingFolder, type LocalCheck, settingChecks } from './settings.js'
 
 /** About the size of a first run of the whole market. */
 const MIN_FREE_BYTES = 1e9
@@ -39,8 +23,6 @@ interface DoctorContext {
   readonly env: NodeJS.ProcessEnv
   readonly origins?: Origins | undefined
 }
-
-type Found = string | undefined | LocalCheck
 
 /**
  * Tries what a run does at its start, and what is useful to know. A check that throws has failed, and one that finds nothing is left out.
@@ -59,15 +41,7 @@ export const localChecks = async ({ settings, dependencies, env, origins }: Doct
     folder: () => checkWritable(folder),
     disk: () => checkDisk(folder),
     lock: () => checkLock(folder),
-    holidays: () => settings.holidays && `${formatQuantity(readHolidays(settings.holidays).size, 'day')} in ${settings.holidays}`,
-    watchlists: () => checkWatchlists(settings),
-    watch: () => checkRules(settings, streams),
-    queries: () => checkSavedQueries(folder, streams),
-    lake: () => (settings.lake ? checkLake(streams) : undefined),
-    logFile: () => settings.logFile && checkLogFile(settings.logFile),
-    metricsFile: () => settings.metricsFile && checkMetricsFile(settings.metricsFile),
-    traces: () => checkTraces(env),
-    notify: () => checkNotify(settings, env),
+    ...settingChecks({ settings, streams, env }),
     ...Object.fromEntries(optionalPackages.map((name) => [name, () => findVersion(name) ?? 'not installed (optional)'])),
   }
   const found: LocalCheck[] = []
@@ -86,7 +60,7 @@ const describeFailedCheck = (what: string, error: unknown, origins: Origins = ne
   const setting = (error instanceof UsageError && error.issues[0]?.path) || what
   const place = origins.get(setting)?.replace(`${setting} in `, '')
   const found = message.startsWith(`${what}: `) ? message.slice(what.length + 2) : message
-  return { what, result: 'failed', found, ...omitUndefined({ place }) }
+  return { what, result: 'failed', found, ...(place === undefined ? {} : { place }) }
 }
 
 export const hasProvider = ({ urls, hosts }: Settings): boolean => Object.keys({ ...urls, ...hosts }).length > 0
@@ -121,82 +95,6 @@ const checkReadable = (file: string): string => {
   return `also the authorities in ${file}`
 }
 
-const checkWatchlists = (settings: Settings): string | undefined => {
-  const failures: UsageError[] = []
-  const lists = Object.entries(readWatchlists(settings, (error) => void failures.push(error)))
-  const [first, ...others] = failures
-  if (first) throw new UsageError([first, ...others].map(({ message }) => message).join('\n'), { issues: first.issues })
-  return lists.map(([name, symbols]) => `${name} (${formatQuantity(symbols.length, 'symbol')})`).join(', ') || undefined
-}
-
-/** The reasons of those that fail, by name, in one error; without what follows the first line, such as the columns of a table. */
-const tryEach = async <T extends { readonly name: string }>(all: readonly T[], attempt: (one: T) => Promise<unknown>): Promise<void> => {
-  const reasons: string[] = []
-  for (const one of all) await attempt(one).catch(({ message }: Error) => void reasons.push(`${one.name}: ${message.replace(/\n.*/s, '')}`))
-  if (reasons.length > 0) throw new UsageError(reasons.join('\n'))
-}
-
-const checkRules = async ({ out, watch }: Settings, streams: readonly StreamDefinition[]): Promise<string | undefined> => {
-  const { checkRule, listRules } = await import('../../tables/watch/rules.js')
-  const rules = await listRules(out, watch)
-  await tryEach(rules, (rule) => checkRule(rule, out, listTables(streams)))
-  return rules.length === 0 ? undefined : `${formatQuantity(rules.length, 'rule')}: ${rules.map(({ name }) => name).join(', ')}`
-}
-
-const checkSavedQueries = async (folder: string, streams: readonly StreamDefinition[]): Promise<string | undefined> => {
-  const { listSavedQueries } = await import('../../tables/saved-queries.js')
-  const { describeQuery } = await import('../../tables/query.js')
-  const queries = await listSavedQueries(folder)
-  await tryEach(queries, ({ sql }) => describeQuery(sql, listTables(streams)))
-  return queries.length === 0 ? undefined : `${formatQuantity(queries.length, 'saved query').replace(/querys$/, 'queries')}`
-}
-
-const checkLake = async (streams: readonly StreamDefinition[]): Promise<string> => {
-  await lastValueFrom(checkSinks([LAKE], { streams }))
-  return 'written after each run'
-}
-
-/** Opens the log as a run does; an empty file that was not there before goes again. */
-const checkLogFile = (path: string): string => {
-  const isNew = statFile(path) === undefined
-  openLogFile(path, 'info')
-  if (isNew) rmSync(path)
-  return `${path} can be written`
-}
-
-const checkMetricsFile = async (path: string): Promise<string> => {
-  const { createMetrics } = await import('../../telemetry/prometheus.js')
-  createMetrics()
-  if (existsSync(path) && statFile(path) === undefined) throw new UsageError(`${path} is no file`)
-  checkWritable(dirname(path))
-  return `${path} can be written`
-}
-
-const checkTraces = (env: NodeJS.ProcessEnv): LocalCheck | undefined => {
-  const missing = findMissingSdk(env)
-  return missing === undefined ? undefined : { what: 'traces', result: 'warn', found: missing }
-}
-
-/** Without the target: an address or a command may contain secrets. */
-const checkNotify = async (settings: Settings, env: NodeJS.ProcessEnv): Promise<string | undefined> => {
-  const { notify, notifyOn, notifySecret } = settings
-  if (notify === undefined) return undefined
-  await (isHttpAddress(notify) ? reachHost(notify, env) : checkShellCommand(notify, env))
-  return `${describeTarget(settings)}, on ${notifyOn}${notifySecret === undefined ? '' : ', signed'}; "scripstream doctor --notify" sends a test`
-}
-
-const checkWritable = (folder: string): string => {
-  const existing = findExistingFolder(folder)
-  const probe = join(existing, `.scripstream-doctor-${process.pid}`)
-  try {
-    writeFileSync(probe, '', { flag: 'wx' })
-    rmSync(probe)
-  } catch (error) {
-    throw new UsageError(`${folder} cannot be written: ${describeFileError(error)}`)
-  }
-  return `${folder} ${existing === folder ? 'can be written' : 'does not exist yet and can be created'}`
-}
-
 const checkDisk = (folder: string): LocalCheck => {
   const free = findFreeBytes(folder)
   if (free === undefined) return { what: 'disk', result: 'warn', found: 'the free space is unknown' }
@@ -220,9 +118,6 @@ const findVersion = (name: string): string | undefined => {
     }
   return undefined
 }
-
-export const findExistingFolder = (path: string): string =>
-  existsSync(path) || dirname(path) === path ? path : findExistingFolder(dirname(path))
 
 /** Free bytes, for this user, at a folder that may not exist yet; undefined if the system does not report them. */
 export const findFreeBytes = (path: string): number | undefined => {

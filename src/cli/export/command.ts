@@ -1,6 +1,6 @@
 import { concat, concatMap, defer, from, map, type Observable, toArray } from 'rxjs'
 import { listMissingOutputs, readFullRun } from '../../storage/full-run.js'
-import type { Export, ExportOptions, LoadedTable } from '../../tables/export/export.js'
+import type { Export, ExportOptions } from '../../tables/export/export.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import { formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
@@ -8,7 +8,7 @@ import { notifyOfFailure } from '../notify/notify.js'
 import { dayOption, flag, folderFlags, jsonFlag, listFlag, trimDistinct } from '../options.js'
 import { type AnswerLine, columnsOf, fitTable, layOut, printWarning } from '../terminal/terminal.js'
 import { clean, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
-import { createExport, LAKE, type Target, targetsFlag } from './targets.js'
+import { createExport, type ExportResult, LAKE, type Target, targetsFlag } from './targets.js'
 
 export const loadFlags = () => ({
   ...folderFlags(),
@@ -51,12 +51,6 @@ interface LoadFlags extends Pick<ExportOptions, 'asOf' | 'tables'> {
   readonly schema?: string | undefined
   readonly json?: boolean | undefined
   readonly quiet?: boolean | undefined
-}
-
-export interface ExportResult {
-  readonly sink: string
-  readonly ms: number
-  readonly tables: readonly LoadedTable[]
 }
 
 /** Loads the output folder into each target, one after the other, and answers with the loaded tables. */

@@ -1,6 +1,6 @@
 import { defer, forkJoin, type Observable, of } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
-import type { Export, ExportOptions } from '../../tables/export/export.js'
+import type { Export, ExportOptions, LoadedTable } from '../../tables/export/export.js'
 import { type Flag, listFlag } from '../options.js'
 
 const PATH_KINDS = ['duckdb', 'parquet', 'qlib', 'zipline'] as const
@@ -12,6 +12,12 @@ export interface Target {
   /** A file, a folder or an address; empty for the PostgreSQL of the environment and for the lake. */
   readonly location: string
   readonly typed: string
+}
+
+export interface ExportResult {
+  readonly sink: string
+  readonly ms: number
+  readonly tables: readonly LoadedTable[]
 }
 
 export const LAKE: Target = { kind: 'lake', location: '', typed: 'lake' }

@@ -100,18 +100,16 @@ interface ScheduledCommand {
 /** Notifies of the failure of a command that follows a run in a schedule, such as `verify`. Mirrors the source. */
 export const notifyOfFailure = (
   { command, isScheduled = false, describe }: ScheduledCommand,
-  { settings: load, io }: Input,
+  { notifySettings, io }: Input,
 ): MonoTypeOperatorFunction<Answer> => {
   const send = (exitCode: number, facts: Pick<Facts, 'headline' | 'findings'>): Observable<unknown> =>
     defer(() => {
-      const settings = load()
+      const settings = notifySettings()
       if (settings.notify === undefined) return of(undefined)
       const ended = { exitCode, at: io.scheduler.now() }
       return deliver(createPayload(ended, { settings, isSimulated: false }, { command, notes: [], ...facts }), { settings, io })
     })
-  const sendError = (error: unknown): Observable<unknown> =>
-    // Without settings there is no address.
-    send(error instanceof UsageError ? 2 : 1, { headline: formatError(error) }).pipe(catchError(() => of(undefined)))
+  const sendError = (error: unknown): Observable<unknown> => send(error instanceof UsageError ? 2 : 1, { headline: formatError(error) })
   return (answer$) => {
     if (!isScheduled) return answer$
     return answer$.pipe(

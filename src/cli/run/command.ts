@@ -2,7 +2,7 @@ import { defer, type Observable, of, switchMap } from 'rxjs'
 import { defineCommand } from '../command.js'
 import { checkSinks, LAKE } from '../export/targets.js'
 import { resolveFleet } from '../fleet.js'
-import { nameOrigin, resolveOrigins, resolveSettings, warnOfMisspeltVariables } from '../provider.js'
+import { nameOrigin, resolveNotifySettings, resolveOrigins, resolveSettings, warnOfMisspeltVariables } from '../provider.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext } from './context.js'
 import { reportError } from './ending.js'
@@ -27,16 +27,33 @@ export const addRun = defineCommand({
   run: (flags: RunFlags, { io, dependencies, args }) =>
     defer(() => {
       warnOfMisspeltVariables(io, dependencies)
-      const settings = resolveSettings(flags, io, dependencies)
-      const origins = resolveOrigins(flags, io, dependencies)
-      const log = openRunLog(settings, flags.logLevel, io)
-      const context: RunCommandContext = { flags, args, run: {}, sinks: [], settings, origins, io, dependencies, log }
-      return openMetrics(context).pipe(
-        reportError(context),
-        switchMap((metrics) => whileTracing(io, (traces) => checkAndRun({ ...context, metrics, traces }))),
+      const usual = { flags, args, run: {}, sinks: [], io, dependencies }
+      return openContext(usual).pipe(
+        switchMap((context) =>
+          openMetrics(context).pipe(
+            reportError(context),
+            switchMap((metrics) => whileTracing(io, (traces) => checkAndRun({ ...context, metrics, traces }))),
+          ),
+        ),
       )
     }),
 })
+
+type Usual = Omit<RunCommandContext, 'settings' | 'origins' | 'log'>
+
+/** Reads the settings and opens the log; an error of these is reported with what the settings say about notifications. */
+const openContext = (usual: Usual): Observable<RunCommandContext> =>
+  defer(() => {
+    const { flags, io, dependencies } = usual
+    const settings = resolveSettings(flags, io, dependencies)
+    const origins = resolveOrigins(flags, io, dependencies)
+    return of({ ...usual, settings, origins, log: openRunLog(settings, flags.logLevel, io) })
+  }).pipe(
+    reportError(() => {
+      const settings = resolveNotifySettings(usual.flags, usual.io, usual.dependencies)
+      return { ...usual, settings, origins: new Map(), log: undefined }
+    }),
+  )
 
 const checkAndRun = (context: RunCommandContext): Observable<number> =>
   defer(() => {

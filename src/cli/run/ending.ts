@@ -60,11 +60,13 @@ const isFirstSuccess = ({ report }: RunEnding, { settings }: RunCommandContext):
 
 /** Logs an error that ends the command, exports the metrics, and sends a notification, before the error passes. */
 export const reportError =
-  <T>(context: RunCommandContext): MonoTypeOperatorFunction<T> =>
+  <T>(context: RunCommandContext | (() => RunCommandContext)): MonoTypeOperatorFunction<T> =>
   (source$) =>
     source$.pipe(
       catchError((error: unknown) =>
-        reportEnd({ error, exitCode: error instanceof UsageError ? 2 : 1 }, context).pipe(concatMap(() => throwError(() => error))),
+        reportEnd({ error, exitCode: error instanceof UsageError ? 2 : 1 }, typeof context === 'function' ? context() : context).pipe(
+          concatMap(() => throwError(() => error)),
+        ),
       ),
     )
 

@@ -2,13 +2,10 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { UsageError } from '../../model/errors.js'
 import { type ROW_CHANGES, WatchRule } from '../../model/settings.js'
-import type { Table } from '../../model/table.js'
 import { readStateDocument, writeFileAtomically } from '../../storage/file-system.js'
 import { statePaths } from '../../storage/run-state.js'
-import { describeQuery } from '../query.js'
 import { resolveQuery } from '../saved-queries.js'
 import { type NamedQuery, OF_NEWEST_SESSION } from '../worked-queries.js'
-import { checkKey } from './compare-rows.js'
 
 /** A statement that is worth to stand. */
 export interface WorkedRule extends NamedQuery {
@@ -120,10 +117,4 @@ export const resolveRule = async (rule: WatchRule, root: string): Promise<Resolv
   if (worked) return { ...rule, key: rule.key ?? worked.key, only: rule.only ?? worked.only, sql: worked.sql }
   // As a part of another statement it has no end of its own.
   return { ...rule, sql: (await resolveQuery(rule.query, root, workedRules)).replace(/[\s;]+$/, '') }
-}
-
-/** Whether a rule can be asked, without reading an output. @throws UsageError that says why not */
-export const checkRule = async (rule: WatchRule, root: string, tables: readonly Table[]): Promise<void> => {
-  const { sql, key } = await resolveRule(rule, root)
-  checkKey(key, await describeQuery(sql, tables))
 }
