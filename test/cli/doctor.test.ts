@@ -196,32 +196,23 @@ describe('a setting that the run cannot use', () => {
     return { folder, failed: checks.filter(({ what, result }) => result === 'failed' && what !== 'settings'), checks }
   }
 
-  it.each([
-    ['a file of holidays that is missing', { holidays: 'no.txt' }, 'holidays', /the file ".*no\.txt" cannot be read: /],
-    ['a log file in no folder', { logFile: 'none/x.log' }, 'logFile', /none\/x\.log cannot be written/],
-    ['a log file that is a folder', { logFile: '.' }, 'logFile', /cannot be written/],
-    ['a metrics file in a folder that cannot be made', { metricsFile: '/proc/none/x.prom' }, 'metricsFile', /cannot be written/],
-    ['a rule that is no SQL', { watch: [{ name: 'bad', query: 'selct 1' }] }, 'watch', /^bad: .*syntax error at or near "selct"/],
-    [
-      'a rule with an unknown column',
-      { watch: [{ name: 'bad', query: 'select p_e from screener' }] },
-      'watch',
-      /^bad: unknown column: p_e/,
-    ],
-    [
-      'a rule with an unknown key',
-      { watch: [{ name: 'bad', query: 'select isin from screener', key: ['day'] }] },
-      'watch',
-      /the key day is no column/,
-    ],
-    ['a rule that is an unknown query', { watch: [{ name: 'bad', query: 'costly' }] }, 'watch', /unknown query: costly/],
-    ['a watchlist without its file', { watchlists: { a: ['TCS'], b: '@no.txt' } }, 'watchlists', /no\.txt" cannot be read/],
-    ['a command that is missing', { notify: './none.sh --all' }, 'notify', /none\.sh, which is no program/],
-    ['a command that no path has', { notify: 'no-such-program TCS' }, 'notify', /no-such-program, which is no program/],
-    ['a command with a syntax error', { notify: 'mail "me' }, 'notify', /syntax error/],
-  ])('is found: %s', async (_, settings, what, found) => {
-    const { failed } = await check(settings)
-    expect(failed).toEqual([{ what, result: 'failed', found: expect.stringMatching(found), place: expect.stringMatching(/c\.json:2$/) }])
+  /** The table of the guide for operators: a setting, what is wrong, what doctor says with `…` for any text. */
+  const guide = readFileSync(new URL('../../src/guides/operator.md', import.meta.url), 'utf8')
+  const rows = [...guide.matchAll(/^\| `("\w+": .+)` \| (.+) \| `(.+)` \|$/gm)].map(([, setting = '', wrong = '', says = '']) => ({
+    setting,
+    wrong,
+    says,
+  }))
+
+  it('is in the guide for operators', () => expect(rows).toHaveLength(12))
+
+  it.each(rows)('is found as the guide says: $setting ($wrong)', async ({ setting, says }) => {
+    const { failed } = await check(JSON.parse(`{${setting}}`))
+    expect(failed).toHaveLength(1)
+    const [, text = ''] = /^ {2}failed: (.*)$/.exec(toTexts(doctorLines(failed as never, [], []), 1_000)[1] ?? '') ?? []
+    const escape = (part: string): string => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+    expect(text).toMatch(new RegExp(`^${says.split('…').map(escape).join('.*')}`))
+    expect(text).toMatch(/^\w+ in \S+c\.json:2: /)
   })
 
   it('is found: an address at which nothing listens', async () => {

@@ -10,16 +10,7 @@ import { openHistory } from '../../storage/history/record.js'
 import { acquireLock } from '../../storage/lock.js'
 import { statePaths } from '../../storage/run-state.js'
 import { runLimitedQuery } from '../limited-query.js'
-import {
-  applyCooldown,
-  checkKey,
-  compareRows,
-  indexRows,
-  type RowChanges,
-  type Signal,
-  toSignals,
-  type WatchChanges,
-} from './compare-rows.js'
+import { applyCooldown, compareRows, indexRows, type RowChanges, type Signal, toSignals, type WatchChanges } from './compare-rows.js'
 import { appendEvaluation, type Evaluation, readEvaluations, readSignals, replayRows, versionOf } from './record.js'
 import { type ResolvedRule, resolveRule } from './rules.js'
 
