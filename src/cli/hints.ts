@@ -69,10 +69,6 @@ export type Origins = ReadonlyMap<string, string>
 export const findAddressOrigin = (host: string, origins: Origins = new Map()): string =>
   origins.get(`urls.${host}`) ?? origins.get(`hosts.${host}.url`) ?? toAddressVariable(host)
 
-/** Where the highest rate of a service is set, or its setting. */
-export const findRateOrigin = (host: string, origins: Origins = new Map()): string =>
-  origins.get(`hosts.${host}.maxRate`) ?? `hosts.${host}.maxRate`
-
 const findSettings = (hosts: readonly string[], origins: Origins = new Map()): typeof settingNames => {
   if (hosts.length === 0) return settingNames
   const own = hosts.flatMap((host) => origins.get(`hosts.${host}.headers`) ?? [])
@@ -80,7 +76,7 @@ const findSettings = (hosts: readonly string[], origins: Origins = new Map()): t
   return {
     address: hosts.map((host) => findAddressOrigin(host, origins)).join(', '),
     headers: own.concat(forAll).join(', ') || settingNames.headers,
-    maxRate: hosts.map((host) => findRateOrigin(host, origins)).join(', '),
+    maxRate: hosts.map((host) => origins.get(`hosts.${host}.maxRate`) ?? `hosts.${host}.maxRate`).join(', '),
   }
 }
 

@@ -340,7 +340,9 @@ describe('a limit of the rate', () => {
     expect(limited[0]).toMatchObject({
       status: 200,
       reason: `refused with ${status} at once and answered after a pause: the provider limits the rate`,
-      advice: expect.stringMatching(/^Set hosts\.\w+\.maxRate to the requests a second that the provider allows\.$/),
+      advice: expect.stringMatching(
+        /^Set "maxRate" in "hosts" for the services at http:\/\/127\.0\.0\.1:\d+, to the requests a second that /,
+      ),
     })
     expect(requests).toBe(all.length + 1)
     expect(toTexts(doctorLines([], [], all), 80).at(-1)).toBe('Everything works, but the provider limits the rate.')

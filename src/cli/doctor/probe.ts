@@ -33,7 +33,7 @@ import type { Item } from '../../model/outcome.js'
 import type { Drift } from '../../model/report.js'
 import type { Row } from '../../model/row.js'
 import { findAddress, type Settings, toAddressVariable } from '../../model/settings.js'
-import { findAddressOrigin, findHint, findRateOrigin, type Origins } from '../hints.js'
+import { findAddressOrigin, findHint, type Origins } from '../hints.js'
 
 export interface Probe extends Readonly<Record<'stream' | 'endpoint' | 'method' | 'host' | 'path', string>> {
   /** `limited` if it was refused at once and answered after a pause; `skipped` if data that it needs could not be fetched. */
@@ -228,12 +228,13 @@ const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state 
   const onLimited = (status: number): void => {
     refusedWith = status
   }
+  const { origin } = new URL(address)
   const send$ = defer(() => ask(OWN_WORKER, item.key)(endpoint, input))
-  return repeatRefused(send$, { origin: new URL(address).origin, state, onLimited }).pipe(
+  return repeatRefused(send$, { origin, state, onLimited }).pipe(
     tap({
       next: (answer) => {
         const found = drift.listDrifts()
-        const limited = refusedWith === undefined ? undefined : describeLimit(refusedWith, endpoint.host, origins)
+        const limited = refusedWith === undefined ? undefined : describeLimit(refusedWith, origin)
         const usual = limited ?? { result: 'ok' as const }
         finish(of(answer), found.length === 0 ? usual : { result: 'drift', drift: found }, measure())
       },
@@ -250,10 +251,10 @@ const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state 
   )
 }
 
-const describeLimit = (status: number, host: string, origins?: Origins): Pick<Probe, 'result' | 'reason' | 'advice'> => ({
+const describeLimit = (status: number, origin: string): Pick<Probe, 'result' | 'reason' | 'advice'> => ({
   result: 'limited',
   reason: `refused with ${status} at once and answered after a pause: the provider limits the rate`,
-  advice: `Set ${findRateOrigin(host, origins)} to the requests a second that the provider allows.`,
+  advice: `Set "maxRate" in "hosts" for the services at ${origin}, to the requests a second that the provider allows.`,
 })
 
 const findRequestHint = (error: unknown, { host, path }: Pick<AnyEndpoint, 'host' | 'path'>, origins?: Origins): string => {
