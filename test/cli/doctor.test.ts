@@ -23,7 +23,7 @@ import { Settings } from '../../src/model/settings.js'
 import { type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { describeThisProcess } from '../../src/storage/lock.js'
 import { streams } from '../../streams/registry.js'
-import { closedPort } from '../http/support.js'
+import { closedPort, serveHttp } from '../http/support.js'
 import { temporaryFolder } from '../support/folders.js'
 import { folderWith } from '../tables/support.js'
 import { createTestDependencies, createTestIo, defineTestStream, toTexts } from './support.js'
@@ -217,8 +217,23 @@ describe('a setting that the run cannot use', () => {
 
   it('is found: an address at which nothing listens', async () => {
     const { failed } = await check({ notify: `${await closedPort()}/T0KEN` })
-    expect(failed).toMatchObject([{ what: 'notify', found: expect.stringMatching(/^127\.0\.0\.1:\d+ cannot be reached: connect: /) }])
+    expect(failed).toMatchObject([
+      { what: 'notify', found: expect.stringMatching(/^127\.0\.0\.1:\d+ cannot be reached: 127\.0\.0\.1:\d+ refuses connections$/) },
+    ])
     expect(JSON.stringify(failed)).not.toContain('T0KEN')
+  })
+
+  it('is none if the address is reached, which gets no request', async () => {
+    let requests = 0
+    const { url } = await serveHttp((_, response) => {
+      requests += 1
+      response.end()
+    })
+    expect((await check({ notify: url })).failed).toEqual([])
+    expect(requests).toBe(0)
+    expect((await check({ notify: url.replace('http:', 'https:') })).failed).toMatchObject([
+      { what: 'notify', found: expect.stringContaining('this port does not speak TLS') },
+    ])
   })
 
   it('is found with the line of a file of holidays that is no day', async () => {

@@ -18,6 +18,8 @@ const PAYLOAD_VERSION = 1
 const MAX_CHANGED_STOCKS = 50
 const MAX_NEW_FINDINGS = 50
 const MAX_TEXT_COLUMNS = 500
+/** Room for what follows the reason of a failure. */
+const MAX_REASON_COLUMNS = 240
 
 /** What a notification says besides how its command ended. */
 export interface Facts {
@@ -131,7 +133,9 @@ const composeText = (facts: {
   const sums = Object.entries(brief?.counts ?? {}).filter(([, count]) => count > 0)
   const watched = (brief?.changes ?? []).filter(({ isWatched }) => isWatched).map(({ symbol }) => symbol)
   return [
-    brief === undefined ? `${OUTCOME_WORDS[outcome][0]}${why === undefined ? '' : `: ${why}`}.`.replace(/\.\.$/, '.') : briefHead(brief),
+    brief === undefined
+      ? `${OUTCOME_WORDS[outcome][0]}${why === undefined ? '' : `: ${cut(why, MAX_REASON_COLUMNS)}`}.`.replace(/\.\.$/, '.')
+      : briefHead(brief),
     // The error of the whole run is that of a stream.
     ...(why === undefined ? failed : []).map(
       ({ stream, missing }) => `${stream}: ${typeof missing === 'number' ? `${formatQuantity(missing, 'item')} missing` : 'failed'}.`,

@@ -1,11 +1,16 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
+import { connect, isIP } from 'node:net'
+import { connect as connectSecurely } from 'node:tls'
 import {
   concatMap,
   defer,
   finalize,
   firstValueFrom,
+  fromEvent,
   type MonoTypeOperatorFunction,
+  map,
+  merge,
   type Observable,
   of,
   race,
@@ -16,8 +21,9 @@ import {
 } from 'rxjs'
 import { describeResponse } from '../../http/answer.js'
 import { openConnections } from '../../http/connections.js'
+import { findProxy } from '../../http/proxy.js'
 import type { HttpReply } from '../../http/transport.js'
-import { CollectError, formatError, HttpError, ThrottledError, UsageError } from '../../model/errors.js'
+import { CollectError, describeNetworkError, formatError, HttpError, ThrottledError, UsageError } from '../../model/errors.js'
 import { createRedactor } from '../../model/redact.js'
 import type { Settings } from '../../model/settings.js'
 import { deadline } from '../../operators/deadline.js'
@@ -74,22 +80,19 @@ const postPayload = (body: string, { notify: url, secret, io, retry }: NotifyTar
   })
 }
 
-/** Sends nothing but a request for the root of the host, which any answer satisfies. @throws UsageError if there is none */
+/** Opens a connection to the host, or to the proxy on the way, and sends nothing. @throws UsageError if that fails */
 export const reachHost = async (address: string, env: NodeJS.ProcessEnv): Promise<void> => {
-  const { send, close } = openConnections({ env })
-  const request = {
-    method: 'GET',
-    url: new URL('/', address).href,
-    headers: { 'user-agent': 'scripstream' },
-    timeoutMs: MAX_REPLY_MS,
-  } as const
-  try {
-    await firstValueFrom(send(request).pipe(deadline({ idleMs: MAX_REPLY_MS })))
-  } catch (error) {
-    throw new UsageError(`${new URL(address).host} cannot be reached: ${formatError(error)}`)
-  } finally {
-    close()
-  }
+  const proxy = findProxy(address, env)
+  const { hostname, port, protocol } = new URL(proxy?.url ?? address)
+  const isSecure = protocol === 'https:'
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const place = { host, port: Number(port) || (isSecure ? 443 : 80), timeout: MAX_REPLY_MS }
+  const socket = isSecure ? connectSecurely({ ...place, servername: isIP(host) === 0 ? host : '' }) : connect(place)
+  const timedOut$ = fromEvent(socket, 'timeout').pipe(map(() => `no answer within ${MAX_REPLY_MS / 1_000} s`))
+  const failed$ = fromEvent(socket, 'error').pipe(map(describeNetworkError))
+  const opened$ = fromEvent(socket, isSecure ? 'secureConnect' : 'connect').pipe(map(() => undefined))
+  const reason = await firstValueFrom(merge(opened$, failed$, timedOut$)).finally(() => socket.destroy())
+  if (reason !== undefined) throw new UsageError(`${new URL(address).host} cannot be reached: ${reason}`)
 }
 
 /** Whether the shell can read a command and finds its program. @throws UsageError, without arguments, which may be secret */
