@@ -98,5 +98,5 @@ describe('the guide "Add a stream in ten minutes"', () => {
     expect(listRegistryTests().length).toBeGreaterThan(15)
     const tests = `npx vitest run ${listRegistryTests().join(' ')}`
     copy.run(['npm run --silent lint', 'npm run --silent typecheck', tests].join('\n'))
-  }, 1_200_000)
+  })
 })
