@@ -154,7 +154,7 @@ it('checks this machine and leaves no files behind', () => {
 it('is one finding without an address: where to set one, and no request', async () => {
   const io = createTestIo()
   const code = await runProgram(
-    ['doctor', '--json', '--out', '/nowhere'],
+    ['doctor', '--json', '--out', join(temporaryFolder(), 'data')],
     io,
     createTestDependencies(undefined, { streams, loadSettings: loadAll }),
   )
