@@ -74,5 +74,4 @@ it.each(SEEDS)(
     expect(new Set(network.outages)).toEqual(new Set(['503', 'killed', 'frozen']))
     expect(temporariesIn(out)).toEqual([])
   },
-  60_000 + STOCKS * 1_000,
 )

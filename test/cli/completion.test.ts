@@ -15,7 +15,8 @@ import { createTestDependencies, createTestIo } from './support.js'
 
 const folder = temporaryFolder()
 // The scripts ask the command, by the name that the user has typed.
-writeFileSync(join(folder, 'scripstream'), `#!/bin/sh\nexec node ${resolve('dist/bundle/cli/scripstream.cjs')} "$@"\n`)
+const built = resolve('dist/bundle/cli/scripstream.cjs')
+writeFileSync(join(folder, 'scripstream'), `#!/bin/sh\nexec node "${built}" "$@"\n`)
 chmodSync(join(folder, 'scripstream'), 0o755)
 writeFileSync(join(folder, 'scripstream.config.json'), '{ "watchlists": { "mine": ["TCS"] } }')
 const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` }

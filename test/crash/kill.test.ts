@@ -9,7 +9,6 @@ import { damagedIn, killedAfter, seeded, temporariesIn } from './support.js'
 /** The number of kills in all; set it with `npm run test:crash -- 1000`. The simulation kills far more, without a process. */
 const KILLS = Number(process.env.KILLS ?? 4)
 const SEED = Number(process.env.CRASH_SEED ?? 1)
-const MS_PER_KILL = 60_000
 
 const FIRST_DAY = '2026-02-11T20:00:00+05:30'
 const SECOND_DAY = '2026-02-12T20:00:00+05:30'
@@ -45,31 +44,27 @@ const undisturbed = async (args: readonly string[], env: Record<string, string>)
 }
 
 describe(`a run that is killed ${KILLS} times with SIGKILL at random moments (seed ${SEED})`, () => {
-  it(
-    'leaves the same files as an undisturbed run, and no others, when it finally ends, also if smaller runs are killed between',
-    async () => {
-      const random = seeded(SEED)
-      const { simulator, env } = await provider({ ...MARKET, asOf: Date.parse(FIRST_DAY) })
-      const before = temporaryFolder()
-      await undisturbed(['run', '--as-of', FIRST_DAY, '--out', before], env)
-      simulator.control({ asOf: Date.parse(SECOND_DAY), reset: true })
-      const whole = copyOf(before)
-      const wholeMs = await undisturbed(['run', '--as-of', SECOND_DAY, '--out', whole], env)
-      const expected = hashOutputs(whole)
-      expect(expected).not.toEqual(hashOutputs(before))
-      for (let kills = 0; kills < KILLS; kills += 2) {
-        const [out, cwd] = [copyOf(before), temporaryFolder()]
-        const args = ['run', '--as-of', SECOND_DAY, '--out', out]
-        await killedAfter(wholeMs * (0.4 + random() / 2), args, { cwd, env })
-        for (const part of ['fundamental-data', 'market-news,company-filings'])
-          await killedAfter(wholeMs * (0.1 + random()), [...args, '--only', part], { cwd, env })
-        kills += await runUntilDone({ args, out, env, random, wholeMs })
-        expect(hashOutputs(out)).toEqual(expected)
-        expect(temporariesIn(out)).toEqual([])
-        expect(existsSync(join(out, '.scripstream', 'part'))).toBe(false)
-      }
-      expect(simulator.stats().violations).toEqual([])
-    },
-    KILLS * MS_PER_KILL,
-  )
+  it('leaves the same files as an undisturbed run, and no others, when it finally ends, also if smaller runs are killed between', async () => {
+    const random = seeded(SEED)
+    const { simulator, env } = await provider({ ...MARKET, asOf: Date.parse(FIRST_DAY) })
+    const before = temporaryFolder()
+    await undisturbed(['run', '--as-of', FIRST_DAY, '--out', before], env)
+    simulator.control({ asOf: Date.parse(SECOND_DAY), reset: true })
+    const whole = copyOf(before)
+    const wholeMs = await undisturbed(['run', '--as-of', SECOND_DAY, '--out', whole], env)
+    const expected = hashOutputs(whole)
+    expect(expected).not.toEqual(hashOutputs(before))
+    for (let kills = 0; kills < KILLS; kills += 2) {
+      const [out, cwd] = [copyOf(before), temporaryFolder()]
+      const args = ['run', '--as-of', SECOND_DAY, '--out', out]
+      await killedAfter(wholeMs * (0.4 + random() / 2), args, { cwd, env })
+      for (const part of ['fundamental-data', 'market-news,company-filings'])
+        await killedAfter(wholeMs * (0.1 + random()), [...args, '--only', part], { cwd, env })
+      kills += await runUntilDone({ args, out, env, random, wholeMs })
+      expect(hashOutputs(out)).toEqual(expected)
+      expect(temporariesIn(out)).toEqual([])
+      expect(existsSync(join(out, '.scripstream', 'part'))).toBe(false)
+    }
+    expect(simulator.stats().violations).toEqual([])
+  })
 })

@@ -64,11 +64,11 @@ describe.skipIf(!duckdb)(`a query to "serve"${duckdb ? '' : ' (skipped: DuckDB i
     const { listNew, ask } = await serve()
     const leaving = new AbortController()
     const endless = ask('select sum(a.range * b.range % 7) as n from range(1000000) a, range(1000000) b', leaving.signal).catch(String)
-    await expect.poll(listNew, { timeout: 30_000 }).not.toBe('')
+    await expect.poll(listNew).not.toBe('')
     expect(await ask('select 1')).toMatchObject({ status: 200, body: { rows: [['1']] } })
     leaving.abort()
     expect(await endless).toContain('Abort')
-    await expect.poll(listNew, { timeout: 30_000 }).toBe('')
+    await expect.poll(listNew).toBe('')
     await expect.poll(() => ask('select 1')).toMatchObject({ status: 200, body: { rows: [['1']] } })
   })
 })
@@ -132,7 +132,7 @@ describe.skipIf(!duckdb)('the whole result of a query as CSV', () => {
     const waiting = ask('select 1')
     leaving.abort()
     expect(await waiting).toMatchObject({ status: 200, body: { rows: [['1']] } })
-    await expect.poll(listNew, { timeout: 30_000 }).toBe('')
+    await expect.poll(listNew).toBe('')
   })
 })
 
@@ -178,13 +178,13 @@ describe.skipIf(!duckdb || !isLinux)(`a statement that wants too much memory${is
   it('ends with its server, even if that is killed', async () => {
     const { pid, listNew, ask } = await serve()
     const endless = ask('select sum(a.range * b.range % 7) as n from range(1000000) a, range(1000000) b').catch(() => undefined)
-    await expect.poll(listNew, { timeout: 30_000 }).not.toBe('')
+    await expect.poll(listNew).not.toBe('')
     const child = listNew()
     // It is at work, and no longer waits for its task.
-    await expect.poll(() => readFileSync(`/proc/${child}/maps`, 'utf8'), { timeout: 30_000 }).toContain('duckdb')
+    await expect.poll(() => readFileSync(`/proc/${child}/maps`, 'utf8')).toContain('duckdb')
     process.kill(pid, 'SIGKILL')
     await endless
-    await expect.poll(() => /State:\s+[^XZ]/.test(readStatus(child)), { timeout: 5_000 }).toBe(false)
+    await expect.poll(() => /State:\s+[^XZ]/.test(readStatus(child))).toBe(false)
   })
 })
 

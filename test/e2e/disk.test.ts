@@ -1,33 +1,11 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { temporariesIn } from '../crash/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import { endOf, provider, run, start } from './command.js'
-
-const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
-
-/** Mounts a file system of the given size if this machine allows it; unmounts it when the test ends. */
-const smallDisk = (size: string): { readonly path: string; readonly grow: (to: string) => void } | undefined => {
-  const path = temporaryFolder()
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]).status !== 0) return undefined
-  onTestFinished(() => void spawnSync('umount', ['-l', path]))
-  return { path, grow: (to) => void execFileSync('mount', ['-o', `remount,size=${to}`, path]) }
-}
-
-/** The outputs of a run with nothing in its way, which ends with 0. */
-const undisturbed = async (env: Record<string, string>): Promise<ReturnType<typeof hashOutputs>> => {
-  const out = temporaryFolder()
-  expect((await run(['run', ...DAY_ARGS, '--out', out], { cwd: out, env })).code).toBe(0)
-  return hashOutputs(out)
-}
-let outputs: ReturnType<typeof undisturbed> | undefined
-/** They are the same for every test: the market is. */
-const expectedOutputs = (env: Record<string, string>) => (outputs ??= undisturbed(env))
-
-/** Joins the wrapped lines of the summary. */
-const onOneLine = (text: string): string => text.replace(/\s+/g, ' ')
+import { DAY_ARGS, expectedOutputs, onOneLine, redirectTo } from './disk.js'
 
 /**
  * What starts a command that may read every file but not write everywhere. Root ignores the mode of a folder only with a capability, which is
@@ -35,51 +13,11 @@ const onOneLine = (text: string): string => text.replace(/\s+/g, ' ')
  */
 const obeyingModes = process.getuid?.() === 0 ? ['setpriv', '--inh-caps=-dac_override', '--bounding-set=-dac_override'] : []
 const canObeyModes = obeyingModes.length === 0 || spawnSync('setpriv', [...obeyingModes.slice(1), 'true']).status === 0
+const noModes = canObeyModes ? '' : ' (skipped: root obeys the mode of a folder only with setpriv of util-linux)'
 
-describe('a full disk', () => {
-  it('ends the run with an error that names it, leaves good files whole, and the same command resumes once there is space', async (context) => {
-    const disk = smallDisk('1m')
-    if (disk === undefined) return context.skip('a small file system of our own needs the right to mount one')
-    const { env } = await provider()
-    const cwd = temporaryFolder()
-    const expected = await expectedOutputs(env)
-    const { code, stdout } = await run(['run', ...DAY_ARGS, '--out', disk.path], { cwd, env })
-    expect(code).toBe(1)
-    expect(onOneLine(stdout)).toMatch(/cannot be written: the disk is full/)
-    expect(Object.entries(hashOutputs(disk.path)).filter(([file, digest]) => expected[file] !== digest)).toEqual([])
-    disk.grow('64m')
-    const again = await run(['run', ...DAY_ARGS, '--out', disk.path], { cwd, env })
-    expect(again.code, again.stderr).toBe(0)
-    expect(again.stderr).toContain('Resuming run')
-    expect(hashOutputs(disk.path)).toEqual(expected)
-    expect(temporariesIn(disk.path)).toEqual([])
-  })
-})
-
-describe('a full disk of the log', () => {
-  const shell = (line: string) => ['sh', '-c', `exec "$@" ${line}`, 'sh']
-  it('changes neither outputs nor exit code, the lock is gone, and the notification is sent', async (context) => {
-    const disk = smallDisk('64k')
-    if (disk === undefined) return context.skip('a small file system of our own needs the right to mount one')
-    const { env } = await provider()
-    const expected = { code: 0, outputs: await expectedOutputs(env) }
-    writeFileSync(join(disk.path, 'other'), Buffer.alloc(56_000))
-    const out = temporaryFolder()
-    const told = join(temporaryFolder(), 'told.json')
-    const line = `>> ${join(disk.path, 'log')} 2>&1`
-    const notify = ['--notify', `cat > ${told}`, '--notify-on', 'always', '--log-file', join(disk.path, 'run.log')]
-    const args = ['run', ...DAY_ARGS, '--out', out, '--log-level', 'trace', ...notify]
-    const { code } = await run(args, { cwd: out, env, startedBy: shell(line) })
-    expect(readFileSync(join(disk.path, 'log')).length + readFileSync(join(disk.path, 'run.log')).length).toBeGreaterThan(1_000)
-    expect({ code, outputs: hashOutputs(out) }).toEqual(expected)
-    expect(JSON.parse(readFileSync(told, 'utf8'))).toMatchObject({ exitCode: 0 })
-    expect(existsSync(join(out, '.scripstream/lock'))).toBe(false)
-    const report = readFileSync(join(out, '.scripstream/report.json'), 'utf8')
-    expect(report).toContain('stderr cannot be written: the disk is full')
-    expect(report).toContain('run.log cannot be written: the disk is full')
-  })
-
-  it.skipIf(!existsSync('/dev/full'))('is a warning of the run, and an error of one sentence for "query" and "brief"', async () => {
+describe('a full disk of stdout or stderr', () => {
+  const noDevice = existsSync('/dev/full') ? '' : ' (skipped: there is no /dev/full)'
+  it.skipIf(noDevice !== '')(`is a warning of the run, and an error of one sentence for "query" and "brief"${noDevice}`, async () => {
     const { env } = await provider()
     const expected = { code: 0, outputs: await expectedOutputs(env) }
     for (const line of ['> /dev/full', '2> /dev/full', '> /dev/full 2>&1']) {
@@ -87,7 +25,7 @@ describe('a full disk of the log', () => {
       const { code, stderr } = await run(['run', ...DAY_ARGS, '--out', out, '--progress', 'lines'], {
         cwd: out,
         env,
-        startedBy: shell(line),
+        startedBy: redirectTo(line),
       })
       expect({ code, outputs: hashOutputs(out) }, line).toEqual(expected)
       if (line === '> /dev/full')
@@ -99,7 +37,7 @@ describe('a full disk of the log', () => {
           ['brief', '--no-verify'],
           ['log', '--json'],
         ])
-          expect(await run([...args, '--out', out], { cwd: out, env, startedBy: shell(line) })).toEqual({
+          expect(await run([...args, '--out', out], { cwd: out, env, startedBy: redirectTo(line) })).toEqual({
             code: 1,
             stdout: '',
             stderr: error,
@@ -109,8 +47,7 @@ describe('a full disk of the log', () => {
 })
 
 describe('a read-only folder', () => {
-  it('ends the run before the first request', async (context) => {
-    if (!canObeyModes) return context.skip('root obeys the mode of a folder only with setpriv of util-linux')
+  it.skipIf(!canObeyModes)(`ends the run before the first request${noModes}`, async () => {
     const { simulator, env } = await provider()
     const cwd = temporaryFolder()
     mkdirSync(join(cwd, 'data'), { mode: 0o555 })

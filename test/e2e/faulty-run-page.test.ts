@@ -75,7 +75,7 @@ describeInBrowser('a run with faults', (open) => {
     child.stderr.on('data', (text: Buffer) => {
       printed += String(text)
     })
-    await expect.poll(() => printed, { timeout: 30_000 }).toMatch(/page of this run: http:\S+\/run\b/)
+    await expect.poll(() => printed).toMatch(/page of this run: http:\S+\/run\b/)
     const { page } = await open(/http:\S+\/run\b/.exec(printed)?.[0] ?? '', { width: 390, dark: true })
     await page.getByRole('button', { name: /^market-news: waits \d s: rate limit, 0 of 6 items/ }).waitFor()
     simulator.control({ faults: [] })

@@ -16,7 +16,7 @@ describe.skipIf(missing !== undefined)(`a fleet on the page${missing === undefin
     child.stderr?.on('data', (text: Buffer) => {
       printed += String(text)
     })
-    await expect.poll(() => printed, { timeout: 60_000 }).toMatch(/http:\S+\/run\b/)
+    await expect.poll(() => printed).toMatch(/http:\S+\/run\b/)
     const browser = await startBrowser()
     onTestFinished(() => browser.close())
     const { page, problems } = await openPage(browser, /http:\S+\/run\b/.exec(printed)?.[0] ?? '')
@@ -24,12 +24,10 @@ describe.skipIf(missing !== undefined)(`a fleet on the page${missing === undefin
     const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })
     await row('north').getByText('✔ connected').waitFor()
     await row('south').getByText('✔ connected').waitFor()
-    await expect
-      .poll(async () => Number(/([\d.]+) %/.exec(await row('north').innerText())?.[1] ?? 0), { timeout: 60_000 })
-      .toBeGreaterThan(0)
+    await expect.poll(async () => Number(/([\d.]+) %/.exec(await row('north').innerText())?.[1] ?? 0)).toBeGreaterThan(0)
     workers[1].child.kill('SIGKILL')
     await once(workers[1].child, 'close')
-    await row('south').getByText('✕ gone').waitFor({ timeout: 60_000 })
+    await row('south').getByText('✕ gone').waitFor()
     expect(problems).toEqual([])
     child.kill('SIGKILL')
     await ended

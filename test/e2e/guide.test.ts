@@ -18,6 +18,8 @@ const COPIED = [
   '.gitignore',
   'LICENSE',
   'SECURITY.md',
+  // What is built and checked need not be once more: only what the stream changes.
+  'dist',
 ]
 const PAGES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
 
@@ -94,9 +96,12 @@ describe('the guide "Add a stream in ten minutes"', () => {
     expect(readFileSync(join(copy.root, 'README.md'), 'utf8')).toContain('`promoter_pledges.json`')
   })
 
-  it('passes lint, types and every test that looks at every stream, without another change', () => {
+  it.each(['lint', 'typecheck'])('passes %s without another change', (script) => {
+    copy.run(`npm run --silent ${script}`)
+  })
+
+  it('passes every test that looks at every stream, without another change', () => {
     expect(listRegistryTests().length).toBeGreaterThan(15)
-    const tests = `npx vitest run ${listRegistryTests().join(' ')}`
-    copy.run(['npm run --silent lint', 'npm run --silent typecheck', tests].join('\n'))
-  }, 1_200_000)
+    copy.run(`npx vitest run ${listRegistryTests().join(' ')}`)
+  })
 })

@@ -18,8 +18,6 @@ describeInBrowser('recorded days', (open) => {
 
   it.skipIf(!duckdb)('are chosen in the head, stay from view to view, and show what was known then', async () => {
     const { page, problems } = await openFolder(open, out)
-    // What was known on a day is read from its record: a busy machine needs more than the usual half minute.
-    page.setDefaultTimeout(120_000)
     const days = page.getByRole('combobox', { name: 'As known on' })
     await days.selectOption('2026-11-23')
     await page.waitForURL('**/?as-of=2026-11-23')

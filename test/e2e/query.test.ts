@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { expect, it } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import { temporaryFolder } from '../support/folders.js'
 import { duckdb } from '../tables/support.js'
 import { main } from './command.js'
@@ -7,7 +7,7 @@ import { main } from './command.js'
 /** Runs a query in a shell with a pipe, a file or nothing as stdin; the command is `"$@"`. */
 const ended = (line: string, ...args: readonly string[]) => {
   const { PATH = '' } = process.env
-  const options = { encoding: 'utf8', timeout: 20_000, cwd: temporaryFolder(), env: { PATH } } as const
+  const options = { encoding: 'utf8', timeout: inject('waitMs'), cwd: temporaryFolder(), env: { PATH } } as const
   const { status, stdout, stderr } = spawnSync('sh', ['-c', line, 'sh', process.execPath, main, 'query', ...args], options)
   return { status, stdout, stderr }
 }

@@ -27,7 +27,6 @@ const measure = async (): Promise<Readonly<Record<string, Grown>>> => {
   const { PATH = '' } = process.env
   const { stdout } = await promisify(execFile)(process.execPath, [...ENGINE, SCRIPT, temporaryFolder()], {
     env: { PATH },
-    timeout: 100_000,
   })
   return JSON.parse(stdout)
 }

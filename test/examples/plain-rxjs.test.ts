@@ -82,7 +82,7 @@ describe('13: the news of a stock', () => {
         { symbol: 'D', titles },
       ],
     ])
-  }, 20_000)
+  })
 
   it('by operators: a refused request holds the others to its host', () => {
     const sentAt: number[] = []

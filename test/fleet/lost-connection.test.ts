@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { hashOutputs } from '../support/folders.js'
-import { createFleetPlace, LONG_MS, readReport, waitUntilJoined } from './processes.js'
+import { createFleetPlace, readReport, waitUntilJoined } from './processes.js'
 import { markNeedsRedis, noRedis, SERVER } from './support.js'
 
 /** The reply for one item: its id. The barrier was added before, so Redis knows the script, and the items come in one pipeline. */
@@ -43,21 +43,17 @@ const breakingServer = async () => {
 }
 
 describe.skipIf(noRedis)(markNeedsRedis('a connection that is lost while items are handed out'), () => {
-  it(
-    'loses nothing: the items are added again',
-    async () => {
-      const { address, connections } = await breakingServer()
-      const place = await createFleetPlace({ server: address })
-      const workers = [place.worker('a')]
-      await waitUntilJoined(workers)
-      const { code, stderr } = await place.driver(['--only', 'market-news']).ended
-      expect(connections.broken).toBe(1)
-      expect(code, stderr).toBe(0)
-      expect(readReport(place.out).outcome).toBe('complete')
-      expect(hashOutputs(place.out)).toEqual(hashOutputs(await place.runInProcess(['--only', 'market-news'])))
-      for (const { child } of workers) child.kill('SIGTERM')
-      for (const { ended } of workers) expect((await ended).code).toBe(0)
-    },
-    LONG_MS,
-  )
+  it('loses nothing: the items are added again', async () => {
+    const { address, connections } = await breakingServer()
+    const place = await createFleetPlace({ server: address })
+    const workers = [place.worker('a')]
+    await waitUntilJoined(workers)
+    const { code, stderr } = await place.driver(['--only', 'market-news']).ended
+    expect(connections.broken).toBe(1)
+    expect(code, stderr).toBe(0)
+    expect(readReport(place.out).outcome).toBe('complete')
+    expect(hashOutputs(place.out)).toEqual(hashOutputs(await place.runInProcess(['--only', 'market-news'])))
+    for (const { child } of workers) child.kill('SIGTERM')
+    for (const { ended } of workers) expect((await ended).code).toBe(0)
+  })
 })

@@ -11,8 +11,6 @@ import { createTestFleet, type TestFleet, waitUntil } from './support.js'
 /** Number of stocks and latency; `npm run test:fleet` uses higher values. */
 export const STOCKS = Number(process.env.STOCKS ?? 24)
 export const LATENCY_MS = Number(process.env.LATENCY ?? 20)
-/** Timeout of a test with this many stocks. */
-export const LONG_MS = 60_000 + STOCKS * LATENCY_MS * 20
 
 export const FIRST_RUN_AT = '2026-02-12T20:00:00+05:30'
 /** A stock split takes effect on this day. */

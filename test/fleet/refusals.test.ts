@@ -71,41 +71,37 @@ describe.skipIf(noServer)(`a Redis server that refuses commands${TITLE}`, () => 
     return { redis, readRefusal, queues, control: (...[name = '', ...args]: readonly string[]) => control.call(name, ...args) }
   }
 
-  it.each(WAYS)(
-    'is waited for, and nothing is lost: %s',
-    async (code, refuse, serve) => {
-      const { redis, readRefusal, queues, control } = await connect(60_000)
-      const queue = queues.queue('news')
-      const works = ['A', 'B'].map((key) => ({ name: 'item', data: { run: 'r', item: createItem(key) }, opts: { jobId: `i${key}` } }))
-      await refuse(control)
-      const settled: string[] = []
-      const note = (what: string, done: Promise<unknown>) => done.then(() => void settled.push(what))
-      const untilServed = () => queue.setGlobalConcurrency(3)
-      const all = Promise.all([
-        note('one', queue.add('item', { run: 'r', item: createItem('C') }, { jobId: 'iC' })),
-        note(
-          'bulk',
-          retryAborted(() => queue.addBulk(works), { isOver: () => false, untilServed }),
-        ),
-        note('concurrency', queue.setGlobalConcurrency(2)),
-        note('clear', clearQueues(queues, ['other'])),
-      ])
-      const lease = acquireDriverLease(redis, { prefix: 'test', run: 'r', shown: 'x' }, () => undefined)
-      await waitUntil(() => readRefusal()?.startsWith(code) === true)
-      expect(settled).toEqual([])
-      expect(fleetText(createWorkerStats(() => 0).read([], readRefusal()), ', ')).toMatch(
-        new RegExp(`^Redis refuses commands \\(${code} [^\\n]*\\): waiting for it$`),
-      )
-      await serve(control)
-      await all
-      await (await lease).release()
-      expect(new Set(settled)).toEqual(new Set(['one', 'bulk', 'concurrency', 'clear']))
-      expect((await queue.getWaiting()).map(({ id }) => id).sort()).toEqual(['iA', 'iB', 'iC'])
-      expect(readRefusal()).toBeUndefined()
-      await control('flushall')
-    },
-    40_000,
-  )
+  it.each(WAYS)('is waited for, and nothing is lost: %s', async (code, refuse, serve) => {
+    const { redis, readRefusal, queues, control } = await connect(60_000)
+    const queue = queues.queue('news')
+    const works = ['A', 'B'].map((key) => ({ name: 'item', data: { run: 'r', item: createItem(key) }, opts: { jobId: `i${key}` } }))
+    await refuse(control)
+    const settled: string[] = []
+    const note = (what: string, done: Promise<unknown>) => done.then(() => void settled.push(what))
+    const untilServed = () => queue.setGlobalConcurrency(3)
+    const all = Promise.all([
+      note('one', queue.add('item', { run: 'r', item: createItem('C') }, { jobId: 'iC' })),
+      note(
+        'bulk',
+        retryAborted(() => queue.addBulk(works), { isOver: () => false, untilServed }),
+      ),
+      note('concurrency', queue.setGlobalConcurrency(2)),
+      note('clear', clearQueues(queues, ['other'])),
+    ])
+    const lease = acquireDriverLease(redis, { prefix: 'test', run: 'r', shown: 'x' }, () => undefined)
+    await waitUntil(() => readRefusal()?.startsWith(code) === true)
+    expect(settled).toEqual([])
+    expect(fleetText(createWorkerStats(() => 0).read([], readRefusal()), ', ')).toMatch(
+      new RegExp(`^Redis refuses commands \\(${code} [^\\n]*\\): waiting for it$`),
+    )
+    await serve(control)
+    await all
+    await (await lease).release()
+    expect(new Set(settled)).toEqual(new Set(['one', 'bulk', 'concurrency', 'clear']))
+    expect((await queue.getWaiting()).map(({ id }) => id).sort()).toEqual(['iA', 'iB', 'iC'])
+    expect(readRefusal()).toBeUndefined()
+    await control('flushall')
+  })
 
   it('is an error with the reason after the limit', async () => {
     const { redis, control } = await connect(0)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import type { HostBackoff, SharedBackoffs } from '../../src/fleet/shared-backoffs.js'
 import type { Item } from '../../src/model/outcome.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
@@ -65,8 +65,9 @@ export const findFreePort = async (): Promise<number> => {
   return port
 }
 
-/** Polls until a condition is true; fails after `withinMs`. */
-export const waitUntil = async (holds: () => boolean | Promise<boolean>, withinMs = 40_000): Promise<void> => {
+/** Polls until a condition is true. @throws if it stays false */
+export const waitUntil = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
+  const withinMs = inject('waitMs')
   const end = performance.now() + withinMs
   while (!(await holds())) {
     if (performance.now() > end) throw new Error(`condition still false after ${withinMs / 1_000} s: ${holds.toString()}`)

@@ -109,7 +109,7 @@ describe('the examples in docstrings', () => {
     }),
   )
 
-  it('compile in an app', { timeout: 120_000 }, () => {
+  it('compile in an app', () => {
     expect(examples.length).toBeGreaterThan(40)
     const modules = Object.fromEntries(
       examples.map(({ code }, index) => [join(ROOT, `dist/example${index}.mts`), toModule(code, exported)]),

@@ -34,6 +34,8 @@ export const pack = (): Packed => {
   const json = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
     cwd: ROOT,
     encoding: 'utf8',
+    // npm does not start without a folder for its cache, and HOME may have none.
+    env: { ...process.env, npm_config_cache: join(folder, 'cache') },
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   const [packed] = Object.values(JSON.parse(json) as Readonly<Record<string, PackedByNpm>> | readonly PackedByNpm[])

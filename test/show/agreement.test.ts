@@ -69,7 +69,7 @@ describe.skipIf(!duckdb)('every figure of every stock is the same wherever it is
     if (captured === undefined) ({ out, remove } = await collected(12, 300))
     else out = captured
     screener = new Map((await objectsOf('from screener', out, 0)).map((row) => [row.symbol, row]))
-  }, 600_000)
+  })
   afterAll(() => remove())
 
   it('on the page of a stock, with show, mcp, in the morning and in whole lists', async () => {
@@ -97,5 +97,5 @@ describe.skipIf(!duckdb)('every figure of every stock is the same wherever it is
     expect(differences.slice(0, 20)).toEqual([])
     expect(compared).toBeGreaterThan(150 * screener.size)
     process.stderr.write(`${compared} figures of ${screener.size} stocks, ${differences.length} differences\n`)
-  }, 1_200_000)
+  })
 })

@@ -9,6 +9,7 @@ import { toStorageError, writeFileAtomically } from '../../src/storage/file-syst
 import { createJournalFile } from '../../src/storage/journal.js'
 import { openSession } from '../sinks/support.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
+import { until } from '../support/until.js'
 
 /** Replaces a call of the disk until the test ends. */
 const spyOn = <Name extends 'writeSync' | 'fdatasync' | 'fsync'>(name: Name) => {
@@ -73,7 +74,7 @@ it('goes on with other work while a slow disk syncs', async () => {
   const syncs: (() => void)[] = []
   spyOn('fdatasync').mockImplementation(() => new Promise((done) => void syncs.push(done)))
   const writing = ['a', 'b'].map((name) => writeFileAtomically(join(root, name), [name]))
-  await vi.waitFor(() => expect(syncs).toHaveLength(2))
+  await until('two syncs', () => syncs.length === 2)
   expect(existsSync(join(root, 'a'))).toBe(false)
   syncs[1]?.()
   expect(await writing[1]).toBe(1)

@@ -17,6 +17,7 @@ import {
 } from '../../src/storage/lock.js'
 import { NOW } from '../sinks/support.js'
 import { temporaryFolder } from '../support/folders.js'
+import { until } from '../support/until.js'
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 const PID_NAMESPACE = '/proc/self/ns/pid'
@@ -197,11 +198,6 @@ describe('a takeover of a lock', () => {
 })
 
 describe('the heartbeat', () => {
-  /** Waits while the heartbeat reads and writes the file, which takes some turns of the event loop. */
-  const waitUntil = async (isDone: () => boolean): Promise<void> => {
-    for (let turn = 0; turn < 10_000 && !isDone(); turn++) await new Promise((resolve) => setImmediate(resolve))
-  }
-
   it('renews the lock without changing its content', async () => {
     const path = lockIn(temporaryFolder())
     const beat$ = new Subject<void>()
@@ -209,7 +205,7 @@ describe('the heartbeat', () => {
     const said = readFileSync(path, 'utf8')
     renewed(path, 30_000)
     beat$.next()
-    await waitUntil(() => Date.now() - statSync(path).mtimeMs < 20_000)
+    await until('a renewed lock', () => Date.now() - statSync(path).mtimeMs < 20_000)
     expect(Date.now() - statSync(path).mtimeMs).toBeLessThan(20_000)
     expect(readFileSync(path, 'utf8')).toBe(said)
     release()
@@ -227,7 +223,7 @@ describe('the heartbeat', () => {
     lose(path)
     const left = existsSync(path) && readFileSync(path, 'utf8')
     beat$.next()
-    await waitUntil(() => onLost.mock.calls.length > 0)
+    await until('the loss', () => onLost.mock.calls.length > 0)
     beat$.next()
     expect(onLost.mock.calls).toEqual([[expect.any(StorageError)]])
     release()
@@ -244,7 +240,7 @@ describe('the heartbeat', () => {
       const urls = { analytics: 'http://127.0.0.1:9' }
       const collector = createCollector({ settings: { urls }, storage: folder(out), transport: () => NEVER })
       const run = lastValueFrom(collector.run({ only: ['master-data'] })).catch((error: unknown) => error)
-      await waitUntil(() => existsSync(join(out, '.scripstream', 'run.json')))
+      await until('the lock of the run', () => existsSync(join(out, '.scripstream', 'run.json')))
       vi.advanceTimersByTime(HEARTBEAT_MS)
       writeFileSync(path, JSON.stringify({ pid: 7, host: 'elsewhere', since: 'now' }))
       vi.advanceTimersByTime(HEARTBEAT_MS)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import axe, { type AxeResults } from 'axe-core'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, inject, onTestFinished } from 'vitest'
 import type { PageServerOptions } from '../../src/web/server/serve.js'
 import { serveFolder } from './page-server.js'
 
@@ -38,6 +38,7 @@ export const openPage = async (
   { width = 1440, height = 900, dark = false }: { readonly width?: number; readonly height?: number; readonly dark?: boolean } = {},
 ): Promise<{ readonly page: Page; readonly problems: readonly string[] }> => {
   const page = await browser.newPage({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' })
+  page.setDefaultTimeout(inject('waitMs'))
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(String(error)))
   page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))

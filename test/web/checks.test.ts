@@ -14,6 +14,7 @@ import type { PageServerOptions } from '../../src/web/server/serve.js'
 import { streams } from '../../streams/registry.js'
 import { runReport } from '../cli/support.js'
 import { stock } from '../show/support.js'
+import { until } from '../support/until.js'
 import { folderWith } from '../tables/support.js'
 import { followLive, send, started, startServer } from './support.js'
 
@@ -90,7 +91,7 @@ describe('the data checks of a run', () => {
     const isActive = vi.fn(() => false)
     const check = vi.fn(async () => {
       // The last thing that a reader asks before it waits.
-      await vi.waitFor(() => expect(isActive).toHaveBeenCalledTimes(2))
+      await until('two readers that wait', () => isActive.mock.calls.length === 2)
       return checksOf('r2', [broken])
     })
     const checks = createChecks({ out, live: { isActive } }, check)

@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Subject } from 'rxjs'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { FolderState } from '../../src/web/api/state.js'
 import { createLiveHub } from '../../src/web/server/live-hub.js'
 import { tinyRegistry } from '../cli/support.js'
+import { until } from '../support/until.js'
 import { followLive, parseEvents, started } from './support.js'
 
 const NAMES = ['master-data', 'market-news', 'surveillance-lists']
@@ -203,7 +204,7 @@ describe('readers of a run', () => {
     const closed = hub.close(readState).then(() => {
       isClosed = true
     })
-    await vi.waitFor(() => expect(isTicking()).toBe(true))
+    await until('the wait for a slow reader', isTicking)
     expect(reader.events.at(-1)).toMatchObject({ type: 'snapshot', data: { run: null, report: 5, state: { isActive: false } } })
     tick()
     await Promise.resolve()

@@ -32,7 +32,7 @@ const toRows = (rows: readonly { readonly stock: number; readonly value: number 
     ),
   )
 
-it.runIf(duckdb)('all days of a list are those that a query as of each day finds, in DuckDB too', { timeout: 120_000 }, async () => {
+it.runIf(duckdb)('all days of a list are those that a query as of each day finds, in DuckDB too', async () => {
   await fc.assert(
     fc.asyncProperty(days, async (runs) => {
       const root = temporaryFolder()

@@ -68,7 +68,7 @@ describe.runIf(duckdb)('ten sessions with planted events', () => {
     } finally {
       await provider.close()
     }
-  }, 240_000)
+  })
 
   it('give one signal for each planted event, on its evening, and no other', async () => {
     expect(planted.length).toBeGreaterThan(8)
@@ -106,7 +106,7 @@ describe.runIf(duckdb)('ten sessions with planted events', () => {
     expect(part.signals).toEqual(signals.filter(({ day }) => day >= String(DAYS[4]) && day <= String(DAYS[6])))
   })
 
-  it('replay each worked rule as the difference of ten answers as of their days', { timeout: 240_000 }, async () => {
+  it('replay each worked rule as the difference of ten answers as of their days', async () => {
     const known = new Set(listViews(tables).flatMap(({ columns }) => columns.map(({ name }) => name)))
     // An optional stream provides the delivery.
     const usable = workedRules.filter(({ sql }) => known.has('delivery_x') || !sql.includes('delivery_x'))
