@@ -284,7 +284,7 @@ const createTaskAnswers = (
     if ('changes' in task) return (await import('../web/server/changes.js')).compareLastRun({ out, exchange })
     if ('tool' in task) return (await import('./mcp/tools.js')).callTool(task, { out, exchange, streams })
     if ('checks' in task) {
-      const { verifyAndRecord } = await import('./folder-readers.js')
+      const { verifyAndRecord } = await import('../verify/recorded-checks.js')
       return (await verifyAndRecord(out, { streams, exchange, limits: {} }, () => scheduler.now())).checks ?? null
     }
     if ('show' in task) {

@@ -35,7 +35,8 @@ export const addDiff = defineCommand({
   run: async ({ only, symbols, since }, { typed: [day, other], settings, dependencies: { streams } }) => {
     const days = chooseDays(since, day, other)
     const { out, exchange, watchlists } = settings()
-    const { diff, diffDays } = await import('./folder-readers.js')
+    const { diff } = await import('../tables/diff/diff.js')
+    const { diffDays } = await import('../tables/diff/diff-days.js')
     const options = { exchange, only, ...readSymbols(symbols, { watchlists }) }
     const difference = await (days === undefined ? diff(out, options) : diffDays(out, { ...options, ...days, streams }))
     return { json: difference, lines: () => changeLines(difference) }

@@ -38,7 +38,7 @@ export const addHistory = defineCommand({
     checkFlags(action, { day, before }, dryRun || yes)
     const { out, exchange } = input.settings()
     if (action !== undefined) return deleteFromHistory(out, { day, before, dryRun, yes, json }, input)
-    const { describeHistory } = await import('./folder-readers.js')
+    const { describeHistory } = await import('../tables/history/describe-history.js')
     const summary = await describeHistory(out, { streams: input.dependencies.streams, exchange })
     return { json: summary, lines: () => summaryLines(summary, limit) }
   },
@@ -60,7 +60,7 @@ const deleteFromHistory = async (
   { day, before, dryRun, yes, json }: DeletionChoice & Readonly<Record<'dryRun' | 'yes' | 'json', boolean>>,
   { io }: Input,
 ): Promise<Answer> => {
-  const { findDeletable, deleteDays } = await import('./folder-readers.js')
+  const { findDeletable, deleteDays } = await import('../storage/history/delete.js')
   const found = await findDeletable(out, { day, before })
   if (dryRun || found.files.length === 0) return { json: { folder: out, isDryRun: dryRun, ...found }, lines: () => deletableLines(found) }
   if (!json) printLines(deletableLines(found), io.stderr)

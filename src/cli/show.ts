@@ -28,7 +28,8 @@ export const addShow = defineCommand({
   endsBySignal: true,
   run: async ({ json, verify: isVerified }, { typed: [stock = ''], dependencies: { streams }, settings }) => {
     const { out, exchange, verify: limits } = settings()
-    const { readStockView, verify } = await import('./folder-readers.js')
+    const { readStockView } = await import('../tables/stock-view.js')
+    const { verify } = await import('../verify/verify.js')
     const view = await readStockView(out, { stock, streams, limit: json ? EVENTS_IN_JSON : EVENTS_SHOWN })
     const symbols = [String(view.facts.symbol)]
     const findings = isVerified ? (await verify(out, { streams, exchange, limits, symbols })).findings : undefined

@@ -73,7 +73,7 @@ const verifyFolder = async (flags: VerifyFlags, { settings, dependencies: { stre
     limits: { errors: 0, ...verify },
     ...(accept ? { accept: { on: toDay(startedAt), reason } } : {}),
   }
-  const { verifyAndRecord } = await import('./folder-readers.js')
+  const { verifyAndRecord } = await import('../verify/recorded-checks.js')
   const { verification } = await verifyAndRecord(out, options, () => io.scheduler.now())
   const code = verification.passed.length > 0 ? EXIT_LIMIT_EXCEEDED : 0
   if (quiet && verification.findings.every(({ severity, state }) => severity === 'info' || state === 'open')) return code

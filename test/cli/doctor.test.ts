@@ -210,8 +210,8 @@ describe('a setting that the run cannot use', () => {
     const { failed } = await check(JSON.parse(`{${setting}}`))
     expect(failed).toHaveLength(1)
     const [, text = ''] = /^ {2}failed: (.*)$/.exec(toTexts(doctorLines(failed as never, [], []), 1_000)[1] ?? '') ?? []
-    const escape = (part: string): string => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-    expect(text).toMatch(new RegExp(`^${says.split('…').map(escape).join('.*')}`))
+    const toPattern = (part: string): string => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+    expect(text).toMatch(new RegExp(`^${says.split('…').map(toPattern).join('.*')}`))
     expect(text).toMatch(/^\w+ in \S+c\.json:2: /)
   })
 

@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { escapeFormulasInLine } from '../../src/market/list-sources.js'
-import { escapeFormula } from '../../src/model/text.js'
+import { escapeFormula } from '../../src/model/formula.js'
 
 const cellsOf = (line: string): readonly string[] => (parse(line, { trim: true, relax_quotes: true }) as string[][])[0] ?? []
 

@@ -65,7 +65,10 @@ export const collectBrief = async (
   { settings: { out, exchange, watch }, io, dependencies: { streams } }: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>,
   { watchlist, verify: isVerified }: { readonly watchlist: SymbolSelection; readonly verify: boolean },
 ): Promise<Brief> => {
-  const { createBrief, describeRules, listRules, verifyAndRecord } = await import('../folder-readers.js')
+  const { createBrief } = await import('../../show/brief.js')
+  const { describeRules } = await import('../../tables/watch/watch.js')
+  const { listRules } = await import('../../tables/watch/rules.js')
+  const { verifyAndRecord } = await import('../../verify/recorded-checks.js')
   const { report, runs, damage } = await readRunRecords(out)
   if (report === undefined && damage.length > 0) throw new DamagedFileError(damage.join('; '))
   if (report === undefined) throw new UsageError(`no run has finished in ${out} yet`, { code: 'no-outputs' })

@@ -162,7 +162,7 @@ const show = tool({
   description: `Shows one stock: its row of the screener (price, returns, results, valuation, surveillance) and the newest ${EVENTS_OF_A_KIND} events of each kind.`,
   input: z.object({ stock: z.string().describe('symbol, ISIN, former symbol or name of the company') }),
   answer: async ({ stock }, { out, streams }) => {
-    const { readStockView } = await import('../folder-readers.js')
+    const { readStockView } = await import('../../tables/stock-view.js')
     const { events, ...facts } = await readStockView(out, { stock, streams, limit: EVENTS_OF_A_KIND })
     return { facts, list: 'events', items: events }
   },
@@ -178,7 +178,8 @@ const changes = tool({
     symbols: z.array(z.string()).min(1).optional().describe('only these stocks'),
   }),
   answer: async ({ since, until, ...selection }, { out, exchange, streams }) => {
-    const { diff, diffDays } = await import('../folder-readers.js')
+    const { diff } = await import('../../tables/diff/diff.js')
+    const { diffDays } = await import('../../tables/diff/diff-days.js')
     if (until !== undefined && since === undefined) throw new UsageError('until needs since, the earlier day')
     for (const [name, value] of Object.entries({ since, until })) if (value !== undefined) checkDay(name, value)
     const options = { exchange, ...selection }

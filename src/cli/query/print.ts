@@ -1,7 +1,7 @@
 import type { DuckDBResult } from '@duckdb/node-api'
 import { listTables, type StreamDefinition } from '../../engine/define-stream.js'
 import { CollectError } from '../../model/errors.js'
-import { escapeFormula } from '../../model/text.js'
+import { escapeFormula } from '../../model/formula.js'
 import { readDay } from '../../model/trading-day.js'
 import { ROOM } from '../../tables/limited-query.js'
 import { readQuery } from '../../tables/query.js'

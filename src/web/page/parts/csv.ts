@@ -1,4 +1,4 @@
-import { escapeFormula } from '../../../model/text.js'
+import { escapeFormula } from '../../../model/formula.js'
 
 interface CsvColumn {
   readonly name: string

@@ -126,3 +126,11 @@ export const formatBytes = (bytes: number | null | undefined): string => {
 
 /** `1 file`, `2,775 files`. */
 export const formatQuantity = (value: number, noun: string): string => `${formatNumber(value)} ${noun}${value === 1 ? '' : 's'}`
+
+/** The page around this code; absent where the command formats text. */
+const { document: page } = globalThis as {
+  readonly document?: { readonly documentElement: { readonly dataset: Readonly<Record<string, string | undefined>> } }
+}
+
+/** A command as it is typed where the server of the page was started. */
+export const formatCommand = (args: string): string => `${page?.documentElement.dataset.command ?? 'scripstream'} ${args}`

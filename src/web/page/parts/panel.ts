@@ -81,9 +81,6 @@ export const sentimentText = (sentiment: string): TemplateResult => {
   return html`<span class=${tone}>${sentiment}</span>`
 }
 
-/** A command as it is typed where the server of this page was started. */
-export const formatCommand = (args: string): string => `${document.documentElement.dataset.command ?? 'scripstream'} ${args}`
-
 /** A command with a button that copies it. */
 export const copyable = (command: string): TemplateResult =>
   html`<code>${command}</code> ${navigator.clipboard === undefined ? nothing : html`<button type="button" @click=${(event: Event) => copyFrom(event, command)}>Copy</button>`}`

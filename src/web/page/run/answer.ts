@@ -4,6 +4,7 @@ import type { FolderChanges, FolderState } from '../../api/state.js'
 import {
   formatAgo,
   formatBytes,
+  formatCommand,
   formatCountdown,
   formatDay,
   formatDayOf,
@@ -15,7 +16,7 @@ import {
   formatQuantity,
   formatTime,
 } from '../parts/format.js'
-import { copyable, formatCommand } from '../parts/panel.js'
+import { copyable } from '../parts/panel.js'
 import { runPath } from '../parts/stock-link.js'
 import { renderChecksLine } from './changes.js'
 

@@ -1,8 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { ChecksSummary, RunChecks } from '../../api/runs.js'
 import type { FolderChanges } from '../../api/state.js'
-import { formatChange, formatDaysIn, formatFinding, formatInstant, formatNumber, formatQuantity } from '../parts/format.js'
-import { formatCommand } from '../parts/panel.js'
+import { formatChange, formatCommand, formatDaysIn, formatFinding, formatInstant, formatNumber, formatQuantity } from '../parts/format.js'
 import { listLinked, runPath, stockLink } from '../parts/stock-link.js'
 import type { PageContext } from '../view.js'
 

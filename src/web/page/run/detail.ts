@@ -1,8 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { stripBrackets } from '../../../model/script-figures.js'
 import type { LiveHost, LivePhase, LiveProblem, LiveRunState, LiveStream } from '../../api/live.js'
-import { formatBytes, formatCountdown, formatDaysIn, formatNumber, formatPercent, formatTime } from '../parts/format.js'
-import { formatCommand } from '../parts/panel.js'
+import { formatBytes, formatCommand, formatCountdown, formatDaysIn, formatNumber, formatPercent, formatTime } from '../parts/format.js'
 import { stockLink } from '../parts/stock-link.js'
 import { describePause, describeStream } from './words.js'
 

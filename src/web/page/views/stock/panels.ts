@@ -1,7 +1,16 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Holding, PriceFacts, Quarter, StockAnswer, StockEvent, StockFindings } from '../../../../show/answers.js'
-import { formatDay, formatFinding, formatLarge, formatNumber, formatPercent, formatPrice, formatSigned } from '../../parts/format.js'
-import { changeArrow, changeText, emptyLine, formatCommand, panel, sentimentText } from '../../parts/panel.js'
+import {
+  formatCommand,
+  formatDay,
+  formatFinding,
+  formatLarge,
+  formatNumber,
+  formatPercent,
+  formatPrice,
+  formatSigned,
+} from '../../parts/format.js'
+import { changeArrow, changeText, emptyLine, panel, sentimentText } from '../../parts/panel.js'
 import { rangeBar, shareBar, sparkLine } from '../../parts/small-charts.js'
 import { readOwnList, toggleOwn } from '../../parts/storage.js'
 import type { PageContext } from '../../view.js'
