@@ -71,8 +71,11 @@ const findSystemZone = (): string => {
   return stdout.trim() || 'UTC'
 }
 
-const warnOfShellZone = (zone: string, { env, stderr }: Input['io']): void => {
-  if (Intl.DateTimeFormat().resolvedOptions().timeZone === zone) return
+const warnOfShellZone = (zone: string, { env, stderr, scheduler }: Input['io']): void => {
+  const year = new Date(scheduler.now()).getFullYear()
+  const shellZone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  // Zones may have several names.
+  if (listOffsets({ zone: shellZone, year }).join() === listOffsets({ zone, year }).join()) return
   printWarning(`TZ is ${env.TZ} in this shell, but the scheduler uses the zone of the machine, ${zone}: so does this entry`, stderr)
 }
 
@@ -136,7 +139,7 @@ const toClock = (minutes: number) => {
 }
 
 /** The offsets of a zone from UTC in a year, in minutes, the largest first: two where summer time changes it. */
-const listOffsets = ({ zone, year }: DailyJob): readonly number[] => {
+const listOffsets = ({ zone, year }: Pick<DailyJob, 'zone' | 'year'>): readonly number[] => {
   const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' })
   const offsets = Array.from({ length: 53 }, (_, week) => {
     const name = format.formatToParts(Date.UTC(year, 0, 1 + 7 * week)).find(({ type }) => type === 'timeZoneName')?.value ?? ''
