@@ -1,10 +1,10 @@
+import { formatCrore, formatDay, formatDaysIn, formatNumber, formatPercent, formatSigned } from '../../model/format.js'
 import { formatMinute } from '../../model/trading-day.js'
 import type { FeedAnswer, OwnStock, TodayAnswer } from '../../show/answers.js'
 import type { Brief, Freshness, StockChanges } from '../../show/brief.js'
 import type { MorningMarket } from '../../show/index.js'
 import type { Change } from '../../tables/diff/change.js'
 import { describeSignal } from '../../tables/watch/compare-rows.js'
-import { formatDay, formatDaysIn, formatNumber, formatPercent, formatSigned } from '../../web/page/parts/format.js'
 import { formatCommandLine } from '../command-line.js'
 import { describeAsOfSession } from '../options.js'
 import { groupRewritten } from '../run/problems.js'
@@ -176,7 +176,7 @@ export const describeBreadth = ({ market: { breadth } }: MorningMarket, told: re
     `52-week highs ${formatNumber(newHighs)}, lows ${formatNumber(newLows)}`,
     ...(above50Pct === undefined ? [] : [`above the 50-day average ${formatPercent(above50Pct, 0)}`]),
     ...(above200Pct === undefined ? [] : [`above the 200-day average ${formatPercent(above200Pct, 0)}`]),
-    `turnover ₹ ${formatNumber(turnoverCr)} crore`,
+    `turnover ${formatCrore(turnoverCr)}`,
   ]
   return `${formatDay(about.day)}: ${parts.join('; ')}.${problem === '' || told.includes(about.problem ?? '') ? '' : ` Prices: ${problem}.`}`
 }
@@ -215,7 +215,7 @@ export const marketTables = ({ market, today, own, feed }: MorningMarket, watche
 
 const resultsTable = ({ about, rows, total }: TodayAnswer['results']): MarketTable => ({
   title: `Results${total > ROWS_SHOWN.results ? `, ${ROWS_SHOWN.results} of ${formatNumber(total)}` : ''}`,
-  columns: ['Stock', 'Quarter', '>Sales ₹ cr', '>yoy', '>qoq', '>Profit ₹ cr', '>Profit yoy', '>Profit qoq', '>That day'],
+  columns: ['Stock', 'Quarter', '>Sales ₹ crore', '>yoy', '>qoq', '>Profit ₹ crore', '>Profit yoy', '>Profit qoq', '>That day'],
   problem: about.problem,
   rows: rows
     .slice(0, ROWS_SHOWN.results)

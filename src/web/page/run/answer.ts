@@ -1,6 +1,4 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { LiveRunState, LiveStream } from '../../api/live.js'
-import type { FolderChanges, FolderState } from '../../api/state.js'
 import {
   formatAgo,
   formatBytes,
@@ -14,7 +12,9 @@ import {
   formatNumber,
   formatQuantity,
   formatTime,
-} from '../parts/format.js'
+} from '../../../model/format.js'
+import type { LiveRunState, LiveStream } from '../../api/live.js'
+import type { FolderChanges, FolderState } from '../../api/state.js'
 import { copyable } from '../parts/panel.js'
 import { runPath } from '../parts/stock-link.js'
 import { renderChecksLine } from './changes.js'
