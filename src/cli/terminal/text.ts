@@ -17,19 +17,28 @@ export const clean = (text: string): string => sanitize(text).trim()
 
 export const width = (text: string): number => (ONE_COLUMN_EACH.test(text) ? text.length : stringWidth(text))
 
-/** The text in at most `columns`; an ellipsis replaces the rest. */
-export const cut = (text: string, columns: number, ellipsis = '…'): string => {
+/** A longer part of a word is shown although it is cut: an address, a list without blanks. */
+const MAX_WORD = 15
+
+/** The text in at most `columns`; an ellipsis replaces the rest, from the start of a word unless that is long or most of what fits. */
+export const cut = (text: string, columns: number): string => {
   if (width(text) <= columns) return text
-  if (columns <= width(ellipsis)) return ellipsis.slice(0, Math.max(0, columns))
-  let room = columns - width(ellipsis)
-  if (ONE_COLUMN_EACH.test(text)) return text.slice(0, room) + ellipsis
-  let taken = ''
+  if (columns <= 1) return columns === 1 ? '…' : ''
+  const taken = takeColumns(text, columns - 1)
+  const words = /^\s/.test(text.slice(taken.length)) ? taken : taken.slice(0, taken.lastIndexOf(' ') + 1)
+  const lost = taken.length - words.length
+  return `${lost <= MAX_WORD && lost < words.length ? words.replace(/[\s,;:·-]+$/, '') : taken}…`
+}
+
+const takeColumns = (text: string, columns: number): string => {
+  if (ONE_COLUMN_EACH.test(text)) return text.slice(0, columns)
+  let [taken, room] = ['', columns]
   for (const { segment } of new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(text)) {
     room -= width(segment)
     if (room < 0) break
     taken += segment
   }
-  return taken + ellipsis
+  return taken
 }
 
 export const padEnd = (text: string, columns: number): string => text + ' '.repeat(Math.max(0, columns - width(text)))
