@@ -34,7 +34,7 @@ export const addVerify = defineCommand({
     deep: flag('--deep', 'also find files that a disk or an editor has changed'),
     accept: flag('--accept', 'accept the findings: later commands report only new ones'),
     reason: flag('--reason <text>', 'why they are accepted'),
-    quiet: flag('--quiet', 'print nothing if there are no new errors or warnings'),
+    quiet: flag('-q, --quiet', 'print nothing if there are no new errors or warnings'),
     json: jsonFlag('print all findings as JSON on stdout'),
   }),
   examples: [

@@ -12,7 +12,7 @@ import { createExport, LAKE, type Target, targetsFlag } from './targets.js'
 export const loadFlags = () => ({
   ...folderFlags(),
   json: jsonFlag('print the loaded tables as JSON'),
-  quiet: flag('--quiet', 'print nothing if all is well, for schedulers').conflicts('json'),
+  quiet: flag('-q, --quiet', 'print nothing if all is well, for schedulers').conflicts('json'),
 })
 
 export const INTERRUPTED = 'Interrupted: the unfinished load is rolled back; the earlier data stays.\n'
