@@ -28,6 +28,7 @@ import { formatAppended, formatCandleFile } from '../src/market/candle-file.js'
 import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
 import type { Candles } from '../src/model/candle.js'
 import { runNamed } from '../src/model/errors.js'
+import { formatPart } from '../src/model/format.js'
 import { type ItemOutcome, isAnswered, isLost } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
 import { RUN_LOG } from '../src/model/run-log.js'
@@ -176,7 +177,7 @@ const documentPerItem = (output: DocumentPerItem, context: SinkContext, files: F
       const check$ = defer(() => (empty.length < thresholds.emptied.least ? EMPTY : countExisting(empty, files))).pipe(
         tap((emptied) => {
           if (!areTooManyEmpty(emptied, emptied + written) || accepts('shrink')) return
-          refuse('shrink', `${emptied} of ${emptied + written} items with a file answered nothing: their files stay as they are`)
+          refuse('shrink', `${formatPart(emptied, emptied + written, 'item')} with a file answered nothing: their files stay as they are`)
         }),
         ignoreElements(),
       )

@@ -17,6 +17,7 @@ import {
 import { type RowsInOneFile, toFilePath } from '../src/engine/define-stream.js'
 import type { CarriedRecord, Sink, SinkContext, SinkItem } from '../src/engine/storage.js'
 import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
+import { formatPart } from '../src/model/format.js'
 import { type Item, isAnswered, isLost } from '../src/model/outcome.js'
 import { type Row, readText } from '../src/model/row.js'
 import type { Stock } from '../src/model/stock.js'
@@ -110,7 +111,10 @@ const findEmptiedStocks = (
       const earlier = [...ranks].filter((rank) => results.answered.has(rank))
       const emptied = new Set(earlier.filter((rank) => results.empty.has(rank)))
       if (!areTooManyEmpty(emptied.size, earlier.length)) return NO_RANKS
-      context.refuse('shrink', `${emptied.size} of ${earlier.length} stocks with earlier records have none now; their earlier records stay`)
+      context.refuse(
+        'shrink',
+        `${formatPart(emptied.size, earlier.length, 'stock')} with earlier records have none now; their earlier records stay`,
+      )
       return emptied
     }),
   )

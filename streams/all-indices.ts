@@ -6,6 +6,7 @@ import { rejectShrunk, rejectTruncated } from '../src/market/list-rules.js'
 import { readCountedRows } from '../src/market/list-sources.js'
 import { compareIdentifiers, formatSentence, readStoredRows } from '../src/market/listings.js'
 import { BadAnswerError } from '../src/model/errors.js'
+import { formatQuantity } from '../src/model/format.js'
 import { type Row, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { createFileNames } from '../src/model/stock.js'
@@ -105,7 +106,8 @@ export const allIndices = defineStream({
   offers: (rows, warn) => {
     const named = rows.filter(({ Sym, Sid }) => readText(Sym) !== '' && readText(Sid) !== '')
     const usable = [...new Map(named.map((row) => [`${readText(row.Sym)}\n${readText(row.Sid)}`, row])).values()]
-    if (usable.length < rows.length) warn(`skipped ${rows.length - usable.length} indices without symbol or Sid, or duplicate`)
+    if (usable.length < rows.length)
+      warn(`skipped ${formatQuantity(rows.length - usable.length, 'index', 'indices')} without symbol or Sid, or duplicate`)
     const names = createFileNames(
       usable.map(({ Sym, Sid }) => ({ key: readText(Sym), id: readText(Sid) })),
       { mayReplace: true },

@@ -13,7 +13,7 @@ import { type BuiltRowOf, column, dataEnvelope, type RowOf, row } from '../src/m
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
 
 /**
- * A stock at its circuit limit; a figure missing from the answer is null. Prices are in rupees, `MarketCap` in crore rupees, changes
+ * A stock at its circuit limit; a figure missing from the answer is null. Prices are in rupees, `MarketCap` in ₹ crore, changes
  * and yields in percent. Types are as observed in answers, and unchecked.
  */
 export const CircuitStock = row({
@@ -21,7 +21,7 @@ export const CircuitStock = row({
   Name: column(z.string().nullable(), { about: 'name of the company', sql: 'name' }),
   LTP: column(z.number().nullable(), { about: 'last traded price, rupees', sql: 'price' }),
   ChangePercent: column(z.number().nullable(), { about: 'against the close before, percent', sql: 'change_percent' }),
-  MarketCap: column(z.number().nullable(), { about: 'crore rupees', sql: 'market_cap' }),
+  MarketCap: column(z.number().nullable(), { about: '₹ crore', sql: 'market_cap' }),
   Volume: column(z.int().nullable(), { about: 'shares traded', sql: 'volume' }),
   High5Yr: column(z.number().nullable(), { about: 'highest price of five years, rupees', sql: 'high_5y' }),
   High1Yr: column(z.number().nullable(), { about: 'highest price of a year, rupees', sql: 'high_1y' }),

@@ -7,6 +7,7 @@ import { rejectShrunk, withoutCopies } from '../src/market/list-rules.js'
 import { dailyCsv, formatListDay, LIST_DAY } from '../src/market/list-sources.js'
 import { EXCHANGE_DAILY_FILE } from '../src/market/witness.js'
 import { HttpError } from '../src/model/errors.js'
+import { formatPart } from '../src/model/format.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
 import { column, row } from '../src/model/row-schema.js'
@@ -121,7 +122,8 @@ export const exchangeDaily = defineStream({
           map((rows) => {
             const own = rows.filter(({ DATE1 }) => LIST_DAY.value(String(DATE1)) === day) as readonly unknown[] as readonly ExchangeDay[]
             if (own.length === 0) return none
-            if (own.length < rows.length) warn(`${day}: left out ${rows.length - own.length} of ${rows.length} rows, of other days`)
+            if (own.length < rows.length)
+              warn(`${day}: left out ${formatPart(rows.length - own.length, rows.length, 'row')}, of other days`)
             return { ...createResult(withoutCopies(own, { warn })), newest: day }
           }),
           catchError((error: unknown) => (error instanceof HttpError && error.statusCode === 404 ? of(none) : throwError(() => error))),

@@ -82,8 +82,8 @@ const FIGURE_COLUMNS: readonly TableColumn[] = [
       value: (value) => parseMonthEnd(first(value)),
     },
   },
-  newestColumn('sales', ['SALES', 'Sales'], 'of the newest quarter, crore rupees'),
-  newestColumn('net_profit', ['NET_PROFIT', 'Net_Profit'], 'of the newest quarter, crore rupees'),
+  newestColumn('sales', ['SALES', 'Sales'], 'of the newest quarter, ₹ crore'),
+  newestColumn('net_profit', ['NET_PROFIT', 'Net_Profit'], 'of the newest quarter, ₹ crore'),
   newestColumn('eps', ['EPS', 'Eps'], 'earnings a share in the newest quarter, rupees'),
   newestColumn('opm', ['OPM', 'Opm'], 'operating margin of the newest quarter, percent'),
 ]
@@ -141,7 +141,7 @@ const sampleTable = (columns: number, figures: Readonly<Record<string, (column: 
 
 const toCents = (value: number): number => Math.round(value * 100) / 100
 
-/** A company whose P/E follows from its net profit, half of the EBITDA. `sales`: crore rupees in the newest year. */
+/** A company whose P/E follows from its net profit, half of the EBITDA. `sales`: ₹ crore in the newest year. */
 interface SampleCompany {
   readonly stock: SampleStock
   /** EBITDA, percent of the sales. */

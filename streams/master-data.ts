@@ -14,13 +14,14 @@ import {
 } from '../src/market/listings.js'
 import { refuse } from '../src/market/refusal-policy.js'
 import { BadAnswerError } from '../src/model/errors.js'
+import { formatQuantity } from '../src/model/format.js'
 import { isRow } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { Stock, toStockItems, toStocks } from '../src/model/stock.js'
 
 const figureField = (sql: string, about: string) => column(z.number().nullable(), { about, sql, usual: true })
 
-/** A stock of the master list, with the fields observed in answers. Figures can be null; `Mcap` is in crore rupees, rates in percent. */
+/** A stock of the master list, with the fields observed in answers. Figures can be null; `Mcap` is in ₹ crore, rates in percent. */
 export const MasterRow = row({
   Sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: true, key: true }),
   Isin: column(z.string(), { about: 'ISIN of the stock', sql: 'isin', required: true, key: true }),
@@ -32,10 +33,10 @@ export const MasterRow = row({
     key: true,
   }),
   FnoFlag: column(z.int().optional(), { about: '1 where futures and options are traded on it', sql: 'fno', or: 'text' }),
-  Mcap: figureField('market_cap', 'market capitalisation, crore rupees'),
+  Mcap: figureField('market_cap', 'market capitalisation, ₹ crore'),
   Pe: figureField('pe', 'price to earnings'),
   DivYeild: figureField('dividend_yield', 'percent'),
-  Revenue: figureField('revenue', 'crore rupees'),
+  Revenue: figureField('revenue', '₹ crore'),
   Year1RevenueGrowth: figureField('revenue_growth', 'percent against the year before'),
   NetProfitMargin: figureField('net_profit_margin', 'percent'),
   YoYLastQtrlyProfitGrowth: figureField('profit_growth', 'profit of the newest quarter, percent against the year before'),
@@ -142,7 +143,8 @@ export const masterData = defineStream({
   ),
   offers: (rows, warn) => {
     const stocks = toStocks(rows)
-    if (stocks.length < rows.length) warn(`skipped ${rows.length - stocks.length} rows without symbol or ISIN, or duplicate`)
+    if (stocks.length < rows.length)
+      warn(`skipped ${formatQuantity(rows.length - stocks.length, 'row')} without symbol or ISIN, or duplicate`)
     return toStockItems(stocks)
   },
   outputs: [

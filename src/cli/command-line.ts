@@ -47,8 +47,16 @@ export const buildResumeArgs = (args: readonly string[]): readonly string[] => a
 
 export const buildFolderArgs = (args: readonly string[], name: string): readonly string[] => [
   name,
-  ...args.filter(belongsTo(['--out', '--config', '--streams'])),
+  ...expandShort(args).filter(belongsTo(['--out', '--config', '--streams'])),
 ]
+
+/** `-q`, `-o DIR`, `-oDIR` and `-qo DIR` with the long names. */
+const expandShort = (args: readonly string[]): readonly string[] =>
+  args.flatMap((arg) => {
+    const [isShort, quiet, out, dir = ''] = /^-(?=[qo])(q)?(o(.*))?$/s.exec(arg) ?? []
+    if (isShort === undefined) return [arg]
+    return [...(quiet === undefined ? [] : ['--quiet']), ...(out === undefined ? [] : ['--out']), ...(dir === '' ? [] : [dir])]
+  })
 
 export const buildRetryArgs = (args: readonly string[]): readonly string[] => [
   ...dropOptions(args, '--only', '--skip', '--symbols').filter((arg) => arg !== '--fresh' && arg !== '--retry-failed'),

@@ -1,9 +1,11 @@
-import type { Argument } from 'commander'
+import type { Argument, Command, CommanderError } from 'commander'
 import { defer, map, type ObservableInput } from 'rxjs'
+import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
+import { findClosest, suggest } from '../model/text.js'
 import type { AddCommand, CommandContext } from './dependencies.js'
 import { describeInstall } from './hints.js'
-import { exampleText, type Flag, type Flags } from './options.js'
+import { exampleText, type Flag, type Flags, joinChoices, quoteValue } from './options.js'
 import { resolveNotifySettings, resolveSettings, type SettingFlags } from './provider.js'
 import { toExitCode, untilSignal } from './signals.js'
 import { type AnswerLine, printJson, printLines } from './terminal/terminal.js'
@@ -58,8 +60,11 @@ export const defineCommand =
     }
     const packages = needs.length === 0 ? [] : [`Needs packages: ${describeInstall(needs)}`]
     command.addHelpText('after', () => [exampleText(spec.examples), ...notes, ...packages, exitText(exits)].join('\n'))
+    command.exitOverride((error) => throwInOwnWords(error, command, spec.examples[0]?.[0]))
     command.action((...all: readonly unknown[]) => {
       const typed = all.slice(0, command.registeredArguments.length) as Input['typed']
+      const unknown = takesNumbers ? command.args.find((arg) => /^-+[a-z]/i.test(arg)) : undefined
+      if (unknown !== undefined) throw createUsageError(describeUnknownOption(unknown, command), command)
       const values = all[typed.length] as FlagValues<All> & SettingFlags & { readonly json?: boolean }
       const given = { out: values.out, config: values.config, with: values.with }
       const settings = (): Settings => resolveSettings(given, io, dependencies)
@@ -84,6 +89,43 @@ export const defineCommand =
       )
     })
   }
+
+export const createUsageError = (text: string, command: Command): UsageError => {
+  const name = command.parent === null ? '' : ` ${command.name()}`
+  return new UsageError(`${text}\n"scripstream${name} --help" shows all options`)
+}
+
+/** Throws an error of the parser as a `UsageError`, in the words of all others. The end of a help is none. */
+export const throwInOwnWords = (error: CommanderError, command: Command, example = ''): never => {
+  if (error.exitCode === 0 || error.code === 'commander.help') throw error
+  throw createUsageError(describeParserError(error, command, example), command)
+}
+
+const describeUnknownOption = (typed: string, { options }: Command): string => {
+  const known = options.flatMap(({ long }) => long?.slice(2) ?? [])
+  const meant = typed.startsWith('--') ? findClosest(typed.slice(2), known) : undefined
+  return `unknown option ${quoteValue(typed)}${suggest(meant && `--${meant}`)}`
+}
+
+const describeParserError = ({ code, message }: CommanderError, command: Command, example: string): string => {
+  const [, typed = ''] = /'([^']*)'/.exec(message) ?? []
+  const [long = typed, other = ''] = message.match(/--[\w-]+/g) ?? []
+  const { argChoices } = command.options.find((option) => option.long === long) ?? {}
+  switch (code) {
+    case 'commander.unknownOption':
+      return describeUnknownOption(typed, command)
+    case 'commander.missingArgument':
+      return `${command.name()}: ${typed.toUpperCase()} is missing; for example: ${example}`
+    case 'commander.missingMandatoryOptionValue':
+      return argChoices ? `${long} is missing; use ${long} ${joinChoices(argChoices)}` : `${long} is missing; for example: ${example}`
+    case 'commander.optionMissingArgument':
+      return `${long}: its value is missing; write ${typed.replace(/^-\w, /, '')}`
+    case 'commander.conflictingOption':
+      return `${long} and ${other} exclude each other`
+    default:
+      return message.replace(/^error: /, '')
+  }
+}
 
 export const EXIT_CODES: Readonly<Record<string, string>> = {
   0: 'done; a run is complete',

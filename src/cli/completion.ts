@@ -41,7 +41,8 @@ export const addCompletion: AddCommand = (program, context) => {
 /** Words by the placeholders of options and arguments, such as `streams` in `--only <streams>`. Those in the plural take a list. */
 const listKnown = async ({ io, dependencies }: Input, typed: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> => {
   const names = dependencies.streams.map(({ name }) => name)
-  const [out, config] = ['--out', '--config'].map((flag) => (typed.includes(flag) ? typed[typed.indexOf(flag) + 1] : undefined))
+  const findValue = (flag: RegExp): string | undefined => typed[typed.findIndex((word) => flag.test(word)) + 1 || typed.length]
+  const [out, config] = [findValue(/^(?:--out|-q?o)$/), findValue(/^--config$/)]
   const { watchlists, stocks, queries } = await readFolder({ out, config }, io, dependencies).catch(() => NOTHING_KNOWN)
   return {
     ...{ stream: names, streams: names, checks: checkNames, kinds: sectionNames, rules: refusalCodes, target: targetForms },

@@ -55,3 +55,6 @@ export interface CommandContext {
 }
 
 export type AddCommand = (program: Program, context: CommandContext) => void
+
+/** Commands by the headings of the help. */
+export type CommandGroups = Readonly<Record<string, readonly AddCommand[]>>

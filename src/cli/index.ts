@@ -1,7 +1,7 @@
 import { addAudit } from './audit.js'
 import { addBrief } from './brief/command.js'
 import { addCompletion } from './completion.js'
-import type { AddCommand } from './dependencies.js'
+import type { CommandGroups } from './dependencies.js'
 import { addDiff } from './diff.js'
 import { addDoctor } from './doctor/command.js'
 import { addDrift } from './drift.js'
@@ -24,29 +24,12 @@ import { addVerify } from './verify.js'
 import { addWatch } from './watch.js'
 import { addWorker } from './worker.js'
 
-export const commands: readonly AddCommand[] = [
-  addRun,
-  addStream,
-  addQuery,
-  addShow,
-  addServe,
-  addMcp,
-  addLake,
-  addExport,
-  addVerify,
-  addDiff,
-  addDrift,
-  addAudit,
-  addBrief,
-  addWatch,
-  addLog,
-  addHistory,
-  addInit,
-  addDoctor,
-  addPlan,
-  addSchedule,
-  addWorker,
-  addSimulate,
-  addList,
-  addCompletion,
-]
+/** All commands by what they are for, in the order of the help. */
+export const commands: CommandGroups = {
+  'Collect:': [addRun, addStream, addPlan],
+  'Ask:': [addBrief, addShow, addQuery, addDiff, addWatch, addServe, addMcp],
+  'Check:': [addVerify, addDrift, addAudit, addLog],
+  'Keep:': [addHistory, addExport, addLake],
+  'Operate:': [addInit, addDoctor, addSchedule, addWorker],
+  'Develop:': [addList, addSimulate, addCompletion],
+}

@@ -30,7 +30,7 @@ export const configFlags = (about = 'settings file (default: scripstream.config.
   config: flag('--config <file>', about),
 })
 
-export const folderFlags = (outText = 'output folder (default: ./data)') => ({ out: flag('--out <dir>', outText), ...configFlags() })
+export const folderFlags = (outText = 'output folder (default: ./data)') => ({ out: flag('-o, --out <dir>', outText), ...configFlags() })
 
 const MAX_SIMULATED_STOCKS = 10_000
 const SIMULATED_STOCKS = 500
@@ -44,14 +44,18 @@ export const integerOption = <Usual extends number | undefined = undefined>(
   new Option(flags, about).argParser((value) => readInteger(flags.replace(/ .*/, ''), value, min, max)).default(usual)
 
 export const choiceOption = <Choice extends string>(flags: string, about: string, choices: readonly Choice[]): Flag<Choice | undefined> =>
-  new Option(flags, about).choices(choices)
+  new Option(flags, about).choices(choices).argParser(readChoice(`${flags.replace(/ .*/, '')}: unknown value`, choices))
 
 export const choiceArgument = (name: string, text: string, choices: readonly string[]): Argument =>
-  new Argument(name, text).choices(choices).argParser((value) => {
-    if (choices.includes(value)) return value
-    const what = name.replace(/\W/g, '')
-    throw new UsageError(`unknown ${what} ${quoteValue(value)}${suggest(findClosest(value, choices))}; use ${choices.join(', ')}`)
-  })
+  new Argument(name, text).choices(choices).argParser(readChoice(`unknown ${name.replace(/\W/g, '')}`, choices))
+
+const readChoice = (problem: string, choices: readonly string[]) => (value: string) => {
+  if (choices.includes(value)) return value
+  throw new UsageError(`${problem} ${quoteValue(value)}${suggest(findClosest(value, choices))}; use ${joinChoices(choices)}`)
+}
+
+/** `a, b or c` */
+export const joinChoices = (choices: readonly string[]): string => choices.join(', ').replace(/, ([^,]*)$/, ' or $1')
 
 export const dayOption = (flags: string, text: string): Flag<string | undefined> =>
   new Option(flags, text).argParser((value) => checkDay(flags.replace(/ .*/, ''), value))

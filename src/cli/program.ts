@@ -5,12 +5,13 @@ import { findClosest, suggest } from '../model/text.js'
 import { createWall } from '../model/wall.js'
 import { describeFileError, getErrorCode } from '../storage/file-system.js'
 import { findModules, loadStreams, putStreamsOption, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
+import { createUsageError, throwInOwnWords } from './command.js'
 import { adaptCommands } from './command-line.js'
-import type { AddCommand, CommandContext, Dependencies, ProcessIo } from './dependencies.js'
+import type { CommandContext, CommandGroups, Dependencies, ProcessIo } from './dependencies.js'
 import { printError } from './hints.js'
 import { exampleText, findStream, quoteValue, trimDistinct } from './options.js'
 import { addRun } from './run/command.js'
-import { guardStream, printWarning, readSize } from './terminal/terminal.js'
+import { guardStream, printWarning } from './terminal/terminal.js'
 import { foldHelp } from './terminal/text.js'
 
 const examples = [['scripstream run --simulate', 'all streams on simulated data, no setup needed']] as const
@@ -64,7 +65,7 @@ const runCommandLine = async (
     // Without a pause where there is nothing to load: a signal must find the command subscribed.
     const withStreams = added instanceof Promise ? await added : added
     // A run, which is what starts most often, compiles nothing of the other commands.
-    const commands = rest[0] === 'run' ? [addRun] : (await import('./index.js')).commands
+    const commands = rest[0] === 'run' ? { 'Collect:': [addRun] } : (await import('./index.js')).commands
     const program = createProgram(commands, { args: putStreamsOption(rest, files), io, dependencies: withStreams, act })
     program.hook('preAction', (_, command) => onCommand(command.name()))
     const topic = rest[0] === 'help' && rest.length === 2 ? (await import('./topics.js')).topics[rest[1] ?? ''] : undefined
@@ -143,26 +144,29 @@ const rejectExcess = (command: Command, typed: readonly string[]): void => {
   const before = typed.slice(0, typed.indexOf(excess)).join(' ')
   const [, option, value = ''] = /(--(?:symbols|only|skip|accept))[= ](\S+)$/.exec(before) ?? []
   const list = trimDistinct([value, excess, ...more].join().split(',')).join()
-  const why = `${command.name()}: unexpected argument ${quoteValue(excess)}; "scripstream ${command.name()} --help" shows what it takes`
-  throw new UsageError(
-    option === undefined ? why : `${option}: separate ${option === '--symbols' ? 'symbols' : 'names'} by commas: ${option} ${list}`,
-  )
+  const what = option === '--symbols' ? 'symbols' : 'names'
+  throw option === undefined
+    ? createUsageError(`${command.name()}: unexpected argument ${quoteValue(excess)}`, command)
+    : new UsageError(`${option}: separate ${what} by commas: ${option} ${list}`)
 }
+
+const HELP_COLUMNS = 80
 
 const firstClause = (text: string): string => {
   const sentence = text.replace(/[:;.] .*/, '.')
   return sentence.length <= 60 ? sentence : sentence.replace(/, .*/, '.')
 }
 
-export const createProgram = (commands: readonly AddCommand[], context: CommandContext): Command => {
+export const createProgram = (groups: CommandGroups, context: CommandContext): Command => {
   const { io, dependencies } = context
+  // Prose is folded in a pipe, too.
+  const helpColumns = io.stdout.columns || HELP_COLUMNS
   const program = new Command('scripstream')
     .description('Collects data on Indian listed equities, one stream per data set.')
     .version(dependencies.version)
-    .exitOverride()
+    .exitOverride((error) => throwInOwnWords(error, program))
     .allowExcessArguments()
     .hook('preAction', (_, command) => rejectExcess(command, context.args))
-    .showHelpAfterError('(--help lists commands and options)')
     .configureHelp({
       subcommandTerm: (command) => command.name(),
       subcommandDescription: (command) => firstClause(command.description()),
@@ -171,15 +175,20 @@ export const createProgram = (commands: readonly AddCommand[], context: CommandC
     })
     .helpCommand(false)
     .configureOutput({
-      writeOut: (text) => void io.stdout.write(foldHelp(adaptCommands(text), readSize(io.stdout).columns)),
-      writeErr: (text) => void io.stderr.write(foldHelp(adaptCommands(text), readSize(io.stderr).columns)),
-      getOutHelpWidth: () => readSize(io.stdout).columns,
-      getErrHelpWidth: () => readSize(io.stderr).columns,
+      writeOut: (text) => void io.stdout.write(foldHelp(adaptCommands(text), helpColumns)),
+      writeErr: (text) => void io.stderr.write(foldHelp(adaptCommands(text), helpColumns)),
+      getOutHelpWidth: () => helpColumns,
+      getErrHelpWidth: () => helpColumns,
+      // Errors of the parser are printed as all others.
+      outputError: () => undefined,
     })
     // It is taken from the arguments before they are read: other options name streams.
     .option(...STREAMS_OPTION)
     .addHelpText('after', `${exampleText(examples)}\nMore: scripstream help settings, exit-codes or checks`)
-  for (const add of commands) add(program, context)
+  for (const [heading, commands] of Object.entries(groups)) {
+    program.commandsGroup(heading)
+    for (const add of commands) add(program, context)
+  }
   for (const command of program.commands) command.addHelpOption(new Option('-h, --help', 'shows this help').hideHelp())
   return program
 }

@@ -1,10 +1,11 @@
+import { formatCrore, formatNumber, formatPercent, formatPrice } from '../model/format.js'
 import type { Row } from '../model/row.js'
 import type { StockView } from '../tables/stock-view.js'
 import type { Finding } from '../verify/finding.js'
 import { defineCommand } from './command.js'
 import { flag, folderFlags, jsonFlag } from './options.js'
 import { type AnswerLine, columnsOf, fitTable, type TextSpan } from './terminal/terminal.js'
-import { clean, formatCount } from './terminal/text.js'
+import { clean } from './terminal/text.js'
 
 const EVENTS_SHOWN = 3
 const EVENTS_IN_JSON = 100
@@ -95,21 +96,21 @@ const joinParts = (parts: readonly string[]): string => parts.filter((part) => p
 /** The parts that have a value, as a paragraph; nothing without one. */
 const joinFigures = (parts: readonly string[]): readonly string[] => (joinParts(parts) === '' ? [] : [`  ${joinParts(parts)}`])
 
-const formatFigure = (value: unknown, digits = 2): string => {
-  if (typeof value !== 'number') return ''
-  const [whole = '', decimals] = Math.abs(value).toFixed(digits).split('.')
-  return `${value < 0 ? '-' : ''}${formatCount(Number(whole))}${decimals === undefined ? '' : `.${decimals}`}`
+const formatFigure = (value: unknown, digits = 2): string => (typeof value === 'number' ? formatNumber(value, digits) : '')
+
+/** A number in the unit that the name of its column ends in. */
+const formatColumn = (column: string, value: number): string => {
+  if (column.endsWith('_pct')) return formatPercent(value)
+  if (column.endsWith('_cr')) return formatCrore(value)
+  return formatNumber(value, column === 'volume' ? 0 : 2)
 }
 
-/** Figures with their labels and units, which the names of columns end in; those that are unknown are left out. */
+/** Figures with their labels and units; those that are unknown are left out. */
 const listFigures = (facts: Row, figures: Figures): readonly string[] =>
   Object.entries(figures).flatMap(([label, column]) => {
-    const isShare = column.endsWith('_pct')
-    const unit = isShare ? ' %' : column.endsWith('_cr') ? ' cr' : ''
     const value = facts[column]
-    const digits = isShare ? 1 : ['volume', 'market_cap_cr'].includes(column) ? 0 : 2
-    const shown = typeof value === 'string' ? clean(value) : formatFigure(value, digits)
-    return shown === '' ? [] : [`${label} ${shown}${unit}`]
+    const shown = typeof value === 'number' ? formatColumn(column, value) : typeof value === 'string' ? clean(value) : ''
+    return shown === '' ? [] : [`${label} ${shown}`]
   })
 
 const priceLines = (facts: Row): readonly AnswerLine[] => {
@@ -133,11 +134,11 @@ const rangeLines = ({ low_52w_inr: low, high_52w_inr: high, close_inr: close }: 
   return [`  52 weeks ${formatFigure(low)} ${bar} ${formatFigure(high)}`]
 }
 
-const RESULT_TITLES = { '  crore rupees': undefined, newest: undefined, '1 before': 3, '2 before': 2, '3 before': 1, 'year before': 4 }
+const RESULT_TITLES = { '  ₹ crore': undefined, newest: undefined, '1 before': 3, '2 before': 2, '3 before': 1, 'year before': 4 }
 const RESULT_ROWS = {
   sales: ['sales', 'cr'],
   'net profit': ['net_profit', 'cr'],
-  'EPS, rupees': ['eps', 'inr'],
+  'EPS, ₹': ['eps', 'inr'],
   'margin, %': ['opm', 'pct'],
 }
 
@@ -155,5 +156,14 @@ const quarterLines = (facts: Row): readonly AnswerLine[] => {
   ]
 }
 
-const describeEvent = ({ day, title, value, unit }: Row): string =>
-  `  ${formatFact(day)}  ${joinParts([formatFact(title), value === null ? '' : `${formatFigure(value)} ${formatFact(unit)}`])}`
+/** The values of events, by their units. */
+const EVENT_VALUES: Readonly<Record<string, (value: number) => string>> = {
+  'crore rupees': formatCrore,
+  'rupees a share': (value) => `${formatPrice(value)} a share`,
+  percent: formatPercent,
+}
+
+const describeEvent = ({ day, title, value, unit }: Row): string => {
+  const amount = typeof value === 'number' ? (EVENT_VALUES[String(unit)]?.(value) ?? formatNumber(value, 2)) : ''
+  return `  ${formatFact(day)}  ${joinParts([formatFact(title), amount])}`
+}

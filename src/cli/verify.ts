@@ -33,7 +33,7 @@ const verifyFlags = () => ({
   deep: flag('--deep', 'also find files that a disk or an editor has changed'),
   accept: flag('--accept', 'accept the findings: later commands report only new ones'),
   reason: flag('--reason <text>', 'why they are accepted'),
-  quiet: flag('--quiet', 'print nothing without new errors or warnings, and notify of a failure'),
+  quiet: flag('-q, --quiet', 'print nothing without new errors or warnings, and notify of a failure'),
   json: jsonFlag('print all findings as JSON on stdout'),
 })
 

@@ -23,6 +23,7 @@ import {
 } from 'rxjs'
 import { thresholds } from '../market/refusal-policy.js'
 import { type ErrorCode, InternalError, isItemError, joinCodes, NothingAnsweredError, runNamed } from '../model/errors.js'
+import { formatNumber } from '../model/format.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
 import type { ScriptOutcome } from '../model/report.js'
 import { omitUndefined, type Row } from '../model/row.js'
@@ -233,7 +234,8 @@ const createOutcomeCounts = ({ work }: StreamDefinition) => {
     toStreamOutcome: (): StreamOutcome => {
       if (lost > 0 && (work.of === undefined || lost === all))
         return { outcome: 'failed', error: [...new Set(reasons)].join('; '), code: joinCodes([...codes]) }
-      if (empty === all && all >= thresholds.allEmpty) return { outcome: 'failed', error: `all ${all} items were empty`, code: 'all-empty' }
+      if (empty === all && all >= thresholds.allEmpty)
+        return { outcome: 'failed', error: `all ${formatNumber(all)} items were empty`, code: 'all-empty' }
       return { outcome: lost + degraded > 0 ? 'partial' : 'success' }
     },
   }

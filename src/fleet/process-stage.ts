@@ -16,6 +16,7 @@ import {
 } from 'rxjs'
 import type { RunContext, Stage } from '../engine/run.js'
 import { StorageError } from '../model/errors.js'
+import { formatQuantity } from '../model/format.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
 import { type BlobStore, type ItemJobData, loadRows, NO_REQUESTS, toJobId, type WorkerOutcome } from './blobs.js'
 import { ignoreError } from './ignore-error.js'
@@ -194,7 +195,8 @@ const handOutItems = (
       // Checked last: the failure may be from the time of an earlier driver, and the item may have succeeded since.
       if (pending.size > 0)
         throw toJobError(
-          (await barrier.failure()) ?? `${stream.name}: ${pending.size} items are missing from the queue; run the same command to resume`,
+          (await barrier.failure()) ??
+            `${stream.name}: ${formatQuantity(pending.size, 'item is', 'items are')} missing from the queue; run the same command to resume`,
         )
       subscriber.complete()
     }

@@ -1,8 +1,8 @@
 import { map, type Observable, of } from 'rxjs'
 import type { Candle, Candles } from '../model/candle.js'
+import { formatNumber, formatQuantity, groupDigits } from '../model/format.js'
 import { median } from '../model/map.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
-import { formatThousands } from '../model/text.js'
 import { addDays, toDay } from '../model/trading-day.js'
 import { type CandleArrays, candleAt, DAY_SECONDS, isSameDay, readCandleFile, toCandleDay, toDayNumber } from './candle-file.js'
 import { findAction, type PriceAction } from './price-actions.js'
@@ -121,7 +121,7 @@ const checkLength = (
 ): void => {
   const end = rows.at(-1)?.[0] ?? 0
   if (rows.length < count * thresholds.minShare)
-    refuse(tools, 'shrink', `the full history has ${rows.length} candles instead of ${count} (${remark})`)
+    refuse(tools, 'shrink', `the full history has ${formatQuantity(rows.length, 'candle')} instead of ${formatNumber(count)} (${remark})`)
   else if (end < newest) refuse(tools, 'shrink', `the full history ends on ${toDay(end * 1_000)}, before the stored one (${remark})`)
 }
 
@@ -184,11 +184,14 @@ const checkLevel = (compared: Compared, context: CheckContext, counts: SuspectCo
 }
 
 export const findCandleFault = ([, open, high, low, close, volume]: Candle): string | undefined => {
-  const prices = `open ${open}, high ${high}, low ${low}, close ${close}`
-  if (![open, high, low, close, volume].every(Number.isFinite)) return `a value that is not a number: ${prices}, volume ${volume}`
+  const prices = Object.entries({ open, high, low, close })
+    .map(([name, price]) => `${name} ${groupDigits(price)}`)
+    .join(', ')
+  if (![open, high, low, close, volume].every(Number.isFinite))
+    return `a value that is not a number: ${prices}, volume ${groupDigits(volume)}`
   if (low <= 0) return `a price that is not above zero: ${prices}`
   if (low > Math.min(open, close) || high < Math.max(open, close)) return `open or close outside of low and high: ${prices}`
-  return volume < 0 ? `volume ${volume}` : undefined
+  return volume < 0 ? `volume ${groupDigits(volume)}` : undefined
 }
 
 /**
@@ -198,7 +201,7 @@ export const findCandleFault = ([, open, high, low, close, volume]: Candle): str
 const findHistoryFault = (candles: Candles): string | undefined => {
   const rows = [...candles]
   const negative = rows.find((candle) => candle[5] < 0)
-  if (negative !== undefined) return `volume ${negative[5]} on ${toCandleDay(negative)}`
+  if (negative !== undefined) return `volume ${groupDigits(negative[5])} on ${toCandleDay(negative)}`
   return rows
     .slice(-thresholds.prices.newest)
     .map((candle, place, newest) => findRepeatedDay(newest[place - 1], candle))
@@ -225,7 +228,7 @@ export const findImpossibleMove = (before: Candle, candle: Candle, { rise, fall 
   if (close <= 0 || (candle[0] - before[0]) / DAY_SECONDS >= restDays) return undefined
   const isBeyond = (price: number): boolean => (price >= close * rise || price <= close * fall) && Math.abs(price - close) >= minChange
   const price = [candle[4], candle[1], candle[2], candle[3]].find(isBeyond)
-  return price === undefined ? undefined : `from a close of ${close} to ${price}`
+  return price === undefined ? undefined : `from a close of ${groupDigits(close)} to ${groupDigits(price)}`
 }
 
 type StoredHistory = ReturnType<typeof toStoredHistory>
@@ -296,7 +299,7 @@ export const describeRewriting = (stored: CandleArrays, answered: CandleArrays, 
     const isStored = at < stored.length && stored.time[at] === time
     if (!isStored || prices.some(([one, other]) => isDifferentPrice(one[at] as number, other[index] as number))) changed.push(time)
   }
-  const counts = `${formatThousands(changed.length)} of ${formatThousands(length)} earlier candles differ`
+  const counts = `${formatNumber(changed.length)} of ${formatNumber(length)} earlier candles differ`
   return changed[0] === undefined ? undefined : `${counts}, from ${toDay(changed[0] * 1_000)} on`
 }
 

@@ -1,10 +1,10 @@
 import { type MonoTypeOperatorFunction, map, type Observable, type OperatorFunction, switchMap, tap } from 'rxjs'
 import { DamagedFileError } from '../model/errors.js'
+import { formatNumber, formatPart, formatQuantity } from '../model/format.js'
 import { median } from '../model/map.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
 import { type Row, readText } from '../model/row.js'
 import type { Stored } from '../model/stored.js'
-import { formatThousands } from '../model/text.js'
 import { catchDamagedFile } from '../operators/catch-item-failure.js'
 import { MASTER_FIGURES, readStoredRows } from './listings.js'
 import { RefusedError, refuse, thresholds } from './refusal-policy.js'
@@ -24,7 +24,7 @@ export const withoutCopies = <R>(rows: readonly R[], { warn }: Pick<Tools, 'warn
     if (!distinct.has(text)) distinct.set(text, row)
   }
   const copies = rows.length - distinct.size
-  if (copies > 0) warn(`${list}: left out ${formatThousands(copies)} of ${formatThousands(rows.length)} records, exact copies of others`)
+  if (copies > 0) warn(`${list}: left out ${formatPart(copies, rows.length, 'record')}, exact copies of others`)
   return [...distinct.values()]
 }
 
@@ -49,7 +49,7 @@ export const rejectShrunk =
     const check = (found: ItemResult<R>, before: Records = []): ItemResult<R> => {
       const [now, then] = [countRecords([...found.rows], before), countRecords(before, before)]
       if (now >= then * thresholds.minShare) return found
-      const records = `${formatThousands(now)} ${now === 1 ? 'record' : 'records'}, the stored file has ${formatThousands(then)}`
+      const records = `${formatQuantity(now, 'record')}, the stored file has ${formatNumber(then)}`
       if (!accepts('shrink')) throw new RefusedError('shrink', records)
       warn(`accepted although shrunk: ${records}`)
       return found
@@ -122,12 +122,12 @@ export const rejectTruncated = <R>(
   map(({ rows: answered, total = 0 }) => {
     const isFull = answered.length >= limit
     const rows = withoutCopies(answered, { warn })
-    const records = `the list has ${formatThousands(rows.length)} rows`
+    const records = `the list has ${formatQuantity(rows.length, 'row')}`
     if (rows.length >= total) {
       if (isFull) warn(`${records}${MORE_MAY_EXIST}`)
       return createResult(rows)
     }
-    const lacking = `${records} but reports a total of ${formatThousands(total)}`
+    const lacking = `${records} but reports a total of ${formatNumber(total)}`
     if (accepts('count')) warn(`accepted although rows are missing: ${lacking}`)
     else if (isFull) return createResult(rows, `count: ${lacking}; one request returns no more`)
     else throw new RefusedError('count', lacking)
@@ -137,7 +137,7 @@ export const rejectTruncated = <R>(
 /** Warns about a list of as many rows as requested, if its total is unknown. */
 export const warnIfFull = <R>(limit: number, { warn }: Pick<Tools, 'warn'>, list: string): MonoTypeOperatorFunction<readonly R[]> =>
   tap((rows) => {
-    if (rows.length >= limit) warn(`${list}: the list has ${formatThousands(rows.length)} rows${MORE_MAY_EXIST}`)
+    if (rows.length >= limit) warn(`${list}: the list has ${formatQuantity(rows.length, 'row')}${MORE_MAY_EXIST}`)
   })
 
 const MORE_MAY_EXIST = ', the maximum of one request; more may exist'
@@ -156,7 +156,7 @@ export const findUnitChange = (stored: readonly Row[], rows: readonly Row[]): st
     }
     const factor = median(ratios)
     if (ratios.length >= thresholds.units.minStocks && (factor > most || factor < 1 / most))
-      return `the ${name} of ${ratios.length} stocks is ${Number(factor.toPrecision(3))} times the stored one (median)`
+      return `the ${name} of ${formatQuantity(ratios.length, 'stock')} is ${Number(factor.toPrecision(3))} times the stored one (median)`
   }
   return undefined
 }

@@ -1,5 +1,6 @@
 import { map, type Observable, of } from 'rxjs'
 import { BadAnswerError } from '../model/errors.js'
+import { formatPart } from '../model/format.js'
 import { groupBy } from '../model/map.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import { type Stock, toStockItems, toStocks } from '../model/stock.js'
@@ -162,12 +163,12 @@ export const findIdentifierProblems = ({
   const { left, identifiers } = thresholds
   const all = pairs.length + gone.length
   if (gone.length > left.most && gone.length > all * left.share)
-    problems.set('shrink', `${gone.length} of ${all} stocks are no longer listed`)
+    problems.set('shrink', `${formatPart(gone.length, all, 'stock')} are no longer listed`)
   const names = Object.keys(changed[0]?.before ?? {})
   if (changed.length > identifiers.most && changed.length > pairs.length * identifiers.share)
     problems.set(
       'identity',
-      `${changed.length} of ${pairs.length} stocks have another ${joinNames(names)} at once, ${describeExamples(changed)}`,
+      `${formatPart(changed.length, pairs.length, 'stock')} have another ${joinNames(names)} at once, ${describeExamples(changed)}`,
     )
   const exchanged = changed.filter((one) => changed.some((other) => haveExchanged(one, other)))
   if (exchanged.length > 0 && !problems.has('identity'))

@@ -1,4 +1,5 @@
 import { concat, concatMap, EMPTY, expand, map, type Observable, of, throwError } from 'rxjs'
+import { formatPart, formatQuantity } from '../model/format.js'
 import { RefusedError, thresholds } from './refusal-policy.js'
 
 /** One page of an answer: its rows, and the total that it states for the list (0 if it states none). */
@@ -78,9 +79,9 @@ const isLastPage = <R>(progress: PageProgress<R>, size: number): boolean => {
 /** What the list lacks after its last page; undefined if it seems complete. */
 const findShortfall = <R>(progress: PageProgress<R>, size: number): string | undefined => {
   const { page, rows, first, received, total, isRepeat } = progress
-  if (total > thresholds.maxListRows) return `a total of ${total} rows is impossible`
+  if (total > thresholds.maxListRows) return `a total of ${formatQuantity(total, 'row')} is impossible`
   const end = rows.length === 0 ? `page ${page} is empty` : isRepeat ? `page ${page} repeats earlier ones` : `page ${page} was the last`
-  if (received < total) return `${received} of ${total} rows (${end})`
-  if (isRepeat && first >= size && received > total) return `${received} rows, and perhaps more (${end})`
-  return isBeyondTotal(progress, size) && rows.length >= first ? `more rows follow after ${page} pages` : undefined
+  if (received < total) return `${formatPart(received, total, 'row')} (${end})`
+  if (isRepeat && first >= size && received > total) return `${formatQuantity(received, 'row')}, and perhaps more (${end})`
+  return isBeyondTotal(progress, size) && rows.length >= first ? `more rows follow after ${formatQuantity(page, 'page')}` : undefined
 }

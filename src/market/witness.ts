@@ -1,6 +1,7 @@
 import { posix } from 'node:path'
 import { map, type Observable, of, switchMap } from 'rxjs'
 import type { Candle, Candles } from '../model/candle.js'
+import { groupDigits } from '../model/format.js'
 import type { ItemResult } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
 import { type Day, readDay } from '../model/trading-day.js'
@@ -74,7 +75,8 @@ export const checkWitness =
         return watch.witness.whenDecided().pipe(
           map((areMany) => {
             const what = `many closes of ${day} differ from the exchange's file`
-            if (areMany) refuse(tools, 'witness', `${what} (this one is ${close}, the exchange has ${trade.close})`)
+            if (areMany)
+              refuse(tools, 'witness', `${what} (this one is ${groupDigits(close)}, the exchange has ${groupDigits(trade.close)})`)
             return result
           }),
         )

@@ -14,11 +14,11 @@ export interface Random {
 
 /** A stock of the simulated market. */
 export interface SampleStock extends Stock {
-  /** Market capitalisation in crore rupees. */
+  /** Market capitalisation in ₹ crore. */
   readonly Mcap: number
   /** Last traded price in rupees. */
   readonly Ltp: number
-  /** Its earnings are `Mcap / pe` crore rupees a year, `Ltp / pe` rupees a share. */
+  /** Its earnings are ₹ `Mcap / pe` crore a year, `Ltp / pe` rupees a share. */
   readonly pe: number
   readonly sector: string
   /** How far its price may move in a session, in percent; undefined without a limit. */

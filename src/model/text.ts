@@ -1,10 +1,6 @@
 /** ` (did you mean X?)`, or an empty text. */
 export const suggest = (meant: string | undefined): string => (meant === undefined ? '' : ` (did you mean ${meant}?)`)
 
-/** `A, B, C and 4 more`. */
-export const nameFirst = (names: readonly string[], max = 3): string =>
-  names.length > max ? `${names.slice(0, max).join(', ')} and ${names.length - max} more` : names.join(', ')
-
 /** The candidate that differs by one letter, or by two where the name has six or more; undefined without one. */
 export const findNearMatch = (name: string, candidates: readonly string[]): string | undefined => {
   const most = name.length < 6 ? 1 : 2
@@ -60,9 +56,6 @@ const LONE_LENGTH = '\\u0000'.length
  */
 export const repairJson = (json: string): string =>
   json.includes('\\u') && BROKEN.test(json) ? json.replace(JSON_ESCAPE, (text) => (text.length === LONE_LENGTH ? '\\ufffd' : text)) : json
-
-/** `2,775`. */
-export const formatThousands = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 
 /** A text as the content, or in an attribute in double quotes, of XML and HTML. */
 export const escapeMarkup = (text: string): string =>

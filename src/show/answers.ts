@@ -150,7 +150,7 @@ export interface FeedEvent {
   readonly title: string
   /** Kind of a filing or announcement, sentiment of news, exchange of a deal. */
   readonly detail?: string
-  /** Of a deal, crore rupees; negative for a sale. */
+  /** Of a deal, ₹ crore; negative for a sale. */
   readonly value?: number
   readonly url?: string
 }
@@ -172,7 +172,7 @@ export interface Breadth {
   readonly above50Pct?: number
   readonly above200Pct?: number
   readonly medianChangePct?: number
-  /** Close times volume, crore rupees. */
+  /** Close times volume, ₹ crore. */
   readonly turnoverCr: number
   /** Advances and declines of the last sessions, oldest first. */
   readonly sessions: readonly (readonly [day: string, advances: number, declines: number])[]

@@ -1,6 +1,7 @@
 import { listTables, type StreamDefinition } from '../engine/define-stream.js'
 import { listSessionEvidence } from '../engine/session-request.js'
 import { UsageError } from '../model/errors.js'
+import { formatNumber, formatQuantity } from '../model/format.js'
 import { type Row, readText } from '../model/row.js'
 import type { Day } from '../model/trading-day.js'
 import { readSessionDays } from '../storage/session-days.js'
@@ -56,8 +57,8 @@ export const audit = async (root: string, { streams, exchange }: AuditOptions): 
   const parts: readonly AuditPart[] = [
     {
       ...{ name: 'days without record', count: gaps.length, of: gaps.length + recorded.length, examples: takeNewest(gaps) },
-      proof: `lists and filings of ${recorded.length} days are as they were collected`,
-      limit: `the ${older} sessions with candles before ${from} are known only as the provider shows them since`,
+      proof: `lists and filings of ${formatQuantity(recorded.length, 'day')} are as they were collected`,
+      limit: `sessions with candles before ${from}, ${formatNumber(older)} of them, are known only as the provider shows them since`,
     },
     await auditDeadNames(ask, from),
     await auditPrices(ask, from),
@@ -86,7 +87,7 @@ const auditDeadNames = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
   return {
     ...{ name: 'dead names', count: dead.length, of: await readCount(ask, 'SELECT count(DISTINCT isin) AS n FROM history.master') },
     examples: takeNewest(dead.map(describe)),
-    proof: `every stock that left since ${from} is named, and ${dead.filter(({ symbol }) => priced.has(symbol)).length} of them still have candles`,
+    proof: `every stock that left since ${from} is named, and ${formatNumber(dead.filter(({ symbol }) => priced.has(symbol)).length)} of them still have candles`,
     limit: `stocks that left before ${from} are in no list: a back-test that begins earlier knows survivors only`,
   }
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { type CandleArrays, numberToDay } from '../market/candle-file.js'
+import { formatQuantity } from '../model/format.js'
 import { addDays, type Day } from '../model/trading-day.js'
 import { disk } from '../storage/disk.js'
 import { getErrorCode } from '../storage/file-system.js'
@@ -42,10 +43,10 @@ const describeCleaning = (raw: CandleArrays, ordered: CandleArrays, impossible: 
   const isUnordered = ordered !== raw && [...raw.day.subarray(1, raw.length)].some((day, index) => day < (raw.day[index] as number))
   return [
     ...(repeated > 0
-      ? [`${repeated} ${repeated === 1 ? 'candle repeats a day' : 'candles repeat a day'}: the last one in the file is shown`]
+      ? [`${formatQuantity(repeated, 'candle repeats a day', 'candles repeat a day')}: the last one in the file is shown`]
       : []),
     ...(isUnordered ? ['the days were not in order'] : []),
-    ...(impossible > 0 ? [`${impossible} impossible ${impossible === 1 ? 'candle is' : 'candles are'} left out`] : []),
+    ...(impossible > 0 ? [`${formatQuantity(impossible, 'impossible candle is', 'impossible candles are')} left out`] : []),
   ]
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { StreamDefinition } from '../engine/define-stream.js'
-import { DamagedFileError } from '../model/errors.js'
+import { DamagedFileError, StorageError } from '../model/errors.js'
 import type { Row } from '../model/row.js'
 import type { Day } from '../model/trading-day.js'
 import { disk } from '../storage/disk.js'
@@ -68,3 +68,13 @@ export const readStoredList = <R = Row>(
       return { rows: [], isMissing: false, damage: `${file} cannot be read: ${describeFileError(error, 'read')}` }
     }
   })
+
+/** A file that cannot be read is a problem for the page to show; any other error is ours. */
+export const tellUnreadable = <T>(read: Promise<T>): Promise<{ readonly value?: T; readonly problems: readonly string[] }> =>
+  read.then(
+    (value) => ({ value, problems: [] }),
+    (error: unknown) => {
+      if (error instanceof StorageError) return { problems: [error.message] }
+      throw error
+    },
+  )

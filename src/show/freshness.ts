@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { toFilePath } from '../engine/define-stream.js'
 import { STATE_FOLDER } from '../engine/storage.js'
+import { formatQuantity } from '../model/format.js'
 import type { RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import { RUN_LOG, toRunReport } from '../model/run-log.js'
@@ -72,7 +73,7 @@ const describeProblem = ({ report, runs }: KnownRuns, stream: string, isMissing:
   if (outcome === 'failed' || outcome === 'stopped')
     return `${stream} ${outcome === 'failed' ? 'failed' : 'was stopped'} in the last run${because}${isMissing ? '' : '; what is shown is older'}`
   if (missing === 'all') return `${stream} is missing${because}`
-  if (missing !== undefined) return `${missing} ${missing === 1 ? 'item is' : 'items are'} missing in ${stream}${because}`
+  if (missing !== undefined) return `${formatQuantity(missing, 'item is', 'items are')} missing in ${stream}${because}`
   const { stale = [] } = report
   const [late] = describeStale({ stale: stale.filter((one) => one.stream === stream) })
   if (late !== undefined) return late

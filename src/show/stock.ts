@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { ACTION_FILES } from '../market/price-actions.js'
-import { StorageError } from '../model/errors.js'
+import { formatNumber, formatPrice } from '../model/format.js'
 import { omitUndefined, readText } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
 import { readStateDocument } from '../storage/file-system.js'
@@ -20,7 +20,7 @@ import type {
   StockFindings,
 } from './answers.js'
 import { type ChartWishes, type Factors, readShownCandles, type ShownCandles, toCandlesAnswer } from './candles.js'
-import type { DataSource, MarketFolder } from './folder.js'
+import { type DataSource, type MarketFolder, tellUnreadable } from './folder.js'
 import { describeAbout, readRunFacts } from './freshness.js'
 import { nameIndex, readIndices, readSid, readStockNames } from './stocks.js'
 import { listOf, readAnswer, rowOf } from './tables.js'
@@ -122,7 +122,7 @@ const toStockEvent = ({ day, time, kind, title, detail, value, unit, url, summar
       return [omitUndefined({ ...event, kind, mark: 'A' } as const)]
     case 'corporate action': {
       const mark = /dividend/.test(title) ? 'D' : /split|bonus|right/.test(title) ? 'S' : 'A'
-      const terms = unit === 'rupees a share' ? `₹ ${value} a share` : detail === 'NA' ? undefined : detail
+      const terms = unit === 'rupees a share' ? `${formatPrice(value)} a share` : detail === 'NA' ? undefined : detail
       return [omitUndefined({ day, kind: 'action', mark, title: title.slice(0, 1).toUpperCase() + title.slice(1), detail: terms } as const)]
     }
     default:
@@ -134,7 +134,7 @@ const toStockEvent = ({ day, time, kind, title, detail, value, unit, url, summar
 export const toLink = (url: unknown): string | undefined => (/^https?:\/\//i.test(readText(url)) ? readText(url) : undefined)
 
 const toDeal = ({ day, client, side, kind, quantity, price, value }: StockDeal): StockEvent => {
-  const terms = `${quantity.toLocaleString('en-IN')} at ₹ ${price.toLocaleString('en-IN', { minimumFractionDigits: 2 })}`
+  const terms = `${formatNumber(quantity)} at ${formatPrice(price)}`
   return {
     ...({ day, kind: 'deal', mark: 'B', detail: `${kind.toLowerCase()} deal`, valueCr: value } as const),
     title: `${client} ${side === 'S' ? 'sold' : 'bought'} ${terms}`,
@@ -276,13 +276,3 @@ const readActionLists = ({ root, remember }: MarketFolder) =>
     const lists = await Promise.all(ACTION_FILES.map((file) => tellUnreadable(readStateDocument(join(root, file)))))
     return { bySymbol: readKnownActions(lists.map(({ value }) => value ?? [])), problems: lists.flatMap(({ problems }) => problems) }
   })
-
-/** A file that cannot be read is a problem for the page to show; any other error is ours. */
-const tellUnreadable = <T>(read: Promise<T>): Promise<{ readonly value?: T; readonly problems: readonly string[] }> =>
-  read.then(
-    (value) => ({ value, problems: [] }),
-    (error: unknown) => {
-      if (error instanceof StorageError) return { problems: [error.message] }
-      throw error
-    },
-  )

@@ -6,7 +6,7 @@ const MIN_SID = 1_001
 const STOCK_SID_COUNT = 100_000
 /** The largest stocks have a band: lists of stocks at a limit begin with them. */
 const LIMITED_STOCKS = 10
-/** Stocks with this market capitalisation (crore rupees) or more have derivatives: about the two hundred largest. */
+/** Stocks with this market capitalisation (₹ crore) or more have derivatives: about the two hundred largest. */
 const MIN_DERIVATIVES_MCAP = 17_000
 
 /** The listed stocks, largest first. `listedOn` returns the listing date of a rank. */

@@ -1,5 +1,6 @@
 import { dayToNumber, numberToDay } from '../market/candle-file.js'
 import { countDays, type DayCount, type DaySet, isSessionOf } from '../market/series-days.js'
+import { formatPart } from '../model/format.js'
 import { groupBy } from '../model/map.js'
 import { type CheckName, type Finding, isMany, type YearCoverage } from './finding.js'
 
@@ -49,7 +50,7 @@ export const deriveCalendar = (stocks: readonly DaySet[], indices: readonly DayS
 const createOddDayFinding = (number: number, stocks: DayCount, indices: DayCount): Finding => {
   const day = numberToDay(number)
   const indexNote = indices.listed >= MIN_INDICES ? `; ${indices.trading} of ${indices.listed} indices do` : ''
-  const detail = `${stocks.trading} of ${stocks.listed} listed stocks have a candle of ${day}${indexNote}`
+  const detail = `${formatPart(stocks.trading, stocks.listed, 'listed stock')} have a candle of ${day}${indexNote}`
   return { check: 'odd-days', severity: 'warning', day, detail }
 }
 
@@ -110,7 +111,7 @@ export const mergeMarketDays = (findings: readonly Finding[], { countListed }: M
     const all = check === 'newest-sessions' ? listed + symbols.length : listed
     if (!isMany(symbols.length, all)) return group
     const severity = OF_CANDLES.includes(check) && symbols.length >= ERROR_SHARE * all ? 'error' : 'warning'
-    const detail = `${symbols.length} of ${all} stocks ${DESCRIPTIONS[check]} ${day}, such as ${symbols.slice(0, 3).join(', ')}`
+    const detail = `${formatPart(symbols.length, all, 'stock')} ${DESCRIPTIONS[check]} ${day}, such as ${symbols.slice(0, 3).join(', ')}`
     return [{ check: 'odd-days', severity, day, detail }]
   })
   return [...findings.filter((finding) => !isOfDay(finding)), ...merged]

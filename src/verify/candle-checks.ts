@@ -1,5 +1,6 @@
 import { countWeekdays } from '../market/calendar.js'
 import { numberToDay } from '../market/candle-file.js'
+import { formatNumber, formatPart, formatQuantity } from '../model/format.js'
 import { toDay } from '../model/trading-day.js'
 import { deriveCalendar, type MarketCalendar, MIN_INDICES, mergeMarketDays } from './calendar.js'
 import { ofSeries } from './candle-series.js'
@@ -63,13 +64,15 @@ export const listMissingMarketInputs = (facts: CandleFacts): readonly MissingInp
   return [
     [
       ['stale-symbols'],
-      hasSelectedStocks(facts) && `stocks without candles: the last run selected ${selected} of ${listed.length} stocks; fetch all`,
+      hasSelectedStocks(facts) &&
+        `stocks without candles: the last run selected ${formatPart(selected ?? 0, listed.length, 'stock')}; fetch all`,
     ],
     [['unadjusted-actions'], !hasActions && 'splits and other adjustments: no corporate actions; fetch corporate-actions'],
     [['spliced-series'], listedOn.size === 0 && 'candles before the day of listing: no list with listing days; fetch listing-dates'],
     [
       ['missing-sessions'],
-      !hasSessions && `missing sessions: the candles of ${stocks.length} stocks, without indices, are too few; fetch indices-ohlcv`,
+      !hasSessions &&
+        `missing sessions: the candles of ${formatQuantity(stocks.length, 'stock')}, without indices, are too few; fetch indices-ohlcv`,
     ],
     [['odd-days'], hasSessions && indices.length < MIN_INDICES && 'days that all stocks lack: too few indices; fetch indices-ohlcv'],
     [['price-bands'], describeMissingBands(facts)],
@@ -152,7 +155,7 @@ const findOldMarket = ({ calendar: { last, findings }, asOf }: CandleFacts): rea
   const weekdays = countWeekdays(numberToDay(last + 1), toDay(asOf))
   const lastDay = numberToDay(last)
   if (weekdays <= MAX_HOLIDAYS || findings.some(({ day = '' }) => day > lastDay)) return []
-  const detail = `the newest candles are of ${lastDay}, ${weekdays} weekdays before the day of the run`
+  const detail = `the newest candles are of ${lastDay}, ${formatNumber(weekdays)} weekdays before the day of the run`
   return [{ check: 'newest-sessions', severity: 'warning', day: numberToDay(last + 1), detail }]
 }
 

@@ -1,6 +1,6 @@
+import { formatNumber, formatPart, groupDigits, nameFirst } from '../model/format.js'
 import { groupBy } from '../model/map.js'
 import { isRow, omitUndefined, type Row, readText } from '../model/row.js'
-import { nameFirst } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
 import { compareFigures, RESULT_TABLES, type RestatedFigure } from '../tables/diff/results.js'
 import { type Finding, isMany, type Severity } from './finding.js'
@@ -70,7 +70,8 @@ const describeLostColumns = (file: string, days: readonly ColumnDay[]): readonly
     const { from, now } = own[0] as Loss
     const usual = toPercent(Math.min(...own.map((loss) => loss.usual)))
     const [since, records] = [days[from]?.day ?? '', days.at(-1)?.records]
-    const what = now === 0 ? `in none of the ${records} records` : `in ${toPercent(now)} of the ${records} records`
+    const what =
+      now === 0 ? `in none of the ${formatNumber(records)} records` : `in ${toPercent(now)} of the ${formatNumber(records)} records`
     const share = now > 0 ? `${usual} on most` : usual === '100 %' ? 'all of them on each' : `${usual} or more on each`
     const before = `in ${share} of the ${from} recorded days from ${days[0]?.day} to ${days[from - 1]?.day}`
     return {
@@ -170,7 +171,9 @@ export const checkFigures = (file: string): ListCheck => {
     if (earlier === undefined || earlier.record === record) return []
     const figures = RESULT_TABLES.flatMap((name) => compareFigures(record[name], earlier.record[name]))
     if (figures.length === 0) return []
-    const texts = figures.map(({ name, from, to }) => `${name} was ${from} on ${earlier.day} and is ${to} on ${day}`)
+    const texts = figures.map(
+      ({ name, from, to }) => `${name} was ${groupDigits(from)} on ${earlier.day} and is ${groupDigits(to)} on ${day}`,
+    )
     const severity = figures.some(isLargeRestatement) ? 'warning' : 'info'
     return [{ check: 'restated-figures', severity, symbol: readText(record.Symbol), day, file, detail: nameFirst(texts, MAX_FIGURES) }]
   }
@@ -190,7 +193,7 @@ const mergeMany = (findings: readonly Finding[], stocks: number): readonly Findi
   const { symbol: name, detail, ...about } = first
   const severity = findings.some((finding) => finding.severity === 'warning') ? 'warning' : 'info'
   const symbols = nameFirst(findings.map(({ symbol = '' }) => symbol))
-  return [{ ...about, severity, detail: `${findings.length} of ${stocks} stocks are restated, ${symbols}; ${name}: ${detail}` }]
+  return [{ ...about, severity, detail: `${formatPart(findings.length, stocks, 'stock')} are restated, ${symbols}; ${name}: ${detail}` }]
 }
 
 const isLargeRestatement = ({ from, to }: RestatedFigure): boolean =>

@@ -1,6 +1,7 @@
 import { basename, dirname, join } from 'node:path'
 import { DAYS, MASTER, type Output, type StreamDefinition, toFilePath } from '../engine/define-stream.js'
 import { MASTER_MAP } from '../market/listings.js'
+import { formatNumber, formatQuantity } from '../model/format.js'
 import type { Item } from '../model/outcome.js'
 import { isRow } from '../model/row.js'
 import { describeFileError, hasStamp, isTemporaryName, listNames, readStateDocument, statFile } from '../storage/file-system.js'
@@ -99,8 +100,8 @@ const checkFileSizes = (
     if (!owns(file) || size === bytes) return []
     // A kill came between the record and the rename.
     if (size === undefined && left.some((path) => path.startsWith(nameTemporary(file)))) return []
-    if (size === undefined) return [createFinding(`it is missing; the last run wrote ${bytes} bytes`, file)]
-    return isRunning ? [] : [createFinding(`it has ${size} bytes; the last run wrote ${bytes}`, file)]
+    if (size === undefined) return [createFinding(`it is missing; the last run wrote ${formatQuantity(bytes, 'byte')}`, file)]
+    return isRunning ? [] : [createFinding(`it has ${formatQuantity(size, 'byte')}; the last run wrote ${formatNumber(bytes)}`, file)]
   })
 }
 

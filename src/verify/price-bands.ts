@@ -1,4 +1,5 @@
 import { dayToNumber, numberToDay } from '../market/candle-file.js'
+import { groupDigits } from '../model/format.js'
 import { type Row, readText } from '../model/row.js'
 import { lastWeekday, toDay } from '../model/trading-day.js'
 import type { Finding } from './finding.js'
@@ -26,7 +27,7 @@ export const findOutsideBand = (
   const limit = closeBefore * (band / 100) + Math.max(TICK, closeBefore * TICK_SHARE)
   if (Math.abs(close - closeBefore) <= limit) return []
   const move = ((close / closeBefore - 1) * 100).toFixed(1)
-  const detail = `the close of ${close} is ${move} % from the previous close of ${closeBefore}; the band is ${band} %`
+  const detail = `the close of ${groupDigits(close)} is ${move} % from the previous close of ${groupDigits(closeBefore)}; the band is ${band} %`
   return [{ check: 'price-bands', severity: 'warning', day: numberToDay(day), detail }]
 }
 

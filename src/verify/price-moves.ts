@@ -1,5 +1,6 @@
 import { type CandleArrays, dayToNumber, numberToDay } from '../market/candle-file.js'
 import { type PriceAction, readPriceActions } from '../market/price-actions.js'
+import { formatNumber, formatQuantity, groupDigits } from '../model/format.js'
 import { median } from '../model/map.js'
 import type { CheckName, Finding, Severity } from './finding.js'
 
@@ -215,12 +216,15 @@ const isBlock = (start: Jump, end: Jump): boolean =>
 
 const dayAt = ({ day }: CandleArrays, index: number): string => numberToDay(day[index] as number)
 
+/** `from 1,163.87 to 2,327`: the close before, and that of a candle. */
+const describeCloses = ({ close }: CandleArrays, index: number): string =>
+  `from ${groupDigits(close[index - 1] as number)} to ${groupDigits(close[index] as number)}`
+
 /** Levels at a constant factor are of one stock, before and after an action; the factor of two stocks varies. */
 const describeSwings = (candles: CandleArrays, swings: readonly Jump[]): readonly Finding[] => {
   const [first] = swings
   if (first === undefined) return []
-  const { close } = candles
-  const text = `its closes swing ${swings.length} times between two levels, at first from ${close[first.index - 1]} to ${close[first.index]}`
+  const text = `its closes swing ${swings.length} times between two levels, at first ${describeCloses(candles, first.index)}`
   const of = { severity: 'error', day: dayAt(candles, first.index) } as const
   const factor = findFactor(swings)
   if (factor !== undefined)
@@ -231,17 +235,19 @@ const describeSwings = (candles: CandleArrays, swings: readonly Jump[]): readonl
 }
 
 const describeBlock = (candles: CandleArrays, { start, end }: Block): Finding => {
-  const { close } = candles
   const [day, to] = [dayAt(candles, start.index), dayAt(candles, end.index - 1)]
   const factor = formatFactor(Math.sqrt(start.factor * end.factor))
-  const closes = `${close[start.index - 1]} to ${close[start.index]}, and back from ${close[end.index - 1]} to ${close[end.index]}`
-  const detail = `${end.index - start.index} candles from ${day} to ${to} are at a constant factor of ${factor}: the close goes from ${closes}`
+  const count = end.index - start.index
+  const closes = `${describeCloses(candles, start.index)}, and back ${describeCloses(candles, end.index)}`
+  const found = `${formatQuantity(count, 'candle')} from ${day} to ${to} ${count === 1 ? 'is' : 'are'} at a constant factor of ${factor}`
+  const detail = `${found}: the close goes ${closes}`
   return { check: 'unadjusted-actions', severity: 'error', day, detail }
 }
 
 const describeSpike = (candles: CandleArrays, { index, backAt }: Spike): Finding => {
   const [before, now, back] = [index - 1, index, backAt].map((one) => candles.close[one] as number) as [number, number, number]
-  const detail = `the close spikes from ${before} to ${now} (${formatMove(now / before)}) and is back at ${back} on ${dayAt(candles, backAt)}`
+  const spike = `the close spikes ${describeCloses(candles, index)} (${formatMove(now / before)})`
+  const detail = `${spike} and is back at ${groupDigits(back)} on ${dayAt(candles, backAt)}`
   return { check: 'large-moves', severity: 'warning', day: dayAt(candles, index), detail }
 }
 
@@ -252,7 +258,7 @@ const describeJump = (candles: CandleArrays, { index, ratio, rest }: Jump, { act
   const opening = (open[index] as number) / (close[index - 1] as number)
   const unadjusted = near.find(({ factors }) => factors.some((factor) => [ratio, opening].some((move) => isNearFactor(move * factor, 1))))
   const create = (check: CheckName, severity: Severity, ...notes: readonly string[]): Finding => {
-    const detail = `the close goes from ${close[index - 1]} to ${close[index]} (${formatMove(ratio)})`
+    const detail = `the close goes ${describeCloses(candles, index)} (${formatMove(ratio)})`
     return { check, severity, day: numberToDay(today), detail: [detail, ...notes].join(', ') }
   }
   if (unadjusted) {
@@ -267,7 +273,7 @@ const describeJump = (candles: CandleArrays, { index, ratio, rest }: Jump, { act
     'warning',
     ...listing,
     ...(action === undefined ? describeFactor(opening) : [`near the ${action.kind} of ${numberToDay(action.day)}`]),
-    ...(rest > NOTED_REST_DAYS ? [`after ${rest} days without a candle`] : []),
+    ...(rest > NOTED_REST_DAYS ? [`after ${formatNumber(rest)} days without a candle`] : []),
   )
 }
 

@@ -3,9 +3,9 @@ import { CsvError } from 'csv-parse/sync'
 import { DAYS, listTables } from '../engine/define-stream.js'
 import { readTradesOf, type TradesByDay, WITNESSED_EXCHANGE } from '../market/witness.js'
 import { DamagedFileError } from '../model/errors.js'
+import { formatNumber, formatQuantity, nameFirst } from '../model/format.js'
 import { isRow, type Row, readText, toNumber } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
-import { nameFirst } from '../model/text.js'
 import { disk } from '../storage/disk.js'
 import { yieldTurn } from '../storage/file-system.js'
 import { readRecords } from '../storage/record-file.js'
@@ -125,7 +125,14 @@ export const createStockIndex = (stocks: readonly Stock[]) => ({
 const findDuplicateRecords = (file: string, rows: readonly unknown[]): readonly Finding[] => {
   const count = rows.length - new Set(rows.map((row) => JSON.stringify(row))).size
   if (count === 0) return []
-  return [{ check: 'duplicate-records', severity: 'error', file, detail: `${count} of its ${rows.length} records repeat another one` }]
+  return [
+    {
+      check: 'duplicate-records',
+      severity: 'error',
+      file,
+      detail: `${formatNumber(count)} of its ${formatNumber(rows.length)} records repeat another one`,
+    },
+  ]
 }
 
 /** Finds records, in a file over all stocks, whose symbol and ISIN do not match a listed stock. One finding per file. */
@@ -151,7 +158,7 @@ const createStrayFinding = (file: string, strays: readonly string[], severity: F
   const count = strays.length
   if (count === 0) return []
   const names = nameFirst([...new Set(strays)])
-  const detail = `${count} ${count === 1 ? 'record names a stock' : 'records name stocks'} that the master list does not have: ${names}`
+  const detail = `${formatQuantity(count, 'record names a stock', 'records name stocks')} that the master list does not have: ${names}`
   return [{ check: 'stray-records', severity, file, detail }]
 }
 
@@ -179,7 +186,7 @@ const createFractionCheck = (tables: ReturnType<typeof listTables>) => {
     finish: (file: string): readonly Finding[] =>
       [...found].map(([key, texts]) => ({
         ...{ check: 'files', severity: 'warning', file },
-        detail: `${key}: ${texts.length === 1 ? 'a number has' : `${texts.length} numbers have`} a fraction, such as ${texts[0]}; the column is NULL there, and extra has the number`,
+        detail: `${key}: ${formatQuantity(texts.length, 'number has', 'numbers have')} a fraction, such as ${texts[0]}; the column is NULL there, and extra has the number`,
       })),
   }
 }

@@ -1,4 +1,5 @@
 import { type CandleArrays, numberToDay } from '../market/candle-file.js'
+import { formatNumber, formatQuantity, groupDigits } from '../model/format.js'
 import { median } from '../model/map.js'
 import { keepLastOfDays, ofSeries, type ParsedCandles, type SeriesFile } from './candle-series.js'
 import type { Finding } from './finding.js'
@@ -59,7 +60,7 @@ export const orderDays = (all: CandleArrays): { readonly findings: readonly Find
   const findings: Finding[] = []
   if (twice.length > 0) {
     const on = numberToDay(twice.reduce((one, other) => Math.max(one, other)))
-    const detail = twice.length === 1 ? `${on} appears twice` : `${twice.length} candles repeat a day, the newest one ${on}`
+    const detail = twice.length === 1 ? `${on} appears twice` : `${formatNumber(twice.length)} candles repeat a day, the newest one ${on}`
     findings.push({ check: 'duplicate-candles', severity: 'error', day: on, detail })
   }
   const [first] = unordered
@@ -76,9 +77,9 @@ export const orderDays = (all: CandleArrays): { readonly findings: readonly Find
 }
 
 const describeTwoPrices = (all: readonly (readonly [day: number, earlier: number, later: number])[]): Finding => {
-  const [number = 0, one, other] = all[0] ?? []
+  const [number = 0, one = 0, other = 0] = all[0] ?? []
   const day = numberToDay(number)
-  const text = `${all.length} days have two prices, such as ${day} with ${one} and ${other}`
+  const text = `${formatQuantity(all.length, 'day has', 'days have')} two prices, such as ${day} with ${groupDigits(one)} and ${groupDigits(other)}`
   const factors = all.map(([, earlier, later]) => Math.max(earlier / later, later / earlier))
   const factor = findConstantFactor(factors, ROUNDED_FACTOR)
   return factor === undefined
@@ -86,7 +87,7 @@ const describeTwoPrices = (all: readonly (readonly [day: number, earlier: number
     : { check: 'unadjusted-actions', severity: 'error', day, detail: `${text}, at a constant factor of ${formatFactor(factor)}` }
 }
 
-const countEarlier = (count: number): string => (count === 1 ? '' : `, and ${count - 1} earlier`)
+const countEarlier = (count: number): string => (count === 1 ? '' : `, and ${formatNumber(count - 1)} earlier`)
 
 /** The share by which rounding to four digits may change a price. */
 const ROUNDING_SHARE = 1e-4
@@ -105,7 +106,8 @@ export const findImpossibleCandles = (candles: CandleArrays) => {
   }
   if (newest < 0) return { findings: [], days }
   const on = numberToDay(day[newest] as number)
-  const detail = `${fault} on ${on} (open ${open[newest]}, high ${high[newest]}, low ${low[newest]}, close ${close[newest]})${countEarlier(count)}`
+  const prices = Object.entries({ open, high, low, close }).map(([name, values]) => `${name} ${groupDigits(values[newest] as number)}`)
+  const detail = `${fault} on ${on} (${prices.join(', ')})${countEarlier(count)}`
   return { findings: [{ check: 'impossible-candles', severity: 'error', day: on, detail } satisfies Finding], days }
 }
 
@@ -115,7 +117,7 @@ const describeImpossible = (candles: CandleArrays, index: number): string | unde
   const [high, low] = [candles.high[index] as number, candles.low[index] as number]
   if (Math.min(open, high, low, close) <= 0) return 'a price of 0 or less'
   if (high < low) return 'the high is below the low'
-  if (volume < 0 || !Number.isSafeInteger(volume)) return `a volume of ${volume}, which is no number of shares,`
+  if (volume < 0 || !Number.isSafeInteger(volume)) return `a volume of ${groupDigits(volume)}, which is no number of shares,`
   if (high > Number.MAX_SAFE_INTEGER) return 'a price that is too large'
   const [most, least] = [high * (1 + ROUNDING_SHARE), low * (1 - ROUNDING_SHARE)]
   if (Math.max(open, close) <= most && Math.min(open, close) >= least) return undefined
@@ -160,7 +162,8 @@ const findOddVolumes = ({ day, close, volume, length }: CandleArrays): readonly 
     ...create(zero, () => 'a volume of 0'),
     ...create(great, (index) => {
       const around = volume.slice(Math.max(0, index - AROUND), Math.min(length, index + AROUND))
-      return `a volume of ${volume[index]}, ${formatFactor((volume[index] as number) / median(around))} times the usual one,`
+      const own = volume[index] as number
+      return `a volume of ${groupDigits(own)}, ${formatFactor(own / median(around))} times the usual one,`
     }),
   ]
 }
@@ -184,8 +187,8 @@ const findRepeatedCandles = (candles: CandleArrays): readonly Finding[] => {
     const day = numberToDay(candles.day[end] as number)
     const detail =
       distance === 1
-        ? `the close is ${candles.close[end]} on each of ${length + 1} sessions from ${first} to ${day}`
-        : `the ${length} candles from ${first} to ${day} repeat those of ${distance} sessions before`
+        ? `the close is ${groupDigits(candles.close[end] as number)} on each of ${length + 1} sessions from ${first} to ${day}`
+        : `the ${formatNumber(length)} candles from ${first} to ${day} repeat those of ${distance} sessions before`
     return [{ check: 'repeated-candles', severity: 'error', day: first, detail }]
   }
   return []

@@ -1,9 +1,9 @@
 import { dayToNumber, numberToDay } from '../market/candle-file.js'
 import type { DaySet } from '../market/series-days.js'
+import { formatNumber, formatQuantity, nameFirst } from '../model/format.js'
 import { median } from '../model/map.js'
 import { type Row, readText } from '../model/row.js'
 import type { Table } from '../model/table.js'
-import { nameFirst } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
 import type { MarketCalendar } from './calendar.js'
 import { ofSeries, type RecentCandles, type SeriesFile } from './candle-series.js'
@@ -24,7 +24,7 @@ export interface IndexSeries extends Pick<SeriesDays, 'symbol' | 'file' | 'days'
   readonly row: Row
 }
 
-/** A stock with this traded value (1 crore rupees) is liquid: it trades on every session of the last year. */
+/** A stock with this traded value (₹ 1 crore) is liquid: it trades on every session of the last year. */
 const LIQUID_VALUE = 10_000_000
 /** Its candles may lack this share of the sessions around a gap. */
 const LIQUID_SHARE = 0.05
@@ -55,7 +55,10 @@ export const findMissingSessions = ({ days, reportedDays, tradedValue }: SeriesD
     const isLiquid = tradedValue >= LIQUID_VALUE && own.length - index <= LIQUID_SESSIONS
     if (own.slice(start, index).every(isWeekendNumber) || !isSteady([...before, ...after], days, isLiquid)) continue
     const [from, to] = [numberToDay(own[start] as number), numberToDay(own[index - 1] as number)]
-    const detail = index - start === 1 ? `the session of ${from} is missing` : `${index - start} sessions from ${from} to ${to} are missing`
+    const detail =
+      index - start === 1
+        ? `the session of ${from} is missing`
+        : `${formatNumber(index - start)} sessions from ${from} to ${to} are missing`
     findings.push({ check: 'missing-sessions', severity: 'warning', day: from, detail })
   }
   return findings
@@ -71,7 +74,7 @@ export const findEndedSeries = ({ days, tradedValue }: SeriesDays, { sessions }:
   if (since === 0) return []
   if (since > STALE_SESSIONS) {
     const day = numberToDay(days.last)
-    const detail = `its last candle is of ${day}, ${since} sessions before the market's`
+    const detail = `its last candle is of ${day}, ${formatQuantity(since, 'session')} before the market's`
     return [{ check: 'stale-symbols', severity: 'warning', day, detail }]
   }
   const before = sessions.slice(Math.max(findSessionIndex(sessions, days.first), next - SESSIONS_AROUND), next)
@@ -195,7 +198,7 @@ export const findLateValues = (
     const found = series.flatMap((one) => ofSeries(one, findLag(measure(one), market)))
     const names = found.map(({ symbol = '' }) => symbol)
     if (!isMany(found.length, series.length)) return found
-    const detail = `${found.length} of ${series.length} ${what} have the values of another session than the median stock: ${nameFirst(names, MAX_LATE_NAMES)}`
+    const detail = `${formatNumber(found.length)} of ${formatNumber(series.length)} ${what} have the values of another session than the median stock: ${nameFirst(names, MAX_LATE_NAMES)}`
     return [{ check: 'shifted-series', severity: 'warning', detail }]
   }
   return [...find('stocks', stocks), ...find('indices', indices)]

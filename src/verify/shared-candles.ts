@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { type CandleArrays, numberToDay } from '../market/candle-file.js'
+import { formatQuantity } from '../model/format.js'
 import { median } from '../model/map.js'
 import type { Day } from '../model/trading-day.js'
 import { disk } from '../storage/disk.js'
@@ -150,7 +151,7 @@ const createSharedFinding = ({ symbol, file }: Fingerprinted, { symbol: other }:
   const [day, until] = [dayAt(first.index), dayAt(last.index + last.length - 1)]
   const ranges = runs.map(({ index, length }) => [dayAt(index), dayAt(Math.min(index + length, candles.length - 1))] as const)
   const count = runs.reduce((sum, { length }) => sum + length, 0)
-  const detail = `${count} candles from ${day} to ${until} are the same as those of ${other}: one of the two files has another stock's series`
+  const detail = `${formatQuantity(count, 'candle')} from ${day} to ${until} are the same as those of ${other}: one of the two files has another stock's series`
   return {
     finding: { check: 'spliced-series', severity: 'error', symbol, other, day, file, detail },
     isShared: (wanted) => ranges.some(([from, to]) => wanted >= from && wanted <= to),

@@ -1,7 +1,7 @@
 import { dayToNumber } from '../market/candle-file.js'
 import { type ExchangeTrade, isSamePrice, type TradesByDay } from '../market/witness.js'
+import { formatPart, groupDigits } from '../model/format.js'
 import { groupBy } from '../model/map.js'
-import { formatThousands } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
 import { type Finding, isMany } from './finding.js'
 import type { KnownAction } from './price-moves.js'
@@ -42,7 +42,7 @@ export const findContradictions = (compared: Witnessed): readonly Finding[] =>
     const [first] = own
     if (first === undefined || !isMany(own.length, compared.stocks.length))
       return own.map(({ kind: _, ...one }): Finding => ({ check: 'witness', severity: 'warning', ...one }))
-    const counts = `${formatThousands(own.length)} of ${formatThousands(compared.stocks.length)} stocks`
+    const counts = formatPart(own.length, compared.stocks.length, 'stock')
     return [
       {
         check: 'witness',
@@ -91,17 +91,20 @@ const compareDay = (
 ): Pick<Contradiction, 'kind' | 'detail'> | undefined => {
   if (candle === undefined) {
     if (trade === undefined || !isCovered) return undefined
-    return { kind: 'missing', detail: `no candle; the exchange has a close of ${trade.close} and a volume of ${trade.volume}` }
+    return {
+      kind: 'missing',
+      detail: `no candle; the exchange has a close of ${groupDigits(trade.close)} and a volume of ${groupDigits(trade.volume)}`,
+    }
   }
   if (trade === undefined)
     return hasTraded && candle.volume > 0
-      ? { kind: 'surplus', detail: `a volume of ${candle.volume}; the exchange has no trade` }
+      ? { kind: 'surplus', detail: `a volume of ${groupDigits(candle.volume)}; the exchange has no trade` }
       : undefined
   const isExplained = (ratio: number): boolean =>
     later.some(({ factors }) => factors.length === 0 || factors.some((factor) => Math.abs(ratio / factor - 1) <= FACTOR_SHARE))
   if (!isSamePrice(candle.close, trade.close) && !isExplained(trade.close / candle.close))
-    return { kind: 'close', detail: `the close is ${candle.close}; the exchange has ${trade.close}` }
+    return { kind: 'close', detail: `the close is ${groupDigits(candle.close)}; the exchange has ${groupDigits(trade.close)}` }
   const isSameVolume = Math.abs(candle.volume - trade.volume) <= VOLUME_SHARE * trade.volume
   if (isSameVolume || isExplained(candle.volume / trade.volume)) return undefined
-  return { kind: 'volume', detail: `the volume is ${candle.volume}; the exchange has ${trade.volume}` }
+  return { kind: 'volume', detail: `the volume is ${groupDigits(candle.volume)}; the exchange has ${groupDigits(trade.volume)}` }
 }

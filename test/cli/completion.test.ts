@@ -98,6 +98,8 @@ describe('the answer to a script', () => {
     const offered = async (line: string) => offeredFor(`scripstream ${line}`)
     expect(await offered(`show --out ${out} T`)).toEqual(['TCS', 'TITAN'])
     expect(await offered(`run --out ${out} --symbols INFY,TC`)).toEqual(['INFY,TCS'])
+    expect(await offered(`show -o ${out} T`)).toEqual(['TCS', 'TITAN'])
+    expect(await offered(`run -qo ${out} --symbols INFY,TC`)).toEqual(['INFY,TCS'])
     expect(await offered(`query --out ${out} mi`)).toEqual(['mine'])
     expect(await offered(`query --out ${out} break`)).toEqual(['breakouts'])
   })
@@ -107,7 +109,7 @@ describe('the answer to a script', () => {
     expect(await offeredFor('scripstream run --progress ')).toHaveLength(4)
   })
 
-  test.each(['serve --an', 'nothing-like-it', 'run --config x', 'run --config=x', 'worker --blobs x', 'run --sink=parquet:x'])(
+  test.each(['serve --an', 'nothing-like-it', 'run --config x', 'run -o x', 'run --config=x', 'worker --blobs x', 'run --sink=parquet:x'])(
     'is empty for %j, where the shell offers files',
     async (line) => expect(await offeredFor(`scripstream ${line}`)).toEqual([]),
   )

@@ -31,13 +31,10 @@ describe('the command drift', () => {
     expect(code).toBe(3)
     expect(text.split('\n')).toEqual([
       'Changed, and not accepted',
-      '  market-news: news: data.latest_news[].language is new in 55 of 55 answers',
-      '    (first with TCS)',
-      '  market-news: news: data.latest_news[].title is gone from 55 of 55 answers',
-      '    (first with TCS); the field is required',
+      '  market-news: news: data.latest_news[].language is new in 55 of 55 answers (first with TCS)',
+      '  market-news: news: data.latest_news[].title is gone from 55 of 55 answers (first with TCS); the field is required',
       'Seen in a few answers only',
-      '  market-news: news: data.latest_news[].publish_date has another format than',
-      '    millis in 1 of 55 answers (first with TCS)',
+      '  market-news: news: data.latest_news[].publish_date has another format than millis in 1 of 55 answers (first with TCS)',
       'To accept these changes: scripstream drift accept. Later runs then ignore them.',
       '',
     ])

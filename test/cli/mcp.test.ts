@@ -126,7 +126,7 @@ describe.skipIf(!duckdb)('the MCP server', () => {
     expect(await query(`select repeat('x', 50000) as x`)).toMatchObject({
       rows: [],
       isCut: true,
-      note: expect.stringContaining('longer than 40000'),
+      note: expect.stringContaining('longer than 40,000'),
     })
     const { isError } = await ask(client, 'query', { sql: 'from range(5)', limit: 100_000 })
     expect(isError).toBe(true)

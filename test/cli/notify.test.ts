@@ -266,7 +266,7 @@ describe('the command run', () => {
   it('rejects an unknown condition', async () => {
     expect(await run('--notify', 'true', '--notify-on', 'never')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('failure, change, always'),
+      err: expect.stringContaining('failure, change or always'),
     })
   })
 })

@@ -33,22 +33,29 @@ describe('wrong usage', () => {
     [['download'], '(did you mean run?)'],
     [['news'], '(did you mean stream market-news?)'],
     [['alerts'], '(did you mean stream surveillance-lists?)'],
-    [['run', '--simulat'], 'Did you mean --simulate?'],
-    [['run', 'extra'], 'run: unexpected argument "extra"; "scripstream run --help" shows what it takes'],
+    [['run', '--simulat'], 'error: unknown option "--simulat" (did you mean --simulate?)\n  "scripstream run --help" shows all options\n'],
+    [['run', '-x'], 'error: unknown option "-x"\n  "scripstream run --help" shows all options\n'],
+    [['--foo'], 'error: unknown option "--foo"\n  "scripstream --help" shows all options\n'],
+    [['log', '--jsn'], 'error: unknown option "--jsn" (did you mean --json?)\n'],
+    [['show'], 'error: show: STOCK is missing; for example: scripstream show TCS\n'],
+    [['schedule'], 'error: --print is missing; use --print cron, systemd, launchd or task-scheduler\n'],
+    [['export'], 'error: --to is missing; for example: scripstream export --to market.duckdb\n'],
+    [['query', '--format', 'ndjsn'], 'error: --format: unknown value "ndjsn" (did you mean ndjson?); use table, csv, json or ndjson\n'],
+    [['run', 'extra'], 'run: unexpected argument "extra"\n  "scripstream run --help" shows all options\n'],
     [['run', '--symbols', 'TCS', 'INFY', 'SBIN', '--json'], '--symbols: separate symbols by commas: --symbols TCS,INFY,SBIN\n'],
     [['run', '--symbols=TCS,', 'INFY'], '--symbols: separate symbols by commas: --symbols TCS,INFY\n'],
     [['stream', 'market-news', '--symbols', 'TCS', 'INFY'], '--symbols: separate symbols by commas: --symbols TCS,INFY\n'],
     [['run', '--only', 'market-news', 'master-data'], '--only: separate names by commas: --only market-news,master-data\n'],
-    [['history', 'delte'], 'unknown action "delte" (did you mean delete?); use delete, prune, compact'],
+    [['history', 'delte'], 'unknown action "delte" (did you mean delete?); use delete, prune or compact'],
     [['drift', 'frobnicate'], 'unknown action "frobnicate"; use accept'],
-    [['completion', 'bsh'], 'unknown shell "bsh" (did you mean bash?); use bash, zsh, fish'],
-    [['run', '--retry-failed', '--fresh'], "'--retry-failed' cannot be used with option '--fresh'"],
-    [['run', '--quiet', '--json'], "'--quiet' cannot be used with option '--json'"],
-    [['query', '--json', '--format', 'csv', 'select 1'], "'--json' cannot be used with option '--format <how>'"],
-    [['run', '--record-late', '--no-history'], "'--record-late' cannot be used with option '--no-history'"],
+    [['completion', 'bsh'], 'unknown shell "bsh" (did you mean bash?); use bash, zsh or fish'],
+    [['run', '--retry-failed', '--fresh'], 'error: --retry-failed and --fresh exclude each other\n'],
+    [['run', '--quiet', '--json'], 'error: --quiet and --json exclude each other\n'],
+    [['query', '--json', '--format', 'csv', 'select 1'], 'error: --json and --format exclude each other\n'],
+    [['run', '--record-late', '--no-history'], 'error: --record-late and --no-history exclude each other\n'],
     [['serve', '--out', '/nowhere'], '/nowhere does not exist\n  Name another folder with --out, or create the outputs with'],
-    [['run', '--out'], 'argument missing'],
-    [['run', '--progress', 'loud'], 'auto, bars, lines, none'],
+    [['run', '-o'], 'error: --out: its value is missing; write --out <dir>\n'],
+    [['run', '--progress', 'loud'], '--progress: unknown value "loud"; use auto, bars, lines or none'],
     [['run', '--log-level', 'loud'], 'silent'],
     [['run', '--simulate=0'], '--simulate: "0" is not a whole number from 1'],
     [['run', '--only', 'market-new'], '(did you mean market-news?)'],
@@ -92,7 +99,7 @@ describe('help', () => {
 test('a command refuses a flag that is declared under another name', () => {
   const add = defineCommand({ name: 'x', about: '', flags: () => ({ all: flag('--every', '') }), examples: [], run: () => [0] })
   const context = { args: [], io: createTestIo(), dependencies: createTestDependencies(), act: () => Promise.resolve() }
-  expect(() => createProgram([add], context)).toThrow('x: --every is declared as all')
+  expect(() => createProgram({ 'Own:': [add] }, context)).toThrow('x: --every is declared as all')
 })
 
 describe('list and graph', () => {

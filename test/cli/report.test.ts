@@ -72,13 +72,13 @@ describe('the market in the report', () => {
     expect(html).not.toContain('<h2>Indices of')
   })
 
-  it('has days, quantities and prices as people in India write them', async () => {
-    const detail = 'X bought 12,34,567 at 1440.5 on 2026-02-12 (bulk, 178 crore)'
+  it('has days as people write them, and quantities and prices as all texts have them', async () => {
+    const detail = 'X bought 1,234,567 at ₹ 1,440.50 on 2026-02-12 (bulk, ₹ 178 crore)'
     const changes: Brief['changes'] = [
       { symbol: 'B', isWatched: false, changes: [{ section: 'deals', symbol: 'B', change: 'new', detail }] },
     ]
     const html = await read({ ...day, changes, counts: { deals: 1 }, since: { asOf: '2026-02-11T14:30:00.000Z' } })
-    expect(html).toContain('X bought 12,34,567 at ₹ 1,440.50 on 12 Feb 2026')
+    expect(html).toContain('X bought 1,234,567 at ₹ 1,440.50 on 12 Feb 2026 (bulk, ₹ 178 crore)')
     expect(html).toContain('Changed since 11 Feb 2026 20:00 IST')
     expect(html).not.toMatch(/\d{4}-\d\d-\d\d/)
   })

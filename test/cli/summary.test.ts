@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { buildOnlyArgs, formatCommandLine } from '../../src/cli/command-line.js'
+import { buildFolderArgs, buildOnlyArgs, formatCommandLine } from '../../src/cli/command-line.js'
 import { findHints } from '../../src/cli/hints.js'
 import type { SummaryContext } from '../../src/cli/run/summary.js'
 import { width } from '../../src/cli/terminal/text.js'
@@ -30,11 +30,10 @@ const notBegun = { ...skipped, error: NOT_STARTED }
 describe('the summary of a complete run', () => {
   const report = runReport({ scripts: { 'master-data': master, 'market-news': news, 'all-ohlcv': { ...skipped, outcome: 'disabled' } } })
 
-  test('shows the result of each stream and the location of the files', () => {
+  test('shows a line for each phase and the location of the files', () => {
     expect(print(report)).toEqual([
-      'stream       result   ok  empty  lost  files    size  time  requests  429',
-      'master-data  ok        1      -     -      2   21 kB  0.1s         1    -',
-      'market-news  ok      400    100     -    400  4.8 MB  9.0s       510    -',
+      '✔ core        master-data     1 item    2 files   21 kB  0.1s',
+      '✔ enrichment  market-news  500 items  400 files  4.8 MB  9.0s',
       'disabled: all-ohlcv',
       '',
       'Written to ./data: 402 files, 4.8 MB; report: .scripstream/report.json',
@@ -43,7 +42,21 @@ describe('the summary of a complete run', () => {
     ])
   })
 
-  test('fits a terminal of 24 lines for all streams, with the verdict last', () => {
+  test('adds up the streams of a phase: its time is that of all, or of the longest if they run side by side', () => {
+    const scripts = {
+      ...{ 'master-data': master, 'fundamental-data': { ...news, rateLimited: 1_200 } },
+      ...{ 'market-news': news, 'company-filings': { ...news, durationMs: 95_000 }, 'all-ohlcv': news },
+    }
+    expect(print(runReport({ scripts })).slice(0, 4)).toEqual([
+      '✔ core        2 streams    501 items  402 files  4.8 MB   9.1s  1,200 x 429',
+      '✔ enrichment  2 streams  1,000 items  800 files  9.6 MB  1m35s',
+      '✔ candles     all-ohlcv    500 items  400 files  4.8 MB   9.0s',
+      '',
+    ])
+    expect(print(runReport({ scripts }), { columns: 50 })[1]).toBe('✔ enrichment  2 streams  1,000 items  1m35s')
+  })
+
+  test('fits a terminal of 24 lines for streams that are in no phase, with the verdict last', () => {
     const scripts = Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`complete-price-bands-${index}`, news]))
     const lines = print(runReport({ scripts }), { isSimulated: true })
     // The last line of the terminal is the prompt.
@@ -108,8 +121,9 @@ describe('the summary of a partial run', () => {
 
   test('shows what is missing and why, and the command to retry it', () => {
     expect(print(report, { args: ['run', '--skip', 'all-indices', '--out=/srv/my market', '--only=x'] })).toEqual([
+      '✔ core  master-data  1 item  2 files  21 kB  0.1s',
+      '',
       'stream              result    ok  empty  partly  lost  files    size  time',
-      'master-data         ok         1      -       -     -      2   21 kB  0.1s',
       'market-news         partial  480      8       2    12    400  4.8 MB  9.0s',
       'surveillance-lists  failed     -      -       -     2      -       -  2.0s',
       'not selected: all-indices',
@@ -139,6 +153,17 @@ describe('the summary of a partial run', () => {
     ])
   })
 
+  test('counts the complete streams of a phase with others', () => {
+    const scripts = { ...report.scripts, 'company-filings': news }
+    expect(print({ ...report, scripts }).slice(0, 5)).toEqual([
+      '✔ core           master-data     1 item    2 files   21 kB  0.1s',
+      '✔ enrichment  1 of 3 streams  500 items  400 files  4.8 MB  9.0s',
+      '',
+      'stream              result    ok  empty  partly  lost  files    size  time',
+      'market-news         partial  480      8       2    12    400  4.8 MB  9.0s',
+    ])
+  })
+
   test('shows the same command if that requests only missing items', () => {
     expect(print({ ...report, isResumable: true }, { columns: 80 }).slice(-4, -2)).toEqual([
       '  Run it again today; only missing items are requested:',
@@ -152,7 +177,7 @@ describe('the summary of a partial run', () => {
   })
 
   test('leaves out the sizes of a table that is too wide', () => {
-    expect(print(report, { columns: 70 })[0]).toBe('stream              result    ok  empty  partly  lost  files  time')
+    expect(print(report, { columns: 70 })[2]).toBe('stream              result    ok  empty  partly  lost  files  time')
   })
 })
 
@@ -197,7 +222,7 @@ describe('the summary of a run with wrong symbols', () => {
   const report = runReport({ outcome: 'partial', scripts: { 'master-data': master }, wrongSymbols })
 
   test('names them, what they mean now, and what to do', () => {
-    expect(print(report).slice(3)).toEqual([
+    expect(print(report).slice(2)).toEqual([
       'Wrong symbols',
       '  ZOMATO is now ETERNAL: fetched',
       '  TCSS (did you mean TCS?): not listed, nothing fetched',
@@ -242,7 +267,7 @@ describe('the summary of a run with wrong symbols', () => {
 
   test('names the first few of many', () => {
     const many = Array.from({ length: 1_009 }, (_, index) => ({ given: `X${index}`, near: [] }))
-    expect(print({ ...report, wrongSymbols: many }).slice(11, 13)).toEqual([
+    expect(print({ ...report, wrongSymbols: many }).slice(10, 12)).toEqual([
       '  X7: not listed, nothing fetched',
       '  and 1,001 more (--json names all)',
     ])
@@ -309,9 +334,10 @@ describe('the summary of an interrupted run', () => {
       },
     })
     expect(print(report, { args: ['run', '--only', 'market-news'], isReportStored: false })).toEqual([
-      'stream       result    ok  empty  lost  files   size  time  requests  429',
-      'master-data  ok         1      -     -      2  21 kB  0.1s         1    -',
-      'market-news  stopped  400    100     -      -      -  9.0s       510    -',
+      '✔ core  master-data  1 item  2 files  21 kB  0.1s',
+      '',
+      'stream       result    ok  empty  lost  files  size  time  requests  429',
+      'market-news  stopped  400    100     -      -     -  9.0s       510    -',
       'not started: all-indices',
       'not selected: deals',
       '',
@@ -340,6 +366,15 @@ describe('the command to run next', () => {
     ['--sink=postgres://db/market?user=me&password=secret&ssl=on', "'--sink=postgres://db/market?user=me&password=…&ssl=on'"],
   ])('shows no credentials of an address: %s', (address, shown) => {
     expect(formatCommandLine(['run', address])).toBe(`scripstream run ${shown}`)
+  })
+
+  test.each([
+    [['run', '-q', '--fresh', '-o', 'here', '--only', 'a']],
+    [['run', '-qo', 'here']],
+    [['run', '-ohere', '--json']],
+    [['run', '--out', 'here']],
+  ])('names the folder of another command: %j', (args) => {
+    expect(buildFolderArgs(args, 'drift')).toEqual(['drift', '--out', 'here'])
   })
 
   test('replaces the selected streams', () => {

@@ -14,6 +14,7 @@ import type { RunReport, ScriptReport } from '../../src/model/report.js'
 import { createRunStats } from '../../src/model/run-stats.js'
 import { Settings } from '../../src/model/settings.js'
 import { createWall } from '../../src/model/wall.js'
+import { streams } from '../../streams/registry.js'
 import { createRecorder, type Recorder, type RecorderOptions } from './screen.js'
 // A command other than run is loaded when it is typed; here it is loaded before, so that it is subscribed to in the next turn.
 import '../../src/cli/index.js'
@@ -164,7 +165,7 @@ export const summaryLines = (
   report: RunReport,
   { columns = 80, ...changes }: Partial<SummaryContext> & { columns?: number } = {},
 ): string[] => {
-  const place = { out: './data', args: ['run'], sinks: [] }
+  const place = { out: './data', args: ['run'], sinks: [], streams }
   const context = { ...place, isReportStored: true, isSimulated: false, ...changes }
   return toTexts(createSummary(report, context), columns)
 }

@@ -44,6 +44,15 @@ describe('the width of a text', () => {
     expect([cut('👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧', 5), cut('🇮🇳🇮🇳', 3), cut('सूची में', 3)]).toEqual(['👨‍👩‍👧👨‍👩‍👧…', '🇮🇳…', 'सू…'])
   })
 
+  test.each([
+    ['filings: 3 new: Board meeting; annual report', 32, 'filings: 3 new: Board meeting…'],
+    ['filings: 3 new: Board meeting; annual report', 34, 'filings: 3 new: Board meeting…'],
+    ['Announcement under Regulation 30 (LODR) - Annual', 44, 'Announcement under Regulation 30 (LODR)…'],
+    ['ENOTFOUND: no address of archive.example.internal', 44, 'ENOTFOUND: no address of archive.example.in…'],
+    ['Announcement under', 12, 'Announcemen…'],
+    ['a SYMBOLSWITHOUTEND', 12, 'a SYMBOLSWI…'],
+  ])('%s is cut to %i columns between two words: %s', (text, columns, cutText) => expect(cut(text, columns)).toBe(cutText))
+
   test('decides how much is cut and padded', () => {
     expect([cut('market-news', 20), cut('market-news', 7), cut('日本語', 4), cut('abc', 1), cut('abc', 0)]).toEqual([
       'market-news',

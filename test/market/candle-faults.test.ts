@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { findCandleFault, findImpossibleMove } from '../../src/market/candle-rules.js'
 import type { Candle } from '../../src/model/candle.js'
+import { groupDigits } from '../../src/model/format.js'
 
 const DAY = 86_400
 const candle = (change: Partial<Record<'time' | 'open' | 'high' | 'low' | 'close' | 'volume', number>> = {}): Candle => {
@@ -40,11 +41,11 @@ describe('the price move to a new candle', () => {
   })
 
   it.each([10_000, 1_000, 500, 12, 10, 1])('is impossible from 100 to %d', (price) => {
-    expect(findImpossibleMove(before, flat(price))).toBe(`from a close of 100 to ${price}`)
+    expect(findImpossibleMove(before, flat(price))).toBe(`from a close of 100 to ${groupDigits(price)}`)
   })
 
   it('is checked for each of the prices', () => {
-    expect(findImpossibleMove(before, candle({ time: DAY, high: 10_000 }))).toContain('to 10000')
+    expect(findImpossibleMove(before, candle({ time: DAY, high: 10_000 }))).toContain('to 10,000')
     expect(findImpossibleMove(before, candle({ time: DAY, low: 1 }))).toContain('to 1')
   })
 

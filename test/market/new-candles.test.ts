@@ -42,7 +42,7 @@ describe('new candles', () => {
       message: 'prices: a new candle is impossible (2026-02-03: a price that is not above zero: open 0, high 0, low 0, close 0)',
     })
     expect(failure([flat(100, 0), flat(101, 1), flat(10_000, 2)])).toMatchObject({
-      message: 'prices: a new candle has an unexplained price jump (2026-02-04: from a close of 101 to 10000)',
+      message: 'prices: a new candle has an unexplained price jump (2026-02-04: from a close of 101 to 10,000)',
     })
   })
 

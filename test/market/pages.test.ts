@@ -3,6 +3,7 @@ import { catchError, type Observable, of, reduce } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { type Page, readPages } from '../../src/market/pages.js'
 import { RefusedError, thresholds } from '../../src/market/refusal-policy.js'
+import { formatPart } from '../../src/model/format.js'
 
 const SIZE = 50
 
@@ -89,7 +90,7 @@ describe('a list of many pages', () => {
         const { rows, error } = read(paged(count, SIZE, () => count + more))
         expect(rows).toEqual(numbers(count))
         expect(error).toBeInstanceOf(RefusedError)
-        expect(error).toMatchObject({ code: 'count', message: expect.stringContaining(`${count} of ${count + more} rows`) })
+        expect(error).toMatchObject({ code: 'count', message: expect.stringContaining(formatPart(count, count + more, 'row')) })
       }),
     )
   })

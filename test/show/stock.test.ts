@@ -48,7 +48,7 @@ describe.skipIf(!duckdb)('a stock', () => {
       ['2026-02-20', 'D', 'Dividend'],
       ['2026-02-12', 'N', 'खबर 🙂'],
       ['2026-02-11', 'F', 'F'],
-      ['2026-02-10', 'B', 'X sold 1,50,000 at ₹ 200.00'],
+      ['2026-02-10', 'B', 'X sold 150,000 at ₹ 200.00'],
       ['2026-02-09', 'A', 'E'],
     ])
     expect(answer?.events.rows[3]).toMatchObject({ valueCr: -3 })
@@ -62,7 +62,7 @@ describe.skipIf(!duckdb)('a stock', () => {
       ['QUARTERLY RESULT ANNOUNCEMENT', 'NA'],
     ].map(([ActType, Note], index) => ({ ActType, ExDate: `2026-02-2${4 - index}`, Note }))
     const answer = await readStock(marketWith({ ...files, 'upcoming_corporate_actions.json': [{ Sym: 'A', CorpAct: actions }] }), 'A')
-    expect(answer?.events.rows.map(({ detail }) => detail)).toEqual(['₹ 2.5 a share', '₹ 300 a share', '1:2', undefined])
+    expect(answer?.events.rows.map(({ detail }) => detail)).toEqual(['₹ 2.50 a share', '₹ 300.00 a share', '1:2', undefined])
   })
 
   it('keeps hostile texts as they are, and drops addresses that are not of the web', async () => {

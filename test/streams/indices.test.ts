@@ -71,7 +71,7 @@ describe('all-indices', () => {
     const { script, report } = await listOf(rows.slice(1), { files, accept: ['shrink'] })
     expect(script).toMatchObject({
       outcome: 'failed',
-      problems: [{ code: 'count', reason: expect.stringContaining('1 rows but reports a total') }],
+      problems: [{ code: 'count', reason: expect.stringContaining('1 row but reports a total') }],
     })
     expect(report.outcome).toBe('partial')
     expect(files.get(LIST)?.text).toBe(arrayOf(...rows))

@@ -151,7 +151,7 @@ describe.skipIf(!isThere)('an export as of a day', () => {
       inFile(path, `SELECT comment FROM duckdb_columns() WHERE table_name = '${table}' AND column_name = '${column}'`)
     await loaded(duckdb(path, { streams, tables: ['announcements', 'screener'] }), await written())
     expect((await comment('announcements', 'announced_at'))[0]?.[0]).toContain('India')
-    expect((await comment('screener', 'market_cap_cr'))[0]?.[0]).toContain('crore rupees')
+    expect((await comment('screener', 'market_cap_cr'))[0]?.[0]).toContain('₹ crore')
     expect(() => selectTables(streams, ['screenr'])).toThrow('unknown table screenr (did you mean screener?)')
   })
   const written = async () =>

@@ -27,7 +27,7 @@ const folderAfter = async (...runs: readonly RunOptions[]): Promise<OutputFolder
 }
 
 const filesWrong = async (folder: OutputFolder): Promise<readonly string[]> =>
-  (await verified(folder, { only: ['files'] })).findings.map(({ file, detail }) => `${file}: ${detail.replace(/\d+/g, 'N')}`)
+  (await verified(folder, { only: ['files'] })).findings.map(({ file, detail }) => `${file}: ${detail.replace(/\d[\d,]*/g, 'N')}`)
 
 const candlesOf = (symbol: string): string => `ohlcv_data/${symbol}.csv`
 

@@ -130,7 +130,7 @@ describe('restated figures', () => {
     ]
     const findings = find(checkFigures('f.json'), days)
     expect(findings.map(({ symbol, detail }) => [symbol, detail])).toEqual([
-      ['S1', 'sales of 2025-09 was 1960.0 on 2026-02-01 and is 196.0 on 2026-02-03'],
+      ['S1', 'sales of 2025-09 was 1,960.0 on 2026-02-01 and is 196.0 on 2026-02-03'],
     ])
   })
 

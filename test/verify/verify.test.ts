@@ -277,7 +277,7 @@ const faults: readonly Planted[] = [
     fault: 'a volume with a fraction',
     plant: inCandles('b', (all) => all.map((candle, place) => (place === 33 ? candle.with(5, 3_092_463.25) : candle))),
     found: 'impossible-candles error',
-    detail: /^a volume of 3092463.25, which is no number of shares, on /,
+    detail: /^a volume of 3,092,463.25, which is no number of shares, on /,
   },
   {
     fault: 'a price beyond any column',
@@ -385,7 +385,7 @@ const faults: readonly Planted[] = [
       return names.a
     },
     found: 'spliced-series error',
-    detail: /^\d{3,} candles from \S+ to 2026-02-12 are the same as those of \S+: one of the two files has another stock's series$/,
+    detail: /^[\d,]{3,} candles from \S+ to 2026-02-12 are the same as those of \S+: one of the two files has another stock's series$/,
   },
   {
     fault: 'another stock’s series from a day on, at just the price at which the own one ends',
@@ -532,7 +532,7 @@ const faults: readonly Planted[] = [
     fault: 'a thousandfold volume',
     plant: inCandles('a', (all) => all.with(-1, (all.at(-1) as number[]).with(5, Number(all.at(-1)?.[5]) * 1_000))),
     found: 'volumes warning',
-    detail: /^a volume of \d+, [\d.]+ times the usual one, on 2026-02-12$/,
+    detail: /^a volume of [\d,]+, [\d.]+ times the usual one, on 2026-02-12$/,
   },
   {
     fault: 'a day without volume',
@@ -825,12 +825,12 @@ describe('files compared with the record of the run', () => {
     [
       'a file that is missing',
       (folder: OutputFolder, file: string) => folder.remove(file),
-      /^it is missing; the last run wrote \d+ bytes$/,
+      /^it is missing; the last run wrote [\d,]+ bytes$/,
     ],
     [
       'a file that was truncated',
       (folder: OutputFolder, file: string) => folder.put(file, folder.text(file).slice(0, -40)),
-      /^it has \d+ bytes; the last run wrote \d+; it is not valid JSON$/,
+      /^it has [\d,]+ bytes; the last run wrote [\d,]+; it is not valid JSON$/,
     ],
     ['a file that grew', (folder: OutputFolder, file: string) => folder.put(file, `${folder.text(file)}\n`), /^it has/],
   ])('report %s, by the record of a complete run', async (_, plant, detail) => {
@@ -843,9 +843,9 @@ describe('files compared with the record of the run', () => {
   })
 
   it.each([
-    ['a file that is missing', 'bulk_block_deals.json', undefined, /^it is missing; the last run wrote \d+ bytes$/],
-    ['a list that is shorter', 'bulk_block_deals.json', '[]\n', /^it has 3 bytes; the last run wrote \d+$/],
-    ['one of many files that is missing', 'ohlcv_data', undefined, /^it is missing; the last run wrote \d+ bytes$/],
+    ['a file that is missing', 'bulk_block_deals.json', undefined, /^it is missing; the last run wrote [\d,]+ bytes$/],
+    ['a list that is shorter', 'bulk_block_deals.json', '[]\n', /^it has 3 bytes; the last run wrote [\d,]+$/],
+    ['one of many files that is missing', 'ohlcv_data', undefined, /^it is missing; the last run wrote [\d,]+ bytes$/],
   ])('report %s, by the digests if the record is gone', async (_, name, text, detail) => {
     const folder = copyOf(clean)
     folder.remove('.scripstream/full-run.json')

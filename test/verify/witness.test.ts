@@ -78,17 +78,17 @@ describe('candles and the files of the exchange', () => {
     {
       what: 'a volume of one stock',
       folder: { candle: only('S5', (trade) => ({ ...trade, volume: 10_000 })) },
-      found: ['warning S5 2026-02-12 the volume is 10000; the exchange has 1000'],
+      found: ['warning S5 2026-02-12 the volume is 10,000; the exchange has 1,000'],
     },
     {
       what: 'a stock without a candle',
       folder: { candle: only('S5', () => undefined) },
-      found: ['warning S5 2026-02-12 no candle; the exchange has a close of 107 and a volume of 1000'],
+      found: ['warning S5 2026-02-12 no candle; the exchange has a close of 107 and a volume of 1,000'],
     },
     {
       what: 'a candle of a stock that did not trade',
       folder: { trade: only('S5', () => undefined) },
-      found: ['warning S5 2026-02-12 a volume of 1000; the exchange has no trade'],
+      found: ['warning S5 2026-02-12 a volume of 1,000; the exchange has no trade'],
     },
     {
       what: 'nothing of a stock that the files name only after it has changed its symbol',
@@ -99,7 +99,7 @@ describe('candles and the files of the exchange', () => {
       what: 'a session that all stocks lack',
       folder: { candle: (symbol, day) => (day === TODAY ? undefined : truth(symbol, day)) },
       found: [
-        'error market 2026-02-12 stocks lack a candle, though the exchange has their trades: 20 of 20 stocks, such as S0: no candle; the exchange has a close of 102 and a volume of 1000',
+        'error market 2026-02-12 stocks lack a candle, though the exchange has their trades: 20 of 20 stocks, such as S0: no candle; the exchange has a close of 102 and a volume of 1,000',
       ],
     },
     {

@@ -65,7 +65,7 @@ describe('the answer of the page', () => {
     const scripts = { deals: scriptReport({ outcome: 'partial' }) }
     expect(answer({ outcome: 'partial', scripts })).toMatchObject({ text: 'Answers for deals were refused; the earlier files stay.' })
     expect(answer({ outcome: 'partial', wrongSymbols: [{ given: 'TCSS' }] })).toMatchObject({
-      text: expect.stringMatching(/^1 of the given symbols/),
+      text: expect.stringMatching(/^1 given symbol is not listed/),
     })
     expect(answer({ outcome: 'failed', error: 'the disk is full' })).toMatchObject({
       text: 'the disk is full. Earlier files stay as they were.',

@@ -39,7 +39,7 @@ export const addBrief = defineCommand({
     const answer = await formatBrief(brief, format, { folder, watched })
     if (to === '-') return typeof answer === 'string' ? { text: answer } : { lines: () => answer }
     const toPlain = (line: TextLine): string => `${line.map(([part]) => part).join('')}\n`
-    const text = typeof answer === 'string' ? answer : layOut(answer, 80).map(toPlain).join('')
+    const text = typeof answer === 'string' ? answer : layOut(answer, Number.POSITIVE_INFINITY).map(toPlain).join('')
     const file = to.replace('DAY', toDay(Date.parse(brief.asOf)))
     await writeFileAtomically(file, [text]).catch((error: unknown) => {
       throw toStorageError(error, 'written', file)

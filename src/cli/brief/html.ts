@@ -1,8 +1,8 @@
+import { formatDay, formatDaysIn, formatNumber, formatQuantity, formatSigned } from '../../model/format.js'
 import { escapeMarkup } from '../../model/text.js'
 import type { Breadth, IndexRow } from '../../show/answers.js'
 import type { Brief } from '../../show/brief.js'
 import type { MorningMarket } from '../../show/index.js'
-import { formatChange, formatDay, formatDaysIn, formatNumber, formatSigned } from '../../web/page/parts/format.js'
 import { clean } from '../terminal/text.js'
 import { type BriefPart, briefHead, briefParts, describeBreadth, type MarketTable, marketTables } from './lines.js'
 
@@ -63,9 +63,11 @@ const preheader = ({ changes }: Brief, { market: { breadth, indices }, today, ow
     ...(breadth.traded === 0 ? [] : [`${formatNumber(breadth.advances)} rose, ${formatNumber(breadth.declines)} fell`]),
     ...(own.rows.length === 0
       ? []
-      : [`${own.rows.filter(({ notes = [] }) => notes.length > 0).length} of your ${own.rows.length} stocks in the news`]),
-    ...(today.results.total === 0 ? [] : [`${formatNumber(today.results.total)} results`]),
-    `${formatNumber(changes.length)} stocks changed`,
+      : [
+          `${own.rows.filter(({ notes = [] }) => notes.length > 0).length} of your ${formatQuantity(own.rows.length, 'stock')} in the news`,
+        ]),
+    ...(today.results.total === 0 ? [] : [formatQuantity(today.results.total, 'result')]),
+    `${formatQuantity(changes.length, 'stock')} changed`,
   ].join(' · ')
 
 const tone = (value: number | undefined): string => (value === undefined || value === 0 ? 's' : value > 0 ? 'u' : 'd')
@@ -95,12 +97,12 @@ const breadthBar = ({ advances, declines, unchanged, traded }: Breadth): string 
 }
 
 const partHtml = ({ title, lines }: BriefPart): string =>
-  `<h2>${toSafeText(formatDaysIn(title))}</h2>\n${lines.length === 0 ? '' : `<ul>\n${lines.map((line) => `<li>${toSafeText(formatChange(line))}</li>`).join('\n')}\n</ul>`}`
+  `<h2>${toSafeText(formatDaysIn(title))}</h2>\n${lines.length === 0 ? '' : `<ul>\n${lines.map((line) => `<li>${toSafeText(formatDaysIn(line))}</li>`).join('\n')}\n</ul>`}`
 
 const tableHtml = ({ title, columns, rows, urls, problem }: MarketTable): string => {
   const cell = (tag: string, value: string, place: number, url?: string): string => {
     const isNumber = columns[place]?.startsWith('>') ?? false
-    const sign = /^[+−]\d.* %$/.exec(value)?.[0]
+    const sign = /^[+-]\d.* %$/.exec(value)?.[0]
     const names = [
       isNumber ? 'n' : '',
       sign === undefined ? '' : sign.startsWith('+') ? 'u' : 'd',

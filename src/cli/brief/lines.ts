@@ -1,10 +1,10 @@
+import { formatCrore, formatDay, formatDaysIn, formatNumber, formatPercent, formatSigned } from '../../model/format.js'
 import { formatMinute } from '../../model/trading-day.js'
 import type { FeedAnswer, OwnStock, TodayAnswer } from '../../show/answers.js'
 import type { Brief, Freshness, StockChanges } from '../../show/brief.js'
 import type { MorningMarket } from '../../show/index.js'
 import type { Change } from '../../tables/diff/change.js'
 import { describeSignal } from '../../tables/watch/compare-rows.js'
-import { formatDay, formatDaysIn, formatNumber, formatPercent, formatSigned } from '../../web/page/parts/format.js'
 import { formatCommandLine } from '../command-line.js'
 import { describeAsOfSession } from '../options.js'
 import { groupRewritten } from '../run/problems.js'
@@ -161,10 +161,10 @@ export interface MarketTable {
 }
 
 const ROWS_SHOWN = { indices: 6, own: 20, results: 8, actions: 6, documents: 5 } as const
-const NAME_WIDTH = 28
+const MIN_NAME_WIDTH = 28
 
 const formatShare = (value: number | undefined, decimals = 1): string => (value === undefined ? '' : `${formatSigned(value, decimals)} %`)
-const nameOf = ({ name, symbol }: { readonly name?: string; readonly symbol: string }): string => cut(clean(name || symbol), NAME_WIDTH)
+const nameOf = ({ name, symbol }: { readonly name?: string; readonly symbol: string }): string => clean(name || symbol)
 
 /** How the market went, in a sentence or two, with what is wrong with it unless the brief has told that; why it is not known. */
 export const describeBreadth = ({ market: { breadth } }: MorningMarket, told: readonly string[] = []): string => {
@@ -176,7 +176,7 @@ export const describeBreadth = ({ market: { breadth } }: MorningMarket, told: re
     `52-week highs ${formatNumber(newHighs)}, lows ${formatNumber(newLows)}`,
     ...(above50Pct === undefined ? [] : [`above the 50-day average ${formatPercent(above50Pct, 0)}`]),
     ...(above200Pct === undefined ? [] : [`above the 200-day average ${formatPercent(above200Pct, 0)}`]),
-    `turnover ₹ ${formatNumber(turnoverCr)} crore`,
+    `turnover ${formatCrore(turnoverCr)}`,
   ]
   return `${formatDay(about.day)}: ${parts.join('; ')}.${problem === '' || told.includes(about.problem ?? '') ? '' : ` Prices: ${problem}.`}`
 }
@@ -215,7 +215,7 @@ export const marketTables = ({ market, today, own, feed }: MorningMarket, watche
 
 const resultsTable = ({ about, rows, total }: TodayAnswer['results']): MarketTable => ({
   title: `Results${total > ROWS_SHOWN.results ? `, ${ROWS_SHOWN.results} of ${formatNumber(total)}` : ''}`,
-  columns: ['Stock', 'Quarter', '>Sales ₹ cr', '>yoy', '>qoq', '>Profit ₹ cr', '>Profit yoy', '>Profit qoq', '>That day'],
+  columns: ['Stock', 'Quarter', '>Sales ₹ crore', '>yoy', '>qoq', '>Profit ₹ crore', '>Profit yoy', '>Profit qoq', '>That day'],
   problem: about.problem,
   rows: rows
     .slice(0, ROWS_SHOWN.results)
@@ -247,13 +247,15 @@ const chooseDocuments = ({ rows }: FeedAnswer, watched: readonly string[]) => {
     .slice(0, ROWS_SHOWN.documents)
 }
 
-const toColumn = (title: string, place: number): TextColumn<readonly string[]> => ({
-  title: title.replace('>', ''),
-  align: title.startsWith('>') ? 'right' : 'left',
-  cell: (row) => row[place] ?? '',
-  // In a narrow terminal the last numbers go first.
-  ...((place > 2 && title.startsWith('>')) || title === '>At' ? { drop: 100 - place } : {}),
-})
+/** The name of a company, which comes first, is cut to a third of the terminal. Where that is narrow, the last numbers go first. */
+const toColumn =
+  (room: number) =>
+  (title: string, place: number): TextColumn<readonly string[]> => ({
+    title: title.replace('>', ''),
+    align: title.startsWith('>') ? 'right' : 'left',
+    cell: (row) => cut(row[place] ?? '', place === 0 ? Math.max(MIN_NAME_WIDTH, Math.floor(room / 3)) : room),
+    ...((place > 2 && title.startsWith('>')) || title === '>At' ? { drop: 100 - place } : {}),
+  })
 
 export const marketLines = (
   market: MorningMarket,
@@ -262,7 +264,7 @@ export const marketLines = (
   [['Market', 'bold']],
   `  ${describeBreadth(market, stale)}`,
   ...marketTables(market, watched).flatMap(({ title, columns, rows, problem }): readonly AnswerLine[] => {
-    const table = fitTable(columns.map(toColumn), rows)
+    const table = (room: number) => fitTable(columns.map(toColumn(room)), rows)(room)
     const indented = (room: number) => table(room - 2).map((line): TextLine => [['  '], ...line])
     return [
       [[title, 'bold']],

@@ -13,7 +13,7 @@ import { createExport, type ExportResult, LAKE, type Target, targetsFlag } from 
 export const loadFlags = () => ({
   ...folderFlags(),
   json: jsonFlag('print the loaded tables as JSON'),
-  quiet: flag('--quiet', 'print nothing if all is well, and notify of a failure; for schedulers').conflicts('json'),
+  quiet: flag('-q, --quiet', 'print nothing if all is well, and notify of a failure; for schedulers').conflicts('json'),
 })
 
 export const INTERRUPTED = 'Interrupted: the unfinished load is rolled back; the earlier data stays.\n'

@@ -54,7 +54,7 @@ export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => (
     blobs: options.blobsOption(),
   }),
   ...underTitle('What is shown:', {
-    quiet: flag('--quiet', 'print nothing if all is well, and the summary if not').conflicts('json'),
+    quiet: flag('-q, --quiet', 'print nothing if all is well, and the summary if not').conflicts('json'),
     json: options.jsonFlag('print only the run report, as JSON, on stdout'),
     serve: integerOption('--serve [port]', 'serve the page of the run; on a terminal until Ctrl+C', [0, 65_535]) as options.Flag<
       number | true | undefined

@@ -29,9 +29,9 @@ export const printEnding = ({ report, signal, error }: RunEnding, context: Ended
   }
 }
 
-const toSummaryContext = ({ flags, args, isReportStored, isFirst, origins, settings, sinks, signals }: EndedContext) => {
+const toSummaryContext = ({ flags, args, isReportStored, isFirst, origins, settings, sinks, signals, dependencies }: EndedContext) => {
   return {
-    ...{ origins, args, isReportStored, out: settings.out },
+    ...{ origins, args, isReportStored, out: settings.out, streams: dependencies.streams },
     isSimulated: flags.simulate !== undefined,
     isFirst: isFirst && flags.serve === undefined,
     sinks: [...sinks.flatMap((sink) => ['', ...sinkLines(sink)]), ...signalLines(signals)],

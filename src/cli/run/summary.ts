@@ -1,14 +1,20 @@
+import type { StreamDefinition } from '../../engine/define-stream.js'
+import { groupByPhase, type PhaseGroup } from '../../engine/plan.js'
 import { REPORT_FILE } from '../../engine/storage.js'
 import { isSignificant } from '../../model/drift.js'
+import { formatPart } from '../../model/format.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
-import { countLost, isIdle, isIncomplete, wasStopped } from '../../model/script-figures.js'
+import { countItems, countLost, isIdle, isIncomplete, wasStopped } from '../../model/script-figures.js'
 import { buildFolderArgs, buildOnlyArgs, buildResumeArgs, buildRetryArgs, formatCommandLine } from '../command-line.js'
 import { driftLines } from '../drift.js'
 import { fleetLines } from '../fleet.js'
 import { findHints, type Origins } from '../hints.js'
-import { type AnswerLine, fitTable, type Style, type TextColumn, type TextLine, titledPart } from '../terminal/terminal.js'
+import { type AnswerLine, fitTable, GLYPHS, type Style, type TextColumn, type TextLine, titledPart } from '../terminal/terminal.js'
 import { clean, formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
 import { earlierFailureLines, problemLines, staleLines, warningLines, wrongSymbolLines } from './problems.js'
+
+/** A stream with its phase. */
+type PhasedStream = Pick<StreamDefinition, 'name' | 'phase'>
 
 type NextContext = Pick<SummaryContext, 'args' | 'isSimulated' | 'isReportStored' | 'origins'>
 
@@ -17,6 +23,7 @@ export interface SummaryContext {
   readonly out: string
   readonly args: readonly string[]
   readonly isReportStored: boolean
+  readonly streams: readonly PhasedStream[]
   readonly isSimulated: boolean
   /** Whether it is the first complete run of its folder: the summary ends with the next step. */
   readonly isFirst?: boolean
@@ -24,16 +31,17 @@ export interface SummaryContext {
   readonly sinks: readonly AnswerLine[]
 }
 
-/** The summary of a run: the result of each stream, what is missing and why, where the files are, what to do, and last the outcome. */
+/** The summary of a run: each phase, the streams that are not complete, what is missing and why, where the files are, what to do, and last the outcome. */
 export const createSummary = (report: RunReport, context: SummaryContext): readonly AnswerLine[] => {
   const verdict = [...nextLines(report, context), '', formatVerdict(report), ...firstStepLines(context)]
   if (report.finishedBefore !== undefined) return verdict.slice(1)
-  const all = [...describeResults(report), ...writtenLines(report, context), ...context.sinks, ...verdict]
+  const all = [...describeResults(report, context.streams), ...writtenLines(report, context), ...context.sinks, ...verdict]
   return all[0] === '' ? all.slice(1) : all
 }
 
-export const describeResults = (report: RunReport): readonly AnswerLine[] => [
-  ...resultLines(report),
+/** What a run did, by stream. Complete streams share a line for each phase, if their phases are known. */
+export const describeResults = (report: RunReport, streams: readonly PhasedStream[] = []): readonly AnswerLine[] => [
+  ...resultLines(report, streams),
   ...titledPart('Missing', problemLines(report)),
   ...titledPart('Not up to date', staleLines(report)),
   ...titledPart('Wrong symbols', wrongSymbolLines(report)),
@@ -172,12 +180,66 @@ interface ResultRow extends ScriptReport {
   readonly result: string
 }
 
-const resultLines = (report: RunReport): readonly AnswerLine[] => {
+const resultLines = (report: RunReport, streams: readonly PhasedStream[]): readonly AnswerLine[] => {
   const rows = Object.entries(report.scripts)
     .filter(([, script]) => !isIdle(script))
     .map(([name, script]): ResultRow => ({ ...script, name, result: describeResult(script) }))
-  return [...(rows.length === 0 ? [] : ['', fitTable(createResultColumns(rows), rows)]), ...idleLines(report)]
+  const phases = groupByPhase(streams).flatMap((group) => summarizePhase(group, rows))
+  const others = rows.filter((row) => !phases.some(({ complete }) => complete.includes(row)))
+  return [
+    ...(phases.length === 0 ? [] : ['', (room: number) => fitTable(PHASE_COLUMNS, phases)(room).slice(1)]),
+    ...(others.length === 0 ? [] : ['', fitTable(createResultColumns(others), others)]),
+    ...idleLines(report),
+  ]
 }
+
+/** The complete streams of a phase, of so many that ran. */
+interface PhaseRow {
+  readonly phase: string
+  readonly complete: readonly ResultRow[]
+  readonly ran: number
+  readonly durationMs: number
+}
+
+const summarizePhase = ({ phase, isSequential, members }: PhaseGroup<PhasedStream>, rows: readonly ResultRow[]): readonly PhaseRow[] => {
+  const own = rows.filter((row) => members.some(({ name }) => name === row.name))
+  const complete = own.filter(({ outcome }) => outcome === 'success')
+  const times = complete.map(({ durationMs }) => durationMs)
+  const durationMs = isSequential ? times.reduce((sum, ms) => sum + ms, 0) : Math.max(...times)
+  return complete.length === 0 ? [] : [{ phase, complete, ran: own.length, durationMs }]
+}
+
+const sumOf = ({ complete }: PhaseRow, read: (row: ResultRow) => number): number => complete.reduce((sum, row) => sum + read(row), 0)
+
+const describeStreams = ({ complete, ran }: PhaseRow): string => {
+  if (complete.length < ran) return formatPart(complete.length, ran, 'stream')
+  return ran === 1 ? (complete[0]?.name ?? '') : formatQuantity(ran, 'stream')
+}
+
+const describeLimits = (row: PhaseRow): string => {
+  const count = sumOf(row, ({ rateLimited }) => rateLimited)
+  return count === 0 ? '' : `${formatCount(count)} x 429`
+}
+
+/** A table without titles: each cell has its unit. In a narrow terminal the last cells go first. */
+const PHASE_COLUMNS: readonly TextColumn<PhaseRow>[] = [
+  { title: '', align: 'left', cell: ({ phase }) => `${GLYPHS.ok} ${phase}`, style: () => 'green' },
+  { title: '', align: 'right', cell: describeStreams },
+  { title: '', drop: 4, align: 'right', cell: (row) => formatQuantity(sumOf(row, countItems), 'item') },
+  {
+    title: '',
+    drop: 3,
+    align: 'right',
+    cell: (row) =>
+      formatQuantity(
+        sumOf(row, ({ files }) => files),
+        'file',
+      ),
+  },
+  { title: '', drop: 2, align: 'right', cell: (row) => formatBytes(sumOf(row, ({ bytes }) => bytes)) },
+  { title: '', drop: 5, align: 'right', cell: ({ durationMs }) => formatDuration(durationMs) },
+  { title: '', drop: 1, align: 'right', cell: describeLimits, style: () => 'yellow' },
+]
 
 const describeResult = (script: ScriptReport): string => (wasStopped(script) ? 'stopped' : toResultWord(script.outcome))
 

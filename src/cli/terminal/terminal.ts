@@ -27,8 +27,11 @@ export interface TerminalSize {
   readonly rows: number
 }
 
-// Some terminals report 0 at first.
-export const readSize = ({ columns, rows }: TerminalStream): TerminalSize => ({ columns: columns || 80, rows: rows || 24 })
+/** A pipe or a file has no width: nothing is wrapped, cut or left out. Some terminals report 0 at first. */
+export const readSize = ({ isTTY, columns, rows }: TerminalStream): TerminalSize => ({
+  columns: isTTY === true ? columns || 80 : Number.POSITIVE_INFINITY,
+  rows: rows || 24,
+})
 
 /** Whether lines can be redrawn: a terminal with cursor moves, and no build log. */
 export const canRedraw = (stream: TerminalStream, env: NodeJS.ProcessEnv): boolean =>
@@ -95,11 +98,9 @@ export const printLines = (lines: readonly AnswerLine[], stream: TerminalStream)
 
 export const printJson = (document: unknown, stream: TerminalStream): void => void stream.write(`${formatJson(document, 2)}\n`)
 
-/** A text with its line end, wrapped on a terminal. In a log, it stays one line. */
-export const formatText = (text: string, stream: TerminalStream): string => {
-  const columns = stream.isTTY === true ? readSize(stream).columns : Number.POSITIVE_INFINITY
-  return `${wrap(adaptCommands(clean(text)), columns).join('\n')}\n`
-}
+/** A text with its line end, wrapped on a terminal. */
+export const formatText = (text: string, stream: TerminalStream): string =>
+  `${wrap(adaptCommands(clean(text)), readSize(stream).columns).join('\n')}\n`
 
 export const printWarning = (text: string, stream: TerminalStream): void => void stream.write(formatText(`warning: ${text}`, stream))
 

@@ -1,5 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import stringWidth from 'string-width'
+import { formatNumber as formatCount } from '../../model/format.js'
+
+export { formatBytes, formatNumber as formatCount, formatQuantity } from '../../model/format.js'
 
 // Control characters, line separators, and marks that change the text direction.
 const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\ufeff]+/gu
@@ -14,19 +17,28 @@ export const clean = (text: string): string => sanitize(text).trim()
 
 export const width = (text: string): number => (ONE_COLUMN_EACH.test(text) ? text.length : stringWidth(text))
 
-/** The text in at most `columns`; an ellipsis replaces the rest. */
-export const cut = (text: string, columns: number, ellipsis = '…'): string => {
+/** A longer part of a word is shown although it is cut: an address, a list without blanks. */
+const MAX_WORD = 15
+
+/** The text in at most `columns`; an ellipsis replaces the rest, from the start of a word unless that is long or most of what fits. */
+export const cut = (text: string, columns: number): string => {
   if (width(text) <= columns) return text
-  if (columns <= width(ellipsis)) return ellipsis.slice(0, Math.max(0, columns))
-  let room = columns - width(ellipsis)
-  if (ONE_COLUMN_EACH.test(text)) return text.slice(0, room) + ellipsis
-  let taken = ''
+  if (columns <= 1) return columns === 1 ? '…' : ''
+  const taken = takeColumns(text, columns - 1)
+  const words = /^\s/.test(text.slice(taken.length)) ? taken : taken.slice(0, taken.lastIndexOf(' ') + 1)
+  const lost = taken.length - words.length
+  return `${lost <= MAX_WORD && lost < words.length ? words.replace(/[\s,;:·-]+$/, '') : taken}…`
+}
+
+const takeColumns = (text: string, columns: number): string => {
+  if (ONE_COLUMN_EACH.test(text)) return text.slice(0, columns)
+  let [taken, room] = ['', columns]
   for (const { segment } of new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(text)) {
     room -= width(segment)
     if (room < 0) break
     taken += segment
   }
-  return taken + ellipsis
+  return taken
 }
 
 export const padEnd = (text: string, columns: number): string => text + ' '.repeat(Math.max(0, columns - width(text)))
@@ -65,11 +77,6 @@ export const foldHelp = (text: string, columns: number): string =>
     })
     .join('\n')
 
-/** `2,775`; without `Intl`, which takes 11 ms to load. */
-export const formatCount = (value: number): string => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',')
-
-export const formatQuantity = (value: number, noun: string): string => `${formatCount(value)} ${noun}${value === 1 ? '' : 's'}`
-
 /** `3.1s`, `12s`, `3m05s`, `1h02m` */
 export const formatDuration = (ms: number): string => {
   const tenths = Math.round(Math.max(0, ms) / 100)
@@ -93,15 +100,4 @@ export const formatRate = (done: number, ms: number): string => {
   if (done <= 0 || ms <= 0) return ''
   const perSecond = (done * 1_000) / ms
   return `${perSecond < 9.95 ? perSecond.toFixed(1) : formatCount(perSecond)}/s`
-}
-
-const units = ['kB', 'MB', 'GB', 'TB'] as const
-
-/** `512 B`, `1.2 kB`, `31 MB`, in steps of a thousand. */
-export const formatBytes = (size: number): string => {
-  if (size < 1_000) return `${size} B`
-  const step = Math.min(units.length - 1, Math.floor(Math.log10(size) / 3) - 1)
-  const value = size / 1_000 ** (step + 1)
-  if (value >= 999.5 && step < units.length - 1) return `1.0 ${units[step + 1] ?? ''}`
-  return `${value < 9.95 ? value.toFixed(1) : formatCount(value)} ${units[step] ?? ''}`
 }

@@ -1,5 +1,6 @@
 import { isNear, TIMINGS, type Timing } from '../../market/calendar.js'
 import { DamagedFileError, UsageError } from '../../model/errors.js'
+import { formatQuantity } from '../../model/format.js'
 import { groupBy } from '../../model/map.js'
 import { type Day, toDay } from '../../model/trading-day.js'
 import { type Damage, describeDamage, type History, nameHistoryFile, type RecordedList, type StoredRecord, type Warn } from './record.js'
@@ -142,5 +143,5 @@ export const describeAnswer = ({ record: { day, knownAt, timing } }: ChosenList,
 
 const nameDelay = (day: Day, known: Day): string => {
   const days = Math.round((Date.parse(known) - Date.parse(day)) / 86_400_000)
-  return days < 1 ? 'at an unknown time' : `${days} ${days === 1 ? 'day' : 'days'} later`
+  return days < 1 ? 'at an unknown time' : `${formatQuantity(days, 'day')} later`
 }

@@ -1,5 +1,6 @@
 import type { StreamDefinition } from '../../engine/define-stream.js'
 import { UsageError } from '../../model/errors.js'
+import { formatNumber, formatQuantity } from '../../model/format.js'
 import type { Day } from '../../model/trading-day.js'
 import { chooseEachDay, findUsedDay, listListedDays } from '../../storage/history/choose.js'
 import { createListReader } from '../../storage/history/lists.js'
@@ -45,8 +46,8 @@ export const diffDays = async (root: string, { since, until, streams, ...options
     counts,
     notes: [
       ...notes,
-      ...(lost === 0 ? [] : [`filings and news that are no longer in their files: ${lost}`]),
-      ...(between === 0 ? [] : [`${ends} (${between} recorded ${between === 1 ? 'day' : 'days'})`]),
+      ...(lost === 0 ? [] : [`filings and news that are no longer in their files: ${formatNumber(lost)}`]),
+      ...(between === 0 ? [] : [`${ends} (${formatQuantity(between, 'recorded day')})`]),
       ...warnings,
     ],
     changes: dated,

@@ -1,3 +1,4 @@
+import { formatCrore, formatNumber, formatPrice } from '../../model/format.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
 import type { Change, Section } from './change.js'
@@ -38,19 +39,14 @@ const describeBand = (row: Row, from: string, to: string): ChangeText => {
   return { change: 'changed', from, to, detail }
 }
 
-/** `12,34,567`; without `Intl`, which takes 11 ms to load. */
-const LAKHS = /\B(?=(?:\d\d)*\d{3}$)/g
-
-/** `7.88 crore`: the value of a deal. */
-const toCrore = ({ qty, avgprice }: Row): string => {
-  const value = (Number(qty) * Number(avgprice)) / 1e7
-  return value >= 0.005 ? `${value.toFixed(value < 10 ? 2 : 0)} crore` : ''
-}
-
 const describeDeal = (row: Row): string => {
+  const [client, day] = [fieldText(row, 'cname'), fieldText(row, 'date').slice(0, 10)]
+  const [quantity, price] = [Number(row.qty), Number(row.avgprice)]
+  const crore = (quantity * price) / 1e7
+  const more = [fieldText(row, 'deal').toLowerCase(), crore >= 0.005 ? formatCrore(crore) : ''].filter((part) => part !== '')
   const side = fieldText(row, 'bs') === 'S' ? 'sold' : 'bought'
-  const more = [fieldText(row, 'deal').toLowerCase(), toCrore(row)].filter((part) => part !== '').join(', ')
-  return `${fieldText(row, 'cname')} ${side} ${fieldText(row, 'qty').replace(LAKHS, ',')} at ${fieldText(row, 'avgprice')} on ${fieldText(row, 'date').slice(0, 10)}${more === '' ? '' : ` (${more})`}`
+  const terms = `${side} ${formatNumber(quantity)} at ${formatPrice(price)} on ${day}`
+  return `${client} ${terms}${more.length === 0 ? '' : ` (${more.join(', ')})`}`
 }
 
 const toActions = (row: Row): readonly Row[] =>

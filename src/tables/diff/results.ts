@@ -1,5 +1,5 @@
+import { formatCrore, groupDigits, nameFirst } from '../../model/format.js'
 import { isRow, type Row, readText } from '../../model/row.js'
-import { nameFirst } from '../../model/text.js'
 import type { Change } from './change.js'
 
 /** The quarterly results of a stock, consolidated ones first. */
@@ -19,7 +19,7 @@ export const describeNewQuarter = (row: Row, earlier: Row): readonly ResultWords
       const value = figures.get(key)
       return value === undefined
         ? []
-        : [`${nameFigure(key)} ${value} crore${compareWithYear(value, now.get(String(Number(quarter) - 100))?.get(key))}`]
+        : [`${nameFigure(key)} ${formatCrore(Number(value))}${compareWithYear(value, now.get(String(Number(quarter) - 100))?.get(key))}`]
     })
     const detail = [`quarter to ${toMonth(quarter)}`, told.join(', ')].filter((part) => part !== '').join(': ')
     return [{ change: 'new', to: quarter, detail }]
@@ -32,7 +32,7 @@ export const describeRestated = (row: Row, earlier: Row): readonly ResultWords[]
   const restated = RESULT_TABLES.map((name) => compareFigures(row[name], earlier[name])).find(({ length }) => length > 0) ?? []
   const [first] = restated
   if (first === undefined) return []
-  const texts = restated.map(({ from, to, name: figure }) => `${figure} from ${from} to ${to}`)
+  const texts = restated.map(({ from, to, name: figure }) => `${figure} from ${groupDigits(from)} to ${groupDigits(to)}`)
   return [{ change: 'changed', from: first.from, to: first.to, detail: `restated: ${nameFirst(texts, MAX_RESTATED)}` }]
 }
 

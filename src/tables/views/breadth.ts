@@ -56,7 +56,7 @@ const BREADTH_COLUMNS: readonly ViewColumn[] = [
   col('above_sma200_pct', 'DOUBLE', 'the same for 200 sessions, percent'),
   col('new_highs', 'BIGINT', 'stocks with a high above those of the 52 weeks before; 1 or 0 for an index'),
   col('new_lows', 'BIGINT', 'stocks with a low below those of the 52 weeks before; 1 or 0 for an index'),
-  col('turnover_cr', 'DOUBLE', 'close times volume of the stocks, crore rupees'),
+  col('turnover_cr', 'DOUBLE', 'close times volume of the stocks, ₹ crore'),
 ]
 
 const buildBreadth = (isNamed: (column: string) => boolean): View =>

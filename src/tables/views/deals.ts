@@ -17,8 +17,8 @@ export const dealsValued = defineView({
     col('client', 'VARCHAR', 'who bought or sold'),
     col('quantity', 'BIGINT', 'shares'),
     col('price_inr', 'DOUBLE', 'average price, rupees', 'price'),
-    col('value_cr', 'DOUBLE', 'quantity times price, crore rupees', 'quantity * price / 1e7'),
-    col('net_value_cr', 'DOUBLE', 'negative for a sale, crore rupees', "CASE side WHEN 'B' THEN value_cr WHEN 'S' THEN -value_cr END"),
+    col('value_cr', 'DOUBLE', 'quantity times price, ₹ crore', 'quantity * price / 1e7'),
+    col('net_value_cr', 'DOUBLE', 'negative for a sale, ₹ crore', "CASE side WHEN 'B' THEN value_cr WHEN 'S' THEN -value_cr END"),
   ],
   from: 'FROM deals AS d LEFT JOIN symbol_isins AS s USING (symbol)',
 })

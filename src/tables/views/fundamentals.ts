@@ -36,11 +36,11 @@ export const quarters = defineView({
     col('basis', 'VARCHAR', 'consolidated or standalone'),
     col('place', 'BIGINT', 'place in the list of the provider: 0 for the newest quarter, 1 for the next one'),
     col('quarter', 'VARCHAR', 'quarter of the financial year from April to March, such as Q3 FY26', nameQuarter('day')),
-    col('sales_cr', 'DOUBLE', 'sales, crore rupees'),
-    col('revenue_cr', 'DOUBLE', 'revenue with other income, crore rupees'),
-    col('ebitda_cr', 'DOUBLE', 'earnings before interest, tax, depreciation and amortisation, crore rupees'),
+    col('sales_cr', 'DOUBLE', 'sales, ₹ crore'),
+    col('revenue_cr', 'DOUBLE', 'revenue with other income, ₹ crore'),
+    col('ebitda_cr', 'DOUBLE', 'earnings before interest, tax, depreciation and amortisation, ₹ crore'),
     col('opm_pct', 'DOUBLE', 'operating margin, percent'),
-    col('net_profit_cr', 'DOUBLE', 'net profit, crore rupees'),
+    col('net_profit_cr', 'DOUBLE', 'net profit, ₹ crore'),
     col('eps_inr', 'DOUBLE', 'earnings a share, rupees'),
     col('sales_yoy_pct', 'DOUBLE', 'sales against the same quarter a year before, percent', grown('sales_cr')),
     col('net_profit_yoy_pct', 'DOUBLE', 'against the year before, percent; NULL after a loss', grown('net_profit_cr')),
@@ -86,7 +86,7 @@ export const ratios = defineFigures(
     col('basis', 'VARCHAR', 'current, by year or trailing twelve months'),
     PLACE_COLUMN,
     col('ratio', 'VARCHAR', "the provider's name in small letters, such as pe, roe or roce", 'lower(figure)'),
-    col('value', 'DOUBLE', 'as answered: roe, roce and opm in percent, sales and market_cap in crore rupees, eps in rupees, pe a multiple'),
+    col('value', 'DOUBLE', 'as answered: roe, roce and opm in percent, sales and market_cap in ₹ crore, eps in rupees, pe a multiple'),
   ],
 )
 
@@ -109,9 +109,9 @@ const defineYears = (name: string, about: string, [consolidated, standalone]: re
     ],
   )
 
-export const years = defineYears('years', 'results', ['years', 'incomeStat_sy'], 'crore rupees; eps in rupees, opm in percent')
+export const years = defineYears('years', 'results', ['years', 'incomeStat_sy'], '₹ crore; eps in rupees, opm in percent')
 
-export const balanceSheet = defineYears('balance_sheet', 'balance sheet', ['balance_sheet', 'bs_s'], 'crore rupees')
+export const balanceSheet = defineYears('balance_sheet', 'balance sheet', ['balance_sheet', 'bs_s'], '₹ crore')
 
 export const shareholding = defineView({
   name: 'shareholding',

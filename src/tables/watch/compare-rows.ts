@@ -1,8 +1,9 @@
 import { concatMap, filter, type ObservableInput, type OperatorFunction } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
+import { formatQuantity, nameFirst } from '../../model/format.js'
 import type { RunReport } from '../../model/report.js'
 import { type Row, readText } from '../../model/row.js'
-import { findClosest, formatThousands, nameFirst, suggest } from '../../model/text.js'
+import { findClosest, suggest } from '../../model/text.js'
 import type { Day } from '../../model/trading-day.js'
 import type { ResolvedRule } from './rules.js'
 
@@ -45,7 +46,7 @@ export const indexRows = (rows: readonly Row[], { key }: Pick<RuleFacts, 'key'>)
   const used = listKey(first, key)
   const others = columns.filter((column) => !used.includes(column))
   throw new UsageError(
-    `${formatThousands(rows.length)} rows, but ${formatThousands(found.size)} ${found.size === 1 ? 'key' : 'keys'} (${used.join(', ')}); add columns to the key: ${nameFirst(others)}`,
+    `${formatQuantity(rows.length, 'row')}, but ${formatQuantity(found.size, 'key')} (${used.join(', ')}); add columns to the key: ${nameFirst(others)}`,
   )
 }
 

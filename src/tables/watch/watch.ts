@@ -1,9 +1,9 @@
 import type { StreamDefinition } from '../../engine/define-stream.js'
 import { formatError, UsageError } from '../../model/errors.js'
+import { formatNumber, formatQuantity } from '../../model/format.js'
 import { groupBy } from '../../model/map.js'
 import type { Row } from '../../model/row.js'
 import type { WatchRule } from '../../model/settings.js'
-import { formatThousands } from '../../model/text.js'
 import type { Day } from '../../model/trading-day.js'
 import { listListedDays } from '../../storage/history/choose.js'
 import { openHistory } from '../../storage/history/record.js'
@@ -42,7 +42,7 @@ const readTogether = async (rules: readonly ResolvedRule[], asOf: Day, { root, s
   const parts = rules.map(({ sql }, place) => `SELECT ${place} AS place, to_json(q) AS row FROM (\n${sql}\n) AS q`)
   const request = { sql: parts.join('\nUNION ALL '), root, streams, asOf }
   const found = await runLimitedQuery(request, LIMITS, signal ?? new AbortController().signal)
-  if (found.isCut) throw new UsageError(`more than ${LIMITS.rows} rows; select less`)
+  if (found.isCut) throw new UsageError(`more than ${formatNumber(LIMITS.rows)} rows; select less`)
   const rows = rules.map((): Row[] => [])
   for (const [place, row] of found.rows) rows[Number(place)]?.push(JSON.parse(row ?? '{}') as Row)
   return rules.map((rule, place) => indexRows(rows[place] ?? [], rule))
@@ -225,7 +225,7 @@ export const describeRules = (root: string, rules: readonly WatchRule[]) =>
         if (last === undefined) return { name, text: 'stands; no run has asked it yet', isBad: false }
         if (last.error !== undefined) return { name, text: `failed on ${last.day}: ${last.error}`, isBad: true }
         const { size } = replayRows(all.filter(({ error }) => error === undefined))
-        return { name, text: `${formatThousands(size)} ${size === 1 ? 'row' : 'rows'} on ${last.day}`, isBad: false }
+        return { name, text: `${formatQuantity(size, 'row')} on ${last.day}`, isBad: false }
       } catch (error) {
         return { name, text: formatError(error), isBad: true }
       }

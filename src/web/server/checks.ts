@@ -1,4 +1,5 @@
 import { CollectError, UsageError } from '../../model/errors.js'
+import { formatQuantity } from '../../model/format.js'
 import { omitUndefined } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
 import { toDay } from '../../model/trading-day.js'
@@ -94,7 +95,7 @@ const describeUnchecked = (entry: RunLogEntry): RunChecks => {
   if (outcome === 'failed') return notMade(run, 'This run failed and has written no files.')
   const { lost, drift } = toRunRow(entry)
   const warnings = Object.values(scripts).flatMap(({ problems = [] }) => problems.filter(({ status }) => status === undefined)).length
-  const recorded = `recorded of this run: ${lost} failed items, ${warnings} warnings, ${drift} changes in the form of answers`
+  const recorded = `recorded of this run: ${formatQuantity(lost, 'failed item')}, ${formatQuantity(warnings, 'warning')}, ${formatQuantity(drift, 'change')} in the form of answers`
   return { ...notMade(run, 'Its data was not checked.'), notes: [recorded] }
 }
 
@@ -105,19 +106,17 @@ export const summarizeChecks = ({ run, checkedAt, findings, accepted, stocks, fi
   const kinds = new Set(findings.map(({ check }) => check)).size
   const counts = severities.flatMap((severity) => {
     const own = findings.filter((finding) => finding.severity === severity).length
-    return own === 0 ? [] : [severity === 'info' ? `${own} for information` : countOf(own, severity)]
+    return own === 0 ? [] : [severity === 'info' ? `${own} for information` : formatQuantity(own, severity)]
   })
   const fresh = findings.filter(isNew).length
   const found =
     findings.length === 0
-      ? `No findings in ${countOf(files, 'file')} of ${countOf(stocks, 'stock')}`
-      : `${countOf(findings.length, 'finding')} of ${countOf(kinds, 'kind')}: ${counts.join(', ')}; ${fresh === 0 ? 'none' : fresh} new`
+      ? `No findings in ${formatQuantity(files, 'file')} of ${formatQuantity(stocks, 'stock')}`
+      : `${formatQuantity(findings.length, 'finding')} of ${formatQuantity(kinds, 'kind')}: ${counts.join(', ')}; ${fresh === 0 ? 'none' : fresh} new`
   const worst = severities.find((severity) => findings.some((finding) => finding.severity === severity))
   const tone = worst === 'error' ? 'failed' : worst === 'warning' ? 'waiting' : 'ok'
   return { run, tone, text: `${found}${accepted === 0 ? '' : ` (${accepted} accepted earlier)`}`, checkedAt }
 }
-
-const countOf = (value: number, noun: string): string => `${value.toLocaleString('en-IN')} ${noun}${value === 1 ? '' : 's'}`
 
 const isNew = ({ state }: TrackedFinding): boolean => state === 'new'
 

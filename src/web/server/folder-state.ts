@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { findNewestWeekday, PUBLISHED_AT } from '../../market/calendar.js'
+import { formatNumber, formatQuantity } from '../../model/format.js'
 import type { RunReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
 import { describeStale } from '../../model/script-figures.js'
@@ -76,7 +77,9 @@ const describeLacks = (outputs: readonly Freshness[]): string | undefined => {
   const texts = [
     ...(whole.length > 0 ? [`${joinNames(whole.map(({ stream }) => stream))} ${whole.length === 1 ? 'is' : 'are'} missing`] : []),
     ...(parts.length > 0
-      ? [`${joinNames(parts.map(({ stream, missing }) => `${stream} (${missing})`))} ${parts.length === 1 ? 'lacks' : 'lack'} items`]
+      ? [
+          `${joinNames(parts.map(({ stream, missing }) => `${stream} (${typeof missing === 'number' ? formatNumber(missing) : missing})`))} ${parts.length === 1 ? 'lacks' : 'lack'} items`,
+        ]
       : []),
   ]
   return texts.length === 0 ? undefined : texts.join('; ')
@@ -85,8 +88,11 @@ const describeLacks = (outputs: readonly Freshness[]): string | undefined => {
 const describeDoubts = ({ drift = [], wrongSymbols = [], scripts }: RunReport): string => {
   const refused = Object.entries(scripts).flatMap(([name, { outcome }]) => (outcome === 'partial' ? [name] : []))
   if (refused.length > 0) return `Answers for ${joinNames(refused)} were refused; the earlier files stay`
-  if (wrongSymbols.length > 0) return `${wrongSymbols.length} of the given symbols are not listed, or have changed`
-  return drift.length > 0 ? `Answers have changed their format in ${drift.length} places` : 'The report names what needs a look'
+  if (wrongSymbols.length > 0)
+    return `${formatQuantity(wrongSymbols.length, 'given symbol is', 'given symbols are')} not listed, or changed`
+  return drift.length > 0
+    ? `Answers have changed their format in ${formatQuantity(drift.length, 'place')}`
+    : 'The report names what needs a look'
 }
 
 const MAX_NAMED_STREAMS = 3

@@ -109,7 +109,9 @@ describe('lists of the market', () => {
       find('deals', {
         'bulk_block_deals.json': { before: [deal('A', 1), deal('B', 1)], after: [deal('A', 1), deal('A', 8e7), deal('A', 8e7)] },
       }),
-    ).toEqual([{ section: 'deals', change: 'new', symbol: 'A', detail: 'FUND sold 8,00,00,000 at 1.5 on 2026-02-12 (block, 12 crore)' }])
+    ).toEqual([
+      { section: 'deals', change: 'new', symbol: 'A', detail: 'FUND sold 80,000,000 at ₹ 1.50 on 2026-02-12 (block, ₹ 12 crore)' },
+    ])
   })
 
   it('show new actions once, but not an upcoming one that moved to the history', () => {
@@ -142,15 +144,15 @@ describe('quarterly results', () => {
   it('show a new quarter with the growth on the year', () => {
     const before = row('202509|202506|202503|202412', '9|8|7|100', '2|2|2|-5')
     expect(details(before, row('202512|202509|202506|202503|202412', '112.5|9|8|7|100', '20|2|2|2|-5'))).toEqual([
-      'new quarter to 2025-12: sales 112.5 crore (+13 % on the year), net profit 20 crore',
+      'new quarter to 2025-12: sales ₹ 113 crore (+13 % on the year), net profit ₹ 20 crore',
     ])
   })
 
   it('show earlier figures that were restated, but not a figure that was missing', () => {
     const before = row('202512|202509', '10|1960.0', '|1')
-    expect(details(before, row('202512|202509', '10.0|196.0', '5|1'))).toEqual(['changed restated: sales of 2025-09 from 1960.0 to 196.0'])
+    expect(details(before, row('202512|202509', '10.0|196.0', '5|1'))).toEqual(['changed restated: sales of 2025-09 from 1,960.0 to 196.0'])
     expect(details(before, row('202512|202509', '1|2', '|3'))).toEqual([
-      'changed restated: sales of 2025-12 from 10 to 1, sales of 2025-09 from 1960.0 to 2 and 1 more',
+      'changed restated: sales of 2025-12 from 10 to 1, sales of 2025-09 from 1,960.0 to 2 and 1 more',
     ])
   })
 

@@ -25,9 +25,9 @@ describe('the views', () => {
       expect(columns.slice(0, identity(name).length).map((column) => column.name)).toEqual(identity(name))
   })
 
-  it('name the unit of rupees, crore rupees and percent', () => {
+  it('name the unit of rupees, ₹ crore and percent', () => {
     const units = [
-      ['_cr', /crore rupees/],
+      ['_cr', /₹ crore/],
       ['_pct', /percent|100/],
     ] as const
     const wrong = views.flatMap(({ name, columns }) =>

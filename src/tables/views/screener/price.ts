@@ -89,9 +89,9 @@ const LATEST_COLUMNS = [
   col('gap_pct', 'DOUBLE', 'open against the close before, percent', change('open_1', 'close_2')),
   col('close_in_range_pct', 'DOUBLE', 'close in the range of the day: 0 low to 100', '100 * (close_1 - low_1) / NULLIF(high_1 - low_1, 0)'),
   col('volume', 'DOUBLE', 'shares traded', 'volume_1'),
-  col('turnover_cr', 'DOUBLE', 'close times volume, crore rupees', 'close_1 * volume_1 / 1e7'),
+  col('turnover_cr', 'DOUBLE', 'close times volume, ₹ crore', 'close_1 * volume_1 / 1e7'),
   col('volume_avg_50', 'DOUBLE', 'average volume of 50 sessions, shares', 'volume_50'),
-  col('turnover_avg_20_cr', 'DOUBLE', 'average of close times volume over 20 sessions, crore rupees', 'turnover_20'),
+  col('turnover_avg_20_cr', 'DOUBLE', 'average of close times volume over 20 sessions, ₹ crore', 'turnover_20'),
   col('rvol', 'DOUBLE', 'relative volume: against the average of the 20 sessions before', 'volume_1 / NULLIF(volume_20_before, 0)'),
   ...RETURN_PERIODS.map(([name, , text]) =>
     col(`return_${name}_pct`, 'DOUBLE', `return since the last close at least ${text} before, percent`, change('close_1', `close_${name}`)),

@@ -2,8 +2,8 @@ import { col, growth, RUN_DAY, reading, type ScreenerGroup, type ViewColumn } fr
 
 const PLACES = [0, 1, 2, 3, 4] as const
 const RESULT_FIGURES = [
-  ['sales', 'cr', 'sales, crore rupees'],
-  ['net_profit', 'cr', 'net profit, crore rupees'],
+  ['sales', 'cr', 'sales, ₹ crore'],
+  ['net_profit', 'cr', 'net profit, ₹ crore'],
   ['eps', 'inr', 'earnings a share, rupees'],
   ['opm', 'pct', 'operating margin, percent'],
 ] as const
@@ -51,8 +51,8 @@ export const results: ScreenerGroup = {
     ...growths('net_profit', 'cr', 'net profit'),
     ...growths('eps', 'inr', 'earnings a share'),
     col('opm_change_yoy_pct', 'DOUBLE', 'operating margin against the year before, percentage points', 'opm_pct_0 - opm_pct_4'),
-    col('sales_ttm_cr', 'DOUBLE', 'sales of four quarters in a row, crore rupees', ttm('sales_cr')),
-    col('net_profit_ttm_cr', 'DOUBLE', 'net profit of four quarters in a row, crore rupees', ttm('net_profit_cr')),
+    col('sales_ttm_cr', 'DOUBLE', 'sales of four quarters in a row, ₹ crore', ttm('sales_cr')),
+    col('net_profit_ttm_cr', 'DOUBLE', 'net profit of four quarters in a row, ₹ crore', ttm('net_profit_cr')),
     col('eps_ttm_inr', 'DOUBLE', 'earnings a share of four quarters in a row, rupees', ttm('eps_inr')),
   ],
 }

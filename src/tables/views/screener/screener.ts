@@ -43,7 +43,7 @@ const identityGroup: ScreenerGroup = {
     col('fno', 'BIGINT', '1 where futures and options are traded on it'),
     col('listed_on', 'DATE', 'first day of trading'),
     col('face_value_inr', 'DOUBLE', 'face value, rupees', 'm.face_value'),
-    col('market_cap_cr', 'DOUBLE', 'market capitalisation in the master list, crore rupees', 'm.market_cap'),
+    col('market_cap_cr', 'DOUBLE', 'market capitalisation in the master list, ₹ crore', 'm.market_cap'),
   ],
 }
 

@@ -1,8 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
+import { formatDay, formatDayOf, formatTime } from '../../../model/format.js'
 import type { RecordedDay } from '../../api/state.js'
 import type { PageContext, Place } from '../view.js'
 import { findDays, listKnownDays } from './days.js'
-import { formatDay, formatDayOf, formatTime } from './format.js'
 
 /** The key of the day in the address. */
 export const AS_OF = 'as-of'

@@ -1,10 +1,10 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { ref } from 'lit-html/directives/ref.js'
+import { formatDay, formatLarge, formatNumber } from '../../../model/format.js'
 import type { CandlesAnswer, SearchAnswer } from '../../../show/answers.js'
 import type { PageContext } from '../view.js'
 import { AS_OF, asOfPath } from './as-of.js'
 import { createLater, fetchJson } from './fetch-json.js'
-import { formatDay, formatLarge, formatNumber } from './format.js'
 import { aboutLine, changeText, choices, emptyLine } from './panel.js'
 import type { ChartContent, HoveredSession, PriceChart } from './price-chart.js'
 

@@ -1,8 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
+import { formatDay, formatNumber, formatQuantity } from '../../../model/format.js'
 import type { QueryAnswer } from '../../api/query.js'
 import type { KeyAction, PageContext } from '../view.js'
 import { saveAsCsv } from './csv.js'
-import { formatDay, formatNumber, formatQuantity } from './format.js'
 import { emptyLine } from './panel.js'
 import { rangeBar } from './small-charts.js'
 import { stockLink } from './stock-link.js'
@@ -102,7 +102,7 @@ const COLUMN_WORDS: Readonly<Record<string, string>> = {
 /** A name of a column as people write it: `close_inr` is `close ₹`. */
 const inWords = (name: string): string =>
   COLUMN_WORDS[name] ??
-  name.replace(/_(pct|inr|cr)$/, (_, unit: string) => ({ pct: ' %', inr: ' ₹', cr: ' ₹ cr' })[unit] ?? '').replaceAll('_', ' ')
+  name.replace(/_(pct|inr|cr)$/, (_, unit: string) => ({ pct: ' %', inr: ' ₹', cr: ' ₹ crore' })[unit] ?? '').replaceAll('_', ' ')
 
 /** A cell for reading; its exact text is its title. */
 const formatCell = (text: string | null, format?: Omit<ColumnFormat, 'width'>): string => {
@@ -111,8 +111,8 @@ const formatCell = (text: string | null, format?: Omit<ColumnFormat, 'width'>): 
   const value = Number(text)
   if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return text
   if (Number.isInteger(value) && format.decimals > 0) return formatNumber(value, format.decimals)
-  if (Number.isInteger(value)) return format.isGrouped ? formatNumber(value) : text.replace('-', '−')
-  return Math.abs(value) >= 0.01 || format.isPercent ? formatNumber(value, MAX_DECIMALS) : value.toPrecision(2).replace('-', '−')
+  if (Number.isInteger(value)) return format.isGrouped ? formatNumber(value) : text
+  return Math.abs(value) >= 0.01 || format.isPercent ? formatNumber(value, MAX_DECIMALS) : value.toPrecision(2)
 }
 
 const formatIfDay = (text: string): string => {
@@ -223,7 +223,7 @@ const valueCell = (
   if (name === RANGE_COLUMN) return html`<td class="number" title=${`${text} %`}>${rangeBar(0, 100, Number(text))}</td>`
   const shown = formatCell(text, isNumber ? format : undefined)
   const isRise = isNumber && CHANGE.test(name) && /[1-9]/.test(shown)
-  const tone = isRise ? (shown.startsWith('−') ? ' down' : ' up') : ''
+  const tone = isRise ? (shown.startsWith('-') ? ' down' : ' up') : ''
   return html`<td class=${`${isNumber ? 'number' : 'text'}${tone}`} title=${text}><bdi>${tone === ' up' ? '+' : ''}${shown}</bdi></td>`
 }
 

@@ -1,5 +1,5 @@
 import type { ApiError } from '../../api/state.js'
-import { formatCommand } from './format.js'
+import { formatCommand } from './command.js'
 
 /** An error whose message is a sentence for the reader. */
 export class PageError extends Error {

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
+import { formatDay, formatDaysIn, formatInstant, formatNumber, formatSigned, MISSING } from '../../../model/format.js'
 import type { About } from '../../../show/answers.js'
-import { formatDay, formatDaysIn, formatInstant, formatNumber, formatSigned, MISSING } from './format.js'
 
 /** Of which day data is, when it was fetched, and what is wrong with it. */
 export const aboutLine = ({ day, fetchedAt, problem }: About): TemplateResult => {
@@ -65,7 +65,7 @@ export const choices = (
 /** A change in percent: its sign says what its colour says. */
 export const changeText = (percent: number | undefined, decimals = 1): TemplateResult => {
   const text = formatSigned(percent, decimals)
-  const tone = text.startsWith('+') ? 'up' : text.startsWith('−') ? 'down' : 'soft'
+  const tone = text.startsWith('+') ? 'up' : text.startsWith('-') ? 'down' : 'soft'
   return html`<span class=${tone}>${text === MISSING ? text : `${text} %`}</span>`
 }
 

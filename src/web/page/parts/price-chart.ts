@@ -10,9 +10,9 @@ import {
   PriceScaleMode,
   TickMarkType,
 } from 'lightweight-charts'
+import { formatDay, formatLarge, formatNumber } from '../../../model/format.js'
 import type { CandlesAnswer, StockEvent } from '../../../show/answers.js'
 import { findSession, groupBySession, toMarkers } from './chart-marks.js'
-import { formatDay, formatLarge, formatNumber } from './format.js'
 import { readColour } from './theme.js'
 
 /** What the chart shows. */

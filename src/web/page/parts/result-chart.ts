@@ -1,7 +1,7 @@
 import { html, nothing, svg, type TemplateResult } from 'lit-html'
+import { formatDay, formatNumber } from '../../../model/format.js'
 import type { QueryAnswer } from '../../api/query.js'
 import type { PageContext } from '../view.js'
-import { formatDay, formatNumber } from './format.js'
 import { contentWidth } from './small-charts.js'
 
 const CHART_HEIGHT = 320

@@ -1,10 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { LiveRunState, LiveStream } from '../../api/live.js'
-import type { FolderChanges, FolderState } from '../../api/state.js'
 import {
   formatAgo,
   formatBytes,
-  formatCommand,
   formatCountdown,
   formatDay,
   formatDayOf,
@@ -15,7 +12,10 @@ import {
   formatNumber,
   formatQuantity,
   formatTime,
-} from '../parts/format.js'
+} from '../../../model/format.js'
+import type { LiveRunState, LiveStream } from '../../api/live.js'
+import type { FolderChanges, FolderState } from '../../api/state.js'
+import { formatCommand } from '../parts/command.js'
 import { copyable } from '../parts/panel.js'
 import { runPath } from '../parts/stock-link.js'
 import { renderChecksLine } from './changes.js'

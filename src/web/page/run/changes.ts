@@ -1,7 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
+import { formatDaysIn, formatInstant, formatNumber, formatQuantity } from '../../../model/format.js'
 import type { ChecksSummary, RunChecks } from '../../api/runs.js'
 import type { FolderChanges } from '../../api/state.js'
-import { formatChange, formatCommand, formatDaysIn, formatFinding, formatInstant, formatNumber, formatQuantity } from '../parts/format.js'
+import { formatCommand } from '../parts/command.js'
 import { listLinked, runPath, stockLink } from '../parts/stock-link.js'
 import type { PageContext } from '../view.js'
 
@@ -23,7 +24,7 @@ export const renderChanges = (
         <tbody>${shown.map(
           ({ symbol, hasNoPage, changes: own }) => html`<tr>
             <th scope="row">${stockLink(symbol, { ...(hasNoPage ? { hasNoPage } : {}), list })}</th>
-            <td>${own.map(({ section, detail }, index) => html`${index === 0 ? nothing : html`<br>`}<span class="soft">${section}</span> ${formatChange(detail)}`)}</td>
+            <td>${own.map(({ section, detail }, index) => html`${index === 0 ? nothing : html`<br>`}<span class="soft">${section}</span> ${formatDaysIn(detail)}`)}</td>
           </tr>`,
         )}</tbody>
       </table></div>
@@ -60,7 +61,7 @@ const renderKind = ({ check, about, count, findings }: RunChecks['kinds'][number
     <td>
       ${findings.map(
         ({ subject = '', hasPage, isNew, detail }) =>
-          html`${isNew ? html`<b class="waiting">new</b> ` : nothing}${hasPage ? stockLink(subject) : html`<bdi>${subject}</bdi>`} ${formatFinding(detail)}<br>`,
+          html`${isNew ? html`<b class="waiting">new</b> ` : nothing}${hasPage ? stockLink(subject) : html`<bdi>${subject}</bdi>`} ${formatDaysIn(detail)}<br>`,
       )}
       ${count > findings.length ? html`<span class="soft">and ${formatNumber(count - findings.length)} more</span>` : nothing}
     </td>

@@ -1,7 +1,16 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
+import {
+  formatBytes,
+  formatCountdown,
+  formatDaysIn,
+  formatNumber,
+  formatPercent,
+  formatQuantity,
+  formatTime,
+} from '../../../model/format.js'
 import { stripBrackets } from '../../../model/script-figures.js'
 import type { LiveHost, LivePhase, LiveProblem, LiveRunState, LiveStream } from '../../api/live.js'
-import { formatBytes, formatCommand, formatCountdown, formatDaysIn, formatNumber, formatPercent, formatTime } from '../parts/format.js'
+import { formatCommand } from '../parts/command.js'
 import { stockLink } from '../parts/stock-link.js'
 import { describePause, describeStream } from './words.js'
 
@@ -120,7 +129,7 @@ export const renderFleet = ({ fleet }: Pick<LiveRunState, 'fleet'>): TemplateRes
           </tr>`,
         )}</tbody>
       </table></div>
-      ${fleet.stalled > 0 ? html`<p class="soft">${formatNumber(fleet.stalled)} items moved to another worker, because theirs was gone or stalled.</p>` : nothing}
+      ${fleet.stalled > 0 ? html`<p class="soft">${formatQuantity(fleet.stalled, 'item')} moved to another worker, because the first was gone or stalled.</p>` : nothing}
     </section>
   `
 }

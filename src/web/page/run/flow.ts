@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
+import { formatNumber } from '../../../model/format.js'
 import type { LiveRunState, LiveStream } from '../../api/live.js'
-import { formatNumber } from '../parts/format.js'
 import { contentWidth } from '../parts/small-charts.js'
 import type { PageContext } from '../view.js'
 import { renderDetail, renderFleet, renderLosses, renderWarnings } from './detail.js'

@@ -1,7 +1,7 @@
 import { html, nothing, type SVGTemplateResult, svg, type TemplateResult } from 'lit-html'
+import { formatBytes, formatDuration, formatNumber } from '../../../model/format.js'
 import type { Marble, MarbleKind } from '../../../model/run-stats.js'
 import type { LivePhase, LiveStream } from '../../api/live.js'
-import { formatBytes, formatDuration, formatNumber } from '../parts/format.js'
 import { type GraphLayout, INDENT, layOutGraph, type PlacedPhase, type PlacedStream } from './layout.js'
 import { describeAloud, describeStream } from './words.js'
 

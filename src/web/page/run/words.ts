@@ -1,5 +1,5 @@
+import { formatCountdown, formatDuration, formatLeft, formatNumber, formatQuantity, formatTime } from '../../../model/format.js'
 import type { LivePause, LiveStream } from '../../api/live.js'
-import { formatCountdown, formatDuration, formatLeft, formatNumber, formatQuantity, formatTime } from '../parts/format.js'
 
 /** A few words with a colour that means the same. */
 export interface Note {
@@ -61,6 +61,8 @@ export const describeAloud = (stream: LiveStream, now: number): string => {
     `${name}: ${describeStream(stream, now).text}`,
     total === undefined ? formatQuantity(done, 'item') : `${formatNumber(done)} of ${formatQuantity(total, 'item')}`,
     ...(perSecond === undefined ? [] : [`${formatNumber(perSecond)} per second`]),
-    ...(inFlight === undefined || inFlight === 0 ? [] : [`${inFlight} open requests, ${workers} workers`]),
+    ...(inFlight === undefined || inFlight === 0
+      ? []
+      : [`${formatQuantity(inFlight, 'open request')}, ${formatQuantity(workers, 'worker')}`]),
   ].join(', ')
 }

@@ -1,9 +1,9 @@
 import { html, nothing } from 'lit-html'
+import { formatDay, formatNumber, formatQuantity } from '../../../model/format.js'
 import type { ListTable } from '../../../show/answers.js'
 import { asOfPath } from '../parts/as-of.js'
 import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
 import { fetchJson } from '../parts/fetch-json.js'
-import { formatDay, formatNumber, formatQuantity } from '../parts/format.js'
 import type { View } from '../view.js'
 
 /** A whole list of the market, of now or of a recorded day. */

@@ -1,9 +1,9 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
+import { formatCrore, formatDay, formatDaysIn, formatNumber, formatPercent, formatQuantity, formatSigned } from '../../../model/format.js'
 import type { Breadth, FeedAnswer, FeedEvent, FeedRow, ListTable, MarketAnswer } from '../../../show/answers.js'
 import { asOfPath } from '../parts/as-of.js'
 import { dataTable, facetChoice, followScroll, rowKeys } from '../parts/data-table.js'
 import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
-import { formatDay, formatDaysIn, formatLarge, formatNumber, formatPercent, formatQuantity, formatSigned } from '../parts/format.js'
 import { changeText, choices, sentimentText } from '../parts/panel.js'
 import { balanceChart } from '../parts/small-charts.js'
 import { emptyState, errorState, whenThere } from '../parts/states.js'
@@ -188,7 +188,7 @@ const feedStock = ({ symbol, name, total, events }: FeedRow, change: string | un
 
 const feedLine = ({ time, kind, title, detail, value, url }: FeedEvent): TemplateResult => html`
   <p class="text"><span class="soft">${time ?? ''} ${kind}</span> ${kind === 'news' && detail !== undefined ? sentimentText(detail) : nothing}
-    ${value === undefined ? nothing : html`<span class=${value < 0 ? 'down' : 'up'}>₹ ${formatSigned(value, 1)} cr</span>`}
+    ${value === undefined ? nothing : html`<span class=${value < 0 ? 'down' : 'up'}>${formatCrore(value)}</span>`}
     <bdi>${url === undefined ? title : html`<a href=${url} target="_blank" rel="noreferrer">${title}</a>`}</bdi></p>
 `
 
@@ -225,5 +225,5 @@ const listBreadth = ({
   ['52-week lows', formatNumber(newLows)],
   ['Above 50-day average', formatPercent(above50Pct, 0)],
   ['Above 200-day average', formatPercent(above200Pct, 0)],
-  ['Turnover', `₹ ${formatLarge(Math.round(turnoverCr))} cr`],
+  ['Turnover', formatCrore(turnoverCr)],
 ]

@@ -1,8 +1,16 @@
 import { html, nothing, type SVGTemplateResult, svg, type TemplateResult } from 'lit-html'
+import {
+  formatDayOf,
+  formatDaysIn,
+  formatDuration,
+  formatInstant,
+  formatNumber,
+  formatQuantity,
+  formatSigned,
+} from '../../../model/format.js'
 import type { OneRun, RunChecks, RunList, RunRow } from '../../api/runs.js'
 import type { FolderChanges } from '../../api/state.js'
 import { fetchJson, fetchLater } from '../parts/fetch-json.js'
-import { formatDayOf, formatDaysIn, formatDuration, formatInstant, formatNumber, formatQuantity, formatSigned } from '../parts/format.js'
 import { contentWidth } from '../parts/small-charts.js'
 import { emptyState } from '../parts/states.js'
 import { runPath } from '../parts/stock-link.js'
@@ -124,8 +132,8 @@ const renderSeries = (newestFirst: readonly RunRow[], { title, read, format, kin
   }
   return html`
     <figure>
-      <figcaption>${title} <span class="soft">up to ${format(most)}, last ${formatNumber(runs.length)} runs</span></figcaption>
-      <svg class="trend" width=${width} height=${TREND_HEIGHT + 1} role="group" aria-label=${`${title} of the last ${runs.length} runs, at most ${format(most)}`}>
+      <figcaption>${title} <span class="soft">up to ${format(most)}, last ${formatQuantity(runs.length, 'run')}</span></figcaption>
+      <svg class="trend" width=${width} height=${TREND_HEIGHT + 1} role="group" aria-label=${`${title} of the last ${formatQuantity(runs.length, 'run')}, at most ${format(most)}`}>
         ${runs.map(bar)}
         <path class="axis" d=${`M0 ${TREND_HEIGHT + 0.5}H${width}`} />
       </svg>

@@ -1,10 +1,10 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
+import { formatCrore, formatDay, formatDaysIn, formatNumber, formatPercent, formatQuantity } from '../../../model/format.js'
 import type { IndexRow, MarketAnswer, OwnStock, OwnStocksAnswer, ResultsRow, SignalRow, TodayAnswer } from '../../../show/answers.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
 import { AS_OF, asOfPath } from '../parts/as-of.js'
 import { runOf } from '../parts/days.js'
 import { createLater, fetchJson, type Later, PageError } from '../parts/fetch-json.js'
-import { formatChange, formatDay, formatNumber, formatPercent, formatQuantity } from '../parts/format.js'
 import { changeText, emptyLine, panel, waitingPanel } from '../parts/panel.js'
 import { sparkLine } from '../parts/small-charts.js'
 import { whenThere } from '../parts/states.js'
@@ -163,7 +163,7 @@ const resultsPanel = ({ about, rows, total }: TodayAnswer['results']): TemplateR
                 salesCr,
                 profitCr,
                 ...row
-              }) => html`<tr title=${`${name}, ${quarter}, filed ${formatDay(day)}: sales ₹ ${formatNumber(salesCr)} cr, net profit ₹ ${formatNumber(profitCr)} cr`}>
+              }) => html`<tr title=${`${name}, ${quarter}, filed ${formatDay(day)}: sales ${formatCrore(salesCr)}, net profit ${formatCrore(profitCr)}`}>
                 <td>${stockLink(symbol, { list: rows.map((one) => one.symbol) })}</td>
                 ${[row.salesYoyPct, row.salesQoqPct, row.profitYoyPct, row.profitQoqPct, row.dayReturnPct].map((value, place) => html`<td class=${place === 4 ? 'number optional' : 'number'}>${changeText(value, place === 4 ? 1 : 0)}</td>`)}</tr>`,
             )}</tbody>
@@ -282,7 +282,7 @@ const changesPanel = (changes: FolderChanges, path: string): TemplateResult => {
       <table><tbody>${changes.stocks.slice(0, SHOWN_CHANGES).map(
         ({ symbol, hasNoPage, changes: own }) => html`<tr>
           <td>${stockLink(symbol, { ...(hasNoPage ? { hasNoPage } : {}), list })}</td>
-          <td class="wide"><div class="clamp">${own.map(({ section, detail }, place) => html`${place === 0 ? nothing : ' · '}<span class="soft">${section}</span> <bdi title=${formatChange(detail)}>${formatChange(detail)}</bdi>`)}</div></td></tr>`,
+          <td class="wide"><div class="clamp">${own.map(({ section, detail }, place) => html`${place === 0 ? nothing : ' · '}<span class="soft">${section}</span> <bdi title=${formatDaysIn(detail)}>${formatDaysIn(detail)}</bdi>`)}</div></td></tr>`,
       )}</tbody></table>`,
   })
 }

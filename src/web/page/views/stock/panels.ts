@@ -1,15 +1,16 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { Holding, PriceFacts, Quarter, StockAnswer, StockEvent, StockFindings } from '../../../../show/answers.js'
 import {
-  formatCommand,
+  formatCrore,
   formatDay,
-  formatFinding,
+  formatDaysIn,
   formatLarge,
   formatNumber,
   formatPercent,
   formatPrice,
   formatSigned,
-} from '../../parts/format.js'
+} from '../../../../model/format.js'
+import type { Holding, PriceFacts, Quarter, StockAnswer, StockEvent, StockFindings } from '../../../../show/answers.js'
+import { formatCommand } from '../../parts/command.js'
 import { changeArrow, changeText, emptyLine, panel, sentimentText } from '../../parts/panel.js'
 import { rangeBar, shareBar, sparkLine } from '../../parts/small-charts.js'
 import { readOwnList, toggleOwn } from '../../parts/storage.js'
@@ -88,8 +89,8 @@ const SHOWN_QUARTERS = 5
 export const figuresPanels = (stock: StockAnswer): TemplateResult => html`${quartersPanel(stock)}${holdersPanel(stock)}`
 
 const QUARTER_ROWS: readonly (readonly [title: string, read: (quarter: Quarter) => number | undefined, decimals: number])[] = [
-  ['Sales ₹ cr', ({ salesCr }) => salesCr, 0],
-  ['Profit ₹ cr', ({ profitCr }) => profitCr, 0],
+  ['Sales ₹ crore', ({ salesCr }) => salesCr, 0],
+  ['Profit ₹ crore', ({ profitCr }) => profitCr, 0],
   ['Margin %', ({ marginPct }) => marginPct, 1],
   ['EPS ₹', ({ eps }) => eps, 2],
 ]
@@ -150,7 +151,7 @@ const holdersPanel = ({ shareholding: { about, rows } }: StockAnswer): TemplateR
 export const valuationPanel = ({ facts, quarters: { about } }: StockAnswer): TemplateResult => {
   const { marketCapCr, peTtm, pe, roePct, rocePct, dividendYieldPct, faceValue } = facts
   const all: readonly (readonly [string, string])[] = [
-    ['Market cap', marketCapCr === undefined ? '–' : `₹ ${formatLarge(Math.round(marketCapCr))} cr`],
+    ['Market cap', formatCrore(marketCapCr)],
     ['P/E of four quarters', formatNumber(peTtm, 1)],
     ['P/E of the provider', formatNumber(pe, 1)],
     ['Return on equity', formatPercent(roePct, 1)],
@@ -176,7 +177,7 @@ export const findingsPanel = ({ rows, problems }: StockFindings, isChecked: bool
         ({ severity, check, day, detail, isAccepted }) => html`<li>
           <p class="line"><span class=${severity === 'error' ? 'failed' : severity === 'warning' ? 'waiting' : 'soft'}>${severity}</span> ${check} <span class="soft">${day === undefined ? '' : formatDay(day)}</span>
             ${isAccepted ? html`<span class="tag">accepted</span>` : nothing}</p>
-          <p class="text">${formatFinding(detail)}</p>
+          <p class="text">${formatDaysIn(detail)}</p>
         </li>`,
       )}</ul>
       ${rows.length > most ? html`<p class="note"><a href="?tab=checks">all ${formatNumber(rows.length)} ▸</a></p>` : nothing}
@@ -210,7 +211,7 @@ const eventItem = (event: StockEvent, chosen: string | undefined, page: PageCont
       <span class="tag">${mark}</span>
       <button type="button" class="plain day" title="Show this day in the chart" @click=${() => page.setQuery({ day: isChosen ? undefined : day })}>${formatDay(day)}${time === undefined ? '' : `, ${time}`}</button>
       ${sentiment === undefined ? nothing : sentimentText(sentiment)}
-      ${valueCr === undefined ? nothing : html`<span class=${valueCr < 0 ? 'down' : 'up'}>₹ ${formatSigned(valueCr, 1)} cr</span>`}
+      ${valueCr === undefined ? nothing : html`<span class=${valueCr < 0 ? 'down' : 'up'}>${formatCrore(valueCr)}</span>`}
     </p>
     <p class="text"><bdi>${url === undefined ? title : html`<a href=${url} target="_blank" rel="noreferrer">${title}</a>`}</bdi>
       ${detail === undefined ? nothing : html`<bdi class="soft">${detail}</bdi>`}</p>

@@ -7,27 +7,44 @@ export const MISSING = '–'
 
 const isNumber = (value: number | null | undefined): value is number => typeof value === 'number' && Number.isFinite(value)
 
-/** Digits grouped as in India: `2,775`, `12,34,567`; with a fixed number of decimals. */
+/** `2,775`, `-1,234,567.5`: the digits before the point by thousands. Without `Intl`, which takes 11 ms to load. */
+export const groupDigits = (digits: number | string): string =>
+  String(digits).replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(?:\d{3})+$)/g, ','))
+
+/** The same, rounded to a fixed number of decimals. */
 export const formatNumber = (value: number | null | undefined, decimals = 0): string => {
   if (!isNumber(value)) return MISSING
-  const [whole = '', fraction] = Math.abs(value).toFixed(decimals).split('.')
-  const grouped = whole.replace(/(\d)(?=(\d\d)+\d$)/g, '$1,')
-  const isZero = !/[1-9]/.test(whole + (fraction ?? ''))
-  return `${value < 0 && !isZero ? '−' : ''}${grouped}${fraction === undefined ? '' : `.${fraction}`}`
+  const digits = value.toFixed(decimals)
+  return groupDigits(/[1-9]/.test(digits) ? digits : digits.replace('-', ''))
 }
 
-/** `+1.2`, `−3`: with its sign. */
+/** `1 file`, `2,775 files`. */
+export const formatQuantity = (value: number, noun: string, plural = `${noun}s`): string =>
+  `${formatNumber(value)} ${value === 1 ? noun : plural}`
+
+/** `3 of 2,775 stocks`. */
+export const formatPart = (part: number, whole: number, noun: string): string => `${formatNumber(part)} of ${formatQuantity(whole, noun)}`
+
+/** `A, B, C and 4 more`. */
+export const nameFirst = (names: readonly string[], max = 3): string =>
+  names.length > max ? `${names.slice(0, max).join(', ')} and ${formatNumber(names.length - max)} more` : names.join(', ')
+
+/** `+1.2`, `-3`: with its sign. */
 export const formatSigned = (value: number | undefined, decimals = 1): string => {
   const text = formatNumber(value, decimals)
   return value !== undefined && value > 0 && /[1-9]/.test(text) ? `+${text}` : text
 }
 
-/** In lakh and crore: `12.4 L`, `3,250 cr`; below a lakh as it is. */
+/** `₹ 7.88 crore`, `₹ 1,171 crore`: money that is counted in crore, ten million rupees. */
+export const formatCrore = (value: number | null | undefined): string =>
+  isNumber(value) ? `₹ ${formatNumber(value, Math.abs(value) < 9.995 ? 2 : 0)} crore` : MISSING
+
+/** A number of shares: `12.4 lakh`, `3,250 crore`; below a lakh as it is. */
 export const formatLarge = (value: number | null | undefined): string => {
   if (!isNumber(value)) return MISSING
   const size = Math.abs(value)
-  if (size >= 99_95_000) return `${formatShort(value / 1e7)} cr`
-  return size >= 99_950 ? `${formatShort(value / 1e5)} L` : formatNumber(value, Number.isInteger(value) ? 0 : 2)
+  if (size >= 99_95_000) return `${formatShort(value / 1e7)} crore`
+  return size >= 99_950 ? `${formatShort(value / 1e5)} lakh` : formatNumber(value, Number.isInteger(value) ? 0 : 2)
 }
 
 /** One decimal below a hundred, none above. */
@@ -49,22 +66,6 @@ export const formatDay = (day: string | null | undefined): string => {
 
 /** A sentence of the server with its days as people write them. The name of a file stays as it is. */
 export const formatDaysIn = (text: string): string => text.replace(/(?<![\w/.-])\d{4}-\d\d-\d\d(?![\w/-]|\.\w)/g, formatDay)
-
-/** A finding in the words of `verify`, with the days, numbers and minus signs as people write them. A name or a path stays as it is. */
-export const formatFinding = (detail: string): string =>
-  formatDaysIn(
-    detail
-      .replace(/(?<![\w.:/-])(?:\d{4,}(?=\.\d| to \d| \([+-])|\d{5,}(?![\w:/-]|\.\w))/g, (digits) => formatNumber(Number(digits)))
-      .replaceAll('(-', '(−'),
-  )
-
-/** A change in the words of `diff`, with the days, prices and values as people write them. */
-export const formatChange = (detail: string): string =>
-  formatFinding(
-    detail
-      .replace(/(?<= (?:bought|sold) [\d,]+ at )\d+(?:\.\d+)?/g, (price) => formatPrice(Number(price)))
-      .replace(/(?<=\(\w+, )(?=[\d.]+ crore\))/g, '₹ '),
-  )
 
 const inIndia = (at: number): string => new Date(at + INDIA_AHEAD_MS).toISOString()
 
@@ -116,21 +117,12 @@ export const formatAgo = (at: number, now: number): string => {
 
 const BYTE_UNITS = ['kB', 'MB', 'GB', 'TB'] as const
 
-/** `512 B`, `1.2 kB`, `31 MB`. */
+/** `512 B`, `1.2 kB`, `31 MB`, in steps of a thousand. */
 export const formatBytes = (bytes: number | null | undefined): string => {
   if (!isNumber(bytes)) return MISSING
   if (bytes < 1_000) return `${Math.round(bytes)} B`
   const step = Math.min(BYTE_UNITS.length, Math.floor(Math.log10(bytes) / 3))
-  return `${formatShort(bytes / 1_000 ** step)} ${BYTE_UNITS[step - 1] ?? ''}`
+  const value = bytes / 1_000 ** step
+  if (value >= 999.5 && step < BYTE_UNITS.length) return `1.0 ${BYTE_UNITS[step] ?? ''}`
+  return `${formatNumber(value, value < 9.95 ? 1 : 0)} ${BYTE_UNITS[step - 1] ?? ''}`
 }
-
-/** `1 file`, `2,775 files`. */
-export const formatQuantity = (value: number, noun: string): string => `${formatNumber(value)} ${noun}${value === 1 ? '' : 's'}`
-
-/** The page around this code; absent where the command formats text. */
-const { document: page } = globalThis as {
-  readonly document?: { readonly documentElement: { readonly dataset: Readonly<Record<string, string | undefined>> } }
-}
-
-/** A command as it is typed where the server of the page was started. */
-export const formatCommand = (args: string): string => `${page?.documentElement.dataset.command ?? 'scripstream'} ${args}`

@@ -2,45 +2,70 @@ import { describe, expect, it } from 'vitest'
 import {
   formatAgo,
   formatBytes,
-  formatChange,
   formatCountdown,
+  formatCrore,
   formatDay,
   formatDaysIn,
   formatDuration,
-  formatFinding,
   formatInstant,
   formatLarge,
   formatLeft,
   formatNumber,
+  formatPart,
   formatPrice,
+  formatQuantity,
   formatTime,
-} from '../../../src/web/page/parts/format.js'
+  groupDigits,
+} from '../../src/model/format.js'
 
-describe('numbers of the page', () => {
+describe('numbers for people', () => {
   it.each([
     [0, 0, '0'],
     [999, 0, '999'],
     [2775, 0, '2,775'],
-    [100000, 0, '1,00,000'],
-    [1234567, 0, '12,34,567'],
-    [123456789, 0, '12,34,56,789'],
-    [-1234.5, 2, '−1,234.50'],
+    [100000, 0, '100,000'],
+    [1234567, 0, '1,234,567'],
+    [123456789, 0, '123,456,789'],
+    [-1234.5, 2, '-1,234.50'],
     [-0.001, 2, '0.00'],
+    [-100, 0, '-100'],
     [1412.3, 2, '1,412.30'],
   ])('%d with %d decimals is %s', (value, decimals, text) => expect(formatNumber(value, decimals)).toBe(text))
 
   it.each([
     [99_949, '99,949'],
-    [1_240_000, '12.4 L'],
-    [99_94_999, '99.9 L'],
-    [99_95_000, '1.0 cr'],
-    [32_500_000_000, '3,250 cr'],
-    [-2.5e7, '−2.5 cr'],
+    [1_240_000, '12.4 lakh'],
+    [99_94_999, '99.9 lakh'],
+    [99_95_000, '1.0 crore'],
+    [32_500_000_000, '3,250 crore'],
+    [-2.5e7, '-2.5 crore'],
   ])('%d is %s', (value, text) => expect(formatLarge(value)).toBe(text))
+
+  it.each([
+    [7.876, '₹ 7.88 crore'],
+    [9.996, '₹ 10 crore'],
+    [-1170.6, '₹ -1,171 crore'],
+  ])('%d crore rupees are %s', (value, text) => expect(formatCrore(value)).toBe(text))
+
+  it.each([
+    [1440.55, '1,440.55'],
+    ['-12345.000', '-12,345.000'],
+    [1e21, '1e+21'],
+    [0.12345, '0.12345'],
+  ])('groups the digits of %s without rounding: %s', (value, text) => expect(groupDigits(value)).toBe(text))
+
+  it('counts one thing in the singular, and others in the plural', () => {
+    expect([formatQuantity(1, 'file'), formatQuantity(0, 'file'), formatQuantity(2775, 'index', 'indices')]).toEqual([
+      '1 file',
+      '0 files',
+      '2,775 indices',
+    ])
+    expect([formatPart(1, 1, 'stock'), formatPart(1, 2775, 'stock')]).toEqual(['1 of 1 stock', '1 of 2,775 stocks'])
+  })
 
   it('shows a missing number as missing, never as zero', () => {
     for (const missing of [null, undefined, Number.NaN, Number.POSITIVE_INFINITY])
-      expect([formatNumber(missing), formatLarge(missing), formatPrice(missing)]).toEqual(['–', '–', '–'])
+      expect([formatNumber(missing), formatLarge(missing), formatPrice(missing), formatCrore(missing)]).toEqual(['–', '–', '–', '–'])
     expect(formatPrice(1412.3)).toBe('₹ 1,412.30')
   })
 })
@@ -100,18 +125,6 @@ it.each([
   [0, '0 B'],
   [999, '999 B'],
   [1_200, '1.2 kB'],
-  [31_000_000, '31.0 MB'],
+  [31_000_000, '31 MB'],
   [850_000_000, '850 MB'],
 ])('%d bytes are %s', (bytes, text) => expect(formatBytes(bytes)).toBe(text))
-
-it('writes the quantities and prices of deals as people in India do', () => {
-  expect(formatChange('X bought 12,34,567 at 1440.5 on 2026-02-12 (bulk, 178 crore); Y sold 900 at 7 on 2026-02-12')).toBe(
-    'X bought 12,34,567 at ₹ 1,440.50 on 12 Feb 2026 (bulk, ₹ 178 crore); Y sold 900 at ₹ 7.00 on 12 Feb 2026',
-  )
-})
-
-it.each([
-  ['the close goes from 12345.6 to 6172 (-49 %) on 2026-02-12', 'the close goes from 12,345.6 to 6,172 (−49 %) on 12 Feb 2026'],
-  ['the close goes from 1440.55 to 99.5, a volume of 1234567.', 'the close goes from 1,440.55 to 99.5, a volume of 12,34,567.'],
-  ['500325.json, INE00012345 and http://127.0.0.1:34567 stay', '500325.json, INE00012345 and http://127.0.0.1:34567 stay'],
-])('writes the finding %s as people in India do', (detail, text) => expect(formatFinding(detail)).toBe(text))
