@@ -17,5 +17,5 @@ export const addLake = defineCommand({
   exits: { [EXIT_MISSING]: 'tables are missing, because no run has finished or recorded days are damaged' },
   endsBySignal: true,
   interrupted: INTERRUPTED,
-  run: (flags, input) => loadTargets([LAKE], flags, input),
+  run: (flags, input) => loadTargets({ command: 'lake', targets: [LAKE] }, flags, input),
 })

@@ -231,9 +231,6 @@ describe('a setting that the run cannot use', () => {
     })
     expect((await check({ notify: url })).failed).toEqual([])
     expect(requests).toBe(0)
-    expect((await check({ notify: url.replace('http:', 'https:') })).failed).toMatchObject([
-      { what: 'notify', found: expect.stringContaining('this port does not speak TLS') },
-    ])
   })
 
   it('is found with the line of a file of holidays that is no day', async () => {

@@ -1,11 +1,13 @@
-import { rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { EMPTY } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
+import { Settings } from '../../src/model/settings.js'
 import { recordFullRun } from '../../src/storage/full-run.js'
 import { streams } from '../../streams/registry.js'
 import { recordDigests } from '../support/digests.js'
+import { temporaryFolder } from '../support/folders.js'
 import { folderWith, duckdb as isThere } from '../tables/support.js'
 import { createTestDependencies, createTestIo, runReport } from './support.js'
 
@@ -39,6 +41,27 @@ const exportOf = async (out: string) => {
   )
   return { code, said: io.err.text(), told: io.out.text() }
 }
+
+describe.each(['export', 'lake'])('a failure of %s', (command) => {
+  it('notifies in a schedule only', async () => {
+    const [payload, out] = [join(temporaryFolder(), 'payload'), join(temporaryFolder(), 'none')]
+    const run = async (...more: readonly string[]) => {
+      const io = createTestIo({ env: { PATH: process.env.PATH } })
+      const load = () => Settings.parse({ out, notify: `cat > '${payload}'` })
+      const dependencies = createTestDependencies(EMPTY, { streams, loadSettings: load, loadNotifySettings: load })
+      const target = command === 'export' ? ['--to', 'screener.csv'] : []
+      return { code: await runProgram([command, ...target, ...more], io, dependencies), err: io.err.text() }
+    }
+    const { code, err } = await run()
+    expect([code, existsSync(payload)]).toEqual([2, false])
+    expect(await run('--quiet')).toEqual({ code, err })
+    expect(JSON.parse(readFileSync(payload, 'utf8'))).toMatchObject({
+      command,
+      exitCode: 2,
+      text: expect.stringMatching(new RegExp(`^scripstream: ${command}: `)),
+    })
+  })
+})
 
 describe.skipIf(!isThere)('an export', () => {
   it('prints no warning if all files of the last run are present, changed or not', async () => {

@@ -10,6 +10,8 @@ import { type AnswerLine, columnsOf, fitTable, layOut, printWarning } from '../t
 import { clean, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
 import { createExport, type ExportResult, LAKE, type Target, targetsFlag } from './targets.js'
 
+export const EXIT_MISSING = 3
+
 export const loadFlags = () => ({
   ...folderFlags(),
   json: jsonFlag('print the loaded tables as JSON'),
@@ -43,8 +45,7 @@ export const addExport = defineCommand({
   needs: ['@duckdb/node-api'],
   endsBySignal: true,
   interrupted: INTERRUPTED,
-  run: ({ to = [], ...flags }, input) =>
-    loadTargets(to, flags, input).pipe(notifyOfFailure({ command: 'export', isScheduled: flags.quiet, describe: describeFailure }, input)),
+  run: ({ to = [], ...flags }, input) => loadTargets({ command: 'export', targets: to }, flags, input),
 })
 
 interface LoadFlags extends Pick<ExportOptions, 'asOf' | 'tables'> {
@@ -54,8 +55,13 @@ interface LoadFlags extends Pick<ExportOptions, 'asOf' | 'tables'> {
 }
 
 /** Loads the output folder into each target, one after the other, and answers with the loaded tables. */
-export const loadTargets = (targets: readonly Target[], flags: LoadFlags, { io, dependencies, settings }: Input): Observable<Answer> =>
+export const loadTargets = (
+  { command, targets }: { readonly command: string; readonly targets: readonly Target[] },
+  flags: LoadFlags,
+  input: Input,
+): Observable<Answer> =>
   defer(() => {
+    const { io, dependencies, settings } = input
     const { out } = settings()
     const warn = (text: string): void => printWarning(clean(text), io.stderr)
     const options = { ...flags, streams: dependencies.streams, warn }
@@ -72,7 +78,7 @@ export const loadTargets = (targets: readonly Target[], flags: LoadFlags, { io, 
         return flags.quiet && code === 0 ? code : { code, lines: () => formatExport(one) }
       }),
     )
-  })
+  }).pipe(notifyOfFailure({ command, isScheduled: flags.quiet, describe: describeFailure }, input))
 
 export const runExport = (sink: Export, out: string): Observable<ExportResult> =>
   defer(() => {
@@ -103,8 +109,6 @@ const formatExport = (one: ExportResult): readonly AnswerLine[] => {
   const titles = columnsOf({ table: undefined, rows: undefined, time: undefined })
   return [fitTable(titles, rows), '', ...formatExportTotals(one)]
 }
-
-export const EXIT_MISSING = 3
 
 const isLake = ({ sink }: ExportResult): boolean => sink === LAKE.typed
 

@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { connect, isIP } from 'node:net'
-import { connect as connectSecurely } from 'node:tls'
+import { connect } from 'node:net'
 import {
   concatMap,
   defer,
@@ -22,7 +21,6 @@ import {
 import { describeResponse } from '../../http/answer.js'
 import { openConnections } from '../../http/connections.js'
 import { findProxy } from '../../http/proxy.js'
-import type { HttpReply } from '../../http/transport.js'
 import { CollectError, describeNetworkError, formatError, HttpError, ThrottledError, UsageError } from '../../model/errors.js'
 import { createRedactor } from '../../model/redact.js'
 import type { Settings } from '../../model/settings.js'
@@ -82,15 +80,15 @@ const postPayload = (body: string, { notify: url, secret, io, retry }: NotifyTar
 
 /** Opens a connection to the host, or to the proxy on the way, and sends nothing. @throws UsageError if that fails */
 export const reachHost = async (address: string, env: NodeJS.ProcessEnv): Promise<void> => {
-  const proxy = findProxy(address, env)
-  const { hostname, port, protocol } = new URL(proxy?.url ?? address)
-  const isSecure = protocol === 'https:'
-  const host = hostname.replace(/^\[|\]$/g, '')
-  const place = { host, port: Number(port) || (isSecure ? 443 : 80), timeout: MAX_REPLY_MS }
-  const socket = isSecure ? connectSecurely({ ...place, servername: isIP(host) === 0 ? host : '' }) : connect(place)
-  const timedOut$ = fromEvent(socket, 'timeout').pipe(map(() => `no answer within ${MAX_REPLY_MS / 1_000} s`))
+  const { hostname, port, protocol } = new URL(findProxy(address, env)?.url ?? address)
+  const socket = connect({
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port) || (protocol === 'https:' ? 443 : 80),
+    timeout: MAX_REPLY_MS,
+  })
+  const opened$ = fromEvent(socket, 'connect').pipe(map(() => undefined))
   const failed$ = fromEvent(socket, 'error').pipe(map(describeNetworkError))
-  const opened$ = fromEvent(socket, isSecure ? 'secureConnect' : 'connect').pipe(map(() => undefined))
+  const timedOut$ = fromEvent(socket, 'timeout').pipe(map(() => `no answer within ${MAX_REPLY_MS / 1_000} s`))
   const reason = await firstValueFrom(merge(opened$, failed$, timedOut$)).finally(() => socket.destroy())
   if (reason !== undefined) throw new UsageError(`${new URL(address).host} cannot be reached: ${reason}`)
 }
@@ -101,8 +99,8 @@ export const checkShellCommand = (command: string, env: NodeJS.ProcessEnv): void
   const ask = (...args: readonly string[]): boolean => spawnSync('/bin/sh', args, { env }).status === 0
   if (!ask('-n', '-c', command)) throw new UsageError('your command has a syntax error: the shell cannot read it')
   const [program] = /^[\w./-]+(?=\s|$)/.exec(command.trim()) ?? []
-  if (program === undefined || ask('-c', 'case "$1" in */*) [ -f "$1" ] && [ -x "$1" ] ;; *) command -v "$1" ;; esac', 'sh', program))
-    return
+  const find = 'case "$1" in */*) [ -f "$1" ] && [ -x "$1" ] ;; *) command -v "$1" ;; esac'
+  if (program === undefined || ask('-c', find, 'sh', program)) return
   throw new UsageError(`your command starts with ${program}, which is no program that can be run; write its path, and chmod +x it`)
 }
 
@@ -110,7 +108,7 @@ export const checkShellCommand = (command: string, env: NodeJS.ProcessEnv): void
 const MAX_REASON_LENGTH = 200
 
 /** The answer without what may be secret in the address, such as the token in its path, which some servers repeat. */
-const describeRefusal = (reply: HttpReply, address: string) => {
+const describeRefusal = (reply: Parameters<typeof describeResponse>[0], address: string) => {
   const { pathname, search, searchParams, username, password } = new URL(address)
   const parts = [pathname, search, ...pathname.split('/'), ...searchParams.values(), username, password]
   const redact = createRedactor({ headers: Object.fromEntries(parts.map((part, place) => [String(place), part])) })

@@ -1,5 +1,4 @@
 import type { ApiError } from '../../api/state.js'
-import { formatCommand } from './command.js'
 
 /** An error whose message is a sentence for the reader. */
 export class PageError extends Error {
@@ -70,4 +69,14 @@ export const createLater = <T>(update: () => void, isKept = false): Later<T> => 
 const rethrow = (error: unknown): never => {
   if (error instanceof DOMException && error.name === 'AbortError') throw error
   throw new PageError(`The server of this page has ended. Start "${formatCommand('serve')}" again: this view then loads by itself.`)
+}
+
+interface Page {
+  readonly document: { readonly documentElement: { readonly dataset: Readonly<Record<string, string | undefined>> } }
+}
+
+/** A command as it is typed where the server of this page was started. */
+export const formatCommand = (args: string): string => {
+  const { command = 'scripstream' } = (globalThis as unknown as Page).document.documentElement.dataset
+  return `${command} ${args}`
 }

@@ -15,7 +15,7 @@ import {
 } from '../../../model/format.js'
 import type { LiveRunState, LiveStream } from '../../api/live.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
-import { formatCommand } from '../parts/command.js'
+import { formatCommand } from '../parts/fetch-json.js'
 import { copyable } from '../parts/panel.js'
 import { runPath } from '../parts/stock-link.js'
 import { renderChecksLine } from './changes.js'

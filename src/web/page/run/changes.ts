@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import { formatDaysIn, formatInstant, formatNumber, formatQuantity } from '../../../model/format.js'
 import type { ChecksSummary, RunChecks } from '../../api/runs.js'
 import type { FolderChanges } from '../../api/state.js'
-import { formatCommand } from '../parts/command.js'
+import { formatCommand } from '../parts/fetch-json.js'
 import { listLinked, runPath, stockLink } from '../parts/stock-link.js'
 import type { PageContext } from '../view.js'
 

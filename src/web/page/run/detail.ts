@@ -10,7 +10,7 @@ import {
 } from '../../../model/format.js'
 import { stripBrackets } from '../../../model/script-figures.js'
 import type { LiveHost, LivePhase, LiveProblem, LiveRunState, LiveStream } from '../../api/live.js'
-import { formatCommand } from '../parts/command.js'
+import { formatCommand } from '../parts/fetch-json.js'
 import { stockLink } from '../parts/stock-link.js'
 import { describePause, describeStream } from './words.js'
 

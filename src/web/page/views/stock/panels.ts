@@ -10,7 +10,7 @@ import {
   formatSigned,
 } from '../../../../model/format.js'
 import type { Holding, PriceFacts, Quarter, StockAnswer, StockEvent, StockFindings } from '../../../../show/answers.js'
-import { formatCommand } from '../../parts/command.js'
+import { formatCommand } from '../../parts/fetch-json.js'
 import { changeArrow, changeText, emptyLine, panel, sentimentText } from '../../parts/panel.js'
 import { rangeBar, shareBar, sparkLine } from '../../parts/small-charts.js'
 import { readOwnList, toggleOwn } from '../../parts/storage.js'
