@@ -6,7 +6,7 @@ import { findClosest, suggest } from '../model/text.js'
 import type { AddCommand, CommandContext } from './dependencies.js'
 import { describeInstall } from './hints.js'
 import { exampleText, type Flag, type Flags, joinChoices, quoteValue } from './options.js'
-import { resolveSettings, type SettingFlags } from './provider.js'
+import { nameOrigin, resolveOrigins, resolveSettings, type SettingFlags } from './provider.js'
 import { toExitCode, untilSignal } from './signals.js'
 import { type AnswerLine, printJson, printLines } from './terminal/terminal.js'
 
@@ -65,7 +65,9 @@ export const defineCommand =
       if (unknown !== undefined) throw createUsageError(describeUnknownOption(unknown, command), command)
       const values = all[typed.length] as FlagValues<All> & SettingFlags & { readonly json?: boolean }
       const settings = (): Settings => resolveSettings({ out: values.out, config: values.config, with: values.with }, io, dependencies)
-      const answer$ = defer(() => spec.run(values, { io, dependencies, args, typed, settings }))
+      const answer$ = defer(() => spec.run(values, { io, dependencies, args, typed, settings })).pipe(
+        nameOrigin(() => resolveOrigins(values, io, dependencies)),
+      )
       const end$ = endsBySignal ? answer$.pipe(untilSignal(io.signal$)) : answer$
       return context.act(
         end$.pipe(

@@ -52,12 +52,13 @@ export const resolveSettings = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>,
 export const resolveOrigins = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>, dependencies: Dependencies): Origins =>
   dependencies.findOrigins(listSources(flags, io, dependencies))
 
-/** An error about a setting, such as `holidays: …`, with the place that the setting comes from. */
-export const nameOrigin = <T>(origins: Origins): MonoTypeOperatorFunction<T> =>
+/** An error about a setting, such as `holidays: …`, with the place that the setting comes from, if it does not have that already. */
+export const nameOrigin = <T>(findOrigins: () => Origins): MonoTypeOperatorFunction<T> =>
   catchError((error: unknown) => {
     const { path = '' } = (error instanceof UsageError && error.issues[0]) || {}
-    const origin = origins.get(path)
-    throw error instanceof UsageError && origin ? new UsageError(error.message.replace(path, origin), { issues: error.issues }) : error
+    const origin = path === '' ? undefined : findOrigins().get(path)
+    if (!(error instanceof UsageError) || origin === undefined || error.message.includes(origin)) throw error
+    throw new UsageError(error.message.replace(path, origin), { issues: error.issues })
   })
 
 export const warnOfMisspeltVariables = ({ env, stderr }: Pick<ProcessIo, 'env' | 'stderr'>, { streams }: Dependencies): void => {
