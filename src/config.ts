@@ -113,7 +113,8 @@ const merge = (lower: Row, upper: Row): Row =>
 const findIssues = ({ values, formatOrigin }: SettingsLayer, streams: readonly StreamDefinition[]): readonly SettingsIssue[] => {
   const streamNames = streams.map(({ name }) => name)
   const stream = { what: 'stream', names: streamNames }
-  const known = { workers: stream, timeoutsMs: stream, verify: { what: 'check', names: limitNames } }
+  const optional = streams.filter((one) => one.optional).map(({ name }) => name)
+  const known = { workers: stream, timeoutsMs: stream, verify: { what: 'check', names: limitNames }, with: { ...stream, shown: optional } }
   return findSettingsIssues(values, known).map((issue) => ({
     ...issue,
     message: `${formatOrigin(issue.setting, issue.path)} ${issue.message}`,

@@ -270,6 +270,32 @@ describe('a wrong setting', () => {
     expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: '15' } })).toContain('SCRIPSTREAM_WORKERS')
   })
 
+  it.each([
+    ['SCRIPSTREAM_WORKERS', 'market-news:10', 'must be such as market-news=10, in a file { "market-news": 10 }, but is "market-news:10"'],
+    [
+      'SCRIPSTREAM_TIMEOUTS_MS',
+      'market-news=9,x',
+      'must be such as market-news=10, in a file { "market-news": 10 }, but is "market-news=9,x"',
+    ],
+    ['SCRIPSTREAM_VERIFY', '5', 'must be such as warnings=10, in a file { "warnings": 10 }, but is "5"'],
+    ['SCRIPSTREAM_HEADERS', 'foo', 'must be an object such as {"authorization":"Bearer …"} (value not shown)'],
+    ['SCRIPSTREAM_WATCHLISTS', 'foo', 'must be an object such as {"mine":["TCS","INFY"]}, but is "foo"'],
+    ['SCRIPSTREAM_WATCH', 'foo', 'must be a list such as [{"name":"highs","query":"near-highs"}], but is "foo"'],
+    ['SCRIPSTREAM_NOTIFY_ON', 'never', 'must be failure, change or always, but is "never"'],
+  ])('shows how to write %s instead of %j', (name, value, complaint) => {
+    expect(complaintOf({ env: { [name]: value } })).toBe(`${name} ${complaint}`)
+  })
+
+  it('is an optional stream that is unknown, with its place and the optional ones', () => {
+    const complaint = 'has an unknown stream: "exchange-dialy" (did you mean exchange-daily?); streams: exchange-daily, index-members'
+    for (const given of ['exchange-dialy', ['index-members', 'exchange-dialy']]) {
+      const configFile = fileOf({ with: given })
+      expect(complaintOf({ configFile })).toBe(`with in ${configFile}:1 ${complaint}`)
+    }
+    expect(complaintOf({ env: { SCRIPSTREAM_WITH: 'exchange-dialy' } })).toBe(`SCRIPSTREAM_WITH ${complaint}`)
+    expect(load({ env: { SCRIPSTREAM_WITH: 'market-news' } }).with).toEqual(['market-news'])
+  })
+
   it.each([{ 'bad name': 'x' }, { 'x-own': 'a\nb' }, { 'x-own': 1 }])('is a header that cannot be sent: %j', (headers) => {
     expect(complaintOf({ configFile: fileOf({ headers }) })).toContain('headers in ')
   })

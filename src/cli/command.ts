@@ -6,7 +6,7 @@ import { findClosest, suggest } from '../model/text.js'
 import type { AddCommand, CommandContext } from './dependencies.js'
 import { describeInstall } from './hints.js'
 import { exampleText, type Flag, type Flags, joinChoices, quoteValue } from './options.js'
-import { resolveNotifySettings, resolveSettings, type SettingFlags } from './provider.js'
+import { nameOrigin, resolveNotifySettings, resolveOrigins, resolveSettings, type SettingFlags } from './provider.js'
 import { toExitCode, untilSignal } from './signals.js'
 import { type AnswerLine, printJson, printLines } from './terminal/terminal.js'
 
@@ -69,7 +69,9 @@ export const defineCommand =
       const given = { out: values.out, config: values.config, with: values.with }
       const settings = (): Settings => resolveSettings(given, io, dependencies)
       const notifySettings = (): Settings => resolveNotifySettings(given, io, dependencies)
-      const answer$ = defer(() => spec.run(values, { io, dependencies, args, typed, settings, notifySettings }))
+      const answer$ = defer(() => spec.run(values, { io, dependencies, args, typed, settings, notifySettings })).pipe(
+        nameOrigin(() => resolveOrigins(values, io, dependencies)),
+      )
       const end$ = endsBySignal ? answer$.pipe(untilSignal(io.signal$)) : answer$
       return context.act(
         end$.pipe(

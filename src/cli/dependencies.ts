@@ -44,6 +44,8 @@ export interface Dependencies {
   /** The output folder, for documents of a run as a whole. */
   readonly storage: (settings: Settings) => Pick<Storage, 'stored' | 'storeDocument'>
   readonly fleet: () => Promise<Pick<typeof Fleet, 'fleet' | 'fleetWorker' | 'reachFleet' | 'workerName'>>
+  /** How many files the process may have open; infinite if the system does not say. */
+  readonly findMaxOpenFiles: () => number
   readonly serveSimulator: (options: SimulatorOptions) => Promise<Simulator>
 }
 

@@ -38,6 +38,13 @@ const { version, peerDependenciesMeta } = JSON.parse(readFileSync(new URL('../..
   readonly peerDependenciesMeta: object
 }
 
+/** Node itself has raised the limit that the shell set to the hard one. */
+const findMaxOpenFiles = (): number => {
+  const { userLimits } = process.report.getReport() as { readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } } }
+  const soft = userLimits?.open_files?.soft
+  return typeof soft === 'number' ? soft : Number.POSITIVE_INFINITY
+}
+
 const dependencies: Dependencies = {
   version,
   // The same relative path from the bundled command and from the unbundled one.
@@ -50,6 +57,7 @@ const dependencies: Dependencies = {
   findOrigins,
   createCollector,
   fleet: () => import('../fleet/index.js'),
+  findMaxOpenFiles,
   // Loaded on demand: a run on a real provider saves 20 ms.
   serveSimulator: async (options) => (await import('../simulator/index.js')).serveSimulator(options),
   storage: ({ out }) => folder(out),

@@ -172,12 +172,13 @@ export const readJsonFile = <T>(flag: string, path: string, schema: z.ZodType<T>
   }
 }
 
-/** The text of a file that a flag names; `-` is stdin. */
+/** The text of a file that a flag or a setting names; `-` is stdin. */
 export const readFlagFile = (path: string, flag: string): string => {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8').replace(/^\ufeff/, '')
   } catch (error) {
-    throw new UsageError(`${flag}: the file ${quoteValue(path)} cannot be read: ${describeFileError(error, 'read')}`)
+    const message = `${flag}: the file ${quoteValue(path)} cannot be read: ${describeFileError(error, 'read')}`
+    throw new UsageError(message, { issues: [{ path: flag, message }] })
   }
 }
 
@@ -230,11 +231,11 @@ const readWatchlist = (name: string, watchlists: Settings['watchlists']): readon
     throw new UsageError(
       `--symbols: ${name} is a watchlist in the settings and also a file; write @./${name} for the file, or rename one of the two`,
     )
-  return readWatchedSymbols(list)
+  return readWatchedSymbols(name, list)
 }
 
-const readWatchedSymbols = (list: Settings['watchlists'][string]): readonly string[] =>
-  typeof list === 'string' ? readSymbolFile(list.slice(1)) : trimDistinct(list)
+const readWatchedSymbols = (name: string, list: Settings['watchlists'][string]): readonly string[] =>
+  typeof list === 'string' ? readSymbolFile(list.slice(1), `watchlists.${name}`) : trimDistinct(list)
 
 /** The symbols of each watchlist in the settings; `onFailure` gets why one cannot be read. */
 export const readWatchlists = (
@@ -244,12 +245,10 @@ export const readWatchlists = (
   Object.fromEntries(
     Object.entries(watchlists).flatMap(([name, list]) => {
       try {
-        return [[name, readWatchedSymbols(list)]]
+        return [[name, readWatchedSymbols(name, list)]]
       } catch (error) {
         if (!(error instanceof UsageError)) throw error
-        const path = `watchlists.${name}`
-        const message = error.message.replace(/^--symbols/, path)
-        onFailure(new UsageError(message, { issues: [{ path, message }] }))
+        onFailure(error)
         return []
       }
     }),
@@ -262,9 +261,9 @@ const suggestWatchlist = (name: string, known: readonly string[]): string => {
 }
 
 /** One symbol per line, or with commas between; `#` starts a comment. */
-const readSymbolFile = (path: string): readonly string[] =>
+const readSymbolFile = (path: string, named = '--symbols'): readonly string[] =>
   trimDistinct(
-    readFlagFile(path, '--symbols')
+    readFlagFile(path, named)
       .replace(/#.*$/gm, '')
       .split(/[\r\n,]/),
   )

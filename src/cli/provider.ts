@@ -2,6 +2,7 @@ import { catchError, concatMap, defer, finalize, from, type MonoTypeOperatorFunc
 import type { SettingsSources } from '../config.js'
 import { findMisspeltVariables } from '../model/environment.js'
 import { UsageError } from '../model/errors.js'
+import { formatPart, formatQuantity } from '../model/format.js'
 import { omitUndefined } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
 import { statFile } from '../storage/file-system.js'
@@ -13,6 +14,8 @@ interface Provider {
   readonly settings: Settings
   /** Identifies simulated data in the record of a run. */
   readonly variant: { readonly variant?: string }
+  /** What is not as usual, a sentence. */
+  readonly note?: string
 }
 
 /** Delay of each simulated answer: a run stays short, but its progress is visible. */
@@ -57,12 +60,13 @@ export const resolveNotifySettings = (flags: SettingFlags, io: Pick<ProcessIo, '
 export const resolveOrigins = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>, dependencies: Dependencies): Origins =>
   dependencies.findOrigins(listSources(flags, io, dependencies))
 
-/** An error about a setting, such as `holidays: …`, with the place that the setting comes from. */
-export const nameOrigin = <T>(origins: Origins): MonoTypeOperatorFunction<T> =>
+/** An error about a setting, such as `holidays: …`, with the place that the setting comes from, if it does not have that already. */
+export const nameOrigin = <T>(findOrigins: () => Origins): MonoTypeOperatorFunction<T> =>
   catchError((error: unknown) => {
     const { path = '' } = (error instanceof UsageError && error.issues[0]) || {}
-    const origin = origins.get(path)
-    throw error instanceof UsageError && origin ? new UsageError(error.message.replace(path, origin), { issues: error.issues }) : error
+    const origin = path === '' ? undefined : findOrigins().get(path)
+    if (!(error instanceof UsageError) || origin === undefined || error.message.includes(origin)) throw error
+    throw new UsageError(error.message.replace(path, origin), { issues: error.issues })
   })
 
 export const warnOfMisspeltVariables = ({ env, stderr }: Pick<ProcessIo, 'env' | 'stderr'>, { streams }: Dependencies): void => {
@@ -75,13 +79,39 @@ export const withProvider = <T>(
   use: (provider: Provider) => ObservableInput<T>,
 ): Observable<T> => {
   if (simulate === undefined) return defer(() => use({ settings, variant: {} }))
-  const { serveSimulator, streams } = dependencies
+  const { serveSimulator, streams, findMaxOpenFiles } = dependencies
   const endpoints = streams.flatMap((stream) => stream.endpoints)
   const options = { endpoints, stocks: simulate, latencyMs: SIMULATED_LATENCY_MS, asOf, exchange: settings.exchange }
   return whileServing(
     () => serveSimulator(options),
-    (simulator) => use({ settings: { ...settings, ...simulator.settings }, variant: { variant: `${simulate} simulated stocks` } }),
+    (simulator) =>
+      use({
+        variant: { variant: `${simulate} simulated stocks` },
+        ...shareOpenFiles({ ...settings, ...simulator.settings }, streams, findMaxOpenFiles()),
+      }),
   )
+}
+
+/** Open files of the process itself, and of each worker: both ends of its connection, and the output that it writes. */
+const OWN_FILES = 64
+const FILES_OF_A_WORKER = 3
+
+/** Lowers the workers of a simulated run if its process may open few files. */
+const shareOpenFiles = (
+  settings: Settings,
+  streams: Dependencies['streams'],
+  maxOpenFiles: number,
+): Pick<Provider, 'settings' | 'note'> => {
+  const workersOf = ({ name, workers }: Dependencies['streams'][number]): number => settings.workers[name] ?? workers
+  const all = streams.reduce((sum, stream) => sum + workersOf(stream), 0)
+  const share = Math.max(0, maxOpenFiles - OWN_FILES) / FILES_OF_A_WORKER / all
+  if (share >= 1) return { settings }
+  const workers = Object.fromEntries(streams.map((stream) => [stream.name, Math.max(1, Math.floor(workersOf(stream) * share))]))
+  const left = Object.values(workers).reduce((sum, count) => sum + count, 0)
+  return {
+    settings: { ...settings, workers },
+    note: `At most ${formatQuantity(maxOpenFiles, 'open file')} (ulimit -n), which the run and its simulator share: ${formatPart(left, all, 'worker')} are used.`,
+  }
 }
 
 /** Uses a server, such as the simulator. Closes it when `use` completes, fails or is unsubscribed, even while it is starting. */

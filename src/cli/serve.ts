@@ -11,7 +11,7 @@ import { findCommandName } from './command-line.js'
 import type { Dependencies } from './dependencies.js'
 import { describeInstall } from './hints.js'
 import { flag, folderFlags, integerOption, readWatchlists } from './options.js'
-import { nameOrigin, resolveOrigins, whileServing } from './provider.js'
+import { whileServing } from './provider.js'
 
 export const addServe = defineCommand({
   name: 'serve',
@@ -40,10 +40,7 @@ export const addServe = defineCommand({
           return NEVER
         },
       )
-    }).pipe(
-      nameOrigin(resolveOrigins(flags, io, dependencies)),
-      catchError((error: unknown) => throwError(() => toPortError(error, '--port', flags.port))),
-    ),
+    }).pipe(catchError((error: unknown) => throwError(() => toPortError(error, '--port', flags.port)))),
 })
 
 interface PageChoice extends Pick<HubOptions, 'wall'> {

@@ -47,13 +47,12 @@ const parseBoolean = (text: string): boolean | string =>
 
 const parseNumberText = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
 
-/** Reads `market-news=10,all-ohlcv=8`. */
-const parsePairs = (text: string): Row =>
-  Object.fromEntries(
-    splitTrimmed(text, ',')
-      .map((pair) => splitTrimmed(pair, '='))
-      .map(([name = '', value = '']) => [name, parseNumberText(value)]),
-  )
+/** Reads `market-news=10,all-ohlcv=8`; anything else stays text. */
+const parsePairs = (text: string): Row | string => {
+  const pairs = splitTrimmed(text, ',').map((pair) => splitTrimmed(pair, '='))
+  if (pairs.some(({ length }) => length !== 2)) return text
+  return Object.fromEntries(pairs.map(([name = '', value = '']) => [name, parseNumberText(value)]))
+}
 
 const parseJson = (text: string): unknown => {
   try {

@@ -19,8 +19,9 @@ export const findSettingsIssues = (values: Row, known: Readonly<Record<string, K
   const issues = (Settings.safeParse(values).error?.issues ?? []).flatMap((issue) => describeIssue(issue, values))
   const unknown = Object.entries(known).flatMap(([setting, one]) => {
     const value = values[setting]
-    if (!isRow(value) || issues.some(({ path }) => path === setting)) return []
-    const found = findUnknownNames(Object.keys(value), one, (name) => `${setting}.${name}`)
+    if (value === undefined || issues.some(({ path }) => path === setting)) return []
+    const names = isRow(value) ? Object.keys(value) : [value].flat().map(String)
+    const found = findUnknownNames(names, one, (name) => (isRow(value) ? `${setting}.${name}` : setting))
     return found.map((issue) => ({ ...issue, setting, code: 'usage' as const, message: `has an ${issue.message}` }))
   })
   return [...issues, ...unknown]
@@ -78,19 +79,21 @@ const formatValue = (given: unknown, setting: string): string => {
 export interface KnownNames {
   readonly what: string
   readonly names: readonly string[]
+  /** Those that a message lists; all if absent. */
+  readonly shown?: readonly string[]
 }
 
 /** An issue for each name that is unknown, with the known one that it most likely means. `toPath` says where the name is. */
 export const findUnknownNames = (
   given: readonly string[],
-  { what, names }: KnownNames,
+  { what, names, shown = names }: KnownNames,
   toPath: (name: string) => string,
 ): readonly UsageIssue[] =>
   given
     .filter((name) => !names.includes(name))
     .map((name) => {
       const suggestion = findClosest(name, names)
-      const message = `unknown ${what}: ${JSON.stringify(name)}${suggest(suggestion)}; ${what}s: ${names.join(', ')}`
+      const message = `unknown ${what}: ${JSON.stringify(name)}${suggest(suggestion)}; ${what}s: ${shown.join(', ')}`
       return { path: toPath(name), message, ...(suggestion === undefined ? {} : { suggestion }) }
     })
 

@@ -18,6 +18,7 @@ const HostName = z.string().regex(/^[a-z][a-z0-9_]*$/, 'must have names of lower
 const Headers = z.record(
   z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must have names that a header can have'),
   z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must have only characters that a header can have'),
+  'must be an object such as {"authorization":"Bearer …"}',
 )
 const HostSettings = z.strictObject({
   url: BaseUrl.optional(),
@@ -34,6 +35,9 @@ const oneOrMoreTexts = (error: string) => {
   const text = z.string().min(1)
   return z.union([text.transform((one) => [one]), z.array(text)], error).default([])
 }
+/** Numbers by names, as a variable of the environment and a file have them. */
+const numbersByName = (example: string, least: number, most: number) =>
+  z.record(z.string(), integerSchema(least, most), `must be such as ${example}=10, in a file { "${example}": 10 }`).default({})
 const booleanSchema = z.boolean({ error: 'must be true or false' })
 
 const LIST_OR_FILE = 'must be a list of symbols, or "@FILE"'
@@ -52,7 +56,7 @@ export const WatchRule = z.strictObject({
   key: z.array(z.string().min(1)).min(1).optional(),
   /** Which changes are signals; all if absent. */
   only: z
-    .array(z.enum(ROW_CHANGES, { error: `must be ${ROW_CHANGES.join(', ')}` }))
+    .array(z.enum(ROW_CHANGES, { error: 'must be entered, left or changed' }))
     .min(1)
     .optional(),
   /** Whether a signal makes a notification due. */
@@ -113,11 +117,10 @@ export const Settings = z.strictObject({
     .default(120_000)
     .describe('how long an endpoint may refuse every request before its requests fail'),
   downMs: integerSchema(0, 86_400_000).default(300_000).describe('how long a run waits for a host that is down, in total'),
-  workers: z.record(z.string(), integerSchema(1, 1_000)).default({}).describe('parallel requests of a stream, by its name'),
-  timeoutsMs: z
-    .record(z.string(), integerSchema(1, 600_000))
-    .default({})
-    .describe('longest time without a byte of a reply, by the name of the stream; a whole reply may take six times as long'),
+  workers: numbersByName('market-news', 1, 1_000).describe('parallel requests of a stream, by its name'),
+  timeoutsMs: numbersByName('market-news', 1, 600_000).describe(
+    'longest time without a byte of a reply, by the name of the stream; a whole reply may take six times as long',
+  ),
   headers: Headers.default({}).describe(
     'request headers for all services, added to the default ones or instead of them; a secret of one service belongs in `hosts`',
   ),
@@ -129,11 +132,12 @@ export const Settings = z.strictObject({
     .record(
       z.string().regex(/^[\w-]+$/, 'must have names of letters, digits, _ and -'),
       z.union([z.array(z.string().min(1)).min(1), z.string().regex(/^@./s, LIST_OR_FILE)], { error: LIST_OR_FILE }),
+      'must be an object such as {"mine":["TCS","INFY"]}',
     )
     .default({})
     .describe('lists of symbols by name, for the command; `@FILE` is a file with one symbol per line'),
   watch: z
-    .array(WatchRule)
+    .array(WatchRule, 'must be a list such as [{"name":"highs","query":"near-highs"}]')
     .check(({ value, issues }) => {
       const again = value.findIndex(({ name }, place) => value.findIndex((one) => one.name === name) < place)
       if (again >= 0) issues.push({ code: 'custom', input: value, path: [again, 'name'], message: 'must be the name of one rule only' })
@@ -142,10 +146,9 @@ export const Settings = z.strictObject({
     .describe(
       'queries that stand, for the command: `name`, `query`, `key`, `only`, `notify` and `cooldown`; what changes in their rows is a signal',
     ),
-  verify: z
-    .record(z.string(), integerSchema(0, 1_000_000))
-    .default({})
-    .describe('allowed number of findings of `verify`: `errors` (default 0), `warnings`, or the name of a check'),
+  verify: numbersByName('warnings', 0, 1_000_000).describe(
+    'allowed number of findings of `verify`: `errors` (default 0), `warnings`, or the name of a check',
+  ),
   notify: z
     .string()
     .refine(
@@ -155,7 +158,7 @@ export const Settings = z.strictObject({
     .optional()
     .describe('command, or http(s) address, that receives a notification when a run ends'),
   notifyOn: z
-    .enum(NOTIFY_CONDITIONS, { error: `must be ${NOTIFY_CONDITIONS.join(', ')}` })
+    .enum(NOTIFY_CONDITIONS, { error: 'must be failure, change or always' })
     .default('failure')
     .describe('when: `failure`, also on a `change` (of the watchlist, if there is one), or `always`'),
   notifySecret: z

@@ -2,7 +2,7 @@ import type { DuckDBResult } from '@duckdb/node-api'
 import { CollectError, UsageError } from '../model/errors.js'
 import type { Row } from '../model/row.js'
 import { type Columned, listColumns, type Table } from '../model/table.js'
-import { findClosest, suggest } from '../model/text.js'
+import { findClosest, findNearMatch, suggest } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
 import { type DuckDb, openDuckDb, quoteList, quoteName, toQueryError, toSpillFolder } from '../storage/duckdb.js'
 import { getErrorCode } from '../storage/file-system.js'
@@ -160,6 +160,24 @@ const restrictAccess = async ({ connection }: DuckDb, files: readonly string[]):
   await connection.run('SET lock_configuration = true')
 }
 
+const KEYWORDS =
+  'select from where group order having limit join left inner union using with distinct between values describe summarize'.split(' ')
+
+/** A syntax error with the keyword that its word, or the one before, may mean: in `FORM master` the error is at `master`. */
+const suggestKeyword = (message: string): string => {
+  const [, near = ''] = /near "(\w+)"/.exec(message) ?? []
+  const [, line = '', pointer = ''] = /^(LINE .*)\n( *)\^/m.exec(message) ?? []
+  const [before = ''] = /\w+(?=\W*$)/.exec(line.slice(0, pointer.length)) ?? []
+  const sortLetters = (word: string): string => [...word].sort().join()
+  const [meant] = [near, before].flatMap((typed) => {
+    const word = typed.toLowerCase()
+    if (word.length < 3 || KEYWORDS.includes(word)) return []
+    const keyword = findNearMatch(word, KEYWORDS) ?? KEYWORDS.find((one) => sortLetters(one) === sortLetters(word))
+    return keyword === undefined ? [] : [typed === near ? keyword : `${keyword}, not ${typed}`]
+  })
+  return message.replace(/$/m, suggest(meant))
+}
+
 /** An error of DuckDB for people: an unknown table comes with the tables, an unknown column with the columns of the tables in the statement. */
 const explainQueryError = (error: unknown, all: readonly Columned[], used: readonly Columned[]): unknown => {
   const converted = toQueryError(error)
@@ -175,6 +193,7 @@ const explainQueryError = (error: unknown, all: readonly Columned[], used: reado
     const lines = lists.map(([title, names]) => `${title}: ${names.join(', ')}`)
     return new UsageError([`unknown ${what}: ${name}${suggest(near)}`, ...position, ...lines].join('\n'), { cause: error })
   }
+  if (message.startsWith('Parser Error')) return new UsageError(suggestKeyword(message), { cause: error })
   const table = /^Catalog Error: Table with name "?(.+?)"? does not exist/.exec(message)?.[1]
   if (table !== undefined) return describe('table', table, [['tables', all.map(({ name }) => name)]])
   const column = /^Binder Error: .*(?:Referenced column|column named) "(.+?)"/.exec(message)?.[1]

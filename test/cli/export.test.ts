@@ -32,13 +32,9 @@ const remove = (out: string, ...files: readonly string[]): void => {
   for (const file of files) rmSync(join(out, file))
 }
 
-const exportOf = async (out: string) => {
+const exportOf = async (out: string, target = `parquet:${join(out, 'parquet')}`) => {
   const io = createTestIo()
-  const code = await runProgram(
-    ['export', '--out', out, '--to', `parquet:${join(out, 'parquet')}`],
-    io,
-    createTestDependencies(EMPTY, { streams }),
-  )
+  const code = await runProgram(['export', '-o', out, '--to', target], io, createTestDependencies(EMPTY, { streams }))
   return { code, said: io.err.text(), told: io.out.text() }
 }
 
@@ -78,6 +74,14 @@ describe.skipIf(!isThere)('an export', () => {
     expect([code, second]).toEqual([0, undefined])
     expect(said).toBe(`warning: 2 files of the last run are missing, such as ${first}; for details: scripstream verify --out ${out}\n`)
     expect(told).toMatch(/candles +1 /)
+  })
+
+  it('says that it made a folder, which may be a typo', async () => {
+    const out = await leftBehind()
+    const file = join(out, 'nodir', 'sub', 'candles.csv')
+    expect((await exportOf(out, file)).told).toContain(`Loaded into ${file} (new folder ${join(out, 'nodir', 'sub')}): 3 rows`)
+    expect((await exportOf(out, file)).told).toContain(`Loaded into ${file}: 3 rows`)
+    expect((await exportOf(out)).told).toContain(` (new folder ${join(out, 'parquet')}): `)
   })
 
   it('warns about one missing file, and does not warn if no run recorded its files', async () => {

@@ -318,7 +318,7 @@ describe('the target and the secret of notifications', () => {
   it.each([
     [{ SCRIPSTREAM_NOTIFY: 'https://' }, /^SCRIPSTREAM_NOTIFY must be a command or an http\(s\) address \(value not shown\)$/],
     [{ SCRIPSTREAM_NOTIFY_SECRET: 's3cret' }, /^SCRIPSTREAM_NOTIFY_SECRET must have at least 8 characters \(value not shown\)$/],
-    [{ SCRIPSTREAM_NOTIFY_ON: 'never' }, /^SCRIPSTREAM_NOTIFY_ON must be failure, change, always, but is "never"/],
+    [{ SCRIPSTREAM_NOTIFY_ON: 'never' }, /^SCRIPSTREAM_NOTIFY_ON must be failure, change or always, but is "never"/],
   ])('are checked without being shown: %j', (wrong, message) => expect(() => loadSettings({ env: wrong, streams: [] })).toThrow(message))
 
   it('are not repeated in a command', () => {

@@ -71,6 +71,19 @@ describe('an error is written in plain words, without the text of the system or 
     )
   })
 
+  it.each([
+    ['run', '--symbols', '@a'],
+    ['plan', '--symbols', '@a'],
+    ['brief', '--symbols', '@a'],
+    ['stream', 'market-news', '--symbols', '@a'],
+  ])('names where the watchlist with a missing file is set: %s', async (...command) => {
+    const urls = Object.fromEntries(builtInHosts.map((host) => [host, 'http://127.0.0.1:1']))
+    writeFileSync(join(root, 'lists.json'), `{ "urls": ${JSON.stringify(urls)},\n "watchlists": { "a": "@none.txt" } }`)
+    expect(await errorOf(...command, '--config', 'ROOT/lists.json')).toBe(
+      'error: watchlists.a in ROOT/lists.json:2: the file "ROOT/none.txt" cannot be read: it does not exist\n',
+    )
+  })
+
   it('names what a setting must be', async () => {
     const lines = (await errorOf('run', '--config', 'ROOT/types.json')).trim().split('\n')
     expect(lines.map((line) => line.replace(/ in ROOT.types.json:1/, '').trim()).sort()).toEqual([
@@ -79,7 +92,7 @@ describe('an error is written in plain words, without the text of the system or 
       'out must be a text, but is 5',
       'sheetId must not be empty (value not shown)',
       'streams must be a path or a list of paths, but is 5',
-      'workers must be an object, but is 4',
+      'workers must be such as market-news=10, in a file { "market-news": 10 }, but is 4',
     ])
   })
 

@@ -98,7 +98,7 @@ describe('bars', () => {
     handle(...middle)
     advance(io.scheduler, 12_000)
     expect(io.err.screen()).toEqual([
-      '✔ master-data             ██████████         1/1   0.7/s       1.5s',
+      '✔ master-data             ██████████         1/1               1.5s',
       '✖ listing-dates           failed: dns: getaddrinfo ENOTFOUND archive.example.i…',
       '▸ market-news             ███░░░░░░░ 1,012/2,775   101/s   18s left  12 lost',
       '· incremental-price-bands waiting',
@@ -122,7 +122,7 @@ describe('bars', () => {
     advance(io.scheduler, 12_000)
     const bar = (full: number): string => '█'.repeat(full) + '░'.repeat(40 - full)
     expect(io.err.screen()).toEqual([
-      `✔ master-data             ${bar(40)}         1/1   0.7/s       1.5s`,
+      `✔ master-data             ${bar(40)}         1/1               1.5s`,
       '✖ listing-dates           failed: dns: getaddrinfo ENOTFOUND archive.example.invalid, which is the long name of a host',
       `▸ market-news             ${bar(14)} 1,012/2,775   101/s   18s left  12 lost`,
       '· incremental-price-bands waiting',

@@ -128,6 +128,7 @@ export const createTestDependencies = (event$: Observable<RunEvent> = EMPTY, cha
   findOrigins: () => new Map(),
   createCollector: ({ telemetry }) => ({ events: () => playEvents(event$, telemetry), run: () => EMPTY, stream: () => EMPTY }),
   storage: reportsTo(() => of(undefined)),
+  findMaxOpenFiles: () => Number.POSITIVE_INFINITY,
   serveSimulator: () => Promise.reject(new Error('not in this test')),
   fleet: () => Promise.reject(new Error('not in this test')),
   ...changes,

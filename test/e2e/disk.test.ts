@@ -90,6 +90,16 @@ describe('too few file descriptors', () => {
     expect(again.code, again.stderr).toBe(0)
     expect(again.stderr).toContain('Resuming run')
   })
+
+  it('are shared by a simulated run and its simulator, which uses fewer workers and says so', async () => {
+    const place = { cwd: temporaryFolder(), descriptors: 256 }
+    const { code, stdout, stderr } = await run(['run', '--simulate=60'], place)
+    expect(code, stdout).toBe(0)
+    const [first, ...more] = stderr.split('\n')
+    expect(first).toMatch(/^At most 256 open files \(ulimit -n\), which the run and its simulator share: \d+ of \d+ workers are used\.$/)
+    expect(more.join('\n')).not.toContain('ulimit')
+    expect((await run(['run', '--simulate=8', '--out', 'quiet', '-q'], place)).stderr).toBe('')
+  })
 })
 
 describe('a temporary file of an interrupted write', () => {

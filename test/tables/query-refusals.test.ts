@@ -192,11 +192,22 @@ describe.skipIf(!duckdb)('query', () => {
     rmSync(linked, { recursive: true })
   })
 
+  it.each([
+    ['selct 1', 'near "selct" (did you mean select?)'],
+    ['select symbol form master', 'near "master" (did you mean from, not form?)'],
+    ['select 1\nwher 2', 'near "2" (did you mean where, not wher?)'],
+    ['select 1 +', /^Parser Error: [^(]*$/m],
+  ])('names the keyword that %j means', async (sql, message) => {
+    await expect(rowsOf(sql, out)).rejects.toThrow(message)
+  })
+
   it('shows where a statement is wrong, with DuckDB’s message or the names that there are', async () => {
     await expect(rowsOf('SELECT clsoe\nFROM candles', out)).rejects.toThrow(
       /^unknown column: clsoe \(did you mean close\?\)\nLINE 1: SELECT clsoe\n +\^\ncolumns of candles: symbol, date, open,/,
     )
-    await expect(rowsOf('SELECT 1 FRM x y', out)).rejects.toThrow(/^Parser Error: syntax error at or near "x"/)
+    await expect(rowsOf('SELECT 1 FRM x y', out)).rejects.toThrow(
+      /^Parser Error: syntax error at or near "x" \(did you mean from, not FRM\?\)\nLINE 1: /,
+    )
     await expect(rowsOf('FROM candels', out)).rejects.toThrow(
       /^unknown table: candels \(did you mean candles\?\)\nLINE 1: .*\n +\^\ntables: master, .*candles/,
     )

@@ -1,6 +1,7 @@
 import { concat, concatMap, defer, from, map, type Observable, toArray } from 'rxjs'
+import { disk } from '../../storage/disk.js'
 import { listMissingOutputs, readFullRun } from '../../storage/full-run.js'
-import type { Export, ExportOptions } from '../../tables/export/export.js'
+import type { ExportOptions } from '../../tables/export/export.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import { formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
@@ -8,7 +9,7 @@ import { notifyOfFailure } from '../notify/notify.js'
 import { dayOption, flag, folderFlags, jsonFlag, listFlag, trimDistinct } from '../options.js'
 import { type AnswerLine, columnsOf, fitTable, layOut, printWarning } from '../terminal/terminal.js'
 import { clean, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
-import { createExport, type ExportResult, LAKE, type Target, targetsFlag } from './targets.js'
+import { createExport, type ExportResult, findFolder, LAKE, type Target, targetsFlag } from './targets.js'
 
 export const EXIT_MISSING = 3
 
@@ -65,8 +66,9 @@ export const loadTargets = (
     const { out } = settings()
     const warn = (text: string): void => printWarning(clean(text), io.stderr)
     const options = { ...flags, streams: dependencies.streams, warn }
-    const loading = targets.map((target) => defer(() => createExport(target, options)).pipe(concatMap((sink) => runExport(sink, out))))
-    const loaded$ = defer(() => warnMissingFiles(out, io)).pipe(concatMap(() => concat(...loading)))
+    const loaded$ = defer(() => warnMissingFiles(out, io)).pipe(
+      concatMap(() => concat(...targets.map((target) => runExport(target, options, out)))),
+    )
     if (flags.json)
       return loaded$.pipe(
         toArray(),
@@ -80,14 +82,18 @@ export const loadTargets = (
     )
   }).pipe(notifyOfFailure({ command, isScheduled: flags.quiet, describe: describeFailure }, input))
 
-export const runExport = (sink: Export, out: string): Observable<ExportResult> =>
-  defer(() => {
-    const began = performance.now()
-    return from(sink.write(out)).pipe(
-      toArray(),
-      map((tables) => ({ sink: sink.name, ms: Math.round(performance.now() - began), tables })),
-    )
-  })
+export const runExport = (target: Target, options: Parameters<typeof createExport>[1], out: string): Observable<ExportResult> =>
+  defer(() => createExport(target, options)).pipe(
+    concatMap((sink) => {
+      const began = performance.now()
+      const folder = findFolder(target)
+      const created = folder === undefined || disk.existsSync(folder) ? {} : { newFolder: folder }
+      return from(sink.write(out)).pipe(
+        toArray(),
+        map((tables) => ({ sink: sink.name, ms: Math.round(performance.now() - began), tables, ...created })),
+      )
+    }),
+  )
 
 const describeFailure = ({ lines = () => [] }: Exclude<Answer, number>) => ({
   headline:
@@ -113,7 +119,7 @@ const formatExport = (one: ExportResult): readonly AnswerLine[] => {
 const isLake = ({ sink }: ExportResult): boolean => sink === LAKE.typed
 
 export const formatExportTotals = (one: ExportResult): readonly AnswerLine[] => {
-  const { sink, ms, tables } = one
+  const { sink, ms, tables, newFolder } = one
   const absent = tables.filter(({ missing }) => missing !== undefined)
   const rows = tables.reduce((total, table) => total + (table.missing === undefined ? table.rows : 0), 0)
   const leftOut = tables.reduce((total, table) => total + table.leftOut, 0)
@@ -125,7 +131,7 @@ export const formatExportTotals = (one: ExportResult): readonly AnswerLine[] => 
         `Lake ${absent.length > 0 ? 'incomplete' : 'up to date'}`,
         `: ${loaded}, ${written === 0 ? 'nothing' : formatQuantity(written, 'table')} written, ${formatDuration(ms)}`,
       ]
-    : ['Loaded', ` into ${sink}: ${loaded}, ${formatDuration(ms)}`]
+    : ['Loaded', ` into ${sink}${newFolder === undefined ? '' : ` (new folder ${newFolder})`}: ${loaded}, ${formatDuration(ms)}`]
   const notes = [
     ...(leftOut > 0 ? [`${formatQuantity(leftOut, 'candle')} left out: their day is unreadable, or has a later candle in the file`] : []),
     ...(absent.length > 0

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { defer, forkJoin, type Observable, of } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
 import type { Export, ExportOptions, LoadedTable } from '../../tables/export/export.js'
@@ -18,6 +19,8 @@ export interface ExportResult {
   readonly sink: string
   readonly ms: number
   readonly tables: readonly LoadedTable[]
+  /** The folder that was made for it. */
+  readonly newFolder?: string
 }
 
 export const LAKE: Target = { kind: 'lake', location: '', typed: 'lake' }
@@ -36,6 +39,12 @@ export const readTarget = (flag: string, text: string): Target => {
   if (/.\.(csv|json|parquet|xlsx)$/.test(text)) return { kind: 'file', location: text, typed: text }
   if (/.\.(duckdb|db)$/.test(text)) return { kind: 'duckdb', location: text, typed: text }
   throw new UsageError(`${flag}: unknown target ${JSON.stringify(text.replace(/\/\/[^/@]*@/, '//…@'))}; use ${FORMS}`)
+}
+
+/** The folder that a target creates if it is not there: its own, or that of its file. */
+export const findFolder = ({ kind, location }: Target): string | undefined => {
+  if (kind === 'file') return dirname(location)
+  return ['parquet', 'qlib', 'zipline'].includes(kind) ? location : undefined
 }
 
 /** `--to` and `--sink`, which may be repeated. */

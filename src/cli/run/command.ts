@@ -62,7 +62,10 @@ const checkAndRun = (context: RunCommandContext): Observable<number> =>
     resolveFleet(flags, io.env)
     const sinks = [...(settings.lake ? [LAKE] : []), ...(flags.sink ?? [])]
     return checkSinks(sinks, dependencies).pipe(switchMap(() => startOrRetry({ ...context, run, sinks })))
-  }).pipe(nameOrigin(context.origins), reportError(context))
+  }).pipe(
+    nameOrigin(() => context.origins),
+    reportError(context),
+  )
 
 const startOrRetry = (context: RunCommandContext): Observable<number> => {
   const { flags, run, settings, io, dependencies } = context

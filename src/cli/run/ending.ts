@@ -17,7 +17,7 @@ import type { RunReport } from '../../model/report.js'
 import { readRunRecords } from '../../storage/run-records.js'
 import { formatCommandLine } from '../command-line.js'
 import { runExport } from '../export/command.js'
-import { createExport, type Target } from '../export/targets.js'
+import type { Target } from '../export/targets.js'
 import { notifyOfEnd } from '../notify/notify.js'
 import { toExitCode, untilSignal } from '../signals.js'
 import { clean } from '../terminal/text.js'
@@ -104,8 +104,7 @@ const loadSinks = ({ report, signal }: RunEnding, context: RunCommandContext): O
   const hasOutputs = signal === undefined && (report?.outcome === 'complete' || report?.outcome === 'partial')
   if (sinks.length === 0 || !hasOutputs) return of([])
   const load = (target: Target): Observable<SinkResult> =>
-    defer(() => createExport(target, { streams: dependencies.streams })).pipe(
-      concatMap((sink) => runExport(sink, settings.out)),
+    runExport(target, { streams: dependencies.streams }, settings.out).pipe(
       catchError((failure: unknown) => {
         const error = formatError(failure)
         const again = formatCommandLine([

@@ -6,6 +6,7 @@ import { escapeUnprintable } from '../../model/text.js'
 import { createRunEngine } from '../fleet.js'
 import { describeAsOfSession } from '../options.js'
 import { whileServing, withProvider } from '../provider.js'
+import { formatText } from '../terminal/terminal.js'
 import { clean, formatQuantity } from '../terminal/text.js'
 import type { RunCommandContext } from './context.js'
 import { combineLogs, createLog } from './log.js'
@@ -26,11 +27,12 @@ export const createRunEvents = (context: RunCommandContext, { display, page }: O
   const clock = (): number => io.scheduler.now()
   const event$ = createRunEngine(flags, io.env, dependencies).pipe(
     switchMap((engine) =>
-      withProvider({ simulate: flags.simulate, asOf: run.asOf }, { settings: own, dependencies }, ({ settings, variant }) =>
-        dependencies
+      withProvider({ simulate: flags.simulate, asOf: run.asOf }, { settings: own, dependencies }, ({ settings, variant, note }) => {
+        if (note !== undefined && !flags.quiet) display.writeAbove(formatText(note, io.stderr))
+        return dependencies
           .createCollector({ settings, streams: dependencies.streams, ...engine, ...omitUndefined({ log }), telemetry, clock })
-          .events({ ...run, stop: io.signal$, ...variant }),
-      ),
+          .events({ ...run, stop: io.signal$, ...variant })
+      }),
     ),
   )
   const { metrics: port } = flags

@@ -7,7 +7,7 @@ import type { RunEvent } from '../../model/event.js'
 import { isLost } from '../../model/outcome.js'
 import { defineCommand, type Input } from '../command.js'
 import { asOfOption, configFlags, readStreams, readSymbols, simulateOption, symbolsOption } from '../options.js'
-import { nameOrigin, resolveOrigins, withProvider } from '../provider.js'
+import { withProvider } from '../provider.js'
 import { OUTCOME_CODES } from '../run/ending.js'
 import { clean } from '../terminal/text.js'
 import { writeRecords } from './records.js'
@@ -28,7 +28,7 @@ export const addStream = defineCommand({
   ],
   exits: { 3: 'something is missing; stderr has one line for each stock' },
   endsBySignal: 'at once',
-  run: ({ symbols, asOf, simulate, config }, { io, dependencies, settings: load, typed: [given = ''] }) =>
+  run: ({ symbols, asOf, simulate }, { io, dependencies, settings: load, typed: [given = ''] }) =>
     defer(() => {
       const { streams } = dependencies
       const [name = given, another] = readStreams('stream', given, streams)
@@ -47,7 +47,7 @@ export const addStream = defineCommand({
         )
         return race(code$, closed$).pipe(take(1))
       })
-    }).pipe(nameOrigin(resolveOrigins({ config }, io, dependencies))),
+    }),
 })
 
 /** One line for each lost or incomplete item, and for a failure of the stream or the run. */

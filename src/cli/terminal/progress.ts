@@ -239,18 +239,19 @@ const MARKS: Readonly<Partial<Record<StreamStats['state'], readonly [string, Sty
 }
 
 const workCells = (stream: StreamStats, layout: FrameLayout, { now, progress }: FrameContext): TextLine => {
-  const { startedAt = now, finishedAt = now, finished, takenOver, state } = stream
+  const { startedAt = now, finishedAt = now, finished, takenOver, state, total } = stream
   const { share, perSecond } = progress.estimate(stream)
   const elapsed = finishedAt - startedAt
   const full = Math.floor(share * layout.bar)
   const isRunning = state === 'running'
-  const pace = isRunning ? formatRate(perSecond ?? 0, 1_000) : formatRate(finished - takenOver, elapsed)
+  const rate = isRunning ? formatRate(perSecond ?? 0, 1_000) : formatRate(finished - takenOver, elapsed)
   const [time, style] = isRunning ? timeLeft(stream, progress, now) : [formatDuration(elapsed)]
   return [
     [GLYPHS.full.repeat(full), isRunning ? 'cyan' : 'green'],
     [GLYPHS.rest.repeat(layout.bar - full), 'dim'],
     [padStart(formatProgressCount(stream), layout.count)],
-    [layout.rate === 0 ? '' : padStart(pace, layout.rate), 'dim'],
+    // The rate of one item says nothing.
+    [layout.rate === 0 ? '' : padStart(total === 1 ? '' : rate, layout.rate), 'dim'],
     [layout.time === 0 ? '' : padStart(time, layout.time), style],
     lossCell(stream),
   ]
