@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/folders.js'
 import { KNOWN, serveService } from './chat-services.js'
 import { run } from './command.js'
@@ -52,9 +52,9 @@ it('has a line for each of five services, and a file for each curl', () => {
 })
 
 describe.each(recipes)('the line for $service', ({ service, notify }) => {
-  const itCurl = it.skipIf(!isAddress(notify) && !hasCurl)
+  beforeEach(({ skip }) => skip(!isAddress(notify) && !hasCurl, 'curl is not installed'))
 
-  itCurl('sends why a run failed', async () => {
+  it('sends why a run failed', async () => {
     const { url, deliveries } = await serveService(service)
     const { code, stderr } = await run(['run'], { cwd: writeRecipe(notify, url) })
     expect([code, stderr]).toEqual([2, expect.not.stringContaining('was not sent')])
@@ -62,7 +62,7 @@ describe.each(recipes)('the line for $service', ({ service, notify }) => {
     expect(deliveries).toMatchObject([{ status: 200, shown }])
   })
 
-  itCurl('sends one line of text when a first run is complete', async () => {
+  it('sends one line of text when a first run is complete', async () => {
     const { url, deliveries } = await serveService(service)
     const first = ['run', '--simulate=12', '--quiet', '--as-of', '2026-02-12', '--skip', 'indices-ohlcv']
     expect(await run(first, { cwd: writeRecipe(notify, url) })).toEqual({ code: 0, stdout: '', stderr: '' })
@@ -72,7 +72,7 @@ describe.each(recipes)('the line for $service', ({ service, notify }) => {
     if (!isAddress(notify)) expect(deliveries[0]?.bytes).toBeLessThan(1_000)
   })
 
-  itCurl('fails with a wrong token, which no output names', async () => {
+  it('fails with a wrong token, which no output names', async () => {
     const { url, deliveries } = await serveService(service)
     const cwd = writeRecipe(notify, url, 'wr0ng-t0ken')
     const { code, stdout, stderr } = await run(['run'], { cwd })
@@ -81,7 +81,7 @@ describe.each(recipes)('the line for $service', ({ service, notify }) => {
     expect(deliveries).toMatchObject([{ shown: undefined }])
   })
 
-  itCurl('tries again while the service is busy, and keeps special characters', async () => {
+  it('tries again while the service is busy, and keeps special characters', async () => {
     const { url, deliveries } = await serveService(service, 1)
     const file = 'M&M; 50% + a=1'
     const { stderr } = await run(['run', '--symbols', `@${file}`], { cwd: writeRecipe(notify, url) })
