@@ -107,6 +107,7 @@ export const createRunStats = () => {
   let stocks = 0
   let wrongSymbols: readonly WrongSymbol[] = []
   let fleet: FleetState | undefined
+  let step: string | undefined
   const notes: string[] = []
 
   return {
@@ -119,6 +120,7 @@ export const createRunStats = () => {
       else if (event.type === 'wrong-symbols') wrongSymbols = event.symbols
       else if (event.type === 'fleet') fleet = event.fleet
       else if (event.type === 'run-finished') finished = event.report
+      else if (event.type === 'step') step = event.step
       else if (event.type === 'note') notes.push(event.text)
       else if ('stream' in event) applyEvent(streams.get(event.stream), event)
     },
@@ -134,6 +136,8 @@ export const createRunStats = () => {
     started: () => started,
     /** The report with which the run has ended. */
     finished: () => finished,
+    /** What the run does after its streams; undefined until then. */
+    step: (): string | undefined => step,
     /** The workers of the run; undefined without a fleet. */
     fleet: (): FleetState | undefined => fleet,
     /** The report of the run so far. `end` overrides the outcome that follows from the streams. */
