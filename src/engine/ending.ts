@@ -52,11 +52,14 @@ const storeEnd = ({ logRun, storeDocument }: Storage, report: RunReport, missing
   )
 
 /** Adds a run that came to its end to the history. A warning goes into the report, in the name of the first stream that ran. */
-const keepHistory = (report: RunReport, { plan, session }: RunContext): Observable<RunReport> => {
+const keepHistory = (report: RunReport, { plan, session, emit, clock }: RunContext): Observable<RunReport> => {
   const name = listRunning(plan)[0]?.name ?? ''
   const script = report.scripts[name]
-  if (script === undefined || (report.outcome !== 'complete' && report.outcome !== 'partial')) return of(report)
-  return (session.keepHistory?.(report) ?? of(undefined)).pipe(
+  const isWhole = report.outcome === 'complete' || report.outcome === 'partial'
+  if (script === undefined || !isWhole || session.keepHistory === undefined) return of(report)
+  emit({ type: 'step', at: clock(), step: 'recording the day' })
+  return session.keepHistory(report).pipe(
+    tap(() => emit({ type: 'step', at: clock(), step: 'writing the report' })),
     map((reason) =>
       reason === undefined
         ? report

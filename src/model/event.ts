@@ -81,6 +81,8 @@ export type RunEvent =
       /** The code of `error`. */
       readonly code?: ErrorCode
     }
+  /** What the run does after its streams. */
+  | { readonly type: 'step'; readonly at: number; readonly step: 'recording the day' | 'writing the report' }
   /** The last event; the only event of a run that has nothing to do. */
   | { readonly type: 'run-finished'; readonly report: RunReport }
 

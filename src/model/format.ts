@@ -88,15 +88,6 @@ export const formatDuration = (ms: number | null | undefined): string => {
 /** A time that is still running or to come, in whole seconds: `1 s` at least. */
 export const formatCountdown = (ms: number): string => formatMinutes(Math.max(1, Math.ceil(ms / 1_000)))
 
-/** How long something may still take. An estimate is a range, because it may be wrong by half. */
-export const formatLeft = (ms: number): string => {
-  if (ms < 12_000) return 'a few seconds'
-  if (ms < 45_000) return 'about half a minute'
-  if (ms < 90_000) return 'about a minute'
-  const [least, most] = [Math.round((0.75 * ms) / 60_000), Math.ceil((1.5 * ms) / 60_000)]
-  return most < 120 ? `${Math.max(1, least)} to ${most} min` : `${Math.round(least / 60)} to ${Math.ceil(most / 60)} h`
-}
-
 const formatMinutes = (seconds: number): string => {
   if (seconds < 60) return `${seconds} s`
   const minutes = Math.floor(seconds / 60)

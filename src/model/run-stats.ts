@@ -96,17 +96,20 @@ export type PausedHosts = Omit<Extract<RunEvent, { readonly type: 'host-paused' 
  */
 export type RunStats = ReturnType<typeof createRunStats>
 
+type RunStarted = Extract<RunEvent, { readonly type: 'run-started' }>
+
 /** What can be read of the statistics of a run. */
 export type RunStatsReading = Omit<RunStats, 'record'>
 
 export const createRunStats = () => {
   const streams = new Map<string, StreamStats>()
   const pauses = new Map<string, PausedHosts>()
-  let started: Extract<RunEvent, { readonly type: 'run-started' }> | undefined
+  let started: RunStarted | undefined
   let finished: RunReport | undefined
   let stocks = 0
   let wrongSymbols: readonly WrongSymbol[] = []
   let fleet: FleetState | undefined
+  let step: string | undefined
   const notes: string[] = []
 
   return {
@@ -119,6 +122,7 @@ export const createRunStats = () => {
       else if (event.type === 'wrong-symbols') wrongSymbols = event.symbols
       else if (event.type === 'fleet') fleet = event.fleet
       else if (event.type === 'run-finished') finished = event.report
+      else if (event.type === 'step') step = event.step
       else if (event.type === 'note') notes.push(event.text)
       else if ('stream' in event) applyEvent(streams.get(event.stream), event)
     },
@@ -134,26 +138,34 @@ export const createRunStats = () => {
     started: () => started,
     /** The report with which the run has ended. */
     finished: () => finished,
+    /** What the run does after its streams; undefined until then. */
+    step: (): string | undefined => step,
     /** The workers of the run; undefined without a fleet. */
     fleet: (): FleetState | undefined => fleet,
     /** The report of the run so far. `end` overrides the outcome that follows from the streams. */
     report(finishedAt: number, end?: Pick<RunReport, 'outcome' | 'error' | 'code'>): RunReport {
-      const { run = '', asOf = 0, at = 0, asOfSession } = started ?? {}
       const scripts = Object.fromEntries([...streams.values()].map((stats) => [stats.name, createScriptReport(stats, finishedAt)]))
       return {
-        run,
-        asOf: new Date(asOf).toISOString(),
-        startedAt: new Date(at).toISOString(),
-        finishedAt: new Date(finishedAt).toISOString(),
-        durationMs: finishedAt - at,
+        ...describeTime(started, finishedAt),
         outcome: end?.outcome ?? (wrongSymbols.length > 0 ? 'partial' : deriveOutcome([...streams.values()])),
         stocks,
         scripts,
         ...(wrongSymbols.length === 0 ? {} : { wrongSymbols }),
         ...(notes.length === 0 ? {} : { notes: [...notes] }),
-        ...omitUndefined({ asOfSession, fleet, error: end?.error, code: end?.code }),
+        ...omitUndefined({ asOfSession: started?.asOfSession, fleet, error: end?.error, code: end?.code }),
       }
     },
+  }
+}
+
+const describeTime = (started: RunStarted | undefined, finishedAt: number) => {
+  const { run = '', asOf = 0, at = 0 } = started ?? {}
+  return {
+    run,
+    asOf: new Date(asOf).toISOString(),
+    startedAt: new Date(at).toISOString(),
+    finishedAt: new Date(finishedAt).toISOString(),
+    durationMs: finishedAt - at,
   }
 }
 

@@ -3,6 +3,7 @@ import { overallLine } from '../../src/cli/terminal/progress.js'
 import type { RunEvent } from '../../src/model/event.js'
 import { createRunProgress, type StreamForecast } from '../../src/model/progress.js'
 import { createRunStats } from '../../src/model/run-stats.js'
+import { runReport } from './support.js'
 
 const forecasts: readonly StreamForecast[] = [
   { name: 'master-data', isSequential: true, workers: 1, items: 1 },
@@ -14,7 +15,7 @@ const forecasts: readonly StreamForecast[] = [
 
 const follow = () => {
   const stats = createRunStats()
-  const { sample } = createRunProgress(stats, forecasts)
+  const { announce, sample } = createRunProgress(stats, forecasts)
   const handle = (...events: readonly RunEvent[]): void => {
     for (const event of events) stats.record(event)
   }
@@ -38,10 +39,10 @@ const follow = () => {
     asOf: 0,
     streams: forecasts.map(({ name }) => ({ name, state: 'waiting', hosts: name === 'fundamental-data' ? ['fundamental'] : [] })),
   })
-  return { stats, receive, handle, sample, settle }
+  return { stats, receive, handle, sample, settle, announce }
 }
 
-/** A run that has fetched the results of 200 of 400 stocks in two seconds. */
+/** A run that has fetched the results of 200 of 400 stocks in ten seconds. */
 const halfOfFirstPhase = () => {
   const run = follow()
   const { handle, settle, sample } = run
@@ -49,12 +50,17 @@ const halfOfFirstPhase = () => {
   settle('master-data', 1)
   handle({ type: 'stream-finished', at: 0, stream: 'master-data', outcome: 'success' })
   handle({ type: 'stream-started', at: 0, stream: 'fundamental-data' }, { type: 'items-known', stream: 'fundamental-data', total: 400 })
-  sample(0)
-  settle('fundamental-data', 100)
-  sample(1_000)
-  settle('fundamental-data', 100)
+  for (let now = 0; now < 10_000; now += 500) {
+    sample(now)
+    settle('fundamental-data', 10)
+  }
   return run
 }
+
+const start = (stream: string, total: number, at: number): readonly RunEvent[] => [
+  { type: 'stream-started', at, stream },
+  { type: 'items-known', stream, total },
+]
 
 describe('the progress of a whole run', () => {
   test('has no total and no end before the stocks are known', () => {
@@ -62,37 +68,118 @@ describe('the progress of a whole run', () => {
   })
 
   test('counts the items of streams that have not started', () => {
-    expect(halfOfFirstPhase().sample(2_000)).toMatchObject({ done: 201, total: 1_201, share: 201 / 1_201 })
+    expect(halfOfFirstPhase().sample(10_000)).toMatchObject({ done: 201, total: 1_201, share: 201 / 1_201 })
   })
 
-  test('adds the slowest of the parallel streams to the sequential ones', () => {
-    // 100 items a second with 20 workers is 200 ms an item: 2 s for the other 200, then 400 x 200 ms with 5 workers.
-    expect(halfOfFirstPhase().sample(2_000).leftMs).toBe(2_000 + 16_000)
+  test('has no remaining time until a phase has ten seconds behind it', () => {
+    const { sample } = halfOfFirstPhase()
+    expect(sample(9_999).leftMs).toBeUndefined()
+    expect(sample(10_000).leftMs).toBeDefined()
   })
 
-  test('has no remaining time once all items are fetched: how long the last files take is unknown', () => {
+  test('has no remaining time until a phase has a tenth of its items behind it', () => {
+    const { handle, sample, settle } = follow()
+    handle({ type: 'master-read', stocks: 400 }, ...start('market-news', 400, 0), ...start('all-ohlcv', 400, 0))
+    sample(0)
+    settle('market-news', 79)
+    expect(sample(60_000).leftMs).toBeUndefined()
+    settle('all-ohlcv', 1)
+    expect(sample(60_500).leftMs).toBeDefined()
+  })
+
+  test('does not count resumed items for what a phase has behind it', () => {
+    const { handle, sample, stats } = follow()
+    handle({ type: 'master-read', stocks: 400 }, ...start('market-news', 400, 0), ...start('all-ohlcv', 400, 0))
+    const resumed = { type: 'item-finished', stream: 'market-news', item: 'A', status: 'success', isTakenOver: true } as const
+    for (let index = 0; index < 300; index += 1) stats.record(resumed)
+    sample(0)
+    expect(sample(30_000).leftMs).toBeUndefined()
+  })
+
+  test('adds the parallel streams to the sequential ones, at the pace of a worker so far', () => {
+    // 20 items a second with 20 workers: 10 s for the other 200. Then 10 workers and 5 workers with 400 items
+    // each: 80 s for the slower stream, 53.3 s for all items at the rate of both.
+    const parallelMs = 80_000 ** (2 / 3) * (800_000 / 15) ** (1 / 3)
+    expect(halfOfFirstPhase().sample(10_000).leftMs).toBeCloseTo(10_000 + parallelMs, 0)
+  })
+
+  test('has no remaining time once all items are fetched, but what is done', () => {
     const { handle, sample, settle } = halfOfFirstPhase()
-    for (const { name } of forecasts) {
-      handle({ type: 'stream-started', at: 2_000, stream: name }, { type: 'items-known', stream: name, total: 400 })
-      settle(name, 400)
+    for (const { name } of forecasts.slice(1)) {
+      handle(...start(name, 400, 10_000))
+      settle(name, name === 'fundamental-data' ? 200 : 400)
     }
-    expect(sample(2_000)).toMatchObject({ share: 1, leftMs: undefined })
+    expect(sample(10_000)).toMatchObject({ share: 1, leftMs: undefined, step: 'writing files' })
+    for (const { name } of forecasts.slice(1)) {
+      handle({ type: 'stream-finished', at: 10_000, stream: name, outcome: 'success' })
+    }
+    expect(sample(10_000).step).toBe('writing the report')
+    handle({ type: 'step', at: 10_000, step: 'recording the day' })
+    expect(sample(10_000).step).toBe('recording the day')
   })
 
-  test('hides the remaining time while a host of a running stream is paused', () => {
+  test('names what follows the run after its last event only', () => {
+    const { announce, handle, sample } = halfOfFirstPhase()
+    announce('writing market.duckdb')
+    expect(sample(10_000).step).toBeUndefined()
+    handle({ type: 'run-finished', report: runReport() })
+    expect(sample(10_000).step).toBe('writing market.duckdb')
+    announce()
+    expect(sample(10_000).step).toBeUndefined()
+  })
+
+  test('is not at 100 % while a stream waits for its list', () => {
+    const { handle, sample, settle } = follow()
+    handle({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: [] })
+    for (const { name } of forecasts.slice(0, 2)) {
+      handle(...start(name, 1, 0))
+      settle(name, 1)
+    }
+    for (const { name } of forecasts.slice(2, 4)) handle({ type: 'stream-finished', at: 0, stream: name, outcome: 'skipped' })
+    expect(sample(0)).toMatchObject({ done: 2, total: 2, share: 0.99, step: undefined })
+  })
+
+  test('keeps the remaining time during a short pause of a host, and hides it during a long one', () => {
     const { handle, sample } = halfOfFirstPhase()
-    const paused = { type: 'host-paused', at: 2_000, hosts: ['fundamental'], why: 'down', since: 2_000, until: 9_000 } as const
-    handle(paused)
-    expect(sample(2_000).leftMs).toBeUndefined()
-    handle({ type: 'host-resumed', at: 3_000, hosts: ['fundamental'] })
-    expect(sample(3_000).leftMs).toBeDefined()
+    const shown = sample(10_000).leftMs ?? Number.NaN
+    handle({ type: 'host-paused', at: 10_000, hosts: ['fundamental'], why: 'down', since: 10_000, until: 90_000 })
+    for (let now = 10_500; now <= 15_000; now += 500) expect(sample(now).leftMs).toBeDefined()
+    for (let now = 15_500; now <= 90_000; now += 500) expect(sample(now).leftMs).toBeUndefined()
+    handle({ type: 'host-resumed', at: 90_000, hosts: ['fundamental'] })
+    const after = sample(90_500).leftMs ?? Number.NaN
+    expect(after).toBeGreaterThan(0.9 * shown)
+    expect(after).toBeLessThan((4 / 3) * shown)
+  })
+
+  test('survives that the process was stopped for ten minutes', () => {
+    const { sample } = halfOfFirstPhase()
+    const shown = sample(10_000).leftMs ?? Number.NaN
+    const after = sample(610_000).leftMs ?? Number.NaN
+    expect(after).toBeGreaterThan(0.9 * shown)
+    expect(after).toBeLessThanOrEqual((4 / 3) * shown)
+  })
+
+  test('becomes unknown when nothing is fetched for longer than everything should take', () => {
+    const { handle, sample, settle } = follow()
+    handle({ type: 'master-read', stocks: 100 }, ...start('market-news', 100, 0))
+    for (const { name } of forecasts) {
+      if (name !== 'market-news') handle({ type: 'stream-finished', at: 0, stream: name, outcome: 'skipped' })
+    }
+    for (let now = 0; now < 10_000; now += 500) {
+      sample(now)
+      settle('market-news', now < 9_500 ? 5 : 4)
+    }
+    expect(sample(10_000).leftMs).toBe(1_000)
+    for (let now = 10_500; now <= 20_000; now += 500) expect(sample(now).leftMs).toBe(1_000)
+    expect(sample(20_500).leftMs).toBeUndefined()
+    expect(sample(25_000).leftMs).toBeUndefined()
   })
 
   test('never goes back when a list turns out longer', () => {
     const { handle, sample } = halfOfFirstPhase()
-    const { share } = sample(2_000)
-    handle({ type: 'stream-started', at: 2_000, stream: 'indices-ohlcv' }, { type: 'items-known', stream: 'indices-ohlcv', total: 194 })
-    expect(sample(2_100)).toMatchObject({ total: 1_395, share })
+    const { share } = sample(10_000)
+    handle(...start('indices-ohlcv', 194, 10_000))
+    expect(sample(10_100)).toMatchObject({ total: 1_395, share })
   })
 
   test('measures the bytes of the last five seconds', () => {
@@ -107,14 +194,14 @@ describe('the progress of a whole run', () => {
   })
 
   test.each([
-    [40, '  16 % · 201/1,201 items · 18s left'],
-    [60, '  16 % · 201/1,201 items · 18s left · 1.0 MB/s'],
-    [80, '  16 % · 201/1,201 items · 18s left · 1.0 MB/s · 1 of 5 streams · 2.0s'],
-    [100, '  16 % · 201/1,201 items · 18s left · 1.0 MB/s · 1 of 5 streams · 2.0s · 0 requests'],
+    [40, '  16 % · 201/1,201 items · 1m20s left'],
+    [60, '  16 % · 201/1,201 items · 1m20s left · 1.0 MB/s'],
+    [80, '  16 % · 201/1,201 items · 1m20s left · 1.0 MB/s · 1 of 5 streams · 10s'],
+    [100, '  16 % · 201/1,201 items · 1m20s left · 1.0 MB/s · 1 of 5 streams · 10s · 0 requests'],
   ])('leaves the least important parts out at %i columns', (columns, line) => {
     const { receive, sample, stats } = halfOfFirstPhase()
-    receive(2_000_000)
-    const spans = overallLine(stats.streams(), sample(2_000), { elapsedMs: 2_000, columns, gap: ' · ' })
+    receive(5_000_000)
+    const spans = overallLine(stats.streams(), sample(10_000), { elapsedMs: 10_000, columns, gap: ' · ' })
     expect(spans.map(([text]) => text).join('')).toBe(line)
   })
 })

@@ -2,14 +2,15 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createProgress, type ProgressDisplay, type ProgressMode, resolveMode } from '../../src/cli/terminal/progress.js'
 import { width } from '../../src/cli/terminal/text.js'
 import type { RunEvent, StreamStart } from '../../src/model/event.js'
-import { createRunProgress, type StreamForecast } from '../../src/model/progress.js'
+import { createRunProgress, type RunProgress, type StreamForecast } from '../../src/model/progress.js'
 import { createRunStats } from '../../src/model/run-stats.js'
 import { createRecorder, type RecorderOptions } from './screen.js'
-import { advance, createTestIo, type TestIo } from './support.js'
+import { advance, createTestIo, runReport, type TestIo } from './support.js'
 
 interface Show {
   readonly io: TestIo
   readonly progress: ProgressDisplay
+  readonly run: RunProgress
   readonly handle: (...events: RunEvent[]) => void
 }
 
@@ -33,7 +34,7 @@ const show = (
       if (event.type !== 'requested') progress.update(event)
     }
   }
-  return { io, progress, handle }
+  return { io, progress, run, handle }
 }
 
 const started = (...streams: (string | StreamStart)[]): RunEvent => ({
@@ -103,7 +104,7 @@ describe('bars', () => {
       '▸ market-news             ███░░░░░░░ 1,012/2,775   101/s   18s left  12 lost',
       '· incremental-price-bands waiting',
       '▸ all-indices             ░░░░░░░░░░',
-      '  36 % · 1,013/2,776 items · 18s left · 2 of 5 streams · 1 failed · 12 lost',
+      '  36 % · 1,013/2,776 items · 14s left · 2 of 5 streams · 1 failed · 12 lost',
       '',
     ])
   })
@@ -127,7 +128,7 @@ describe('bars', () => {
       `▸ market-news             ${bar(14)} 1,012/2,775   101/s   18s left  12 lost`,
       '· incremental-price-bands waiting',
       `▸ all-indices             ${bar(0)}`,
-      '  36 % · 1,013/2,776 items · 18s left · 2 of 5 streams · 12s · 1 failed · 12 lost · 1 x 429 · 1,013 requests',
+      '  36 % · 1,013/2,776 items · 14s left · 2 of 5 streams · 12s · 1 failed · 12 lost · 1 x 429 · 1,013 requests',
       '',
     ])
   })
@@ -186,26 +187,29 @@ describe('bars', () => {
     expect(io.err.text().slice(before).startsWith('\x1b[1G\x1b[5A\x1b[0J')).toBe(true)
   })
 
-  test('name the paused hosts with reason and time, and hide the remaining time meanwhile', () => {
+  test('name the paused hosts with reason and time, and hide the remaining time during a long pause', () => {
     const { io, handle } = show('bars', { columns: 80 })
     const news: StreamStart = { name: 'market-news', state: 'waiting', hosts: ['news'] }
     handle(started(news, { ...news, name: 'all-ohlcv', hosts: ['ticks'] }), ...begun('market-news', 40), ...begun('all-ohlcv', 40))
     handle(...settled('market-news', 10), ...settled('all-ohlcv', 10))
-    advance(io.scheduler, 1_000)
-    handle({ type: 'host-paused', at: 1_000, hosts: ['news'], why: 'refuses', since: 0, until: 5_000 })
-    handle({ type: 'host-paused', at: 1_000, hosts: ['static', 'sheet'], why: 'down', since: 0, until: 3_000 })
-    advance(io.scheduler, 2_000)
+    advance(io.scheduler, 10_000)
+    handle({ type: 'host-paused', at: 10_000, hosts: ['news'], why: 'refuses', since: 0, until: 18_000 })
+    handle({ type: 'host-paused', at: 10_000, hosts: ['static', 'sheet'], why: 'down', since: 9_000, until: 12_000 })
+    advance(io.scheduler, 11_000)
     expect(io.err.screen().slice(0, -1)).toEqual([
-      '▸ market-news ██████░░░░░░░░░░░░░░░░░░░░   10/40   5.0/s   waits 3s',
-      '▸ all-ohlcv   ██████░░░░░░░░░░░░░░░░░░░░   10/40   5.0/s    6s left',
-      '  news: rate limited, wait 3s · static and sheet: down for 2s, next try in 1s',
-      '  25 % · 20/80 items · 0 of 2 streams · 2.0s · 20 requests',
+      '▸ market-news ██████░░░░░░░░░░░░░░░░░░░░   10/40   1.0/s   waits 7s',
+      '▸ all-ohlcv   ██████░░░░░░░░░░░░░░░░░░░░   10/40   0.9/s   30s left',
+      '  news: rate limited, wait 7s · static and sheet: down for 2s, next try in 1s',
+      '  25 % · 20/80 items · 30s left · 0 of 2 streams · 11s · 20 requests',
     ])
-    handle({ type: 'host-resumed', at: 2_500, hosts: ['news'] }, { type: 'host-resumed', at: 2_500, hosts: ['static', 'sheet'] })
-    advance(io.scheduler, 2_600)
+    advance(io.scheduler, 17_000)
+    expect(io.err.screen().at(-2)).toBe('  25 % · 20/80 items · 0 of 2 streams · 17s · 20 requests')
+    handle({ type: 'host-resumed', at: 17_500, hosts: ['news'] }, { type: 'host-resumed', at: 17_500, hosts: ['static', 'sheet'] })
+    handle(...settled('market-news', 1))
+    advance(io.scheduler, 17_600)
     expect(io.err.screen().slice(-3)).toEqual([
       expect.stringContaining('left'),
-      '  25 % · 20/80 items · 8s left · 0 of 2 streams · 2.6s · 20 requests',
+      '  26 % · 21/80 items · 40s left · 0 of 2 streams · 18s · 21 requests',
       '',
     ])
   })
@@ -223,7 +227,7 @@ describe('bars', () => {
     advance(io.scheduler, 5_000)
     const lines = io.err.screen().slice(0, -1)
     expect(lines.length).toBeLessThan(rows)
-    expect(lines.at(-1)).toMatch(/^ {2}9 % · 4,048\/44,400 items · \d\ds left · .*48 lost/)
+    expect(lines.at(-1)).toMatch(/^ {2}9 % · 4,048\/44,400 items · .*48 lost/)
     expect(lines.at(-2)).toMatch(/ticks: down for 5s, next try in 4m55s/)
   })
 
@@ -243,11 +247,24 @@ describe('bars', () => {
     const { io, handle } = show('bars', { columns: 80 })
     const inPlace = settled('market-news', 900).map((event) => ({ ...event, isTakenOver: true }))
     handle(started('market-news'), ...begun('market-news', 1_000), ...inPlace, ...settled('market-news', 10))
+    advance(io.scheduler, 10_000)
+    expect(io.err.screen()[0]).toContain(' 910/1,000   1.0/s 1m30s left')
+    handle(...ended('market-news', 10_000))
+    advance(io.scheduler, 10_100)
+    expect(io.err.screen()[0]).toContain(' 910/1,000   1.0/s        10s')
+  })
+
+  test('name what is done after the last item', () => {
+    const { io, handle } = show('bars', { columns: 80 })
+    handle(started('market-news'), ...begun('market-news', 1), ...settled('market-news', 1))
+    handle({ type: 'stream-finished', at: 1_000, stream: 'market-news', outcome: 'success' })
+    handle({ type: 'step', at: 1_000, step: 'recording the day' })
     advance(io.scheduler, 2_000)
-    expect(io.err.screen()[0]).toContain(' 910/1,000   5.0/s   18s left')
-    handle(...ended('market-news', 2_000))
-    advance(io.scheduler, 2_100)
-    expect(io.err.screen()[0]).toContain(' 910/1,000   5.0/s       2.0s')
+    expect(io.err.screen()).toEqual([
+      '✔ market-news ██████████████████████████     1/1               1.0s',
+      '  100 % · 1/1 item · recording the day · 1 of 1 stream · 2.0s · 1 request',
+      '',
+    ])
   })
 
   test('disappear at the end', () => {
@@ -299,9 +316,29 @@ describe('lines', () => {
     expect(io.err.text().split('\n')).toEqual([
       'master-data: done, 1/1 item in 1.5s, 2 files (12 kB)',
       'listing-dates: failed: dns: getaddrinfo ENOTFOUND archive.example.invalid, which is the long name of a host',
-      '36 %, 1,013/2,776 items, 6s left, 2 of 5 streams, 5.0s, 1 failed, 12 lost, 1 x 429, 1,013 requests',
+      '36 %, 1,013/2,776 items, 2 of 5 streams, 5.0s, 1 failed, 12 lost, 1 x 429, 1,013 requests',
       'market-news: done, 2,775/2,775 items in 8.0s, 12 lost, 2 files (12 kB)',
-      '100 %, 2,776/2,776 items, 3 of 5 streams, 10s, 1 failed, 12 lost, 1 x 429, 2,776 requests',
+      '99 %, 2,776/2,776 items, 3 of 5 streams, 10s, 1 failed, 12 lost, 1 x 429, 2,776 requests',
+      '',
+    ])
+  })
+
+  test('name each step after the last item once', () => {
+    const { io, progress, run, handle } = show('lines', {})
+    handle(started('market-news'), ...begun('market-news', 1), ...settled('market-news', 1))
+    advance(io.scheduler, 14_000)
+    handle({ type: 'stream-finished', at: 14_000, stream: 'market-news', outcome: 'success' })
+    handle({ type: 'step', at: 14_000, step: 'recording the day' })
+    advance(io.scheduler, 29_000)
+    handle({ type: 'run-finished', report: runReport() })
+    run.announce('writing market.duckdb')
+    advance(io.scheduler, 44_000)
+    progress.end()
+    expect(io.err.text().split('\n')).toEqual([
+      '100 %, 1/1 item, writing files, 0 of 1 stream, 5.0s, 1 request',
+      'market-news: done, 1/1 item in 14s',
+      '100 %, 1/1 item, recording the day, 1 of 1 stream, 15s, 1 request',
+      '100 %, 1/1 item, writing market.duckdb, 1 of 1 stream, 30s, 1 request',
       '',
     ])
   })

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readTarget } from '../../src/cli/export/targets.js'
 import { runProgram } from '../../src/cli/program.js'
 import { UsageError } from '../../src/model/errors.js'
+import type { RunEvent } from '../../src/model/event.js'
 import { Settings } from '../../src/model/settings.js'
 import { duckdb } from '../tables/support.js'
 import { createTestDependencies, createTestIo, runReport, settingsFile } from './support.js'
@@ -55,6 +56,18 @@ describe.skipIf(!duckdb)('a sink that fails', () => {
         (target) => `  To load it without new requests: scripstream export --to ${target} --out '/nowhere at all' --config ${config}`,
       ),
     )
+  })
+
+  it('is named on the line of the whole run while it is loaded, and reported above it', async () => {
+    const io = createTestIo({ err: { columns: 100 } })
+    const start = { type: 'run-started', at: 0, run: 'r1', asOf: 0, streams: [{ name: 'market-news', state: 'waiting' }] } as const
+    const event$ = of<RunEvent[]>(start, { type: 'run-finished', report: runReport() })
+    const args = ['run', '--progress', 'bars', '--out', '/nowhere', '--sink', '/srv/market.duckdb']
+    expect(await runProgram(args, io, createTestDependencies(event$))).toBe(1)
+    const [before = '', after = ''] = io.err.text().split('error: the run is stored, but not loaded')
+    expect(before).not.toContain('writing market.duckdb')
+    expect(after).toContain('0 % · 0 items · writing market.duckdb · 0 of 1 stream')
+    expect(io.err.screen().slice(-3)).toEqual(['· market-news waiting', expect.stringMatching(/^ {2}0 % · 0 items · 0 of 1 stream/), ''])
   })
 
   it('is the lake if the settings say so', async () => {

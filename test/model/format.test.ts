@@ -9,7 +9,6 @@ import {
   formatDuration,
   formatInstant,
   formatLarge,
-  formatLeft,
   formatNumber,
   formatPart,
   formatPrice,
@@ -96,15 +95,6 @@ describe('times of the page', () => {
     [1_100, '2 s'],
     [61_000, '1 min 01 s'],
   ])('%d ms to come are %s', (ms, text) => expect(formatCountdown(ms)).toBe(text))
-
-  it.each([
-    [4_000, 'a few seconds'],
-    [20_000, 'about half a minute'],
-    [60_000, 'about a minute'],
-    [100_000, '1 to 3 min'],
-    [600_000, '8 to 15 min'],
-    [7_200_000, '2 to 3 h'],
-  ])('an estimate of %d ms is a range: %s', (ms, text) => expect(formatLeft(ms)).toBe(text))
 
   it('are found in sentences, but not in names of files', () => {
     expect(formatDaysIn('no candle of 2026-02-12 yet; until 2026-02-13.')).toBe('no candle of 12 Feb 2026 yet; until 13 Feb 2026.')

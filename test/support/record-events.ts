@@ -27,6 +27,8 @@ const describeEvent = (event: RunEvent): string => {
       return `host-paused ${event.hosts.join(' ')} ${event.why} ${event.until - event.at}`
     case 'host-resumed':
       return `host-resumed ${event.hosts.join(' ')}`
+    case 'step':
+      return `step ${event.step}`
     case 'fleet':
       return `fleet ${event.fleet.workers.map(({ name }) => name).join(' ')}`
     case 'wrong-symbols':

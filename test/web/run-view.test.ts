@@ -146,6 +146,12 @@ describe('the live state of a run', () => {
     expect(live.state(11_000)).toMatchObject({ done: 50 })
   })
 
+  it('says what is done after the last item', () => {
+    const { live } = follow([running, { type: 'step', at: 1_500, step: 'recording the day' }])
+    live.sample(2_000)
+    expect(live.state(2_000)).toMatchObject({ step: 'recording the day' })
+  })
+
   it('shows no more open requests than workers: the other answers wait to be decoded', () => {
     const requested = (): RunEvent => ({ type: 'requested', stream: NEWS })
     const { news } = follow([running, ...Array.from({ length: 9 }, requested)])

@@ -38,4 +38,14 @@ export interface EndedCommand extends RunEnding {
   readonly signals?: readonly Signal[]
 }
 
+/** What the terminal shows between the end of a run and its summary. */
+export interface EndScreen {
+  /** Writes a line above the progress. */
+  readonly writeAbove: (text: string) => void
+  /** Names what is done now. */
+  readonly step: (text: string) => void
+  /** Ends the progress; call it before the summary. */
+  readonly end: () => void
+}
+
 export type SinkResult = ExportResult | { readonly sink: string; readonly error: string }

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import {
   catchError,
   concat,
@@ -8,33 +9,38 @@ import {
   map,
   type Observable,
   of,
+  tap,
   throwError,
   toArray,
 } from 'rxjs'
 import { formatError, UsageError } from '../../model/errors.js'
 import { createRedactor } from '../../model/redact.js'
 import type { RunReport } from '../../model/report.js'
-import { readRunRecords } from '../../storage/run-records.js'
 import { formatCommandLine } from '../command-line.js'
 import { runExport } from '../export/command.js'
 import type { Target } from '../export/targets.js'
 import { notifyOfEnd } from '../notify/notify.js'
 import { toExitCode, untilSignal } from '../signals.js'
 import { clean } from '../terminal/text.js'
-import type { EndedCommand, RunCommandContext, RunEnding, SinkResult } from './context.js'
+import type { EndedCommand, EndScreen, RunCommandContext, RunEnding, SinkResult } from './context.js'
 import { exportMetrics } from './metrics.js'
-import { printEnding } from './print.js'
+import { isFirstSuccess, printEnding } from './print.js'
 import { watchAfterRun } from './watch.js'
 
 export const OUTCOME_CODES: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, failed: 1, interrupted: 1, partial: 3 }
 
 /** Stores the report of an ended run, loads its outputs into the sinks, prints the outcome, and reports the end; emits the exit code. */
-export const concludeAndNotify = (ending: RunEnding, context: RunCommandContext): Observable<number> =>
-  saveReport(ending, context).pipe(
+export const concludeAndNotify = (ending: RunEnding, screen: EndScreen, context: RunCommandContext): Observable<number> =>
+  saveReport(ending, screen, context).pipe(
     concatMap((isReportStored) =>
-      forkJoin({ isReportStored: of(isReportStored), signals: watchAfterRun(ending, context), isFirst: isFirstSuccess(ending, context) }),
+      forkJoin({
+        isReportStored: of(isReportStored),
+        isFirst: isFirstSuccess(ending, context),
+        signals: watchAfterRun(ending, screen, context),
+      }),
     ),
-    concatMap((facts) => loadSinks(ending, context).pipe(map((sinks) => ({ ...context, ...facts, sinks })))),
+    concatMap((facts) => loadSinks(ending, screen, context).pipe(map((sinks) => ({ ...context, ...facts, sinks })))),
+    tap(screen.end),
     concatMap((ended) => {
       const { report, signal } = ending
       const own = signal !== undefined ? toExitCode(signal) : report ? OUTCOME_CODES[report.outcome] : 1
@@ -47,16 +53,6 @@ export const concludeAndNotify = (ending: RunEnding, context: RunCommandContext)
       )
     }),
   )
-
-/** Whether the folder has no other complete run. */
-const isFirstSuccess = ({ report }: RunEnding, { settings }: RunCommandContext): Observable<boolean> => {
-  if (report?.outcome !== 'complete' || report.finishedBefore !== undefined) return of(false)
-  return defer(() => readRunRecords(settings.out)).pipe(
-    map(({ runs }) => runs.filter(({ outcome }) => outcome === 'complete').length === 1),
-    // The folder of a storage that is no folder.
-    catchError(() => of(false)),
-  )
-}
 
 /** Logs an error that ends the command, exports the metrics, and sends a notification, before the error passes. */
 export const reportError =
@@ -83,28 +79,43 @@ const reportEnd = (ended: Omit<EndedCommand, 'at'>, context: RunCommandContext):
   })
 
 /** Stores the report of a run if the collector could not; emits whether a report is stored. */
-const saveReport = ({ report, isReportStored = false }: RunEnding, context: RunCommandContext): Observable<boolean> => {
+const saveReport = (
+  { report, isReportStored = false }: RunEnding,
+  { writeAbove }: EndScreen,
+  { settings, dependencies }: RunCommandContext,
+): Observable<boolean> => {
   if (!report || isReportStored) return of(isReportStored)
-  const { settings, io, dependencies } = context
   return dependencies
     .storage(settings)
     .storeDocument('report.json', report)
     .pipe(
       map(() => true),
       catchError((failure: unknown) => {
-        io.stderr.write(`error: cannot store the report: ${clean(formatError(failure))}\n`)
+        writeAbove(`error: cannot store the report: ${clean(formatError(failure))}\n`)
         return of(false)
       }),
     )
 }
 
+const describeLoading = ({ kind, location }: Target): string => {
+  if (kind === 'lake') return 'writing the lake'
+  return kind === 'postgres' ? 'loading PostgreSQL' : `writing ${clean(basename(location))}`
+}
+
 /** Loads the outputs of a finished run into its sinks. A failed sink changes only the exit code of the run. Emits once. */
-const loadSinks = ({ report, signal }: RunEnding, context: RunCommandContext): Observable<readonly SinkResult[]> => {
+const loadSinks = (
+  { report, signal }: RunEnding,
+  { writeAbove, step }: EndScreen,
+  context: RunCommandContext,
+): Observable<readonly SinkResult[]> => {
   const { sinks, io, settings, dependencies, flags } = context
   const hasOutputs = signal === undefined && (report?.outcome === 'complete' || report?.outcome === 'partial')
   if (sinks.length === 0 || !hasOutputs) return of([])
   const load = (target: Target): Observable<SinkResult> =>
-    runExport(target, { streams: dependencies.streams }, settings.out).pipe(
+    defer(() => {
+      step(describeLoading(target))
+      return runExport(target, { streams: dependencies.streams }, settings.out)
+    }).pipe(
       catchError((failure: unknown) => {
         const error = formatError(failure)
         const again = formatCommandLine([
@@ -112,8 +123,8 @@ const loadSinks = ({ report, signal }: RunEnding, context: RunCommandContext): O
           ...(flags.out === undefined ? [] : ['--out', flags.out]),
           ...(flags.config === undefined ? [] : ['--config', flags.config]),
         ])
-        io.stderr.write(`error: the run is stored, but not loaded into its sink: ${clean(error)}\n`)
-        io.stderr.write(`  To load it without new requests: ${clean(again)}\n`)
+        writeAbove(`error: the run is stored, but not loaded into its sink: ${clean(error)}\n`)
+        writeAbove(`  To load it without new requests: ${clean(again)}\n`)
         return of({ sink: target.kind, error })
       }),
     )

@@ -26,7 +26,7 @@ import { openPage, toPortError } from '../serve.js'
 import { type ExitSignal, toExitCode, untilSignal } from '../signals.js'
 import { createProgress, type ProgressDisplay, resolveMode } from '../terminal/progress.js'
 import { formatText } from '../terminal/terminal.js'
-import type { RunCommandContext, RunEnding } from './context.js'
+import type { EndScreen, RunCommandContext, RunEnding } from './context.js'
 import { concludeAndNotify } from './ending.js'
 import { createRunEvents, startLines } from './events.js'
 import { followProgress, type RunFollower } from './live.js'
@@ -47,11 +47,13 @@ export const runWithProgress = (context: RunCommandContext): Observable<number> 
     )
     const signals = exitOnSecondSignal(io, display, args)
     let isInterrupted = false
+    const screen = createEndScreen(display, follower, context)
     const run$ = followRun(event$, follower, display, context).pipe(
       tap(({ signal }) => {
         isInterrupted = signal !== undefined
       }),
-      concatMap((ending) => concludeAndNotify(ending, context)),
+      concatMap((ending) => concludeAndNotify(ending, screen, context)),
+      tap({ error: screen.end }),
     )
     const served$ = whilePageIsServed(follower, context, (origin) => {
       if (!flags.quiet) display.writeAbove(`The page of this run: ${origin}/run\n`)
@@ -68,6 +70,16 @@ const createDisplay = (follower: RunFollower, { flags, io: { stderr, env, schedu
       attempt: (action) => wall.attempt(DISPLAY, action),
     }),
   )
+
+/** The display from the end of the run on. */
+const createEndScreen = ({ writeAbove, end }: ProgressDisplay, { progress }: RunFollower, { flags, io }: RunCommandContext): EndScreen => ({
+  writeAbove,
+  step: (text) => progress()?.announce(text),
+  end: () => {
+    progress()?.announce()
+    end({ keep: flags.json === true || io.stdout.isTTY !== true })
+  },
+})
 
 /** Ends the process at the second signal, with the command that resumes the run. */
 const exitOnSecondSignal = (io: ProcessIo, display: ProgressDisplay, args: readonly string[]): Subscription =>
@@ -89,13 +101,12 @@ const followRun = (
   event$: Observable<RunEvent>,
   follower: RunFollower,
   display: ProgressDisplay,
-  { flags, io }: RunCommandContext,
+  { io }: RunCommandContext,
 ): Observable<RunEnding> => {
   const findStats = () => {
     const stats = follower.progress()?.stats
     return stats && stats.streams().length > 0 ? stats : undefined
   }
-  const end = (): void => display.end({ keep: flags.json === true || io.stdout.isTTY !== true })
   let signal: ExitSignal | undefined
   const graceOver$ = io.signal$.pipe(
     take(1),
@@ -122,7 +133,6 @@ const followRun = (
       const report = findStats()?.report(io.scheduler.now(), { outcome: 'interrupted' })
       return report ? { report, signal: ending } : { signal: ending }
     }),
-    tap({ next: end, error: end }),
   )
 }
 

@@ -1,4 +1,6 @@
+import { catchError, defer, map, type Observable, of } from 'rxjs'
 import { CollectError } from '../../model/errors.js'
+import { readRunRecords } from '../../storage/run-records.js'
 import type { Signal } from '../../tables/watch/compare-rows.js'
 import { buildResumeArgs, formatCommandLine } from '../command-line.js'
 import { formatExportTotals } from '../export/command.js'
@@ -40,3 +42,13 @@ const toSummaryContext = ({ flags, args, isReportStored, isFirst, origins, setti
 
 const sinkLines = (one: SinkResult): readonly AnswerLine[] =>
   'error' in one ? [[['Not loaded', 'red'], [` into ${one.sink}: ${clean(one.error)}`]]] : formatExportTotals(one)
+
+/** Whether the folder has no other complete run. */
+export const isFirstSuccess = ({ report }: RunEnding, { settings }: RunCommandContext): Observable<boolean> => {
+  if (report?.outcome !== 'complete' || report.finishedBefore !== undefined) return of(false)
+  return defer(() => readRunRecords(settings.out)).pipe(
+    map(({ runs }) => runs.filter(({ outcome }) => outcome === 'complete').length === 1),
+    // The folder of a storage that is no folder.
+    catchError(() => of(false)),
+  )
+}

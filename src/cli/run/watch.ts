@@ -3,18 +3,23 @@ import { formatError } from '../../model/errors.js'
 import { describeSignal, isWatched, type Signal } from '../../tables/watch/compare-rows.js'
 import type { WatchResult } from '../../tables/watch/watch.js'
 import { untilSignal } from '../signals.js'
-import { type AnswerLine, printWarning } from '../terminal/terminal.js'
+import { type AnswerLine, formatText } from '../terminal/terminal.js'
 import { clean, formatCount } from '../terminal/text.js'
-import type { RunCommandContext, RunEnding } from './context.js'
+import type { EndScreen, RunCommandContext, RunEnding } from './context.js'
 
 /** Asks the standing queries of the folder after a complete run that had something to do; emits the new signals. What fails is a warning. */
-export const watchAfterRun = ({ report, signal }: RunEnding, context: RunCommandContext): Observable<readonly Signal[]> => {
+export const watchAfterRun = (
+  { report, signal }: RunEnding,
+  { writeAbove, step }: EndScreen,
+  context: RunCommandContext,
+): Observable<readonly Signal[]> => {
   if (signal !== undefined || report === undefined || !isWatched(report)) return of([])
   const { settings, io, dependencies } = context
   const ask = async (): Promise<WatchResult> => {
     const { listRules } = await import('../../tables/watch/rules.js')
     const rules = await listRules(settings.out, settings.watch)
     if (rules.length === 0) return { signals: [], failures: [] }
+    step('checking the watch rules')
     const { evaluateRules } = await import('../../tables/watch/watch.js')
     return evaluateRules(rules, { root: settings.out, streams: dependencies.streams }, () => io.scheduler.now())
   }
@@ -23,7 +28,7 @@ export const watchAfterRun = ({ report, signal }: RunEnding, context: RunCommand
     map((result) => (typeof result === 'string' ? { signals: [], failures: ['interrupted; the next run asks again'] } : result)),
     catchError((error: unknown) => of({ signals: [], failures: [formatError(error)] })),
     tap(({ failures }) => {
-      for (const failure of failures) printWarning(`watch: ${clean(failure)}`, io.stderr)
+      for (const failure of failures) writeAbove(formatText(`warning: watch: ${clean(failure)}`, io.stderr))
     }),
     map(({ signals }) => signals),
   )

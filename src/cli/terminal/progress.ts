@@ -104,6 +104,16 @@ const createBars = ({ progress: findProgress, stream, scheduler, attempt }: Prog
 const createLines = ({ progress: findProgress, stream, scheduler, attempt }: ProgressContext): ProgressDisplay => {
   const timer = new Subscription()
   const say = (line: string): void => void stream.write(`${line}\n`)
+  let lastStep: string | undefined
+
+  const sayState = (progress: RunProgress, startedAt: number): void => {
+    const now = scheduler.now()
+    const overall = progress.sample(now)
+    // Of a step that goes on, only the time would differ from the line before.
+    const isSaid = overall.step !== undefined && overall.step === lastStep
+    if (!isSaid) say(stateLine(overall, progress, { now, startedAt }))
+    lastStep = overall.step
+  }
   return {
     update: (event) => {
       const progress = findProgress()
@@ -111,7 +121,7 @@ const createLines = ({ progress: findProgress, stream, scheduler, attempt }: Pro
       if (event.type === 'run-started') {
         const every = (ms: number, action: () => void): void => void timer.add(interval(ms, scheduler).subscribe(() => attempt(action)))
         every(SAMPLE_INTERVAL_MS, () => progress.sample(scheduler.now()))
-        every(LINE_INTERVAL_MS, () => say(stateLine(progress, event.at, scheduler.now())))
+        every(LINE_INTERVAL_MS, () => sayState(progress, event.at))
       } else if (event.type === 'stream-finished') {
         const ended = progress.stats.stream(event.stream)
         if (ended) say(endLine(ended))
@@ -135,10 +145,13 @@ const endLine = (stream: StreamStats): string => {
   return `${name}: ${state === 'success' ? 'done' : state}, ${parts.join(', ')}`
 }
 
-const stateLine = (progress: RunProgress, startedAt: number, now: number): string => {
-  const { stats } = progress
+const stateLine = (
+  overall: OverallProgress,
+  { stats }: RunProgress,
+  { now, startedAt }: { readonly now: number; readonly startedAt: number },
+): string => {
   const place = { elapsedMs: now - startedAt, columns: Number.POSITIVE_INFINITY, gap: ', ' }
-  const whole = overallLine(stats.streams().filter(isSelected), progress.sample(now), place).map(([text]) => text)
+  const whole = overallLine(stats.streams().filter(isSelected), overall, place).map(([text]) => text)
   const others = [pausedHostsText(stats.pausedHosts(), now, '; '), fleetText(stats.fleet(), ', ')]
   return [whole.join('').trim(), ...others.filter((text) => text !== '')].join('; ')
 }
@@ -262,7 +275,7 @@ const timeLeft = (stream: StreamStats, progress: RunProgress, now: number): Text
   const { finished, total } = stream
   if (total !== undefined && total > 0 && finished >= total) return ['finishing']
   if (pausedUntil !== undefined) return [`waits ${formatCountdown(Math.max(1, pausedUntil - now))}`, 'yellow']
-  return [leftMs === undefined ? '' : `${formatCountdown(Math.max(1, leftMs))} left`]
+  return [leftMs === undefined ? '' : `${formatCountdown(leftMs)} left`]
 }
 
 const lossCell = ({ lost, degraded }: StreamStats): TextSpan => {
@@ -300,7 +313,7 @@ const formatPause = ({ why, since, until, giveUpAt }: PausedHosts, now: number):
 /** The line of the selected streams. Where it is too long, the least important parts are left out. */
 export const overallLine = (
   streams: readonly StreamStats[],
-  { done, total, share, leftMs, bytesPerSecond }: OverallProgress,
+  { done, total, share, leftMs, bytesPerSecond, step }: OverallProgress,
   { elapsedMs, columns, gap }: { readonly elapsedMs: number; readonly columns: number; readonly gap: string },
 ): TextLine => {
   const sum = (read: (stream: StreamStats) => number): number => streams.reduce((result, stream) => result + read(stream), 0)
@@ -314,7 +327,7 @@ export const overallLine = (
   const parts: readonly (readonly [importance: number, text: string, style?: TextSpan[1]])[] = [
     [9, `${Math.floor(share * 100)} %`, 'bold'],
     [5, items],
-    [8, leftMs === undefined ? '' : `${formatCountdown(Math.max(1, leftMs))} left`],
+    [8, step ?? (leftMs === undefined ? '' : `${formatCountdown(leftMs)} left`)],
     [4, bytesPerSecond === undefined ? '' : `${formatBytes(Math.round(bytesPerSecond))}/s`],
     [3, `${ended} of ${formatQuantity(streams.length, 'stream')}`],
     [1, formatDuration(elapsedMs)],

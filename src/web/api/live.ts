@@ -102,6 +102,8 @@ export interface LiveSummary {
   readonly share: number
   readonly leftMs?: number
   readonly bytesPerSecond?: number
+  /** What is done after the last item. */
+  readonly step?: string
   /** The limits that hosts have shown; only of an active run of one process. */
   readonly hosts?: readonly LiveHost[]
   /** The workers of a fleet. */

@@ -184,6 +184,7 @@ const [text, number] = [z.string(), z.number()]
 const LiveShape = z.looseObject({
   ...{ run: text, asOf: number, startedAt: number, at: number, stocks: number, done: number, share: number },
   ...{ total: number.optional(), leftMs: number.optional(), bytesPerSecond: number.optional() },
+  step: text.optional(),
   fleet: z.looseObject({ workers: z.array(z.looseObject({ name: text, items: number, perSecond: number })), stalled: number }).optional(),
   phases: z.array(
     z.looseObject({

@@ -64,12 +64,13 @@ const toLiveHost = ({ hosts, endpoint, inFlight, waiting, maxInFlight, maxPerSec
 type StartEvent = RunEvent & { readonly type: 'run-started' }
 
 const summarize = (run: StartEvent, now: number, { stats }: RunProgress, overall: OverallProgress): LiveSummary => {
-  const { share, total, leftMs, bytesPerSecond } = overall
+  const { share, total, leftMs, bytesPerSecond, step } = overall
   const selected = stats.streams().filter(isSelected)
   return omitUndefined({
     ...{ run: run.run, asOf: run.asOf, startedAt: run.at, at: now, stocks: stats.stocks() },
     ...{ isContinued: run.isContinued, isRemainder: run.isRemainder },
     ...{ done: selected.reduce((sum, { finished }) => sum + finished, 0), total, share, leftMs, bytesPerSecond },
+    step,
     fleet: stats.fleet(),
   })
 }

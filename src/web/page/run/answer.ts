@@ -8,7 +8,6 @@ import {
   formatDaysIn,
   formatDuration,
   formatInstant,
-  formatLeft,
   formatNumber,
   formatQuantity,
   formatTime,
@@ -81,13 +80,13 @@ const SECTION_WORDS: Readonly<Record<string, string>> = {
 
 /** The first thing while a run is active. `before` is what the folder holds until it ends. */
 export const renderProgress = (run: LiveRunState, before: FolderState | undefined, now: number): TemplateResult => {
-  const { share, done, total, leftMs, startedAt, isContinued, isRemainder } = run
+  const { share, done, total, leftMs, step, startedAt, isContinued, isRemainder } = run
   const percent = Math.floor(share * 100)
-  const left = leftMs === undefined ? '' : `, ${formatLeft(leftMs)} left`
+  const left = leftMs === undefined ? step : `${formatCountdown(leftMs)} left`
   const kind = isContinued ? 'Resumes an unfinished run. ' : isRemainder ? 'Fetches what the last run lacked. ' : ''
   return html`
     <section class="answer">
-      <h1><span class="accent" aria-hidden="true">▸</span> Running: ${percent} %${left}</h1>
+      <h1><span class="accent" aria-hidden="true">▸</span> Running: ${percent} %${left === undefined ? '' : `, ${left}`}</h1>
       <progress max="100" value=${share * 100} aria-label="Progress of the run">${percent} %</progress>
       <p>
         ${kind}${formatNumber(done)}${total === undefined ? nothing : html` of ${formatNumber(total)}`} items since ${formatTime(startedAt)}

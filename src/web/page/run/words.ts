@@ -1,4 +1,4 @@
-import { formatCountdown, formatDuration, formatLeft, formatNumber, formatQuantity, formatTime } from '../../../model/format.js'
+import { formatCountdown, formatDuration, formatNumber, formatQuantity, formatTime } from '../../../model/format.js'
 import type { LivePause, LiveStream } from '../../api/live.js'
 
 /** A few words with a colour that means the same. */
@@ -44,7 +44,7 @@ export const describeStream = (stream: LiveStream, now: number): Note => {
       if (secondPass !== undefined) return { tone: 'waiting', text: `tries ${formatQuantity(secondPass, 'item')} again` }
       if (deferred !== undefined) return { tone: 'waiting', text: `tries ${formatQuantity(deferred, 'item')} later` }
       if (total !== undefined && total > 0 && done >= total) return { tone: '', text: 'writes its files' }
-      return { tone: '', text: leftMs === undefined ? 'running' : `${leftMs < 60_000 ? formatCountdown(leftMs) : formatLeft(leftMs)} left` }
+      return { tone: '', text: leftMs === undefined ? 'running' : `${formatCountdown(leftMs)} left` }
     }
     default: {
       const took = startedAt === undefined || finishedAt === undefined ? '' : formatDuration(finishedAt - startedAt)
