@@ -111,9 +111,7 @@ export const createRunProgress = (stats: RunStatsReading, forecasts: readonly St
   const sampleStream = (stream: StreamStats, now: number): Row => {
     const track = getOrAdd(tracks, stream.name, () => new Track())
     track.share = Math.max(track.share, computeShare(stream))
-    if (stream.state === 'running') {
-      updateTrack(track, { stream, now, isPaused: stats.pausesOf(stream).length > 0 })
-    }
+    if (stream.state === 'running') updateTrack(track, { stream, now, isPaused: stats.pausesOf(stream).length > 0 })
     const forecast = forecastOf.get(stream.name)
     return { stream, forecast, track, items: countItems(stream, forecast, stats.stocks()) }
   }
@@ -127,10 +125,9 @@ export const createRunProgress = (stats: RunStatsReading, forecasts: readonly St
     estimate(stream: StreamStats): StreamEstimate {
       const track = tracks.get(stream.name)
       const untils = stats.pausesOf(stream).map(({ until }) => until)
-      const hasRate = track !== undefined && track.ms >= MIN_RATE.ms && track.items >= MIN_RATE.items
       return {
         share: Math.max(track?.share ?? 0, computeShare(stream)),
-        perSecond: hasRate ? (track.items * 1_000) / track.ms : undefined,
+        perSecond: track && measureRate(track),
         leftMs: track?.leftMs,
         pausedUntil: untils.length > 0 ? Math.max(...untils) : undefined,
       }
@@ -161,6 +158,9 @@ export const createRunProgress = (stats: RunStatsReading, forecasts: readonly St
     },
   }
 }
+
+const measureRate = ({ items, ms }: Track): number | undefined =>
+  ms >= MIN_RATE.ms && items >= MIN_RATE.items ? (items * 1_000) / ms : undefined
 
 /** Infinite while unknown. */
 const countItems = (stream: StreamStats, forecast: StreamForecast | undefined, stocks: number): number => {
