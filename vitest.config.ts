@@ -18,7 +18,7 @@ const LIMIT_MS = isLong ? 6 * 3_600_000 : 600_000
 const WAIT_MS = LIMIT_MS / 5
 
 /** What takes longest starts first: no core waits at the end. vitest itself starts with the longest text. */
-const SLOW = /\/(guide|doors|answer-process|e2e\/schedule|widths|first-contact|prefixes|simulate)\.test\.ts$/
+const SLOW = /\/(page-data|guide|doors|answer-process|disk|first-contact|prefixes|simulate)\.test\.ts$/
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -48,12 +48,12 @@ const NOTIFY_SETTINGS = ['notify', 'notifyOn', 'notifySecret', 'out'] as const
 /** Those settings alone, each if its own value is right: what is wrong elsewhere, or a file that cannot be read, silences no alarm. */
 export const loadNotifySettings = ({ flags = {}, env = {}, configFile, streams }: SettingsSources): Settings => {
   const layers = [() => readFileLayer(configFile).values, () => readEnvironment(env, streams), () => flags]
-  const values = layers.map(tryRead).reduce(merge)
+  const values = layers.map(readOrNothing).reduce(merge)
   const usable = NOTIFY_SETTINGS.filter((name) => values[name] !== undefined && Settings.shape[name].safeParse(values[name]).success)
   return Settings.parse(Object.fromEntries(usable.map((name) => [name, values[name]])))
 }
 
-const tryRead = (read: () => Row): Row => {
+const readOrNothing = (read: () => Row): Row => {
   try {
     return read()
   } catch {

@@ -9,14 +9,14 @@ export const findCommandName = (script = process.argv[1] ?? '', folder = process
   if (!['scripstream', 'scripstream.cjs'].includes(basename(script))) return 'scripstream'
   const [owner = '', ...inside] = script.split(`${sep}node_modules${sep}`)
   if (inside.length > 0) {
-    const isFoundByNpx = script.includes(`${sep}_npx${sep}`) || isWithin(folder, owner)
+    const isFoundByNpx = script.includes(`${sep}_npx${sep}`) || isBelow(folder, owner)
     return isFoundByNpx ? 'npx scripstream' : 'scripstream'
   }
   if (basename(script) === 'scripstream') return 'scripstream'
-  return `node ${quoteShell(isWithin(script, folder) ? relative(folder, script) : script)}`
+  return `node ${quoteShell(isBelow(script, folder) ? relative(folder, script) : script)}`
 }
 
-const isWithin = (path: string, folder: string): boolean => {
+const isBelow = (path: string, folder: string): boolean => {
   const way = relative(folder, path)
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }

@@ -56,7 +56,7 @@ export const addVerify = defineCommand({
   run: (flags, input) =>
     defer(() => verifyFolder(flags, input)).pipe(
       notifyOfFailure(
-        { command: 'verify', isScheduled: flags.quiet, describe: ({ json }) => describeFailure(json as Verification) },
+        { command: 'verify', isScheduled: flags.quiet, describe: ({ json }) => describeExceededLimits(json as Verification) },
         input,
       ),
     ),
@@ -81,7 +81,7 @@ const verifyFolder = async (flags: VerifyFlags, { settings, dependencies: { stre
   return { code, json: verification, lines: () => findingLines(verification, { tookMs, args, limit, all }) }
 }
 
-const describeFailure = ({ folder, findings, passed }: Verification) => {
+const describeExceededLimits = ({ folder, findings, passed }: Verification) => {
   const fresh = findings.filter(({ state }) => state === 'new')
   const checks = [...groupBy(fresh, ({ check }) => check)].map(([check, own]) => `${check} ${own.length}`)
   return { headline: `${passed.map(describeExceeded).join('; ')} in ${folder} (${checks.join(', ')}).`, findings: fresh }

@@ -43,7 +43,7 @@ const MIN_BEHIND = { ms: 10_000, share: 0.1 } as const
 /** A rate is that of the newest items: those of this time, and at least this share of all. */
 const RATE_WINDOW = { ms: 5_000, share: 0.1 } as const
 /** A rate is shown from here on. */
-const MIN_RATE = { ms: 1_000, items: 3 } as const
+const MIN_SHOWN_RATE = { ms: 1_000, items: 3 } as const
 /** The rate of the bytes is measured over this time. */
 const BYTES_WINDOW_MS = 5_000
 /** A longer pause hides the time left and does not count; of a time without a sample, this much counts. */
@@ -91,7 +91,7 @@ interface Moment {
   readonly isPaused: boolean
 }
 
-interface Row {
+interface StreamRow {
   readonly stream: StreamStats
   readonly forecast: StreamForecast | undefined
   readonly track: Track
@@ -108,14 +108,14 @@ export const createRunProgress = (stats: RunStatsReading, forecasts: readonly St
   let isKnown = false
   let stepAfterRun: string | undefined
 
-  const sampleStream = (stream: StreamStats, now: number): Row => {
+  const sampleStream = (stream: StreamStats, now: number): StreamRow => {
     const track = getOrAdd(tracks, stream.name, () => new Track())
     track.share = Math.max(track.share, computeShare(stream))
     if (stream.state === 'running') updateTrack(track, { stream, now, isPaused: stats.pausesOf(stream).length > 0 })
     const forecast = forecastOf.get(stream.name)
-    return { stream, forecast, track, items: countItems(stream, forecast, stats.stocks()) }
+    return { stream, forecast, track, items: countExpectedItems(stream, forecast, stats.stocks()) }
   }
-  const estimateRun = (rows: readonly Row[], now: number): number | undefined => {
+  const estimateRun = (rows: readonly StreamRow[], now: number): number | undefined => {
     const phases = [rows.filter(isSequential), rows.filter((row) => !isSequential(row))]
     isKnown ||= phases.some((phase) => hasPhaseEnough(phase, now))
     return correct(isKnown ? estimateRunning(rows) : undefined, now)
@@ -160,17 +160,17 @@ export const createRunProgress = (stats: RunStatsReading, forecasts: readonly St
 }
 
 const measureRate = ({ items, ms }: Track): number | undefined =>
-  ms >= MIN_RATE.ms && items >= MIN_RATE.items ? (items * 1_000) / ms : undefined
+  ms >= MIN_SHOWN_RATE.ms && items >= MIN_SHOWN_RATE.items ? (items * 1_000) / ms : undefined
 
 /** Infinite while unknown. */
-const countItems = (stream: StreamStats, forecast: StreamForecast | undefined, stocks: number): number => {
+const countExpectedItems = (stream: StreamStats, forecast: StreamForecast | undefined, stocks: number): number => {
   const listed = stocks || Number.POSITIVE_INFINITY
   const expected = forecast?.items === 'stocks' ? listed : (forecast?.items ?? 0)
   return hasEnded(stream) ? stream.finished : (stream.total ?? expected)
 }
 
 /** Undefined during a long pause, and while nothing is fetched. */
-const estimateRunning = (rows: readonly Row[]): number | undefined => {
+const estimateRunning = (rows: readonly StreamRow[]): number | undefined => {
   const running = rows.flatMap(({ stream, track }) => (stream.state === 'running' ? [track] : []))
   const isPaused = running.some(({ pausedMs }) => pausedMs > MAX_COUNTED_PAUSE_MS)
   const idleMs = Math.min(...running.map((track) => track.idleMs))
@@ -203,9 +203,9 @@ const findStep = (streams: readonly StreamStats[]): string => {
   return isWriting ? 'writing files' : 'writing the report'
 }
 
-const isSequential = ({ forecast }: Row): boolean => forecast?.isSequential === true
+const isSequential = ({ forecast }: StreamRow): boolean => forecast?.isSequential === true
 
-const hasPhaseEnough = (rows: readonly Row[], now: number): boolean => {
+const hasPhaseEnough = (rows: readonly StreamRow[], now: number): boolean => {
   const startedAt = Math.min(...rows.map(({ stream }) => stream.startedAt ?? Number.POSITIVE_INFINITY))
   const done = rows.reduce((sum, { stream }) => sum + stream.finished - stream.takenOver, 0)
   const items = rows.reduce((sum, row) => sum + row.items - row.stream.takenOver, 0)
@@ -264,7 +264,7 @@ const WEIGHT_OF_SLOWEST = 2 / 3
 const MIN_ITEMS = 10
 
 /** The sequential streams one after the other, then the others. */
-const estimateLeft = (rows: readonly Row[]): number => {
+const estimateLeft = (rows: readonly StreamRow[]): number => {
   const pace = measurePace(rows)
   let sequentialMs = 0
   let slowestMs = 0
@@ -273,7 +273,7 @@ const estimateLeft = (rows: readonly Row[]): number => {
   for (const row of rows) {
     const left = row.items - row.stream.finished
     if (hasEnded(row.stream) || left <= 0) continue
-    const own = estimateRate(row, pace)
+    const own = estimatePace(row, pace)
     if (isSequential(row)) sequentialMs += left / own
     else {
       if (row.items >= MIN_ITEMS) slowestMs = Math.max(slowestMs, left / own)
@@ -287,7 +287,7 @@ const estimateLeft = (rows: readonly Row[]): number => {
 }
 
 /** What one worker fetches in a millisecond, on average over the streams. */
-const measurePace = (rows: readonly Row[]): number => {
+const measurePace = (rows: readonly StreamRow[]): number => {
   const items = rows.reduce((sum, { track }) => sum + track.items, 0)
   return items / rows.reduce((sum, { track, forecast }) => sum + track.ms * (forecast?.workers ?? 1), 0)
 }
@@ -296,7 +296,7 @@ const measurePace = (rows: readonly Row[]): number => {
  * Items in a millisecond. A stream that has not enough behind it counts as if it had fetched one item more,
  * at the pace of the run: that is all before its first item, and less and less after it.
  */
-const estimateRate = ({ track, forecast, items }: Row, pace: number): number => {
+const estimatePace = ({ track, forecast, items }: StreamRow, pace: number): number => {
   const expected = pace * Math.min(forecast?.workers ?? 1, items)
   return track.isKnown ? track.items / track.ms : (track.items + 1) / (track.ms + 1 / expected)
 }

@@ -22,7 +22,8 @@ const findUser = (): Pick<SpawnOptions, 'uid' | 'gid'> => {
   return { uid: uid ?? 0, gid: gid ?? 0 }
 }
 const user = findUser()
-const canRead = spawnSync(process.execPath, ['-e', `fs.readdirSync(${JSON.stringify(join(ROOT, 'node_modules'))})`], user).status === 0
+const READ = `fs.readdirSync(${JSON.stringify(join(ROOT, 'node_modules'))})`
+const canRead = spawnSync(process.execPath, ['-e', READ], user).status === 0
 const skipped = canRead ? '' : ' (skipped: the user nobody may not read this checkout)'
 
 const COPIED = ['src', 'streams', 'sinks', 'package.json', 'package-lock.json', 'tsconfig.json']

@@ -52,7 +52,7 @@ export const addDoctor = defineCommand({
         map(({ checks, probes }) => ({ checks: [...checks, ...probes.checks], probes: probes.results })),
         concatMap((found) => (notify === undefined ? of(found) : sendVerdict(notify, found, input))),
         map(({ checks, probes }): Answer => {
-          const code = toExitCode([...checks, ...probes].map(({ result }) => result))
+          const code = toDoctorCode([...checks, ...probes].map(({ result }) => result))
           return {
             code,
             json: { ok: code === 0, checks, settings: used, calls: probes },
@@ -64,7 +64,7 @@ export const addDoctor = defineCommand({
   },
 })
 
-const toExitCode = (results: readonly (LocalCheck['result'] | Probe['result'])[]): number => {
+const toDoctorCode = (results: readonly (LocalCheck['result'] | Probe['result'])[]): number => {
   if (results.includes('failed') || results.includes('skipped')) return 1
   return results.includes('drift') ? 3 : 0
 }

@@ -25,14 +25,14 @@ export interface LocalCheck {
 /** What a check finds, or nothing to say. */
 export type Found = string | undefined | LocalCheck
 
-interface Source {
+interface CheckedSettings {
   readonly settings: Settings
   readonly streams: readonly StreamDefinition[]
   readonly env: NodeJS.ProcessEnv
 }
 
 /** Tries each setting as a run does at its start. */
-export const settingChecks = ({ settings, streams, env }: Source): Readonly<Record<string, () => Found | Promise<Found>>> => ({
+export const settingChecks = ({ settings, streams, env }: CheckedSettings): Readonly<Record<string, () => Found | Promise<Found>>> => ({
   holidays: () => settings.holidays && `${formatQuantity(readHolidays(settings.holidays).size, 'day')} in ${settings.holidays}`,
   watchlists: () => checkWatchlists(settings),
   watch: () => checkRules(settings, streams),

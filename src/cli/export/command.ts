@@ -80,7 +80,7 @@ export const loadTargets = (
         return flags.quiet && code === 0 ? code : { code, lines: () => formatExport(one) }
       }),
     )
-  }).pipe(notifyOfFailure({ command, isScheduled: flags.quiet, describe: describeFailure }, input))
+  }).pipe(notifyOfFailure({ command, isScheduled: flags.quiet, describe: describeIncompleteLoad }, input))
 
 export const runExport = (target: Target, options: Parameters<typeof createExport>[1], out: string): Observable<ExportResult> =>
   defer(() => createExport(target, options)).pipe(
@@ -95,7 +95,7 @@ export const runExport = (target: Target, options: Parameters<typeof createExpor
     }),
   )
 
-const describeFailure = ({ lines = () => [] }: Exclude<Answer, number>) => ({
+const describeIncompleteLoad = ({ lines = () => [] }: Exclude<Answer, number>) => ({
   headline:
     layOut(lines(), Number.POSITIVE_INFINITY)
       .at(-1)

@@ -19,7 +19,7 @@ const MAX_MS = { brief: 30_000, sending: 60_000 } as const
 /** The same after a signal: a service manager kills what does not end. */
 const MAX_MS_AFTER_SIGNAL = { brief: 2_000, sending: 3_000 } as const
 
-type Limits = Readonly<Record<keyof typeof MAX_MS, number>>
+type NotifyLimits = Readonly<Record<keyof typeof MAX_MS, number>>
 
 /**
  * Sends the notification of an ended run, if its condition holds. It needs nothing but its address: whatever fails while its text is made
@@ -60,10 +60,10 @@ const deliver = (
   )
 }
 
-const describeReason = (error: unknown, settings: Settings): string => clean(createRedactor(settings)(describeDelivery(error)))
+const describeRefusedDelivery = (error: unknown, settings: Settings): string => clean(createRedactor(settings)(describeDelivery(error)))
 
 const warnNotSent = (error: unknown, { settings, io, log }: NotifyContext): Observable<'failed'> => {
-  const reason = describeReason(error, settings)
+  const reason = describeRefusedDelivery(error, settings)
   log?.warn({ to: describeTarget(settings), reason }, 'notification-failed')
   printWarning(`the notification to ${describeTarget(settings)} was not sent: ${reason}`, io.stderr)
   return of('failed')
@@ -86,7 +86,7 @@ export const sendMessage = (
   return sendNotification(payload, { notify, secret, io }).pipe(
     giveUpAfter(MAX_MS.sending, io),
     map(() => ({ result: 'ok' as const, found: `a message was sent to ${to}` })),
-    catchError((error: unknown) => of({ result: 'failed' as const, found: `${to}: ${describeReason(error, settings)}` })),
+    catchError((error: unknown) => of({ result: 'failed' as const, found: `${to}: ${describeRefusedDelivery(error, settings)}` })),
   )
 }
 
@@ -126,7 +126,7 @@ export const notifyOfFailure = (
 const findDueFacts = async (
   { report, exitCode, signals = [] }: EndedCommand,
   context: RunCommandContext,
-  limits: Limits,
+  limits: NotifyLimits,
 ): Promise<Facts | 'not due'> => {
   const { notifyOn } = context.settings
   const isBad = exitCode !== 0 || report?.stale !== undefined

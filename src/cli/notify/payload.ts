@@ -34,7 +34,7 @@ export interface Facts {
   readonly isTest?: boolean
 }
 
-interface Source {
+interface PayloadSource {
   readonly settings: Settings
   readonly isSimulated: boolean
 }
@@ -42,7 +42,7 @@ interface Source {
 /** What a notification contains, as src/cli/README.md documents it. */
 export const createPayload = (
   { report, signal, error, exitCode, at }: EndedCommand,
-  { settings, isSimulated }: Source,
+  { settings, isSimulated }: PayloadSource,
   { command, notes, brief, headline, findings = brief?.findings, isTest = false }: Facts,
 ) => {
   const outcome = isTest ? 'complete' : (report?.outcome ?? (signal === undefined ? 'failed' : 'interrupted'))

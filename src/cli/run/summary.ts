@@ -211,7 +211,7 @@ const summarizePhase = ({ phase, isSequential, members }: PhaseGroup<PhasedStrea
 
 const sumOf = ({ complete }: PhaseRow, read: (row: ResultRow) => number): number => complete.reduce((sum, row) => sum + read(row), 0)
 
-const describeStreams = ({ complete, ran }: PhaseRow): string => {
+const describePhaseStreams = ({ complete, ran }: PhaseRow): string => {
   if (complete.length < ran) return formatPart(complete.length, ran, 'stream')
   return ran === 1 ? (complete[0]?.name ?? '') : formatQuantity(ran, 'stream')
 }
@@ -224,7 +224,7 @@ const describeLimits = (row: PhaseRow): string => {
 /** A table without titles: each cell has its unit. In a narrow terminal the last cells go first. */
 const PHASE_COLUMNS: readonly TextColumn<PhaseRow>[] = [
   { title: '', align: 'left', cell: ({ phase }) => `${GLYPHS.ok} ${phase}`, style: () => 'green' },
-  { title: '', align: 'right', cell: describeStreams },
+  { title: '', align: 'right', cell: describePhaseStreams },
   { title: '', drop: 4, align: 'right', cell: (row) => formatQuantity(sumOf(row, countItems), 'item') },
   {
     title: '',

@@ -71,12 +71,12 @@ const rethrow = (error: unknown): never => {
   throw new PageError(`The server of this page has ended. Start "${formatCommand('serve')}" again: this view then loads by itself.`)
 }
 
-interface Page {
+interface PageGlobals {
   readonly document: { readonly documentElement: { readonly dataset: Readonly<Record<string, string | undefined>> } }
 }
 
 /** A command as it is typed where the server of this page was started. */
 export const formatCommand = (args: string): string => {
-  const { command = 'scripstream' } = (globalThis as unknown as Page).document.documentElement.dataset
+  const { command = 'scripstream' } = (globalThis as unknown as PageGlobals).document.documentElement.dataset
   return `${command} ${args}`
 }
