@@ -133,14 +133,15 @@ const writtenLines = (report: RunReport, { isReportStored, out }: SummaryContext
 const firstStepLines = ({ isFirst = false, args }: SummaryContext): readonly AnswerLine[] =>
   isFirst ? [() => [[['See it: '], [formatCommandLine(buildFolderArgs(args, 'serve')), 'cyan']]]] : []
 
-const SIMULATED_NOTE = 'This data is simulated; settings for real data: scripstream init'
+/** On one line, so that its command can be copied. */
+const simulatedNote = (): readonly TextLine[] => [[[`This data is simulated; settings for real data: ${formatCommandLine(['init'])}`]]]
 
 /** On one line, so that it can be copied. */
 const command = (args: readonly string[]) => (): readonly TextLine[] => [[[`    ${formatCommandLine(args)}`, 'cyan']]]
 
 const nextLines = (report: RunReport, context: NextContext): readonly AnswerLine[] => {
   const steps = listSteps(report, context)
-  if (steps.length === 0) return context.isSimulated ? ['', SIMULATED_NOTE] : []
+  if (steps.length === 0) return context.isSimulated ? ['', simulatedNote] : []
   return titledPart(
     'Next',
     steps.flatMap(([advice, args]) => [`  ${advice}`, ...(args === undefined ? [] : [command(args)])]),
