@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import stringWidth from 'string-width'
-import { formatNumber as formatCount } from '../../model/format.js'
+import { formatNumber as formatCount, toTwoDigits } from '../../model/format.js'
 
-export { formatBytes, formatNumber as formatCount, formatQuantity } from '../../model/format.js'
+export { formatBytes, formatNumber as formatCount, formatQuantity, toTwoDigits } from '../../model/format.js'
 
 // Control characters, line separators, and marks that change the text direction.
 const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\ufeff]+/gu
@@ -92,8 +92,6 @@ const formatSeconds = (seconds: number): string => {
     ? `${minutes}m${toTwoDigits(seconds % 60)}s`
     : `${formatCount(Math.floor(minutes / 60))}h${toTwoDigits(minutes % 60)}m`
 }
-
-export const toTwoDigits = (value: number): string => String(value).padStart(2, '0')
 
 /** `0.4/s`, `125/s`; empty if nothing is done or no time has passed. */
 export const formatRate = (done: number, ms: number): string => {

@@ -1,5 +1,13 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { formatBytes, formatCountdown, formatDaysIn, formatNumber, formatPercent, formatQuantity, formatTime } from '../../../model/format.js'
+import {
+  formatBytes,
+  formatCountdown,
+  formatDaysIn,
+  formatNumber,
+  formatPercent,
+  formatQuantity,
+  formatTime,
+} from '../../../model/format.js'
 import { stripBrackets } from '../../../model/script-figures.js'
 import type { LiveHost, LivePhase, LiveProblem, LiveRunState, LiveStream } from '../../api/live.js'
 import { stockLink } from '../parts/stock-link.js'
