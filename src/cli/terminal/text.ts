@@ -50,7 +50,8 @@ export const wrap = (text: string, columns: number, hang = 2): readonly string[]
   const lines: string[] = []
   let line = margin
   let isFirst = true
-  for (const word of text.trim().split(' ')) {
+  // A number stays with its unit.
+  for (const word of text.trim().split(/(?<!₹) (?!%|crore\b)/)) {
     if (!isFirst && width(line) + 1 + width(word) > columns) {
       lines.push(line)
       line = `${margin}${' '.repeat(hang)}${word}`
