@@ -1,11 +1,12 @@
 import type { Argument, Command, CommanderError } from 'commander'
 import { defer, map, type ObservableInput } from 'rxjs'
 import { UsageError } from '../model/errors.js'
+import { joinWords } from '../model/format.js'
 import type { Settings } from '../model/settings.js'
 import { findClosest, suggest } from '../model/text.js'
 import type { AddCommand, CommandContext } from './dependencies.js'
 import { describeInstall } from './hints.js'
-import { exampleText, type Flag, type Flags, joinChoices, quoteValue } from './options.js'
+import { exampleText, type Flag, type Flags, quoteValue } from './options.js'
 import { nameOrigin, resolveNotifySettings, resolveOrigins, resolveSettings, type SettingFlags } from './provider.js'
 import { toExitCode, untilSignal } from './signals.js'
 import { type AnswerLine, printJson, printLines } from './terminal/terminal.js'
@@ -119,7 +120,7 @@ const describeParserError = ({ code, message }: CommanderError, command: Command
     case 'commander.missingArgument':
       return `${command.name()}: ${typed.toUpperCase()} is missing; for example: ${example}`
     case 'commander.missingMandatoryOptionValue':
-      return argChoices ? `${long} is missing; use ${long} ${joinChoices(argChoices)}` : `${long} is missing; for example: ${example}`
+      return argChoices ? `${long} is missing; use ${long} ${joinWords(argChoices, 'or')}` : `${long} is missing; for example: ${example}`
     case 'commander.optionMissingArgument':
       return `${long}: its value is missing; write ${typed.replace(/^-\w, /, '')}`
     case 'commander.conflictingOption':

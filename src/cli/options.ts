@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { StreamDefinition } from '../engine/define-stream.js'
 import type { RunOptions } from '../engine/run-options.js'
 import { formatError, UsageError } from '../model/errors.js'
+import { joinWords } from '../model/format.js'
 import type { AsOfSession } from '../model/report.js'
 import type { Settings } from '../model/settings.js'
 import { parseOptions } from '../model/settings-issues.js'
@@ -51,11 +52,8 @@ export const choiceArgument = (name: string, text: string, choices: readonly str
 
 const readChoice = (problem: string, choices: readonly string[]) => (value: string) => {
   if (choices.includes(value)) return value
-  throw new UsageError(`${problem} ${quoteValue(value)}${suggest(findClosest(value, choices))}; use ${joinChoices(choices)}`)
+  throw new UsageError(`${problem} ${quoteValue(value)}${suggest(findClosest(value, choices))}; use ${joinWords(choices, 'or')}`)
 }
-
-/** `a, b or c` */
-export const joinChoices = (choices: readonly string[]): string => choices.join(', ').replace(/, ([^,]*)$/, ' or $1')
 
 export const dayOption = (flags: string, text: string): Flag<string | undefined> =>
   new Option(flags, text).argParser((value) => checkDay(flags.replace(/ .*/, ''), value))

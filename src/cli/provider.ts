@@ -2,7 +2,6 @@ import { catchError, concatMap, defer, finalize, from, type MonoTypeOperatorFunc
 import type { SettingsSources } from '../config.js'
 import { findMisspeltVariables } from '../model/environment.js'
 import { UsageError } from '../model/errors.js'
-import { formatPart, formatQuantity } from '../model/format.js'
 import { omitUndefined } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
 import { statFile } from '../storage/file-system.js'
@@ -79,7 +78,7 @@ export const withProvider = <T>(
   use: (provider: Provider) => ObservableInput<T>,
 ): Observable<T> => {
   if (simulate === undefined) return defer(() => use({ settings, variant: {} }))
-  const { serveSimulator, streams, findMaxOpenFiles } = dependencies
+  const { serveSimulator, streams } = dependencies
   const endpoints = streams.flatMap((stream) => stream.endpoints)
   const options = { endpoints, stocks: simulate, latencyMs: SIMULATED_LATENCY_MS, asOf, exchange: settings.exchange }
   return whileServing(
@@ -87,31 +86,22 @@ export const withProvider = <T>(
     (simulator) =>
       use({
         variant: { variant: `${simulate} simulated stocks` },
-        ...shareOpenFiles({ ...settings, ...simulator.settings }, streams, findMaxOpenFiles()),
+        ...limitOpenFiles({ ...settings, ...simulator.settings }, dependencies),
       }),
   )
 }
 
-/** Open files of the process itself, and of each worker: both ends of its connection, and the output that it writes. */
-const OWN_FILES = 64
-const FILES_OF_A_WORKER = 3
+/** All workers of a simulated run have so many files open: both ends of their connections, and outputs. */
+const FILES_OF_ALL_WORKERS = 700
+const FEW_WORKERS = 2
 
 /** Lowers the workers of a simulated run if its process may open few files. */
-const shareOpenFiles = (
-  settings: Settings,
-  streams: Dependencies['streams'],
-  maxOpenFiles: number,
-): Pick<Provider, 'settings' | 'note'> => {
-  const workersOf = ({ name, workers }: Dependencies['streams'][number]): number => settings.workers[name] ?? workers
-  const all = streams.reduce((sum, stream) => sum + workersOf(stream), 0)
-  const share = Math.max(0, maxOpenFiles - OWN_FILES) / FILES_OF_A_WORKER / all
-  if (share >= 1) return { settings }
-  const workers = Object.fromEntries(streams.map((stream) => [stream.name, Math.max(1, Math.floor(workersOf(stream) * share))]))
-  const left = Object.values(workers).reduce((sum, count) => sum + count, 0)
-  return {
-    settings: { ...settings, workers },
-    note: `At most ${formatQuantity(maxOpenFiles, 'open file')} (ulimit -n), which the run and its simulator share: ${formatPart(left, all, 'worker')} are used.`,
-  }
+const limitOpenFiles = (settings: Settings, { streams, findMaxOpenFiles }: Dependencies): Pick<Provider, 'settings' | 'note'> => {
+  const most = findMaxOpenFiles()
+  if (most >= FILES_OF_ALL_WORKERS) return { settings }
+  const fewer = streams.map(({ name }) => [name, Math.min(FEW_WORKERS, settings.workers[name] ?? FEW_WORKERS)])
+  const note = `Only ${most} files may be open (ulimit -n), for the run and its simulator together: each stream has ${FEW_WORKERS} workers.`
+  return { settings: { ...settings, workers: Object.fromEntries(fewer) }, note }
 }
 
 /** Uses a server, such as the simulator. Closes it when `use` completes, fails or is unsubscribed, even while it is starting. */

@@ -1,6 +1,6 @@
 import { map, type Observable, of } from 'rxjs'
 import { BadAnswerError } from '../model/errors.js'
-import { formatPart } from '../model/format.js'
+import { formatPart, joinWords } from '../model/format.js'
 import { groupBy } from '../model/map.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import { type Stock, toStockItems, toStocks } from '../model/stock.js'
@@ -168,7 +168,7 @@ export const findIdentifierProblems = ({
   if (changed.length > identifiers.most && changed.length > pairs.length * identifiers.share)
     problems.set(
       'identity',
-      `${formatPart(changed.length, pairs.length, 'stock')} have another ${joinNames(names)} at once, ${describeExamples(changed)}`,
+      `${formatPart(changed.length, pairs.length, 'stock')} have another ${joinWords(names, 'or')} at once, ${describeExamples(changed)}`,
     )
   const exchanged = changed.filter((one) => changed.some((other) => haveExchanged(one, other)))
   if (exchanged.length > 0 && !problems.has('identity'))
@@ -196,8 +196,6 @@ const findBestMatch = (
 
 const findChangedIdentifiers = ({ before, now }: ListingMatch): readonly string[] =>
   Object.keys(before).filter((name) => before[name] !== now[name] && before[name] !== '' && now[name] !== '')
-
-const joinNames = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
 
 const MAX_EXAMPLES = 3
 

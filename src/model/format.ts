@@ -1,6 +1,6 @@
+import { formatMinute, formatSecond, toDay } from './trading-day.js'
+
 const MONTH_NAMES = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const
-// India has no daylight saving time.
-const INDIA_AHEAD_MS = 5.5 * 3_600_000
 
 /** What is shown where a value is missing. */
 export const MISSING = '–'
@@ -25,6 +25,9 @@ export const formatQuantity = (value: number, noun: string, plural = `${noun}s`)
 /** `3 of 2,775 stocks`. */
 export const formatPart = (part: number, whole: number, noun: string): string => `${formatNumber(part)} of ${formatQuantity(whole, noun)}`
 
+/** `a, b or c`. */
+export const joinWords = (words: readonly string[], last: 'and' | 'or'): string => words.join(', ').replace(/, ([^,]*)$/, ` ${last} $1`)
+
 /** `A, B, C and 4 more`. */
 export const nameFirst = (names: readonly string[], max = 3): string =>
   names.length > max ? `${names.slice(0, max).join(', ')} and ${formatNumber(names.length - max)} more` : names.join(', ')
@@ -38,17 +41,6 @@ export const formatSigned = (value: number | undefined, decimals = 1): string =>
 /** `₹ 7.88 crore`, `₹ 1,171 crore`: money that is counted in crore, ten million rupees. */
 export const formatCrore = (value: number | null | undefined): string =>
   isNumber(value) ? `₹ ${formatNumber(value, Math.abs(value) < 9.995 ? 2 : 0)} crore` : MISSING
-
-/** A number of shares: `12.4 lakh`, `3,250 crore`; below a lakh as it is. */
-export const formatLarge = (value: number | null | undefined): string => {
-  if (!isNumber(value)) return MISSING
-  const size = Math.abs(value)
-  if (size >= 99_95_000) return `${formatShort(value / 1e7)} crore`
-  return size >= 99_950 ? `${formatShort(value / 1e5)} lakh` : formatNumber(value, Number.isInteger(value) ? 0 : 2)
-}
-
-/** One decimal below a hundred, none above. */
-const formatShort = (value: number): string => formatNumber(value, Math.abs(value) < 99.95 ? 1 : 0)
 
 /** `₹ 1,412.30`. */
 export const formatPrice = (value: number | null | undefined): string => (isNumber(value) ? `₹ ${formatNumber(value, 2)}` : MISSING)
@@ -67,16 +59,14 @@ export const formatDay = (day: string | null | undefined): string => {
 /** A sentence of the server with its days as people write them. The name of a file stays as it is. */
 export const formatDaysIn = (text: string): string => text.replace(/(?<![\w/.-])\d{4}-\d\d-\d\d(?![\w/-]|\.\w)/g, formatDay)
 
-const inIndia = (at: number): string => new Date(at + INDIA_AHEAD_MS).toISOString()
-
 /** The day in India of an instant: `12 Feb 2026`. */
-export const formatDayOf = (at: number): string => formatDay(inIndia(at))
+export const formatDayOf = (at: number): string => formatDay(toDay(at))
 
 /** The time in India of an instant: `20:00:41 IST`. */
-export const formatTime = (at: number): string => `${inIndia(at).slice(11, 19)} IST`
+export const formatTime = (at: number): string => `${formatSecond(at).slice(11)} IST`
 
 /** `12 Feb 2026, 20:00 IST`. */
-export const formatInstant = (at: number): string => `${formatDayOf(at)}, ${inIndia(at).slice(11, 16)} IST`
+export const formatInstant = (at: number): string => `${formatDayOf(at)}, ${formatMinute(at).slice(11)}`
 
 /** How long something took: `3.1 s`, `12.0 s`, `3 min 05 s`, `1 h 02 min`. */
 export const formatDuration = (ms: number | null | undefined): string => {
@@ -95,7 +85,7 @@ const formatMinutes = (seconds: number): string => {
   return `${formatNumber(Math.floor(minutes / 60))} h ${toTwoDigits(minutes % 60)} min`
 }
 
-const toTwoDigits = (value: number): string => String(value).padStart(2, '0')
+export const toTwoDigits = (value: number): string => String(value).padStart(2, '0')
 
 /** `3 min ago`; `just now` below a minute. */
 export const formatAgo = (at: number, now: number): string => {

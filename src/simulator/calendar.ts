@@ -1,3 +1,4 @@
+import { toTwoDigits } from '../model/format.js'
 import type { Random } from '../model/market.js'
 import { type Day, SESSION_START, toDay, toInstant } from '../model/trading-day.js'
 import { createRandom } from './random.js'
@@ -40,7 +41,8 @@ const listSessions = (year: number, seed: number, weekends: boolean): readonly D
 const nationalHolidays = ['01-26', '04-14', '05-01', '08-15', '10-02', '12-25'] as const
 const movableHolidayMonths = [3, 3, 4, 4, 6, 8, 9, 10, 11] as const
 
-const createMovableHolidays = (random: Random) => movableHolidayMonths.map((month) => `${twoDigits(month)}-${twoDigits(random.int(1, 28))}`)
+const createMovableHolidays = (random: Random) =>
+  movableHolidayMonths.map((month) => `${toTwoDigits(month)}-${toTwoDigits(random.int(1, 28))}`)
 
 // The market opens on budget day even on a weekend (2015, 2020, 2025, 2026), and sometimes on a weekend for the Diwali session (muhurat).
 const findSpecialSessions = (dates: readonly CalendarDate[], random: Random, weekends: boolean): readonly Day[] => {
@@ -68,8 +70,6 @@ const listDates = (year: number): readonly CalendarDate[] => {
     return { day: date.toISOString().slice(0, 10), isWeekend: date.getUTCDay() % 6 === 0 }
   })
 }
-
-const twoDigits = (number: number) => String(number).padStart(2, '0')
 
 /** The first index of an ascending list whose value is not below `value`; the length of the list if no value is. */
 export const lowerBound = <T extends number | string>(list: readonly T[], value: T): number => {

@@ -167,15 +167,17 @@ const KEYWORDS =
 const suggestKeyword = (message: string): string => {
   const [, near = ''] = /near "(\w+)"/.exec(message) ?? []
   const [, line = '', pointer = ''] = /^(LINE .*)\n( *)\^/m.exec(message) ?? []
-  const [before = ''] = /\w+(?=\W*$)/.exec(line.slice(0, pointer.length)) ?? []
   const sortLetters = (word: string): string => [...word].sort().join()
-  const [meant] = [near, before].flatMap((typed) => {
-    const word = typed.toLowerCase()
-    if (word.length < 3 || KEYWORDS.includes(word)) return []
-    const keyword = findNearMatch(word, KEYWORDS) ?? KEYWORDS.find((one) => sortLetters(one) === sortLetters(word))
-    return keyword === undefined ? [] : [typed === near ? keyword : `${keyword}, not ${typed}`]
-  })
-  return message.replace(/$/m, suggest(meant))
+  const findKeyword = (word: string): string | undefined =>
+    findNearMatch(word, KEYWORDS) ?? KEYWORDS.find((keyword) => sortLetters(keyword) === sortLetters(word))
+  const words =
+    `${line.slice(0, pointer.length)} ${near}`
+      .match(/\w{3,}/g)
+      ?.slice(-2)
+      .reverse() ?? []
+  const word = words.find((one) => !KEYWORDS.includes(one.toLowerCase()) && findKeyword(one.toLowerCase()) !== undefined) ?? ''
+  const keyword = findKeyword(word.toLowerCase())
+  return message.replace(/$/m, suggest(word === near ? keyword : keyword && `${keyword}, not ${word}`))
 }
 
 /** An error of DuckDB for people: an unknown table comes with the tables, an unknown column with the columns of the tables in the statement. */

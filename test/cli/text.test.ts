@@ -53,6 +53,10 @@ describe('the width of a text', () => {
     ['a SYMBOLSWITHOUTEND', 12, 'a SYMBOLSWI…'],
   ])('%s is cut to %i columns between two words: %s', (text, columns, cutText) => expect(cut(text, columns)).toBe(cutText))
 
+  test('keeps a number and its unit on one line', () => {
+    expect(wrap('ROCE 38.9 % · net ₹ -30 crore · sold', 10)).toEqual(['ROCE', '  38.9 % ·', '  net', '  ₹ -30 crore', '  · sold'])
+  })
+
   test('decides how much is cut and padded', () => {
     expect([cut('market-news', 20), cut('market-news', 7), cut('日本語', 4), cut('abc', 1), cut('abc', 0)]).toEqual([
       'market-news',

@@ -96,7 +96,7 @@ describe('too few file descriptors', () => {
     const { code, stdout, stderr } = await run(['run', '--simulate=60'], place)
     expect(code, stdout).toBe(0)
     const [first, ...more] = stderr.split('\n')
-    expect(first).toMatch(/^At most 256 open files \(ulimit -n\), which the run and its simulator share: \d+ of \d+ workers are used\.$/)
+    expect(first).toMatch(/^Only 256 files may be open \(ulimit -n\), for the run and its simulator together: each stream has 2 workers\.$/)
     expect(more.join('\n')).not.toContain('ulimit')
     expect((await run(['run', '--simulate=8', '--out', 'quiet', '-q'], place)).stderr).toBe('')
   })

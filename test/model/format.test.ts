@@ -8,7 +8,6 @@ import {
   formatDaysIn,
   formatDuration,
   formatInstant,
-  formatLarge,
   formatNumber,
   formatPart,
   formatPrice,
@@ -30,15 +29,6 @@ describe('numbers for people', () => {
     [-100, 0, '-100'],
     [1412.3, 2, '1,412.30'],
   ])('%d with %d decimals is %s', (value, decimals, text) => expect(formatNumber(value, decimals)).toBe(text))
-
-  it.each([
-    [99_949, '99,949'],
-    [1_240_000, '12.4 lakh'],
-    [99_94_999, '99.9 lakh'],
-    [99_95_000, '1.0 crore'],
-    [32_500_000_000, '3,250 crore'],
-    [-2.5e7, '-2.5 crore'],
-  ])('%d is %s', (value, text) => expect(formatLarge(value)).toBe(text))
 
   it.each([
     [7.876, '₹ 7.88 crore'],
@@ -64,7 +54,7 @@ describe('numbers for people', () => {
 
   it('shows a missing number as missing, never as zero', () => {
     for (const missing of [null, undefined, Number.NaN, Number.POSITIVE_INFINITY])
-      expect([formatNumber(missing), formatLarge(missing), formatPrice(missing), formatCrore(missing)]).toEqual(['–', '–', '–', '–'])
+      expect([formatNumber(missing), formatPrice(missing), formatCrore(missing)]).toEqual(['–', '–', '–'])
     expect(formatPrice(1412.3)).toBe('₹ 1,412.30')
   })
 })

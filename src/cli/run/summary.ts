@@ -9,7 +9,16 @@ import { buildFolderArgs, buildOnlyArgs, buildResumeArgs, buildRetryArgs, format
 import { driftLines } from '../drift.js'
 import { fleetLines } from '../fleet.js'
 import { findHints, type Origins } from '../hints.js'
-import { type AnswerLine, fitTable, GLYPHS, type Style, type TextColumn, type TextLine, titledPart } from '../terminal/terminal.js'
+import {
+  type AnswerLine,
+  columnsOf,
+  fitTable,
+  GLYPHS,
+  type Style,
+  type TextColumn,
+  type TextLine,
+  titledPart,
+} from '../terminal/terminal.js'
 import { clean, formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
 import { earlierFailureLines, problemLines, staleLines, warningLines, wrongSymbolLines } from './problems.js'
 
@@ -185,62 +194,48 @@ const resultLines = (report: RunReport, streams: readonly PhasedStream[]): reado
   const rows = Object.entries(report.scripts)
     .filter(([, script]) => !isIdle(script))
     .map(([name, script]): ResultRow => ({ ...script, name, result: describeResult(script) }))
+  const isComplete = ({ name, outcome }: ResultRow): boolean => outcome === 'success' && streams.some((stream) => stream.name === name)
+  const others = rows.filter((row) => !isComplete(row))
   const phases = groupByPhase(streams).flatMap((group) => summarizePhase(group, rows))
-  const others = rows.filter((row) => !phases.some(({ complete }) => complete.includes(row)))
   return [
-    ...(phases.length === 0 ? [] : ['', (room: number) => fitTable(PHASE_COLUMNS, phases)(room).slice(1)]),
+    ...(phases.length === 0 ? [] : ['', phaseTable(phases)]),
     ...(others.length === 0 ? [] : ['', fitTable(createResultColumns(others), others)]),
     ...idleLines(report),
   ]
 }
 
-/** The complete streams of a phase, of so many that ran. */
-interface PhaseRow {
-  readonly phase: string
-  readonly complete: readonly ResultRow[]
-  readonly ran: number
-  readonly durationMs: number
+/** A table without titles: each cell has its unit. */
+const phaseTable = (rows: readonly (readonly string[])[]) => (room: number) => {
+  const columns = columnsOf({ phase: undefined, streams: undefined, items: 4, files: 3, size: 2, time: 5, limited: 1 })
+  const lines = fitTable(columns, rows)(room).slice(1)
+  return lines.map(([[phase] = [''], ...figures]): TextLine => [[phase, 'green'], ...figures])
 }
 
-const summarizePhase = ({ phase, isSequential, members }: PhaseGroup<PhasedStream>, rows: readonly ResultRow[]): readonly PhaseRow[] => {
+/** What the complete streams of a phase did, in one row; none without any. */
+const summarizePhase = (
+  { phase, isSequential, members }: PhaseGroup<PhasedStream>,
+  rows: readonly ResultRow[],
+): readonly (readonly string[])[] => {
   const own = rows.filter((row) => members.some(({ name }) => name === row.name))
   const complete = own.filter(({ outcome }) => outcome === 'success')
-  const times = complete.map(({ durationMs }) => durationMs)
-  const durationMs = isSequential ? times.reduce((sum, ms) => sum + ms, 0) : Math.max(...times)
-  return complete.length === 0 ? [] : [{ phase, complete, ran: own.length, durationMs }]
+  if (complete.length === 0) return []
+  const sum = (read: (row: ResultRow) => number): number => complete.reduce((total, row) => total + read(row), 0)
+  const all = own.length === 1 ? (own[0]?.name ?? '') : formatQuantity(own.length, 'stream')
+  const limited = sum(({ rateLimited }) => rateLimited)
+  const durationMs = isSequential ? sum((row) => row.durationMs) : Math.max(...complete.map((row) => row.durationMs))
+  const figures = [
+    complete.length < own.length ? formatPart(complete.length, own.length, 'stream') : all,
+    formatQuantity(sum(countItems), 'item'),
+    formatQuantity(
+      sum(({ files }) => files),
+      'file',
+    ),
+    formatBytes(sum(({ bytes }) => bytes)),
+    formatDuration(durationMs),
+    limited === 0 ? '' : `${formatCount(limited)} x 429`,
+  ]
+  return [[`${GLYPHS.ok} ${phase}`, ...figures]]
 }
-
-const sumOf = ({ complete }: PhaseRow, read: (row: ResultRow) => number): number => complete.reduce((sum, row) => sum + read(row), 0)
-
-const describePhaseStreams = ({ complete, ran }: PhaseRow): string => {
-  if (complete.length < ran) return formatPart(complete.length, ran, 'stream')
-  return ran === 1 ? (complete[0]?.name ?? '') : formatQuantity(ran, 'stream')
-}
-
-const describeLimits = (row: PhaseRow): string => {
-  const count = sumOf(row, ({ rateLimited }) => rateLimited)
-  return count === 0 ? '' : `${formatCount(count)} x 429`
-}
-
-/** A table without titles: each cell has its unit. In a narrow terminal the last cells go first. */
-const PHASE_COLUMNS: readonly TextColumn<PhaseRow>[] = [
-  { title: '', align: 'left', cell: ({ phase }) => `${GLYPHS.ok} ${phase}`, style: () => 'green' },
-  { title: '', align: 'right', cell: describePhaseStreams },
-  { title: '', drop: 4, align: 'right', cell: (row) => formatQuantity(sumOf(row, countItems), 'item') },
-  {
-    title: '',
-    drop: 3,
-    align: 'right',
-    cell: (row) =>
-      formatQuantity(
-        sumOf(row, ({ files }) => files),
-        'file',
-      ),
-  },
-  { title: '', drop: 2, align: 'right', cell: (row) => formatBytes(sumOf(row, ({ bytes }) => bytes)) },
-  { title: '', drop: 5, align: 'right', cell: ({ durationMs }) => formatDuration(durationMs) },
-  { title: '', drop: 1, align: 'right', cell: describeLimits, style: () => 'yellow' },
-]
 
 const describeResult = (script: ScriptReport): string => (wasStopped(script) ? 'stopped' : toResultWord(script.outcome))
 

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import stringWidth from 'string-width'
-import { formatNumber as formatCount } from '../../model/format.js'
+import { formatNumber as formatCount, toTwoDigits } from '../../model/format.js'
 
-export { formatBytes, formatNumber as formatCount, formatQuantity } from '../../model/format.js'
+export { formatBytes, formatNumber as formatCount, formatQuantity, toTwoDigits } from '../../model/format.js'
 
 // Control characters, line separators, and marks that change the text direction.
 const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\ufeff]+/gu
@@ -50,7 +50,8 @@ export const wrap = (text: string, columns: number, hang = 2): readonly string[]
   const lines: string[] = []
   let line = margin
   let isFirst = true
-  for (const word of text.trim().split(' ')) {
+  // A number stays with its unit.
+  for (const word of text.trim().split(/(?<!₹) (?!%|crore\b)/)) {
     if (!isFirst && width(line) + 1 + width(word) > columns) {
       lines.push(line)
       line = `${margin}${' '.repeat(hang)}${word}`
@@ -92,8 +93,6 @@ const formatSeconds = (seconds: number): string => {
     ? `${minutes}m${toTwoDigits(seconds % 60)}s`
     : `${formatCount(Math.floor(minutes / 60))}h${toTwoDigits(minutes % 60)}m`
 }
-
-export const toTwoDigits = (value: number): string => String(value).padStart(2, '0')
 
 /** `0.4/s`, `125/s`; empty if nothing is done or no time has passed. */
 export const formatRate = (done: number, ms: number): string => {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { findNewestWeekday, PUBLISHED_AT } from '../../market/calendar.js'
-import { formatNumber, formatQuantity } from '../../model/format.js'
+import { formatNumber, formatQuantity, joinWords } from '../../model/format.js'
 import type { RunReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
 import { describeStale } from '../../model/script-figures.js'
@@ -101,5 +101,5 @@ const MAX_NAMED_STREAMS = 3
 const joinNames = (names: readonly string[]): string => {
   const shown =
     names.length > MAX_NAMED_STREAMS ? [...names.slice(0, MAX_NAMED_STREAMS - 1), `${names.length - MAX_NAMED_STREAMS + 1} more`] : names
-  return [shown.slice(0, -1).join(', '), ...shown.slice(-1)].filter((text) => text !== '').join(' and ')
+  return joinWords(shown, 'and')
 }

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { ref } from 'lit-html/directives/ref.js'
-import { formatDay, formatLarge, formatNumber } from '../../../model/format.js'
+import { formatDay, formatNumber } from '../../../model/format.js'
 import type { CandlesAnswer, SearchAnswer } from '../../../show/answers.js'
 import type { PageContext } from '../view.js'
 import { AS_OF, asOfPath } from './as-of.js'
@@ -182,7 +182,7 @@ const describeCandle = ({ days, open, high, low, close, volume }: CandlesAnswer,
   const part = (name: string, value: number | undefined): TemplateResult =>
     html`<span><span class="soft">${name}</span> ${formatNumber(value, 2)}</span> `
   return html`<span>${formatDay(days[index])}</span> ${part('O', open[index])}${part('H', high[index])}${part('L', low[index])}${part('C', now)}${changeText(change, 2)}
-    ${(volume[index] ?? 0) > 0 ? html`<span><span class="soft">Vol</span> ${formatLarge(volume[index])}</span>` : nothing}`
+    ${(volume[index] ?? 0) > 0 ? html`<span><span class="soft">Vol</span> ${formatNumber(volume[index])}</span>` : nothing}`
 }
 
 const describeAll = ({ days, close }: CandlesAnswer): string =>

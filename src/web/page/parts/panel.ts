@@ -1,5 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { formatDay, formatDaysIn, formatInstant, formatNumber, formatSigned, MISSING } from '../../../model/format.js'
+import { formatCrore, formatDay, formatDaysIn, formatInstant, formatNumber, formatSigned, MISSING } from '../../../model/format.js'
 import type { About } from '../../../show/answers.js'
 
 /** Of which day data is, when it was fetched, and what is wrong with it. */
@@ -61,6 +61,18 @@ export const choices = (
     ${all.map(([value, text]) => html`<button type="button" class="plain" aria-pressed=${value === chosen} @click=${() => choose(value)}>${text}</button>`)}
   </div>
 `
+
+/** What is wrong, or to be known, a sentence each. */
+export const sentences = (texts: readonly string[], style: 'problem' | 'soft' = 'problem'): readonly TemplateResult[] =>
+  texts.map((text) => html`<p class=${style}>${formatDaysIn(text)}</p>`)
+
+/** A title, with a link to its document if there is one. */
+export const documentTitle = (title: string, url: string | undefined): TemplateResult =>
+  html`<bdi>${url === undefined ? title : html`<a href=${url} target="_blank" rel="noreferrer">${title}</a>`}</bdi>`
+
+/** What was bought, or sold if it is negative, in the colour of a rise or a fall. */
+export const dealValue = (crore: number | undefined): unknown =>
+  crore === undefined ? nothing : html`<span class=${crore < 0 ? 'down' : 'up'}>${formatCrore(crore)}</span>`
 
 /** A change in percent: its sign says what its colour says. */
 export const changeText = (percent: number | undefined, decimals = 1): TemplateResult => {

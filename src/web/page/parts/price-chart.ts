@@ -10,7 +10,7 @@ import {
   PriceScaleMode,
   TickMarkType,
 } from 'lightweight-charts'
-import { formatDay, formatLarge, formatNumber } from '../../../model/format.js'
+import { formatDay, formatNumber } from '../../../model/format.js'
 import type { CandlesAnswer, StockEvent } from '../../../show/answers.js'
 import { findSession, groupBySession, toMarkers } from './chart-marks.js'
 import { readColour } from './theme.js'
@@ -124,7 +124,7 @@ const addSeries = (chart: IChartApi) => {
   })
   const volume = chart.addSeries(HistogramSeries, {
     ...{ priceScaleId: 'volume', lastValueVisible: false, priceLineVisible: false },
-    priceFormat: { type: 'custom', formatter: (value: number) => formatLarge(value), minMove: 1 },
+    priceFormat: { type: 'custom', formatter: (value: number) => formatNumber(value), minMove: 1 },
   })
   chart.priceScale('volume').applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } })
   candles.priceScale().applyOptions({ scaleMargins: { top: 0.08, bottom: 0.22 } })

@@ -1,4 +1,5 @@
 import { html, type TemplateResult } from 'lit-html'
+import { readStored } from './storage.js'
 
 export const stockPath = (symbol: string): string => `/stock/${encodeURIComponent(symbol)}`
 export const runPath = (run: string): string => `/runs/${encodeURIComponent(run)}`
@@ -26,16 +27,7 @@ export const listLinked = (rows: readonly { readonly symbol: string; readonly ha
 
 /** The stock before or after one in the list that the reader came from. */
 export const findNeighbour = (symbol: string, step: 1 | -1): string | undefined => {
-  const list = readLastList()
+  const list = readStored(LIST, sessionStorage)
   const place = list.indexOf(symbol)
   return place < 0 ? undefined : list[place + step]
-}
-
-const readLastList = (): readonly string[] => {
-  try {
-    const list: unknown = JSON.parse(sessionStorage.getItem(LIST) ?? '[]')
-    return Array.isArray(list) ? [...new Set(list.filter((one) => typeof one === 'string'))] : []
-  } catch {
-    return []
-  }
 }

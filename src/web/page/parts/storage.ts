@@ -1,7 +1,7 @@
 /** A list of texts that is kept in the browser; empty where it keeps nothing. */
-export const readStored = (key: string): readonly string[] => {
+export const readStored = (key: string, storage = localStorage): readonly string[] => {
   try {
-    const list: unknown = JSON.parse(localStorage.getItem(key) ?? '[]')
+    const list: unknown = JSON.parse(storage.getItem(key) ?? '[]')
     return Array.isArray(list) ? [...new Set(list.filter((one) => typeof one === 'string'))] : []
   } catch {
     return []

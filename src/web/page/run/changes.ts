@@ -3,6 +3,7 @@ import { formatDaysIn, formatInstant, formatNumber, formatQuantity } from '../..
 import type { ChecksSummary, RunChecks } from '../../api/runs.js'
 import type { FolderChanges } from '../../api/state.js'
 import { formatCommand } from '../parts/fetch-json.js'
+import { sentences } from '../parts/panel.js'
 import { listLinked, runPath, stockLink } from '../parts/stock-link.js'
 import type { PageContext } from '../view.js'
 
@@ -29,7 +30,7 @@ export const renderChanges = (
         )}</tbody>
       </table></div>
       ${more > 0 ? html`<button class="link" type="button" @click=${() => setQuery({ all: '1' })}>${formatQuantity(more, 'stock')} more</button>` : nothing}
-      ${changes.notes.map((note) => html`<p class="soft">${formatDaysIn(note)}</p>`)}
+      ${sentences(changes.notes, 'soft')}
     </section>
   `
 }
@@ -49,7 +50,7 @@ export const renderChecks = (checks: RunChecks | Error | undefined): TemplateRes
     ${checkedAt === undefined ? nothing : html`<p class="soft">Checked ${formatInstant(Date.parse(checkedAt))}; "${formatCommand('verify')}" checks again and lists all.</p>`}
     ${present === undefined ? nothing : html`<p><a href=${runPath(present)}>Data checks of the files present</a></p>`}
     <div class="scroll"><table class="changes"><tbody>${kinds.map(renderKind)}</tbody></table></div>
-    ${notes.map((note) => html`<p class="soft">${formatDaysIn(note)}</p>`)}
+    ${sentences(notes, 'soft')}
   `)
 }
 

@@ -4,6 +4,7 @@ import type { ListTable } from '../../../show/answers.js'
 import { asOfPath } from '../parts/as-of.js'
 import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
 import { fetchJson } from '../parts/fetch-json.js'
+import { sentences } from '../parts/panel.js'
 import type { View } from '../view.js'
 
 /** A whole list of the market, of now or of a recorded day. */
@@ -21,7 +22,7 @@ export const listView: View<ListTable> = {
       <div class="list-head">
         <h1>${title}</h1>
         <p class="soft">${about}.${usedDay === undefined ? nothing : ` Its record is that of ${formatDay(usedDay)}.`} <a href=${`/query?sql=${encodeURIComponent(sql)}`}>As a query</a></p>
-        ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)}
+        ${sentences(warnings)}
       </div>
       ${dataTable(list, page, { file: page.place.params.name ?? 'list', label: title, about: count, facets, isCut, isNamed: true })}
     `

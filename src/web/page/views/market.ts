@@ -1,10 +1,19 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { formatCrore, formatDay, formatDaysIn, formatNumber, formatPercent, formatQuantity, formatSigned } from '../../../model/format.js'
+import {
+  formatCrore,
+  formatDay,
+  formatDaysIn,
+  formatNumber,
+  formatPart,
+  formatPercent,
+  formatQuantity,
+  formatSigned,
+} from '../../../model/format.js'
 import type { Breadth, FeedAnswer, FeedEvent, FeedRow, ListTable, MarketAnswer } from '../../../show/answers.js'
 import { asOfPath } from '../parts/as-of.js'
 import { dataTable, facetChoice, followScroll, rowKeys } from '../parts/data-table.js'
 import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
-import { changeText, choices, sentimentText } from '../parts/panel.js'
+import { changeText, choices, dealValue, documentTitle, sentences, sentimentText } from '../parts/panel.js'
 import { balanceChart } from '../parts/small-charts.js'
 import { emptyState, errorState, whenThere } from '../parts/states.js'
 import { stockLink, stockPath } from '../parts/stock-link.js'
@@ -135,7 +144,7 @@ const renderPartTable = (data: MarketData, part: ListTable, name: string, page: 
   // The head of the view says it already.
   const headProblem = data.market instanceof Error ? undefined : data.market?.breadth.about.problem
   return html`
-    ${table.warnings.filter((warning) => warning !== headProblem).map((warning) => html`<p class="problem">${formatDaysIn(warning)}</p>`)}
+    ${sentences(table.warnings.filter((warning) => warning !== headProblem))}
     ${dataTable(table, page, { file: name, label: table.title, facets: table.facets, isCut: table.isCut, isNamed: true, ...(name === 'stocks' ? { hidden: HIDDEN } : {}) })}
   `
 }
@@ -166,7 +175,7 @@ const renderFeed = ({ day, stocks, kinds, rows, problems }: FeedAnswer, { stocks
   const list = rows.map(({ symbol }) => symbol)
   const changes = all === undefined || all instanceof Error ? new Map<string, string>() : readChanges(all)
   return html`
-    ${problems.map((problem) => html`<p class="problem">${formatDaysIn(problem)}</p>`)}
+    ${sentences(problems)}
     <p class="feed-line">${day === undefined ? 'Nothing is known.' : html`${formatDay(day)}: ${Object.entries(kinds).map(([kind, count], place) => html`${place === 0 ? nothing : ' · '}<a href=${`/list/${EVENT_LISTS[kind] ?? kind}${kind === 'news' ? '' : `?is.day=${day}`}`}>${formatNumber(count)} ${EVENT_LISTS[kind] ?? kind}</a>`)} of ${formatQuantity(stocks, 'stock')}, the largest first`}</p>
     <div class="feed">${rows.slice(0, most).map((row) => feedStock(row, changes.get(row.symbol), list))}</div>
     ${rows.length <= most ? nothing : html`<button type="button" @click=${() => page.setQuery({ most: String(most + 2 * FEED_STEP) })}>${formatNumber(Math.min(rows.length - most, 2 * FEED_STEP))} more stocks</button>`}
@@ -188,8 +197,7 @@ const feedStock = ({ symbol, name, total, events }: FeedRow, change: string | un
 
 const feedLine = ({ time, kind, title, detail, value, url }: FeedEvent): TemplateResult => html`
   <p class="text"><span class="soft">${time ?? ''} ${kind}</span> ${kind === 'news' && detail !== undefined ? sentimentText(detail) : nothing}
-    ${value === undefined ? nothing : html`<span class=${value < 0 ? 'down' : 'up'}>${formatCrore(value)}</span>`}
-    <bdi>${url === undefined ? title : html`<a href=${url} target="_blank" rel="noreferrer">${title}</a>`}</bdi></p>
+    ${dealValue(value)} ${documentTitle(title, url)}</p>
 `
 
 /** The sentence of the day, and the numbers behind it. */
@@ -208,7 +216,7 @@ const renderBreadth = (breadth: Breadth, universe = ''): TemplateResult => {
 }
 
 const describeSession = (traded: number, listed: number): string =>
-  traded === listed ? `all ${formatQuantity(listed, 'stock')}` : `${formatNumber(traded)} of ${formatNumber(listed)} stocks have a candle`
+  traded === listed ? `all ${formatQuantity(listed, 'stock')}` : `${formatPart(traded, listed, 'stock')} have a candle`
 
 const listBreadth = ({
   unchanged,

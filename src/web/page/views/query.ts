@@ -1,11 +1,11 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { formatDaysIn, formatDuration, formatNumber, formatQuantity } from '../../../model/format.js'
+import { formatDuration, formatNumber, formatQuantity } from '../../../model/format.js'
 import type { QueriesAnswer, QueryAnswer, QueryRequest } from '../../api/query.js'
 import { AS_OF, asOfPath } from '../parts/as-of.js'
 import { colourSql, type Suggestion, suggest, wordBefore } from '../parts/completion.js'
 import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
 import { fetchJson } from '../parts/fetch-json.js'
-import { choices, copyFrom } from '../parts/panel.js'
+import { choices, copyFrom, sentences } from '../parts/panel.js'
 import { resultChart } from '../parts/result-chart.js'
 import { readStored, store } from '../parts/storage.js'
 import type { PageContext, Place, View } from '../view.js'
@@ -280,7 +280,7 @@ const renderResult = (answer: QueryAnswer, page: PageContext): TemplateResult =>
     },
   )
   return html`
-    ${answers.map((note) => html`<p class="soft">${formatDaysIn(note)}</p>`)} ${warnings.map((warning) => html`<p class="problem">${warning}</p>`)}
+    ${sentences(answers, 'soft')} ${sentences(warnings)}
     ${isCut ? html`<p><a href=${wholeResultPath(page.place)} download="query.csv">The whole result as CSV</a></p>` : nothing}
     ${show} ${isChart ? resultChart(answer, page) : nothing}
     ${dataTable(answer, page, { file: 'query', label: 'Result', isCut, about: `${count} in ${formatDuration(ms)}${isCut ? '; there are more' : ''}` })}

@@ -5,7 +5,7 @@ import { AS_OF, asOfPath } from '../parts/as-of.js'
 import { type ChartPanel, createChartPanel } from '../parts/chart-panel.js'
 import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
 import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
-import { choices } from '../parts/panel.js'
+import { choices, sentences } from '../parts/panel.js'
 import { whenThere } from '../parts/states.js'
 import { findNeighbour, stockPath } from '../parts/stock-link.js'
 import { changeQuery } from '../router.js'
@@ -84,7 +84,7 @@ const tabs = (page: PageContext): TemplateResult => {
 /** A list of a stock, such as its deals. */
 const renderList = (list: ListTable, tab: string, page: PageContext): TemplateResult => html`
     <p class="list-head soft">${list.about}. <a href=${`/query?sql=${encodeURIComponent(list.sql)}`}>As a query</a></p>
-    ${list.warnings.map((warning) => html`<p class="problem">${warning}</p>`)}
+    ${sentences(list.warnings)}
     ${dataTable(list, page, { file: `${page.place.params.symbol ?? ''}-${tab}`, label: list.title, facets: list.facets, isCut: list.isCut, isNamed: true })}
   `
 

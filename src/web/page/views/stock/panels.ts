@@ -1,17 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import {
-  formatCrore,
-  formatDay,
-  formatDaysIn,
-  formatLarge,
-  formatNumber,
-  formatPercent,
-  formatPrice,
-  formatSigned,
-} from '../../../../model/format.js'
+import { formatCrore, formatDay, formatDaysIn, formatNumber, formatPercent, formatPrice, formatSigned } from '../../../../model/format.js'
 import type { Holding, PriceFacts, Quarter, StockAnswer, StockEvent, StockFindings } from '../../../../show/answers.js'
 import { formatCommand } from '../../parts/fetch-json.js'
-import { changeArrow, changeText, emptyLine, panel, sentimentText } from '../../parts/panel.js'
+import { changeArrow, changeText, dealValue, documentTitle, emptyLine, panel, sentences, sentimentText } from '../../parts/panel.js'
 import { rangeBar, shareBar, sparkLine } from '../../parts/small-charts.js'
 import { readOwnList, toggleOwn } from '../../parts/storage.js'
 import type { PageContext } from '../../view.js'
@@ -79,7 +70,7 @@ export const priceLine = (
     <span class="close">${shown}</span> ${changeArrow(changePct)} <span class="soft">${formatDay(day)}</span>
     ${low52 === undefined || high52 === undefined ? nothing : html`<span class="of52"><span class="soft">52 weeks</span> ${formatNumber(low52, 2)} ${rangeBar(low52, high52, close)} ${formatNumber(high52, 2)}</span>`}
     ${Object.entries(returns).map(([name, value]) => html`<span><span class="soft">${name}</span> ${changeText(value)}</span>`)}
-    ${volume > 0 ? html`<span><span class="soft">volume</span> ${formatLarge(volume)}${volumeTimes === undefined ? nothing : html` <span class="soft">${formatNumber(volumeTimes, 1)} × usual</span>`}</span>` : nothing}
+    ${volume > 0 ? html`<span><span class="soft">volume</span> ${formatNumber(volume)}${volumeTimes === undefined ? nothing : html` <span class="soft">${formatNumber(volumeTimes, 1)} × usual</span>`}</span>` : nothing}
   </div>
 `
 
@@ -157,7 +148,7 @@ export const valuationPanel = ({ facts, quarters: { about } }: StockAnswer): Tem
     ['Return on equity', formatPercent(roePct, 1)],
     ['Return on capital', formatPercent(rocePct, 1)],
     ['Dividend yield', formatPercent(dividendYieldPct, 2)],
-    ['Face value', faceValue === undefined ? '–' : `₹ ${formatNumber(faceValue, Number.isInteger(faceValue) ? 0 : 2)}`],
+    ['Face value', formatPrice(faceValue)],
   ]
   return panel({
     ...{ title: 'Valuation', about },
@@ -171,7 +162,7 @@ export const findingsPanel = ({ rows, problems }: StockFindings, isChecked: bool
     ...{ title: 'Data checks of the candles', about: {} },
     ...(rows.length === 0 ? {} : { total: rows.length }),
     content: html`
-      ${problems.map((problem) => html`<p class="problem">${problem}</p>`)}
+      ${sentences(problems)}
       ${rows.length === 0 ? emptyLine(isChecked ? 'Nothing found in its candles.' : 'Without candles there is nothing to check.') : nothing}
       <ul class="documents">${rows.slice(0, most).map(
         ({ severity, check, day, detail, isAccepted }) => html`<li>
@@ -211,9 +202,9 @@ const eventItem = (event: StockEvent, chosen: string | undefined, page: PageCont
       <span class="tag">${mark}</span>
       <button type="button" class="plain day" title="Show this day in the chart" @click=${() => page.setQuery({ day: isChosen ? undefined : day })}>${formatDay(day)}${time === undefined ? '' : `, ${time}`}</button>
       ${sentiment === undefined ? nothing : sentimentText(sentiment)}
-      ${valueCr === undefined ? nothing : html`<span class=${valueCr < 0 ? 'down' : 'up'}>${formatCrore(valueCr)}</span>`}
+      ${dealValue(valueCr)}
     </p>
-    <p class="text"><bdi>${url === undefined ? title : html`<a href=${url} target="_blank" rel="noreferrer">${title}</a>`}</bdi>
+    <p class="text">${documentTitle(title, url)}
       ${detail === undefined ? nothing : html`<bdi class="soft">${detail}</bdi>`}</p>
   </li>`
 }
