@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { StreamDefinition } from '../engine/define-stream.js'
 import type { RunOptions } from '../engine/run-options.js'
 import { formatError, UsageError } from '../model/errors.js'
-import { joinWords } from '../model/format.js'
+import { formatQuantity, joinWords } from '../model/format.js'
 import type { AsOfSession } from '../model/report.js'
 import type { Settings } from '../model/settings.js'
 import { parseOptions } from '../model/settings-issues.js'
@@ -13,7 +13,6 @@ import { formatMinute, isAfterClock, toDayEnd } from '../model/trading-day.js'
 import { describeFileError, statFile } from '../storage/file-system.js'
 import { adaptCommands } from './command-line.js'
 import type { ProcessIo } from './dependencies.js'
-import { formatQuantity } from './terminal/text.js'
 
 /** An option, and for the type checker its value. */
 export type Flag<T> = Option & { readonly value?: T }
