@@ -83,7 +83,7 @@ describe('the guide "Add a stream in ten minutes"', () => {
   it('builds, lists, runs and queries the new stream', () => {
     const output = copy.run(guide.commands)
     expect(output).toContain('10 workers, follows master-data')
-    expect(output).toMatch(/promoter-pledges +ok +\d+ /)
+    expect(output).toMatch(/enrichment +promoter-pledges +\d+ items/)
     expect(output).toMatch(/"promoter":"Family Trust \d","share":/)
     expect(output).toMatch(/^Family Trust \d,\d/m)
   })
