@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { quoteShell } from '../../src/model/text.js'
 import { type Simulator, type SimulatorOptions, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
 
@@ -12,6 +13,9 @@ const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
 
 /** The executable, as named in package.json. */
 export const main = fileURLToPath(new URL(manifest.bin.scripstream, root))
+
+/** The command as messages print it: as it was started, from another folder. */
+export const typed = `node ${quoteShell(main)}`
 
 export interface Ended {
   readonly code: number | null

@@ -21,7 +21,11 @@ const readCommands: Readonly<Record<string, (entry: string) => readonly (readonl
     const line = entry.trim().split('\n').at(-1) ?? ''
     return [['/bin/sh', '-c', line.replace(/^(\S+ ){5}/, '').replaceAll('\\%', '%')]]
   },
-  systemd: (entry) => [...entry.matchAll(/^ExecStart=(.*)$/gm)].map(([, line = '']) => readUnitArgs(line)),
+  // The first unit is the daily run; the second is for one that was killed.
+  systemd: (entry) =>
+    [...(entry.split(/^# ~.*scripstream-failure\.service$/m)[0] ?? '').matchAll(/^ExecStart=(.*)$/gm)].map(([, line = '']) =>
+      readUnitArgs(line),
+    ),
   launchd: (entry) => {
     const list = /ProgramArguments<\/key>\s*<array>(.*)<\/array>/.exec(entry)?.[1] ?? ''
     return [[...list.matchAll(/<string>(.*?)<\/string>/gs)].map(([, text = '']) => unescapeXml(text))]

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporariesIn } from '../crash/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
-import { endOf, provider, run, start } from './command.js'
+import { endOf, provider, run, start, typed } from './command.js'
 
 const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
 
@@ -27,7 +27,7 @@ const interrupt = async (signal: NodeJS.Signals, expected: number) => {
   const { code, stdout, stderr } = await ending
   expect(code, stderr).toBe(expected)
   expect(stderr).toContain('Stopping: requests in flight have 5 s to finish')
-  expect(stdout).toContain(`To resume (finished items are not requested again):\n    scripstream run ${DAY_ARGS.join(' ')} --out ${out}`)
+  expect(stdout).toContain(`To resume (finished items are not requested again):\n    ${typed} run ${DAY_ARGS.join(' ')} --out ${out}`)
   // No request in flight was aborted.
   const { statuses = {} } = simulator.stats().endpoints.news ?? {}
   expect(statuses.closed).toBeUndefined()

@@ -14,6 +14,8 @@ import {
   columnsOf,
   fitTable,
   GLYPHS,
+  layOut,
+  measureLine,
   type Style,
   type TextColumn,
   type TextLine,
@@ -140,17 +142,24 @@ const writtenLines = (report: RunReport, { isReportStored, out }: SummaryContext
 }
 
 const firstStepLines = ({ isFirst = false, args }: SummaryContext): readonly AnswerLine[] =>
-  isFirst ? [() => [[['See it: '], [formatCommandLine(buildFolderArgs(args, 'serve')), 'cyan']]]] : []
+  isFirst ? [adviceLine('See it:', buildFolderArgs(args, 'serve'))] : []
 
-/** On one line, so that its command can be copied. */
-const simulatedNote = (): readonly TextLine[] => [[[`This data is simulated; settings for real data: ${formatCommandLine(['init'])}`]]]
+/** Advice with its command: on one line, or with the command on the next, so that it can be copied. */
+const adviceLine =
+  (advice: string, args: readonly string[]) =>
+  (columns: number): readonly TextLine[] => {
+    const whole: TextLine = [[`${advice} `], [formatCommandLine(args), 'cyan']]
+    return measureLine(whole) <= columns ? [whole] : [...layOut([advice], columns), ...command(args)()]
+  }
+
+const SIMULATED_NOTE = 'This data is simulated; settings for real data:'
 
 /** On one line, so that it can be copied. */
 const command = (args: readonly string[]) => (): readonly TextLine[] => [[[`    ${formatCommandLine(args)}`, 'cyan']]]
 
 const nextLines = (report: RunReport, context: NextContext): readonly AnswerLine[] => {
   const steps = listSteps(report, context)
-  if (steps.length === 0) return context.isSimulated ? ['', simulatedNote] : []
+  if (steps.length === 0) return context.isSimulated ? ['', adviceLine(SIMULATED_NOTE, ['init'])] : []
   return titledPart(
     'Next',
     steps.flatMap(([advice, args]) => [`  ${advice}`, ...(args === undefined ? [] : [command(args)])]),
