@@ -117,17 +117,13 @@ export const describeError = (error: unknown): readonly string[] => {
   return [...text.split('\n').map((line) => `${/^ */.exec(line)}${clean(line)}`), ...(hint === undefined ? [] : [hint])]
 }
 
-const LIST_LENGTH = 500
-
 /** Prints an error and what to do about it, and returns the exit code. */
 export const printError = (error: unknown, { stderr }: Pick<ProcessIo, 'stderr'>): number => {
   const [first = '', ...more] = describeError(error).map(adaptCommands)
   const lines = [`error: ${first}`, ...more.map((line) => `  ${line}`)]
   const { columns } = readSize(stderr)
-  // A `^` points at a position in the line above. In a log, each line stays whole, but for a long list of names.
-  const isWhole = (index: number): boolean =>
-    (stderr.isTTY !== true && (lines[index] ?? '').length < LIST_LENGTH) ||
-    [lines[index], lines[index + 1]].some((line) => /^ *\^/.test(line ?? ''))
+  // A `^` points at a position in the line above.
+  const isWhole = (index: number): boolean => [lines[index], lines[index + 1]].some((line) => /^ *\^/.test(line ?? ''))
   stderr.write(`${lines.flatMap((line, index) => (isWhole(index) ? [line] : wrap(line, columns))).join('\n')}\n`)
   return error instanceof UsageError ? 2 : 1
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { temporaryFolder } from '../support/folders.js'
-import { run } from './command.js'
+import { run, typed } from './command.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -45,7 +45,7 @@ it('runs, compares and queries a stream of a module that imports the package, wh
   writeFileSync(join(cwd, 'scripstream.config.json'), '{}')
   const own = ['--streams', './my-streams.js']
   expect((await run(['run', '--simulate=5', '--only', 'promoter-pledges', '--fresh', ...own], { cwd })).stdout).toContain(
-    'scripstream run --streams ./my-streams.js --simulate=5',
+    `${typed} run --streams ./my-streams.js --simulate=5`,
   )
   const retried = await run(['run', '--simulate=5', '--retry-failed'], { cwd })
   expect([retried.code, retried.stderr]).toEqual([2, expect.stringContaining('items of promoter-pledges failed, which is no stream here')])
