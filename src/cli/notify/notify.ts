@@ -109,11 +109,12 @@ export const notifyOfFailure = (
       const ended = { exitCode, at: io.scheduler.now() }
       return deliver(createPayload(ended, { settings, isSimulated: false }, { command, notes: [], ...facts }), { settings, io })
     })
-  const sendError = (error: unknown): Observable<unknown> => send(error instanceof UsageError ? 2 : 1, { headline: formatError(error) })
   return (answer$) => {
     if (!isScheduled) return answer$
     return answer$.pipe(
-      catchError((error: unknown) => sendError(error).pipe(concatMap(() => throwError(() => error)))),
+      catchError((error: unknown) =>
+        send(error instanceof UsageError ? 2 : 1, { headline: formatError(error) }).pipe(concatMap(() => throwError(() => error))),
+      ),
       concatMap((answer) => {
         if (typeof answer === 'number' || !answer.code) return of(answer)
         return send(answer.code, describe(answer)).pipe(map(() => answer))
