@@ -42,6 +42,7 @@ const COMMENT_COLUMNS = 100
 
 const SETTING_EXAMPLES: Readonly<Record<string, string>> = {
   'hosts.<name>': '{ "news": { "headers": { "authorization": "Bearer …" }, "maxRate": 50 }, "options": "https://…" }',
+  with: '["exchange-daily"]',
   streams: '["./my-streams.js"]',
   workers: '{ "market-news": 15 }',
   timeoutsMs: '{ "market-news": 10000 }',

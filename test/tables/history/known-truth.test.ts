@@ -127,7 +127,7 @@ describe('ten days with known truth', () => {
     expect(details).toMatchObject({
       'dead-columns':
         'Pe: a value in none of the 30 records since 2026-02-11, in all of them on each of the 6 recorded days from 2026-02-02 to 2026-02-10',
-      'restated-figures S3': 'sales of 2025-09 was 1960.0 on 2026-02-05 and is 196.0 on 2026-02-09',
+      'restated-figures S3': 'sales of 2025-09 was 1,960.0 on 2026-02-05 and is 196.0 on 2026-02-09',
       'blinking-members S7': 'it was last in the list on 2026-02-03, not from 2026-02-04, and again from 2026-02-09',
       'failing-streams':
         'bulk-block-deals fails since 2026-02-11, on 3 days until 2026-02-13; the last success was on 2026-02-10; the newest reason: the provider answers 404',
