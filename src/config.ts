@@ -45,12 +45,20 @@ export const loadSettings = (sources: SettingsSources): Settings => {
 /** The settings that a notification needs. */
 const NOTIFY_SETTINGS = ['notify', 'notifyOn', 'notifySecret', 'out'] as const
 
-/** Those settings alone, each if its own value is right: what is wrong elsewhere, or a file that cannot be read, silences no alarm. */
+/** Those settings alone, each if its own value is right: what is wrong elsewhere, or a file with a mistake, silences no alarm. */
 export const loadNotifySettings = ({ flags = {}, env = {}, configFile, streams }: SettingsSources): Settings => {
-  const layers = [() => readFileLayer(configFile).values, () => readEnvironment(env, streams), () => flags]
+  const layers = [() => findTexts(configFile), () => readFileLayer(configFile).values, () => readEnvironment(env, streams), () => flags]
   const values = layers.map(readOrNothing).reduce(merge)
   const usable = NOTIFY_SETTINGS.filter((name) => values[name] !== undefined && Settings.shape[name].safeParse(values[name]).success)
   return Settings.parse(Object.fromEntries(usable.map((name) => [name, values[name]])))
+}
+
+/** Those settings in a file that is not valid JSON as a whole. */
+const findTexts = (configFile = CONFIG_FILE): Row => {
+  const path = resolve(configFile)
+  const text = stripJsonComments(disk.readFileSync(path, 'utf8'))
+  const found = NOTIFY_SETTINGS.flatMap((name) => new RegExp(`"${name}"\\s*:\\s*"(?:[^"\\\\]|\\\\.)*"`).exec(text) ?? [])
+  return resolvePaths(JSON.parse(`{${found}}`), dirname(path))
 }
 
 const readOrNothing = (read: () => Row): Row => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { findOrigins, loadSettings, type SettingsSources, settingRows } from '../src/config.js'
+import { findOrigins, loadNotifySettings, loadSettings, type SettingsSources, settingRows } from '../src/config.js'
 import { findMisspeltVariables } from '../src/model/environment.js'
 import { UsageError } from '../src/model/errors.js'
 import { builtInHosts, type SettingsInput } from '../src/model/settings.js'
@@ -89,6 +89,23 @@ describe('settings', () => {
     expect(settings.notify).toBe(expected.replace('FOLDER', folder).replace('PARENT', dirname(folder)))
     expect(settings.watchlists).toEqual({ a: `@${join(folder, 'lists/a.txt')}`, b: ['TCS'] })
     expect(load({ configFile, env: { SCRIPSTREAM_NOTIFY: './mine.sh' } }).notify).toBe('./mine.sh')
+  })
+
+  it.each([
+    '{ "out": "x", "notify": "./notify.sh", ',
+    '{ "notify": "./notify.sh" "newsLimit": 5, "out": "x" }',
+    '{ // "notify": "./other.sh"\n "urls": { , }, "out": "x", "notify": "./notify.sh" }',
+    '{ "notify": "./notify.sh", "notifyOn": "sometimes", "out": "x", "notifySecret": 5 }',
+  ])('for a notification are found in a file with a mistake: %s', (text) => {
+    const configFile = fileOf(text)
+    const folder = dirname(configFile)
+    const found = loadNotifySettings({ configFile, streams })
+    expect(found).toMatchObject({ notify: join(folder, 'notify.sh'), out: join(folder, 'x'), notifyOn: 'failure' })
+    expect(found.notifySecret).toBeUndefined()
+  })
+
+  it('for a notification are the defaults without a file', () => {
+    expect(loadNotifySettings({ configFile: '/none.json', streams }).notify).toBeUndefined()
   })
 
   it('refuse two standing queries of one name', () => {

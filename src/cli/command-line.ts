@@ -1,30 +1,41 @@
-import { basename, isAbsolute, relative, sep } from 'node:path'
+import { basename, isAbsolute, join, relative, sep } from 'node:path'
 import { quoteShell } from '../model/text.js'
+import { statFile } from '../storage/file-system.js'
 
 /**
- * This command as it can be typed in the current folder: `scripstream` where a shell finds it, `npx scripstream` where a project has
- * installed it or npx has fetched it, else Node with the file of a checkout. `script` is the file that was started.
+ * This command as it can be typed in a folder: `scripstream` where a shell finds it, `npx scripstream` where a project has installed it or
+ * npx has fetched it, else Node with a file. `script` is the file that was started. In the root folder, the file has its whole path.
  */
-export const findCommandName = (script = process.argv[1] ?? '', folder = process.cwd()): string => {
-  if (!['scripstream', 'scripstream.cjs'].includes(basename(script))) return 'scripstream'
+const listCommandWords = (script = process.argv[1] ?? '', folder = process.cwd()): readonly string[] => {
+  if (!['scripstream', 'scripstream.cjs'].includes(basename(script))) return ['scripstream']
   const [owner = '', ...inside] = script.split(`${sep}node_modules${sep}`)
   if (inside.length > 0) {
-    const isFoundByNpx = script.includes(`${sep}_npx${sep}`) || isBelow(folder, owner)
-    return isFoundByNpx ? 'npx scripstream' : 'scripstream'
-  }
-  if (basename(script) === 'scripstream') return 'scripstream'
-  return `node ${quoteShell(isBelow(script, folder) ? relative(folder, script) : script)}`
+    if (script.includes(`${sep}_npx${sep}`) || isBelow(folder, owner)) return ['npx', 'scripstream']
+    // A global installation is in no project.
+    if (statFile(join(owner, 'package.json')) === undefined) return ['scripstream']
+  } else if (basename(script) === 'scripstream') return ['scripstream']
+  return ['node', folder !== sep && isBelow(script, folder) ? relative(folder, script) : script]
 }
+
+export const findCommandName = (script?: string, folder?: string): string => listCommandWords(script, folder).map(quoteShell).join(' ')
 
 const isBelow = (path: string, folder: string): boolean => {
   const way = relative(folder, path)
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }
 
-/** A text for people whose commands (`"scripstream init"`, `to resume: scripstream run`) can be pasted where it is read. */
+/**
+ * A text for people whose commands (`"scripstream init"`, `to resume: scripstream run`) can be pasted where it is read. A shell (`<(…)`) and
+ * an agent (`"command": …`) start them in folders of their own.
+ */
 export const adaptCommands = (text: string): string => {
-  const name = findCommandName()
-  return name === 'scripstream' ? text : text.replace(/(?<=^ *|["(]|[:&|] |=\S+ )scripstream (?=[a-z-])/gm, `${name} `)
+  const [name, anywhere] = [findCommandName(), listCommandWords(process.argv[1], sep)]
+  if (name === 'scripstream') return text
+  const [program, ...first] = anywhere.map((word) => JSON.stringify(word))
+  return text
+    .replaceAll('<(scripstream ', `<(${anywhere.map(quoteShell).join(' ')} `)
+    .replaceAll('"command": "scripstream", "args": [', `"command": ${program}, "args": [${first}, `)
+    .replace(/(?<=^ *|["(]|[:&|] |=\S+ )scripstream (?=[a-z-])/gm, `${name} `)
 }
 
 /** Whether an argument is one of some options with a value, or its value. */

@@ -26,10 +26,11 @@ export const addCompletion: AddCommand = (program, context) => {
     ],
     flags: () => ({}),
     examples: [
-      ["echo 'source <(scripstream completion bash)' >> ~/.bashrc", 'bash: takes effect in new shells'],
-      ["echo 'source <(scripstream completion zsh)' >> ~/.zshrc", 'zsh: add it after compinit; takes effect in new shells'],
+      ['echo "source <(scripstream completion bash)" >> ~/.bashrc', 'bash: takes effect in new shells'],
+      ['echo "source <(scripstream completion zsh)" >> ~/.zshrc', 'zsh: add it after compinit; takes effect in new shells'],
       ['scripstream completion fish > ~/.config/fish/completions/scripstream.fish', 'fish: takes effect at once'],
     ],
+    notes: ['Shells complete the word scripstream: in a clone, make it a command with "npm link".'],
     run: async (_, input) => {
       const [shell, typed] = input.typed as unknown as readonly [Shell, readonly string[]]
       if (typed.length === 0) return { text: readFileSync(new URL(`./shells/scripstream.${shell}`, import.meta.url), 'utf8') }

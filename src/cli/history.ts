@@ -47,11 +47,14 @@ export const addHistory = defineCommand({
 type DeletionChoice = Readonly<Record<'day' | 'before', string | undefined>>
 
 const checkFlags = (action: string | undefined, { day, before }: DeletionChoice, isDeletion: boolean): void => {
-  if (action !== 'delete' && day !== undefined) throw new UsageError(`history ${action} takes no day; "history delete ${day}" deletes one`)
+  if (action !== 'delete' && day !== undefined)
+    throw new UsageError(`history ${action} takes no day; "scripstream history delete ${day}" deletes one`)
   if (action === 'prune' && before === undefined) throw new UsageError('history prune: name the first day that stays with --before DAY')
-  if (action === 'delete' && day === undefined) throw new UsageError('history delete: name the day, such as "history delete 2026-02-12"')
+  if (action === 'delete' && day === undefined)
+    throw new UsageError('history delete: name the day, such as "scripstream history delete 2026-02-12"')
   if (action !== 'prune' && before !== undefined) throw new UsageError('--before belongs to "scripstream history prune"')
-  if (action === undefined && isDeletion) throw new UsageError('--dry-run and --yes belong to "history delete", "prune" and "compact"')
+  if (action === undefined && isDeletion)
+    throw new UsageError('--dry-run and --yes belong to "scripstream history delete", "prune" and "compact"')
   if (day !== undefined) checkDay('history delete', day)
 }
 

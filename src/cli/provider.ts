@@ -64,7 +64,7 @@ export const nameOrigin = <T>(findOrigins: () => Origins): MonoTypeOperatorFunct
   catchError((error: unknown) => {
     const { path = '' } = (error instanceof UsageError && error.issues[0]) || {}
     const origin = path === '' ? undefined : findOrigins().get(path)
-    if (!(error instanceof UsageError) || origin === undefined || error.message.includes(origin)) throw error
+    if (!(error instanceof UsageError) || origin === undefined || !error.message.startsWith(`${path}:`)) throw error
     throw new UsageError(error.message.replace(path, origin), { issues: error.issues })
   })
 

@@ -73,7 +73,7 @@ const findSystemZone = (): string => {
 
 const warnOfShellZone = (zone: string, { env, stderr, scheduler }: Input['io']): void => {
   const year = new Date(scheduler.now()).getFullYear()
-  const shellZone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const shellZone = env.TZ === '' ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone
   // Zones may have several names.
   if (listOffsets({ zone: shellZone, year }).join() === listOffsets({ zone, year }).join()) return
   printWarning(`TZ is ${env.TZ} in this shell, but the scheduler uses the zone of the machine, ${zone}: so does this entry`, stderr)
@@ -196,7 +196,7 @@ const describeEntry = (job: DailyJob, clock: 'local' | 'India'): readonly string
   'Name exchange holidays in the file of the setting "holidays": a run on such a day then finds nothing due.',
   'The second attempt requests only what is missing or due since the first: price bands and deals are published at 20:00.',
   `The addresses of the provider are in ${job.config}: a scheduler does not have the variables of your shell.`,
-  'To be notified of each failure, set "notify" in that file; "doctor --notify" sends a test message.',
+  'To be notified of each failure, set "notify" in that file; "scripstream doctor" with its option notify sends a test message.',
   'Without --quiet, run always prints its summary, and verify and export do not notify.',
   ...(Object.values(job.variables).some((value) => value.includes('…@'))
     ? ['Replace … by the user name and the password of the proxy.']
@@ -211,7 +211,7 @@ const commentEntry = (job: DailyJob, clock: 'local' | 'India'): string =>
 /** A comment of XML must not contain two hyphens. */
 const xmlComment = (job: DailyJob, clock: 'local' | 'India'): string =>
   describeEntry(job, clock)
-    .map((line) => `     ${line.replace(/(?<= )--(?=[a-z])/g, 'the option ').replaceAll('--', '- -')}`)
+    .map((line) => `     ${line.replaceAll('--', '- -')}`)
     .join('\n')
 
 const cron = (job: DailyJob): string => {
@@ -228,7 +228,7 @@ const systemdQuote = (text: string): string =>
 /** Systemd sets the variable from version 251 on. */
 const toFailureShell = (job: DailyJob): string => {
   const { program, out, config } = job
-  const notify = [...program, 'doctor', '--notify', 'the daily run was killed', '--out', out, '--config', config]
+  const notify = [...program, 'doctor', '--notify', 'the daily run did not end well', '--out', out, '--config', config]
   return `case "$MONITOR_EXIT_STATUS" in [1-4]) ;; *) ${toShell(job, [notify])} ;; esac`
 }
 

@@ -76,7 +76,7 @@ const verifyFolder = async (flags: VerifyFlags, { settings, dependencies: { stre
   const { verifyAndRecord } = await import('../verify/recorded-checks.js')
   const { verification } = await verifyAndRecord(out, options, () => io.scheduler.now())
   const code = verification.passed.length > 0 ? EXIT_LIMIT_EXCEEDED : 0
-  if (quiet && verification.findings.every(({ severity, state }) => severity === 'info' || state === 'open')) return code
+  if (quiet && code === 0 && verification.findings.every(({ severity, state }) => severity === 'info' || state === 'open')) return code
   const tookMs = io.scheduler.now() - startedAt
   return { code, json: verification, lines: () => findingLines(verification, { tookMs, args, limit, all }) }
 }

@@ -56,8 +56,7 @@ export const describeQuery = async (sql: string, tables: readonly Table[]): Prom
     used = statement.isListing ? all : statement.used
     await connection.run(`CREATE SCHEMA ${HISTORY_SCHEMA}`)
     for (const relation of used) await connection.run(`CREATE TABLE ${quotePath(relation.name)} (${declareColumns(relation)})`)
-    const described = await connection.runAndReadAll(`DESCRIBE ${statement.sql}`)
-    return described.getRows().map(([name]) => String(name))
+    return (await connection.stream(statement.sql)).columnNames()
   } catch (error) {
     throw explainQueryError(error, all, used)
   } finally {

@@ -77,7 +77,8 @@ export const openRelations = async (
     }),
     ...days.map(([table, { select }]) => [table, select] as const),
   ])
-  const read = [...opened.files, ...(seen?.files ?? []), ...days.flatMap(([, { files }]) => files)]
+  const seenFiles = seen ? [...seen.files, ...(await listPaths(needed.tables, source.folder))] : []
+  const read = [...opened.files, ...seenFiles, ...days.flatMap(([, { files }]) => files)]
   const files = [...read, ...[...lake.stored.values()].flatMap((table) => table.files)]
   const { usedDay, answers, empty } = opened
   return { files, empty, stored: lake.stored, ...(usedDay === undefined ? {} : { usedDay }), ...(answers === undefined ? {} : { answers }) }

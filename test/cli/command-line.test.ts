@@ -10,6 +10,8 @@ const startWith = (script: string): void => {
   onTestFinished(() => void vi.restoreAllMocks())
 }
 
+/** This repository, as a project that has installed the command. */
+const PROJECT = process.cwd()
 /** The command of a checkout, started from its folder, as `npm start` does. */
 const CHECKOUT = join(process.cwd(), 'dist/bundle/cli/scripstream.cjs')
 const TYPED = 'node dist/bundle/cli/scripstream.cjs'
@@ -25,6 +27,12 @@ describe('the name of the command', () => {
     ['the same, from a folder in it', '/app/node_modules/scripstream/dist/bundle/cli/scripstream.cjs', '/app/data', 'npx scripstream'],
     ['a global installation', '/usr/local/bin/scripstream', '/srv', 'scripstream'],
     ['a global installation, by its file', '/usr/lib/node_modules/scripstream/dist/bundle/cli/scripstream.cjs', '/srv', 'scripstream'],
+    [
+      'a project that has installed it, from elsewhere',
+      join(PROJECT, 'node_modules/.bin/scripstream'),
+      '/',
+      `node ${join(PROJECT, 'node_modules/.bin/scripstream')}`,
+    ],
     ['another program that embeds it', '/app/server.js', '/app', 'scripstream'],
   ])('is what works there: %s', (_, script, folder, expected) => expect(findCommandName(script, folder)).toBe(expected))
 })
@@ -37,6 +45,12 @@ describe('commands in texts', () => {
     expect(adaptCommands('"scripstream query" lists them (scripstream query)')).toBe(`"${TYPED} query" lists them (${TYPED} query)`)
     expect(adaptCommands('scripstream run && scripstream verify')).toBe(`${TYPED} run && ${TYPED} verify`)
     expect(adaptCommands('A=b scripstream worker')).toBe(`A=b ${TYPED} worker`)
+  })
+
+  it('have the whole path of the file where a shell or an agent starts them elsewhere', () => {
+    startWith(CHECKOUT)
+    expect(adaptCommands('source <(scripstream completion bash)')).toBe(`source <(node ${CHECKOUT} completion bash)`)
+    expect(adaptCommands('"command": "scripstream", "args": ["mcp"]')).toBe(`"command": "node", "args": ["${CHECKOUT}", "mcp"]`)
   })
 
   it('are not taken for the name of the product', () => {
@@ -60,7 +74,9 @@ describe('commands in texts', () => {
 
 const createTestProgram = () => ({
   commands:
-    'run stream query show serve lake export verify diff drift brief watch log history init doctor plan schedule simulate list'.split(' '),
+    'run stream query show serve lake export verify diff drift brief watch log history init doctor plan schedule simulate list mcp audit worker completion'.split(
+      ' ',
+    ),
 })
 
 const say = async (...args: readonly string[]): Promise<readonly string[]> => {

@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { asyncScheduler, defer, from, lastValueFrom, map, of, toArray, VirtualTimeScheduler } from 'rxjs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
+import { folder as createFolder } from '../../sinks/folder.js'
 import { doctorLines, listSettings, settingLines } from '../../src/cli/doctor/lines.js'
 import { localChecks } from '../../src/cli/doctor/local.js'
 import { type Probe, probeEndpoints } from '../../src/cli/doctor/probe.js'
@@ -61,7 +62,13 @@ const checkLocally = (
     optionalPackages = [],
     ...context
   }: Partial<Parameters<typeof localChecks>[0]> & { readonly optionalPackages?: readonly string[] } = {},
-) => localChecks({ settings, dependencies: { streams, optionalPackages }, env: { PATH: process.env.PATH }, ...context })
+) =>
+  localChecks({
+    settings,
+    dependencies: { streams, optionalPackages, storage: createTestDependencies().storage },
+    env: { PATH: process.env.PATH },
+    ...context,
+  })
 
 const not = (result: Probe['result'], all: readonly Probe[]) => all.filter((one) => one.result !== result)
 
@@ -183,13 +190,21 @@ it('is one finding without an address: where to set one, and no request', async 
 
 describe('a setting that the run cannot use', () => {
   /** The failed checks of doctor with a settings file, besides the missing addresses. */
-  const check = async (settings: object, files: Readonly<Record<string, string>> = {}) => {
+  const check = async (settings: object, files: Readonly<Record<string, string>> = {}, env: NodeJS.ProcessEnv = {}) => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'c.json'), `{\n${JSON.stringify(settings).slice(1)}`)
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-    const io = createTestIo({ env: { PATH: process.env.PATH } })
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true })
+      writeFileSync(join(folder, name), text)
+    }
+    const io = createTestIo({ env: { PATH: process.env.PATH, HOME: folder, ...env } })
     const config = join(folder, 'c.json')
-    const dependencies = createTestDependencies(undefined, { streams, loadSettings: loadAll, findOrigins })
+    const dependencies = createTestDependencies(undefined, {
+      streams,
+      loadSettings: loadAll,
+      findOrigins,
+      storage: ({ out }) => createFolder(out),
+    })
     const code = await runProgram(['doctor', '--json', '--out', join(folder, 'out'), '--config', config], io, dependencies)
     const { checks } = JSON.parse(io.out.text()) as { readonly checks: readonly { readonly what: string; readonly result: string }[] }
     expect(code).toBe(1)
@@ -221,6 +236,60 @@ describe('a setting that the run cannot use', () => {
       { what: 'notify', found: expect.stringMatching(/^127\.0\.0\.1:\d+ cannot be reached: 127\.0\.0\.1:\d+ refuses connections$/) },
     ])
     expect(JSON.stringify(failed)).not.toContain('T0KEN')
+  })
+
+  it.each([
+    ['a program that is not there, in the home folder', '~/none.sh'],
+    ['one in a variable', '$HOME/none.sh'],
+    ['one with a blank in its path', '"/none here/x.sh" a'],
+    ['one behind a variable of its own', 'FOO=1 none-such'],
+  ])('is found: %s', async (_, notify) => {
+    const { failed } = await check({ notify })
+    expect(failed).toMatchObject([{ what: 'notify', found: expect.stringContaining('is no program that can be run') }])
+  })
+
+  it.each(['cat >', "'/bin/cat' -", 'FOO=1 cat', '"$(touch ran)" x'])('is none: the command %s, which is not run', async (notify) => {
+    expect((await check({ notify: `${notify} /dev/null` })).failed).toEqual([])
+    expect(readdirSync('.')).not.toContain('ran')
+  })
+
+  it('is found: an address with https at a port without TLS', async () => {
+    const { url } = await serveHttp((_, response) => response.end())
+    const { failed } = await check({ notify: url.replace('http:', 'https:') })
+    expect(failed).toMatchObject([{ what: 'notify', found: expect.stringMatching(/cannot be reached/) }])
+  })
+
+  it('is found: an address behind a proxy that cannot be reached', async () => {
+    const { failed } = await check({ notify: 'http://hooks.example/x' }, {}, { http_proxy: await closedPort() })
+    expect(failed).toMatchObject([{ what: 'notify', found: expect.stringMatching(/^hooks\.example cannot be reached/) }])
+  })
+
+  it.each([
+    ['source', {}, { 'out/.scripstream/source.json': '{"simulated":true}', 'out/master_isin_map.json': '[]' }, 'has simulated data'],
+    ['source', {}, { 'out/.scripstream/source.json': '{"simul', 'out/master_isin_map.json': '[]' }, 'source.json'],
+    ['lake', { lake: true }, { 'out/lake': '' }, 'cannot be written'],
+    ['watch', { history: false, watch: [{ name: 'a', query: 'select symbol from screener' }] }, {}, 'the setting "history" is off'],
+    ['queries', {}, { 'out/.scripstream/queries/odd.sql': 'select nothing from screener' }, 'odd: '],
+    ['fleet', {}, {}, 'a fleet needs a folder'],
+  ])('is found: %s %j', async (what, settings, files, says) => {
+    const { failed } = await check(settings, files, what === 'fleet' ? { SCRIPSTREAM_ENGINE: 'redis://127.0.0.1:1' } : {})
+    expect(failed).toMatchObject([{ what, found: expect.stringContaining(says) }])
+  })
+
+  it('is none: a saved query that is not a select', async () => {
+    const saved = {
+      'out/.scripstream/queries/overview.sql': 'summarize screener',
+      'out/.scripstream/queries/columns.sql': 'describe screener',
+    }
+    expect((await check({}, saved)).failed).toEqual([])
+  })
+
+  it('leaves a log that is a link as it is', async () => {
+    const folder = temporaryFolder()
+    symlinkSync('/dev/null', join(folder, 'log'))
+    symlinkSync(join(folder, 'target'), join(folder, 'dangling'))
+    for (const name of ['log', 'dangling']) expect((await check({ logFile: join(folder, name) })).failed).toEqual([])
+    expect(readdirSync(folder).sort()).toEqual(['dangling', 'log'])
   })
 
   it('is none if the address is reached, which gets no request', async () => {
@@ -344,7 +413,7 @@ describe('a limit of the rate', () => {
     return { all, requests }
   }
 
-  it.each([429, 503])('that is told by %i is told as one, and later requests wait', async (status) => {
+  it.each([429, 503])('that answers %i is reported as one, and later requests wait', async (status) => {
     const { all, requests } = await probeWithin(5, status)
     expect(all.filter(({ result }) => result === 'failed' || result === 'skipped')).toEqual([])
     const limited = all.filter(({ result }) => result === 'limited')

@@ -71,5 +71,9 @@ it('the summary of a run with all files but changed answers says so, and what to
   expect(lines.at(-1)).toMatch(/^Partial: all files are written, but answers have changed/)
   expect(lines.join('\n')).toContain('language is new')
   expect(lines.join('\n')).not.toContain('title is gone')
-  expect(lines.slice(-5, -2)).toEqual(['Next', '  See what has changed; "drift accept" accepts it:', '    scripstream drift --out /srv/m'])
+  expect(lines.slice(-5, -2)).toEqual([
+    'Next',
+    '  See what has changed; "scripstream drift accept" accepts it:',
+    '    scripstream drift --out /srv/m',
+  ])
 })

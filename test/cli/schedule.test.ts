@@ -137,7 +137,7 @@ describe('an entry for a scheduler', () => {
     const script = quoted.replaceAll('$$', '$').replaceAll('\\"', '"').replaceAll('%%', '%')
     const say = (status?: string) =>
       String(spawnSync('sh', ['-c', script], { env: { PATH: process.env.PATH, MONITOR_EXIT_STATUS: status } }).stdout)
-    const killed = 'doctor --notify the daily run was killed --out /srv/market --config /srv/100% market/my.json\n'
+    const killed = 'doctor --notify the daily run did not end well --out /srv/market --config /srv/100% market/my.json\n'
     expect([say('137'), say('9'), say(undefined)]).toEqual([killed, killed, killed])
     expect([say('1'), say('2'), say('3'), say('4')]).toEqual(['', '', '', ''])
   })

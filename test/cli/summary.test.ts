@@ -251,7 +251,7 @@ describe('the summary of a run with wrong symbols', () => {
     }
     const again = ['  Run it again later; only what is not up to date is requested:', '    scripstream run']
     const correct = '  Correct these symbols in the watchlist.'
-    const drifted = ['  See what has changed; "drift accept" accepts it:', '    scripstream drift']
+    const drifted = ['  See what has changed; "scripstream drift accept" accepts it:', '    scripstream drift']
     expect(nextOf({ stale })).toEqual([...again, correct])
     expect(nextOf({ stale }, { args: ['run', '--retry-failed'] }), 'a retry requests only what failed').toEqual([...again, correct])
     expect(nextOf({ stale, drift: [change] })).toEqual([...again, correct, ...drifted])

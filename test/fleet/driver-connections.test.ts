@@ -83,7 +83,7 @@ describe.skipIf(noRedis)(markNeedsRedis('the lease of a driver'), () => {
       await redis.set(`${prefix}:driver`, 'run-2')
       vi.advanceTimersByTime(3_000)
       await redis.ping()
-      await vi.waitFor(() => expect(failed).toHaveBeenCalledTimes(1))
+      await expect.poll(() => failed.mock.calls.length).toBe(1)
       expect(failed.mock.calls[0]?.[0]).toBeInstanceOf(StorageError)
       await lease.release()
     } finally {

@@ -46,7 +46,7 @@ export const addDoctor = defineCommand({
     return withProvider({ ...flags, simulate }, { settings: loaded, dependencies }, ({ settings }) => {
       const used = listSettings(settings, { loaded, origins })
       return forkJoin({
-        checks: localChecks({ settings, dependencies, env: io.env, origins }),
+        checks: localChecks({ settings, dependencies, env: io.env, origins, isSimulated: flags.simulate !== undefined }),
         probes: probeProvider(settings, { origins, asOf: flags.asOf }, input),
       }).pipe(
         map(({ checks, probes }) => ({ checks: [...checks, ...probes.checks], probes: probes.results })),

@@ -19,8 +19,9 @@ const MIN_FREE_BYTES = 1e9
 
 interface DoctorContext {
   readonly settings: Settings
-  readonly dependencies: Pick<Dependencies, 'streams' | 'optionalPackages'>
+  readonly dependencies: Pick<Dependencies, 'streams' | 'optionalPackages' | 'storage'>
   readonly env: NodeJS.ProcessEnv
+  readonly isSimulated?: boolean
   readonly origins?: Origins | undefined
 }
 
@@ -28,7 +29,7 @@ interface DoctorContext {
  * Tries what a run does at its start, and what is useful to know. A check that throws has failed, and one that finds nothing is left out.
  * Leaves no file behind.
  */
-export const localChecks = async ({ settings, dependencies, env, origins }: DoctorContext): Promise<readonly LocalCheck[]> => {
+export const localChecks = async ({ settings, dependencies, env, origins, isSimulated }: DoctorContext): Promise<readonly LocalCheck[]> => {
   const { streams, optionalPackages } = dependencies
   const folder = resolve(settings.out)
   const authorities = env.NODE_EXTRA_CA_CERTS
@@ -38,7 +39,8 @@ export const localChecks = async ({ settings, dependencies, env, origins }: Doct
     network: () => describeRoutes(settings, env),
     // Node only warns about a file of authorities that it cannot read.
     certificates: () => authorities && checkReadable(authorities),
-    folder: () => checkWritable(folder),
+    folder: () => checkFolder(folder),
+    source: async () => (isSimulated ? undefined : (await import('../run/source.js')).checkSource(settings, dependencies)),
     disk: () => checkDisk(folder),
     lock: () => checkLock(folder),
     ...settingChecks({ settings, streams, env }),
@@ -88,6 +90,13 @@ const describeRoutes = (settings: Settings, env: NodeJS.ProcessEnv): string => {
   }
   const [only = 'no proxy'] = routes.keys()
   return routes.size < 2 ? only : [...routes].map(([route, some]) => `${route} for ${some.join(', ')}`).join('; ')
+}
+
+/** The state of runs may belong to another user than the folder. */
+const checkFolder = (folder: string): string => {
+  const found = checkWritable(folder)
+  checkWritable(statePaths(folder).folder)
+  return found
 }
 
 const checkReadable = (file: string): string => {

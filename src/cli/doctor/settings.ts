@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { listTables, type StreamDefinition } from '../../engine/define-stream.js'
@@ -37,7 +37,8 @@ export const settingChecks = ({ settings, streams, env }: CheckedSettings): Read
   watchlists: () => checkWatchlists(settings),
   watch: () => checkRules(settings, streams),
   queries: () => checkSavedQueries(settings.out, streams),
-  lake: () => (settings.lake ? checkLake(streams) : undefined),
+  lake: () => (settings.lake ? checkLake(settings.out, streams) : undefined),
+  fleet: async () => (await import('../fleet.js')).resolveFleet({}, env)?.address.replace(/.*@/, ''),
   logFile: () => settings.logFile && checkLogFile(settings.logFile),
   metricsFile: () => settings.metricsFile && checkMetricsFile(settings.metricsFile),
   traces: () => checkTraces(env),
@@ -59,7 +60,7 @@ const tryEach = async <T extends { readonly name: string }>(all: readonly T[], a
   if (reasons.length > 0) throw new UsageError(reasons.join('\n'))
 }
 
-const checkRules = async ({ out, watch }: Settings, streams: readonly StreamDefinition[]): Promise<string | undefined> => {
+const checkRules = async ({ out, watch, history }: Settings, streams: readonly StreamDefinition[]): Promise<string | undefined> => {
   const { listRules, resolveRule } = await import('../../tables/watch/rules.js')
   const { checkKey } = await import('../../tables/watch/compare-rows.js')
   const { describeQuery } = await import('../../tables/query.js')
@@ -68,6 +69,7 @@ const checkRules = async ({ out, watch }: Settings, streams: readonly StreamDefi
     const { sql, key } = await resolveRule(rule, out)
     checkKey(key, await describeQuery(sql, listTables(streams)))
   })
+  if (rules.length > 0 && !history) throw new UsageError('rules need a recorded day; the setting "history" is off')
   return rules.length === 0 ? undefined : `${formatQuantity(rules.length, 'rule')}: ${rules.map(({ name }) => name).join(', ')}`
 }
 
@@ -79,16 +81,17 @@ const checkSavedQueries = async (folder: string, streams: readonly StreamDefinit
   return queries.length === 0 ? undefined : `${formatQuantity(queries.length, 'saved query').replace(/querys$/, 'queries')}`
 }
 
-const checkLake = async (streams: readonly StreamDefinition[]): Promise<string> => {
+const checkLake = async (out: string, streams: readonly StreamDefinition[]): Promise<string> => {
   await lastValueFrom(checkSinks([LAKE], { streams }))
+  checkWritable(join(out, 'lake'))
   return 'written after each run'
 }
 
-/** Opens the log as a run does; an empty file that was not there before goes again. */
+/** Opens the log as a run does; an empty file that was not there before goes again. A device or a link stays. */
 const checkLogFile = (path: string): string => {
-  const isNew = statFile(path) === undefined
+  const isNew = !existsSync(path)
   openLogFile(path, 'info')
-  if (isNew) rmSync(path)
+  if (isNew) rmSync(realpathSync(path))
   return `${path} can be written`
 }
 

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { connect } from 'node:net'
+import { connect, isIP } from 'node:net'
 import {
   concatMap,
   defer,
@@ -81,12 +81,11 @@ const postPayload = (body: string, { notify: url, secret, io, retry }: NotifyTar
 /** Opens a connection to the host, or to the proxy on the way, and sends nothing. @throws UsageError if that fails */
 export const reachHost = async (address: string, env: NodeJS.ProcessEnv): Promise<void> => {
   const { hostname, port, protocol } = new URL(findProxy(address, env)?.url ?? address)
-  const socket = connect({
-    host: hostname.replace(/^\[|\]$/g, ''),
-    port: Number(port) || (protocol === 'https:' ? 443 : 80),
-    timeout: MAX_REPLY_MS,
-  })
-  const opened$ = fromEvent(socket, 'connect').pipe(map(() => undefined))
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const isTls = protocol === 'https:'
+  const options = { host, port: Number(port) || (isTls ? 443 : 80), timeout: MAX_REPLY_MS }
+  const socket = isTls ? (await import('node:tls')).connect({ ...options, ...(isIP(host) ? {} : { servername: host }) }) : connect(options)
+  const opened$ = fromEvent(socket, isTls ? 'secureConnect' : 'connect').pipe(map(() => undefined))
   const failed$ = fromEvent(socket, 'error').pipe(map(describeNetworkError))
   const timedOut$ = fromEvent(socket, 'timeout').pipe(map(() => `no answer within ${MAX_REPLY_MS / 1_000} s`))
   const reason = await firstValueFrom(merge(opened$, failed$, timedOut$)).finally(() => socket.destroy())
@@ -98,9 +97,10 @@ export const checkShellCommand = (command: string, env: NodeJS.ProcessEnv): void
   if (process.platform === 'win32') return
   const ask = (...args: readonly string[]): boolean => spawnSync('/bin/sh', args, { env }).status === 0
   if (!ask('-n', '-c', command)) throw new UsageError('your command has a syntax error: the shell cannot read it')
-  const [program] = /^[\w./-]+(?=\s|$)/.exec(command.trim()) ?? []
+  // A word, after variables of its own. The shell replaces variables and ~ in it; it must not run anything.
+  const [, program] = /^(?:\w+=[\w./:-]*\s+)*("[^"$`\\]+"|'[^']+'|[\w.~$/-]+)(?=\s|$)/.exec(command.trim()) ?? []
   const find = 'case "$1" in */*) [ -f "$1" ] && [ -x "$1" ] ;; *) command -v "$1" ;; esac'
-  if (program === undefined || ask('-c', find, 'sh', program)) return
+  if (program === undefined || ask('-c', `set -- ${program}\n${find}`)) return
   throw new UsageError(`your command starts with ${program}, which is no program that can be run; write its path, and chmod +x it`)
 }
 

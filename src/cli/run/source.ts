@@ -1,5 +1,6 @@
 import {
   concatMap,
+  firstValueFrom,
   forkJoin,
   ignoreElements,
   type MonoTypeOperatorFunction,
@@ -15,6 +16,8 @@ import { type Storage, toStatePath } from '../../engine/storage.js'
 import { UsageError } from '../../model/errors.js'
 import type { RunEvent } from '../../model/event.js'
 import { isRow } from '../../model/row.js'
+import type { Settings } from '../../model/settings.js'
+import type { Dependencies } from '../dependencies.js'
 
 const SOURCE_FILE = 'source.json'
 
@@ -42,6 +45,12 @@ export const guardRealVsSimulated =
         return merge(record$.pipe(ignoreElements()), event$.pipe(tap({ next, complete: () => firstData$.complete() })))
       }),
     )
+
+/** @throws an error if a run with real data is refused, as it is where the kind of the data cannot be read */
+export const checkSource = async (settings: Settings, { storage }: Pick<Dependencies, 'storage'>): Promise<undefined> => {
+  const stored = await firstValueFrom(readSource(storage(settings)))
+  if (stored) throw new UsageError(describeConflict(settings.out, stored))
+}
 
 /** Whether data will be stored: for the master list, once the stocks of the run are found in it. */
 const storesData = (event: RunEvent): boolean =>

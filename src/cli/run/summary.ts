@@ -183,7 +183,7 @@ const listSteps = (report: RunReport, { args, isReportStored, origins }: NextCon
     ...(report.stale && !isResumed ? [['Run it again later; only what is not up to date is requested:', whole] as const] : []),
     ...(report.wrongSymbols ? [['Correct these symbols in the watchlist.'] as const] : []),
     ...(report.drift?.some(isSignificant)
-      ? [['See what has changed; "drift accept" accepts it:', buildFolderArgs(args, 'drift')] as const]
+      ? [['See what has changed; "scripstream drift accept" accepts it:', buildFolderArgs(args, 'drift')] as const]
       : []),
   ]
   return {

@@ -69,7 +69,7 @@ export const foldHelp = (text: string, columns: number): string =>
     .split('\n')
     .flatMap((line) => {
       const [head = ''] = /^ *(?:\S.*? {2,})?/.exec(line) ?? []
-      if (width(line) <= columns || (head === '  ' && /scripstream(?:\.cjs)? /.test(line))) return [line]
+      if (width(line) <= columns || (head === '  ' && /scripstream(?:\.cjs'?)? /.test(line))) return [line]
       const rest = line.slice(head.length)
       const isNarrow = columns - head.length < Math.max(MIN_HELP_WIDTH, ...rest.split(' ').map(width))
       if (isNarrow) return [head.trimEnd(), ...wrap(`      ${rest}`, columns, 0)].filter((part) => part !== '')
