@@ -184,7 +184,7 @@ export const createProgram = (groups: CommandGroups, context: CommandContext): C
     })
     // It is taken from the arguments before they are read: other options name streams.
     .option(...STREAMS_OPTION)
-    .addHelpText('after', `${exampleText(examples)}\nMore: scripstream help settings, exit-codes or checks`)
+    .addHelpText('after', `${exampleText(examples)}\nMore: scripstream help settings (or exit-codes, checks)`)
   for (const [heading, commands] of Object.entries(groups)) {
     program.commandsGroup(heading)
     for (const add of commands) add(program, context)

@@ -211,7 +211,7 @@ const commentEntry = (job: DailyJob, clock: 'local' | 'India'): string =>
 /** A comment of XML must not contain two hyphens. */
 const xmlComment = (job: DailyJob, clock: 'local' | 'India'): string =>
   describeEntry(job, clock)
-    .map((line) => `     ${line.replaceAll('--', '- -')}`)
+    .map((line) => `     ${line.replace(/(?<= )--(?=[a-z])/g, 'the option ').replaceAll('--', '- -')}`)
     .join('\n')
 
 const cron = (job: DailyJob): string => {

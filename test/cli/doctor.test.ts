@@ -118,7 +118,7 @@ it('shows the answer and what to do if a request fails', async () => {
   ])
   const text = toTexts(doctorLines([], [], failed), 80).join('\n')
   expect(text.replace(/\s+/g, ' ')).toContain('do: news denied access (401, 403); check "headers" (SCRIPSTREAM_HEADERS)')
-  expect(text).toContain('3 problems found.')
+  expect(text).toContain('3 problems found: ')
 })
 
 it('probes endpoints without stocks if the master list fails, and names what the others need', async () => {
@@ -185,7 +185,7 @@ it('is one finding without an address: where to set one, and no request', async 
     result: 'failed',
     found: 'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes',
   })
-  expect(toTexts(doctorLines(checks, [], []), 80).join(' ')).toMatch(/^(?!.*The provider).* 1 problem found\./s)
+  expect(toTexts(doctorLines(checks, [], []), 80).join(' ')).toMatch(/^(?!.*The provider).* 1 problem found: settings\./s)
 })
 
 describe('a setting that the run cannot use', () => {
@@ -363,7 +363,7 @@ describe('doctor --notify', () => {
     })
     const payload = JSON.parse(readFileSync(file, 'utf8')) as Payload
     expect(payload).toMatchObject({ command: 'doctor', test: true, outcome: 'complete', exitCode: 0 })
-    expect(payload.text).toBe('scripstream: doctor: this is a test message. 1 problem found. Failed: settings.')
+    expect(payload.text).toBe('scripstream: doctor: this is a test message. 1 problem found: settings.')
   })
 
   it('sends a given text instead, which is no test', async () => {
@@ -373,7 +373,7 @@ describe('doctor --notify', () => {
     expect(payload).toMatchObject({
       outcome: 'failed',
       exitCode: 1,
-      text: 'scripstream: doctor: the daily run was killed. 1 problem found. Failed: settings.',
+      text: 'scripstream: doctor: the daily run was killed. 1 problem found: settings.',
     })
     expect(payload).not.toHaveProperty('test')
   })

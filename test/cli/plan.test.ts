@@ -168,7 +168,7 @@ describe('the command', () => {
     mkdirSync(empty, { recursive: true })
     writeFileSync(join(empty, 'master_data_response.json'), '[{"Sym":')
     const text = await printPlan(['--only', 'market-news'], 200)
-    expect(text).toContain('master-data: 2775 items assumed')
+    expect(text).toContain('master-data: 2,775 items assumed')
     expect(text).toContain('master_data_response.json')
   })
 })

@@ -78,5 +78,15 @@ describe('wrapping', () => {
     expect(wrap('a incremental_price_bands.json b', 10)).toEqual(['a', '  incremental_price_bands.json', '  b'])
   })
 
+  test.each([
+    ['create it with "node dist/bundle/cli/scripstream.cjs run --out DIR".', '"node dist/bundle/cli/scripstream.cjs run --out DIR".'],
+    ['first run "npx scripstream init" here', '"npx scripstream init"'],
+    ['then "node \'/a b/scripstream.cjs\' doctor"', '"node \'/a b/scripstream.cjs\' doctor"'],
+    ['for example: node dist/scripstream.cjs export --to market.duckdb', 'node dist/scripstream.cjs export --to market.duckdb'],
+  ])('keeps a command whole, so that it can be copied: %s', (text, command) => {
+    expect(wrap(text, 20).join('\n')).toContain(command)
+    expect(wrap(text, 20).join(' ').replaceAll(/ +/g, ' ')).toBe(text)
+  })
+
   test('leaves an empty text one empty line', () => expect(wrap('', 10)).toEqual(['']))
 })

@@ -100,10 +100,7 @@ const probeProvider = (
 
 /** Sends the text, or a test message, with what was found. Whether that worked is one more check. */
 const sendVerdict = (notify: string | true, { checks, probes }: Findings, { settings, io }: Input): Observable<Findings> => {
-  const named = [...checks, ...probes.map((probe) => ({ ...probe, what: probe.endpoint }))]
-  const failed = named.filter(({ result }) => result === 'failed').map(({ what }) => what)
-  const [verdict] = describeVerdict(named.map(({ result }) => result))
-  const headline = `${notify === true ? 'this is a test message' : notify}. ${verdict}${failed.length === 0 ? '' : ` Failed: ${failed.join(', ')}.`}`
+  const headline = `${notify === true ? 'this is a test message' : notify}. ${describeVerdict(checks, probes)[0]}`
   return sendMessage(
     { command: 'doctor', headline, isTest: notify === true, exitCode: notify === true ? 0 : 1 },
     { settings: settings(), io },

@@ -30,17 +30,23 @@ export const doctorLines = (
     ...['', ...settingLines(settings)],
     ...(probes.length === 0 ? [] : [...titledPart('The provider', [asked, fitTable(PROBE_COLUMNS, probes)]), ...causeLines(probes)]),
     '',
-    [describeVerdict([...checks, ...probes].map(({ result }) => result))],
+    [describeVerdict(checks, probes)],
   ]
 }
 
+/** Problems that are named at the end. */
+const MAX_NAMED = 8
+
 /** What works, in a sentence. */
-export const describeVerdict = (results: readonly (LocalCheck['result'] | Probe['result'])[]): TextSpan => {
-  const count = (...wanted: readonly string[]): number => results.filter((result) => wanted.includes(result)).length
-  const [broken, changed] = [count('failed', 'skipped'), count('drift')]
-  if (broken > 0) return [`${formatQuantity(broken, 'problem')} found.`, 'red']
+export const describeVerdict = (checks: readonly LocalCheck[], probes: readonly Probe[]): TextSpan => {
+  const named = [...checks, ...probes.map(({ endpoint, result }) => ({ what: endpoint, result }))]
+  const list = (...wanted: readonly string[]) => named.filter(({ result }) => wanted.includes(result)).map(({ what }) => what)
+  const [broken, changed] = [list('failed', 'skipped'), list('drift').length]
+  const more = broken.length > MAX_NAMED ? `, and ${broken.length - MAX_NAMED} more` : ''
+  if (broken.length > 0)
+    return [`${formatQuantity(broken.length, 'problem')} found: ${broken.slice(0, MAX_NAMED).join(', ')}${more}.`, 'red']
   if (changed > 0) return [`Everything works, but the answers of ${formatQuantity(changed, 'endpoint')} have changed.`, 'yellow']
-  return count('limited') > 0 ? ['Everything works, but the provider limits the rate.', 'yellow'] : ['Everything works.', 'green']
+  return list('limited').length > 0 ? ['Everything works, but the provider limits the rate.', 'yellow'] : ['Everything works.', 'green']
 }
 
 const checkLines = ({ what, result, found, place }: LocalCheck): readonly AnswerLine[] => {

@@ -4,6 +4,7 @@ import { DAYS, listDayItems, MASTER, type StreamDefinition, type Tools, toFilePa
 import { decide, selectionLeft, toWantedRun } from '../../engine/earlier-runs.js'
 import { listRunning, planRun } from '../../engine/plan.js'
 import { type KnownStocks, readKnownStocks, selectSymbols } from '../../engine/select-items.js'
+import { formatQuantity } from '../../model/format.js'
 import type { ScriptReport } from '../../model/report.js'
 import { isRow } from '../../model/row.js'
 import { countItems, countLost } from '../../model/script-figures.js'
@@ -61,7 +62,7 @@ const estimateRun = async (running: readonly StreamDefinition[], input: PlanInpu
     const all = offers?.(Array.isArray(rows) ? rows.filter(isRow) : [], () => undefined) ?? []
     if (all.length > 0) return selectSymbols(all, { symbols, wrongSymbols, known }, (event) => 'text' in event && notes.add(event.text))
     const given = name === MASTER ? (symbols?.length ?? stocks) : undefined
-    if (given === undefined) notes.add(`${name}: ${ASSUMED[name] ?? 'no'} items assumed, the folder has no such list.`)
+    if (given === undefined) notes.add(`${name}: ${formatQuantity(ASSUMED[name] ?? 0, 'item')} assumed, the folder has no such list.`)
     return given ?? ASSUMED[name] ?? 0
   }
   const report = await read('.scripstream/report.json')

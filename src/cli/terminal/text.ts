@@ -44,14 +44,22 @@ const takeColumns = (text: string, columns: number): string => {
 export const padEnd = (text: string, columns: number): string => text + ' '.repeat(Math.max(0, columns - width(text)))
 export const padStart = (text: string, columns: number): string => ' '.repeat(Math.max(0, columns - width(text))) + text
 
-/** Wraps a text at spaces into lines of at most `columns`, indenting all but the first by `hang` more; a longer word stays whole. */
+/** A command in quotes, or at the end of a text. */
+const COMMAND = /"(?:npx |node )?(?:'[^']*'|\S*scripstream\S*) [^"]+"|(?<=: )(?:npx |node )?(?:'[^']*'|\S*scripstream\S*) [^()"]+$/g
+
+/**
+ * Wraps a text at spaces into lines of at most `columns`, indenting all but the first by `hang` more; a longer word stays whole, and so does
+ * a command, so that it can be copied.
+ */
 export const wrap = (text: string, columns: number, hang = 2): readonly string[] => {
   const [margin = ''] = /^ */.exec(text) ?? []
   const lines: string[] = []
   let line = margin
   let isFirst = true
+  const joined = text.trim().replace(COMMAND, (command) => command.replaceAll(' ', '\0'))
   // A number stays with its unit.
-  for (const word of text.trim().split(/(?<!₹) (?!%|crore\b)/)) {
+  for (const part of joined.split(/(?<!₹) (?!%|crore\b)/)) {
+    const word = part.replaceAll('\0', ' ')
     if (!isFirst && width(line) + 1 + width(word) > columns) {
       lines.push(line)
       line = `${margin}${' '.repeat(hang)}${word}`

@@ -129,7 +129,7 @@ export const renderFigures = (run: LiveRunState): TemplateResult => {
 export const renderFix = ({ folder, isActive, last }: FolderState): TemplateResult | typeof nothing => {
   if (folder === undefined || isActive) return nothing
   const isSimulated = document.documentElement.hasAttribute('data-simulated')
-  const command = formatCommand(`run${isSimulated ? ` --simulate=${last?.stocks ?? 500}` : ''} --out ${folder}`)
+  const command = formatCommand(`run${isSimulated ? ` --simulate=${last?.stocks || 500}` : ''} --out ${folder}`)
   return html`<p class="fix">A run fetches it: ${copyable(command)}${last === undefined ? html` To try it without a provider, add <code>--simulate</code>.` : nothing}</p>`
 }
 

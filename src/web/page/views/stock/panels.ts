@@ -173,7 +173,7 @@ export const findingsPanel = ({ rows, problems }: StockFindings, isChecked: bool
       )}</ul>
       ${rows.length > most ? html`<p class="note"><a href="?tab=checks">all ${formatNumber(rows.length)} ▸</a></p>` : nothing}
       <p class="soft note">Not checked here, because it needs all stocks: missing sessions, candles shared with another stock, price bands, leftover files.
-        <code>${formatCommand('verify')}</code> checks them.</p>
+        <code>${formatCommand('verify --out DIR')}</code> checks them.</p>
     `,
   })
 
