@@ -10,7 +10,7 @@ const typescript = createRequire(require.resolve('@arethetypeswrong/core'))('typ
 /** What takes a function and, after it, a time limit. */
 const TAKE_LIMIT = /^(it(WithMarbles)?|test|describe(InBrowser)?|(before|after)(All|Each)|onTest\w+)$/
 /** What takes an object with a time limit, and what sets one. */
-const WAIT = /^(poll|waitFor|waitForURL|until)$/
+const WAIT = /^(poll|waitFor|waitForURL|waitUntil|until)$/
 const SET = /^(setDefault(Navigation)?Timeout|setConfig)$/
 
 /** `it` of `it.each(rows)('title', test)`. */
@@ -24,14 +24,16 @@ const hasLimit = (node: ts.Node): boolean =>
 
 const isLimit = ({ expression, arguments: given }: ts.CallExpression): boolean => {
   const called = typescript.isPropertyAccessExpression(expression) ? expression.name.text : expression.getText()
+  // Its own limit is one second.
+  if (/^vi\.wait/.test(expression.getText())) return true
   if (SET.test(called)) return !given.every((one) => one.getText().startsWith('inject('))
-  if (WAIT.test(called)) return given.some(hasLimit)
+  if (WAIT.test(called)) return given.some((one) => hasLimit(one) || typescript.isNumericLiteral(one))
   if (!TAKE_LIMIT.test(nameOf(expression))) return false
   return given.some(hasLimit) || given.slice(0, -1).some(typescript.isFunctionLike)
 }
 
 /** Only what looks like a limit is parsed: all tests would take seconds. */
-const LOOKS_LIKE_LIMIT = /[tT]imeout\b|setConfig|\},\s+[\w. *+?:]+,?\s*\)/
+const LOOKS_LIKE_LIMIT = /[tT]imeout\b|setConfig|vi\.wait|wait(For|Until)|\},\s+[\w. *+?:]+,?\s*\)/
 
 /** The time limits that a text gives to single tests, hooks and waits, with their lines. */
 const findLimits = (file: string, text: string): readonly string[] => {
@@ -61,6 +63,8 @@ it.each([
   'await expect.poll(read, { timeout: 5_000 }).toBe(1)',
   'await page.getByText("x").waitFor({ timeout: 5_000 })',
   'page.setDefaultTimeout(5_000)',
+  'await vi.waitFor(() => expect(a).toBe(1))',
+  'await waitUntil(isReady, 5_000)',
 ])('sees the limit of %s', (text) => {
   expect(findLimits('a.ts', `\n${text}`)).toEqual(['a.ts:2'])
 })
