@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { adaptCommands, findCommandName, formatCommandLine } from '../../src/cli/command-line.js'
 import { listErrorCodes } from '../../src/cli/hints.js'
 import { runProgram } from '../../src/cli/program.js'
+import { quoteShell } from '../../src/model/text.js'
 import { createTestDependencies, createTestIo, runReport, summaryLines } from './support.js'
 
 const startWith = (script: string): void => {
@@ -31,7 +32,7 @@ describe('the name of the command', () => {
       'a project that has installed it, from elsewhere',
       join(PROJECT, 'node_modules/.bin/scripstream'),
       '/',
-      `node ${join(PROJECT, 'node_modules/.bin/scripstream')}`,
+      `node ${quoteShell(join(PROJECT, 'node_modules/.bin/scripstream'))}`,
     ],
     ['another program that embeds it', '/app/server.js', '/app', 'scripstream'],
   ])('is what works there: %s', (_, script, folder, expected) => expect(findCommandName(script, folder)).toBe(expected))
@@ -49,7 +50,7 @@ describe('commands in texts', () => {
 
   it('have the whole path of the file where a shell or an agent starts them elsewhere', () => {
     startWith(CHECKOUT)
-    expect(adaptCommands('source <(scripstream completion bash)')).toBe(`source <(node ${CHECKOUT} completion bash)`)
+    expect(adaptCommands('source <(scripstream completion bash)')).toBe(`source <(node ${quoteShell(CHECKOUT)} completion bash)`)
     expect(adaptCommands('"command": "scripstream", "args": ["mcp"]')).toBe(`"command": "node", "args": ["${CHECKOUT}", "mcp"]`)
   })
 
