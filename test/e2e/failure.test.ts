@@ -97,7 +97,7 @@ describe('run --quiet', () => {
     expect([code, stderr]).toEqual([3, ''])
     expect(stdout).toMatch(/\nMissing\n {2}market-news: failed: /)
     expect(stdout).toContain('\nNext\n  news answered 404 Not Found; check SCRIPSTREAM_NEWS_URL.')
-    expect(stdout).toMatch(/\n {4}node \S+scripstream\.cjs run --quiet --as-of 2026-02-12 .*\n\nPartial: /)
+    expect(stdout).toMatch(/\n {4}node .+scripstream\.cjs'? run --quiet --as-of 2026-02-12 .*\n\nPartial: /)
   })
 })
 
