@@ -92,21 +92,23 @@ const filePerItem = (toItemFile: (outcome: ItemOutcome) => ItemFile | undefined)
     )
   }, MAX_CONCURRENT_WRITES)
 
-/** Writes a file for each item that has rows. */
+/** Writes a file for each item that has rows. An item that was answered without rows, or skipped, keeps its file. */
 const fileOfRows = (
   output: CandlesPerItem | DocumentPerItem | TextFile,
   { exchange }: SinkContext,
+  files: FileStore,
   write: (file: string, outcome: ItemOutcome) => Observable<number>,
 ): Sink =>
   filePerItem((outcome) => {
-    if (outcome.status !== 'success') return undefined
     const file = toFilePath(output, exchange, outcome.item)
-    return { file, write$: write(file, outcome) }
+    if (outcome.status === 'success') return { file, write$: write(file, outcome) }
+    if (!isLost(outcome)) files.keep?.(file)
+    return undefined
   })
 
 /** Writes the rows of each item, which are lines of text. */
 const textFile = (output: TextFile, context: SinkContext, files: FileStore): Sink =>
-  fileOfRows(output, context, (file, { rows }) =>
+  fileOfRows(output, context, files, (file, { rows }) =>
     files.write(
       file,
       Array.from(rows, (line) => `${String(line)}\n`),
@@ -119,7 +121,7 @@ const textFile = (output: TextFile, context: SinkContext, files: FileStore): Sin
  * candles. The file is rewritten atomically.
  */
 const candlesPerItem = (output: CandlesPerItem, context: SinkContext, files: FileStore): Sink =>
-  fileOfRows(output, context, (file, { rows, whole }) => {
+  fileOfRows(output, context, files, (file, { rows, whole }) => {
     const candles = rows as Candles
     const stored$ = whole ? of(undefined) : files.read(file)
     const format = (stored?: Uint8Array) => (stored === undefined ? formatCandleFile(candles) : formatAppended(stored, candles))
@@ -160,7 +162,7 @@ const arrayPerItem = (
  */
 const documentPerItem = (output: DocumentPerItem, context: SinkContext, files: FileStore): Sink => {
   const { stream, exchange, asOf, accepts, refuse } = context
-  const write = fileOfRows(output, context, (file, { item, rows }) => {
+  const write = fileOfRows(output, context, files, (file, { item, rows }) => {
     const document = runNamed(`document of ${stream}`, item.key, () => output.document([...rows] as readonly Row[], item))
     return files.write(file, [`${JSON.stringify(document)}\n`], asOf)
   })

@@ -65,6 +65,7 @@ export const folder = (out: string): Storage => {
     owners: (file) => records(file, parseOwners),
     tail: (file) => read(file, readTail),
     write,
+    keep: digests.renew,
     append: (file, line) => defer(() => from(appendLine(pathOf(file), line))),
     openSession: (request) => openFolderSession(root, digests, request),
   })

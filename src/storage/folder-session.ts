@@ -109,6 +109,7 @@ const beginSession = (run: FolderRun): Observable<Session> => {
     const warning = isContinued ? undefined : await replaceRecord(run)
     if (!isContinued) await openJournals()
     await digests.open()
+    for (const { files } of journals.values()) files.forEach(digests.renew)
     if (isClosed) close()
     // Last, because the record of a complete run is ignored while that of an unfinished run exists.
     if (isPartOfEnded) await markIncomplete(root)

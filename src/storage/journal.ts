@@ -187,6 +187,8 @@ const compareKeys = (one: string | number, other: string | number): number => {
 /** The journal of a stream in a file. Until it is opened it has no items, and takes none. */
 export interface FolderJournal {
   readonly journal: Journal
+  /** The files of the items that it had when it was opened. */
+  readonly files: ReadonlySet<string>
   readonly open: () => Promise<void>
   readonly close: () => void
 }
@@ -205,6 +207,7 @@ interface JournalPlace {
 export const createFolderJournal = (facts: JournalFacts, { path, root, timeOf }: JournalPlace): FolderJournal => {
   const temporary = `${path}.next`
   const found: JournalContent<RecordsPlace> = { earlier: new Map(), records: new Map() }
+  const kept = new Set<string>()
   let file: JournalFile | undefined
   const opened = (): JournalFile => {
     if (file === undefined) throw new Error('the run has no journals before it is committed')
@@ -215,6 +218,7 @@ export const createFolderJournal = (facts: JournalFacts, { path, root, timeOf }:
     if (facts.carriesRows) found.records.set(item, appendRecords(line, rows, { facts, store: opened(), done: throwError }))
     else opened().append(line, undefined, throwError)
     opened().flush()
+    for (const name of Object.keys(files)) kept.add(name)
     // An item that may lack rows is fetched again; its records stay valid until then.
     if (line.degraded !== undefined) found.earlier.delete(item)
     else found.earlier.set(item, omitUndefined({ status, files, rows: facts.offersRows ? rows : [], remark, newest }))
@@ -231,7 +235,7 @@ export const createFolderJournal = (facts: JournalFacts, { path, root, timeOf }:
   }
   const append: LineStore<RecordsPlace>['append'] = (line, ...more) => opened().append({ ...line, ...listTimes(line, timeOf) }, ...more)
   const journal = createJournal(facts, { append, read: (place) => opened().read(place) }, found)
-  return { journal, open, close: () => file?.close() }
+  return { journal, files: kept, open, close: () => file?.close() }
 }
 
 const throwError = (error?: unknown): void => {

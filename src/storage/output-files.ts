@@ -12,6 +12,7 @@ import {
   statFile,
   withFileSync,
   writeFileAtomically,
+  writeWhole,
   yieldTurn,
 } from './file-system.js'
 import { statePaths } from './run-state.js'
@@ -64,6 +65,8 @@ export interface DigestLog {
   readonly open: () => Promise<void>
   /** Digests the content of an output while it is written. `base`: the stored content that it continues, which may be damaged. */
   readonly watch: (file: string, base?: Uint8Array) => ContentWatcher | undefined
+  /** Digests an output that the run accepts as it is, if that is not the one of its line: a power cut may have lost the right line. */
+  readonly renew: (file: string) => void
   /** When an output was last modified that this run has written, epoch milliseconds. */
   readonly timeOf: (file: string) => number | undefined
   readonly close: () => void
@@ -81,6 +84,10 @@ export const createDigestLog = (root: string): DigestLog => {
     if (wanted === undefined || (base.length === wanted.stamp[0] && formatDigest(crc32(base)) === wanted.digest)) return false
     return hasStamp(readStamp(join(root, file)), wanted.stamp)
   }
+  const add = (file: string, entry: OutputDigest): void => {
+    recorded.set(file, entry)
+    if (fd !== undefined) writeWhole(fd, Buffer.from(formatDigestLine(file, entry)))
+  }
   return {
     open: async () => {
       recorded = await readOutputDigests(root)
@@ -97,11 +104,15 @@ export const createDigestLog = (root: string): DigestLog => {
           sum = crc32(chunk, sum)
         },
         end: (stamp) => {
-          const entry = { digest: wasDamaged ? DAMAGED : formatDigest(sum), stamp }
-          recorded.set(file, entry)
-          if (fd !== undefined) disk.writeSync(fd, formatDigestLine(file, entry))
+          add(file, { digest: wasDamaged ? DAMAGED : formatDigest(sum), stamp })
         },
       }
+    },
+    renew: (file) => {
+      const path = join(root, file)
+      const found = readStamp(path)
+      const known = recorded.get(file)
+      if (found && !(known && hasStamp(found, known.stamp))) add(file, digestFile(path))
     },
     timeOf: (file) => recorded.get(file)?.stamp[1],
     close: () => {

@@ -101,6 +101,8 @@ export interface FileStore {
    * touched and keeps its modification time. `base` is the stored content that the new one continues; a store that keeps digests checks it.
    */
   write(file: string, parts: Iterable<FileChunk>, asOf?: number, base?: Uint8Array): Observable<number>
+  /** Accepts a stored file as it is; a store that keeps digests renews that of a file that changed. */
+  keep?(file: string): void
   /** Adds a line at the end of a file; absent where files cannot grow. */
   append?(file: string, line: string): Observable<void>
   /** See `Storage`. */
