@@ -37,7 +37,10 @@ const show = async (columns: number, args: readonly string[]): Promise<string> =
 
 /** Lines that are too long although they could be folded: commands to copy stay whole, and so does a long path or address. */
 const tooLong = (text: string, columns: number): readonly string[] =>
-  text.split('\n').filter((line) => width(line) > columns && line.trim().includes(' ') && !/^ +(\S+=\S+ |echo .*)?scripstream /.test(line))
+  text.split('\n').filter((line) => {
+    const rest = line.trim().replace(/"scripstream [^"]+"/, 'command')
+    return width(line) > columns && rest.includes(' ') && !/^ +(\S+=\S+ |echo .*)?scripstream /.test(line)
+  })
 
 const data = mkdtempSync(join(tmpdir(), 'scripstream-'))
 const runs = (out: string) => ['run', '--simulate=12', '--out', out, '--as-of']

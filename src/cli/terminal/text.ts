@@ -45,7 +45,7 @@ export const padEnd = (text: string, columns: number): string => text + ' '.repe
 export const padStart = (text: string, columns: number): string => ' '.repeat(Math.max(0, columns - width(text))) + text
 
 /** A command in quotes, or at the end of a text. */
-const COMMAND = /"(?:npx |node )?(?:'[^']*'|\S*scripstream\S*) [^"]+"|(?<=: )(?:npx |node )?(?:'[^']*'|\S*scripstream\S*) [^()"]+$/g
+const COMMAND = /"(?:node (?:'[^']*'|\S+)|(?:npx )?scripstream) [^"]+"|(?<=: )(?:node (?:'[^']*'|\S+)|(?:npx )?scripstream) [^()"<[]+$/g
 
 /**
  * Wraps a text at spaces into lines of at most `columns`, indenting all but the first by `hang` more; a longer word stays whole, and so does
