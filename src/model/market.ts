@@ -12,17 +12,23 @@ export interface Random {
   chance(probability: number): boolean
 }
 
-/** A stock of the simulated market. */
+/** A stock of the simulated market. `Mcap` (₹ crore), `Ltp` (rupees) and `pe` are those of the turn of the year 2026; `quote` has those of now. */
 export interface SampleStock extends Stock {
-  /** Market capitalisation in ₹ crore. */
   readonly Mcap: number
-  /** Last traded price in rupees. */
   readonly Ltp: number
-  /** Its earnings are ₹ `Mcap / pe` crore a year, `Ltp / pe` rupees a share. */
   readonly pe: number
+  /** Market capitalisation to book value at the turn of that year. */
+  readonly pb: number
+  /** Rupees a share in each year; 0 if it pays none. */
+  readonly dividend: number
   readonly sector: string
-  /** How far its price may move in a session, in percent; undefined without a limit. */
+  readonly series: 'EQ' | 'BE' | 'SM'
+  /** How far its price usually may move in a session, in percent; undefined without a limit. `bandOn` has that of a day. */
   readonly band: number | undefined
+  /** Its place among the stocks that close at a limit in each session from the anchor on: of each pair, one at the upper and one at the lower. */
+  readonly limitPlace?: number | undefined
+  /** The surveillance list that it is always on. */
+  readonly watched?: 'asm' | 'gsm' | undefined
   /** First trading day, `YYYY-MM-DD`. */
   readonly listedOn: string
   readonly split?: SampleSplit
@@ -98,6 +104,46 @@ export interface CandleColumns {
   readonly v: number[]
 }
 
+/** The newest candle of a stock, and what follows from it. */
+export interface SampleQuote {
+  /** Rupees. */
+  readonly close: number
+  /** Against the close before, percent; a split or bonus on the day does not count. */
+  readonly change: number
+  /** Shares. */
+  readonly volume: number
+  /** ₹ crore. */
+  readonly marketCap: number
+  /** Price to the earnings of the last four quarters; undefined without any. */
+  readonly pe: number | undefined
+  /** The limit of its band at which it closed. */
+  readonly limit: 'upper' | 'lower' | undefined
+}
+
+/** What a company has reported for a quarter: ₹ crore, and rupees a share. */
+export interface SampleQuarter {
+  /** `YYYYMM`. */
+  readonly period: string
+  /** Epoch milliseconds. */
+  readonly publishedAt: number
+  readonly sales: number
+  /** Sales and other income. */
+  readonly revenue: number
+  readonly ebitda: number
+  readonly profit: number
+  readonly eps: number
+}
+
+export type DocumentsWanted = Readonly<Record<'perYear' | 'count' | 'days', number>>
+
+/** A document of a company: a filing, a news item. `id` and what `random` draws never change. */
+export interface SampleDocument {
+  readonly id: string
+  /** Epoch milliseconds. */
+  readonly at: number
+  readonly random: Random
+}
+
 /** The seeded market that endpoints draw their sample answers from. */
 export interface SampleMarket {
   readonly exchange: string
@@ -109,11 +155,20 @@ export interface SampleMarket {
   readonly sheet: { readonly id: string; readonly asmTabId: string; readonly gsmTabId: string }
   /** The stocks listed on a day that is not after `asOf`. */
   stocksOn(day: string): readonly SampleStock[]
-  /**
-   * When something of an age (milliseconds) was published. Without planned events that moves with `asOf`. With them it stays, and recurs
-   * every 365 days as another `issue`, which is empty at first.
-   */
-  published(ageMs: number): { readonly at: number; readonly issue: string }
+  /** The largest stocks of the turn of the year, from one place to another; a market of fewer than 500 stocks has fewer in proportion. */
+  largest(from: number, to: number): readonly SampleStock[]
+  /** The newest candle of a stock; undefined without one. */
+  quote(stock: SampleStock): SampleQuote | undefined
+  /** The price band of a stock on a day that is not after `asOf`, in percent; undefined without a limit. */
+  bandOn(stock: SampleStock, day: string): number | undefined
+  /** The quarters that a company has reported, newest first. Earnings are those of today's number of shares. */
+  results(stock: SampleStock, count: number): readonly SampleQuarter[]
+  /** The same of the years that end in March and whose quarters it has all reported; each figure is the sum of its quarters. */
+  years(stock: SampleStock, count: number): readonly SampleQuarter[]
+  /** When it reports the quarter after the newest one of `results`, epoch milliseconds. */
+  nextResults(stock: SampleStock): number
+  /** The newest documents of a kind, newest first: at most `count` of the last `days`, at a rate of `perYear`. */
+  documents(stock: SampleStock, kind: string, wanted: DocumentsWanted): readonly SampleDocument[]
   stockByIsin(isin: string): SampleStock | undefined
   stockBySid(sid: string): SampleStock | undefined
   indexBySid(sid: string): SampleIndex | undefined

@@ -2,6 +2,7 @@ import type { PlannedStockEvent, PlantedEvent, Random, SampleStock } from '../mo
 import { addDays, type Day, SESSION_END, toInstant } from '../model/trading-day.js'
 import { lowerBound, type TradingCalendar } from './calendar.js'
 import { createRandom } from './random.js'
+import { listPublishedPeriods } from './results.js'
 import { createNextIsin, createStocks, MAX_COMPANIES } from './stocks.js'
 
 /** Kinds of events that the plan starts by itself, one of each in every period. */
@@ -57,8 +58,6 @@ interface Due {
 const QUIET_SESSIONS = 15
 const DEFAULT_PER_SESSION = 0.2
 const MIN_FREEZE_PERIOD = 20
-/** The largest stocks stay: lists that begin with them are never empty. */
-const STAYING_STOCKS = 5
 
 /**
  * The events of a market, planned session by session from the seed alone: the same options give the same plan in every process, whatever
@@ -200,14 +199,15 @@ const createListings = (seed: number, count: number) => {
     if (rank >= created.length) created = createStocks(seed, Math.min(rank + 100, MAX_COMPANIES), () => '')
     const stock = created[rank]
     if (stock === undefined) return undefined
-    const { split: _, ...rest } = stock
+    const { split: _, watched: __, limitPlace: ___, ...rest } = stock
     return { ...rest, listedOn, rank: rank++ }
   }
 }
 
-const isEligible = (kind: PlannedStockEvent['kind'], { rank = 0, events = [] }: SampleStock): boolean => {
+/** Stocks that are always under surveillance stay: its lists are never empty, and no stock is on both. */
+const isEligible = (kind: PlannedStockEvent['kind'], { watched, events = [] }: SampleStock): boolean => {
   const isWatched = events.filter(({ kind }) => kind.startsWith('surveillance-')).at(-1)?.kind === 'surveillance-entry'
-  return (kind !== 'delisting' && kind !== 'surveillance-entry') || (rank >= STAYING_STOCKS && !isWatched)
+  return (kind !== 'delisting' && kind !== 'surveillance-entry') || (watched === undefined && !isWatched)
 }
 
 const applyToStocks = (event: PlannedStockEvent, stock: SampleStock, stocks: readonly SampleStock[]): readonly SampleStock[] => {
@@ -260,7 +260,7 @@ const createDetails = (days: readonly Day[], nextLive: (session: number) => numb
       'isin-change': () => ({ newIsin: createNextIsin(stock.ISIN, isTaken) }),
       listing: () => ({}),
       delisting: () => ({}),
-      'restated-quarter': () => ({ quarter: random.pick(['202509', '202506', '202503']), factor: random.decimal(0.8, 0.95) }),
+      'restated-quarter': () => ({ quarter: listPublishedPeriods(dayAt(session), 3)[random.int(0, 2)], factor: random.decimal(0.8, 0.95) }),
       'late-filing': () => createFiling(kind, stock.ISIN, session, random.int(2, 5)),
       'backdated-filing': () => createFiling(kind, stock.ISIN, session, random.int(25, 60)),
       'surveillance-entry': () => ({ list: count % 2 === 0 ? 'asm' : 'gsm' }),

@@ -1,9 +1,13 @@
-import type { PlantedEvent, SampleIndex, SampleMarket, SampleStock } from '../model/market.js'
-import { type Day, SESSION_START, toDay, toDayEnd, toInstant } from '../model/trading-day.js'
+import type { PlantedEvent, SampleMarket, SampleQuarter, SampleQuote, SampleStock } from '../model/market.js'
+import { type Day, SESSION_END, SESSION_START, toDay, toDayEnd, toInstant } from '../model/trading-day.js'
 import { createTradingCalendar, lowerBound, type TradingCalendar } from './calendar.js'
-import { createCandleReader, type PriceListing, type Scale } from './candles.js'
+import { createCandleReader, createHistoryCache, type Scale } from './candles.js'
+import { listDocuments } from './documents.js'
 import { createEventPlan, type EventOptions } from './events.js'
-import { createPermutation, createRandom } from './random.js'
+import { createIndexHistories, createIndices, createLargest, type SelectLargest } from './indices.js'
+import { createBands, findHighest, findLowest, type PriceHistory, simulateMarket, simulatePrices } from './prices.js'
+import { createRandom } from './random.js'
+import { findNextResults, simulateResults, sumYears } from './results.js'
 import { createStocks } from './stocks.js'
 
 /** The parameters of a simulated market. */
@@ -53,35 +57,41 @@ export const createTimeline = (options: MarketOptions): Timeline => {
   const plan = createEventPlan({ seed, calendar, anchor, stocks, events })
   const indices = createIndices(options.indices)
   const indexBySid = new Map(indices.map((index) => [String(index.Sid), index]))
-
-  const listingOf = (sid: string, last: number, asOf: number): PriceListing | undefined => {
-    const stock = plan.listedAt(last).bySid.get(sid)
-    if (stock !== undefined)
-      return { first: lowerBound(calendar.days, stock.listedOn), price: stock.Ltp, scales: listScales(stock, calendar, last, asOf) }
-    const index = indexBySid.get(sid)
-    return index && { first: listedAt(index.Sym), price: createRandom(seed, 'index', sid).decimal(1_000, 60_000) }
-  }
-  const candles = createCandleReader({ seed, calendar, anchor, listingOf })
+  const selectLargest = createLargest(options.stocks)
+  const { historyOf, historyBySid } = createHistories({ seed, calendar, anchor, plan, indexBySid, listedAt, selectLargest })
+  const candles = createCandleReader({ calendar, historyOf: historyBySid, scalesOf: createScales(plan, calendar) })
   const fixed = {
     exchange,
-    indices,
+    indices: indices.map(({ rule: _, ...index }) => index),
     ...createProviderIds(seed),
-    indexBySid: (sid: string) => indexBySid.get(sid),
     random: (...key: readonly (string | number)[]) => createRandom(seed, ...key.map(plan.toFirstIsin)),
     stocksOn: (day: Day) => plan.listedAt(calendar.lastOpened(toInstant(day, SESSION_START))).stocks,
+    bandOn: (stock: SampleStock, day: Day) => createBands(seed, stock, anchor)(calendar.lastOpened(toInstant(day, SESSION_START))),
   }
-  const epoch = events && toInstant(calendar.days[anchor] ?? '')
+  const sampleBySid = new Map(fixed.indices.map((index) => [String(index.Sid), index]))
   return Object.assign(
     (asOf: number): SampleMarket => {
-      const listed = plan.listedAt(calendar.lastOpened(asOf))
+      const last = calendar.lastOpened(asOf)
+      const listed = plan.listedAt(last)
       const candlesAsOf = plan.candlesAsOf(asOf)
+      const shareDay = calendar.days[last] ?? ''
+      const results = createResults((stock, count) =>
+        simulateResults(stock, { seed, asOf, count, shareFactor: countShares(stock, shareDay) }),
+      )
+      const quote = createQuotes({ candles, calendar, historyOf, bandOn: fixed.bandOn, results, asOf: candlesAsOf })
       return {
         ...fixed,
         asOf,
         stocks: listed.stocks,
         stockByIsin: (isin) => listed.byIsin.get(isin),
         stockBySid: (sid) => listed.bySid.get(sid),
-        published: (ageMs) => (epoch === undefined ? { at: asOf - ageMs, issue: '' } : findIssue(epoch - ageMs, asOf)),
+        indexBySid: (sid) => sampleBySid.get(sid),
+        largest: (from, to) => selectLargest(listed.stocks, from, to),
+        quote,
+        results,
+        years: (stock, count) => sumYears(results(stock, 4 * count + 3)).slice(0, count),
+        nextResults: (stock) => findNextResults(seed, stock, asOf),
+        documents: ({ Sid }, kind, wanted) => listDocuments({ seed, asOf, key: `${kind} ${Sid}`, ...wanted }),
         tradingDays: (from, to) => listOpenedDays(calendar, from, to, asOf),
         candles: (sid, start, end) => candles(sid, start, end, candlesAsOf),
         tradesOn: (sid, day) => candles(sid, toInstant(day) / 1_000, toInstant(day) / 1_000, Math.min(asOf, toDayEnd(day))),
@@ -89,6 +99,107 @@ export const createTimeline = (options: MarketOptions): Timeline => {
     },
     { plan: plan.plan },
   )
+}
+
+/** The results of each stock, computed once as far as they were wanted. */
+const createResults = (simulate: SampleMarket['results']): SampleMarket['results'] => {
+  const known = new Map<string, readonly SampleQuarter[]>()
+  return (stock, count) => {
+    const found = known.get(stock.Sid)
+    const made = found && found.length >= count ? found : simulate(stock, Math.max(count, 12))
+    known.set(stock.Sid, made)
+    return made.slice(0, count)
+  }
+}
+
+interface HistoryOptions {
+  readonly seed: number
+  readonly calendar: TradingCalendar
+  readonly anchor: number
+  readonly plan: ReturnType<typeof createEventPlan>
+  readonly indexBySid: ReadonlyMap<string, ReturnType<typeof createIndices>[number]>
+  readonly listedAt: ReturnType<typeof createListingIndex>
+  readonly selectLargest: SelectLargest
+}
+
+/** The candles of stocks and indices, each computed when it is first needed. */
+const createHistories = ({ seed, calendar, anchor, plan, indexBySid, listedAt, selectLargest }: HistoryOptions) => {
+  const market = simulateMarket(seed, calendar.days.length)
+  const stocks = new Map<string, SampleStock>()
+  const ofStocks = createHistoryCache((sid, last) => {
+    const stock = stocks.get(sid) as SampleStock
+    const first = lowerBound(calendar.days, stock.listedOn)
+    return simulatePrices({ seed, stock, anchor, first, last: Math.max(anchor, first, last), moves: market.moves })
+  })
+  const historyOf = (stock: SampleStock, last: number): PriceHistory | undefined => {
+    stocks.set(stock.Sid, stock)
+    return ofStocks(stock.Sid, last)
+  }
+  const stocksIn = (session: number) => plan.listedAt(session).stocks
+  const ofIndex = createIndexHistories({ seed, calendar, anchor, market, selectLargest, stocksIn, historyOf })
+  const ofIndices = createHistoryCache((sid, last) => {
+    const index = indexBySid.get(sid)
+    return index && ofIndex({ index, first: listedAt(index.Sym), last: Math.max(anchor, last) })
+  })
+  return {
+    historyOf,
+    historyBySid: (sid: string, last: number): PriceHistory | undefined => {
+      const stock = plan.listedAt(last).bySid.get(sid)
+      return stock ? historyOf(stock, last) : ofIndices(sid, last)
+    },
+  }
+}
+
+interface QuoteOptions {
+  readonly candles: ReturnType<typeof createCandleReader>
+  readonly calendar: TradingCalendar
+  readonly historyOf: (stock: SampleStock, last: number) => PriceHistory | undefined
+  readonly bandOn: SampleMarket['bandOn']
+  readonly results: SampleMarket['results']
+  readonly asOf: number
+}
+
+/** The newest candle of each stock, read once. */
+const createQuotes = ({ candles, calendar, historyOf, bandOn, results, asOf }: QuoteOptions): SampleMarket['quote'] => {
+  const last = calendar.lastOpened(asOf)
+  const [day = '', time = 0] = [calendar.days[last], calendar.times[last]]
+  const quotes = new Map<string, SampleQuote | undefined>()
+  const read = (stock: SampleStock): SampleQuote | undefined => {
+    const history = historyOf(stock, last)
+    const { c, v } = candles(stock.Sid, time, time, asOf)
+    const [close] = c
+    if (history === undefined || close === undefined) return undefined
+    const isOver = asOf >= toInstant(day, SESSION_END)
+    // In shares of the anchor: what a split changes is not a move of the price.
+    const now = isOver ? (history.close[last - history.first] ?? 0) : Math.round(close * 100 * countShares(stock, day))
+    const before = history.close[Math.max(0, last - 1 - history.first)] ?? now
+    const band = bandOn(stock, day)
+    const isLimited = band !== undefined && now !== before
+    const limit =
+      isLimited && now === findHighest(before, band) ? 'upper' : isLimited && now === findLowest(before, band) ? 'lower' : undefined
+    const earnings = results(stock, 4).reduce((sum, { eps }) => sum + eps, 0)
+    return {
+      ...{ close, limit, volume: v[0] ?? 0, change: (now / before - 1) * 100, marketCap: (stock.Mcap * now) / (stock.Ltp * 100) },
+      pe: earnings > 0 ? Math.round((close / earnings) * 100) / 100 : undefined,
+    }
+  }
+  return (stock) => {
+    if (!quotes.has(stock.Sid)) quotes.set(stock.Sid, read(stock))
+    return quotes.get(stock.Sid)
+  }
+}
+
+/** Today's shares for one of the anchor. */
+const countShares = ({ split, events = [] }: SampleStock, day: Day): number => {
+  const splits = events.flatMap((event) =>
+    event.kind === 'split' || event.kind === 'bonus' ? [{ on: event.day, factor: event.factor }] : [],
+  )
+  return [...(split ? [split] : []), ...splits].reduce((all, { on, factor }) => (on <= day ? all * factor : all), 1)
+}
+
+const createScales = (plan: ReturnType<typeof createEventPlan>, calendar: TradingCalendar) => (sid: string, last: number, asOf: number) => {
+  const stock = plan.listedAt(last).bySid.get(sid)
+  return stock ? listScales(stock, calendar, last, asOf) : []
 }
 
 /** How the provider has changed the candles of a stock as of the session `last`. */
@@ -103,14 +214,6 @@ const listScales = ({ split, events = [] }: SampleStock, { days }: TradingCalend
   })
   const isSplit = split !== undefined && asOf >= toInstant(split.on, SESSION_START)
   return isSplit ? [{ ...whole, divisor: split.factor, shares: split.factor }, ...scales] : scales
-}
-
-const ISSUE_MS = 365 * 86_400_000
-
-/** The newest of the instants that lie whole years of 365 days from a given one, and are not after `asOf`. */
-const findIssue = (at: number, asOf: number) => {
-  const years = Math.floor((asOf - at) / ISSUE_MS)
-  return { at: at + years * ISSUE_MS, issue: years === 0 ? '' : `-${years}` }
 }
 
 // Listing dates must not move from one day to the next, or every stored candle would be wrong tomorrow. They depend on a day that is
@@ -143,48 +246,3 @@ const createProviderIds = (seed: number) => {
     sheet: { id: `1${text(43)}`, asmTabId: String(random.int(100_000, 499_999)), gsmTabId: String(random.int(500_000, 999_999)) },
   }
 }
-
-const INDEX_COUNT = 194
-// Below the Sid of every stock: requests for candles name only the Sid.
-const INDEX_SID_COUNT = 1_000
-
-/** The market's indices. Two of them share a symbol, as at the real provider; only their Sids differ. */
-const createIndices = (count = INDEX_COUNT): readonly SampleIndex[] => {
-  const sidAt = createPermutation(INDEX_SID_COUNT, 0)
-  return [...awkwardIndices, ...themedIndices]
-    .slice(0, count)
-    .map(([Sym, DispSym], index) => ({ Sym, DispSym, Sid: sidAt(index + 1) }))
-    .sort((a, b) => (a.Sym < b.Sym ? -1 : a.Sym > b.Sym ? 1 : a.Sid - b.Sid))
-}
-
-type IndexNames = readonly [Sym: string, DispSym: string]
-
-const awkwardIndices: readonly IndexNames[] = [
-  ['NIFTY', 'Nifty 50'],
-  ['SENSEX', 'Sensex'],
-  ['INDIA VIX', 'India VIX'],
-  ['CAPINS', 'BSE Capital Markets & Insurance'],
-  ['CAPINS', 'BSE Capital Goods Industrial Solutions'],
-  ['NIFTY FINSRV25 50', 'Nifty Financial Services 25/50'],
-  ['NIFTY500 MULTICAP', 'Nifty 500 Multicap 50:25:25'],
-  ['NIFTY TATA 25 CAP', 'Nifty India Corporate Group Index - Tata Group 25% Cap'],
-  ['Nifty Corp MAATR', 'Nifty India Select 5 Corp Grps (MAATR)'],
-  ['Nifty GS 11 15Yr', 'Nifty 11-15 Yr G Sec'],
-]
-
-const themes =
-  'Auto Bank Cement Chemicals Commodities Consumption Defence Digital Durables Energy Finance FMCG Healthcare Housing Infra IT Logistics Media Metal MNC Oil Pharma Power Realty Retail Rural Services Telecom Tourism Transport'.split(
-    ' ',
-  )
-
-const indexFamilies: readonly ((theme: string) => IndexNames)[] = [
-  (theme) => [`NIFTY ${theme.toUpperCase()}`, `NIFTY ${theme}`],
-  (theme) => [`Nifty ${theme} EW`, `Nifty ${theme} Equal Weight`],
-  (theme) => [`NIFTY500 ${theme.toUpperCase()}`, `Nifty 500 ${theme}`],
-  (theme) => [`BSE ${theme.toUpperCase()}`, `BSE ${theme}`],
-  (theme) => [`Nifty MS ${theme}`, `Nifty Mid Small ${theme}`],
-  (theme) => [`NIFTY ${theme.toUpperCase()} 35 20`, `Nifty ${theme} 35/20 (Capped)`],
-  (theme) => [`${theme.slice(0, 4).toUpperCase()}${theme.length}TR`, `BSE ${theme} 65:35 TR`],
-]
-
-const themedIndices = indexFamilies.flatMap((named) => themes.map(named))

@@ -53,8 +53,8 @@ it('leaves the market as it was without events', async () => {
     .filter(({ name }) => BUILT_IN.split(' ').includes(name))
     .map(({ name, request, text }) => `${name} ${request.url} ${request.body} ${text}`)
     .toSorted()
-  // Of the market before there were any events. It changes with the samples and with the requests of these streams.
-  expect(createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 16)).toBe('0c8ba0873855bf71')
+  // The same on every machine and version of Node. It changes with the samples and with the requests of these streams.
+  expect(createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 16)).toBe('462f3ba44eaae248')
 })
 
 /** What one session's answers say about a stock. */
@@ -145,7 +145,7 @@ const compareStock = (before: SeenStock, now: SeenStock, day: string, previous: 
   if (now.symbol !== before.symbol) found.push(['rename', `${day} ${before.symbol} ${now.symbol}`])
   if (now.isin !== before.isin) found.push(['isin-change', `${day} ${before.isin} ${now.isin}`])
   for (const [quarter, profit] of now.profits) {
-    const ratio = profit / (before.profits.get(quarter) ?? 0)
+    const ratio = profit / (before.profits.get(quarter) ?? profit)
     if (ratio !== 1) found.push(['restated-quarter', `${day} ${now.symbol} ${quarter} ${ratio.toFixed(2)}`])
   }
   for (const [filing, filedAt] of now.filings) {

@@ -34,12 +34,12 @@ describe('the simulated market', () => {
     expect(marketOf(0).stocks).toEqual([])
   })
 
-  it('lists the largest first, and only large ones have derivatives', () => {
-    const { stocks } = marketOf(2_775)
-    const sizes = stocks.map(({ Mcap }) => Mcap)
-    expect(sizes).toEqual(sizes.toSorted((a, b) => b - a))
-    expect(stocks.filter(({ FnoFlag }) => FnoFlag === 1).length).toBeGreaterThan(100)
-    expect(stocks.slice(300).every(({ FnoFlag }) => FnoFlag === 0)).toBe(true)
+  it('has derivatives on about the two hundred largest stocks', () => {
+    const largest = marketOf(2_775).largest(0, 2_775)
+    const withDerivatives = largest.filter(({ FnoFlag }) => FnoFlag === 1)
+    expect(withDerivatives.length).toBeGreaterThan(150)
+    expect(withDerivatives.length).toBeLessThan(350)
+    expect(largest.slice(0, withDerivatives.length)).toEqual(withDerivatives)
   })
 
   it('has the awkward symbols among the first few', () => {

@@ -42,6 +42,10 @@ interface Ran {
 const textsOf = (files: MemoryFiles): Readonly<Record<string, string>> =>
   Object.fromEntries([...files].filter(([file]) => !file.startsWith('.scripstream/')).map(([file, { text }]) => [file, text]))
 
+/** Without the lists of stocks and of indices, which a run of another stream stores, too: their figures are those of the day. */
+const ownTexts = ({ name }: StreamDefinition, texts: Ran['texts']): Ran['texts'] =>
+  name === MASTER ? texts : Object.fromEntries(Object.entries(texts).filter(([file]) => !/^(master_|all_indices)/.test(file)))
+
 const run = async (
   { name }: StreamDefinition,
   files: MemoryFiles = new Map(),
@@ -85,7 +89,8 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
     expect(script).toMatchObject({ outcome: 'success', retries: 0, rateLimited: 0, degraded: 0, problems: [] })
     expect(itemsOf(script)).toBe(totalOf(stream))
     expect(lostOf(script)).toBe(0)
-    expect(script.items.success).toBeGreaterThan(0)
+    // No price band of a few stocks may have changed on a day.
+    expect(script.items.success + script.items.empty).toBeGreaterThan(0)
     expect(script.files).toBeGreaterThan(0)
     expect(script.bytes).toBeGreaterThan(2)
     expect(Object.keys(texts).length).toBeGreaterThanOrEqual(script.files)
@@ -176,7 +181,7 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
     expect(lostOf(script) + script.degraded + script.items.skipped).toBe(totalOf(stream))
     expect(lostOf(script) + script.degraded).toBeGreaterThan(0)
     expect(report.outcome).toBe(stream.name === MASTER ? 'failed' : 'partial')
-    expect(textsOf(files)).toEqual(texts)
+    expect(ownTexts(stream, textsOf(files))).toEqual(ownTexts(stream, texts))
   })
 
   it('leaves nothing in flight and no report when it is cancelled half-way', async () => {

@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { lastValueFrom, toArray } from 'rxjs'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -29,7 +29,7 @@ const TEXT = /"([^"\\{}[\]:]* [^"\\{}[\]:]*)"(?!:)/g
 const breakJson = (text: string): string => text.replace(TEXT, `"$1${BROKEN}"`)
 const breakAnswer = (answer: unknown, { type }: AnyEndpoint): unknown => {
   if (answer === undefined) return undefined
-  if (type === 'text/csv') return String(answer).replace(/( \w+),EQ,/g, '$1\0,EQ,')
+  if (type === 'text/csv') return String(answer).replace(/( \w+),(EQ|BE|SM),/g, '$1\0,$2,')
   return breakJson(typeof answer === 'string' ? answer : JSON.stringify(answer))
 }
 
@@ -76,7 +76,7 @@ describe.skipIf(!duckdb)('texts with half of a surrogate pair or NUL', () => {
     expect(report.outcome).toBe('complete')
     expect(broken.length).toBeGreaterThan(20)
     for (const file of outputsOf(out)) expect(/\\ud83d|\\u0000|\0/.test(readFileSync(join(out, file), 'latin1')), file).toBe(false)
-    expect(readFileSync(join(out, 'nse_equity_list.csv'), 'utf8')).toContain('\ufffd,EQ,')
+    expect(readFileSync(join(out, 'nse_equity_list.csv'), 'utf8')).toMatch(/\ufffd,(EQ|BE|SM),/)
   })
 
   it('are read from stored files with the same repair, in every table and view', async () => {
@@ -91,7 +91,8 @@ describe.skipIf(!duckdb)('texts with half of a surrogate pair or NUL', () => {
   })
 
   it('are read for one stock, and listed under its symbol', async () => {
-    const [stock] = JSON.parse(readFileSync(join(out, 'master_isin_map.json'), 'utf8')) as readonly { readonly Symbol: string }[]
+    const stocks = JSON.parse(readFileSync(join(out, 'master_isin_map.json'), 'utf8')) as readonly { readonly Symbol: string }[]
+    const stock = stocks.find((one) => existsSync(join(out, `market_news/${one.Symbol}_news.json`)))
     const read = async (from: string) => {
       const { result, close } = await runQuery('SELECT DISTINCT symbol FROM news', { out: from, tables, symbol: stock?.Symbol ?? '' })
       return result.getRows().finally(close)
@@ -114,7 +115,9 @@ describe.skipIf(!duckdb)('texts with half of a surrogate pair or NUL', () => {
     for (const target of ['screener.csv', 'news.xlsx', 'announcements.json', 'filings.parquet'])
       expect((await lastValueFrom(tableFile(join(folder, target), { streams }).write(old))).rows, target).toBeGreaterThan(0)
     const all = await lastValueFrom(parquet(join(folder, 'parquet'), { streams }).write(old).pipe(toArray()))
-    expect(all.filter(({ rows, isSkipped }) => rows === 0 && !isSkipped).map(({ table }) => table)).toEqual(['rewritten'])
+    const empty = all.filter(({ rows, isSkipped }) => rows === 0 && !isSkipped).map(({ table }) => table)
+    // No price band of a few stocks changes on the day.
+    expect(empty.filter((table) => table !== 'band_changes')).toEqual(['rewritten'])
   })
 
   it('are named by verify, file by file', async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { StorageError } from '../../src/model/errors.js'
 import type { Row } from '../../src/model/row.js'
@@ -13,8 +14,8 @@ beforeAll(async () => {
   await runInto(clean)
   const [a, b, c] = outputFolder(clean)
     .rows('master_isin_map.json')
-    .slice(10)
     .map(({ Symbol: symbol }) => String(symbol))
+    .filter((symbol) => existsSync(`${clean}/market_news/${symbol}_news.json`) && outputFolder(clean).candles(symbol).length > 1_000)
   Object.assign(names, { a, b, c })
 })
 

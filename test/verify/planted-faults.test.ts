@@ -124,7 +124,7 @@ beforeAll(async () => {
       .slice(-10)
       .every(([, , , , close = 0, volume = 0]) => close * volume > 200_000)
   const usual = all.slice(5).filter((symbol) => folder.candles(symbol).length > 1_500 && trades(symbol))
-  const [b = '', c = '', old = '', other = ''] = usual
+  const [b = '', c = '', other = '', old = ''] = usual
   const dear =
     all.slice(1).find(
       (symbol) =>

@@ -7,7 +7,7 @@ import { runReport, scriptReport } from '../cli/support.js'
 // A Thursday, two hours after the data of that day was published.
 const NOW = Date.parse('2026-02-12T20:00:00+05:30')
 
-const NONE = { outputs: [], damage: [], holidays: undefined, now: NOW }
+const NONE = { outputs: [], damage: [], calendar: undefined, now: NOW }
 
 const answer = (report: Partial<RunReport> | undefined, outputs: readonly Partial<Freshness>[] = [], now = NOW) =>
   describeAnswer({
@@ -34,7 +34,9 @@ describe('the answer of the page', () => {
   it('is not old on a holiday that the settings name', () => {
     const [report, now] = [runReport({}), Date.parse('2026-02-13T20:00:00+05:30')]
     expect(describeAnswer({ ...NONE, report, now }).word).toBe('Complete, but old')
-    expect(describeAnswer({ ...NONE, report, now, holidays: new Set(['2026-02-13']) }).word).toBe('Complete and up to date')
+    expect(describeAnswer({ ...NONE, report, now, calendar: { holidays: new Set(['2026-02-13']), sessions: {} } }).word).toBe(
+      'Complete and up to date',
+    )
   })
 
   it.each([
