@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { chmodSync, copyFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -113,7 +114,23 @@ const describeSettings = async () => {
   writeFileSync(file, withTexts)
 }
 
+/** The digest of the sources, the same on every system: the driver and the workers of a fleet compare it. */
+const writeBuild = () => {
+  const files = ['src', 'streams', 'sinks'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true }).map((name) => join(folder, name)),
+  )
+  const hash = createHash('sha256').update(JSON.stringify([manifest.version, manifest.dependencies]))
+  for (const file of files.filter((name) => name.endsWith('.ts')).sort((one, other) => (toPosix(one) < toPosix(other) ? -1 : 1)))
+    hash.update(`\n${toPosix(file)}\n`).update(readFileSync(join(ROOT, file), 'utf8').replaceAll('\r\n', '\n'))
+  const target = join(ROOT, 'dist/src/fleet/queues.js')
+  const text = readFileSync(target, 'utf8').replace(/BUILD = '\w+'/, `BUILD = '${hash.digest('hex').slice(0, 10)}'`)
+  writeFileSync(target, text)
+}
+
+const toPosix = (path) => path.replaceAll('\\', '/')
+
 await describeSettings()
+writeBuild()
 await buildLibrary()
 const { output } = await buildBundle()
 const page = await buildPage(ROOT)

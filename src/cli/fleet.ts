@@ -58,7 +58,8 @@ export const fleetText = (fleet: FleetState | undefined, gap: string): string =>
   if (fleet.isAway) return 'Redis is down: waiting for it'
   if (fleet.refusal !== undefined) return `Redis refuses commands (${clean(fleet.refusal)}): waiting for it`
   const active = fleet.workers.filter(({ isThere }) => isThere)
-  if (active.length === 0) return 'no worker: start "scripstream worker" with this --engine and --blobs'
+  const others = othersLines(fleet)
+  if (active.length === 0) return others[0] ?? 'no worker: start "scripstream worker" with this --engine and --blobs'
   const total = active.length > 1 ? ` ${formatPace(active.reduce((sum, { perSecond }) => sum + perSecond, 0))}` : ''
   const named = active.slice(0, MAX_WORKERS_NAMED).map(({ name, perSecond }) => `${clean(name)} ${formatPace(perSecond)}`)
   return [
@@ -66,7 +67,14 @@ export const fleetText = (fleet: FleetState | undefined, gap: string): string =>
     ...(fleet.stalled > 0 ? [`${formatQuantity(fleet.stalled, 'item')} reassigned`] : []),
     ...named,
     ...(active.length > MAX_WORKERS_NAMED ? [`${formatCount(active.length - MAX_WORKERS_NAMED)} more`] : []),
+    ...others,
   ].join(gap)
+}
+
+const othersLines = ({ others }: Pick<FleetState, 'others'>): readonly string[] => {
+  if (others === undefined) return []
+  const names = others.workers.slice(0, MAX_WORKERS_NAMED).map(clean).join(', ')
+  return [`${formatQuantity(others.workers.length, 'worker')} of another build, install the same on both: ${names}; driver ${others.build}`]
 }
 
 const MAX_WORKERS_NAMED = 8
@@ -74,11 +82,12 @@ const MAX_WORKERS_NAMED = 8
 const formatPace = (perSecond: number): string => formatRate(perSecond, 1_000) || '0/s'
 
 export const fleetLines = (
-  { workers, stalled }: Pick<FleetState, 'workers' | 'stalled'> = { workers: [], stalled: 0 },
+  { workers, stalled, ...rest }: Pick<FleetState, 'workers' | 'stalled' | 'others'> = { workers: [], stalled: 0 },
 ): readonly string[] => [
   ...workers.map(
     ({ name, items, perSecond, isThere }) =>
       `${clean(name)}: ${formatQuantity(items, 'item')}, ${formatPace(perSecond)}${isThere ? '' : ', gone'}`,
   ),
   ...(stalled > 0 ? [`${formatQuantity(stalled, 'item')} reassigned from lost or stalled workers`] : []),
+  ...othersLines(rest),
 ]

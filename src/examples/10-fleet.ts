@@ -13,7 +13,7 @@ export interface Meeting {
   readonly allowVolatile?: boolean
 }
 
-/** The app's version: workers accept only items of their own version. */
+/** The app's version: workers accept only items of their own version, and of the same build of scripstream. */
 const version = '1.0.0'
 
 /** Works for the app's runs until `stop` emits, then finishes its active items. Start any number, on any machine. */

@@ -5,8 +5,8 @@ import { getErrorCode } from '../storage/file-system.js'
 import { acquireDriverLease, closeDriver, connectDriver, type Driver, type DriverLease, type DriverOptions } from './driver-connections.js'
 import { ignoreError } from './ignore-error.js'
 import { type FleetOptions, readFleetAddress } from './options.js'
-import { BARRIERS, createBarriers, processOnFleet, type StageDependencies } from './process-stage.js'
-import { clearQueues } from './queues.js'
+import { createBarriers, processOnFleet, type StageDependencies } from './process-stage.js'
+import { BARRIERS, clearQueues } from './queues.js'
 import { connectToRedis, loadPackages } from './redis.js'
 import { listReadableOutputs, shareFiles, writeRunFile } from './shared-run.js'
 
@@ -114,13 +114,20 @@ const WORKER_COUNT_MS = 1_000
  */
 const watchWorkers = async ({ run, names, redis, queues, readRefusal, workerStats, watching }: Driver): Promise<() => void> => {
   let connected: readonly string[] | undefined
-  const emitWorkers = (): void => run.emit({ type: 'fleet', at: run.clock(), fleet: workerStats.read(connected, readRefusal()) })
+  let others: readonly string[] = []
+  const emitWorkers = (): void => {
+    const fleet = workerStats.read(connected, readRefusal())
+    run.emit({
+      ...{ type: 'fleet', at: run.clock() },
+      fleet: others.length === 0 ? fleet : { ...fleet, others: { build: queues.build, workers: others } },
+    })
+  }
   const countWorkers = async (): Promise<void> => {
     const [first = ''] = names
     connected = undefined
     if (redis.status === 'ready') {
-      const workers = await queues.queue(first).getWorkers()
-      connected = workers.map(({ rawname = '' }) => rawname.slice(rawname.indexOf(':w:') + 3))
+      const { workers, otherWorkers } = await queues.listMembers(first)
+      ;[connected, others] = [workers, otherWorkers]
       // It waits while Redis refuses it, and is sent again next time.
       if (readRefusal() === undefined) void queues.publishWorkerCount(workers.length).catch(ignoreError('publish the workers'))
     }

@@ -6,7 +6,7 @@ export interface FleetOptions {
   readonly address: string
   /** The folder that all machines of the fleet share. */
   readonly blobs: string
-  /** The version of this program. Only workers of the same version process its items. */
+  /** The version of this program. Only workers of the same version, with the same build of scripstream, process its items. */
   readonly version: string
   /** Accept a Redis server that does not persist its data. */
   readonly allowVolatile?: boolean | undefined

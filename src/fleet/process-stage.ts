@@ -20,12 +20,11 @@ import { formatQuantity } from '../model/format.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
 import { type BlobStore, type ItemJobData, loadRows, NO_REQUESTS, toJobId, type WorkerOutcome } from './blobs.js'
 import { ignoreError } from './ignore-error.js'
-import type { ItemQueue, Queues } from './queues.js'
+import { BARRIERS, type ItemQueue, type Queues } from './queues.js'
 import { type Packages, retryAborted } from './redis.js'
 import { listOutputPatterns, shareFiles } from './shared-run.js'
 import type { WorkerStats } from './worker-stats.js'
 
-export const BARRIERS = 'barriers'
 const OUTCOMES_PER_PAGE = 1_000
 const JOB_CHECK_MS = 5_000
 

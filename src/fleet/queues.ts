@@ -8,6 +8,14 @@ import { ignoreError } from './ignore-error.js'
 import type { FleetAddress } from './options.js'
 import type { Packages } from './redis.js'
 
+/** The digest of the sources of this program; `src/cli/bundle.js` writes it into the built file, the same for the command and the library. */
+export const BUILD: string = 'source'
+
+/** The queue of the driver. */
+export const BARRIERS = 'barriers'
+/** Longer than a service manager waits until it starts a worker again. */
+const OTHERS_TTL_MS = 60_000
+
 /** After this time the items of a dead or stalled worker are given to other workers. */
 const LOCK_MS = 8_000
 /** Longer than any stall of a healthy event loop, shorter than the lifetime of a job lock. */
@@ -24,12 +32,45 @@ const MAX_QUEUE_EVENTS = 5_000
 
 export type ItemQueue = Queue<ItemJobData, WorkerOutcome, string>
 
-/** The queues of a fleet. Their keys start with its prefix and the version of this program: versions differ in their job data. */
+/** Who is connected to a fleet, as the connections of BullMQ are named, and who of another build was. */
+const createMembers = (redis: Redis, name: string, build: string) => {
+  // Also those of builds that had a `-` before their version.
+  const memberName = new RegExp(` name=${name}(?:@|-(?=\\d+\\.\\d))(\\S+?):([\\w+/=]+):w:(\\S+)`, 'g')
+  const toOthersKey = (of: string): string => `${name}@${of}:others`
+  return {
+    /**
+     * The workers of a stream; those of other builds, with their build, that are there or were in the last minute; and the build of the driver if
+     * only one of another build is there. A server may refuse to list connections: then it is none.
+     */
+    listMembers: async (stream: string) => {
+      const reported = await redis.smembers(toOthersKey(build))
+      const text = await redis.client('LIST').catch(ignoreError('list the connections'))
+      const members = [...String(text).matchAll(memberName)].map(([, of = '', queue = '', member = '']) => {
+        return { of, queue: Buffer.from(queue, 'base64').toString(), member }
+      })
+      const others = members.filter(({ of }) => of !== build)
+      const workers = members.flatMap(({ of, queue, member }) => (of === build && queue === stream ? [member] : []))
+      const hasDriver = members.some(({ of, queue }) => of === build && queue === BARRIERS)
+      const connected = others.flatMap(({ of, queue, member }) => (queue === BARRIERS ? [] : [`${member} (${of})`]))
+      return {
+        workers,
+        otherWorkers: [...new Set([...connected, ...reported])].filter((one) => !workers.some((own) => one.startsWith(`${own} (`))),
+        otherDriver: hasDriver ? undefined : others.find(({ queue }) => queue === BARRIERS)?.of,
+      }
+    },
+    /** Tells a driver of another build that a worker is there: it ends before the driver lists the connections. */
+    reportOther: (driver: string, worker: string) =>
+      redis.multi().sadd(toOthersKey(driver), `${worker} (${build})`).pexpire(toOthersKey(driver), OTHERS_TTL_MS).exec(),
+  }
+}
+
+/** The queues of a fleet. Their keys start with its prefix and the build of this program: builds differ in their job data. */
 export type Queues = ReturnType<typeof createQueues>
 
 /** All share one connection; BullMQ opens another one for each blocking client. */
 export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, version: string, { bullmq }: Packages) => {
-  const prefix = `${name}-${version}`
+  const build = `${version}+${BUILD}`
+  const prefix = `${name}@${build}`
   const countKey = `${prefix}:workers`
   const base = { connection: redis, prefix }
   const queues = new Map<string, ItemQueue>()
@@ -41,7 +82,8 @@ export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, versi
     return client
   }
   return {
-    prefix,
+    ...{ prefix, build },
+    ...createMembers(redis, name, build),
     queue: (stream: string): ItemQueue =>
       getOrAdd(queues, stream, () =>
         ignoreErrors(new bullmq.Queue(stream, { ...base, streams: { events: { maxLen: MAX_QUEUE_EVENTS } } })),

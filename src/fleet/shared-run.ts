@@ -66,7 +66,8 @@ export const readRunFile = async (run: string, blobs: BlobStore, own: OwnHeaders
       { code: 'unknown-run', cause: error },
     )
   })
-  const facts = SharedRunFacts.parse(JSON.parse(text.toString()))
+  const { data: facts } = SharedRunFacts.safeParse(JSON.parse(text.toString()))
+  if (facts === undefined) throw new UsageError(`the driver of run ${run} is of another build than this worker; install the same on both`)
   const known = listHeaderNames(own).map((name) => name.toLowerCase())
   const missing = facts.headers.filter((name) => !known.includes(name.toLowerCase()))
   if (missing.length > 0)

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import type { Worker } from 'bullmq'
-import { exhaustMap, filter, firstValueFrom, interval, merge, NEVER, Observable, Subject, type Subscription, scan, startWith } from 'rxjs'
+import { exhaustMap, filter, firstValueFrom, interval, map, merge, NEVER, Observable, Subject, scan, startWith } from 'rxjs'
 import type { StreamDefinition } from '../engine/define-stream.js'
 import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
@@ -8,7 +8,7 @@ import { createBlobStore, type ItemJobData, type WorkerOutcome } from './blobs.j
 import { ignoreError } from './ignore-error.js'
 import { type FleetOptions, readFleetAddress } from './options.js'
 import { createJobProcessor, createRunOpener, type ItemJob, type JobContext } from './process-job.js'
-import { createQueues, createStallDetector, MAX_STALL_MS, type Queues } from './queues.js'
+import { createQueues, createStallDetector, MAX_STALL_MS } from './queues.js'
 import { connectToRedis, loadPackages } from './redis.js'
 import { createSharedBackoffs } from './shared-backoffs.js'
 import { createWorkerRuns } from './worker-run.js'
@@ -80,8 +80,12 @@ const openWorker = async (options: WorkerOptions, report: (news: WorkerNews) => 
     throw new UsageError(`invalid worker name ${JSON.stringify(name)}; use 1 to 100 printable ASCII characters without spaces`)
   const connected = await connectWorker(options, report, fail)
   const workers = new Map(streams.map((stream) => [stream, openStreamWorker(stream, connected, concurrency)]))
-  const rebalancing = rebalanceConcurrency(workers, connected.queues, concurrency)
-  report({ type: 'joined', name, shown: connected.shown })
+  const rebalancing = rebalanceConcurrency(workers, connected, concurrency).subscribe({
+    next: (round) => {
+      if (round === 0) report({ type: 'joined', name, shown: connected.shown })
+    },
+    error: fail,
+  })
   return async (isHurried: boolean): Promise<void> => {
     rebalancing.unsubscribe()
     // `close` would wait forever while Redis is down.
@@ -160,23 +164,38 @@ type Workers = ReadonlyMap<StreamDefinition, Worker<ItemJobData, WorkerOutcome, 
 
 /**
  * Divides the concurrency of each stream evenly among all connected workers, once a second, so that a worker that joins late gets an equal
- * share. No stream gets more than `max` on this worker.
+ * share. No stream gets more than `max` on this worker. Errors if a driver of another build is there, and none of this one.
  */
-const rebalanceConcurrency = (workers: Workers, queues: Queues, max: number): Subscription =>
-  interval(REBALANCE_MS)
-    .pipe(
-      startWith(0),
-      // After an error the concurrency stays as it is until the next interval.
-      exhaustMap(() => rebalance(workers, queues, max).catch(ignoreError('rebalance the concurrency'))),
-    )
-    .subscribe()
+const rebalanceConcurrency = (workers: Workers, connected: ConnectedWorker, max: number): Observable<number> =>
+  interval(REBALANCE_MS).pipe(
+    startWith(0),
+    exhaustMap(() =>
+      rebalance(workers, connected, max).catch((error: unknown) => {
+        if (error instanceof UsageError) throw error
+        // The concurrency stays as it is until the next interval.
+        ignoreError('rebalance the concurrency')(error)
+      }),
+    ),
+    map((_, round) => round),
+  )
 
-const rebalance = async (workers: Workers, queues: Queues, max: number): Promise<void> => {
+const rebalance = async (workers: Workers, connected: ConnectedWorker, max: number): Promise<void> => {
+  const { queues } = connected
   const [first] = workers.keys()
   if (first === undefined) return
-  const count = Math.max(1, (await queues.readWorkerCount()) ?? (await queues.queue(first.name).getWorkersCount()))
+  const count = Math.max(1, (await queues.readWorkerCount()) ?? (await countWithoutDriver(connected, first.name)))
   for (const [stream, worker] of workers) {
     const cap = (await queues.queue(stream.name).getGlobalConcurrency()) ?? stream.workers
     worker.concurrency = Math.max(1, Math.min(max, Math.ceil(cap / count)))
   }
+}
+
+/** @throws UsageError if the driver is of another build */
+const countWithoutDriver = async ({ queues, name }: ConnectedWorker, stream: string): Promise<number> => {
+  const { workers, otherDriver } = await queues.listMembers(stream)
+  if (otherDriver === undefined) return workers.length
+  await queues.reportOther(otherDriver, name).catch(ignoreError('report this worker'))
+  throw new UsageError(
+    `this worker is of another build than the driver: the driver is ${otherDriver}, this worker is ${queues.build}; install the same on both`,
+  )
 }

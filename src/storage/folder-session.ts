@@ -1,11 +1,19 @@
 import { dirname, join } from 'node:path'
 import { catchError, defer, Observable, throwError } from 'rxjs'
-import type { EarlierRuns, LockedStorage, Session, SessionChoice, SessionRequest } from '../engine/storage.js'
-import { STATE_FOLDER } from '../engine/storage.js'
+import {
+  type EarlierRuns,
+  type LockedStorage,
+  type Session,
+  type SessionChoice,
+  type SessionRequest,
+  STATE_FOLDER,
+} from '../engine/storage.js'
 import type { RunReport } from '../model/report.js'
 import { disk } from './disk.js'
 import { createFolder, syncFolders, toStorageError, writeFileAtomically } from './file-system.js'
 import { findChangedFile, markIncomplete, readFullRun, recordFullRun, updateFullRun } from './full-run.js'
+import { describeEarlier } from './history/choose.js'
+import { listEarlierDays } from './history/record.js'
 import { recordDay } from './history/record-day.js'
 import { createFolderJournal, type FolderJournal } from './journal.js'
 import { acquireLock, deleteTemporaryFiles } from './lock.js'
@@ -46,8 +54,11 @@ export const openFolderSession = (root: string, digests: DigestLog, request: Ses
     lock().then(
       (earlier) => {
         if (subscriber.closed) return release()
-        const begin = (choice: SessionChoice): Observable<Session> =>
-          beginSession({ root, paths: statePaths(root)[choice.isPartOfUnfinished ? 'part' : 'run'], request, choice, digests, opened })
+        const begin = (choice: SessionChoice, now = request): Observable<Session> =>
+          beginSession({
+            ...{ root, paths: statePaths(root)[choice.isPartOfUnfinished ? 'part' : 'run'], request: now },
+            ...{ choice, digests, opened },
+          })
         subscriber.next({ ...earlier, begin, release })
       },
       (error: unknown) => {
@@ -105,7 +116,7 @@ const beginSession = (run: FolderRun): Observable<Session> => {
     if (isClosed) close()
   }
   const commit = async (): Promise<string | undefined> => {
-    await markFolderFormat(root)
+    const isRaised = await markFolderFormat(root)
     const warning = isContinued ? undefined : await replaceRecord(run)
     if (!isContinued) await openJournals()
     await digests.open()
@@ -114,7 +125,9 @@ const beginSession = (run: FolderRun): Observable<Session> => {
     // Last, because the record of a complete run is ignored while that of an unfinished run exists.
     if (isPartOfEnded) await markIncomplete(root)
     else if (!isPartOfUnfinished) await disk.rm(statePaths(root).fullRun, { force: true })
-    return warning
+    // Said once: from now on the version that recorded these days refuses this folder.
+    const unread = isRaised ? describeEarlier(await listEarlierDays(root)) : []
+    return [warning ?? [], unread].flat().join('; ') || undefined
   }
   const { history } = request
   const act = <T>(change: () => Promise<T>, path = paths.record): Observable<T> =>

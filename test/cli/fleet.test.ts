@@ -242,6 +242,9 @@ const nobody: FleetState = { workers: [], stalled: 0 }
 const three: FleetState = { workers: [member('a'), member('b', 0.4), member('c', 9, false)], stalled: 1 }
 const fifty: FleetState = { workers: Array.from({ length: 50 }, (_, index) => member(`machine-${index}`, 10)), stalled: 0 }
 
+const elsewhere = { build: '0.1.0+new', workers: ['a (0.1.0+old)', 'b (0.0.9)'] }
+const OTHERS = '2 workers of another build, install the same on both: a (0.1.0+old), b (0.0.9); driver 0.1.0+new'
+
 describe('the line of a fleet', () => {
   test.each([
     [undefined, ''],
@@ -251,6 +254,9 @@ describe('the line of a fleet', () => {
     [three, '2 workers 42/s, 1 item reassigned, a 41/s, b 0.4/s'],
     [fifty, `50 workers 500/s, ${Array.from({ length: 8 }, (_, index) => `machine-${index} 10/s`).join(', ')}, 42 more`],
     [{ workers: [member('a\u001b[2J')], stalled: 0 }, expect.not.stringContaining('\u001b')],
+    [{ ...nobody, others: elsewhere }, OTHERS],
+    [{ workers: [member('a', 0)], stalled: 0, others: elsewhere }, `1 worker, a 0/s, ${OTHERS}`],
+    [{ ...nobody, others: { ...elsewhere, workers: ['a\u001b[2J (1.0)'] } }, expect.not.stringContaining('\u001b')],
   ])('lists the active workers of %j', (state, text) => expect(fleetText(state, ', ')).toEqual(text))
 
   const shown = (mode: 'bars' | 'lines', columns: number | undefined, fleet: FleetState) => {
@@ -312,6 +318,14 @@ describe('the summary of a run with a fleet', () => {
       'c: 1,234 items, 9.0/s, gone',
       '1 item reassigned from lost or stalled workers',
     ])
+  })
+
+  test('lists workers of another build', () => {
+    expect(
+      sectionOf({ ...three, others: elsewhere })
+        .join(' ')
+        .replace(/\s+/g, ' '),
+    ).toContain(OTHERS)
   })
 
   test('has no section without a fleet', () => expect(sectionOf(undefined)).toEqual([]))

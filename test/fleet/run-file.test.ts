@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createBlobStore } from '../../src/fleet/blobs.js'
@@ -44,6 +44,15 @@ describe('the file of a run', () => {
       ...{ run: RUN, asOf: 5, accept: ['shrink'], headers: NAMES },
       settings: { ...settings, headers: own, hosts: { news: { ...HOSTS.news, headers: { cookie: 'mine' } } } },
     })
+  })
+
+  it('with other settings than this build has is rejected as one of another build', async () => {
+    const { blobs, file } = await storeTestRunFile()
+    const text = readFileSync(file, 'utf8')
+    writeFileSync(file, text.replace('"exchange"', '"later": 1, "exchange"'))
+    const reading = readRunFile(RUN, blobs, { headers: HEADERS, hosts: HOSTS })
+    await expect(reading).rejects.toThrow(UsageError)
+    await expect(reading).rejects.toThrow(`the driver of run ${RUN} is of another build than this worker; install the same on both`)
   })
 
   it('is rejected on a machine that lacks headers, with their names', async () => {

@@ -7,6 +7,7 @@ import { listHistoryGuide } from './guide.js'
 import {
   BASES,
   type Damage,
+  EARLIER_DAY,
   FACTS_FILE,
   findCopy,
   type History,
@@ -64,9 +65,12 @@ const toDamage = (name: string, detail: string): Damage =>
   omitUndefined({ day: readDay(name.slice(0, 10)), file: nameHistoryFile(name), detail })
 
 /** Files and folders that do not belong to the record. Temporary files and unneeded bases, which a killed run leaves, are deleted later. */
-const listStrangers = async ({ root, records, deleted, damages }: History, files: Iterable<string>): Promise<readonly string[]> => {
+const listStrangers = async (
+  { root, records, deleted, damages, earlier }: History,
+  files: Iterable<string>,
+): Promise<readonly string[]> => {
   const facts = records.flatMap(({ name }) => [name, `${name}/${FACTS_FILE}`])
-  const own = new Set([...files, ...facts, BASES, 'README.md', 'views.sql'])
+  const own = new Set([...files, ...facts, ...earlier.map((day) => `${day}${EARLIER_DAY}`), BASES, 'README.md', 'views.sql'])
   // The files of a damaged record are unknown; those of a deleted one are about to go.
   const unread = [
     ...damages.map(({ file }) => file.slice(nameHistoryFile('').length, -1 - FACTS_FILE.length)),

@@ -9,6 +9,8 @@ import { writeGuide } from './guide.js'
 import {
   BASES,
   deleteInterruptedWrites,
+  EARLIER_BASE,
+  EARLIER_DAY,
   FACTS_FILE,
   type FileFacts,
   findFile,
@@ -18,6 +20,7 @@ import {
   listRecordFiles,
   nameHistoryFile,
   openHistory,
+  type PublishedTables,
   type RecordFacts,
   type StoredRecord,
   toHistoryPath,
@@ -32,6 +35,8 @@ export interface Deletable {
 interface DaySelector {
   readonly day?: Day | undefined
   readonly before?: Day | undefined
+  /** The tables of all streams. */
+  readonly tables?: PublishedTables
 }
 
 /**
@@ -47,19 +52,23 @@ export const findDeletable = async (root: string, selector: DaySelector): Promis
 }
 
 const findIn = async (history: History, { day, before }: DaySelector) => {
-  const { root, records, deleted, damages } = history
+  const { root, records, deleted, damages, earlier } = history
   const damaged = damages.map(({ file }) => dirname(file).slice(nameHistoryFile('').length))
-  const isGone = (name: string): boolean => name.startsWith(`${day}/`) || (before !== undefined && name < before)
-  const gone = [...records.map(({ name }) => name), ...damaged].filter(isGone).sort()
+  const isGone = (name: string): boolean => name.slice(0, 10) === day || (before !== undefined && name < before)
+  const gone = [...records.map(({ name }) => name), ...damaged, ...earlier.map((one) => `${one}${EARLIER_DAY}`)].filter(isGone).sort()
   if (day !== undefined && gone.length === 0) throw new UsageError(`${day} is not recorded in ${root}, so there is nothing to delete`)
   const staying = records.filter(({ name }) => !isGone(name)).flatMap(listRecordFiles)
   const bases = new Map(staying.filter(({ name }) => name.startsWith(BASES)).map((base) => [base.digest, base]))
   const copies = deleted.flatMap(listRecordFiles).filter(({ digest }) => bases.has(digest))
   const kept = new Set([...bases.values(), ...copies].map(({ name }) => name))
+  // Which bases the days of the earlier form need is not known.
+  const isKept = (name: string): boolean => kept.has(name) || (name.endsWith(EARLIER_BASE) && !earlier.every(isGone))
   const unneeded = damaged.every(isGone)
-    ? (await listNames(toHistoryPath(root, BASES))).map((name) => `${BASES}/${name}`).filter((name) => !kept.has(name))
+    ? (await listNames(toHistoryPath(root, BASES))).map((name) => `${BASES}/${name}`).filter((name) => !isKept(name))
     : []
-  const own = await Promise.all(gone.map(async (name) => (await listNames(toHistoryPath(root, name))).map((file) => `${name}/${file}`)))
+  const listOwn = async (name: string): Promise<readonly string[]> =>
+    name.endsWith(EARLIER_DAY) ? [name] : (await listNames(toHistoryPath(root, name))).map((file) => `${name}/${file}`)
+  const own = await Promise.all(gone.map(listOwn))
   const hasTwin = ({ digest, name }: FileFacts): boolean =>
     [...staying, ...copies].some((one) => one.digest === digest && one.name !== name)
   return {
@@ -96,7 +105,7 @@ export const deleteDays = async (root: string, selector: DaySelector, now: numbe
     for (const name of gone) if (links.every((link) => link.name !== name)) await disk.rm(toHistoryPath(root, name), { recursive: true })
     for (const name of unneeded) await disk.rm(toHistoryPath(root, name), { force: true })
     await deleteInterruptedWrites(root)
-    await writeGuide(await openHistory(root))
+    await writeGuide(await openHistory(root, selector.tables))
     return { days, files }
   } finally {
     release()
