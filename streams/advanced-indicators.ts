@@ -63,27 +63,52 @@ const indicator = post({
   sample: ({ security_id }, market) => {
     const stock = market.stockBySid(security_id)
     const random = market.random('indicator', security_id)
-    if (stock === undefined || random.chance(0.03)) return { data: [] }
-    const line = (Indicator: string, low = stock.Ltp * 0.8, high = stock.Ltp * 1.2): Row => ({
-      Indicator,
-      Value: random.decimal(low, high),
-      Action: random.pick(['Bullish', 'Bearish', 'Neutral']),
-    })
-    const averages = (kind: string): readonly Row[] => [5, 10, 20, 50, 100, 200].map((days) => line(`${days}-${kind}`))
+    const now = market.asOf / 1_000
+    const { h, l, c } = market.candles(security_id, now - 400 * 86_400, now)
+    if (stock === undefined || c.length === 0 || random.chance(0.03)) return { data: [] }
+    const last = c.at(-1) ?? 0
+    const averages = (kind: string, average: (days: number) => number): readonly Row[] =>
+      [5, 10, 20, 50, 100, 200]
+        .filter((days) => c.length >= days)
+        .map((days) => {
+          const Value = toCents(average(days))
+          return { Indicator: `${days}-${kind}`, Value, Action: last > Value ? 'Bullish' : last < Value ? 'Bearish' : 'Neutral' }
+        })
+    const [rsi, macd] = [toCents(computeRsi(c)), toCents(computeEma(c, 12) - computeEma(c, 26))]
+    const pivots = toPivots(h.at(-1) ?? 0, l.at(-1) ?? 0, last)
     return {
       data: [
         {
-          EMA: averages('EMA'),
-          SMA: averages('SMA'),
-          Indicator: [line('RSI(14)', 20, 80), line('MACD(12,26)', -stock.Ltp / 50, stock.Ltp / 50)],
-          Pivot: [
-            { Classic: { PP: stock.Ltp, R1: random.decimal(stock.Ltp, stock.Ltp * 1.1), S1: random.decimal(stock.Ltp * 0.9, stock.Ltp) } },
+          EMA: averages('EMA', (days) => computeEma(c, days)),
+          SMA: averages('SMA', (days) => c.slice(-days).reduce((sum, close) => sum + close, 0) / days),
+          Indicator: [
+            { Indicator: 'RSI(14)', Value: rsi, Action: rsi > 55 ? 'Bullish' : rsi < 45 ? 'Bearish' : 'Neutral' },
+            { Indicator: 'MACD(12,26)', Value: macd, Action: macd > 0 ? 'Bullish' : macd < 0 ? 'Bearish' : 'Neutral' },
           ],
+          Pivot: [{ Classic: Object.fromEntries(Object.entries(pivots).map(([name, level]) => [name, toCents(level)])) }],
         },
       ],
     }
   },
 })
+
+const toCents = (value: number): number => Math.round(value * 100) / 100
+
+const computeEma = (closes: readonly number[], days: number): number =>
+  closes.reduce((average, close) => average + ((close - average) * 2) / (days + 1))
+
+/** The share of the rises in all moves of 14 sessions, percent. */
+const computeRsi = (closes: readonly number[]): number => {
+  const moves = closes.slice(-14).map((close, place, own) => close - (own[place - 1] ?? close))
+  const [rises, all] = [moves.reduce((sum, move) => sum + Math.max(0, move), 0), moves.reduce((sum, move) => sum + Math.abs(move), 0)]
+  return all === 0 ? 50 : (rises / all) * 100
+}
+
+const toPivots = (high: number, low: number, close: number): Readonly<Record<string, number>> => {
+  const PP = (high + low + close) / 3
+  const range = high - low
+  return { PP, R1: 2 * PP - low, S1: 2 * PP - high, R2: PP + range, S2: PP - range, R3: high + 2 * (PP - low), S3: low - 2 * (high - PP) }
+}
 
 /** Daily technical indicators of each stock: averages, RSI, MACD and pivots. */
 export const advancedIndicators = defineStream({

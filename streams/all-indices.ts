@@ -1,12 +1,14 @@
-import { map, switchMap } from 'rxjs'
+import { forkJoin, map, of, switchMap } from 'rxjs'
 import { z } from 'zod'
 import { defineStream, once } from '../src/engine/define-stream.js'
+import { PREVIOUS_FOLDER } from '../src/engine/storage.js'
 import { exactly, post } from '../src/http/endpoint.js'
 import { rejectShrunk, rejectTruncated } from '../src/market/list-rules.js'
 import { readCountedRows } from '../src/market/list-sources.js'
 import { compareIdentifiers, formatSentence, readStoredRows } from '../src/market/listings.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { formatQuantity } from '../src/model/format.js'
+import { createResult, skippedResult } from '../src/model/outcome.js'
 import { type Row, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { createFileNames } from '../src/model/stock.js'
@@ -58,18 +60,14 @@ const indices = post({
   sample: (_, market) => ({
     code: 0,
     data: market.indices.map(({ Sym, DispSym, Sid }) => {
-      const random = market.random('index', Sid)
-      const change = random.chance(0.05) ? null : random.decimal(-3, 3)
+      const now = market.asOf / 1_000
+      const { c } = market.candles(String(Sid), now - 15 * 86_400, now)
+      const [before = 0, Ltp = before] = c.slice(-2)
+      const isKnown = !market.random('index', Sid).chance(0.05)
       return {
-        DispSym,
-        Sym,
-        Sid,
-        Exch: 'IDX',
-        Seg: 'I',
-        Inst: 'IDX',
-        Ltp: random.decimal(900, 80_000),
-        Pchange: change,
-        PPerchange: change,
+        ...{ DispSym, Sym, Sid, Exch: 'IDX', Seg: 'I', Inst: 'IDX', Ltp },
+        Pchange: isKnown ? Ltp - before : null,
+        PPerchange: isKnown ? ((Ltp - before) / before) * 100 : null,
       }
     }),
     tot_rec: market.indices.length,
@@ -77,6 +75,12 @@ const indices = post({
 })
 
 const toIndexIdentifiers = ({ Sym, Sid }: Row) => ({ symbol: readText(Sym), Sid: readText(Sid) })
+
+/** Whether most indices are as before: a session changes nearly all of them, and some markets abroad trade on other days. */
+const isUnchanged = (before: readonly object[], now: readonly object[]): boolean => {
+  const known = new Set(before.map((row) => JSON.stringify(row)))
+  return now.filter((row) => known.has(JSON.stringify(row))).length * 2 > now.length
+}
 
 /** All market indices, rows as answered. Two indices may share a symbol; the `Sid` then makes the names of their candle files unique. */
 export const allIndices = defineStream({
@@ -103,6 +107,14 @@ export const allIndices = defineStream({
       ),
     ),
   ),
+  look: (_, tools, file) =>
+    forkJoin([readStoredRows(tools.stored, file), readStoredRows(tools.stored, `${PREVIOUS_FOLDER}/${file}`)]).pipe(
+      switchMap(([stored, previous]) => {
+        // Values that did not change with the last session cannot show the next one.
+        if (previous.length === 0 || isUnchanged(stored, previous)) return of(createResult<MarketIndex>([]))
+        return tools.ask(indices, REQUEST).pipe(map(({ rows }) => (isUnchanged(stored, [...rows]) ? skippedResult : createResult(rows))))
+      }),
+    ),
   offers: (rows, warn) => {
     const named = rows.filter(({ Sym, Sid }) => readText(Sym) !== '' && readText(Sid) !== '')
     const usable = [...new Map(named.map((row) => [`${readText(row.Sym)}\n${readText(row.Sid)}`, row])).values()]

@@ -6,6 +6,7 @@ import { post } from '../src/http/endpoint.js'
 import { rejectShrunk, type ShrinkOptions } from '../src/market/list-rules.js'
 import { readPages } from '../src/market/pages.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
+import type { SampleMarket } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, omitUndefined, Row, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
@@ -79,25 +80,39 @@ const deal = post({
   },
   shape: dataEnvelope(z.array(Deal), { totalcount: z.union([z.number(), z.string()]) }),
   sample: ({ data: { startdate, enddate, pageno } }, market) => {
-    const deals = market.tradingDays(toIsoDay(startdate), toIsoDay(enddate)).flatMap((day) => {
-      const random = market.random('deals', day)
-      const stocks = market.stocksOn(day)
-      return Array.from({ length: random.int(10, 40) }, () => {
-        const stock = stocks[random.int(0, stocks.length - 1)]
-        const price = { qty: random.int(1_000, 900_000), avgprice: random.decimal(10, 4_000), deal: random.pick(['BULK', 'BLOCK']) }
-        return {
-          date: `${day} 00:00:00`,
-          exch: market.exchange,
-          sym: stock?.Symbol,
-          cname: `FUND ${random.int(1, 40)}`,
-          bs: random.pick(['B', 'S']),
-          ...price,
-        }
-      })
-    })
+    const deals = market.tradingDays(toIsoDay(startdate), toIsoDay(enddate)).flatMap((day) => sampleDeals(day, market))
     return { code: 0, data: deals.slice((pageno - 1) * DEALS_PER_PAGE, pageno * DEALS_PER_PAGE), totalcount: deals.length }
   },
 })
+
+/** A block is of at least so many rupees. */
+const MIN_BLOCK = 1e8
+const CLIENTS = ['CAPITAL LLP', 'SECURITIES PRIVATE LIMITED', 'TRADERS', 'ADVISORS LLP', 'MUTUAL FUND', 'BROKING PRIVATE LIMITED'] as const
+const FAMILIES = ['AGASTYA', 'BANYAN', 'CHENAB', 'DHRUVA', 'EKANT', 'FULCRUM', 'GANDIVA', 'HARAPPA', 'INDRA', 'JHELUM'] as const
+
+/** The deals of a day, each within its range and of a part of its volume; large values are blocks, near the close. */
+const sampleDeals = (day: Day, market: SampleMarket): readonly Row[] => {
+  const random = market.random('deals', day)
+  const stocks = market.stocksOn(day)
+  return Array.from({ length: random.int(10, 40) }, () => {
+    const stock = stocks[random.int(0, stocks.length - 1)]
+    const [share, place, isSale] = [random.next(), random.next(), random.chance(0.5)]
+    const cname = `${random.pick(FAMILIES)} ${random.pick(CLIENTS)}`
+    const { h, l, c, v } = market.tradesOn(stock?.Sid ?? '', day)
+    const [high = 0, low = 0, close = 0, volume = 0] = [h[0], l[0], c[0], v[0]]
+    // The provider does not divide the price of a deal before a split.
+    const isSoonSplit = stock?.split !== undefined && stock.split.on > day && stock.split.on < addDays(day, 40)
+    if (stock === undefined || volume < 100 || isSoonSplit) return []
+    const qty = Math.ceil(volume * (0.02 + share * share * 0.3))
+    const isBlock = qty * close >= MIN_BLOCK && random.chance(0.3)
+    const wanted = isBlock ? close * (0.995 + place / 100) : low + (high - low) * place
+    const avgprice = Math.min(high, Math.max(low, Math.round(wanted * 100) / 100))
+    return {
+      ...{ date: `${day} 00:00:00`, exch: market.exchange, seg: 'E', sid: Number(stock.Sid), isin: stock.ISIN, sym: stock.Symbol },
+      ...{ csym: stock.Name, cname, deal: isBlock ? 'BLOCK' : 'BULK', bs: isSale ? 'S' : 'B', qty, avgprice, val: qty * avgprice },
+    }
+  }).flat()
+}
 
 /** Ten days of deals. A page that fails ends the chunk: the deals of earlier pages stay, with the reason of the failure. */
 interface Chunk {

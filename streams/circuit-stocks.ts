@@ -90,24 +90,26 @@ const circuit = post({
 })
 
 const sampleStocks = (side: Side, market: SampleMarket): readonly Row[] =>
-  market.stocks.flatMap((stock, place) => {
-    const random = market.random('circuit', stock.ISIN)
-    // The first ten stocks are at a limit, in turns; no stock is at both.
-    const isUpper = place < 10 ? place % 2 === 0 : random.chance(0.5)
-    if (stock.band === undefined || (isUpper ? 'upper' : 'lower') !== side || (place >= 10 && !random.chance(0.06))) return []
-    const change = side === 'upper' ? stock.band : -stock.band
-    const range = { High5yr: stock.Ltp * 2, High1Yr: stock.Ltp * 1.5, Low1Yr: stock.Ltp * 0.5 }
-    const ratios = { Pe: random.chance(0.1) ? null : stock.pe, Pb: random.decimal(0.5, 20), DivYeild: random.decimal(0, 5) }
+  market.stocks.flatMap((stock) => {
+    const quote = market.quote(stock)
+    if (quote?.limit !== side) return []
+    const now = market.asOf / 1_000
+    const [five, one] = [5, 1].map((years) => market.candles(stock.Sid, now - years * 365 * 86_400, now))
+    const round = (value: number): number => Math.round(value * 100) / 100
     return [
       {
         Sym: stock.Symbol,
         DispSym: stock.Name,
-        Ltp: stock.Ltp,
-        PPerchange: change,
-        Mcap: stock.Mcap,
-        Volume: random.int(1, 9_000_000),
-        ...range,
-        ...ratios,
+        Ltp: quote.close,
+        PPerchange: quote.change,
+        Mcap: quote.marketCap,
+        Volume: quote.volume,
+        High5yr: Math.max(...(five?.h ?? [])),
+        High1Yr: Math.max(...(one?.h ?? [])),
+        Low1Yr: Math.min(...(one?.l ?? [])),
+        Pe: quote.pe ?? null,
+        Pb: round((quote.marketCap * stock.pb) / stock.Mcap),
+        DivYeild: round((stock.dividend / quote.close) * 100),
       },
     ]
   })

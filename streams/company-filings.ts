@@ -5,7 +5,7 @@ import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/listings.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
-import type { SampleMarket } from '../src/model/market.js'
+import type { Random, SampleMarket, SampleStock } from '../src/model/market.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
 import { isRow, MaybeRows, type Row } from '../src/model/row.js'
 import { column, dataEnvelope, ITEM_SYMBOL, type RowOf, row } from '../src/model/row-schema.js'
@@ -58,13 +58,15 @@ const rowsOn = {
 
 const SYMBOL = { ...ITEM_SYMBOL, comment: 'trading symbol of the requested stock' }
 
+const MAX_FILINGS = 100
+
 const createFilingsEndpoint = (path: 'company_filings' | 'lodr') =>
   post({
     name: path,
     host: 'static',
     path: `/staticscanx/${path}`,
     input: z.strictObject({
-      data: z.strictObject({ isin: z.string().length(12), pg_no: z.literal(1), count: z.literal(100) }),
+      data: z.strictObject({ isin: z.string().length(12), pg_no: z.literal(1), count: z.literal(MAX_FILINGS) }),
     }),
     read: (text, { data: { isin } }, seen): readonly Filing[] =>
       assertSameIsin(isin, json(MaybeRows)(text, undefined, seen).data ?? []) as readonly Filing[],
@@ -87,7 +89,7 @@ const createFetch = (endpoint: typeof legacy) => {
     of({ rows: [], failure: { reason: `${endpoint.name}: ${reason}`, error } }),
   )
   return (isin: string, { ask }: Tools): Observable<PathResult> =>
-    ask(endpoint, { data: { isin, pg_no: 1, count: 100 } }).pipe(toResult, catchFailure)
+    ask(endpoint, { data: { isin, pg_no: 1, count: MAX_FILINGS } }).pipe(toResult, catchFailure)
 }
 
 const [fetchLegacy, fetchLodr] = [createFetch(legacy), createFetch(lodr)]
@@ -157,41 +159,84 @@ export const companyFilings = defineStream({
   ],
 })
 
-const FILING_KINDS = [
-  'Annual Report',
-  'Financial Results',
-  'Board Meeting',
-  'Insider Trading',
-  'Corporate Governance',
-  'Newspaper Publication',
+type FilingPath = 'company_filings' | 'lodr'
+/** A kind of filing, how frequent it is, and the paths that have it. */
+type FilingKind = readonly [descriptor: string, weight: number, paths: 'both' | FilingPath, subjects: readonly [string, ...string[]]]
+
+const FILING_KINDS: readonly FilingKind[] = [
+  ['General', 17, 'company_filings', ['Intimation to the exchange', 'Update on a pending matter', 'Reply to a query of the exchange']],
+  ['Analyst / Investor Meet', 9, 'both', ['Schedule of a meeting with investors', 'Recording of the call with analysts']],
+  ['Newspaper Publication', 8, 'company_filings', ['Results as published in newspapers', 'Notice to shareholders as published']],
+  ['Investor Presentation', 6, 'both', ['Presentation to investors on the quarter', 'Presentation on the business']],
+  ['Earnings Call Transcript', 5, 'both', ['Transcript of the call on the quarter']],
+  ['Board Meeting', 5, 'company_filings', ['Meeting of the board to consider results', 'Meeting of the board to consider fund raising']],
+  ['Press Release / Media Release', 5, 'company_filings', ['Release on the quarter', 'Release on a new order', 'Release on a new product']],
+  ['Outcome of Board Meeting', 5, 'company_filings', ['Appointments approved by the board', 'Fund raising approved by the board']],
+  ['AGM', 4, 'company_filings', ['Voting results of the annual meeting', 'Notice of the annual meeting']],
+  ['Closure of Trading Window', 4, 'company_filings', ['Trading window closed until the results']],
+  ['Change in Management', 3, 'company_filings', ['Resignation of a senior manager', 'Appointment of a senior manager']],
+  ['Credit Rating', 2, 'company_filings', ['Rating of bank facilities reaffirmed', 'Rating of debentures assigned']],
+  ['Award of Order / Receipt of Order', 2, 'company_filings', ['Order received in the ordinary course of business']],
+  ['Acquisition', 2, 'company_filings', ['Acquisition of shares in a subsidiary', 'Agreement to buy a business']],
+  ['Allotment of ESOP / ESPS', 2, 'company_filings', ['Allotment of shares under the plan for employees']],
+  ['Reg. 34 (1) Annual Report', 1, 'company_filings', ['Annual report of the year']],
+  ['Record Date', 1, 'company_filings', ['Record date of the dividend']],
+]
+/** What comes with the results of a quarter. */
+const RESULT_KINDS: readonly FilingKind[] = [
+  ['Financial Results', 1, 'both', ['Financial results of the quarter', 'Results of the quarter, with the review of the auditors']],
+  ['Outcome of Board Meeting', 1, 'company_filings', ['Outcome of the meeting that approved the results']],
+]
+/** Each kind as often as its weight. */
+const WEIGHTED_KINDS = FILING_KINDS.flatMap((kind) => Array.from({ length: kind[1] }, () => kind))
+
+const DETAILS = [
+  'The document is enclosed.',
+  'Kindly take it on record, and display it for the information of investors.',
+  'The disclosure is made under the listing regulations; the details that they require are in the annexure.',
+  'The meeting began in the afternoon and ended within two hours. The decisions are in the enclosed document, with the reasons.',
 ] as const
 
-const NEWS_BODY =
-  'Intimation under the listing obligations and disclosure requirements, enclosed for your information and records. '.repeat(5)
-
-/** The same filings on both paths, except those that only one path has; one stock in five has none. */
-const sampleFilings = (isin: string, path: 'company_filings' | 'lodr', market: SampleMarket): readonly Row[] | null => {
-  const random = market.random('filings', isin)
+/** What both paths have of a stock: those of all kinds on one, results and meetings with an id on the other. One stock in ten has none. */
+const sampleFilings = (isin: string, path: FilingPath, market: SampleMarket): readonly Row[] | null => {
+  const character = market.random('filings', isin)
   const stock = market.stockByIsin(isin)
   const planned = (stock?.events ?? []).flatMap((event) => ('newsId' in event ? [samplePlannedFiling(isin, event)] : []))
-  if (stock === undefined || random.chance(0.2)) return planned.length > 0 ? planned : null
+  if (stock === undefined || character.chance(0.1)) return planned.length > 0 ? planned : null
   // Ids and addresses of documents stay when the company gets another ISIN.
   const first = stock.events?.find(({ kind }) => kind === 'isin-change')?.isin ?? isin
-  const usual = Array.from({ length: random.int(1, 99) }, (_, place) => {
-    const on = random.pick(['company_filings', 'lodr', 'both'])
-    const hasId = random.chance(0.9) && on !== 'company_filings'
-    const age = (place * random.int(1, 4) * 24 + random.int(0, 9)) * 3_600_000 + random.int(0, 3_599) * 1_000
-    const caption = random.chance(0.9) ? `Announcement under Regulation 30 (LODR) - ${random.pick(FILING_KINDS)}` : undefined
-    const hasLink = random.chance(0.85) && !(on === 'both' && path === 'company_filings')
-    const descriptor = random.pick(FILING_KINDS)
-    if (on !== 'both' && on !== path) return []
-    const { at, issue } = market.published(age)
-    const news_id = hasId ? `${first.toLowerCase()}-${place}${issue}` : undefined
-    const file_url = hasLink ? `https://filings.example/${first}/${place}.pdf` : ''
+  const usual = listSampleDocuments(stock, character, market).flatMap(({ id, at, random, kind }) => {
+    const [descriptor, , paths, subjects] = kind ?? (WEIGHTED_KINDS[random.int(0, WEIGHTED_KINDS.length - 1)] as FilingKind)
+    if (paths !== 'both' && paths !== path) return []
+    const subject = random.pick(subjects)
+    const news_body = `${subject} of ${stock.Name}, no. ${random.int(100, 9_999)}. ${random.pick(DETAILS)}`
+    const caption = random.chance(0.6) ? `Announcement under Regulation 30 (LODR)-${descriptor}` : subject
+    const hasLink = random.chance(0.98) && (paths !== 'both' || path === 'lodr')
     // JSON leaves out what is undefined; spreading objects took most of the time.
-    return [{ news_id, isin, descriptor, caption, news_body: NEWS_BODY, file_url, news_date: formatSecond(at) }]
+    const news_id = paths === 'both' ? `${first.toLowerCase()}-${id}` : undefined
+    const file_url = hasLink ? `https://filings.example/${first}/${id}.pdf` : ''
+    return [{ news_id, isin, descriptor, caption, news_body, file_url, news_date: formatSecond(at) }]
   })
-  return [...usual.flat(), ...planned]
+  return [...usual, ...planned]
+}
+
+const FILING_DAYS = 650
+
+/** The newest documents of a stock, and what it files with its results on the day of each quarter. */
+const listSampleDocuments = (stock: SampleStock, character: Random, market: SampleMarket) => {
+  const wanted = { perYear: 8 + 44 * character.next() * character.next(), count: MAX_FILINGS, days: FILING_DAYS }
+  const usual = market.documents(stock, 'filing', wanted).map((document) => ({ ...document, kind: undefined }))
+  const since = market.asOf - FILING_DAYS * 86_400_000
+  const published = market.results(stock, 9).filter(({ publishedAt }) => publishedAt > since)
+  const results = published.flatMap(({ period, publishedAt: at }) =>
+    RESULT_KINDS.map((kind, place) => ({
+      id: `${period}-${place}`,
+      at,
+      kind,
+      random: market.random('result', stock.Sid, period, place),
+    })),
+  )
+  return [...usual, ...results].sort((one, other) => other.at - one.at).slice(0, MAX_FILINGS)
 }
 
 const samplePlannedFiling = (isin: string, { newsId, filedAt }: { readonly newsId: string; readonly filedAt: string }): Row => ({

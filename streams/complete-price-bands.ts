@@ -19,12 +19,9 @@ export const PriceBand = row({
 })
 export interface PriceBand extends CsvRowOf<typeof PriceBand> {}
 
-const securityList = dailyCsv('sec_list', filledCsv(['Symbol', 'Series', 'Band']), PriceBand, (stocks, market) => [
+const securityList = dailyCsv('sec_list', filledCsv(['Symbol', 'Series', 'Band']), PriceBand, (stocks, market, day) => [
   'Symbol ,Series, Security Name,Band , Remarks',
-  ...stocks.map((stock) => {
-    const series = market.random('band', stock.ISIN).pick(['EQ', 'BE', 'SM'])
-    return `${stock.Symbol},${series}, ${stock.Name.toUpperCase()} ,${stock.band ?? 'No Band'},-`
-  }),
+  ...stocks.map((stock) => `${stock.Symbol},${stock.series}, ${stock.Name.toUpperCase()} ,${market.bandOn(stock, day) ?? 'No Band'},-`),
 ])
 
 /** The price band of every security, from the newest daily file; every cell is the text of the file. */

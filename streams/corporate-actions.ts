@@ -75,22 +75,27 @@ const actions = post({
 /** The only action without terms. */
 const RESULTS = 'QUARTERLY RESULT ANNOUNCEMENT'
 
-/** The corporate actions of a stock in the years around a given one, including its splits; the days are always the same. */
-const sampleActions = ({ ISIN, split, events = [] }: SampleStock, around: number, market: SampleMarket) => {
+/** The corporate actions of a stock in the years around a given one, including its splits and the day of its next results; the days are always the same. */
+const sampleActions = (stock: SampleStock, around: number, market: SampleMarket) => {
+  const { ISIN, split, dividend, events = [] } = stock
   const usual = [-2, -1, 0, 1].flatMap((years) => {
     const random = market.random('actions', ISIN, around + years)
-    const day = addDays(`${around + years}-01-01`, random.int(0, 364))
-    const ActType = random.pick(['DIVIDEND', 'BUYBACK', RESULTS])
-    return random.chance(0.4)
-      ? [{ ActType, ExDate: day, RecDate: day, Note: random.chance(0.5) && ActType !== RESULTS ? '2.5' : 'NA' }]
-      : []
+    const dayOf = (place: number): Day => addDays(`${around + years}-01-01`, place)
+    return [
+      ...(dividend > 0 && random.chance(0.8) ? [{ ActType: 'DIVIDEND', ExDate: dayOf(random.int(140, 270)), Note: String(dividend) }] : []),
+      ...(random.chance(0.02) ? [{ ActType: 'BUYBACK', ExDate: dayOf(random.int(0, 364)), Note: 'NA' }] : []),
+    ]
   })
+  // A company tells the day of its results a month before.
+  const next = market.nextResults(stock)
+  const isNear = next < market.asOf + 30 * 86_400_000
+  const results = isNear ? [{ ActType: RESULTS, ExDate: toDay(next), Note: 'NA' }] : []
   const planned = events.flatMap((event) => (event.kind === 'split' || event.kind === 'bonus' ? [event] : []))
   const splits = planned.map(({ kind, day, factor }) => ({ type: kind.toUpperCase(), on: day, factor }))
   // A bonus names the new shares only: 1:1 doubles their number.
   const toTerms = (type: string, factor: number): string => (type === 'BONUS' ? `${factor - 1}:1` : `1:${factor}`)
   return [
-    ...usual,
+    ...[...usual, ...results].map((action) => ({ ...action, RecDate: action.ExDate })),
     ...[...(split ? [split] : []), ...splits].map(({ type, on, factor }) => ({
       ...{ ActType: type, ExDate: on, RecDate: on, Note: toTerms(type, factor) },
     })),

@@ -11,7 +11,7 @@ import { formatPart } from '../src/model/format.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
 import { column, row } from '../src/model/row-schema.js'
-import { formatCompactDmy } from '../src/model/trading-day.js'
+import { addDays, formatCompactDmy } from '../src/model/trading-day.js'
 
 const textColumn = (about: string, sql: string) => column(z.string(), { about, sql })
 const priceColumn = (about: string, sql: string) => column(z.string(), { about: `${about}, rupees, unadjusted`, sql: [sql, 'DOUBLE'] })
@@ -58,18 +58,21 @@ const dailyFile = dailyCsv(
   ExchangeDay,
   (stocks, market, day) => {
     const date = formatListDay(day)
+    const dayBefore = market.tradingDays(addDays(day, -15), day).at(-2) ?? ''
     const traded = stocks.flatMap((stock) => {
-      const { o, h, l, c, v } = market.tradesOn(String(stock.Sid), day)
+      const { o, h, l, c, v } = market.tradesOn(stock.Sid, day)
       const [open, high, low, close, volume] = [o[0] ?? 0, h[0] ?? 0, l[0] ?? 0, c[0] ?? 0, v[0] ?? 0]
       if (close === 0) return []
       const random = market.random('delivery', day, stock.ISIN)
-      const series = random.chance(0.05) ? 'BE' : 'EQ'
       const share = random.int(10, 90)
-      const delivery = series === 'BE' ? '-, -' : `${Math.round((volume * share) / 100)}, ${share}.00`
+      const delivery = stock.series === 'BE' ? '-, -' : `${Math.round((volume * share) / 100)}, ${share}.00`
       const average = ((open + high + low + close) / 4).toFixed(2)
       const turnover = ((Number(average) * volume) / 100_000).toFixed(2)
-      const prices = [open, open, high, low, close, close].map((one) => one.toFixed(2)).join(', ')
-      return [`${stock.Symbol}, ${series}, ${date}, ${prices}, ${average}, ${volume}, ${turnover}, ${1 + (volume >> 5)}, ${delivery}`]
+      const previous = market.tradesOn(stock.Sid, dayBefore).c[0] ?? open
+      const prices = [previous, open, high, low, close, close].map((one) => one.toFixed(2)).join(', ')
+      return [
+        `${stock.Symbol}, ${stock.series}, ${date}, ${prices}, ${average}, ${volume}, ${turnover}, ${1 + Math.floor(volume / 32)}, ${delivery}`,
+      ]
     })
     const others = OTHERS.map(
       ([symbol, series, delivered]) =>

@@ -4,9 +4,9 @@ import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/listings.js'
-import type { PlannedStockEvent, Random, SampleStock } from '../src/model/market.js'
+import type { Random, SampleQuarter, SampleStock } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
-import { Row, readText, toNumber } from '../src/model/row.js'
+import { Row, toNumber } from '../src/model/row.js'
 import { column, oneOrMore, type RowOf, row, type TableColumn } from '../src/model/row-schema.js'
 import { toStockRecord } from '../src/model/stock.js'
 import { addDays, addMonths, type Day, readDay } from '../src/model/trading-day.js'
@@ -104,90 +104,79 @@ const fundamental = post({
     if (stock === undefined) return undefined
     const random = market.random('fundamental', isin)
     if (random.chance(0.01)) return { status: 'success', data: [] }
-    const margin = random.decimal(2, 35)
-    const sales = stock.Mcap / stock.pe / (margin / 200)
-    const company = { stock, margin, sales }
+    const [quarters, years] = [market.results(stock, QUARTERS), market.years(stock, YEARS)]
+    const ttm = toCents(quarters.slice(0, 4).reduce((sum, { eps }) => sum + eps, 0))
+    const sales = toCents(quarters.slice(0, 4).reduce((sum, quarter) => sum + quarter.sales, 0))
+    const ebitda = quarters.slice(0, 4).reduce((sum, quarter) => sum + quarter.ebitda, 0)
+    const balances = sampleBalances(stock, years, random)
+    const [newest] = balances
     const record = {
       isin,
-      incomeStat_cq: restate(sampleIncome(random, company, { columns: 5, inYear: 4 }), stock.events ?? []),
-      incomeStat_cy: sampleIncome(random, company, { columns: 6, inYear: 1 }),
-      TTM_cy: { EPS: String(toCents(stock.Ltp / stock.pe)), OPM: String(margin), SALES: String(toCents(sales)) },
+      incomeStat_cq: sampleIncome(quarters),
+      incomeStat_cy: sampleIncome(years),
+      TTM_cy: { EPS: String(ttm), OPM: String(toCents((ebitda / sales) * 100)), SALES: String(sales) },
       CV: {
-        PE: String(stock.pe),
-        ROE: String(random.decimal(-5, 40)),
-        ROCE: String(random.decimal(-5, 40)),
-        SECTOR: stock.sector,
+        ...{ PE: String(market.quote(stock)?.pe ?? ''), SECTOR: stock.sector },
+        ...{ ROE: String(newest?.roe ?? ''), ROCE: String(newest?.roce ?? '') },
       },
-      roce_roe: sampleTable(6, { ROCE: () => random.decimal(-5, 40), ROE: () => random.decimal(-5, 40) }),
-      sHp: sampleShareholding(random),
-      bs_c: sampleTable(6, {
-        TOTAL_ASSETS: () => random.decimal(5_000, 9_000),
-        TOTAL_EQUITY: () => random.decimal(1_000, 4_000),
-        NON_CURRENT_LIABILITIES: () => random.decimal(100, 900),
+      roce_roe: sampleTable(balances, { ROCE: ({ roce }) => roce, ROE: ({ roe }) => roe }),
+      sHp: sampleShareholding(random, quarters.slice(0, 5)),
+      bs_c: sampleTable(balances, {
+        TOTAL_ASSETS: ({ assets }) => assets,
+        TOTAL_EQUITY: ({ equity }) => equity,
+        NON_CURRENT_LIABILITIES: ({ liabilities }) => liabilities,
       }),
     }
     return { status: 'success', data: random.chance(0.1) ? record : [record] }
   },
 })
 
-const QUARTERS = '202512|202509|202506|202503|202412'
+/** So many quarters have those of a whole year, whatever the newest one is. */
+const QUARTERS = 9
+const YEARS = 6
 
-const sampleTable = (columns: number, figures: Readonly<Record<string, (column: number) => number>>): Row => ({
-  ...Object.fromEntries(
-    Object.entries(figures).map(([key, figure]) => [key, Array.from({ length: columns }, (_, column) => figure(column)).join('|')]),
-  ),
-  YEAR: QUARTERS,
+const sampleTable = <T extends Pick<SampleQuarter, 'period'>>(
+  periods: readonly T[],
+  figures: Readonly<Record<string, (of: T) => number>>,
+): Row => ({
+  ...Object.fromEntries(Object.entries(figures).map(([key, figure]) => [key, periods.map(figure).join('|')])),
+  YEAR: periods.map(({ period }) => period).join('|'),
 })
 
 const toCents = (value: number): number => Math.round(value * 100) / 100
 
-/** A company whose P/E follows from its net profit, half of the EBITDA. `sales`: ₹ crore in the newest year. */
-interface SampleCompany {
-  readonly stock: SampleStock
-  /** EBITDA, percent of the sales. */
-  readonly margin: number
-  readonly sales: number
-}
+const sampleIncome = (periods: readonly SampleQuarter[]): Row =>
+  sampleTable(periods, {
+    NET_PROFIT: ({ profit }) => profit,
+    EPS: ({ eps }) => eps,
+    SALES: ({ sales }) => sales,
+    OPM: ({ sales, ebitda }) => toCents((ebitda / sales) * 100),
+    REVENUE: ({ revenue }) => revenue,
+    EBITDA: ({ ebitda }) => ebitda,
+  })
 
-/** Figures of one company: profits and earnings per share follow from the sales. The first `inYear` columns are the newest year. */
-const sampleIncome = (
-  random: Random,
-  { stock: { Ltp, Mcap }, margin, sales }: SampleCompany,
-  { columns, inYear }: { readonly columns: number; readonly inYear: number },
-): Row => {
-  const sizes = Array.from({ length: columns }, () => random.decimal(0.85, 1.15))
-  const yearSize = sizes.slice(0, inYear).reduce((sum, size) => sum + size)
-  const share =
-    (part: number) =>
-    (column: number): number =>
-      toCents(((sizes[column] ?? 0) / yearSize) * sales * part)
-  return sampleTable(columns, {
-    NET_PROFIT: share(margin / 200),
-    EPS: share(((margin / 200) * Ltp) / Mcap),
-    SALES: share(1),
-    OPM: () => margin,
-    REVENUE: share(1.02),
-    EBITDA: share(margin / 100),
+/** The part of a profit that stays in the company. */
+const RETAINED = 0.7
+
+/** The balance sheet at the end of each year: the equity grows by what is retained of the profit. */
+const sampleBalances = (stock: SampleStock, years: readonly SampleQuarter[], random: Random) => {
+  const debt = random.decimal(0.1, 0.9)
+  let equity = stock.Mcap / stock.pb
+  return years.map(({ period, profit, ebitda }) => {
+    const end = equity
+    equity = Math.max(end / 2, end - profit * RETAINED)
+    const liabilities = end * debt
+    return {
+      ...{ period, equity: toCents(end), liabilities: toCents(liabilities), assets: toCents((end + liabilities) * 1.3) },
+      ...{ roe: toCents((profit / end) * 100), roce: toCents(((ebitda * 0.85) / (end + liabilities)) * 100) },
+    }
   })
 }
 
-/** The income with the profits that planned events restate. */
-const restate = (income: Row, events: readonly PlannedStockEvent[]): Row => {
-  const factors = QUARTERS.split('|').map((quarter) =>
-    events.reduce((all, event) => (event.kind === 'restated-quarter' && event.quarter === quarter ? all * event.factor : all), 1),
-  )
-  const toRestated = (profits: unknown): string =>
-    readText(profits)
-      .split('|')
-      .map((profit, place) => toCents(Number(profit) * (factors[place] ?? 1)))
-      .join('|')
-  return { ...income, NET_PROFIT: toRestated(income.NET_PROFIT), EPS: toRestated(income.EPS) }
-}
-
 /** Shares in per cent that add up to 100. */
-const sampleShareholding = (random: Random): Row => {
+const sampleShareholding = (random: Random, quarters: readonly SampleQuarter[]): Row => {
   const [promoters, foreign, domestic] = [random.int(20, 70), random.int(1, 12), random.int(1, 12)]
-  return sampleTable(5, {
+  return sampleTable(quarters, {
     FII: () => foreign,
     DII: () => domestic,
     PROMOTER: () => promoters,

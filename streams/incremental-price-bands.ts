@@ -3,6 +3,7 @@ import { defineStream, once } from '../src/engine/define-stream.js'
 import { csv } from '../src/http/answer.js'
 import { dailyCsv, fetchNewestFile } from '../src/market/list-sources.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
+import { addDays } from '../src/model/trading-day.js'
 
 /** A price band that changed, in percent or `No Band`. Every cell is text, with the column names of the file. */
 export const PriceBandChange = row({
@@ -26,8 +27,9 @@ export interface PriceBandChange extends CsvRowOf<typeof PriceBandChange> {}
 const bandChanges = dailyCsv('eq_band_changes', csv(['Symbol', 'From', 'To']), PriceBandChange, (stocks, market, day) => [
   'Sr. No,Symbol,Series, Security Name,From,To',
   ...stocks
-    .filter((stock, place) => place === 0 || market.random('bands', day, stock.ISIN).chance(0.01))
-    .map(({ Symbol: symbol, Name, band = 'No Band' }, place) => `${place + 1},${symbol} ,EQ, ${Name.toUpperCase()},5,${band}`),
+    .map((stock) => [stock, market.bandOn(stock, addDays(day, -1)), market.bandOn(stock, day)] as const)
+    .filter(([, from, to]) => from !== to)
+    .map(([{ Symbol: symbol, series, Name }, from, to], place) => `${place + 1},${symbol} ,${series}, ${Name.toUpperCase()},${from},${to}`),
 ])
 
 /** Price bands that changed, from the newest daily file; every cell is the text of the file. */

@@ -50,11 +50,9 @@ const memberList = get({
   type: 'text/csv',
   sample: ({ list }, market) => {
     const [, from, to] = INDEX_LISTS[list]
-    // A small market has smaller indices, as it has fewer stocks.
-    const scale = Math.min(1, market.stocks.length / 500)
-    const members = [...market.stocks].sort((one, other) => other.Mcap - one.Mcap).slice(Math.round(from * scale), Math.ceil(to * scale))
-    const toLine = ({ Name, Symbol: symbol, ISIN, sector }: (typeof members)[number]): string =>
-      `${Name} Ltd.,${sector},${symbol},EQ,${ISIN}`
+    const members = market.largest(from, to)
+    const toLine = ({ Name, Symbol: symbol, ISIN, sector, series }: (typeof members)[number]): string =>
+      `${Name} Ltd.,${sector},${symbol},${series},${ISIN}`
     return ['Company Name,Industry,Symbol,Series,ISIN Code', ...members.map(toLine), ''].join('\n')
   },
 })

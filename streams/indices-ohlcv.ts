@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { defineStream, perRowOf } from '../src/engine/define-stream.js'
 import { createCandleEndpoint } from '../src/market/candle-file.js'
-import { updateCandles } from '../src/market/update-candles.js'
+import { type CandleSeries, lookForCandles, updateCandles } from '../src/market/update-candles.js'
 import { CandleRow } from '../src/model/candle.js'
-import { readText } from '../src/model/row.js'
+import { type Row, readText } from '../src/model/row.js'
 import { ITEM_SYMBOL, type TableColumn } from '../src/model/row-schema.js'
 
 const indexCandles = createCandleEndpoint(
@@ -18,6 +18,13 @@ const SID: TableColumn = {
   from: { file: 'sid' },
 }
 
+const toSeries = ({ Exch, Sym, Seg, Inst, Sid }: Row, file: string): CandleSeries => ({
+  endpoint: indexCandles,
+  instrument: { EXCH: readText(Exch), SYM: readText(Sym), SEG: readText(Seg), INST: readText(Inst), SEC_ID: readText(Sid) },
+  file,
+  isIndex: true,
+})
+
 /** Daily candles of each index of `all-indices`, as for stocks. The interface document states no worker count; 15 as for stocks. */
 export const indicesOhlcv = defineStream({
   name: 'indices-ohlcv',
@@ -28,10 +35,8 @@ export const indicesOhlcv = defineStream({
   timeoutMs: 30_000,
   followsAsOf: true,
   endpoints: [indexCandles],
-  work: perRowOf('all-indices', ({ Exch, Sym, Seg, Inst, Sid }, tools, file) => {
-    const instrument = { EXCH: readText(Exch), SYM: readText(Sym), SEG: readText(Seg), INST: readText(Inst), SEC_ID: readText(Sid) }
-    return updateCandles({ endpoint: indexCandles, instrument, file, isIndex: true }, tools)
-  }),
+  work: perRowOf('all-indices', (index, tools, file) => updateCandles(toSeries(index, file), tools)),
+  look: ({ value }, tools, file) => lookForCandles(toSeries(value as Row, file), tools),
   outputs: [
     {
       shape: 'candles-per-item',

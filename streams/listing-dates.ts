@@ -42,7 +42,9 @@ const equityList = get({
   sample: (_, { stocks }) =>
     [
       'SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, PAID UP VALUE, MARKET LOT, ISIN NUMBER, FACE VALUE',
-      ...stocks.map((stock) => `${stock.Symbol},${stock.Name},EQ,${formatListDay(stock.listedOn).toUpperCase()},10,1,${stock.ISIN},10`),
+      ...stocks.map(
+        (stock) => `${stock.Symbol},${stock.Name},${stock.series},${formatListDay(stock.listedOn).toUpperCase()},10,1,${stock.ISIN},10`,
+      ),
       '',
     ].join('\n'),
 })

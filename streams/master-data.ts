@@ -15,6 +15,7 @@ import {
 import { refuse } from '../src/market/refusal-policy.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { formatQuantity } from '../src/model/format.js'
+import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { isRow } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { Stock, toStockItems, toStocks } from '../src/model/stock.js'
@@ -76,27 +77,42 @@ const master = post({
   shape: dataEnvelope(z.array(MasterRow)),
   sample: (_, market) => ({
     code: 0,
-    data: market.stocks.map((stock) => {
-      const random = market.random('master', stock.ISIN)
-      const figures = Object.fromEntries(
-        MASTER_FIELDS.slice(3, 12).map((field) => [field, random.chance(0.1) ? null : random.decimal(-20, 90)]),
-      )
-      const flag = stock.FnoFlag === 0 && random.chance(0.5) ? {} : { FnoFlag: stock.FnoFlag }
-      return {
-        Isin: stock.ISIN,
-        DispSym: stock.Name,
-        Mcap: stock.Mcap,
-        ...figures,
-        ...(figures.Pe !== null && { Pe: stock.pe }),
-        DivYeild: random.decimal(0, 5),
-        Sym: stock.Symbol,
-        Sid: Number(stock.Sid),
-        ...flag,
-      }
-    }),
+    // In the order of the turn of the year: that of the day would be another one each day.
+    data: [...market.stocks].sort((one, other) => other.Mcap - one.Mcap).map((stock) => sampleRow(stock, market)),
     tot_rec: market.stocks.length,
   }),
 })
+
+/** The figures of the newest candle and of the published results; some are missing. */
+const sampleRow = (stock: SampleStock, market: SampleMarket): MasterRow => {
+  const random = market.random('master', stock.ISIN)
+  const quote = market.quote(stock)
+  const [now, , , , before] = market.results(stock, 5)
+  const [year, earlier] = market.years(stock, 2)
+  const yearAgo = market.asOf / 1_000 - 365 * 86_400
+  const old = market.candles(stock.Sid, yearAgo - 7 * 86_400, yearAgo).c.at(-1)
+  const growth = (value = Number.NaN, base = Number.NaN): number => toCents((value / base - 1) * 100)
+  const figures = {
+    Pe: quote?.pe,
+    DivYeild: quote && toCents((stock.dividend / quote.close) * 100),
+    Revenue: year?.revenue,
+    Year1RevenueGrowth: growth(year?.revenue, earlier?.revenue),
+    NetProfitMargin: year && toCents((year.profit / year.revenue) * 100),
+    YoYLastQtrlyProfitGrowth: growth(now?.profit, before?.profit),
+    EBIDTAMargin: year && toCents((year.ebitda / year.revenue) * 100),
+    volume: quote?.volume,
+    PricePerchng1year: quote && growth(quote.close, old),
+  }
+  const filled = Object.entries(figures).map(([name, figure]) => [name, random.chance(0.1) ? null : (figure ?? null)])
+  return {
+    ...{ Isin: stock.ISIN, DispSym: stock.Name, Mcap: toCents(quote?.marketCap ?? stock.Mcap) },
+    ...Object.fromEntries(filled),
+    ...{ Sym: stock.Symbol, Sid: Number(stock.Sid) },
+    ...(stock.FnoFlag === 0 && random.chance(0.5) ? {} : { FnoFlag: stock.FnoFlag }),
+  }
+}
+
+const toCents = (value: number): number => Math.round(value * 100) / 100
 
 const toStockIdentifiers = ({ Symbol: symbol, ISIN, Sid }: Stock) => ({ symbol, ISIN, Sid })
 

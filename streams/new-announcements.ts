@@ -26,18 +26,32 @@ const announcements = post({
   read: (text, { data: { isin } }, seen): readonly Row[] => assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? []),
   shape: dataEnvelope(z.array(Announcement)),
   sample: ({ data: { isin } }, market) => {
-    const random = market.random('announcements', isin)
-    if (market.stockByIsin(isin) === undefined || random.chance(0.4)) return { code: 0, data: null }
-    const data = Array.from({ length: random.int(1, 12) }, (_, place) => ({
-      events: random.pick(['Quarterly results are out', 'There are new updates from the company', 'A dividend was declared']),
-      date: formatSecond(
-        market.published((place * random.int(0, 5) * 24 + random.int(0, 8)) * 3_600_000 + random.int(0, 3_599) * 1_000).at,
-      ),
-      type: random.pick(['Results Update', 'Company Announcements']),
-    }))
+    const stock = market.stockByIsin(isin)
+    const since = market.asOf - 30 * 86_400_000
+    if (stock === undefined) return { code: 0, data: null }
+    const news = market.documents(stock, 'announcement', { perYear: 35, count: 12, days: 30 }).map(({ at, random }) => {
+      const [type, text] = random.pick(ANNOUNCEMENTS)
+      return { at, type, events: text.replace('{n}', String(random.int(2, 9))) }
+    })
+    const results = market.results(stock, 1).map(({ publishedAt }) => ({ at: publishedAt, ...RESULTS_UPDATE }))
+    const data = [...news, ...results]
+      .filter(({ at }) => at > since)
+      .sort((one, other) => other.at - one.at)
+      .map(({ at, type, events }) => ({ events, date: formatSecond(at), type }))
+    if (data.length === 0) return { code: 0, data: null }
     return { code: 0, data }
   },
 })
+
+const RESULTS_UPDATE = { type: 'Results Update', events: 'Quarterly results are out' }
+
+const ANNOUNCEMENTS: readonly [AnnouncementKind, ...AnnouncementKind[]] = [
+  ['Company Announcements', 'The company has filed an update'],
+  ['Company Announcements', 'The company has filed {n} updates'],
+  ['Company Announcements', 'The company has answered a question of the exchange'],
+  ['Exchange Filing', 'A presentation of the company was filed'],
+]
+type AnnouncementKind = readonly [type: string, text: string]
 
 /** Announcements of all stocks in one file, newest first. */
 export const newAnnouncements = defineStream({

@@ -61,21 +61,25 @@ const sheet = get({
   },
 })
 
+const STAGES = {
+  asm: ['LTASM - I (13)', 'STASM - I (11)', 'LTASM - II (14)', 'STASM - II (12)'],
+  gsm: ['GSM - 0 (99)', 'IBC - Receipt & GSM 0 (62)', 'GSM - II (2)', 'GSM - IV (4)'],
+} as const
+
+/** A stock is on one list at most. The first stages are the most frequent ones. */
 const sampleList = (list: ListName, market: SampleMarket): readonly Row[] =>
   market.stocks
-    .filter((stock, place) => isListed(list, stock) ?? (place < 5 || market.random(list, stock.ISIN).chance(0.05)))
-    .map((stock, index) => ({ stock, place: stock.rank ?? index }))
-    .map(({ stock, place }) => ({
-      sym: stock.Symbol,
-      DispSym: stock.Name,
-      isin: stock.ISIN,
-      stage: list === 'asm' ? `LTASM - I (${place})` : `GSM ${place % 5}`,
-    }))
+    .filter((stock) => findList(stock) === list)
+    .map((stock) => {
+      const random = market.random('stage', stock.ISIN)
+      return { sym: stock.Symbol, DispSym: stock.Name, isin: stock.ISIN, stage: STAGES[list][random.int(0, random.int(0, 3))] }
+    })
 
-/** Whether planned events have put a stock on a list; undefined in a market without them. */
-const isListed = (list: ListName, { rank, events = [] }: SampleStock): boolean | undefined => {
-  const last = events.findLast((event) => 'list' in event && event.list === list)
-  return rank === undefined ? undefined : rank < 5 || last?.kind === 'surveillance-entry'
+/** The list on which a stock is: the one of its last planned entry, unless it has left it, else the one on which it always is. */
+const findList = ({ watched, events = [] }: SampleStock): ListName | undefined => {
+  const last = events.findLast((event) => 'list' in event)
+  if (last === undefined) return watched
+  return last.kind === 'surveillance-entry' ? last.list : undefined
 }
 
 const sampleListPage = (key: string, market: SampleMarket): readonly Row[] | undefined => {

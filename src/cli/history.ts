@@ -1,4 +1,6 @@
+import { listTables } from '../engine/define-stream.js'
 import { UsageError } from '../model/errors.js'
+import { groupBy } from '../model/map.js'
 import { formatMinute } from '../model/trading-day.js'
 import type { Deletable } from '../storage/history/delete.js'
 import type { HistoryDay, HistorySummary } from '../tables/history/describe-history.js'
@@ -40,7 +42,8 @@ export const addHistory = defineCommand({
     if (action !== undefined) return deleteFromHistory(out, { day, before, dryRun, yes, json }, input)
     const { describeHistory } = await import('../tables/history/describe-history.js')
     const summary = await describeHistory(out, { streams: input.dependencies.streams, exchange })
-    return { json: summary, lines: () => summaryLines(summary, limit) }
+    const { describeEarlier } = await import('../storage/history/choose.js')
+    return { json: summary, lines: () => [...summaryLines(summary, limit), ...describeEarlier(summary.earlier).map((text) => `${text}.`)] }
   },
 })
 
@@ -61,14 +64,14 @@ const checkFlags = (action: string | undefined, { day, before }: DeletionChoice,
 const deleteFromHistory = async (
   out: string,
   { day, before, dryRun, yes, json }: DeletionChoice & Readonly<Record<'dryRun' | 'yes' | 'json', boolean>>,
-  { io }: Input,
+  { io, dependencies: { streams } }: Input,
 ): Promise<Answer> => {
   const { findDeletable, deleteDays } = await import('../storage/history/delete.js')
   const found = await findDeletable(out, { day, before })
   if (dryRun || found.files.length === 0) return { json: { folder: out, isDryRun: dryRun, ...found }, lines: () => deletableLines(found) }
   if (!json) printLines(deletableLines(found), io.stderr)
   if (!yes) await confirm(io, found)
-  const deleted = await deleteDays(out, { day, before }, io.scheduler.now())
+  const deleted = await deleteDays(out, { day, before, tables: listTables(streams) }, io.scheduler.now())
   return { json: { folder: out, isDryRun: false, ...deleted }, lines: () => [`Deleted ${describeAmount(deleted)}.`] }
 }
 
@@ -124,16 +127,25 @@ const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number
     `${gaps === 0 ? 'no session' : formatQuantity(gaps, 'session')} without a record`,
   ]
   const rest = days.length - limit
+  const shown = days.slice(-limit)
   return [
-    fitTable(HISTORY_COLUMNS, days.slice(-limit)),
+    fitTable(HISTORY_COLUMNS, shown),
     ...(rest > 0 ? [`and ${formatQuantity(rest, 'earlier day')} (--limit shows more)`] : []),
+    ...earlyLines(shown),
     '',
     `${sums.join('; ')}.`,
   ]
 }
 
+const earlyLines = (days: readonly HistoryDay[]): readonly string[] =>
+  [...groupBy(days, ({ early }) => early.join(', '))].flatMap(([lists, [{ day } = { day: '' }, ...others]]) => {
+    const amount = others.length === 0 ? day : formatQuantity(others.length + 1, 'day')
+    return lists === '' ? [] : [`early: ${lists} of ${amount} were collected before they were published`]
+  })
+
 const describeKnown = ({ knownAt, timing = 'final', isMisdated }: HistoryDay): string => {
-  const mark = isMisdated ? ' (wrong clock)' : { final: '', late: ' (late)', session: ' (during the session)' }[timing]
+  const marks = { final: '', early: ' (early)', late: ' (late)', session: ' (during the session)' }
+  const mark = isMisdated ? ' (wrong clock)' : marks[timing]
   return knownAt === undefined ? '-' : `${formatMinute(Date.parse(knownAt))}${mark}`
 }
 

@@ -1,5 +1,5 @@
 import type { Table } from './table.js'
-import type { Day } from './trading-day.js'
+import type { MarketCalendar } from './trading-day.js'
 
 /** A table whose files belong to the history as a whole: lists over all items, or of one part of the work. */
 export interface RecordedTable {
@@ -43,8 +43,7 @@ export interface HistoryRequest {
   readonly documents: readonly RecordedDocuments[]
   /** Whether files that do not follow `asOf` are recorded as of another session, too, marked as late (`RunOptions.recordLate`). */
   readonly isLateAllowed: boolean
-  /** Weekdays without a session. */
-  readonly holidays: ReadonlySet<Day>
+  readonly calendar: MarketCalendar
   /** Whether the data is simulated: the market's "now" is `asOf` then, and every file follows it. */
   readonly isSimulated: boolean
   readonly evidence: SessionEvidence

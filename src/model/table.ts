@@ -35,6 +35,8 @@ export interface Table extends Pick<TableFacts, 'name' | 'lists' | 'elsewhere' |
   /** The file format: a JSON array, one JSON document, CSV with any header, or CSV of candles. */
   readonly shape: 'array' | 'document' | 'csv' | 'candles'
   readonly files: readonly TableFiles[]
+  /** When those of a session are published, if that is later than the session: `HH:MM` in India. */
+  readonly publishedAt?: string
   /** Which list names the items of the files. */
   readonly items?: 'stocks' | 'indices'
   readonly columns: readonly TableColumn[]

@@ -4,6 +4,7 @@ import { UsageError } from '../model/errors.js'
 import { formatNumber, formatQuantity } from '../model/format.js'
 import { type Row, readText } from '../model/row.js'
 import type { Day } from '../model/trading-day.js'
+import { describeEarlier } from '../storage/history/choose.js'
 import { readSessionDays } from '../storage/session-days.js'
 import { describeHistory } from '../tables/history/describe-history.js'
 import { queryRows } from '../tables/query.js'
@@ -49,7 +50,10 @@ export const audit = async (root: string, { streams, exchange }: AuditOptions): 
   const history = await describeHistory(root, { streams, exchange })
   const recorded = history.days.filter(({ records, isMisdated }) => records > 0 && !isMisdated)
   const [from, to] = [recorded[0]?.day, recorded.at(-1)?.day]
-  if (from === undefined || to === undefined) throw new UsageError(`no day is recorded in ${root}, so nothing shows what was known when`)
+  if (from === undefined || to === undefined)
+    throw new UsageError(
+      [`no day is recorded in ${root}, so nothing shows what was known when`, ...describeEarlier(history.earlier)].join('; '),
+    )
   const ask = (sql: string): Promise<readonly Row[]> => queryRows(sql, { out: root, tables: listTables(streams) })
   const sessions = await readSessionDays(root, listSessionEvidence(streams, exchange))
   const gaps = history.days.filter(({ records }) => records === 0).map(({ day }) => day)

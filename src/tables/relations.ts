@@ -2,6 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Columned, Table } from '../model/table.js'
 import type { Day } from '../model/trading-day.js'
 import { quoteName, quoteText } from '../storage/duckdb.js'
+import { describeEarlier } from '../storage/history/choose.js'
 import { openHistory } from '../storage/history/record.js'
 import { buildEmptySelect, buildSelect } from '../storage/table-views.js'
 import { readFormer } from './former-symbols.js'
@@ -47,13 +48,18 @@ export const openRelations = async (
     source.warn(text)
   }
   const isRead = chosen.some((one) => isView(one) || isHistoryTable(one))
-  const history = isRead ? await openHistory(folder.root) : { root: folder.root, records: [], deleted: [], damages: [] }
+  const history = isRead
+    ? await openHistory(folder.root, tables)
+    : { root: folder.root, records: [], deleted: [], damages: [], earlier: [] }
   const runDay = past === undefined && isRead ? await readRunDay(folder.root) : undefined
   const isSound = runDay !== undefined && history.damages.length === 0
   const views = listViews(tables)
   const whole = views.filter(({ name }) => chosen.some((one) => one.name === name))
   const former = await readFormer({ root: folder.root, views: addNeeded(whole, tables).views, mayBePast: past !== undefined, warn })
-  const context = isSound ? [runDay, JSON.stringify(former), ...history.records.map(({ digest }) => digest)].join(' ') : undefined
+  const published = tables.flatMap(({ publishedAt = [] }) => publishedAt)
+  const context = isSound
+    ? [runDay, JSON.stringify(former), ...published, ...history.records.map(({ digest }) => digest)].join(' ')
+    : undefined
   const lake = openLake(connection, source, context)
   for (const view of views.toReversed())
     if (addNeeded(chosen, tables, lake.stored).views.some(({ name }) => name === view.name)) await lake.read(view)
@@ -66,6 +72,7 @@ export const openRelations = async (
   await setVariables(connection, computed, { former, day: opened.usedDay ?? past ?? runDay, recorded: { ...records, tables }, until: past })
   const seen = await fillFirstSeen(computed, { ...source, ...records, warn })
   const days: (readonly [HistoryTable, TableReader])[] = []
+  if (chosen.some(isHistoryTable)) describeEarlier(history.earlier, '', past).forEach(source.warn)
   for (const table of chosen.filter(isHistoryTable)) days.push([table, await readAllDays(history, table, records)])
   await connection.run(`CREATE SCHEMA ${HISTORY_SCHEMA}`)
   // Views of a history that cannot be read whole are not stored: it may be repaired.

@@ -1,4 +1,4 @@
-import type { StreamDefinition } from '../engine/define-stream.js'
+import { listTables, type StreamDefinition } from '../engine/define-stream.js'
 import { listRecordedTables } from '../engine/session-request.js'
 import { dayToNumber } from '../market/candle-file.js'
 import { DamagedFileError } from '../model/errors.js'
@@ -6,12 +6,12 @@ import type { RecordedTable } from '../model/history.js'
 import { omitUndefined } from '../model/row.js'
 import { type Day, lastWeekday } from '../model/trading-day.js'
 import { findDamages } from '../storage/history/check.js'
-import { type ChosenList, chooseEachDay, listListedDays } from '../storage/history/choose.js'
+import { type ChosenList, chooseEachDay, describeEarlier, listListedDays } from '../storage/history/choose.js'
 import { createListReader } from '../storage/history/lists.js'
 import { type History, openHistory } from '../storage/history/record.js'
 import { createRecordReader, digestRows } from '../storage/table-rows.js'
 import { findFailingStreams } from './failing-streams.js'
-import type { Finding, MissingInput, Verification } from './finding.js'
+import type { CheckName, Finding, MissingInput } from './finding.js'
 import { type ContentDay, checkColumns, checkFigures, checkMembers, findUnchanged, type ListCheck } from './list-checks.js'
 
 /** The newest recorded day is compared with these many before. */
@@ -27,14 +27,17 @@ export const verifyHistory = async (
   options: { sessions: readonly number[]; streams: readonly StreamDefinition[]; exchange: string; isWhole: boolean },
 ) => {
   const { sessions, streams: all, exchange, isWhole } = options
-  const history = await openHistory(root)
+  const history = await openHistory(root, listTables(all))
   const damages = (isWhole ? await findDamages(history) : history.damages).map(
     ({ day, file, detail }): Finding => omitUndefined({ check: 'files', severity: 'error', day, file, detail }),
   )
   const days = listListedDays(history).slice(-1 - DAYS_BEFORE)
   const [first, last] = [days[0], days.at(-1)]
   const range = { days: days.length, ...(first === undefined || last === undefined ? {} : { first, last }) }
-  if (first === undefined || days.length < MIN_DAYS) return { findings: damages, range }
+  const missing = [describeMissingDays(days.length), ...describeEarlier(history.earlier)].map(
+    (text): MissingInput => [HISTORY_CHECKS, text],
+  )
+  if (first === undefined || days.length < MIN_DAYS) return { findings: damages, range, missing }
   const isSession = createSessionFilter(sessions)
   const found: Finding[] = []
   const streams = new Map(days.map((day): [Day, string[]] => [day, []]))
@@ -49,13 +52,13 @@ export const verifyHistory = async (
     options,
   )
   const known = new Set(damages.map(({ file }) => file))
-  return { findings: [...damages, ...found.filter(({ check, file }) => check !== 'files' || !known.has(file)), ...failing], range }
+  return { findings: [...damages, ...found.filter(({ check, file }) => check !== 'files' || !known.has(file)), ...failing], range, missing }
 }
 
-export const describeMissingDays = ({ days }: Verification['history']): MissingInput => [
-  ['dead-columns', 'unchanged-lists', 'restated-figures', 'blinking-members', 'failing-streams'],
-  days < MIN_DAYS && `recorded days: at least ${MIN_DAYS} are compared, and ${days} can be read; the runs of each day add one`,
-]
+const HISTORY_CHECKS: readonly CheckName[] = ['dead-columns', 'unchanged-lists', 'restated-figures', 'blinking-members', 'failing-streams']
+
+const describeMissingDays = (days: number): string | false =>
+  days < MIN_DAYS && `recorded days: at least ${MIN_DAYS} are compared, and ${days} can be read; the runs of each day add one`
 
 /** Whether a day is a session; a weekday, where there are no candles. */
 const createSessionFilter = (sessions: readonly number[]): ((day: Day) => boolean) => {

@@ -22,7 +22,7 @@ import {
   type Verification,
   type VerifyOptions,
 } from './finding.js'
-import { describeMissingDays, verifyHistory } from './history-checks.js'
+import { verifyHistory } from './history-checks.js'
 import { compareWithEarlier } from './life-of-findings.js'
 import {
   checkDigests,
@@ -140,7 +140,7 @@ const makeChecks = async (facts: FolderFacts): Promise<readonly Finding[]> => {
 
 /** What some checks could not find, and why. */
 const describeMissingInputs = (facts: FolderFacts, only: readonly CheckName[]): readonly string[] =>
-  [...listMissingFiles(facts), ...listMissingMarketInputs(facts), describeMissingDays(facts.history.range)].flatMap(([checks, text]) =>
+  [...listMissingFiles(facts), ...listMissingMarketInputs(facts), ...facts.history.missing].flatMap(([checks, text]) =>
     text && checks.some((name) => only.includes(name)) ? [text] : [],
   )
 

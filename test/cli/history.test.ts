@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { openHistory } from '../../src/storage/history/record.js'
-import { createRecorded, record, storeSessions, storeVersion, toHistoryFolder } from '../storage/history/support.js'
+import { createRecorded, HISTORY, record, storeSessions, storeVersion, toHistoryFolder } from '../storage/history/support.js'
 import { snapshotFolder, temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
@@ -44,6 +44,20 @@ describe('history', () => {
     expect(text).toContain('and 1 earlier day')
     expect(text).toContain('3 days from 2026-02-09 to 2026-02-11')
     expect(text.replace(/\s+/g, ' ')).toMatch(/ \([\d.]+ kB a day, and [\d.]+ kB of whole lists to which days add their changes\);/)
+  })
+
+  it('names the lists that were collected before they were published, until a later run has them', async () => {
+    const out = temporaryFolder()
+    const [first, ...others] = HISTORY.tables
+    const tables = first ? [{ ...first, table: { ...first.table, publishedAt: '20:00' } }, ...others] : []
+    for (const [version, at] of ['13:00', '15:00'].entries()) {
+      storeVersion(out, version)
+      await record(out, DAYS[0], { at: `${DAYS[0]}T${at}:00.000Z`, history: { tables } })
+      const { text } = await history(out, [])
+      expect(text).toMatch(/^2026-02-09 .* all$/m)
+      expect(text.includes('2026-02-09 18:30 IST (early)')).toBe(version === 0)
+      expect(text.includes('\nearly: prices of 2026-02-09 were collected before they were published\n')).toBe(version === 0)
+    }
   })
 
   it('says nothing of whole lists that days add their changes to, if there are none', async () => {

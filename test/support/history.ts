@@ -1,3 +1,4 @@
+import { USUAL_CALENDAR } from '../../src/market/calendar.js'
 import type { HistoryRequest } from '../../src/model/history.js'
 import { listColumns, type Table } from '../../src/model/table.js'
 import { findAnswer } from '../../src/storage/history/choose.js'
@@ -7,7 +8,7 @@ import type { TableRow } from '../../src/storage/table-rows.js'
 
 /** A request that records nothing, for tests that add tables. */
 export const NO_HISTORY: HistoryRequest = {
-  ...{ tables: [], documents: [], isLateAllowed: false, holidays: new Set(), isSimulated: false },
+  ...{ tables: [], documents: [], isLateAllowed: false, calendar: USUAL_CALENDAR, isSimulated: false },
   evidence: { streams: [], candles: [], trades: [], days: [] },
 }
 

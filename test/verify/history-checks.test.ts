@@ -195,7 +195,7 @@ describe('the checks of the history', () => {
       { severity: 'error', file: `.scripstream/history/bases/${base}`, detail: expect.stringContaining('is damaged') },
     ])
     // Without the copy in the record of the day, no list that is recorded as changes of the base can be read.
-    writeFileSync(join(history, DAYS[0] ?? '', '20260202T140000Z', 'master.parquet'), 'x')
+    writeFileSync(join(history, DAYS[0] ?? '', '20260202T150000Z', 'master.parquet'), 'x')
     const { findings } = await check(root)
     const files = findings.flatMap(({ check: name, file }) => (name === 'files' ? [file] : []))
     expect(files).toHaveLength(2)

@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { toRunLogEntry } from '../../src/model/run-log.js'
+import { toInstant } from '../../src/model/trading-day.js'
 import { runReport } from '../cli/support.js'
 import { stock } from '../show/support.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -68,4 +69,35 @@ it('compares the day of an earlier run with the recorded day before it, and says
     { day: '2026-02-11', run: 'r1', knownAt: '2026-02-11T14:30:00.000Z', timing: 'final' },
   ])
   expect(await ask('none')).toEqual({ error: 'no run none is recorded in this folder' })
+})
+
+it('compares the day of both runs of an evening, of which the second one has what was published late, and says what no run has', async () => {
+  const out = temporaryFolder()
+  const runs = [
+    ['r0', '2026-02-11', '20:30', '5'],
+    ['r1', '2026-02-12', '18:30', '5'],
+    ['r2', '2026-02-12', '20:30', '10'],
+    ['r3', '2026-02-13', '18:30', '10'],
+  ] as const
+  const lines: string[] = []
+  writeFileSync(join(out, MASTER), JSON.stringify([stock('A', 'INEAAAAAAAAA')]))
+  for (const [run, day, time, Band] of runs) {
+    const at = new Date(toInstant(day, time)).toISOString()
+    lines.push(`${JSON.stringify(toRunLogEntry(runReport({ run, asOf: at, startedAt: at, finishedAt: at, scripts: {} }), {}))}\n`)
+    writeFileSync(join(out, BANDS), JSON.stringify([{ Symbol: 'A', Band }]))
+    await recordRun(out, { run, day, time, request: { tables: tablesOf(MASTER, BANDS) } })
+  }
+  writeFileSync(join(out, '.scripstream/runs.ndjson'), lines.join(''))
+  const { origin } = await startServer(out)
+  const ask = async (path: string) => JSON.parse((await send(origin, path)).body) as unknown
+  for (const run of ['r1', 'r2'])
+    expect(await ask(`/api/runs/${run}/changes`), run).toMatchObject({ sections: [{ section: 'bands', count: 1 }] })
+  expect(await ask('/api/days')).toEqual([
+    {
+      ...{ day: '2026-02-13', run: 'r3', knownAt: '2026-02-13T13:00:00.000Z', timing: 'final' },
+      early: ['bands of 2026-02-13 were collected before they were published (20:00)'],
+    },
+    { day: '2026-02-12', run: 'r1', knownAt: '2026-02-12T15:00:00.000Z', timing: 'final' },
+    { day: '2026-02-11', run: 'r0', knownAt: '2026-02-11T15:00:00.000Z', timing: 'final' },
+  ])
 })

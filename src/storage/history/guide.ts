@@ -71,7 +71,8 @@ Each folder \`YYYY-MM-DD\` is a trading session, and each folder in it what one 
   are those of India, without a zone. \`extra\` has the fields without a column, as JSON.
 - \`timing\` in \`record.json\`: \`final\` was collected after the session and before the next one, \`session\` during it, \`late\` afterwards. The
   first final record of a day answers, without one the last of the session, then the first late one. A record is left out if later ones show that
-  the clock was ahead. \`views.sql\` has that choice.
+  the clock was ahead. A list with \`publishedAt\` answers from the first final record whose run began at that time or later (\`requestedAt\`) and
+  which ends on that day (no \`endsOn\`); without one, from the last of the earlier ones. \`views.sql\` has that choice.
 - \`first-seen.parquet\` has the keys of filings and news that were new, \`rewritten\` in \`record.json\` the candle files that were replaced.
 - A record with \`deleted\` in \`record.json\` was deleted on request; \`bases/copy-…\` are second files of bases.
 - **Run \`scripstream verify --history\` first, and after each copy of this folder.** It compares every byte with its digest. DuckDB and pandas cannot: from

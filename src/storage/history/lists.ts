@@ -14,6 +14,7 @@ import {
   type History,
   leaveOutDamaged,
   nameRecord,
+  type Publication,
   type RecordedList,
   readVerified,
   type Warn,
@@ -42,24 +43,27 @@ interface NewLists {
   /** ISO 8601. */
   readonly knownAt: string
   readonly read: ReadLists
+  /** When a list is published, and how old it may be. */
+  readonly describe?: (table: RecordedTable) => Publication
   /** Whether a record of the day already has the list with this content, so that it is left out. */
-  readonly isKnown?: (table: Table, content: string) => boolean
+  readonly isKnown?: (table: RecordedTable, content: string) => boolean
   readonly warn: Warn
 }
 
 /** Encodes lists file by file, each row as it is read, so that no list is in memory as rows. A list of a damaged file is left out, with a warning. */
-export const encodeLists = async (history: History, { tables, read, isKnown, ...request }: NewLists): Promise<EncodedLists> => {
+export const encodeLists = async (history: History, { tables, read, describe, isKnown, ...request }: NewLists): Promise<EncodedLists> => {
   const encoded: EncodedLists = { lists: {}, files: [] }
   const folder = nameRecord(request, [...history.records, ...history.deleted])
   for (const group of groupBy(tables, ({ table }) => table.files.map(({ path }) => path).join('\n')).values()) {
     const warn: Warn = (text) =>
       request.warn(`${group.map(({ table }) => table.name).join(', ')} ${group.length === 1 ? 'was' : 'were'} not recorded: ${text}`)
     const lists = (await leaveOutDamaged(warn, () => writeWholeLists(group, read, request.knownAt))) ?? []
-    for (const { table, stream, ...whole } of lists) {
-      if (isKnown?.(table, whole.content)) continue
+    for (const { recorded, ...whole } of lists) {
+      const { table, stream } = recorded
+      if (isKnown?.(recorded, whole.content)) continue
       const base = await openBase(history, table, request)
       const { bytes, list } = await encodeList(whole, { ...request, table, base, folder })
-      encoded.lists[table.name] = { stream, ...list }
+      encoded.lists[table.name] = { stream, ...list, ...describe?.(recorded) }
       if (bytes) encoded.files.push([list.changes ?? list.whole, bytes])
       if (base?.isNew && list.whole === base.facts) encoded.files.push([base.facts, base.bytes])
     }
@@ -95,7 +99,7 @@ const writeWholeLists = async (group: readonly RecordedTable[], read: ReadLists,
     await yieldTurn()
   }
   flush(1)
-  return lists.map(({ recorded, digests: { keys, content }, file }) => ({ ...recorded, keys, content: content(), bytes: file.finish() }))
+  return lists.map(({ recorded, digests: { keys, content }, file }) => ({ recorded, keys, content: content(), bytes: file.finish() }))
 }
 
 const toFileColumns = (table: Table, knownAt: string): readonly ParquetColumn[] => [

@@ -2,15 +2,15 @@ import type { RunRecord } from '../../engine/storage.js'
 import { findPlace, type KnownSessions, type Place } from '../../market/calendar.js'
 import type { HistoryRequest, RecordedTable } from '../../model/history.js'
 import type { RunReport } from '../../model/report.js'
-import type { Table } from '../../model/table.js'
+import { omitUndefined } from '../../model/row.js'
 import { describeFileError } from '../file-system.js'
 import { readSessionDays } from '../session-days.js'
 import { digestRows, hasFile, readTable, readTables } from '../table-rows.js'
-import { chooseList, isBetterTiming, listDays, listListedDays } from './choose.js'
+import { chooseList, findListTiming, isBetterTiming, listDays, listListedDays } from './choose.js'
 import { encodeSeen, listRewrittenRows } from './first-seen.js'
 import { writeGuide } from './guide.js'
-import { encodeLists } from './lists.js'
-import { deleteInterruptedWrites, type History, leaveOutDamaged, openHistory, type Warn, writeRecord } from './record.js'
+import { encodeLists, type ReadLists } from './lists.js'
+import { deleteInterruptedWrites, type History, leaveOutDamaged, openHistory, type Publication, type Warn, writeRecord } from './record.js'
 
 interface RecordedRun {
   readonly history: HistoryRequest
@@ -36,7 +36,10 @@ export const recordDay = async (root: string, run: RecordedRun): Promise<string 
 
 const addRecords = async (root: string, run: RecordedRun, warn: Warn): Promise<void> => {
   await deleteInterruptedWrites(root)
-  let history = await openHistory(root)
+  let history = await openHistory(
+    root,
+    run.history.tables.map(({ table }) => table),
+  )
   const complete = selectComplete(root, run)
   const misdated = listMisdated(history)
   const daily = new Map<string, string>()
@@ -78,13 +81,13 @@ const selectComplete = (
 
 /** Where the lists of now belong, and where those of the run's `asOf` do. Of a simulated market, now is `asOf`. */
 const findPlaces = async ({ root, records }: History, { history, record, report }: RecordedRun, daily: ReadonlyMap<string, string>) => {
-  const { holidays, evidence, isSimulated } = history
+  const { calendar, evidence, isSimulated } = history
   const newest = records
     .filter(({ isConfirmed }) => isConfirmed)
     .sort((one, other) => (one.day < other.day ? -1 : 1))
     .at(-1)
   const sessions: KnownSessions = {
-    holidays,
+    calendar,
     days: await readSessionDays(root, evidence),
     areFresh: evidence.streams.some((name) => report.scripts[name]?.outcome === 'success'),
     isUnchangedSince: (day) =>
@@ -112,14 +115,33 @@ interface NewDay {
 const addRecord = async (history: History, { run, place, tables, rewrittenOn, warn }: NewDay): Promise<History> => {
   const { day, timing, isConfirmed, seenOn } = place
   const knownAt = new Date(place.knownAt).toISOString()
-  const isKnown = (table: Table, content: string): boolean => {
-    const known = chooseList(history.records, table.name, day)
-    return known !== undefined && !isBetterTiming(timing, known.record.timing) && known.list.content === content
+  const describe = (recorded: RecordedTable) => describePublication(recorded, run, day)
+  const isKnown = (recorded: RecordedTable, content: string): boolean => {
+    const known = chooseList(history.records, recorded.table.name, day)
+    const own = findListTiming({ day, timing, knownAt }, describe(recorded))
+    return known !== undefined && !isBetterTiming(own, known.timing) && known.list.content === content
   }
-  const encoded = await encodeLists(history, { tables, day, knownAt, warn, isKnown, read: (some) => readTables(history.root, some) })
+  const read: ReadLists = (some) => readTables(history.root, some)
+  const encoded = await encodeLists(history, { tables, day, knownAt, warn, describe, isKnown, read })
   const seen = rewrittenOn && (await encodeSeen(history, { day, seenOn, documents: run.history.documents, warn }))
   const rewritten = rewrittenOn ? listRewrittenRows(run.report, { ...place, day: rewrittenOn }) : []
   if (Object.keys(encoded.lists).length === 0 && !seen && rewritten.length === 0) return history
   const facts = { day, knownAt, timing, isConfirmed, run: run.record.run, ...(rewritten.length === 0 ? {} : { rewritten }) }
   return writeRecord(history, { ...encoded, seen: seen || undefined, facts })
+}
+
+/** What a resumed run took over is as old as its beginning. Of a simulated market, only the record knows when it is. */
+const describePublication = (
+  { stream, table: { publishedAt } }: RecordedTable,
+  { history: { isSimulated }, record: { asOf }, report: { startedAt, scripts, newest = {} } }: RecordedRun,
+  day: Place['day'],
+): Publication => {
+  const isTakenOver = (scripts[stream]?.takenOver ?? 0) > 0
+  const requestedAt = Math.min(Date.parse(startedAt), isTakenOver ? asOf : Number.POSITIVE_INFINITY)
+  const end = newest[stream] ?? day
+  return omitUndefined({
+    publishedAt,
+    requestedAt: publishedAt === undefined || isSimulated ? undefined : new Date(requestedAt).toISOString(),
+    endsOn: end < day ? end : undefined,
+  })
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
-import type { Timing } from '../../market/calendar.js'
+import type { RecordTiming } from '../../market/calendar.js'
 import { DamagedFileError } from '../../model/errors.js'
 import { isRow, omitUndefined } from '../../model/row.js'
+import type { Table } from '../../model/table.js'
 import { type Day, readDay } from '../../model/trading-day.js'
 import { disk } from '../disk.js'
 import { describeFileError, getErrorCode, listNames, syncFolders, writeFileAtomically } from '../file-system.js'
@@ -25,7 +26,16 @@ export interface RecordedList {
   readonly whole: FileFacts
   /** What differs from the base; absent if nothing does. */
   readonly changes?: FileFacts
+  /** When such a list is published on its day, if its stream says so: `HH:MM` in India. */
+  readonly publishedAt?: string
+  /** When the run began that requested it, ISO 8601. Absent if `publishedAt` is, and in older records: then `knownAt` counts. */
+  readonly requestedAt?: string
+  /** The session with which it ends, if that is before its day: then it was not published yet, whatever the time. */
+  readonly endsOn?: Day
 }
+
+/** What tells whether a list was published when it was collected. */
+export type Publication = Pick<RecordedList, 'publishedAt' | 'requestedAt' | 'endsOn'>
 
 /** What one run recorded of one session. It is never changed. */
 export interface RecordFacts {
@@ -37,7 +47,7 @@ export interface RecordFacts {
   readonly day: Day
   /** ISO 8601. */
   readonly knownAt: string
-  readonly timing: Timing
+  readonly timing: RecordTiming
   /** Whether candles or deals of that very day were there. */
   readonly isConfirmed: boolean
   readonly run: string
@@ -75,6 +85,8 @@ export interface History {
   /** What is left of the records that were deleted on request. */
   readonly deleted: readonly StoredRecord[]
   readonly damages: readonly Damage[]
+  /** The days that a version of folder format 1 recorded in another form, oldest first. They stay, and only that version reads them. */
+  readonly earlier: readonly Day[]
 }
 
 /** Receives what is said to people, such as that a damaged day was left out. */
@@ -82,6 +94,9 @@ export type Warn = (text: string) => void
 
 export const FACTS_FILE = 'record.json'
 export const BASES = 'bases'
+/** What the names of files of the earlier form end with. */
+export const EARLIER_DAY = '.day'
+export const EARLIER_BASE = '.base'
 /** The name of the folder of a record. */
 export const RECORD_FOLDER = /^\d{8}T\d{6}Z(?:-\d+)?$/
 
@@ -121,22 +136,39 @@ export const toStored = (name: string, facts: RecordFacts): StoredRecord => ({
   digest: facts.deleted?.digest ?? digestOf(JSON.stringify(facts)),
 })
 
+/** Tables: they say when a list is published where an older record does not. */
+export type PublishedTables = readonly Pick<Table, 'name' | 'publishedAt'>[]
+
 /** Reads the facts of all records. A record whose facts are damaged is left out, and named. */
-export const openHistory = async (root: string): Promise<History> => {
+export const openHistory = async (root: string, tables: PublishedTables = []): Promise<History> => {
   const records: StoredRecord[] = []
   const damages: Damage[] = []
+  const published = new Map(tables.flatMap(({ name, publishedAt }) => (publishedAt ? [[name, { publishedAt }] as const] : [])))
+  const addPublished = ({ lists, ...record }: StoredRecord): StoredRecord => ({
+    ...record,
+    lists: Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, { ...published.get(name), ...list }])),
+  })
   for (const day of await listRecordedDays(root))
     for (const folder of (await listNames(toHistoryPath(root, day))).filter((name) => RECORD_FOLDER.test(name)).sort()) {
       const name = `${day}/${folder}`
       const facts = readRecordFacts(toHistoryPath(root, name, FACTS_FILE), name)
-      if (typeof facts === 'object') records.push(toStored(name, facts))
+      if (typeof facts === 'object') records.push(addPublished(toStored(name, facts)))
       else damages.push({ day, file: nameHistoryFile(`${name}/${FACTS_FILE}`), detail: facts })
     }
   records.sort((one, other) => one.number - other.number)
   const isDeleted = (one: StoredRecord): boolean => one.deleted !== undefined
   const [present, deleted] = [records.filter((one) => !isDeleted(one)), records.filter(isDeleted)]
-  return { root, records: present, deleted, damages }
+  return { root, records: present, deleted, damages, earlier: await listEarlierDays(root) }
 }
+
+/** The days that are recorded in the earlier form, oldest first. */
+export const listEarlierDays = async (root: string): Promise<readonly Day[]> =>
+  (await listNames(statePaths(root).history))
+    .flatMap((name) => {
+      const day = readDay(name)
+      return day !== undefined && name === `${day}${EARLIER_DAY}` ? [day] : []
+    })
+    .sort()
 
 /** The days that have a folder in the history, oldest first. */
 export const listRecordedDays = async (root: string): Promise<readonly Day[]> =>

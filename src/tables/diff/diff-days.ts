@@ -1,8 +1,8 @@
-import type { StreamDefinition } from '../../engine/define-stream.js'
+import { listTables, type StreamDefinition } from '../../engine/define-stream.js'
 import { UsageError } from '../../model/errors.js'
 import { formatNumber, formatQuantity } from '../../model/format.js'
 import type { Day } from '../../model/trading-day.js'
-import { chooseEachDay, findUsedDay, listListedDays } from '../../storage/history/choose.js'
+import { chooseEachDay, describeEarlier, findUsedDay, listListedDays } from '../../storage/history/choose.js'
 import { createListReader } from '../../storage/history/lists.js'
 import { describeDamage, type History, leaveOutDamaged, openHistory } from '../../storage/history/record.js'
 import { checkFolder } from '../output-folder.js'
@@ -27,13 +27,14 @@ export interface DayDiffOptions extends DiffOptions {
 export const diffDays = async (root: string, { since, until, streams, ...options }: DayDiffOptions): Promise<Difference> => {
   await checkFolder(root)
   if (until !== undefined && until <= since) throw new UsageError(`${until} is not after ${since}; the earlier day comes first`)
-  const history = await openHistory(root)
+  const history = await openHistory(root, listTables(streams))
   const [from, to] = [findUsedDay(history, since), until === undefined ? undefined : findUsedDay(history, until)]
   if (from === to) throw new UsageError(`${since} and ${until} have the same record, that of ${from}; choose other days`)
   const warnings = new Set<string>()
   const warn = (text: string): void => void warnings.add(text)
   const { countLost, ...states } = await openDays(history, { ...options, from, to, streams, warn })
   for (const { day = '', ...damage } of history.damages) if (day > from && (to === undefined || day < to)) warn(describeDamage(damage))
+  describeEarlier(history.earlier, from, until).forEach(warn)
   const { notes, counts, changes } = await compareStates(root, states, options)
   const dated = await dateListings(history, changes, { from, to, warn })
   const lost = countLost()

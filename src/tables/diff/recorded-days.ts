@@ -6,7 +6,7 @@ import type { Row } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
 import type { Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
-import { type ChosenList, describeAnswer, findAnswer } from '../../storage/history/choose.js'
+import { type ChosenList, describeAnswer, findAnswer, nameTables } from '../../storage/history/choose.js'
 import { createListReader } from '../../storage/history/lists.js'
 import type { History, Warn } from '../../storage/history/record.js'
 import { createRecordReader, readTable } from '../../storage/table-rows.js'
@@ -69,7 +69,6 @@ const createRecordedLists = (history: History, tables: readonly Table[], { from,
     new Map(
       tables.flatMap(({ name }) => {
         const chosen = findAnswer(history, name, { day, warn })
-        if (chosen?.record.timing === 'late') warn(`${name}: ${describeAnswer(chosen, chosen.record.day)}`)
         return chosen ? [[name, chosen] as const] : []
       }),
     )
@@ -85,6 +84,11 @@ const createRecordedLists = (history: History, tables: readonly Table[], { from,
     }
     // Like a record, as which the present files have times in another form.
     const now = after === undefined ? await readTable(history.root, table) : undefined
+    const isCompared = earlier !== undefined && (later ?? now) !== undefined
+    for (const chosen of isCompared ? [earlier, later] : []) {
+      const note = chosen && describeAnswer(chosen, chosen.record.day)
+      if (note !== undefined) warn(nameTables([table.name], note))
+    }
     const gap = describeGap(file, [earlier?.record.day, later?.record.day, from, to], later !== undefined || now !== undefined)
     return { gap, before: await read(earlier), after: after === undefined ? now && toRecords(now).get(file)?.records : await read(later) }
   }

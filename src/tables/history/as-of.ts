@@ -3,7 +3,15 @@ import { groupBy } from '../../model/map.js'
 import type { Columned, Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import { quoteList, quoteText } from '../../storage/duckdb.js'
-import { type ChosenList, chooseEachDay, describeAnswer, findAnswer, findUsedDay } from '../../storage/history/choose.js'
+import {
+  type ChosenList,
+  chooseEachDay,
+  describeAnswer,
+  describeEarlier,
+  findAnswer,
+  findUsedDay,
+  nameTables,
+} from '../../storage/history/choose.js'
 import { openSeen } from '../../storage/history/first-seen.js'
 import { buildDaysSelect, buildListSelect, type DayFiles, selectColumns } from '../../storage/history/guide.js'
 import {
@@ -69,8 +77,9 @@ export interface PastDay {
  * @throws DamagedFileError if the record that answers is damaged; other days are left out
  */
 export const openDay = async ({ folder, tables, day, warn }: PastDay) => {
-  const history = await openHistory(folder.root)
+  const history = await openHistory(folder.root, tables)
   const used = tables.every((table) => table.shape === 'candles' || isByDay(table)) ? undefined : findUsedDay(history, day)
+  if (used !== undefined) describeEarlier(history.earlier, used, day).forEach(warn)
   const answers = new Map<string, string | undefined>()
   const read = async (table: Table): Promise<TableReader> => {
     if (isRecordedTable(table)) {
@@ -98,7 +107,16 @@ export const openDay = async ({ folder, tables, day, warn }: PastDay) => {
 const joinAnswers = (answers: ReadonlyMap<string, string | undefined>): readonly string[] => {
   const groups = [...groupBy([...answers], ([, text = '']) => text)]
   return groups.flatMap(([text, own]) =>
-    text === '' ? [] : [groups.length === 1 ? text : `${own.map(([table]) => table).join(', ')}: ${text}`],
+    text === ''
+      ? []
+      : [
+          groups.length === 1
+            ? text
+            : nameTables(
+                own.map(([table]) => table),
+                text,
+              ),
+        ],
   )
 }
 

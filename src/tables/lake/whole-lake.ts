@@ -25,7 +25,7 @@ export const wholeLake = (options: ExportOptions): Export =>
     // Views cannot be stored while the day of the run is unknown, or the history is damaged.
     for (const { name } of tables) if (!stored.has(name)) await disk.rm(toLakePath(root, nameLakeFile(name)), { force: true })
     const known = listTables(options.streams)
-    const [history, runDay] = [await openHistory(root), await readRunDay(root)]
+    const [history, runDay] = [await openHistory(root, known), await readRunDay(root)]
     const views = listViews(known)
     const former = [
       ...(await readFormer({ root, views, mayBePast: true })),

@@ -85,6 +85,8 @@ export interface RecordedDay {
   readonly knownAt: string
   /** After the session, in it, or after the next one had begun. */
   readonly timing: 'final' | 'session' | 'late'
+  /** The lists that were collected before they were published, in a sentence each. */
+  readonly early?: readonly string[]
 }
 
 /** The body of every answer that is an error. */

@@ -1,16 +1,16 @@
+import { listTables } from '../../engine/define-stream.js'
 import { CollectError, UsageError } from '../../model/errors.js'
-import { omitUndefined } from '../../model/row.js'
 import { type Day, toInstant } from '../../model/trading-day.js'
 import { groupByStock } from '../../show/brief.js'
 import { statFile } from '../../storage/file-system.js'
-import { chooseList, listDays, listListedDays } from '../../storage/history/choose.js'
+import { chooseList, findListTiming, listListedDays } from '../../storage/history/choose.js'
 import { openHistory } from '../../storage/history/record.js'
 import { statePaths } from '../../storage/run-state.js'
 import { SECTIONS, type Section, sectionNames } from '../../tables/diff/change.js'
 import { type Difference, diff } from '../../tables/diff/diff.js'
 import { diffDays } from '../../tables/diff/diff-days.js'
 import { readStocks } from '../../tables/output-folder.js'
-import type { FolderChanges, RecordedDay } from '../api/state.js'
+import type { FolderChanges } from '../api/state.js'
 import type { Served } from './route.js'
 import { findLastWriter, findRun } from './runs.js'
 
@@ -42,7 +42,8 @@ export const compareLastRun = async ({ out, exchange }: ComparedFolder): Promise
   try {
     const difference = await diff(out, { exchange })
     if (difference.since === null) return nothingToCompare('there is no run of an earlier day')
-    return await toFolderChanges(out, difference, omitUndefined({ asOf: difference.since.asOf }))
+    const { asOf } = difference.since
+    return await toFolderChanges(out, difference, asOf === undefined ? {} : { asOf })
   } catch (error) {
     // The folder of a run that failed early.
     if (error instanceof UsageError && error.code === 'no-outputs') return nothingToCompare('there is no master list')
@@ -91,13 +92,15 @@ export const createRunChanges = ({ out, exchange, streams, readChanges }: Change
     const { run, outcome } = findRun(runs, id).entry
     if (findLastWriter(runs)?.run === run) return readChanges()
     if (outcome === 'failed') return nothingToCompare('it failed, and has written no files')
-    const history = await openHistory(out)
+    const history = await openHistory(out, listTables(streams))
     // A run records nothing if an earlier one of its session had the same lists.
     const own = history.records.find((one) => one.run === run)
-    const tables = Object.keys(own?.lists ?? {})
-    if (own === undefined || tables.length === 0) return nothingToCompare('none of its lists are recorded')
+    const lists = Object.entries(own?.lists ?? {})
+    if (own === undefined || lists.length === 0) return nothingToCompare('none of its lists are recorded')
     const { day } = own
-    if (tables.some((table) => chooseList(history.records, table, day)?.record !== own))
+    const replaced = lists.filter(([table]) => chooseList(history.records, table, day)?.record !== own)
+    // A later run of the evening has the lists that were not published yet.
+    if (replaced.length === lists.length || replaced.some(([, list]) => findListTiming(own, list) !== 'early'))
       return nothingToCompare('the record of its day is that of another run')
     const since = listListedDays(history).findLast((one) => one < day)
     if (since === undefined) return nothingToCompare('no day before it is recorded')
@@ -120,14 +123,3 @@ export const createRunChanges = ({ out, exchange, streams, readChanges }: Change
     }
   }
 }
-
-/** The recorded days, the newest first, each with the record that answers for it. */
-export const listRecordedDays = async (root: string): Promise<readonly RecordedDay[]> =>
-  listDays(await openHistory(root))
-    .flatMap(({ day, records, isMisdated }): readonly RecordedDay[] => {
-      const record = records.find(({ lists }) => Object.keys(lists).length > 0)
-      if (record === undefined || isMisdated) return []
-      const { run, knownAt, timing } = record
-      return [omitUndefined({ day, run, knownAt, timing })]
-    })
-    .toReversed()

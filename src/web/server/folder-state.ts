@@ -1,11 +1,10 @@
 import { resolve } from 'node:path'
-import { findNewestWeekday, PUBLISHED_AT } from '../../market/calendar.js'
+import { findNewestSession, PUBLISHED_AT, toSessionInstant, USUAL_CALENDAR } from '../../market/calendar.js'
 import { formatNumber, formatQuantity, joinWords } from '../../model/format.js'
 import type { RunReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
 import { describeStale } from '../../model/script-figures.js'
 import { quoteShell } from '../../model/text.js'
-import { toInstant } from '../../model/trading-day.js'
 import { describeFreshness, type Freshness } from '../../show/brief.js'
 import { readRunRecords } from '../../storage/run-records.js'
 import { readIsSimulated } from '../../storage/run-state.js'
@@ -16,10 +15,10 @@ import { describePhases } from './run-view.js'
 
 /** How the folder stands: the answer to "is my data complete and fresh?", and the last run. */
 export const readFolderState = async (served: Served, now: number): Promise<FolderState> => {
-  const { out, version, streams, live, checks, holidays } = served
+  const { out, version, streams, live, checks, calendar } = served
   const { report, runs, damage } = await readRunRecords(out)
   const outputs = report === undefined ? [] : streams.map(({ name }) => describeFreshness(name, report, runs))
-  const answer = describeAnswer({ report, outputs, damage, holidays, now })
+  const answer = describeAnswer({ report, outputs, damage, calendar, now })
   return omitUndefined({
     folder: answer.tone === 'ok' ? undefined : quoteShell(resolve(out)),
     version,
@@ -38,7 +37,7 @@ interface AnswerFacts {
   readonly outputs: readonly Freshness[]
   /** The damaged records of runs. */
   readonly damage: readonly string[]
-  readonly holidays: Served['holidays']
+  readonly calendar: Served['calendar']
   readonly now: number
 }
 
@@ -53,7 +52,7 @@ export const describeAnswer = ({ damage, report, ...facts }: AnswerFacts): Folde
 
 const NO_DATA: FolderAnswer = { tone: 'waiting', word: 'No data yet', text: 'No run has finished in this folder.' }
 
-const describeReport = (report: RunReport, { outputs, holidays, now }: Omit<AnswerFacts, 'report' | 'damage'>): FolderAnswer => {
+const describeReport = (report: RunReport, { outputs, calendar, now }: Omit<AnswerFacts, 'report' | 'damage'>): FolderAnswer => {
   const { outcome, error } = report
   if (outcome === 'failed')
     return { tone: 'failed', word: 'The last run failed', text: `${error ?? 'No reason is recorded'}. Earlier files stay as they were.` }
@@ -64,8 +63,8 @@ const describeReport = (report: RunReport, { outputs, holidays, now }: Omit<Answ
   const stale = describeStale(report)
   if (stale.length > 0) return { tone: outcome === 'partial' ? 'failed' : 'waiting', word: 'Not up to date', text: `${stale.join('; ')}.` }
   if (outcome === 'partial') return { tone: 'waiting', word: 'Complete, but look at this', text: `${describeDoubts(report)}.` }
-  const due = findNewestWeekday(now, PUBLISHED_AT, holidays)
-  return Date.parse(report.asOf) < toInstant(due, PUBLISHED_AT)
+  const due = findNewestSession(now, PUBLISHED_AT, calendar)
+  return Date.parse(report.asOf) < toSessionInstant(due, PUBLISHED_AT, calendar ?? USUAL_CALENDAR)
     ? { tone: 'waiting', word: 'Complete, but old', text: 'A new run fetches the data up to', day: due }
     : { tone: 'ok', word: 'Complete and up to date', text: '' }
 }

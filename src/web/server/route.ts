@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { StreamDefinition } from '../../engine/define-stream.js'
 import type { RunLogEntry } from '../../model/run-log.js'
-import { type Day, readDay } from '../../model/trading-day.js'
+import { type Day, type MarketCalendar, readDay } from '../../model/trading-day.js'
 import { matchPath } from '../api/path.js'
 import type { FolderChanges } from '../api/state.js'
 import type { ChecksReader } from './checks.js'
@@ -15,8 +15,8 @@ export interface Served {
   readonly exchange: string
   readonly streams: readonly StreamDefinition[]
   readonly version: string
-  /** The weekdays without a session, as far as they are known. */
-  readonly holidays?: ReadonlySet<Day> | undefined
+  /** What the settings say about sessions. */
+  readonly calendar?: MarketCalendar | undefined
   /** The configured workers of streams that do not have the usual number. */
   readonly workers: Readonly<Record<string, number>>
   /** The symbols of the watchlists of the settings, by name. */

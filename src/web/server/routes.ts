@@ -14,8 +14,9 @@ import {
   search,
 } from '../../show/index.js'
 import { readRunRecords } from '../../storage/run-records.js'
+import { listAnsweringRecords } from '../../tables/history/describe-history.js'
 import type { RunList } from '../api/runs.js'
-import { listRecordedDays } from './changes.js'
+import type { RecordedDay } from '../api/state.js'
 import { describeRun } from './ended-run.js'
 import { readFolderState } from './folder-state.js'
 import { AnswerError } from './guard.js'
@@ -61,7 +62,7 @@ export const createRoutes = (source: DataSource, { ask, exportCsv, show: showEls
   const readStocks = remembered('list', 'stocks')
   const routes: readonly Route[] = [
     ...folderRoutes,
-    { path: '/api/days', answer: () => listRecordedDays(folder.root) },
+    { path: '/api/days', answer: (): Promise<readonly RecordedDay[]> => listAnsweringRecords(folder.root, folder.streams) },
     { path: '/api/today', answer: (request) => readToday(request).catch(refuseRequest) },
     {
       path: '/api/stocks',

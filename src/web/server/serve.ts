@@ -23,7 +23,7 @@ export interface RunWork {
 }
 
 export interface PageServerOptions
-  extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version' | 'holidays' | 'watchlists'>,
+  extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version' | 'calendar' | 'watchlists'>,
     Pick<HubOptions, 'wall'>,
     RunWork,
     AnswerWork {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Timing } from '../../../src/market/calendar.js'
+import type { RecordTiming } from '../../../src/market/calendar.js'
 import {
   chooseEachDay,
   chooseList,
@@ -13,7 +13,7 @@ import type { History, StoredRecord } from '../../../src/storage/history/record.
 
 const FILE = { name: 'bands.parquet', bytes: 1, digest: '' }
 
-const record = (number: number, timing: Timing, facts: Partial<StoredRecord> = {}): StoredRecord => ({
+const record = (number: number, timing: RecordTiming, facts: Partial<StoredRecord> = {}): StoredRecord => ({
   ...{ format: 2, number, day: '2026-02-12', timing, isConfirmed: true, run: 'r', others: {} },
   knownAt: '2026-02-12T14:30:00.000Z',
   lists: { bands: { stream: 'bands', rows: number, content: '', whole: FILE } },
@@ -23,10 +23,11 @@ const record = (number: number, timing: Timing, facts: Partial<StoredRecord> = {
 
 const historyOf = (records: readonly StoredRecord[], damaged: readonly string[] = []): History => ({
   ...{ root: '/data', records, deleted: [] },
+  earlier: [],
   damages: damaged.map((day) => ({ day, file: `.scripstream/history/${day}/0/record.json`, detail: 'its digest is wrong' })),
 })
 
-const choose = (...timings: readonly Timing[]): number | undefined =>
+const choose = (...timings: readonly RecordTiming[]): number | undefined =>
   chooseList(
     timings.map((timing, at) => record(at + 1, timing)),
     'bands',
@@ -34,13 +35,53 @@ const choose = (...timings: readonly Timing[]): number | undefined =>
   )?.record.number
 
 describe('the record that answers for a day', () => {
-  it.each<readonly [string, readonly Timing[], number]>([
+  it.each<readonly [string, readonly RecordTiming[], number]>([
     ['the first final one', ['session', 'final', 'final', 'late'], 2],
     ['a final one that was stored after a late one', ['late', 'final'], 2],
     ['without a final one the last of the session', ['session', 'session', 'late'], 2],
     ['a record of the session rather than a late one before it', ['late', 'session'], 2],
     ['without both the first late one', ['late', 'late'], 1],
   ])('is %s', (_, timings, number) => expect(choose(...timings)).toBe(number))
+
+  const AT = { early: '2026-02-12T13:00:00.000Z', published: '2026-02-12T15:00:00.000Z', late: '2026-02-13T15:00:00.000Z' }
+  /** A record of a list that is published at 20:00 in India. */
+  const listAt = (number: number, time: keyof typeof AT, facts: Partial<StoredRecord> = {}): StoredRecord =>
+    record(number, time === 'late' ? 'late' : 'final', {
+      ...{ knownAt: AT[time], name: `2026-02-12/${AT[time].replace(/[-:]|\.\d+/g, '')}` },
+      lists: { bands: { stream: 'bands', rows: number, content: '', whole: FILE, publishedAt: '20:00' } },
+      ...facts,
+    })
+  const chooseAt = (...times: readonly (keyof typeof AT)[]) => {
+    const chosen = chooseList(
+      times.map((time, at) => listAt(at + 1, time)),
+      'bands',
+      '2026-02-12',
+    )
+    return [chosen?.record.number, chosen?.timing]
+  }
+
+  it.each<readonly [string, readonly (keyof typeof AT)[], ReturnType<typeof chooseAt>]>([
+    ['the first one after it was published', ['early', 'published', 'published'], [2, 'final']],
+    ['one after it was published that was stored before an earlier one', ['published', 'early'], [1, 'final']],
+    ['without such a one the last of the evening', ['early', 'early'], [2, 'early']],
+    ['one before it was published rather than a late one', ['late', 'early', 'late'], [2, 'early']],
+  ])('for a list that is published later than the session is %s', (_, times, chosen) => expect(chooseAt(...times)).toEqual(chosen))
+
+  it('for a list that is published later is one before that, rather than one of the session or of a clock that was ahead', () => {
+    const early = listAt(3, 'early')
+    const ahead = listAt(1, 'published', { isConfirmed: false, knownAt: '2026-02-12T15:30:00.000Z' })
+    expect(chooseList([record(1, 'session'), early], 'bands', '2026-02-12')?.record).toBe(early)
+    expect(chooseList([ahead, early], 'bands', '2026-02-12')?.record).toBe(early)
+  })
+
+  it('for a list that is published later is no error because an earlier one is damaged', () => {
+    const damages = [{ day: '2026-02-12', file: '.scripstream/history/2026-02-12/20260212T130000Z/record.json', detail: '' }]
+    const find = (...records: readonly StoredRecord[]) =>
+      findAnswer({ ...historyOf(records), damages }, 'bands', { day: '2026-02-12', warn: () => undefined })
+    expect(find(listAt(2, 'published'))?.record.number).toBe(2)
+    expect(() => find(listAt(2, 'early'))).toThrow('cannot be read')
+    expect(() => find(record(2, 'final', { name: '2026-02-12/20260212T150000Z' }))).toThrow('cannot be read')
+  })
 
   it('is of that day, and has the list', () => {
     const records = [record(1, 'final', { lists: {} }), record(2, 'late'), record(3, 'final', { day: '2026-02-11' })]
@@ -132,7 +173,8 @@ describe('the answer as of a day', () => {
 
   it('is described if it is not of that day, or was not collected on it', () => {
     const list = { stream: 'bands', rows: 1, content: '', whole: FILE }
-    const describe = (one: StoredRecord, asked = '2026-02-12') => describeAnswer({ record: one, list }, asked)
+    const describe = (one: StoredRecord, asked = '2026-02-12') =>
+      describeAnswer({ table: 'bands', record: one, list, timing: one.timing }, asked)
     expect(describe(record(1, 'final'))).toBeUndefined()
     expect(describe(record(1, 'final'), '2026-02-15')).toBe('no record of 2026-02-15; the one before is of 2026-02-12')
     expect(describe(record(1, 'late', { knownAt: '2026-02-20T14:30:00.000Z' }))).toBe('the record of 2026-02-12 was collected 8 days later')

@@ -46,7 +46,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'a clock that was ten years ahead, and a run after it': { runs: [{ day: '2036-02-13' }, { day: MONDAY }], newDay: MONDAY },
   'a clock that was ten years ahead, and then two days behind': { runs: [{ day: '2036-02-13' }, { day: '2026-02-11' }] },
   'runs on a weekend': { runs: [{ day: '2026-02-14' }, { day: '2026-02-15', time: '11:00' }] },
-  'a run on a known holiday': { runs: [{ day: MONDAY, request: { holidays: new Set([MONDAY]) } }] },
+  'a run on a known holiday': { runs: [{ day: MONDAY, request: { calendar: { holidays: new Set([MONDAY]), sessions: {} } } }] },
   'a run on an unknown holiday, on which the indices stand still': { runs: [{ day: MONDAY, finds: 9 }] },
   'a run before the market opens': { runs: [{ day: MONDAY, time: '09:00' }] },
   'a second run of an evening': { runs: [{ day: FRIDAY, time: '21:00' }] },

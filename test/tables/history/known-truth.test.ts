@@ -137,7 +137,7 @@ describe('ten days with known truth', () => {
 
   it('name a damaged day as a finding, and the others are compared without it', async () => {
     const root = await collectTenDays()
-    const file = join('.scripstream', 'history', '2026-02-03', '20260203T140000Z', 'record.json')
+    const file = join('.scripstream', 'history', '2026-02-03', '20260203T150000Z', 'record.json')
     writeFileSync(join(root, file), 'x')
     const { findings, history } = await verified(root)
     expect(history.days).toBe(8)

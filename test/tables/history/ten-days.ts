@@ -100,7 +100,7 @@ export const recordIndex = async (root: string, index: number, run: Partial<Test
     ...(index >= DEAD ? { 'bulk-block-deals': { outcome: 'failed', error: 'the provider answers 404' } } : {}),
     ...(index === SPLIT ? { 'all-ohlcv': { outcome: 'success', rewritten: [{ item: 'S10', reason: 'a split of 10:1' }] } } : {}),
   }
-  const line = await recordRun(root, { day: DAYS[index] as Day, scripts, ...run })
+  const line = await recordRun(root, { day: DAYS[index] as Day, time: '20:30', scripts, ...run })
   appendFileSync(join(root, '.scripstream', 'runs.ndjson'), `${line}\n`)
 }
 
@@ -112,7 +112,7 @@ const LATE_RUN: Partial<TestRun> = {
 }
 
 /** When a day was collected, India time. */
-export const knownAt = (index: number): string => (index === LATE ? '2026-02-13 13:30:00' : `${DAYS[index]} 19:30:00`)
+export const knownAt = (index: number): string => (index === LATE ? '2026-02-13 13:30:00' : `${DAYS[index]} 20:30:00`)
 
 /** A folder with the ten days, as the runs left it. */
 export const collectTenDays = async (root = temporaryFolder()): Promise<string> => {

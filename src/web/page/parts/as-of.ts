@@ -44,8 +44,8 @@ export const asOfLine = ({ query }: Pick<Place, 'query'>): TemplateResult | type
     Of filings and news only documents that the newest files still have.</p>`
 }
 
-const describeKnown = ({ day, knownAt, timing }: RecordedDay, asked: string): TemplateResult => {
+const describeKnown = ({ day, knownAt, timing, early = [] }: RecordedDay, asked: string): TemplateResult => {
   const at = Date.parse(knownAt)
   const about = { final: 'after the session', session: 'during the session', late: `too late for ${formatDay(day)}` }[timing]
-  return html`${day === asked ? '' : `No record of ${formatDay(asked)}. `}As known at ${formatTime(at).slice(0, 5)} IST on <b>${formatDayOf(at)}</b>, ${about}.`
+  return html`${day === asked ? '' : `No record of ${formatDay(asked)}. `}As known at ${formatTime(at).slice(0, 5)} IST on <b>${formatDayOf(at)}</b>, ${about}.${early.map((note) => ` ${note}.`)}`
 }

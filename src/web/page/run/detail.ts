@@ -129,6 +129,7 @@ export const renderFleet = ({ fleet }: Pick<LiveRunState, 'fleet'>): TemplateRes
           </tr>`,
         )}</tbody>
       </table></div>
+      ${fleet.others ? html`<p class="waiting">Of another build than this driver (${fleet.others.build}), and without items: ${fleet.others.workers.join(', ')}. Install the same on both.</p>` : nothing}
       ${fleet.stalled > 0 ? html`<p class="soft">${formatQuantity(fleet.stalled, 'item')} moved to another worker, because the first was gone or stalled.</p>` : nothing}
     </section>
   `
