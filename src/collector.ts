@@ -24,7 +24,7 @@ import type { PublicOutcome } from './model/outcome.js'
 import type { RunReport } from './model/report.js'
 import { Settings, type SettingsInput, type WatchRule } from './model/settings.js'
 import { checkOptionNames, createSettingsError, findSettingsIssues } from './model/settings-issues.js'
-import { readHolidays } from './storage/session-days.js'
+import { readCalendar } from './storage/session-days.js'
 import { type WatchChanges, watchRuns } from './tables/watch/compare-rows.js'
 
 export type { CollectorHealth, OpenOptions, Run, RunOptions }
@@ -36,7 +36,7 @@ export type RowsOf<S extends readonly StreamDefinition[]> = {
 
 /** The parts of a collector. Only `settings` is required. */
 export interface CollectorOptions<S extends readonly StreamDefinition[] = readonly StreamDefinition[]>
-  extends Omit<RunDependencies, 'settings' | 'streams' | 'storage' | 'readHolidays' | 'shared' | 'stats' | 'through'> {
+  extends Omit<RunDependencies, 'settings' | 'streams' | 'storage' | 'readCalendar' | 'shared' | 'stats' | 'through'> {
   readonly settings: SettingsInput
   /** The scripts. Default: all built-in streams. */
   readonly streams?: S | undefined
@@ -150,7 +150,7 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
   const { settings: given, streams = allStreams, storage, listMaxAgeMs = DEFAULT_LIST_AGE_MS, clock = Date.now, ...options } = parts
   const settings = parseSettings(given, streams)
   const shared = createSharedLimits(settings)
-  const host: RunHost = { settings, clock, ...options, shared, readHolidays: () => readHolidays(settings.holidays), runs: { active: 0 } }
+  const host: RunHost = { settings, clock, ...options, shared, readCalendar: () => readCalendar(settings), runs: { active: 0 } }
   const sharedStreams = shareLists(streams, clock, listMaxAgeMs)
   const reported$ = new Subject<RunReport>()
   const open = (run: OpenOptions = {}, use: 'all' | 'events' = 'all'): Run =>

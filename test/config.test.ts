@@ -54,6 +54,7 @@ describe('settings', () => {
       headers: {},
       streams: [],
       watchlists: {},
+      sessions: {},
       verify: {},
       watch: [],
       notifyOn: 'failure',
@@ -106,6 +107,26 @@ describe('settings', () => {
 
   it('for a notification are the defaults without a file', () => {
     expect(loadNotifySettings({ configFile: '/none.json', streams }).notify).toBeUndefined()
+  })
+
+  it('name special sessions with their hours, in a file and in a variable', () => {
+    const sessions = { '2026-11-08': '18:00-19:15', '2026-02-01': '09:15-24:00' }
+    expect(load({ configFile: fileOf({ sessions }) }).sessions).toEqual(sessions)
+    expect(load({ env: { SCRIPSTREAM_SESSIONS: '2026-11-08=18:00-19:15, 2026-02-01=09:15-24:00' } }).sessions).toEqual(sessions)
+  })
+
+  it.each([
+    ['2026-02-30', '18:00-19:15', 'must have days such as 2026-11-08, but is "2026-02-30"'],
+    ['8.11.2026', '18:00-19:15', 'must have days such as 2026-11-08, but is "8.11.2026"'],
+    ['2026-11-08', '6 pm', '(2026-11-08) must be hours in India such as "18:00-19:15", but is "6 pm"'],
+    ['2026-11-08', '25:00-26:00', '(2026-11-08) must be hours in India such as "18:00-19:15", but is "25:00-26:00"'],
+    ['2026-11-08', 18, '(2026-11-08) must be hours such as "18:00-19:15", but is 18'],
+    ['2026-11-08', '19:15-18:00', '(2026-11-08) must end after it begins, but is "19:15-18:00"'],
+    ['2026-11-08', '18:00-18:00', '(2026-11-08) must end after it begins, but is "18:00-18:00"'],
+  ])('refuse a special session on %s at %s', (day, hours, message) => {
+    const configFile = fileOf({ sessions: { [day]: hours } })
+    expect(complaintOf({ configFile })).toMatch(/^sessions in .*:\d+ /)
+    expect(complaintOf({ configFile })).toContain(message)
   })
 
   it('refuse two standing queries of one name', () => {
@@ -197,6 +218,7 @@ describe('a wrong setting', () => {
     { setting: 'throttleRetries', wrong: -1, env: 'SCRIPSTREAM_THROTTLE_RETRIES', text: '-1', says: /100/ },
     { setting: 'throttleGiveUpMs', wrong: 1.5, env: 'SCRIPSTREAM_THROTTLE_GIVE_UP_MS', text: '1.5', says: /whole number/ },
     { setting: 'downMs', wrong: 1e9, env: 'SCRIPSTREAM_DOWN_MS', text: '1000000000', says: /86400000/ },
+    { setting: 'sessions', wrong: 'evening', env: 'SCRIPSTREAM_SESSIONS', text: 'evening', says: /such as 2026-11-08=18:00-19:15/ },
   ])('is named with its source: $setting of $wrong', ({ setting, wrong, env, text, says }) => {
     const configFile = fileOf({ [setting]: wrong })
     const shown = JSON.stringify(wrong)

@@ -42,6 +42,7 @@ const COMMENT_COLUMNS = 100
 
 const SETTING_EXAMPLES: Readonly<Record<string, string>> = {
   'hosts.<name>': '{ "news": { "headers": { "authorization": "Bearer …" }, "maxRate": 50 }, "options": "https://…" }',
+  sessions: '{ "2026-11-08": "18:00-19:15" }',
   with: '["exchange-daily"]',
   streams: '["./my-streams.js"]',
   workers: '{ "market-news": 15 }',

@@ -193,7 +193,7 @@ const toShell = (job: DailyJob, commands = listCommands(job)): string =>
 
 const describeEntry = (job: DailyJob, clock: 'local' | 'India'): readonly string[] => [
   ...describeClocks(job, clock),
-  'Name exchange holidays in the file of the setting "holidays": a run on such a day then finds nothing due.',
+  'Name exchange holidays in the file of the setting "holidays", special sessions in "sessions": a run on a day without one sends one request.',
   'The second attempt requests only what is missing or due since the first: price bands and deals are published at 20:00.',
   `The addresses of the provider are in ${job.config}: a scheduler does not have the variables of your shell.`,
   'To be notified of each failure, set "notify" in that file; "scripstream doctor" with its option notify sends a test message.',

@@ -3,7 +3,7 @@ import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { disk } from '../storage/disk.js'
 import { getErrorCode } from '../storage/file-system.js'
-import { readHolidays } from '../storage/session-days.js'
+import { readCalendar } from '../storage/session-days.js'
 import type { HubOptions, LiveSource } from '../web/server/live-hub.js'
 import type { PageServer } from '../web/server/serve.js'
 import { defineCommand } from './command.js'
@@ -56,10 +56,10 @@ export const openPage = async (
   const { out, exchange, workers } = settings
   const { servePage } = await import('../web/server/serve.js')
   const { createAnswerProcesses } = await import('./answer-process.js')
-  const holidays = readHolidays(settings.holidays)
+  const calendar = readCalendar(settings)
   const answers = createAnswerProcesses(settings)
   const watchlists = readWatchlists(settings)
-  const folder = { out, exchange, workers, holidays, watchlists, streams }
+  const folder = { out, exchange, workers, calendar, watchlists, streams }
   return servePage({ ...folder, version, pageFolder, command: findCommandName(), port, live, wall, ...answers })
 }
 

@@ -2,7 +2,7 @@ import type { Observable } from 'rxjs'
 import type { AnyEndpoint } from '../http/endpoint.js'
 import type { Tools } from '../market/tools.js'
 import type { Item, ItemResult } from '../model/outcome.js'
-import type { Row } from '../model/row.js'
+import { omitUndefined, type Row } from '../model/row.js'
 import type { Settings } from '../model/settings.js'
 import { checkOptionNames } from '../model/settings-issues.js'
 import type { Stock } from '../model/stock.js'
@@ -45,6 +45,11 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
   /** Required settings, besides the addresses of its endpoints. */
   readonly requires?: readonly (keyof Settings)[] | undefined
   readonly work: Work<R>
+  /**
+   * Looks with one request whether the market has traded since its stored files were fetched: `skipped` if not, `success` with the newest
+   * session, if it knows that, or `empty` if it cannot tell, without a request. Stores nothing.
+   */
+  readonly look?: Work<R>['each'] | undefined
   /** Streams that its work may wait for with `Tools.after`, because it reads their files. They must not run in a later phase. */
   readonly after?: readonly string[] | undefined
   /** Converts its rows to items for the streams that depend on it. */
@@ -55,8 +60,8 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
    */
   readonly followsAsOf?: boolean | undefined
   /**
-   * When the data of a session is there, if its items have a newest session: `HH:MM` in India on that day. Default: 18:00. From then on, an
-   * output without it is not up to date.
+   * When the data of a session is there: `HH:MM` in India on that day. If its items have a newest session, an output without it is not up to
+   * date from then on, or from 18:00 by default. A list that is recorded before answers for its day only while no later record has it.
    */
   readonly publishedAt?: string | undefined
   /** Its outputs. `Work.each` receives the file of the first one. */
@@ -232,9 +237,11 @@ export const toFilePath = (output: Pick<Output, 'file'>, exchange: string, item:
   output.file.replace(/\{(\w+)\}/g, (_, name: string) => (name === 'exch' ? exchange.toLowerCase() : item.fileName))
 
 /** The SQL tables over the outputs of streams, in display order. */
-export const listTables = (streams: readonly Pick<StreamDefinition, 'work' | 'outputs'>[]): readonly Table[] =>
+export const listTables = (streams: readonly Pick<StreamDefinition, 'work' | 'outputs' | 'publishedAt'>[]): readonly Table[] =>
   sortByPosition(
-    streams.flatMap(({ work, outputs }) => outputs.flatMap((output) => (output.tables ?? []).map((facts) => ({ ...facts, output, work })))),
+    streams.flatMap(({ work, outputs, publishedAt }) =>
+      outputs.flatMap((output) => (output.tables ?? []).map((facts) => ({ ...facts, ...omitUndefined({ publishedAt }), output, work }))),
+    ),
   ).map(({ about, position, columns, output, work, ...facts }) => ({
     ...facts,
     comment: about,

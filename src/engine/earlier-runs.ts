@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { map, type Observable, of } from 'rxjs'
-import { findDueSession, findNewestWeekday, PUBLISHED_AT } from '../market/calendar.js'
+import { findDueSession, findNewestSession, PUBLISHED_AT, toSessionInstant } from '../market/calendar.js'
 import type { RefusalCode } from '../market/refusal-policy.js'
 import { driftIn, isSignificant } from '../model/drift.js'
 import type { GiveUpReason, RunEvent } from '../model/event.js'
 import { omitUndefined } from '../model/row.js'
 import { findAddress, listHosts, type Settings } from '../model/settings.js'
-import { type Day, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
+import { type MarketCalendar, SESSION_END, toDay } from '../model/trading-day.js'
 import { catchDamagedFile } from '../operators/catch-item-failure.js'
 import { FAILED_ITEMS, parseFailedItems, parseSelection, selectionOf } from './failed-items.js'
 import { listRunning, type PlannedStream } from './plan.js'
@@ -34,8 +34,7 @@ export interface WantedRun {
   readonly known: KnownStocks
   /** When the run began, epoch milliseconds. */
   readonly startedAt: number
-  /** Weekdays without a session. */
-  readonly holidays: ReadonlySet<Day>
+  readonly calendar: MarketCalendar
   readonly isSimulated: boolean
   /** What the history keeps of the run: everything that may be recorded, late outputs too, or nothing. */
   readonly isRecorded: boolean
@@ -48,7 +47,7 @@ export interface WantedRun {
   readonly mayReduce: boolean
 }
 
-interface RunPlan extends Pick<WantedRun, 'known' | 'startedAt' | 'holidays' | 'mayReduce'> {
+interface RunPlan extends Pick<WantedRun, 'known' | 'startedAt' | 'calendar' | 'mayReduce'> {
   readonly run: string
   readonly settings: Settings
   readonly plan: readonly PlannedStream[]
@@ -113,42 +112,45 @@ const withoutLocalPort = (url: string): string => {
 }
 
 /** What decides whether another run is the requested one. */
-type ComparedRun = Pick<WantedRun, 'record' | 'isInstantGiven' | 'holidays'>
-
-type Holidays = WantedRun['holidays']
+type ComparedRun = Pick<WantedRun, 'record' | 'isInstantGiven' | 'calendar'>
 
 /** The session of an instant, and how far it is: under way, over, or with its data published. It lasts until the next opening. */
-const findStage = (instant: number, holidays: Holidays): string => {
-  const session = findDueSession(instant, holidays)
-  return `${session} ${[SESSION_END, PUBLISHED_AT].filter((time) => instant >= toInstant(session, time)).length}`
+const findStage = (instant: number, calendar: MarketCalendar): string => {
+  const session = findDueSession(instant, calendar)
+  return `${session} ${[SESSION_END, PUBLISHED_AT].filter((time) => instant >= toSessionInstant(session, time, calendar)).length}`
 }
 
-const isSameSession = (one: number, other: number, holidays: Holidays): boolean =>
-  toDay(one) === toDay(other) || findStage(one, holidays) === findStage(other, holidays)
+/** Whether no session has ended between two instants. */
+const hasSameEnded = (one: number, other: number, calendar: MarketCalendar): boolean =>
+  findNewestSession(one, SESSION_END, calendar) === findNewestSession(other, SESSION_END, calendar)
+
+const isSameSession = (one: number, other: number, calendar: MarketCalendar): boolean =>
+  hasSameEnded(one, other, calendar) && (toDay(one) === toDay(other) || findStage(one, calendar) === findStage(other, calendar))
 
 /**
- * Why an unfinished run is not the requested one; `undefined` if it is: same version, same configuration, same trading day or session or, if
- * `asOf` is set, same instant.
+ * Why an unfinished run is not the requested one; `undefined` if it is: same version, same configuration, same trading day or session, of which
+ * both or neither were made after its end or, if `asOf` is set, same instant.
  */
 export const findDifference = (unfinished: RunRecord, run: ComparedRun): GiveUpReason | undefined => {
-  const { record: wanted, isInstantGiven, holidays } = run
+  const { record: wanted, isInstantGiven, calendar } = run
   if (unfinished.version !== wanted.version) return 'version'
-  if (isInstantGiven ? unfinished.asOf !== wanted.asOf : !isSameSession(unfinished.asOf, wanted.asOf, holidays)) return 'instant'
+  if (isInstantGiven ? unfinished.asOf !== wanted.asOf : !isSameSession(unfinished.asOf, wanted.asOf, calendar))
+    return !isInstantGiven && toDay(unfinished.asOf) === toDay(wanted.asOf) ? 'session' : 'instant'
   if (unfinished.configuration === wanted.configuration) return undefined
   return unfinished.settings === wanted.settings ? 'selection' : 'settings'
 }
 
 /**
- * Whether a run requests only a part of an earlier one: fewer streams or stocks, with the same settings, on the same trading day and not
- * before it.
+ * Whether a run requests only a part of an earlier one: fewer streams or stocks, with the same settings, on the same trading day, not before it,
+ * and both before or both after the end of the session.
  */
-export const isPartOf = (wanted: RunRecord, other: RunRecord, holidays: Holidays): boolean =>
+export const isPartOf = (wanted: RunRecord, other: RunRecord, calendar: MarketCalendar): boolean =>
   wanted.version === other.version &&
   wanted.configuration !== other.configuration &&
   wanted.settings !== undefined &&
   wanted.settings === other.settings &&
   wanted.asOf >= other.asOf &&
-  isSameSession(wanted.asOf, other.asOf, holidays) &&
+  isSameSession(wanted.asOf, other.asOf, calendar) &&
   other.chosen?.symbols === undefined &&
   other.chosen?.pairs === undefined &&
   (wanted.streams ?? []).every((name) => other.streams?.includes(name))
@@ -160,21 +162,21 @@ export const isPartOf = (wanted: RunRecord, other: RunRecord, holidays: Holidays
  */
 const isReusable = ({ report, ...complete }: EndedRun, wanted: WantedRun): boolean => {
   const { asOf } = complete
-  const { record, isInstantGiven, holidays } = wanted
+  const { record, isInstantGiven, calendar } = wanted
   // Unaccepted drift must not be forgotten: the next run fetches everything again and finds it.
   if (driftIn(report.drift).some(isSignificant)) return false
   // A run whose `asOf` was in its future could not fetch what arrived until then.
   if (findDifference(complete, wanted) !== undefined || Date.parse(report.startedAt) < asOf) return false
   if (isInstantGiven) return true
-  const isOver = asOf >= toInstant(findDueSession(asOf, holidays), SESSION_END)
-  return isOver && findStage(asOf, holidays) === findStage(record.asOf, holidays) && record.asOf >= Date.parse(report.finishedAt)
+  const isOver = asOf >= toSessionInstant(findDueSession(asOf, calendar), SESSION_END, calendar)
+  return isOver && findStage(asOf, calendar) === findStage(record.asOf, calendar) && record.asOf >= Date.parse(report.finishedAt)
 }
 
 /** The streams of a run that lack a session which is due, seen or by the calendar; as of a given instant, one that was seen. */
-const listDue = (plan: readonly PlannedStream[], { report }: EndedRun, { record, isInstantGiven, holidays }: WantedRun) =>
+const listDue = (plan: readonly PlannedStream[], { report }: EndedRun, { record, isInstantGiven, calendar }: WantedRun) =>
   listRunning(plan).flatMap(({ name, publishedAt = PUBLISHED_AT }): readonly string[] => {
     const end = report.newest?.[name]
-    const isDue = !isInstantGiven && end !== undefined && end < findNewestWeekday(record.asOf, publishedAt, holidays)
+    const isDue = !isInstantGiven && end !== undefined && end < findNewestSession(record.asOf, publishedAt, calendar)
     return isDue || report.stale?.some(({ stream }) => stream === name) ? [name] : []
   })
 
@@ -211,8 +213,8 @@ export const decide = (plan: readonly PlannedStream[], wanted: WantedRun, earlie
 
 /** How the run begins, if no ended run makes it unnecessary or smaller. */
 const chooseBeginning = (wanted: WantedRun, earlier: EarlierRuns): SessionChoice => {
-  const { record, known, fresh, holidays } = wanted
-  const isPart = (whole: RunRecord | undefined): boolean => whole !== undefined && isPartOf(record, whole, holidays)
+  const { record, known, fresh, calendar } = wanted
+  const isPart = (whole: RunRecord | undefined): boolean => whole !== undefined && isPartOf(record, whole, calendar)
   const isPartOfEnded = isPart(earlier.complete ?? earlier.incomplete)
   const isPartOfUnfinished = !isPartOfEnded && isPart(earlier.unfinished)
   const unfinished = isPartOfUnfinished ? earlier.unfinishedPart : earlier.unfinished
@@ -253,7 +255,7 @@ const findRemainder = (
   const { symbols, pairs } = ended.chosen ?? {}
   if (symbols !== undefined || pairs !== undefined || !isReusable(ended, wanted)) return undefined
   if (unfinished === undefined) return { due }
-  if (!isPartOf(unfinished, ended, wanted.holidays)) return undefined
+  if (!isPartOf(unfinished, ended, wanted.calendar)) return undefined
   return unfinished.endedAt === undefined ? { chosen: parseSelection(unfinished.chosen), due } : { due }
 }
 
@@ -304,11 +306,11 @@ const explainGivenUp = ({ unfinished, isContinued }: SessionChoice, wanted: Want
 export const findAsOfSession = (
   plan: readonly PlannedStream[],
   { asOf }: Pick<RunRecord, 'asOf'>,
-  { startedAt: now, holidays, isLateAllowed, isSimulated, isRecorded }: WantedRun,
+  { startedAt: now, calendar, isLateAllowed, isSimulated, isRecorded }: WantedRun,
 ): RunStartedEvent['asOfSession'] => {
   // The end of today stands for today, whose session may not have opened yet.
-  const session = findDueSession(Math.min(asOf, now), holidays)
-  const due = findDueSession(now, holidays)
+  const session = findDueSession(Math.min(asOf, now), calendar)
+  const due = findDueSession(now, calendar)
   const running = listRunning(plan)
   const listNames = (follows: boolean): readonly string[] =>
     running.filter(({ followsAsOf = false }) => followsAsOf === follows).map(({ name }) => name)

@@ -141,7 +141,11 @@ export const isFinal = (event: RunEvent, { isContinued }: Session): boolean =>
  */
 export const reuseReport = (
   { missing: _, isResumable: __, ...complete }: RunReport,
-  { startedAt, finishedAt }: { readonly startedAt: number; readonly finishedAt: number },
+  {
+    startedAt,
+    finishedAt,
+    looked,
+  }: Readonly<Record<'startedAt' | 'finishedAt', number>> & { readonly looked?: RunReport['looked'] | undefined },
 ): Observable<RunEvent> =>
   of({
     type: 'run-finished',
@@ -152,6 +156,7 @@ export const reuseReport = (
       finishedAt: new Date(finishedAt).toISOString(),
       durationMs: finishedAt - startedAt,
       finishedBefore: complete.finishedAt,
+      ...(looked && { looked }),
       scripts: Object.fromEntries(Object.entries(complete.scripts).map(([name, script]) => [name, toReusedScript(script)])),
     },
   })

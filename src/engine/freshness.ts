@@ -1,9 +1,9 @@
 import { forkJoin, map, type Observable, of } from 'rxjs'
-import { type DatedOutput, findDueSession, findStale, PUBLISHED_AT } from '../market/calendar.js'
+import { type DatedOutput, findDueSession, findStale, PUBLISHED_AT, toSessionInstant } from '../market/calendar.js'
 import type { RunReport, StaleOutput } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import type { StreamStats } from '../model/run-stats.js'
-import { type Day, readDay, SESSION_END, toInstant } from '../model/trading-day.js'
+import { type Day, readDay, SESSION_END } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { DAYS, type StreamDefinition } from './define-stream.js'
 import { hasSelectedItems } from './failed-items.js'
@@ -17,7 +17,7 @@ import { REPORT_FILE, type Stored } from './storage.js'
  */
 export const addFreshness = (
   report: RunReport,
-  { plan, stats, storage, settings, holidays, chosen }: RunContext,
+  { plan, stats, storage, settings, calendar, chosen }: RunContext,
 ): Observable<RunReport> => {
   const enabled = plan.flatMap(({ stream, state }) => (state === 'disabled' ? [] : [stream]))
   const sessions$ = storage.readSessionDays?.(listSessionEvidence(enabled, settings.exchange)) ?? of([])
@@ -30,7 +30,7 @@ export const addFreshness = (
         return toDatedOutput(stream, hasSelectedItems(stream, chosen) ? (before ?? own) : (own ?? before))
       })
       const instant = Math.min(Date.parse(report.asOf), Date.parse(report.startedAt))
-      const stale = findStale(outputs, { instant, holidays, sessions })
+      const stale = findStale(outputs, { instant, calendar, sessions })
       const hasRun = (name?: string): boolean =>
         plan.some(({ stream, state }) => state === 'waiting' && stream.name === (name ?? stream.name))
       const hasFailed = stale.some((one) => hasRun(one.stream) && isTooLate(one, settings))
@@ -49,9 +49,9 @@ const isTooLate = ({ sessions, shownBy }: StaleOutput, { stale }: RunContext['se
   stale === 'fail' || sessions > (shownBy.length > 0 ? 1 : 2)
 
 /** Whether what a run of the whole market stored is final. If data of its session is still to come, to resume the run would keep the old one. */
-export const hasWholeSession = (report: RunReport, { asOf, holidays, chosen }: RunContext): boolean => {
-  const session = findDueSession(asOf, holidays)
-  const isOver = asOf >= toInstant(session, SESSION_END) && chosen.symbols === undefined
+export const hasWholeSession = (report: RunReport, { asOf, calendar, chosen }: RunContext): boolean => {
+  const session = findDueSession(asOf, calendar)
+  const isOver = asOf >= toSessionInstant(session, SESSION_END, calendar) && chosen.symbols === undefined
   return !isOver || Object.values(report.newest ?? {}).every((day) => day >= session)
 }
 

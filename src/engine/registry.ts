@@ -17,7 +17,17 @@ const OUTPUT_FIELDS: Readonly<Record<Output['shape'], readonly string[]>> = {
 
 const STREAM_FIELDS: Readonly<Record<keyof StreamDefinition, true>> = {
   ...{ name: true, summary: true, phase: true, position: true, optional: true, workers: true, timeoutMs: true },
-  ...{ endpoints: true, requires: true, work: true, after: true, followsAsOf: true, publishedAt: true, offers: true, outputs: true },
+  ...{
+    endpoints: true,
+    requires: true,
+    work: true,
+    after: true,
+    followsAsOf: true,
+    publishedAt: true,
+    offers: true,
+    outputs: true,
+    look: true,
+  },
 }
 
 /** Whether a value, such as an export of a module, is a stream definition. */

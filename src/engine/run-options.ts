@@ -7,7 +7,7 @@ import type { ByName } from '../model/report.js'
 import type { RunStats } from '../model/run-stats.js'
 import type { Settings } from '../model/settings.js'
 import { checkOptionNames, findUnknownNames, rejectIssues } from '../model/settings-issues.js'
-import { type Day, formatMinute, isAfterClock } from '../model/trading-day.js'
+import { formatMinute, isAfterClock, type MarketCalendar } from '../model/trading-day.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { AllTelemetry, Log } from './event-bus.js'
 import type { Engine, RunContext, SharedLimits } from './run.js'
@@ -104,8 +104,8 @@ export interface RunDependencies {
   readonly stats?: RunStats | undefined
   /** What the outcomes of a stream pass through before they are stored. */
   readonly through?: RunContext['through']
-  /** Reads the weekdays without a session, once a run. Default: none are known. */
-  readonly readHolidays?: (() => ReadonlySet<Day>) | undefined
+  /** Reads what the settings say about sessions, once a run. Default: each weekday has one. */
+  readonly readCalendar?: (() => MarketCalendar) | undefined
   /** The current instant, epoch milliseconds. */
   readonly clock?: (() => number) | undefined
   /** In [0, 1): jitter for the pauses between attempts. */

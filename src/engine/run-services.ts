@@ -8,7 +8,7 @@ import { findAddress, type Settings } from '../model/settings.js'
 import { createRunDriftWatch } from './drift.js'
 import type { WantedRun } from './earlier-runs.js'
 import { type EventBus, toHostEvent } from './event-bus.js'
-import { createActivity, oncePerRun } from './item.js'
+import { createActivity, inProcess, oncePerRun } from './item.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import { type RunContext, type SharedLimits, SharedWorkers } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
@@ -41,9 +41,12 @@ export const createSharedLimits = (settings: Settings): SharedLimits => {
   }
 }
 
+/** Begins the work of a run, in this process or in others. */
+export const beginWork = ({ engine = inProcess }: RunDependencies, run: RunContext) => engine.begin(run)
+
 export const createRun = ({ dependencies, plan, options, wanted, session, eventBus, redact }: RunInSession): RunContext => {
   const { settings, streams, storage, dispatcher, transport, clock, random, shared, through } = dependencies
-  const { record, known, holidays } = wanted
+  const { record, known, calendar } = wanted
   const { emit, ended, followers, stats } = eventBus
   const connections = transport
     ? { send: transport, close: () => undefined }
@@ -62,7 +65,7 @@ export const createRun = ({ dependencies, plan, options, wanted, session, eventB
   return {
     ...{ plan, settings, storage, session, ended, clock, random, accept, drift, stats, redact, emit },
     asOf: session.record.asOf,
-    holidays,
+    calendar,
     chosen: record.chosen ?? {},
     request: { symbols: options.symbols, wrongSymbols: options.wrongSymbols, known },
     activity: createActivity(),

@@ -7,7 +7,7 @@ import type { Emit } from '../model/event.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
 import type { Redact } from '../model/redact.js'
 import type { RunStats } from '../model/run-stats.js'
-import type { Day } from '../model/trading-day.js'
+import type { MarketCalendar } from '../model/trading-day.js'
 import type { StreamDefinition, Tools } from './define-stream.js'
 import type { PlannedStream } from './plan.js'
 import type { SymbolRequest } from './select-items.js'
@@ -68,8 +68,7 @@ export interface RunContext extends ItemContext {
   /** Every listed stock, in the order of the master list; filled once the list is known. */
   readonly listed: Item[]
   readonly plan: readonly PlannedStream[]
-  /** Weekdays without a session. */
-  readonly holidays: ReadonlySet<Day>
+  readonly calendar: MarketCalendar
   readonly storage: Storage
   readonly session: Session
   readonly activity: Activity

@@ -1,4 +1,4 @@
-import { findDueSession } from '../market/calendar.js'
+import { findDueSession, USUAL_CALENDAR } from '../market/calendar.js'
 import type { HistoryRequest, RecordedDocuments, RecordedTable, SessionEvidence } from '../model/history.js'
 import type { Settings } from '../model/settings.js'
 import { DAYS, listTables, MASTER, type Output, type RowsInOneFile, type StreamDefinition, toFilePath } from './define-stream.js'
@@ -7,7 +7,7 @@ import { listRunning, type PlannedStream } from './plan.js'
 import type { JournalFacts, SessionRequest } from './storage.js'
 
 export const createSessionRequest = (plan: readonly PlannedStream[], settings: Settings, wanted: WantedRun): SessionRequest => {
-  const { record, startedAt, holidays, isSimulated, isRecorded } = wanted
+  const { record, startedAt, calendar, isSimulated, isRecorded } = wanted
   const { exchange } = settings
   const filesOf = (streams: ReturnType<typeof listRunning>): readonly string[] =>
     streams.flatMap(({ outputs }) => outputs.map((output) => toFilePath(output, exchange, { fileName: '*' })))
@@ -16,7 +16,7 @@ export const createSessionRequest = (plan: readonly PlannedStream[], settings: S
     folders: [...new Set(filesOf(plan.map(({ stream }) => stream)).map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
     streams: running.map(toJournalFacts),
     outputs: filesOf(running),
-    session: findDueSession(isSimulated ? record.asOf : startedAt, holidays),
+    session: findDueSession(isSimulated ? record.asOf : startedAt, calendar),
     ...(isRecorded ? { history: createHistoryRequest(plan, settings, wanted) } : {}),
   }
 }
@@ -33,19 +33,19 @@ const toJournalFacts = ({ name, outputs, offers }: StreamDefinition): JournalFac
 }
 
 /** Those of a run as of now. */
-const USUAL_FACTS = { isLateAllowed: false, holidays: new Set<string>(), isSimulated: false }
+const USUAL_FACTS = { isLateAllowed: false, calendar: USUAL_CALENDAR, isSimulated: false }
 
 /** What the history keeps of the streams that run. */
 export const createHistoryRequest = (
   plan: readonly PlannedStream[],
   { exchange }: Pick<Settings, 'exchange'>,
-  { isLateAllowed, holidays, isSimulated }: Pick<HistoryRequest, 'isLateAllowed' | 'holidays' | 'isSimulated'> = USUAL_FACTS,
+  { isLateAllowed, calendar, isSimulated }: Pick<HistoryRequest, 'isLateAllowed' | 'calendar' | 'isSimulated'> = USUAL_FACTS,
 ): HistoryRequest => {
   const streams = plan.map(({ stream }) => stream)
   return {
     tables: listRecordedTables(streams, exchange),
     documents: listRunning(plan).flatMap((stream) => stream.outputs.flatMap((output) => listRecordedDocuments(stream, output, exchange))),
-    ...{ isLateAllowed, holidays, isSimulated },
+    ...{ isLateAllowed, calendar, isSimulated },
     evidence: listSessionEvidence(streams, exchange),
   }
 }
@@ -75,13 +75,13 @@ export const listSessionEvidence = (streams: readonly StreamDefinition[], exchan
 /** The tables that the history keeps: all but candles, and those of files of single stocks or indices. */
 export const listRecordedTables = (streams: readonly StreamDefinition[], exchange: string): readonly RecordedTable[] =>
   streams.flatMap((stream) => {
-    const { name, work, followsAsOf = false } = stream
+    const { name, work, publishedAt, followsAsOf = false } = stream
     const isRecorded = (output: Output): boolean =>
       output.shape !== 'candles-per-item' && (work.of === undefined || output.shape === 'rows-in-one-file')
     const outputs = stream.outputs.filter(isRecorded)
     const changesDaily = outputs.some((output) => 'changesDaily' in output && output.changesDaily === true)
     const toPath = (file: string): string => toFilePath({ file }, exchange, { fileName: '' })
-    return listTables([{ work, outputs: outputs as unknown as StreamDefinition['outputs'] }]).map(({ files, ...table }) => ({
+    return listTables([{ work, publishedAt, outputs: outputs as unknown as StreamDefinition['outputs'] }]).map(({ files, ...table }) => ({
       table: { ...table, files: files.map((one) => ({ ...one, path: toPath(one.path) })) },
       ...{ stream: name, isPerItem: work.of !== undefined, followsAsOf, changesDaily },
     }))

@@ -19,15 +19,15 @@ import {
 } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
 import { createRedactor, redactError } from '../model/redact.js'
-import { createRunStarted, type Decision, decide, type Remainder, selectionLeft, toWantedRun, type WantedRun } from './earlier-runs.js'
+import { createRunStarted, type Decision, decide, type Remainder, selectionLeft, toWantedRun } from './earlier-runs.js'
 import { finishWithReport, isFinal, reuseReport, stopOn } from './ending.js'
 import { createEventBus } from './event-bus.js'
+import { type FoundSessions, findCalendar, findSessions } from './find-sessions.js'
 import { runGraph } from './graph.js'
-import { inProcess } from './item.js'
 import { checkRequirements, listRunning, planRun } from './plan.js'
 import type { RunContext } from './run.js'
 import { checkRunOptions, type RunDependencies, type RunOptions } from './run-options.js'
-import { createRun, type PlannedRun, type RunInSession } from './run-services.js'
+import { beginWork, createRun, type PlannedRun, type RunInSession } from './run-services.js'
 import { type KnownStocks, readKnownStocks } from './select-items.js'
 import { createSessionRequest } from './session-request.js'
 import type { LockedStorage } from './storage.js'
@@ -52,7 +52,6 @@ const startReduced = (given: RunDependencies, options: RunOptions, reduction: Re
     const plan = planRun(streams, settings, options)
     checkRequirements(plan, settings)
     const redact = createRedactor(settings)
-    const holidays: RunContext['holidays'] = given.readHolidays?.() ?? new Set()
     // Replayed: the signal may come while the storage is still opening.
     const stop$ = new ReplaySubject<unknown>(1)
     const stopSubscription = (options.stop ?? NEVER).subscribe(stop$)
@@ -60,16 +59,22 @@ const startReduced = (given: RunDependencies, options: RunOptions, reduction: Re
     const planned = { dependencies, options: { ...options, stop: stop$ }, plan, startedAt, eventBus, redact }
     let failure: unknown
     let isReduced = false
+    const calendar = findCalendar(given)
     const openSession = (known: KnownStocks): Observable<RunEvent> => {
-      const facts = { settings, plan, known, startedAt, holidays, mayReduce: reduction === 'possible' }
-      const wanted = toWantedRun(options, { run: createRunId(startedAt, random), ...facts })
-      return storage.openSession(createSessionRequest(plan, settings, wanted)).pipe(
+      const facts = { settings, plan, known, startedAt, calendar, mayReduce: reduction === 'possible' }
+      const asked = toWantedRun(options, { run: createRunId(startedAt, random), ...facts })
+      return storage.openSession(createSessionRequest(plan, settings, asked)).pipe(
         switchMap((locked) =>
-          decide(plan, wanted, locked).pipe(
-            switchMap((decision) => {
-              isReduced = decision.kind === 'reduce'
-              return carryOut(decision, locked, { ...planned, reduction, wanted })
-            }),
+          findSessions(dependencies, asked).pipe(
+            switchMap((found) =>
+              decide(plan, found.wanted, locked).pipe(
+                switchMap((decision) => (decision.kind === 'begin' ? decide(plan, found.begun, locked) : of(decision))),
+                switchMap((decision) => {
+                  isReduced = decision.kind === 'reduce'
+                  return carryOut(decision, locked, { ...planned, ...found, reduction })
+                }),
+              ),
+            ),
           ),
         ),
       )
@@ -102,13 +107,13 @@ const createRunId = (startedAt: number, random: () => number): string => {
 const carryOut = (
   decision: Decision,
   { begin, release }: LockedStorage,
-  run: PlannedRun & { readonly reduction: Reduction; readonly wanted: WantedRun },
+  run: PlannedRun & FoundSessions & { readonly reduction: Reduction },
 ): Observable<RunEvent> => {
-  const { dependencies, reduction, plan, startedAt, eventBus, wanted } = run
+  const { dependencies, reduction, plan, startedAt, eventBus, begun: wanted, looked } = run
   const emitAll = (event$: Observable<RunEvent>): Observable<never> => event$.pipe(tap(eventBus.emit), ignoreElements())
   switch (decision.kind) {
     case 'begin':
-      return begin(decision.choice).pipe(
+      return begin(decision.choice, createSessionRequest(plan, dependencies.settings, wanted)).pipe(
         switchMap((session) => {
           const started = createRunStarted(plan, decision, { isRemainder: reduction === 'done', wanted })
           return emitAll(
@@ -120,7 +125,7 @@ const carryOut = (
         }),
       )
     case 'reuse':
-      return emitAll(defer(() => reuseReport(decision.ended.report, { startedAt, finishedAt: dependencies.clock() })))
+      return emitAll(defer(() => reuseReport(decision.ended.report, { startedAt, finishedAt: dependencies.clock(), looked })))
     case 'reduce':
       // What is left is another run, which locks the storage itself.
       release?.()
@@ -146,13 +151,12 @@ const startRemainder = (
 /** Runs the graph in an open session; emits the last event. */
 const executeRun = (open: RunInSession): Observable<RunEvent> => {
   const { dependencies, options, session, eventBus } = open
-  const { engine = inProcess } = dependencies
   const run = createRun(open)
   const warn = (): void => {
     warnAboutHosts(run)
     for (const text of eventBus.notes()) eventBus.emit({ type: 'note', text })
   }
-  return engine.begin(run).pipe(
+  return beginWork(dependencies, run).pipe(
     concatMap((executor) =>
       runGraph(run, executor).pipe(
         stopOn(options.stop, run.activity),

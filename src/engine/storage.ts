@@ -177,8 +177,8 @@ export interface SessionChoice {
 
 /** A storage that is locked for one run. */
 export interface LockedStorage extends EarlierRuns {
-  /** Begins or resumes the run; emits once. Call it at most once. */
-  readonly begin: (choice: SessionChoice) => Observable<Session>
+  /** Begins or resumes the run; emits once. Call it at most once. `request`: the one with which it was opened, with what is known since. */
+  readonly begin: (choice: SessionChoice, request?: SessionRequest) => Observable<Session>
   /** Releases the storage for another run, without a session; absent if it has no lock. */
   readonly release?: () => void
 }

@@ -1,32 +1,55 @@
 import type { StaleOutput } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
-import { addDays, type Day, lastWeekday, SESSION_END, SESSION_START, toDay, toInstant } from '../model/trading-day.js'
+import {
+  addDays,
+  type Day,
+  lastWeekday,
+  type MarketCalendar,
+  readHours,
+  SESSION_END,
+  SESSION_START,
+  toDay,
+  toInstant,
+} from '../model/trading-day.js'
 import { dayToNumber } from './candle-file.js'
 import { thresholds } from './refusal-policy.js'
 
 /** When the data of a session is complete, in India, unless a stream knows better: a run before that lacks a part of it. */
 export const PUBLISHED_AT = '18:00'
 
-const NO_DAYS: ReadonlySet<Day> = new Set()
+/** That of every weekday. */
+export const USUAL_CALENDAR: MarketCalendar = { holidays: new Set(), sessions: {} }
+
+const isWeekday = (day: Day): boolean => lastWeekday(day) === day
+
+export const isSession = (day: Day, { holidays, sessions }: MarketCalendar): boolean =>
+  day in sessions || (isWeekday(day) && !holidays.has(day))
 
 /**
- * The newest weekday, not a holiday, of which `time` in India (`HH:MM`) has passed at an instant (epoch milliseconds). Special sessions on
- * weekends are not known here.
+ * The instant of a time of usual days (`HH:MM` in India) on a day, epoch milliseconds. A special session has an opening and an end of its own,
+ * and what is published of a usual one by some hour is there at that hour of its day, but not before its end.
  */
-export const findNewestWeekday = (instant: number, time: string, holidays: ReadonlySet<Day> = NO_DAYS): Day => {
-  const today = toDay(instant)
-  let day = lastWeekday(instant < toInstant(today, time) ? addDays(today, -1) : today)
-  while (holidays.has(day)) day = lastWeekday(addDays(day, -1))
+export const toSessionInstant = (day: Day, time: string, { sessions }: MarketCalendar): number => {
+  const hours = sessions[day]
+  if (hours === undefined) return toInstant(day, time)
+  const [opens, ends] = readHours(hours)
+  return toInstant(day, time === SESSION_START ? opens : time === SESSION_END || ends > time ? ends : time)
+}
+
+/** The newest day with a session of which `time` of usual days has passed at an instant (epoch milliseconds). */
+export const findNewestSession = (instant: number, time: string, calendar = USUAL_CALENDAR): Day => {
+  let day = toDay(instant)
+  while (!isSession(day, calendar) || instant < toSessionInstant(day, time, calendar)) day = addDays(day, -1)
   return day
 }
 
 /**
- * The session that a run at an instant (epoch milliseconds) belongs to: the newest one that has opened. A run on a weekend, on a holiday or
- * before 09:15 in India belongs to the session before.
+ * The session that a run at an instant (epoch milliseconds) belongs to: the newest one that has opened. A run on a day without one, or before
+ * 09:15 in India, belongs to the session before.
  *
- * @example findDueSession(Date.parse('2026-02-14T12:00:00+05:30'), new Set()) // a Saturday: '2026-02-13'
+ * @example findDueSession(Date.parse('2026-02-14T12:00:00+05:30')) // a Saturday: '2026-02-13'
  */
-export const findDueSession = (instant: number, holidays?: ReadonlySet<Day>): Day => findNewestWeekday(instant, SESSION_START, holidays)
+export const findDueSession = (instant: number, calendar?: MarketCalendar): Day => findNewestSession(instant, SESSION_START, calendar)
 
 /** The weekdays up to a day, since 1970; a weekend adds none. */
 const countWeekdaysTo = (day: Day): number => Math.floor((dayToNumber(day) + 3) / 7) * 5 + Math.min((dayToNumber(day) + 3) % 7, 4)
@@ -67,7 +90,7 @@ const MIN_UNKNOWN_DAYS = 2
  */
 export const findStale = (
   outputs: readonly DatedOutput[],
-  { instant, holidays, sessions }: { readonly instant: number; readonly holidays: ReadonlySet<Day>; readonly sessions: readonly Day[] },
+  { instant, calendar, sessions }: { readonly instant: number; readonly calendar: MarketCalendar; readonly sessions: readonly Day[] },
 ): readonly StaleOutput[] => {
   const today = toDay(instant)
   const evidence = outputs.filter(({ isEvidence, newest }) => isEvidence && newest <= today)
@@ -76,9 +99,10 @@ export const findStale = (
   if (last === undefined) return []
   // Up to the newest session that is stored, a weekday that shows none had none.
   const lastStored = findLast(sessions.filter((day) => day <= today)) ?? ''
-  const mayBeSession = (day: Day): boolean => known.has(day) || (day > lastStored && isWeekday(day) && !holidays.has(day))
+  const mayBeSession = (day: Day): boolean => known.has(day) || (day > lastStored && isSession(day, calendar))
   const late = outputs.flatMap(({ stream, output, publishedAt, newest, isEverySession }): readonly StaleOutput[] => {
-    const isExpected = (day: Day): boolean => day > newest && (isEverySession || isWeekday(day)) && toInstant(day, publishedAt) <= instant
+    const isExpected = (day: Day): boolean =>
+      day > newest && (isEverySession || isWeekday(day)) && toSessionInstant(day, publishedAt, calendar) <= instant
     const expected = findLast([...known].filter(isExpected))
     if (expected === undefined) return []
     const shownBy = evidence.filter((other) => other.newest >= expected).map((other) => other.output)
@@ -86,13 +110,13 @@ export const findStale = (
     const due = listDaysBetween(newest, today).filter((day) => isExpected(day) && mayBeSession(day))
     return [{ stream, output, newest, expected, sessions: due.length, shownBy }]
   })
-  const unknown = listDaysBetween(last, today).filter((day) => mayBeSession(day) && toInstant(day, PUBLISHED_AT) <= instant)
+  const unknown = listDaysBetween(last, today).filter(
+    (day) => mayBeSession(day) && toSessionInstant(day, PUBLISHED_AT, calendar) <= instant,
+  )
   const expected = unknown.at(-1)
   if (expected === undefined || unknown.length < MIN_UNKNOWN_DAYS || !evidence.some((one) => one.isEverySession)) return late
   return [...late, { output: 'everything', newest: last, expected, sessions: unknown.length, shownBy: [] }]
 }
-
-const isWeekday = (day: Day): boolean => lastWeekday(day) === day
 
 const findLast = (days: Iterable<Day>): Day | undefined => [...days].sort().at(-1)
 
@@ -104,17 +128,20 @@ const listDaysBetween = (from: Day, to: Day): readonly Day[] => {
 
 /**
  * When something was collected: `final` after the end of its session and before the next one opened, `session` before that end, `late` after the
- * next one had opened, or perhaps had.
+ * next one had opened, or perhaps had. `early`, of a list alone: after the session, but before the list of that session was published.
  */
 export type Timing = (typeof TIMINGS)[number]
 
+/** That of a whole record. */
+export type RecordTiming = Exclude<Timing, 'early'>
+
 /** The best first. */
-export const TIMINGS = ['final', 'session', 'late'] as const
+export const TIMINGS = ['final', 'early', 'session', 'late'] as const
 
 /** Where a run belongs in the history. */
 export interface Place {
   readonly day: Day
-  readonly timing: Timing
+  readonly timing: RecordTiming
   /** Epoch milliseconds. */
   readonly knownAt: number
   /** The day on which new records were first seen. */
@@ -126,8 +153,7 @@ export interface Place {
 }
 
 export interface KnownSessions {
-  /** Weekdays without a session. */
-  readonly holidays: ReadonlySet<Day>
+  readonly calendar: MarketCalendar
   /** The sessions that the outputs show, oldest first. */
   readonly days: readonly Day[]
   /** Whether the run fetched what shows them. */
@@ -151,10 +177,10 @@ export const isNear = (from: Day, to: Day): boolean => countWeekdays(from, to) <
  * it is behind the data or the history, the place is late.
  */
 export const findPlace = (instant: number, sessions: KnownSessions, knownAt = instant): Place => {
-  const { holidays, days, recorded, newest } = sessions
-  const last = days.findLast((day) => toInstant(day, SESSION_START) <= instant)
-  // A session on a weekend or a holiday is known by its candles and deals only.
-  const due = [findDueSession(instant, holidays), last ?? ''].sort().at(-1) as Day
+  const { calendar, days, recorded, newest } = sessions
+  const last = days.findLast((day) => toSessionInstant(day, SESSION_START, calendar) <= instant)
+  // A special session that nobody named is known by its candles and deals only.
+  const due = [findDueSession(instant, calendar), last ?? ''].sort().at(-1) as Day
   const isConfirmed = last === due
   const isAhead = !isConfirmed && sessions.areFresh && last !== undefined && !isNear(last, due)
   const day = !isConfirmed && last !== undefined && (isAhead || sessions.isUnchangedSince(last)) ? last : due
@@ -164,7 +190,7 @@ export const findPlace = (instant: number, sessions: KnownSessions, knownAt = in
   const known = Math.max(
     knownAt,
     newest !== undefined && newest.day > day ? newest.knownAt : knownAt,
-    ...days.filter((one) => one > day).map((one) => toInstant(one, SESSION_START)),
+    ...days.filter((one) => one > day).map((one) => toSessionInstant(one, SESSION_START, calendar)),
   )
   return omitUndefined({
     ...{ day, timing: toTiming(day, { from: Math.min(instant, known), until: known }, sessions), knownAt: known },
@@ -184,15 +210,10 @@ const describeSilence = (day: Day, evidence: Day): string =>
 const toTiming = (
   day: Day,
   { from, until }: { readonly from: number; readonly until: number },
-  { days, holidays }: Pick<KnownSessions, 'days' | 'holidays'>,
-): Timing => {
-  const next = [findNextWeekday(day, holidays), ...days.filter((one) => one > day)].sort()[0] as Day
-  if (until >= toInstant(next, SESSION_START)) return 'late'
-  return from < toInstant(day, SESSION_END) ? 'session' : 'final'
-}
-
-const findNextWeekday = (day: Day, holidays: ReadonlySet<Day>): Day => {
+  { days, calendar }: Pick<KnownSessions, 'days' | 'calendar'>,
+): RecordTiming => {
   let next = addDays(day, 1)
-  while (lastWeekday(next) !== next || holidays.has(next)) next = addDays(next, 1)
-  return next
+  while (!isSession(next, calendar) && !days.includes(next)) next = addDays(next, 1)
+  if (until >= toSessionInstant(next, SESSION_START, calendar)) return 'late'
+  return from < toSessionInstant(day, SESSION_END, calendar) ? 'session' : 'final'
 }

@@ -155,7 +155,7 @@ const describeLevelChange = ({ rows, stored: { recent }, factor, reason }: Compa
   if (reason.isAdjusted) return undefined
   const changed = [...rows].slice(-2 * newest).find((candle) => {
     const stored = recent.get(toDayNumber(candle[0]))
-    return stored !== undefined && stored[CLOSE] > 0 && Math.abs(candle[CLOSE] / stored[CLOSE] - 1) > thresholds.rescale.recentChange
+    return stored !== undefined && isOtherClose(stored, candle)
   })
   return changed && `a close of ${changed[CLOSE]} on ${toCandleDay(changed)} instead of ${recent.get(toDayNumber(changed[0]))?.[CLOSE]}`
 }
@@ -176,12 +176,26 @@ const checkLevel = (compared: Compared, context: CheckContext, counts: SuspectCo
   if (tools.accepts('rescale')) return of(undefined)
   if (isHigher && findExplanation(toDay(stored.newest * 1_000), context) === undefined)
     refuse(tools, 'rescale', `no corporate action explains the higher prices (${change})`)
-  return counts.whenDecided().pipe(
+  return refuseIfMany(change, tools, counts)
+}
+
+const refuseIfMany = (change: string, tools: CheckContext['tools'], counts: SuspectCounts): Observable<unknown> =>
+  counts.whenDecided().pipe(
     map((areMany) => {
       if (areMany) refuse(tools, 'rescale', `the prices of many series changed in this run (${change})`)
     }),
   )
+
+/** Refuses a stored close that alone became another one, if that happens to many series at once. Emits once. */
+export const checkChangedClose = (stored: Candle, now: Candle, tools: CheckContext['tools'], counts: SuspectCounts): Observable<unknown> => {
+  if (!isOtherClose(stored, now)) return of(undefined)
+  counts.countSuspect()
+  if (tools.accepts('rescale')) return of(undefined)
+  return refuseIfMany(`a close of ${now[CLOSE]} on ${toCandleDay(now)} instead of ${stored[CLOSE]}`, tools, counts)
 }
+
+const isOtherClose = (stored: Candle, now: Candle): boolean =>
+  stored[CLOSE] > 0 && Math.abs(now[CLOSE] / stored[CLOSE] - 1) > thresholds.rescale.recentChange
 
 export const findCandleFault = ([, open, high, low, close, volume]: Candle): string | undefined => {
   const prices = Object.entries({ open, high, low, close })

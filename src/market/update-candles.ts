@@ -3,12 +3,13 @@ import type { Candle, Candles } from '../model/candle.js'
 import { createResult, type ItemResult, skippedResult } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
 import { REPORT_FILE } from '../model/stored.js'
-import { addDays, SESSION_END, toDay, toInstant } from '../model/trading-day.js'
+import { addDays, findSessionEnd, type SpecialSessions, toDay, toInstant } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { isTurn } from './calendar.js'
 import { candleAt, type createCandleEndpoint, findFileFault, formatCandleFile, readCandleFile, toCandleDay } from './candle-file.js'
 import {
   acceptHistory,
+  checkChangedClose,
   checkHistory,
   checkMoves,
   checkNewCandles,
@@ -66,6 +67,25 @@ export const updateCandles = (series: CandleSeries, tools: Tools): Observable<It
         ),
       ),
     )
+
+/**
+ * Looks with one request whether the provider has later candles than a stored file, or another last one: `skipped` if not. The result is
+ * empty if that cannot be told.
+ */
+export const lookForCandles = (series: CandleSeries, tools: Tools): Observable<ItemResult<Candle>> =>
+  readStoredEnd(series.file, tools).pipe(
+    switchMap((stored) => {
+      const { last } = stored ?? {}
+      if (last === undefined) return of(createResult<Candle>([]))
+      return fetchCandles(last[0], series, tools).pipe(
+        map((rows) => {
+          const [first, ...later] = rows
+          const isSame = first !== undefined && describeJoinChange(last, first, true) === undefined && later.length === 0
+          return isSame ? skippedResult : addNewest(createResult(rows))
+        }),
+      )
+    }),
+  )
 
 /** The exchange's file has stocks alone. */
 const isWitnessed = ({ isIndex }: CandleSeries, { settings }: Tools): boolean =>
@@ -158,8 +178,19 @@ const addLater = (rows: Candles, update: Update): Observable<ItemResult<Candle>>
   if (first === undefined) return of(createResult(rows, `the answer has neither the stored candle of ${toCandleDay(join)} nor a later one`))
   const isRepeated = isComplete || before !== undefined
   const change = describeJoinChange(join, first, isRepeated)
-  if (change !== undefined)
-    return fetchHistory({ remark: `history fetched again: the stored candle of ${toCandleDay(join)} ${change}` }, update)
+  if (change !== undefined) {
+    const reason = { remark: `history fetched again: the stored candle of ${toCandleDay(join)} ${change}` }
+    // Only the last candle may have changed: then the one before it is as stored, and nothing else is replaced.
+    if (!isComplete || before === undefined || first[0] !== join[0]) return fetchHistory(reason, update)
+    return fetchCandles(before[0], series, tools).pipe(
+      switchMap((again) => {
+        const [one] = again
+        if (one === undefined || describeJoinChange(before, one, true) !== undefined) return fetchHistory(reason, update)
+        const unfinished = { ...stored, isComplete: false, join: before }
+        return checkChangedClose(join, first, tools, watch).pipe(switchMap(() => addLater(again, { ...update, stored: unfinished })))
+      }),
+    )
+  }
   if (isComplete && !isTruncated && others.length === 0 && first.every((cell, place) => cell === join[place])) {
     watch.countUsual()
     return of(skippedResult)
@@ -203,7 +234,10 @@ interface DamagedFile {
  * Reads the end of a candle file; `undefined` if it has no candle yet. A file with the instant of the last run is as that run wrote it:
  * reading its end is enough. Any other file is read completely: an editor, a copy or an older tool may have changed it.
  */
-const readStoredEnd = (file: string, tools: Pick<Tools, 'stored' | 'shared'>): Observable<StoredEnd | DamagedFile | undefined> =>
+const readStoredEnd = (
+  file: string,
+  tools: Pick<Tools, 'stored' | 'shared' | 'settings'>,
+): Observable<StoredEnd | DamagedFile | undefined> =>
   tools.stored.tail(file).pipe(
     switchMap((tail) => {
       if (tail === undefined) return of(undefined)
@@ -211,10 +245,11 @@ const readStoredEnd = (file: string, tools: Pick<Tools, 'stored' | 'shared'>): O
         switchMap((lastRunAsOf) => {
           // A later time comes from an editor, a copy, or a run that was killed: its last candle is requested again.
           const asOf = Math.min(tail.asOf, lastRunAsOf)
-          const end = toStoredEnd([tail.header, ...tail.lines, ''].join('\n'), asOf)
+          const { sessions } = tools.settings
+          const end = toStoredEnd([tail.header, ...tail.lines, ''].join('\n'), asOf, sessions)
           const isIntact = end !== undefined && end.fault === undefined && !end.isTruncated
           if (isIntact && tail.asOf === lastRunAsOf) return of(end)
-          return tools.stored.text(file).pipe(map((text = '') => toStoredEnd(text, asOf)))
+          return tools.stored.text(file).pipe(map((text = '') => toStoredEnd(text, asOf, sessions)))
         }),
       )
     }),
@@ -232,14 +267,14 @@ const readLastRunInstant = ({ shared, stored }: Pick<Tools, 'shared' | 'stored'>
     ),
   )
 
-const toStoredEnd = (text: string, asOf: number): StoredEnd | DamagedFile | undefined => {
+const toStoredEnd = (text: string, asOf: number, sessions: SpecialSessions): StoredEnd | DamagedFile | undefined => {
   const file = readCandleFile(Buffer.from(text))
   const fault = findFileFault(file)
   if (fault !== undefined) return { fault }
   const [last, before] = [1, 2].map((place) => candleAt(file.candles, file.candles.length - place))
   const isTruncated = file.isTruncated || file.badLine !== undefined
   if (last === undefined) return isTruncated ? { fault: 'truncated only line' } : undefined
-  const isComplete = asOf >= toInstant(toCandleDay(last), SESSION_END)
+  const isComplete = asOf >= toInstant(toCandleDay(last), findSessionEnd(toCandleDay(last), sessions))
   return { last, before, isTruncated, isComplete, join: isComplete ? last : (before ?? last) }
 }
 

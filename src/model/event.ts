@@ -4,7 +4,7 @@ import type { AsOfSession, FleetState, RunReport, ScriptOutcome, WrongSymbol } f
 import type { Host } from './settings.js'
 
 /** Why an unfinished run is not resumed: by request, or because this field of it differs. */
-export type GiveUpReason = 'fresh' | 'version' | 'instant' | 'settings' | 'selection'
+export type GiveUpReason = 'fresh' | 'version' | 'instant' | 'session' | 'settings' | 'selection'
 
 /** What happens in a run. The report is the sum of these events. `at` is in epoch milliseconds. */
 export type RunEvent =

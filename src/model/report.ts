@@ -118,6 +118,8 @@ export interface FleetState {
   readonly isAway?: boolean
   /** With what Redis refuses commands at the moment; the run waits for it. */
   readonly refusal?: string
+  /** The build of this driver, and workers of other builds in the last minute, such as `market-2 (0.1.0+1a2b3c4d5e)`: they take no items. */
+  readonly others?: { readonly build: string; readonly workers: readonly string[] }
 }
 
 /** A run as of another session than the one due when it began: only some of its outputs are of that session. */
@@ -164,6 +166,11 @@ export interface RunReport<Name extends string = string> {
   readonly durationMs: number
   /** When the run was already complete; this one found all files up to date and sent no request. */
   readonly finishedBefore?: string
+  /**
+   * What a run that found all files up to date has seen by one request on a day that may have no session: the newest one, and the weekday after it
+   * that nobody named as a holiday; or why that could not be found out.
+   */
+  readonly looked?: { readonly newest: string; readonly expected?: string } | { readonly failure: string }
   readonly outcome: RunOutcome
   /** Whether the same run, started again, requests only what is missing: something failed for a temporary reason. */
   readonly isResumable?: boolean

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { readDay, readHours } from './trading-day.js'
 
 /** The services of the interface document, each with its own base address. */
 export const builtInHosts = ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'sheet', 'web'] as const
@@ -39,6 +40,18 @@ const oneOrMoreTexts = (error: string) => {
 const numbersByName = (example: string, least: number, most: number) =>
   z.record(z.string(), integerSchema(least, most), `must be such as ${example}=10, in a file { "${example}": 10 }`).default({})
 const booleanSchema = z.boolean({ error: 'must be true or false' })
+
+const SESSIONS_EXAMPLE = 'must be such as 2026-11-08=18:00-19:15, in a file { "2026-11-08": "18:00-19:15" }'
+const SessionHours = z
+  .string({ error: 'must be hours such as "18:00-19:15"' })
+  .regex(/^([01]\d|2[0-3]):[0-5]\d-(([01]\d|2[0-3]):[0-5]\d|24:00)$/, {
+    error: 'must be hours in India such as "18:00-19:15"',
+    abort: true,
+  })
+  .refine((hours) => {
+    const [opens, ends] = readHours(hours)
+    return opens < ends
+  }, 'must end after it begins')
 
 const LIST_OR_FILE = 'must be a list of symbols, or "@FILE"'
 
@@ -103,6 +116,14 @@ export const Settings = z.strictObject({
   history: booleanSchema.default(true).describe('whether each day is kept in `.scripstream/history`'),
   lake: booleanSchema.default(false).describe('whether each run writes `lake/`, Parquet files of all tables; needs DuckDB'),
   holidays: z.string().min(1).optional().describe('file of weekdays without a session, one a line'),
+  sessions: z
+    .record(
+      z.string().refine((day) => readDay(day) === day, 'must have days such as 2026-11-08'),
+      SessionHours,
+      SESSIONS_EXAMPLE,
+    )
+    .default({})
+    .describe('special sessions, on any day, with their hours in India; such a day has a session although it is a holiday or a weekend'),
   stale: z
     .enum(['note', 'fail'], { error: 'must be note or fail' })
     .default('note')

@@ -4,9 +4,29 @@ export type Day = string
 /** India has about 248 sessions a year: 252 of them begin a week more than a year ago. */
 export const DAYS_OF_52_WEEKS = 364
 
-/** When a session opens, and when it ends, in India. */
+/** When a usual session opens, and when it ends, in India. */
 export const SESSION_START = '09:15'
 export const SESSION_END = '15:30'
+
+/** Special sessions by their day: when each opens and ends in India, such as `18:00-19:15`. One of unknown hours ends at `24:00`. */
+export type SpecialSessions = Readonly<Record<Day, string>>
+
+/** On which days there is a session, as far as that is known. */
+export interface MarketCalendar {
+  /** Weekdays without a session. */
+  readonly holidays: ReadonlySet<Day>
+  /** Such a day has a session even if it is a holiday or on a weekend. */
+  readonly sessions: SpecialSessions
+}
+
+/** When a special session opens, and when it ends. */
+export const readHours = (hours: string): readonly [opens: string, ends: string] => [hours.slice(0, 5), hours.slice(6)]
+
+/** Until when a candle of a day changes. On a weekend nobody knows, unless the session is named. */
+export const findSessionEnd = (day: Day, sessions: SpecialSessions): string => {
+  const hours = sessions[day]
+  return hours === undefined ? (lastWeekday(day) === day ? SESSION_END : '24:00') : readHours(hours)[1]
+}
 
 const DAY_MS = 86_400_000
 // India has used +05:30 without daylight saving time since 1945, so plain arithmetic is exact for every candle.

@@ -118,15 +118,20 @@ export const writeDrift = ({ journals }: RunPaths, found: readonly Drift[]): voi
 export const readDrift = ({ journals }: RunPaths): readonly Drift[] => driftIn(readJsonNow(join(journals, DRIFT_FILE)))
 
 /**
- * The format of `.scripstream`. Raise it when an earlier version would misread what a run leaves, and convert the folder of the earlier format in
- * `markFolderFormat`. Folders without `format.json` are of format 1.
+ * The format of `.scripstream`. Raise it when an earlier version would misread what a run leaves, and convert or name what this version cannot
+ * read of the earlier format. Format 2 has the history in Parquet; versions of format 1 had it in files `.day`, or already so.
  */
-export const FOLDER_FORMAT = 1
+export const FOLDER_FORMAT = 2
+
+/** A folder without `format.json` is of format 1. */
+const readFolderFormat = async (root: string): Promise<number> => {
+  const document = await readStateDocument(statePaths(root).format)
+  return isRow(document) && typeof document.format === 'number' ? document.format : 1
+}
 
 /** Call before reading what runs have left. @throws UsageError for a folder of a newer version, with both formats and the way out */
 export const checkFolderFormat = async (root: string): Promise<void> => {
-  const document = await readStateDocument(statePaths(root).format)
-  const format = isRow(document) && typeof document.format === 'number' ? document.format : FOLDER_FORMAT
+  const format = await readFolderFormat(root)
   if (format <= FOLDER_FORMAT) return
   throw new UsageError(
     `${root} was written by a newer version of scripstream (its format is ${format}, this version reads ${FOLDER_FORMAT}); update scripstream, or use another folder`,
@@ -134,9 +139,14 @@ export const checkFolderFormat = async (root: string): Promise<void> => {
   )
 }
 
-/** Call when a run begins to write, under the lock: from here on, earlier versions of another format refuse the folder. */
-export const markFolderFormat = async (root: string): Promise<void> => {
+/**
+ * Call when a run begins to write, under the lock: from here on, versions of an earlier format refuse the folder. Resolves to whether it was of
+ * one.
+ */
+export const markFolderFormat = async (root: string): Promise<boolean> => {
+  const isEarlier = (await readFolderFormat(root)) < FOLDER_FORMAT
   await writeFileAtomically(statePaths(root).format, [`${JSON.stringify({ format: FOLDER_FORMAT })}\n`])
+  return isEarlier
 }
 
 /** @throws UsageError if there is no such folder, or a newer version wrote it @throws StorageError if it is not accessible */

@@ -3,7 +3,8 @@ import { findFileFault, numberToDay, readCandleFile } from '../market/candle-fil
 import { countDays, createDaySet, type DaySet, isSessionOf } from '../market/series-days.js'
 import { UsageError } from '../model/errors.js'
 import type { SessionEvidence } from '../model/history.js'
-import { type Day, readDay } from '../model/trading-day.js'
+import type { Settings } from '../model/settings.js'
+import { type Day, type MarketCalendar, readDay } from '../model/trading-day.js'
 import { disk } from './disk.js'
 import { describeFileError } from './file-system.js'
 import { listOutputFiles } from './output-files.js'
@@ -50,6 +51,12 @@ const listFilesOf = (root: string, pattern: string): Promise<readonly string[]> 
 
 /** What cannot be read shows no session. */
 const orNothing = <T>(read: () => Promise<readonly T[]>): Promise<readonly T[]> => read().catch(() => [])
+
+/** What the settings say about sessions. @throws UsageError if the file of holidays cannot be read */
+export const readCalendar = ({ holidays, sessions }: Pick<Settings, 'holidays' | 'sessions'>): MarketCalendar => ({
+  holidays: readHolidays(holidays),
+  sessions,
+})
 
 /**
  * Reads a file of weekdays without a session: one `YYYY-MM-DD` a line; `#` starts a comment. Without a path, there are none.

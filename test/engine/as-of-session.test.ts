@@ -106,11 +106,11 @@ describe('a run as of an earlier session', () => {
 
   it('tells the storage what the history may record', async () => {
     const { request } = await runAt({ asOf, recordLate: true, holidays: '2026-02-03 # closed' })
-    expect(request?.history).toMatchObject({ isLateAllowed: true, isSimulated: false, holidays: new Set(['2026-02-03']) })
+    expect(request?.history).toMatchObject({ isLateAllowed: true, isSimulated: false, calendar: { holidays: new Set(['2026-02-03']) } })
     const follows = new Map(request?.history?.tables.map(({ table, followsAsOf }) => [table.name, followsAsOf]))
     expect(['circuits', 'deals', 'bands'].map((name) => follows.get(name))).toEqual([false, true, true])
     const usualRun = await runAt({ variant: '4 simulated stocks' })
-    expect(usualRun.request?.history).toMatchObject({ isLateAllowed: false, isSimulated: true, holidays: new Set() })
+    expect(usualRun.request?.history).toMatchObject({ isLateAllowed: false, isSimulated: true, calendar: { holidays: new Set() } })
   })
 
   it('reads the holidays before it changes anything, and names a line that is no day', async () => {

@@ -4,13 +4,14 @@ import { createIdentity, findDifference, isPartOf, ROWS_VERSION } from '../../sr
 import { reuseReport } from '../../src/engine/ending.js'
 import { planRun } from '../../src/engine/plan.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
+import { toInstant } from '../../src/model/trading-day.js'
 import { runReport, scriptReport } from '../cli/support.js'
 import { itWithMarbles } from '../support/marbles.js'
 import { tiny, tinyMaster } from '../support/tiny.js'
 
 const { version: packageVersion } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
 
-const holidays = new Set(['2026-02-16'])
+const calendar = { holidays: new Set(['2026-02-16']), sessions: {} }
 const streams = [tinyMaster, tiny('news'), tiny('deals')]
 const digest = (changes: SettingsInput = {}, more: { only?: string[]; symbols?: string[]; variant?: string } = {}): string => {
   const settings = Settings.parse({ urls: { static: 'http://127.0.0.1:4000/static' }, ...changes })
@@ -60,7 +61,30 @@ describe('an unfinished run', () => {
     ['as of the very instant', runTime, true, undefined],
     ['as of another instant', runTime + 1, true, 'instant'],
   ])('wanted again %s: continued or not', (_, asOf, isInstantGiven, expected) => {
-    expect(findDifference(recordAt(runTime), { record: recordAt(asOf), isInstantGiven, holidays })).toBe(expected)
+    expect(findDifference(recordAt(runTime), { record: recordAt(asOf), isInstantGiven, calendar })).toBe(expected)
+  })
+
+  it.each([
+    ['before the end of the session', '12:00', '15:29', undefined],
+    ['before the opening', '08:50', '12:00', undefined],
+    ['at its end', '12:00', '15:30', 'session'],
+    ['in the evening', '12:00', '20:05', 'session'],
+    ['in the evening, of the early morning', '08:50', '20:05', 'session'],
+    ['after its end', '15:31', '20:05', undefined],
+  ])('of a time of its day is given up %s', (_, began, wanted, reason) => {
+    const [asOf, now] = [began, wanted].map((time) => toInstant('2026-02-12', time)) as [number, number]
+    expect(findDifference(recordAt(asOf), { record: recordAt(now), isInstantGiven: false, calendar })).toBe(reason)
+    const part = { ...recordAt(now), settings: 's', streams: [], configuration: 'd' }
+    expect(isPartOf(part, { ...recordAt(asOf), settings: 's', streams: [] }, calendar)).toBe(reason === undefined)
+  })
+
+  it.each([
+    ['before its end', '19:14', undefined],
+    ['after its end', '19:15', 'session'],
+  ])('of a special session is given up %s', (_, time, reason) => {
+    const special = { holidays: new Set(['2026-02-12']), sessions: { '2026-02-12': '18:00-19:15' } }
+    const [asOf, now] = ['18:05', time].map((one) => toInstant('2026-02-12', one)) as [number, number]
+    expect(findDifference(recordAt(asOf), { record: recordAt(now), isInstantGiven: false, calendar: special })).toBe(reason)
   })
 
   it.each([
@@ -68,7 +92,7 @@ describe('an unfinished run', () => {
     ['configuration and other settings', { configuration: 'd', settings: 's' }, 'settings'],
     ['version', { version: '9.9' }, 'version'],
   ])('of another %s is not resumed', (_, changes, reason) => {
-    expect(findDifference(recordAt(runTime), { record: { ...recordAt(runTime), ...changes }, isInstantGiven: false, holidays })).toBe(
+    expect(findDifference(recordAt(runTime), { record: { ...recordAt(runTime), ...changes }, isInstantGiven: false, calendar })).toBe(
       reason,
     )
   })
@@ -96,7 +120,7 @@ describe('a part of a run', () => {
     ['a run of another version', part, { ...whole, version: '9.9' }, false],
     ['a run without the digest of its settings', part, { run: 'r', asOf: runTime, configuration: 'c' }, false],
   ])('is recognized by its stocks and streams: %s', (_, wanted, other, expected) => {
-    expect(isPartOf(wanted, other, holidays)).toBe(expected)
+    expect(isPartOf(wanted, other, calendar)).toBe(expected)
   })
 })
 

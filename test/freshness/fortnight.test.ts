@@ -30,48 +30,50 @@ describe('a fortnight with a morning run and a second run each evening', () => {
     const rows: string[] = []
     for (const day of DAYS) for (const time of ['08:00', '18:30', '20:30']) rows.push(toRow(day, time, await type(day, time)))
     expect(rows).toEqual([
-      // The two files of bands appear after the first run of an evening.
-      'Mon 2026-02-02 08:00 | 0 | 0 | - | -',
-      'Mon 2026-02-02 18:30 | 0 | 47 | - | -',
-      'Mon 2026-02-02 20:30 | 0 | 2 | - | -',
+      // The two files of bands appear after the first run of an evening. On weekends, holidays and in the evening, one request looks for a session.
+      'Mon 2026-02-02 08:00 | 0 | 1 | - | -',
+      'Mon 2026-02-02 18:30 | 0 | 48 | - | -',
+      'Mon 2026-02-02 20:30 | 0 | 3 | - | -',
       'Tue 2026-02-03 08:00 | 0 | 0 | - | -',
-      'Tue 2026-02-03 18:30 | 0 | 43 | - | -',
-      'Tue 2026-02-03 20:30 | 0 | 2 | - | -',
+      'Tue 2026-02-03 18:30 | 0 | 44 | - | -',
+      'Tue 2026-02-03 20:30 | 0 | 3 | - | -',
       'Wed 2026-02-04 08:00 | 0 | 0 | - | -',
-      'Wed 2026-02-04 18:30 | 0 | 43 | - | -',
-      'Wed 2026-02-04 20:30 | 0 | 2 | - | -',
-      // A holiday that nobody named: everything with sessions is asked for again.
+      'Wed 2026-02-04 18:30 | 0 | 44 | - | -',
+      'Wed 2026-02-04 20:30 | 0 | 3 | - | -',
+      // A holiday that nobody named: one request shows it.
       'Thu 2026-02-05 08:00 | 0 | 0 | - | -',
-      'Thu 2026-02-05 18:30 | 0 | 43 | - | -',
-      'Thu 2026-02-05 20:30 | 0 | 16 | - | -',
-      'Fri 2026-02-06 08:00 | 0 | 18 | - | -',
+      'Thu 2026-02-05 18:30 | 0 | 1 | - | -',
+      'Thu 2026-02-05 20:30 | 0 | 1 | - | -',
+      'Fri 2026-02-06 08:00 | 0 | 1 | - | -',
       'Fri 2026-02-06 18:30 | 0 | 45 | - | -',
-      'Fri 2026-02-06 20:30 | 0 | 2 | - | -',
+      'Fri 2026-02-06 20:30 | 0 | 3 | - | -',
       'Sat 2026-02-07 08:00 | 0 | 0 | - | -',
-      'Sat 2026-02-07 18:30 | 0 | 0 | - | -',
-      'Sat 2026-02-07 20:30 | 0 | 0 | - | -',
-      'Sun 2026-02-08 08:00 | 0 | 0 | - | -',
-      'Sun 2026-02-08 18:30 | 0 | 0 | - | -',
-      'Sun 2026-02-08 20:30 | 0 | 0 | - | -',
+      'Sat 2026-02-07 18:30 | 0 | 1 | - | -',
+      'Sat 2026-02-07 20:30 | 0 | 1 | - | -',
+      'Sun 2026-02-08 08:00 | 0 | 1 | - | -',
+      'Sun 2026-02-08 18:30 | 0 | 46 | - | -',
+      'Sun 2026-02-08 20:30 | 0 | 42 | - | -',
       // A holiday that the settings name.
       'Mon 2026-02-09 08:00 | 0 | 0 | - | -',
-      'Mon 2026-02-09 18:30 | 0 | 0 | - | -',
-      'Mon 2026-02-09 20:30 | 0 | 0 | - | -',
-      'Tue 2026-02-10 08:00 | 0 | 0 | - | -',
-      'Tue 2026-02-10 18:30 | 0 | 45 | - | -',
-      'Tue 2026-02-10 20:30 | 0 | 2 | - | -',
+      'Mon 2026-02-09 18:30 | 0 | 1 | - | -',
+      'Mon 2026-02-09 20:30 | 0 | 1 | - | -',
+      'Tue 2026-02-10 08:00 | 0 | 1 | - | -',
+      'Tue 2026-02-10 18:30 | 0 | 46 | - | -',
+      'Tue 2026-02-10 20:30 | 0 | 3 | - | -',
       // Candles stand still: a note on the first evening, exit code 3 from the second session on.
       'Wed 2026-02-11 08:00 | 0 | 0 | - | -',
-      `Wed 2026-02-11 18:30 | 0 | 43 | sent | ${lateCandles('2026-02-11')}`,
-      `Wed 2026-02-11 20:30 | 0 | 7 | sent | ${lateCandles('2026-02-11')}`,
+      `Wed 2026-02-11 18:30 | 0 | 44 | sent | ${lateCandles('2026-02-11')}`,
+      `Wed 2026-02-11 20:30 | 0 | 8 | sent | ${lateCandles('2026-02-11')}`,
       `Thu 2026-02-12 08:00 | 0 | 5 | sent | ${lateCandles('2026-02-11')}`,
       `Thu 2026-02-12 18:30 | 3 | 43 | sent | ${lateCandles('2026-02-12')}`,
-      `Thu 2026-02-12 20:30 | 3 | 7 | sent | ${lateCandles('2026-02-12')}`,
+      `Thu 2026-02-12 20:30 | 3 | 8 | sent | ${lateCandles('2026-02-12')}`,
       `Fri 2026-02-13 08:00 | 3 | 5 | sent | ${lateCandles('2026-02-12')}`,
       `Fri 2026-02-13 18:30 | 3 | 43 | sent | ${lateCandles('2026-02-13')}`,
-      `Fri 2026-02-13 20:30 | 3 | 7 | sent | ${lateCandles('2026-02-13')}`,
+      `Fri 2026-02-13 20:30 | 3 | 8 | sent | ${lateCandles('2026-02-13')}`,
       ...['Sat 2026-02-14', 'Sun 2026-02-15'].flatMap((day) =>
-        ['08:00', '18:30', '20:30'].map((time) => `${day} ${time} | 3 | 5 | sent | ${lateCandles('2026-02-13')}`),
+        ['08:00', '18:30', '20:30'].map(
+          (time) => `${day} ${time} | 3 | ${day + time === 'Sat 2026-02-1408:00' ? 5 : 6} | sent | ${lateCandles('2026-02-13')}`,
+        ),
       ),
     ])
   })
@@ -84,7 +86,7 @@ describe('a fortnight with a morning run and a second run each evening', () => {
     late.frozen = {}
     const healed = await type('2026-02-11', '20:30')
     expect([healed.code, healed.out, healed.notified]).toEqual([0, '', undefined])
-    expect([...new Set(healed.requests)]).toEqual(['fetchdt', 'getDataH'])
+    expect([...new Set(healed.requests)]).toEqual(['getDataH', 'fetchdt'])
     expect((await type('2026-02-11', '23:00')).requests).toEqual([])
   })
 
@@ -99,7 +101,7 @@ describe('a fortnight with a morning run and a second run each evening', () => {
   })
 
   it('says by the second session that nothing comes from any source, and fails with the third', async () => {
-    const frozen = { candles: '2026-02-10', indices: '2026-02-10', deals: '2026-02-10', bands: '2026-02-10' }
+    const frozen = { candles: '2026-02-10', indices: '2026-02-10', deals: '2026-02-10', bands: '2026-02-10', quotes: '2026-02-10' }
     const { type } = createEvenings({ holidays: [], frozen })
     await type('2026-02-09', '20:30')
     const rows: string[] = []
@@ -107,13 +109,13 @@ describe('a fortnight with a morning run and a second run each evening', () => {
     const nothingOf = (day: Day): string =>
       `nothing of ${day} from any source, the newest session is 2026-02-09: holidays, or the provider stands still`
     expect(rows).toEqual([
-      'Tue 2026-02-10 18:30 | 0 | 43 | - | -',
+      'Tue 2026-02-10 18:30 | 0 | 1 | - | -',
       `Wed 2026-02-11 18:30 | 0 | 45 | sent | ${nothingOf('2026-02-11')}`,
       `Thu 2026-02-12 18:30 | 3 | 47 | sent | ${nothingOf('2026-02-12')}`,
     ])
   })
   it('fails with the second session although nothing shows it, once one session is proven missing', async () => {
-    const frozen = { candles: '2026-02-10', indices: '2026-02-11', deals: '2026-02-11', bands: '2026-02-11' }
+    const frozen = { candles: '2026-02-10', indices: '2026-02-11', deals: '2026-02-11', bands: '2026-02-11', quotes: '2026-02-11' }
     const { type } = createEvenings({ holidays: [], frozen })
     await type('2026-02-09', '20:30')
     const rows: string[] = []
@@ -125,7 +127,7 @@ describe('a fortnight with a morning run and a second run each evening', () => {
       rows.push(toRow(day, time, await type(day, time)))
     const late = 'candles end at 2026-02-09, expected 2026-02-10 (deals and index candles of that day exist)'
     expect(rows).toEqual([
-      `Tue 2026-02-10 18:30 | 0 | 43 | sent | ${late}`,
+      `Tue 2026-02-10 18:30 | 0 | 44 | sent | ${late}`,
       `Wed 2026-02-11 17:30 | 0 | 43 | sent | ${late}`,
       `Wed 2026-02-11 18:30 | 3 | 43 | sent | ${late}`,
     ])

@@ -22,7 +22,7 @@ const find = ({ newest, at = '2026-02-12 20:00', holidays = [], sessions = [] }:
   const outputs = Object.entries(newest).map(
     ([output, end]): DatedOutput => ({ ...OUTPUTS[output as keyof typeof OUTPUTS], stream: `the-${output}`, output, newest: end }),
   )
-  return findStale(outputs, { instant: toInstant(day, time), holidays: new Set(holidays), sessions })
+  return findStale(outputs, { instant: toInstant(day, time), calendar: { holidays: new Set(holidays), sessions: {} }, sessions })
 }
 const say = (given: Given) => describeStale({ stale: find(given) })
 

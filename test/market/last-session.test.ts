@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { findNewestWeekday } from '../../src/market/calendar.js'
+import { findNewestSession } from '../../src/market/calendar.js'
 import { SESSION_END, toInstant } from '../../src/model/trading-day.js'
 
 // 12 February 2026 is a Thursday.
@@ -12,5 +12,5 @@ it.each([
   { day: '2026-02-16', time: '08:00', last: '2026-02-13' },
   { day: '2026-02-16', time: '23:59', last: '2026-02-16' },
 ])('the last weekday whose session is over on $day at $time is $last', ({ day, time, last }) => {
-  expect(findNewestWeekday(toInstant(day, time), SESSION_END)).toBe(last)
+  expect(findNewestSession(toInstant(day, time), SESSION_END)).toBe(last)
 })

@@ -3,17 +3,17 @@ import { findPlace, type KnownSessions } from '../../src/market/calendar.js'
 
 /** Thursday 2026-02-12 is the newest session; its evening is recorded. */
 const DAYS = ['2026-02-09', '2026-02-10', '2026-02-11', '2026-02-12']
-const NONE: ReadonlySet<string> = new Set()
+const without = (...days: readonly string[]) => ({ holidays: new Set(days), sessions: {} })
 const toIndia = (time: string): number => Date.parse(`${time.replace(' ', 'T')}:00+05:30`)
 
 /** The timing of what was begun on the evening of Friday, or at that time if it is before, and ended at a time. */
-const timingOf = (time: string, holidays = NONE) => {
+const timingOf = (time: string, calendar = without()) => {
   const started = Math.min(toIndia(time), toIndia('2026-02-13 20:00'))
-  return findPlace(started, { ...SESSIONS, days: ['2026-02-13'], newest: undefined, holidays }, toIndia(time)).timing
+  return findPlace(started, { ...SESSIONS, days: ['2026-02-13'], newest: undefined, calendar }, toIndia(time)).timing
 }
 
 const SESSIONS: KnownSessions = {
-  ...{ holidays: NONE, days: DAYS, areFresh: true, isUnchangedSince: () => false, recorded: DAYS },
+  ...{ calendar: without(), days: DAYS, areFresh: true, isUnchangedSince: () => false, recorded: DAYS },
   newest: { day: '2026-02-12', knownAt: toIndia('2026-02-12 20:00') },
 }
 
@@ -33,10 +33,10 @@ describe('the session of a run', () => {
   })
 
   it('on a holiday of the file is the one before', () => {
-    const holidays = new Set(['2026-02-13'])
-    expect(place('2026-02-13 20:00', { holidays })).toMatchObject({ day: '2026-02-12', timing: 'final', seenOn: '2026-02-13' })
-    expect(place('2026-02-16 09:00', { holidays })).toMatchObject({ day: '2026-02-12', timing: 'final' })
-    expect(place('2026-02-16 09:15', { holidays })).toMatchObject({ day: '2026-02-16' })
+    const calendar = without('2026-02-13')
+    expect(place('2026-02-13 20:00', { calendar })).toMatchObject({ day: '2026-02-12', timing: 'final', seenOn: '2026-02-13' })
+    expect(place('2026-02-16 09:00', { calendar })).toMatchObject({ day: '2026-02-12', timing: 'final' })
+    expect(place('2026-02-16 09:15', { calendar })).toMatchObject({ day: '2026-02-16' })
   })
 
   it('on a holiday that nobody named is the one before, if no daily list has changed since', () => {
@@ -93,7 +93,7 @@ describe('the timing of what is known', () => {
   ])('of Friday at %s is %s', (time, timing) => expect(timingOf(time)).toBe(timing))
 
   it('stays final over a holiday', () => {
-    expect(timingOf('2026-02-17 09:14', new Set(['2026-02-16']))).toBe('final')
+    expect(timingOf('2026-02-17 09:14', without('2026-02-16'))).toBe('final')
   })
 
   it('of a run that was begun before the end of the session is session', () => {

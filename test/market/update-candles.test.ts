@@ -226,8 +226,22 @@ describe('the join of stored and answered candles', () => {
   ])('holds with a close of $close instead of 1.5: $isSame', async ({ close, isSame }) => {
     const has = [candleOn(wednesday), candleOn(thursday, { close }), candleOn(friday)]
     const ended = await end({ ...stored, has })
-    expect(ended.starts).toEqual(isSame ? [timeOf(thursday)] : [timeOf(thursday), ALL])
-    expect(ended.found.whole).toBe(isSame ? undefined : true)
+    expect(ended.starts).toEqual(isSame ? [timeOf(thursday)] : [timeOf(thursday), timeOf(wednesday)])
+    expect(ended.found).toEqual(createResult(isSame ? has.slice(1) : has))
+  })
+
+  it('replaces the last candle alone if the one before it is as stored, without a mark on the history', async () => {
+    const has = [candleOn(wednesday), candleOn(thursday, { close: 1.6 })]
+    const ended = await end({ ...stored, has })
+    expect(ended.starts).toEqual([timeOf(thursday), timeOf(wednesday)])
+    expect(ended.found).toEqual(createResult(has))
+    const other = [candleOn(wednesday, { close: 1.4 }), candleOn(thursday, { close: 1.6 })]
+    expect((await end({ ...stored, has: other })).starts).toEqual([timeOf(thursday), timeOf(wednesday), ALL])
+  })
+
+  it('refuses a last candle that no market makes, although the one before it is as stored', async () => {
+    const has = [candleOn(wednesday), [timeOf(thursday), 900, 901, 899, 900, 5] as const]
+    await expect(end({ ...stored, has })).rejects.toThrow('a new candle has an unexplained price jump')
   })
 
   it('matches prices in the ten thousands that are rounded to four digits', async () => {
@@ -292,7 +306,7 @@ describe('candles that came as lines', () => {
     expect((await end({ ...stored, answer: later })).found.rows).toBe(later)
     expect((await end({ ...stored, answer: inLines(candleOn(thursday)) })).found).toEqual(skippedResult)
     const { starts } = await end({ ...stored, answer: inLines(candleOn(thursday, { close: 1.6 }), candleOn(friday)) })
-    expect(starts).toEqual([timeOf(thursday), ALL])
+    expect(starts).toEqual([timeOf(thursday), timeOf(wednesday), ALL])
   })
 
   it('are limited to the requested range', async () => {

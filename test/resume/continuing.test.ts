@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { toInstant } from '../../src/model/trading-day.js'
 import { EVENING } from '../streams/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import { journalsIn, STOCKS, tryRun } from './support.js'
@@ -69,6 +70,18 @@ describe('an unfinished run', () => {
     const written = JSON.parse(readFileSync(record, 'utf8')) as { asOf: number }
     writeFileSync(record, JSON.stringify({ ...written, asOf: written.asOf - 86_400_000 }))
     expect((await tryRun({ out })).requests[0]).toBe('fetchdt all')
+  })
+
+  it('is not resumed after the end of the session in which it began, and that is said', async () => {
+    const out = temporaryFolder()
+    const first = await tryRun({ out, hangs: later, now: toInstant('2026-02-12', '12:00') })
+    const { run } = first.events[0] as { run: string }
+    const noon = await tryRun({ out, hangs: later, now: toInstant('2026-02-12', '15:29') })
+    expect(noon.events[0]).toMatchObject({ run, isContinued: true })
+    const { requests, events, report } = await tryRun({ out, now: toInstant('2026-02-12', '20:05') })
+    expect(events[0]).toMatchObject({ type: 'run-started', givenUp: { run, reason: 'session' } })
+    expect(requests).toHaveLength((await tryRun({ out: temporaryFolder() })).requests.length)
+    expect([report?.outcome, report?.asOf]).toEqual(['complete', '2026-02-12T14:35:00.000Z'])
   })
 
   it('requests an item again if its file is missing or has another size', async () => {

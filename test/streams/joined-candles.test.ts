@@ -82,7 +82,7 @@ describe('candles after a corporate action', () => {
 describe('candles that disagree with the stored ones', () => {
   it('are fetched again completely in one step, without a known action', async () => {
     const { text, requests, script } = await joined(50, { data: [] })
-    expect(startsOf(requests)).toEqual([midnight('2026-02-11'), ALL])
+    expect(startsOf(requests)).toEqual([midnight('2026-02-11'), midnight('2026-02-10'), ALL])
     expect(text(FILE)).toBe(textOf(days(11), 50))
     expect(script.rewritten).toEqual([
       { item: 'ALPHA', reason: 'history fetched again: the stored candle of 2026-02-11 differs (open 100, now 50)' },

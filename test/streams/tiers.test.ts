@@ -5,17 +5,20 @@ import { createCollector } from '../../src/collector.js'
 import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import { type Fault, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
+import { EVENING } from './support.js'
 
 const down = (...endpoints: readonly string[]): readonly Fault[] => endpoints.map((on) => ({ on, mode: 'status', status: 503 }))
 
 /** Runs a stream against the embedded provider while some of its endpoints are down. */
 const collected = async (name: string, faults: readonly Fault[]) => {
-  const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 12, faults })
+  // So many that each list has more than three stocks: a shorter one is not found on a page.
+  const endpoints = streams.flatMap((stream) => stream.endpoints)
+  const simulator = await serveSimulator({ endpoints, stocks: 400, candleDays: 30, asOf: EVENING, faults })
   onTestFinished(() => simulator.close())
   const files: MemoryFiles = new Map()
   const settings = { ...simulator.settings, retries: 0, downMs: 0 }
   const report = await firstValueFrom(
-    createCollector<readonly StreamDefinition[]>({ settings, storage: memory(files) }).run({ only: [name] }),
+    createCollector<readonly StreamDefinition[]>({ settings, storage: memory(files) }).run({ only: [name], asOf: EVENING }),
   )
   const texts = [...files].filter(([file]) => !file.startsWith('.scripstream')).map(([file, { text }]) => [file, text])
   return { outcome: report.outcome, script: report.scripts[name], texts: Object.fromEntries(texts), stats: simulator.stats() }

@@ -34,6 +34,10 @@ interface CheckedSettings {
 /** Tries each setting as a run does at its start. */
 export const settingChecks = ({ settings, streams, env }: CheckedSettings): Readonly<Record<string, () => Found | Promise<Found>>> => ({
   holidays: () => settings.holidays && `${formatQuantity(readHolidays(settings.holidays).size, 'day')} in ${settings.holidays}`,
+  sessions: () =>
+    Object.entries(settings.sessions)
+      .map((session) => session.join(' '))
+      .join(', ') || undefined,
   watchlists: () => checkWatchlists(settings),
   watch: () => checkRules(settings, streams),
   queries: () => checkSavedQueries(settings.out, streams),

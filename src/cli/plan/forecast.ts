@@ -2,6 +2,7 @@ import { firstValueFrom, of } from 'rxjs'
 import type { RunOptions } from '../../collector.js'
 import { DAYS, listDayItems, MASTER, type StreamDefinition, type Tools, toFilePath } from '../../engine/define-stream.js'
 import { decide, selectionLeft, toWantedRun } from '../../engine/earlier-runs.js'
+import { readSeenSessions } from '../../engine/find-sessions.js'
 import { listRunning, planRun } from '../../engine/plan.js'
 import { type KnownStocks, readKnownStocks, selectSymbols } from '../../engine/select-items.js'
 import { formatQuantity } from '../../model/format.js'
@@ -11,6 +12,7 @@ import { countItems, countLost } from '../../model/script-figures.js'
 import type { Settings } from '../../model/settings.js'
 import { catchItemFailure } from '../../operators/catch-item-failure.js'
 import { inspectFolder } from '../../storage/folder-session.js'
+import { readCalendar } from '../../storage/session-days.js'
 
 /** What to plan: `stocks` for a folder without a master list, `latency` of a request in milliseconds, `now` in epoch milliseconds. */
 export interface PlanInput extends Pick<Tools, 'stored'>, Readonly<Record<'stocks' | 'latency', number | undefined>> {
@@ -29,7 +31,8 @@ export const createForecast = async (input: PlanInput, mayReduce = true): Promis
   const { settings, stored, run, now } = input
   const plan = planRun(input.streams, settings, run)
   const known = await firstValueFrom(readKnownStocks(stored, run.symbols))
-  const wanted = toWantedRun(run, { run: '', settings, plan, known, startedAt: now, holidays: new Set(), mayReduce })
+  const calendar = await firstValueFrom(readSeenSessions(stored, readCalendar(settings)))
+  const wanted = toWantedRun(run, { run: '', settings, plan, known, startedAt: now, calendar, mayReduce })
   const decision = await firstValueFrom(decide(plan, wanted, await inspectFolder(settings.out)))
   if (decision.kind === 'reduce') {
     const left = await firstValueFrom(selectionLeft(decision.remainder, stored, plan))

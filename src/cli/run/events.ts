@@ -50,6 +50,7 @@ const GIVE_UP_REASONS: Readonly<Record<GiveUpReason, string>> = {
   fresh: 'is not to be resumed (--fresh)',
   version: 'was begun by another version of scripstream',
   instant: 'was as of another day or time',
+  session: 'was begun before the end of the session, which is over now',
   settings: 'had other settings',
   selection: 'had other streams or stocks',
 }

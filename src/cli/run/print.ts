@@ -8,7 +8,7 @@ import { printError } from '../hints.js'
 import { type AnswerLine, printJson, printLines } from '../terminal/terminal.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext, RunEnding, SinkResult } from './context.js'
-import { createSummary, describeUpToDate } from './summary.js'
+import { createSummary, describeUpToDate, toVerdict } from './summary.js'
 import { signalLines } from './watch.js'
 
 interface EndedContext extends Omit<RunCommandContext, 'sinks'> {
@@ -25,7 +25,7 @@ export const printEnding = ({ report, signal, error }: RunEnding, context: Ended
   else if (!flags.json) printLines(createSummary(report, toSummaryContext(context)), io.stdout)
   else {
     const why = describeUpToDate(report)
-    if (why !== undefined) io.stderr.write(`Up to date: ${why}; --fresh downloads again.\n`)
+    if (why !== undefined) io.stderr.write(`${toVerdict(report)[0]}: ${why}; --fresh downloads again.\n`)
     printJson(sinks.length > 0 ? { ...report, sinks } : report, io.stdout)
     if (signal !== undefined) io.stderr.write(`Interrupted. To resume: ${formatCommandLine(buildResumeArgs(args))}\n`)
   }

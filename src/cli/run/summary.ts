@@ -70,19 +70,30 @@ export const OUTCOME_WORDS: Readonly<Record<RunReport['outcome'], readonly [stri
 }
 
 const UP_TO_DATE = ['Up to date', 'green'] as const
+const UNKNOWN = ['Unknown', 'yellow'] as const
+const NO_SESSION = ['No session', 'yellow'] as const
 
-const formatVerdict = (report: RunReport): TextLine => [
-  report.finishedBefore === undefined ? OUTCOME_WORDS[report.outcome] : UP_TO_DATE,
-  [`: ${formatOutcome(report)}`],
-]
+const formatVerdict = (report: RunReport): TextLine => [toVerdict(report), [`: ${formatOutcome(report)}`]]
+
+/** The outcome in a word or two. Nothing is up to date while it may be that a session is under way. */
+export const toVerdict = ({ outcome, finishedBefore, looked }: RunReport): readonly [string, Style] => {
+  if (finishedBefore === undefined) return OUTCOME_WORDS[outcome]
+  if (looked === undefined) return UP_TO_DATE
+  return 'failure' in looked ? UNKNOWN : looked.expected === undefined ? UP_TO_DATE : NO_SESSION
+}
 
 /** Why no request was sent; undefined if some were. */
-export const describeUpToDate = ({ run, scripts, finishedAt, finishedBefore }: RunReport): string | undefined => {
+export const describeUpToDate = ({ run, scripts, finishedAt, finishedBefore, looked }: RunReport): string | undefined => {
   if (finishedBefore === undefined) return undefined
   const ago = formatDuration(Date.parse(finishedAt) - Date.parse(finishedBefore))
   const files = Object.values(scripts).reduce((total, script) => total + script.files, 0)
-  return `run ${run} finished ${ago} ago, all ${formatQuantity(files, 'file')} present`
+  return `run ${run} finished ${ago} ago, all ${formatQuantity(files, 'file')} present${looked ? `; ${describeLook(looked)}` : ''}`
 }
+
+const describeLook = (looked: NonNullable<RunReport['looked']>): string =>
+  'failure' in looked
+    ? `whether there is a session today could not be found out: ${clean(looked.failure)}`
+    : `${looked.expected === undefined ? `no session since ${looked.newest}` : `nothing of ${looked.expected}`} so far (1 request)`
 
 const formatOutcome = (report: RunReport): string => {
   const ran = filterRan(report)

@@ -1,0 +1,81 @@
+import { concatMap, defer, filter, finalize, first, from, map, type Observable, of, switchMap } from 'rxjs'
+import { OWN_WORKER } from '../http/ask.js'
+import { openConnections } from '../http/connections.js'
+import { SharedLimiters } from '../limiter/limiter-registry.js'
+import type { Item, ItemResult } from '../model/outcome.js'
+import type { Row } from '../model/row.js'
+import { findAddress } from '../model/settings.js'
+import { type Day, toDay } from '../model/trading-day.js'
+import { catchItemFailure } from '../operators/catch-item-failure.js'
+import { type StreamDefinition, toFilePath } from './define-stream.js'
+import { createRunDriftWatch } from './drift.js'
+import { createItemWork, oncePerRun } from './item.js'
+import type { PlannedRun } from './run-services.js'
+
+type Dependencies = PlannedRun['dependencies']
+
+/** Whether a stream looks at candles. */
+export const isCandleLook = ({ look, outputs: [output] }: StreamDefinition): boolean =>
+  look !== undefined && output.shape === 'candles-per-item'
+
+/** What one request shows: the result, why it failed, or nothing if none can be sent. */
+export type Looked = ItemResult | string | undefined
+
+/** Looks at a list that every session changes, where that may be relied on; else at the candle of one of its items. */
+export const look = (mayBeUsual: boolean, day: Day, dependencies: Dependencies, now: number): Observable<Looked> => {
+  const { streams } = dependencies
+  const list = streams.find((stream) => stream.look !== undefined && !isCandleLook(stream))
+  const [part] = list?.work.parts ?? []
+  if (!mayBeUsual || list === undefined || part === undefined) return lookAtCandles(day, dependencies, now)
+  return ask(list, part, dependencies, now).pipe(
+    switchMap((found) => (typeof found === 'object' && found.status === 'empty' ? lookAtCandles(day, dependencies, now) : of(found))),
+  )
+}
+
+/** Looks at the candle of the first item whose stored candles end with a day. */
+export const lookAtCandles = (day: Day, dependencies: Dependencies, now: number): Observable<Looked> => {
+  const { streams, settings, storage } = dependencies
+  const stream = streams.find(isCandleLook)
+  const source = streams.find(({ name }) => name === stream?.work.of)
+  if (stream === undefined || source?.offers === undefined) return of(undefined)
+  const fileOf = ({ outputs: [output] }: StreamDefinition, item?: Item): string =>
+    toFilePath(output, settings.exchange, item ?? { fileName: '' })
+  return storage.stored.document(fileOf(source)).pipe(
+    catchItemFailure(() => of([])),
+    concatMap((rows) => from(source.offers?.((Array.isArray(rows) ? rows : []) as readonly Row[], () => undefined) ?? [])),
+    concatMap((item) =>
+      storage.stored.tail(fileOf(stream, item)).pipe(
+        filter((tail) => toDay(Number(tail?.lines.at(-1)?.split(',')[0]) * 1_000 || 0) === day),
+        map(() => item),
+      ),
+    ),
+    first(undefined, undefined),
+    switchMap((item) => (item === undefined ? of(undefined) : ask(stream, item, dependencies, now))),
+    map((found) => (typeof found === 'object' && found.status === 'empty' ? undefined : found)),
+  )
+}
+
+/** Sends the request of a stream that looks, once. */
+const ask = (stream: StreamDefinition, item: Item, dependencies: Dependencies, now: number): Observable<Looked> =>
+  defer(() => {
+    const { clock, random, storage, dispatcher, transport, shared } = dependencies
+    const settings = { ...dependencies.settings, retries: 0, throttleRetries: 0 }
+    const each = stream.look
+    if (each === undefined || stream.endpoints.some(({ host }) => findAddress(settings, host) === undefined)) return of(undefined)
+    const connections = transport ? { send: transport, close: () => undefined } : openConnections({ dispatcher, settings })
+    const limiters = (shared?.limiters ?? new SharedLimiters(settings)).open(() => undefined, stream.endpoints)
+    const work = createItemWork(
+      { ...stream, work: { ...stream.work, each } },
+      {
+        ...{ settings, clock, random, storage, limiters, transport: connections.send, asOf: now, accept: [], emit: () => undefined },
+        ...{ drift: createRunDriftWatch([]), shared: oncePerRun(), ended: new Map() },
+      },
+    )
+    return work(item, OWN_WORKER).pipe(
+      catchItemFailure((reason) => of(reason)),
+      finalize(() => {
+        connections.close()
+        limiters.close()
+      }),
+    )
+  })
