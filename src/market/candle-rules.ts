@@ -187,7 +187,12 @@ const refuseIfMany = (change: string, tools: CheckContext['tools'], counts: Susp
   )
 
 /** Refuses a stored close that alone became another one, if that happens to many series at once. Emits once. */
-export const checkChangedClose = (stored: Candle, now: Candle, tools: CheckContext['tools'], counts: SuspectCounts): Observable<unknown> => {
+export const checkChangedClose = (
+  stored: Candle,
+  now: Candle,
+  tools: CheckContext['tools'],
+  counts: SuspectCounts,
+): Observable<unknown> => {
   if (!isOtherClose(stored, now)) return of(undefined)
   counts.countSuspect()
   if (tools.accepts('rescale')) return of(undefined)

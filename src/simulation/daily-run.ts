@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { filter } from 'rxjs'
+import type { StreamDefinition } from '../engine/define-stream.js'
+import { PUBLISHED_AT } from '../market/calendar.js'
 import type { PlantedEvent } from '../model/market.js'
-import { type Day, toInstant } from '../model/trading-day.js'
+import { type Day, SESSION_END, SESSION_START, toInstant } from '../model/trading-day.js'
 import { createRandom } from '../simulator/random.js'
 import type { Change } from '../tables/diff/change.js'
 import { readDiffAndRecord } from './diff-and-record.js'
@@ -9,6 +11,9 @@ import { type DailyRun, findLosses, haveSameBytes, invariants } from './invarian
 import { NETWORK_FAULTS } from './network.js'
 import { type ExpectedDay, filesOf, instantOf, type Scenario } from './scenario.js'
 import { createWorld, describeRunEnd, type Files, type Kill, SIMULATED_EXCHANGE, type SimulatedRun, type World } from './world.js'
+
+/** When the command is started besides the daily run: before, in and after the session, and around the hours at which lists are published. */
+const HOURS = ['00:10', '08:50', '09:20', '12:00', '15:25', '15:31', '15:45', '18:00', '18:30', '19:45'] as const
 
 /** Everything that can go wrong: with requests, with the disk, and with the process. */
 export const SIMULATED_FAULTS = [
@@ -20,6 +25,7 @@ export const SIMULATED_FAULTS = [
   'clock', // the clock is set, forwards or backwards
   'midnight', // the run begins just before midnight
   'two-starts', // the command is started once more while it runs
+  'hours', // the command is also started at other hours of the day
 ] as const
 /** One of the kinds of faults of a simulation. */
 export type SimulatedFault = (typeof SIMULATED_FAULTS)[number]
@@ -32,9 +38,12 @@ export class SimulationError extends Error {
     readonly dailyRun: DailyRun,
     readonly invariant: string,
     readonly details: readonly string[],
+    hour = '',
   ) {
     const more = details.length > 5 ? [`and ${details.length - 5} more`] : []
-    super(`seed ${seed}, ${dailyRun.day}: it is not true that ${invariant}: ${[...details.slice(0, 5), ...more].join('; ')}`)
+    super(
+      `seed ${seed}, ${dailyRun.day}${hour && ` ${hour}`}: it is not true that ${invariant}: ${[...details.slice(0, 5), ...more].join('; ')}`,
+    )
   }
 }
 
@@ -99,6 +108,10 @@ const createSeedContext = (seed: number, { scenario, faults, totals }: Simulatio
   return {
     ...{ seed, plan, kinds },
     world: createWorld({ time, random, streams, settings, fault, latencyMs }),
+    /** When the last run began that requested something and left nothing missing, epoch milliseconds; NaN if that is unknown. */
+    completedAt: Number.NEGATIVE_INFINITY,
+    /** When the last run ended. */
+    endedAt: Number.NEGATIVE_INFINITY,
     /** Days that may lack a record; later ones may then differ. */
     unrecorded: new Set<Day>(),
     /** The share of requests that something happens to. */
@@ -175,6 +188,7 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
 const simulateDailyRun = async (session: number, context: SeedContext, simulation: Simulation): Promise<void> => {
   const { scenario } = simulation
   const { world, plan, unrecorded } = context
+  await simulateEarlierHours(session, context, simulation)
   const opened = await openDailyRun(session, context, simulation)
   const { day, expectedDays, network, runs, assert, assertAll, start, isComplete, isStale } = opened
   context.setDiskFaults(true)
@@ -186,6 +200,8 @@ const simulateDailyRun = async (session: number, context: SeedContext, simulatio
   for (let tries = 3; tries > 0 && !isComplete(); tries -= 1) await start()
   assert('a quiet daily run completes the folder', isComplete() || isStale() ? [] : [describeRunEnd(runs.at(-1))])
   assertAll()
+  // A run that was begun at an earlier hour is as of that hour: the next one requests what is due since.
+  if (Date.parse(runs.at(-1)?.report?.asOf ?? '') < instantOf(day)) await start()
   const known = await readDiffAndRecord(world, day)
   // A run does not fail because its day cannot be recorded, or what diff compares with cannot be saved: it says so.
   const isWhole = runs.every(({ diskFaults }) => diskFaults === 0)
@@ -193,7 +209,8 @@ const simulateDailyRun = async (session: number, context: SeedContext, simulatio
   // A session on a weekend is compared with the one before the session before.
   const isBefore = scenario.sessions.slice(Math.max(0, session - 2), session + 1).every((one) => !unrecorded.has(one))
   // On the first day, diff compares with the first run that ended.
-  const isDiffed = session > 0 || runs.find(({ end }) => end === 'finished')?.report?.outcome === 'complete'
+  const isDiffed =
+    session > 0 || (!context.kinds.has('hours') && runs.find(({ end }) => end === 'finished')?.report?.outcome === 'complete')
   if (isBefore && isDiffed) {
     assert('diff says what it says without faults', compareChanges(known.changes, expectedDays))
     const shown = scenario.planted.filter((event) => isShownOn(event, session, scenario))
@@ -204,11 +221,88 @@ const simulateDailyRun = async (session: number, context: SeedContext, simulatio
       )
   }
   if (isWhole) assert('each list is recorded as it is without faults', compareRecords(known.record, expectedDays, day))
-  const [files, wasStale, again] = [filesOf(world), isStale(), await start()]
+  const wasStale = isStale()
+  let [files, again] = [filesOf(world), await start()]
+  // One request may have looked whether the session is over.
+  if (again.requests === 1) [files, again] = [filesOf(world), await start()]
   const wrong = again.requests > 0 ? [`${again.requests} requests`] : listChangedFiles(files, filesOf(world))
   if (!wasStale) assert('a complete folder is left as it is', wrong)
+  context.completedAt = isStale() ? Number.NEGATIVE_INFINITY : instantOf(day)
+  context.endedAt = scenario.time.now()
   simulation.totals.hash.update(network.digest())
   for (const [kind, count] of network.faults) increase(simulation.totals.faults, kind, count)
+}
+
+/** Starts the command at some hours before the daily run, without any fault but kills. */
+const simulateEarlierHours = async (session: number, context: SeedContext, { scenario, totals, log }: Simulation): Promise<void> => {
+  const { seed, world, plan, kinds } = context
+  if (!kinds.has('hours')) return
+  const { time, streams } = scenario
+  const day = scenario.sessions[session] as Day
+  const network = scenario.open(session, { random: createRandom(seed, 'hours', session), kinds: new Set(), share: 0 })
+  for (const hour of HOURS.filter(() => plan.chance(0.3))) {
+    const at = toInstant(day, hour) + plan.int(0, 4) * 60_000
+    if (at <= context.endedAt) continue
+    time.setClock(at)
+    network.begin()
+    // A run that is killed later takes over lists that were published since: known, and open.
+    const kill = hour < SESSION_END && plan.chance(0.3) ? planKill(context) : undefined
+    const before = filesOf(world)
+    const run = await world.run(network, { kill, pauseMs: SETTLE_MS })
+    world.disk.settle()
+    context.endedAt = time.now()
+    countRun(totals, run)
+    increase(totals.faults, 'hours')
+    log?.(`seed ${seed} ${day} ${hour}: ${describeRunEnd(run)}, ${run.requests} requests`)
+    const started = { day, before, after: filesOf(world), expected: [], runs: [run], kills: [kill?.kind] }
+    for (const [name, wrong] of checkHour(run, { at, day, streams, since: context.completedAt })) {
+      increase(totals.checks, name)
+      if (wrong.length > 0)
+        throw new SimulationError(
+          seed,
+          { ...started, streams, exchange: SIMULATED_EXCHANGE, violations: network.violations },
+          name,
+          wrong,
+          hour,
+        )
+    }
+    // A run may have been killed after its end.
+    if (run.end === 'killed') context.completedAt = Number.NaN
+    else if (run.requests > MAX_LOOKS) context.completedAt = run.report?.outcome === 'complete' ? at : Number.NEGATIVE_INFINITY
+  }
+}
+
+interface Hour {
+  readonly at: number
+  readonly day: Day
+  readonly streams: readonly StreamDefinition[]
+  /** When the folder was last made complete. */
+  readonly since: number
+}
+
+/** The request that looks whether there is a session. */
+const MAX_LOOKS = 1
+
+/** What must be true of a run at any hour. */
+const checkHour = ({ end, requests, left }: SimulatedRun, { at, day, streams, since }: Hour) => {
+  const isOpen = at >= toInstant(day, SESSION_START) && at < toInstant(day, SESSION_END)
+  const published = streams.filter(({ optional }) => !optional).map(({ publishedAt = PUBLISHED_AT }) => publishedAt)
+  const changes = [SESSION_START, SESSION_END, ...published]
+  const due = changes.filter((time) => since < toInstant(day, time) && toInstant(day, time) <= at)
+  const isDue = isOpen || due.length > 0 || since < 0
+  const isKnown = !Number.isNaN(since)
+  const isWell = end === 'killed' || (end === 'finished' && left.timers + left.descriptors === 0)
+  return [
+    ['a run at any hour ends', isWell ? [] : [end]],
+    [
+      'no run says that nothing is due while something is',
+      end === 'finished' && isKnown && isDue && requests === 0 ? ['nothing was requested'] : [],
+    ],
+    [
+      'no more than one look is requested while nothing is due',
+      end === 'finished' && isKnown && !isDue && requests > MAX_LOOKS ? [`${requests} requests`] : [],
+    ],
+  ] as const
 }
 
 const planInterventions = (

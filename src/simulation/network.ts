@@ -39,7 +39,8 @@ export type Network = ReturnType<typeof createNetwork>
 export interface NetworkOptions {
   readonly random: Random
   readonly hosts: readonly Host[]
-  readonly answer: ReturnType<typeof createAnswers>
+  /** The right answers at an instant, epoch milliseconds. */
+  readonly answersAt: (now: number) => Answers
   /** The most requests at once, by endpoint. */
   readonly limits: ReadonlyMap<string, number>
   readonly kinds: ReadonlySet<string>
@@ -62,20 +63,22 @@ const failTransport = (reason: 'reset' | 'dns' | 'connect' | 'tls', hasBegun = f
   throwError(() => new TransportError(reason, 'simulated', { hasBegun }))
 
 /** The right answers of a daily run, each made once. @throws an error for a request that the contract does not have */
-export const createAnswers = (endpoints: readonly AnyEndpoint[], market: SampleMarket) => {
+export const createAnswers = (endpoints: readonly AnyEndpoint[], marketOf: (endpoint: string) => SampleMarket) => {
   const route = createRouter(endpoints)
   const create = ({ method, url, headers, body = '' }: HttpRequest) => {
     const { hostname, pathname, search } = new URL(url)
     const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
     const request = route({ method, url: `/${hostname}${pathname}${search}`, headers: fields, body })
     if (request.kind !== 'accepted') throw new Error(`a request against the contract: ${method} ${url} ${body}`)
-    const { status, body: bytes, broken } = buildAnswer(request.endpoint, request.input, market)
+    const { status, body: bytes, broken } = buildAnswer(request.endpoint, request.input, marketOf(request.endpoint.name))
     if (broken !== undefined) throw new Error(broken)
     return { reply: reply(status, bytes), endpoint: request.endpoint.name }
   }
   const known = new Map<string, ReturnType<typeof create>>()
   return (request: HttpRequest) => getOrAdd(known, `${request.url} ${request.body ?? ''}`, () => create(request))
 }
+
+export type Answers = ReturnType<typeof createAnswers>
 
 /** What a fault makes of a good answer. */
 const damage = (
@@ -147,7 +150,7 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
   const pausedUntil = new Map<string, number>()
   const violate = (text: string): void => void (violations.length < 20 && violations.push(text))
   /** What the simulated provider refuses, the product may take for a failure of the item. */
-  const findEndpoint = (request: HttpRequest, answer: NetworkOptions['answer']): string => {
+  const findEndpoint = (request: HttpRequest, answer: Answers): string => {
     try {
       return answer(request).endpoint
     } catch (error) {
@@ -157,7 +160,7 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
   }
   return {
     violations,
-    observe: (request: HttpRequest, answer: NetworkOptions['answer'], reply$: Observable<HttpReply>): Observable<HttpReply> => {
+    observe: (request: HttpRequest, answer: Answers, reply$: Observable<HttpReply>): Observable<HttpReply> => {
       const endpoint = findEndpoint(request, answer)
       const key = `${request.url} ${request.body ?? ''}`
       const running = (inFlight.get(endpoint) ?? 0) + 1
@@ -187,18 +190,25 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
   }
 }
 
+/** The outages and limits of a start, from now on. */
+const planHindrances = (kinds: NetworkOptions['kinds'], hosts: NetworkOptions['hosts'], random: NetworkOptions['random']) => {
+  const outages = kinds.has('outage') ? planOutages(asyncScheduler.now(), hosts, random) : []
+  const limit = { perSecond: random.int(20, 200), burst: random.int(5, 50) }
+  return { outages, exceeds: createRateLimits(kinds.has('limit') ? { '*': limit } : {}, asyncScheduler.now) }
+}
+
 /**
  * The simulated provider behind a network with faults; time comes from RxJS' schedulers. Each request has a latency of its own, so that
  * the order of the answers differs from seed to seed.
  */
-export const createNetwork = ({ random, hosts, answer, limits, kinds, share, stored }: NetworkOptions) => {
+export const createNetwork = ({ random, hosts, answersAt, limits, kinds, share, stored }: NetworkOptions) => {
   const faults = new Map<NetworkFault, number>()
   const digest = createHash('sha256')
   const before = new Map<string, Buffer>()
   let requests = 0
+  let answer = answersAt(asyncScheduler.now())
   let isFaultFree = false
-  let outages: ReturnType<typeof planOutages> = []
-  let exceeds = createRateLimits({}, asyncScheduler.now)
+  let { outages, exceeds } = planHindrances(new Set(), hosts, random)
   const singles = SINGLE_FAULTS.filter((kind) => kinds.has(kind))
   const count = <T>(kind: NetworkFault, made: T): T => {
     faults.set(kind, (faults.get(kind) ?? 0) + 1)
@@ -237,11 +247,10 @@ export const createNetwork = ({ random, hosts, answer, limits, kinds, share, sto
     requests: () => requests,
     /** A new process: it has no requests in flight, and knows of no pause. */
     connect: requestCheck.reset,
-    /** Begins outages and limits of a start, at the instant of the clock. */
+    /** Begins the answers, outages and limits of a start, at the instant of the clock. */
     begin: () => {
-      outages = kinds.has('outage') ? planOutages(asyncScheduler.now(), hosts, random) : []
-      const limit = { perSecond: random.int(20, 200), burst: random.int(5, 50) }
-      exceeds = createRateLimits(kinds.has('limit') ? { '*': limit } : {}, asyncScheduler.now)
+      answer = answersAt(asyncScheduler.now())
+      ;({ outages, exceeds } = planHindrances(kinds, hosts, random))
     },
     stopFaults: () => {
       isFaultFree = true

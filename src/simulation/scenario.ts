@@ -1,11 +1,11 @@
 import type { StreamDefinition } from '../engine/define-stream.js'
 import type { PlantedEvent } from '../model/market.js'
 import { listEndpointHosts } from '../model/settings.js'
-import { type Day, toInstant } from '../model/trading-day.js'
+import { addDays, type Day, SESSION_END, toDayEnd, toInstant } from '../model/trading-day.js'
 import { createTimeline } from '../simulator/market.js'
 import { createRandom } from '../simulator/random.js'
 import { type DiffAndRecord, readDiffAndRecord } from './diff-and-record.js'
-import { createAnswers, createNetwork, type Network, type NetworkOptions } from './network.js'
+import { type Answers, createAnswers, createNetwork, type Network, type NetworkOptions } from './network.js'
 import type { VirtualTime } from './virtual-time.js'
 import { createWorld, describeRunEnd, type Files, ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
 
@@ -29,7 +29,7 @@ interface ScenarioOptions {
   readonly stocks: number
 }
 
-/** When the data of a session is complete. */
+/** When the daily run of a session begins: all lists are published. */
 export const instantOf = (day: Day): number => toInstant(day, '20:30')
 export const FIRST_INSTANT = instantOf(FIRST_SESSION)
 
@@ -48,11 +48,25 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   const limits = countWorkers(streams)
   const planted = marketAt.plan(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION)
   const unsteady = listUnsteady(marketAt.plan('2026-01-01', sessions.at(-1) ?? FIRST_SESSION))
-  let last: { readonly session: number; readonly answer: NetworkOptions['answer'] } | undefined
-  const open = (session: number, conditions: Pick<NetworkOptions, 'random' | 'kinds' | 'share'>): Network => {
-    if (last?.session !== session) last = { session, answer: createAnswers(endpoints, marketAt(instantOf(sessions[session] as Day))) }
-    return createNetwork({ ...conditions, hosts, limits, stored: { isFollowing: session > 0, unsteady }, answer: last.answer })
+  const publishedAt = new Map(
+    streams.flatMap(({ endpoints, publishedAt = '00:00' }) => endpoints.map(({ name }) => [name, publishedAt] as const)),
+  )
+  let last: { readonly session: number; readonly answers: Answers } | undefined
+  /** From the end of the session on the market stands still, but each list is that of the day before until it is published. */
+  const answersAt = (session: number, now: number): Answers => {
+    const day = sessions[session] as Day
+    const market = marketAt(now < toInstant(day, SESSION_END) ? now : instantOf(day))
+    const earlier = marketAt(toDayEnd(addDays(day, -1)))
+    if (now < instantOf(day)) return createAnswers(endpoints, (name) => (now < toInstant(day, publishedAt.get(name)) ? earlier : market))
+    // All daily runs have the same answers.
+    if (last?.session !== session) last = { session, answers: createAnswers(endpoints, () => market) }
+    return last.answers
   }
+  const open = (session: number, conditions: Pick<NetworkOptions, 'random' | 'kinds' | 'share'>): Network =>
+    createNetwork({
+      ...{ ...conditions, hosts, limits, stored: { isFollowing: session > 0, unsteady } },
+      answersAt: (now) => answersAt(session, now),
+    })
   const create = (delayMs: number) => {
     const world = createWorld({ time, random: createRandom(0, 'fault-free'), streams, settings })
     const expectedDays: ExpectedDay[] = []

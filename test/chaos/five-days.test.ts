@@ -5,7 +5,8 @@ import { simulate } from '../../src/testing.js'
 const SEEDS = 12
 
 it(`five days in a row keep every invariant, with ${SEEDS} seeds`, async () => {
-  const { checks, kills } = await simulate({ seed: 1, seeds: SEEDS, days: 5 })
+  const { checks, faults, kills } = await simulate({ seed: 1, seeds: SEEDS, days: 5 })
   expect(checks['a complete folder is left as it is']).toBe(5 * SEEDS)
   expect(kills).toBeGreaterThan(0)
+  expect(faults.hours).toBeGreaterThan(0)
 })
