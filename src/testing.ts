@@ -15,7 +15,7 @@ import { type BuiltInHost, builtInHosts, type Host, isBuiltInHost, type Settings
 import { type Stock, toStockItems } from './model/stock.js'
 import { toInstant } from './model/trading-day.js'
 
-export { SIMULATED_FAULTS, type SimulatedFault, SimulationError } from './simulation/daily-run.js'
+export { SIMULATED_FAULTS, type SimulatedFault, SimulationError } from './simulation/seed.js'
 export { type SimulationResult, simulate } from './simulation/simulate.js'
 
 /** A request that a scripted provider received. */

@@ -45,6 +45,9 @@ interface SeenSessions {
   readonly looked?: RunReport['looked']
 }
 
+/** A usual session shows within half an hour. */
+const SHOWN_BY = '09:45'
+
 /** How long a session must stand still to be over; one that seems to be a usual one is not looked at again before that. */
 const STILL_MS = { special: 10 * 60_000, usual: 30 * 60_000 }
 
@@ -165,7 +168,7 @@ const lookForLater = (note: SessionNote, { dependencies, calendar, base, now, is
           looked: omitUndefined({ newest: note.day, expected: unnamed.at(-1) }),
         }
       const day = found.newest ?? findDueSession(now, base)
-      const wasAbsent = note.lookedAt >= toInstant(day, SESSION_END) && toDay(note.lookedAt) === day
+      const wasAbsent = note.lookedAt >= toInstant(day, SHOWN_BY) && toDay(note.lookedAt) === day
       const next = createNote(day, now, isSession(day, calendar) && !wasAbsent)
       return { calendar: addNote(base, next), note: next }
     }),

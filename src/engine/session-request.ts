@@ -1,4 +1,4 @@
-import { findDueSession, USUAL_CALENDAR } from '../market/calendar.js'
+import { findDueSession, findNewestSession, USUAL_CALENDAR } from '../market/calendar.js'
 import type { HistoryRequest, RecordedDocuments, RecordedTable, SessionEvidence } from '../model/history.js'
 import type { Settings } from '../model/settings.js'
 import { DAYS, listTables, MASTER, type Output, type RowsInOneFile, type StreamDefinition, toFilePath } from './define-stream.js'
@@ -6,15 +6,25 @@ import type { WantedRun } from './earlier-runs.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import type { JournalFacts, SessionRequest } from './storage.js'
 
-export const createSessionRequest = (plan: readonly PlannedStream[], settings: Settings, wanted: WantedRun): SessionRequest => {
-  const { record, startedAt, calendar, isSimulated, isRecorded } = wanted
+/** The session of a run; `begunAt` if it is a resumed one. */
+export const createSessionRequest = (
+  plan: readonly PlannedStream[],
+  settings: Settings,
+  wanted: WantedRun,
+  begunAt = wanted.startedAt,
+): SessionRequest => {
+  const { record, startedAt, calendar, isSimulated, isRecorded, isInstantGiven } = wanted
   const { exchange } = settings
   const filesOf = (streams: ReturnType<typeof listRunning>): readonly string[] =>
     streams.flatMap(({ outputs }) => outputs.map((output) => toFilePath(output, exchange, { fileName: '*' })))
   const running = listRunning(plan)
+  const isOutdated = ({ publishedAt }: StreamDefinition): boolean =>
+    publishedAt !== undefined &&
+    !isInstantGiven &&
+    findNewestSession(begunAt, publishedAt, calendar) < findNewestSession(startedAt, publishedAt, calendar)
   return {
     folders: [...new Set(filesOf(plan.map(({ stream }) => stream)).map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
-    streams: running.map(toJournalFacts),
+    streams: running.map((stream) => ({ ...toJournalFacts(stream), isOutdated: isOutdated(stream) })),
     outputs: filesOf(running),
     session: findDueSession(isSimulated ? record.asOf : startedAt, calendar),
     ...(isRecorded ? { history: createHistoryRequest(plan, settings, wanted) } : {}),

@@ -113,7 +113,7 @@ const carryOut = (
   const emitAll = (event$: Observable<RunEvent>): Observable<never> => event$.pipe(tap(eventBus.emit), ignoreElements())
   switch (decision.kind) {
     case 'begin':
-      return begin(decision.choice, createSessionRequest(plan, dependencies.settings, wanted)).pipe(
+      return begin(decision.choice, createSessionRequest(plan, dependencies.settings, wanted, decision.choice.record.asOf)).pipe(
         switchMap((session) => {
           const started = createRunStarted(plan, decision, { isRemainder: reduction === 'done', wanted })
           return emitAll(

@@ -70,6 +70,8 @@ export interface JournalFacts {
   readonly carriesRows: boolean
   /** Whether `findStored` returns the rows: if other streams depend on this one. */
   readonly offersRows: boolean
+  /** Whether an unfinished run stored its items before they were published: nothing is taken over then. */
+  readonly isOutdated?: boolean
   readonly sortBy?: SortOrder
 }
 
@@ -84,7 +86,7 @@ export interface CarriedRecord {
  * the output is one file for all items, the journal also holds its records until the stream ends.
  */
 export interface Journal {
-  /** The stored item of an unfinished run. */
+  /** The stored item of an unfinished run, unless it is outdated. */
   readonly findStored: (item: Item) => SinkItem | undefined
   /** Emits each item once its line is written. A resumed run repeats items that were lost or may lack rows. */
   readonly write: MonoTypeOperatorFunction<SinkItem>

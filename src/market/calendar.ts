@@ -3,7 +3,7 @@ import { omitUndefined } from '../model/row.js'
 import {
   addDays,
   type Day,
-  lastWeekday,
+  isWeekday,
   type MarketCalendar,
   readHours,
   SESSION_END,
@@ -19,8 +19,6 @@ export const PUBLISHED_AT = '18:00'
 
 /** That of every weekday. */
 export const USUAL_CALENDAR: MarketCalendar = { holidays: new Set(), sessions: {} }
-
-const isWeekday = (day: Day): boolean => lastWeekday(day) === day
 
 export const isSession = (day: Day, { holidays, sessions }: MarketCalendar): boolean =>
   day in sessions || (isWeekday(day) && !holidays.has(day))

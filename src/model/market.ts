@@ -165,7 +165,7 @@ export interface SampleMarket {
   results(stock: SampleStock, count: number): readonly SampleQuarter[]
   /** The same of the years that end in March and whose quarters it has all reported; each figure is the sum of its quarters. */
   years(stock: SampleStock, count: number): readonly SampleQuarter[]
-  /** When it reports the quarter after the newest one of `results`, epoch milliseconds. */
+  /** When it reports next, from the beginning of today on, epoch milliseconds. */
   nextResults(stock: SampleStock): number
   /** The newest documents of a kind, newest first: at most `count` of the last `days`, at a rate of `perYear`. */
   documents(stock: SampleStock, kind: string, wanted: DocumentsWanted): readonly SampleDocument[]

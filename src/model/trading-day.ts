@@ -25,7 +25,7 @@ export const readHours = (hours: string): readonly [opens: string, ends: string]
 /** Until when a candle of a day changes. On a weekend nobody knows, unless the session is named. */
 export const findSessionEnd = (day: Day, sessions: SpecialSessions): string => {
   const hours = sessions[day]
-  return hours === undefined ? (lastWeekday(day) === day ? SESSION_END : '24:00') : readHours(hours)[1]
+  return hours === undefined ? (isWeekday(day) ? SESSION_END : '24:00') : readHours(hours)[1]
 }
 
 const DAY_MS = 86_400_000
@@ -59,6 +59,8 @@ export const lastWeekday = (day: Day): Day => {
   const weekday = new Date(`${day}T00:00:00Z`).getUTCDay()
   return weekday === 6 ? addDays(day, -1) : weekday === 0 ? addDays(day, -2) : day
 }
+
+export const isWeekday = (day: Day): boolean => lastWeekday(day) === day
 
 /** The same day of another month, or that month's last day if it is shorter (31 January + 1 month = 28 February). */
 export const addMonths = (day: Day, months: number): Day => {

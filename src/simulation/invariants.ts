@@ -2,7 +2,7 @@ import { type StreamDefinition, toFilePath } from '../engine/define-stream.js'
 import { type FailedItems, parseFailedItems } from '../engine/failed-items.js'
 import { getOrAdd } from '../model/map.js'
 import { isRow } from '../model/row.js'
-import type { Day } from '../model/trading-day.js'
+import { type Day, toDay, toInstant } from '../model/trading-day.js'
 import type { Files, SimulatedRun } from './world.js'
 
 /** A daily run after which nothing runs any more. */
@@ -27,6 +27,9 @@ export interface DailyRun {
 const outputsIn = (files: Files): readonly string[] => [...files.keys()].filter((file) => !file.startsWith('.scripstream/'))
 export const haveSameBytes = (one: Buffer | undefined, other: Buffer | undefined): boolean =>
   one && other ? one.equals(other) : one === other
+
+export const listChangedFiles = (before: Files, after: Files): readonly string[] =>
+  [...new Set([...before.keys(), ...after.keys()])].filter((file) => !haveSameBytes(before.get(file), after.get(file)))
 
 /** The failed items as the folder itself lists them. */
 const readFailed = (files: Files): FailedItems => {
@@ -89,12 +92,12 @@ export const invariants: readonly (readonly [name: string, check: (dailyRun: Dai
   ],
   [
     'what was stored before a kill is not requested again',
-    ({ runs, kills }) =>
+    ({ runs, kills, streams }) =>
       runs
         .slice(1)
         .flatMap((run, index) =>
           kills[index] === 'process' && hasDisk(runs.slice(0, index + 2)) && !isAsCut(index, { runs, kills })
-            ? listRepeated(runs[index] as SimulatedRun, run)
+            ? listRepeated(runs[index] as SimulatedRun, run, streams)
             : [],
         ),
   ],
@@ -169,6 +172,13 @@ const parseWhole = (text: string): unknown => {
   }
 }
 
+/** The streams of candles that lack those of a session. */
+export const listLateCandles = (run: SimulatedRun | undefined, day: Day, streams: readonly StreamDefinition[]): readonly string[] =>
+  streams.flatMap(({ name, outputs }) => {
+    const newest = run?.report?.newest?.[name]
+    return outputs[0].shape !== 'candles-per-item' || newest === day ? [] : [`${name} ends with ${newest}`]
+  })
+
 const countOutcomes = (events: SimulatedRun['events']): readonly string[] => {
   const [known, finished] = [new Map<string, number>(), new Map<string, Set<string>>()]
   const repeated: string[] = []
@@ -202,14 +212,26 @@ const isAsCut = (index: number, { runs, kills }: Pick<DailyRun, 'runs' | 'kills'
 /** A file that cannot be looked at counts as changed: its item is requested again. */
 const hasDisk = (runs: readonly SimulatedRun[]): boolean => runs.every(({ diskFaults }) => diskFaults === 0)
 
-const listRepeated = ({ journaled = new Map() }: SimulatedRun, { events, end }: SimulatedRun): readonly string[] => {
-  const isContinued = events.some((event) => event.type === 'run-started' && event.isContinued)
-  if (end !== 'finished') return []
+const listRepeated = (
+  { journaled = new Map() }: SimulatedRun,
+  { events, end }: SimulatedRun,
+  streams: readonly StreamDefinition[],
+): readonly string[] => {
+  const started = events.find((event) => event.type === 'run-started')
+  const isContinued = started?.isContinued
+  // What was stored before it was published is requested again.
+  const isOutdated = ({ publishedAt }: StreamDefinition): boolean => {
+    const published = publishedAt === undefined ? Number.NaN : toInstant(toDay(started?.asOf ?? 0), publishedAt)
+    return started !== undefined && started.asOf < published && published <= started.at
+  }
+  const outdated = streams.filter(isOutdated).map(({ name }) => name)
+  // That of a session that has ended since is given up.
+  if (end !== 'finished' || started?.givenUp?.reason === 'session') return []
   if (!isContinued) return [...journaled.values()].some((count) => count > 0) ? ['the run was not resumed'] : []
   return [...journaled].flatMap(([stream, stored]) => {
     const own = events.filter((event) => 'stream' in event && event.stream === stream)
     // Without the master list, a stream has no items to take over.
-    if (own.every(({ type }) => type !== 'items-known')) return []
+    if (outdated.includes(stream) || own.every(({ type }) => type !== 'items-known')) return []
     const taken = own.filter((event) => event.type === 'item-finished' && event.isTakenOver).length
     return taken === stored ? [] : [`${stream}: ${stored} stored, ${taken} taken over`]
   })

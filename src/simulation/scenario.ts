@@ -1,7 +1,7 @@
 import type { StreamDefinition } from '../engine/define-stream.js'
 import type { PlantedEvent } from '../model/market.js'
 import { listEndpointHosts } from '../model/settings.js'
-import { addDays, type Day, SESSION_END, toDayEnd, toInstant } from '../model/trading-day.js'
+import { addDays, type Day, isWeekday, SESSION_END, SESSION_START, toDayEnd, toInstant } from '../model/trading-day.js'
 import { createTimeline } from '../simulator/market.js'
 import { createRandom } from '../simulator/random.js'
 import { type DiffAndRecord, readDiffAndRecord } from './diff-and-record.js'
@@ -10,7 +10,8 @@ import type { VirtualTime } from './virtual-time.js'
 import { createWorld, describeRunEnd, type Files, ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
 
 const MARKET_SEED = 1
-const FIRST_SESSION: Day = '2026-02-12'
+/** A Friday before a session on a Sunday. */
+const FIRST_SESSION: Day = '2026-01-30'
 
 /** What a run without faults leaves at the end of a session: its files, and what diff and the record say. */
 export interface ExpectedDay extends DiffAndRecord {
@@ -28,6 +29,20 @@ interface ScenarioOptions {
   readonly days: number
   readonly stocks: number
 }
+
+/** What is odd about a session. */
+export interface OddSession {
+  /** Its hours in India, if they are others, */
+  readonly hours?: readonly [opens: string, ends: string]
+  /** and whether it is known from the beginning when it ends: one whose candles come late looks like one in the evening. */
+  readonly isNamed?: boolean
+  /** When its candles appear, if that is after its end. */
+  readonly candlesFrom?: string
+}
+
+export const USUAL_HOURS: readonly [opens: string, ends: string] = [SESSION_START, SESSION_END]
+/** The last minute before any session. */
+const BEFORE_SESSION = '09:14'
 
 /** When the daily run of a session begins: all lists are published. */
 export const instantOf = (day: Day): number => toInstant(day, '20:30')
@@ -52,20 +67,35 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     streams.flatMap(({ endpoints, publishedAt = '00:00' }) => endpoints.map(({ name }) => [name, publishedAt] as const)),
   )
   let last: { readonly session: number; readonly answers: Answers } | undefined
+  const candleEndpoints = new Set(
+    streams.filter(({ outputs }) => outputs[0].shape === 'candles-per-item').flatMap((stream) => stream.endpoints.map(({ name }) => name)),
+  )
   /** From the end of the session on the market stands still, but each list is that of the day before until it is published. */
-  const answersAt = (session: number, now: number): Answers => {
+  const answersAt = (session: number, now: number, { hours = USUAL_HOURS, candlesFrom = SESSION_END }: OddSession = {}): Answers => {
     const day = sessions[session] as Day
-    const market = marketAt(now < toInstant(day, SESSION_END) ? now : instantOf(day))
+    if (now >= instantOf(day)) {
+      // All daily runs have the same answers.
+      if (last?.session !== session) last = { session, answers: createAnswers(endpoints, () => marketAt(instantOf(day))) }
+      return last.answers
+    }
+    const [opens, ends] = hours.map((time) => toInstant(day, time)) as [number, number]
+    const [usualOpens, usualEnds] = USUAL_HOURS.map((time) => toInstant(day, time)) as [number, number]
+    const before = Math.min(now, toInstant(day, BEFORE_SESSION))
+    const during = usualOpens + ((now - opens) / (ends - opens)) * (usualEnds - usualOpens)
+    const market = marketAt(now < opens ? before : now < ends ? during : instantOf(day))
     const earlier = marketAt(toDayEnd(addDays(day, -1)))
-    if (now < instantOf(day)) return createAnswers(endpoints, (name) => (now < toInstant(day, publishedAt.get(name)) ? earlier : market))
-    // All daily runs have the same answers.
-    if (last?.session !== session) last = { session, answers: createAnswers(endpoints, () => market) }
-    return last.answers
+    const areCandlesLate = now >= ends && now < toInstant(day, candlesFrom)
+    return createAnswers(endpoints, (name) =>
+      (areCandlesLate && candleEndpoints.has(name)) || now < toInstant(day, publishedAt.get(name)) ? earlier : market,
+    )
   }
-  const open = (session: number, conditions: Pick<NetworkOptions, 'random' | 'kinds' | 'share'>): Network =>
+  const open = (
+    session: number,
+    { odd, ...conditions }: Pick<NetworkOptions, 'random' | 'kinds' | 'share'> & { odd?: OddSession | undefined },
+  ): Network =>
     createNetwork({
       ...{ ...conditions, hosts, limits, stored: { isFollowing: session > 0, unsteady } },
-      answersAt: (now) => answersAt(session, now),
+      answersAt: (now) => answersAt(session, now, odd),
     })
   const create = (delayMs: number) => {
     const world = createWorld({ time, random: createRandom(0, 'fault-free'), streams, settings })
@@ -85,6 +115,8 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   }
   return {
     ...{ time, streams, sessions, settings },
+    /** The weekdays between them. */
+    holidays: listDays(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION).filter((day) => isWeekday(day) && !sessions.includes(day)),
     /** What was planted, by the day from which on the answers show it. */
     planted,
     open,
@@ -92,6 +124,12 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     /** The same of runs that begin after midnight: outputs of a period end a day later. */
     expectLate: create(4 * 3_600_000),
   }
+}
+
+const listDays = (from: Day, to: Day): readonly Day[] => {
+  const days = [from]
+  for (let day = from; day < to; day = addDays(day, 1)) days.push(addDays(day, 1))
+  return days
 }
 
 /** The symbols of stocks whose earlier candles change, or that have none, with the symbols that they get later. */

@@ -2,9 +2,10 @@ import { streams as allStreams } from '../../streams/registry.js'
 import type { StreamDefinition } from '../engine/define-stream.js'
 import { UsageError } from '../model/errors.js'
 import type { PlantedEvent } from '../model/market.js'
-import { createTotals, SIMULATED_FAULTS, type SimulatedFault, simulateDailyRuns } from './daily-run.js'
+import { simulateDailyRuns } from './daily-run.js'
 import type { DailyRun } from './invariants.js'
 import { createScenario, FIRST_INSTANT } from './scenario.js'
+import { createTotals, SIMULATED_FAULTS, type SimulatedFault } from './seed.js'
 import { startVirtualTime } from './virtual-time.js'
 
 /** What is simulated, and how often. Only `seed` is required. */

@@ -50,7 +50,7 @@ export interface Kill {
 /** One machine with its disk and its process. */
 export type World = ReturnType<typeof createWorld>
 
-interface StartOptions {
+export interface StartOptions {
   readonly kill?: Kill | undefined
   /** What happens meanwhile, and when, in milliseconds after the start. */
   readonly interventions?: readonly (readonly [act: () => void, afterMs: number])[] | undefined

@@ -90,7 +90,7 @@ export const createTimeline = (options: MarketOptions): Timeline => {
         quote,
         results,
         years: (stock, count) => sumYears(results(stock, 4 * count + 3)).slice(0, count),
-        nextResults: (stock) => findNextResults(seed, stock, asOf),
+        nextResults: (stock) => findNextResults(seed, stock, toInstant(toDay(asOf))),
         documents: ({ Sid }, kind, wanted) => listDocuments({ seed, asOf, key: `${kind} ${Sid}`, ...wanted }),
         tradingDays: (from, to) => listOpenedDays(calendar, from, to, asOf),
         candles: (sid, start, end) => candles(sid, start, end, candlesAsOf),

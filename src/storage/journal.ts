@@ -57,7 +57,7 @@ export const createJournal = <Place>(
   return {
     findStored: (item) => {
       const found = earlier.get(item.fileName)
-      if (found === undefined) return undefined
+      if (found === undefined || facts.isOutdated) return undefined
       ranks.set(item.fileName, item.rank)
       const { files, ...outcome } = found
       return { outcome: { item, ...outcome }, files }

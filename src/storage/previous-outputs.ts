@@ -63,6 +63,7 @@ export const savePreviousOutputs = async (root: string, context: SaveContext): P
   const { previous } = statePaths(root)
   const temporary = `${previous}.next`
   try {
+    await putInPlace(previous)
     const earlier = await findLastingOutputs(root, context)
     const saved = context.outputs.filter((output) => output.endsWith('.json'))
     const outputs = [...new Set([...(earlier?.outputs ?? []), ...saved])]
@@ -79,8 +80,8 @@ export const savePreviousOutputs = async (root: string, context: SaveContext): P
     await writeFileAtomically(join(temporary, NOTE_FILE), [`${JSON.stringify({ run, asOf, outputs, savedOn })}\n`])
     // Of links that a power cut loses, the next run would save the files that this one has replaced.
     await syncFolders([temporary, ...new Set(outputs.map((output) => join(temporary, dirname(output))))])
-    await deleteFolder(previous)
-    disk.renameSync(temporary, previous)
+    disk.rmSync(join(previous, NOTE_FILE), { force: true })
+    await putInPlace(previous)
     return undefined
   } catch (error) {
     if (getErrorCode(error) === undefined) throw error
@@ -92,6 +93,15 @@ export const savePreviousOutputs = async (root: string, context: SaveContext): P
 }
 
 const MAX_DAYS_AHEAD = 10
+
+/** Replaces saved outputs without a note by those that are about to, also if that was interrupted by a kill. */
+const putInPlace = async (previous: string): Promise<void> => {
+  const temporary = `${previous}.next`
+  const [isThere, isNextThere] = [previous, temporary].map((folder) => statFile(join(folder, NOTE_FILE)) !== undefined)
+  if (isThere || !isNextThere) return
+  await deleteFolder(previous)
+  disk.renameSync(temporary, previous)
+}
 
 /**
  * The saved outputs, if `diff` still compares with them: they are from before a run that did not end, or from before the first run of this

@@ -4,7 +4,7 @@ import { dayToNumber } from '../market/candle-file.js'
 import { DamagedFileError } from '../model/errors.js'
 import type { RecordedTable } from '../model/history.js'
 import { omitUndefined } from '../model/row.js'
-import { type Day, lastWeekday } from '../model/trading-day.js'
+import { type Day, isWeekday } from '../model/trading-day.js'
 import { findDamages } from '../storage/history/check.js'
 import { type ChosenList, chooseEachDay, describeEarlier, listListedDays } from '../storage/history/choose.js'
 import { createListReader } from '../storage/history/lists.js'
@@ -66,7 +66,7 @@ const createSessionFilter = (sessions: readonly number[]): ((day: Day) => boolea
   const [first = Number.POSITIVE_INFINITY, last = 0] = [sessions[0], sessions.at(-1)]
   return (day) => {
     const number = dayToNumber(day)
-    return number >= first && number <= last ? known.has(number) : lastWeekday(day) === day
+    return number >= first && number <= last ? known.has(number) : isWeekday(day)
   }
 }
 

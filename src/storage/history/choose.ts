@@ -95,9 +95,12 @@ const LAST_ANSWERS: readonly Timing[] = ['early', 'session']
  * the first late one. Those of a clock that was ahead come last.
  */
 export const findRecordedList = ({ records, misdated }: RecordedDay, table: string): ChosenList | undefined => {
+  // That the session was not over when its lists were recorded may be known later.
+  const isOver = ({ knownAt }: StoredRecord): boolean => records.every(({ sessionEnd = '' }) => knownAt >= sessionEnd)
   const own = records.flatMap((record): readonly ChosenList[] => {
     const list = Object.hasOwn(record.lists, table) ? record.lists[table] : undefined
-    return list ? [{ table, record, list, timing: findListTiming(record, list) }] : []
+    const timing = list && (record.timing !== 'final' || isOver(record) ? findListTiming(record, list) : 'session')
+    return timing ? [{ table, record, list, timing }] : []
   })
   const rank = ({ record, timing }: ChosenList): number => TIMINGS.indexOf(timing) + (misdated.has(record) ? TIMINGS.length : 0)
   const compare = (one: ChosenList, other: ChosenList): number =>

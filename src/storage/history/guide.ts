@@ -69,7 +69,8 @@ Each folder \`YYYY-MM-DD\` is a trading session, and each folder in it what one 
   \`_change\` is added, changed or removed, and \`_base_row\` the row of the base that a changed or removed one replaces. It counts from 0.
 - \`known_at\` is when the list was collected. If the clock of the computer was behind the data, it is the opening of the newest session in the data. Times
   are those of India, without a zone. \`extra\` has the fields without a column, as JSON.
-- \`timing\` in \`record.json\`: \`final\` was collected after the session and before the next one, \`session\` during it, \`late\` afterwards. The
+- \`timing\` in \`record.json\`: \`final\` was collected after the session and before the next one, \`session\` during it, \`late\` afterwards. With a
+  \`sessionEnd\` in any record of the day, those that were known before it count as \`session\`. The
   first final record of a day answers, without one the last of the session, then the first late one. A record is left out if later ones show that
   the clock was ahead. A list with \`publishedAt\` answers from the first final record whose run began at that time or later (\`requestedAt\`) and
   which ends on that day (no \`endsOn\`); without one, from the last of the earlier ones. \`views.sql\` has that choice.

@@ -3,6 +3,7 @@ import { findPlace, type KnownSessions, type Place } from '../../market/calendar
 import type { HistoryRequest, RecordedTable } from '../../model/history.js'
 import type { RunReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
+import { readHours, toInstant } from '../../model/trading-day.js'
 import { describeFileError } from '../file-system.js'
 import { readSessionDays } from '../session-days.js'
 import { digestRows, hasFile, readTable, readTables } from '../table-rows.js'
@@ -115,19 +116,30 @@ interface NewDay {
 const addRecord = async (history: History, { run, place, tables, rewrittenOn, warn }: NewDay): Promise<History> => {
   const { day, timing, isConfirmed, seenOn } = place
   const knownAt = new Date(place.knownAt).toISOString()
+  const sessionEnd = describeEnd(day, run.history.calendar)
   const describe = (recorded: RecordedTable) => describePublication(recorded, run, day)
   const isKnown = (recorded: RecordedTable, content: string): boolean => {
     const known = chooseList(history.records, recorded.table.name, day)
     const own = findListTiming({ day, timing, knownAt }, describe(recorded))
-    return known !== undefined && !isBetterTiming(own, known.timing) && known.list.content === content
+    if (known === undefined || known.record.knownAt < (sessionEnd ?? '')) return false
+    return !isBetterTiming(own, known.timing) && known.list.content === content
   }
   const read: ReadLists = (some) => readTables(history.root, some)
   const encoded = await encodeLists(history, { tables, day, knownAt, warn, describe, isKnown, read })
   const seen = rewrittenOn && (await encodeSeen(history, { day, seenOn, documents: run.history.documents, warn }))
   const rewritten = rewrittenOn ? listRewrittenRows(run.report, { ...place, day: rewrittenOn }) : []
   if (Object.keys(encoded.lists).length === 0 && !seen && rewritten.length === 0) return history
-  const facts = { day, knownAt, timing, isConfirmed, run: run.record.run, ...(rewritten.length === 0 ? {} : { rewritten }) }
+  const facts = omitUndefined({
+    ...{ day, knownAt, timing, isConfirmed, sessionEnd, run: run.record.run },
+    rewritten: rewritten.length === 0 ? undefined : rewritten,
+  })
   return writeRecord(history, { ...encoded, seen: seen || undefined, facts })
+}
+
+/** When a session with hours of its own ends, if that is known. */
+const describeEnd = (day: Place['day'], { sessions }: HistoryRequest['calendar']): string | undefined => {
+  const hours = sessions[day]
+  return hours === undefined || hours.endsWith('24:00') ? undefined : new Date(toInstant(day, readHours(hours)[1])).toISOString()
 }
 
 /** What a resumed run took over is as old as its beginning. Of a simulated market, only the record knows when it is. */

@@ -50,6 +50,8 @@ export interface RecordFacts {
   readonly timing: RecordTiming
   /** Whether candles or deals of that very day were there. */
   readonly isConfirmed: boolean
+  /** When its session ended, ISO 8601, if it had hours of its own: what was recorded of the day before that is of the session itself. */
+  readonly sessionEnd?: string
   readonly run: string
   readonly lists: Readonly<Record<string, RecordedList>>
   /** The file with the keys of records that were new. */
