@@ -93,11 +93,12 @@ const checkHour = (started: DailyRun, { day, isRest, at, context, sessionDay }: 
   const { hours = USUAL_HOURS, isNamed = isWeekday(day) } = odd.get(day) ?? {}
   const isAfter = (instant: number, time: string): boolean => instant >= toInstant(day, time)
   const isDue = (time: string, since: number): boolean => isAfter(at, time) && !isAfter(since, time)
-  const own = started.streams.flatMap(({ optional, publishedAt = PUBLISHED_AT }) => (optional ? [] : [publishedAt]))
+  const own = started.streams.flatMap(({ optional, publishedAt }) => (optional || publishedAt === undefined ? [] : [publishedAt]))
   const isOpen = isAfter(at, hours[0]) && !isAfter(at, hours[1])
   const hasBegun = !isRest && isAfter(at, hours[0])
   const isDueNow =
-    hasBegun && (isOpen || hours.some((time) => isDue(time, completed.asOf)) || own.some((time) => isDue(time, completed.at)))
+    hasBegun &&
+    (isOpen || [...hours, PUBLISHED_AT].some((time) => isDue(time, completed.asOf)) || own.some((time) => isDue(time, completed.at)))
   const isFirst = completed.asOf === Number.NEGATIVE_INFINITY
   const isWell = end === 'killed' || (end === 'finished' && left.timers + left.descriptors === 0)
   const isJudged = end === 'finished' && !Number.isNaN(completed.asOf) && !isFirst

@@ -79,7 +79,7 @@ export const savePreviousOutputs = async (root: string, context: SaveContext): P
     const savedOn = [earlier?.savedOn ?? context.session].find((day) => day <= addDays(context.session, MAX_DAYS_AHEAD)) ?? context.session
     await writeFileAtomically(join(temporary, NOTE_FILE), [`${JSON.stringify({ run, asOf, outputs, savedOn })}\n`])
     // Of links that a power cut loses, the next run would save the files that this one has replaced.
-    await syncFolders([temporary, ...new Set(outputs.map((output) => join(temporary, dirname(output))))])
+    await syncFolders([dirname(temporary), temporary, ...new Set(outputs.map((output) => join(temporary, dirname(output))))])
     disk.rmSync(join(previous, NOTE_FILE), { force: true })
     await putInPlace(previous)
     return undefined
@@ -99,6 +99,8 @@ const putInPlace = async (previous: string): Promise<void> => {
   const temporary = `${previous}.next`
   const [isThere, isNextThere] = [previous, temporary].map((folder) => statFile(join(folder, NOTE_FILE)) !== undefined)
   if (isThere || !isNextThere) return
+  // After a power cut, the note must not be there again without its files.
+  if (readEntries(previous) !== undefined) await syncFolders([previous])
   await deleteFolder(previous)
   disk.renameSync(temporary, previous)
 }
