@@ -42,7 +42,9 @@ const simulateDay = async (planned: PlannedDay, context: SeedContext, simulation
     if (at <= context.endedAt || (!isRest && at >= toInstant(day, '20:30'))) continue
     time.setClock(at)
     network.begin()
-    const kill = plan.chance(0.3) ? planKill(context) : undefined
+    // A run that is killed later has no candles either: the one after it has, which is not simulated.
+    const areCandlesLate = hour < (odd.get(day)?.candlesFrom ?? '')
+    const kill = plan.chance(0.3) && !areCandlesLate ? planKill(context) : undefined
     const before = filesOf(world)
     const run = await world.run(network, { kill, pauseMs: SETTLE_MS })
     world.disk.settle()

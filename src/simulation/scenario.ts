@@ -36,7 +36,7 @@ export interface OddSession {
   readonly hours?: readonly [opens: string, ends: string]
   /** and whether it is known from the beginning when it ends: one whose candles come late looks like one in the evening. */
   readonly isNamed?: boolean
-  /** When its candles appear, if that is after its end. */
+  /** When its candles appear, if not with its first trade. */
   readonly candlesFrom?: string
 }
 
@@ -71,7 +71,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     streams.filter(({ outputs }) => outputs[0].shape === 'candles-per-item').flatMap((stream) => stream.endpoints.map(({ name }) => name)),
   )
   /** From the end of the session on the market stands still, but each list is that of the day before until it is published. */
-  const answersAt = (session: number, now: number, { hours = USUAL_HOURS, candlesFrom = SESSION_END }: OddSession = {}): Answers => {
+  const answersAt = (session: number, now: number, { hours = USUAL_HOURS, candlesFrom }: OddSession = {}): Answers => {
     const day = sessions[session] as Day
     if (now >= instantOf(day)) {
       // All daily runs have the same answers.
@@ -84,7 +84,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     const during = usualOpens + ((now - opens) / (ends - opens)) * (usualEnds - usualOpens)
     const market = marketAt(now < opens ? before : now < ends ? during : instantOf(day))
     const earlier = marketAt(toDayEnd(addDays(day, -1)))
-    const areCandlesLate = now >= ends && now < toInstant(day, candlesFrom)
+    const areCandlesLate = candlesFrom !== undefined && now < toInstant(day, candlesFrom)
     return createAnswers(endpoints, (name) =>
       (areCandlesLate && candleEndpoints.has(name)) || now < toInstant(day, publishedAt.get(name)) ? earlier : market,
     )
