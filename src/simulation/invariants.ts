@@ -1,5 +1,6 @@
 import { type StreamDefinition, toFilePath } from '../engine/define-stream.js'
 import { type FailedItems, parseFailedItems } from '../engine/failed-items.js'
+import { isSignificant } from '../model/drift.js'
 import { getOrAdd } from '../model/map.js'
 import { isRow } from '../model/row.js'
 import { type Day, toDay, toInstant } from '../model/trading-day.js'
@@ -86,7 +87,9 @@ export const invariants: readonly (readonly [name: string, check: (dailyRun: Dai
   [
     'each output is that of a run without faults, or named as missing',
     (dailyRun) => {
-      const failed = endsComplete(dailyRun) ? {} : readFailed(dailyRun.after)
+      const drifted = dailyRun.runs.at(-1)?.report?.drift?.filter(isSignificant) ?? []
+      const named = { ...readFailed(dailyRun.after), ...Object.fromEntries(drifted.map(({ stream }) => [stream, 'all' as const])) }
+      const failed = endsComplete(dailyRun) ? {} : named
       return findWrongOutputs(dailyRun).filter((file) => !isNamed(file, failed, dailyRun))
     },
   ],

@@ -6,6 +6,7 @@ export const WRONG_ANSWERS = [
   'doubled', // a list with each record twice
   'divided', // prices, or the market cap, divided by 100
   'exchanged', // the answer for another stock
+  'renamed', // a column of the master list has another name
 ] as const
 export type WrongAnswer = (typeof WRONG_ANSWERS)[number]
 
@@ -44,6 +45,8 @@ export const falsify = (kind: WrongAnswer, parts: AnswerParts): string | undefin
       return WITHOUT_COPIES.includes(endpoint) ? changeList(text, (list) => list.flatMap((record) => [record, record])) : undefined
     case 'divided':
       return hasKnownPrices(parts) ? text.replace(PRICE_FIELDS, dividePrices) : undefined
+    case 'renamed':
+      return endpoint === 'master' ? text.replaceAll('"volume":', '"traded":') : undefined
     case 'exchanged': {
       const isin = /"isin":"(\w+)"/.exec(request)?.[1]
       const isOfOther = isin !== undefined && WITH_ISIN.includes(endpoint) && /"isin":"/i.test(other ?? '') && !other?.includes(isin)

@@ -53,7 +53,7 @@ const isTooSoon = ({ day, knownAt }: Collected, { publishedAt, requestedAt = kno
 
 /** Whether a list is true to the day of its record. */
 export const findListTiming = (record: Collected, list: Publication): Timing =>
-  record.timing === 'final' && (isTooSoon(record, list) || list.endsOn !== undefined) ? 'early' : record.timing
+  record.timing === 'final' && (isTooSoon(record, list) || list.endsOn !== undefined || list.hasDrift) ? 'early' : record.timing
 
 /** All days, oldest first. */
 export const listDays = ({ records, damages = [] }: KnownRecords): readonly RecordedDay[] => {
@@ -191,7 +191,8 @@ export const describeEarlier = (earlier: readonly Day[], after: Day = '', until:
 /** What a reader must know about an answer for a day; undefined if it is of that day, and was collected on it. */
 export const describeAnswer = ({ table, timing, list, record }: ChosenList, asked: Day): string | undefined => {
   const { day, knownAt } = record
-  const early = isTooSoon(record, list) ? `were collected before they were published (${list.publishedAt})` : `end on ${list.endsOn}`
+  const published = isTooSoon(record, list) ? `were collected before they were published (${list.publishedAt})` : `end on ${list.endsOn}`
+  const early = list.hasDrift ? 'had drifted when they were collected' : published
   const parts = [
     ...(day === asked ? [] : [`no record of ${asked}; the one before is of ${day}`]),
     ...(timing === 'late' ? [`the record of ${day} was collected ${nameDelay(day, toDay(Date.parse(knownAt)))}`] : []),

@@ -1,5 +1,6 @@
 import type { RunRecord } from '../../engine/storage.js'
 import { findPlace, type KnownSessions, type Place } from '../../market/calendar.js'
+import { isSignificant } from '../../model/drift.js'
 import type { HistoryRequest, RecordedTable } from '../../model/history.js'
 import type { RunReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
@@ -145,7 +146,7 @@ const describeEnd = (day: Place['day'], { sessions }: HistoryRequest['calendar']
 /** What a resumed run took over is as old as its beginning. Of a simulated market, only the record knows when it is. */
 const describePublication = (
   { stream, table: { publishedAt } }: RecordedTable,
-  { history: { isSimulated }, record: { asOf }, report: { startedAt, scripts, newest = {} } }: RecordedRun,
+  { history: { isSimulated }, record: { asOf }, report: { startedAt, scripts, drift = [], newest = {} } }: RecordedRun,
   day: Place['day'],
 ): Publication => {
   const isTakenOver = (scripts[stream]?.takenOver ?? 0) > 0
@@ -155,5 +156,6 @@ const describePublication = (
     publishedAt,
     requestedAt: publishedAt === undefined || isSimulated ? undefined : new Date(requestedAt).toISOString(),
     endsOn: end < day ? end : undefined,
+    hasDrift: drift.some((one) => one.stream === stream && isSignificant(one)) || undefined,
   })
 }

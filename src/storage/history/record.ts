@@ -32,10 +32,12 @@ export interface RecordedList {
   readonly requestedAt?: string
   /** The session with which it ends, if that is before its day: then it was not published yet, whatever the time. */
   readonly endsOn?: Day
+  /** Whether its answers had drifted: a column may be empty that the day has. */
+  readonly hasDrift?: boolean
 }
 
-/** What tells whether a list was published when it was collected. */
-export type Publication = Pick<RecordedList, 'publishedAt' | 'requestedAt' | 'endsOn'>
+/** What tells whether a list was published when it was collected, and whole. */
+export type Publication = Pick<RecordedList, 'publishedAt' | 'requestedAt' | 'endsOn' | 'hasDrift'>
 
 /** What one run recorded of one session. It is never changed. */
 export interface RecordFacts {
