@@ -6,6 +6,7 @@ import { post } from '../src/http/endpoint.js'
 import { rejectOtherUnits, warnIfFull, withoutCopies } from '../src/market/list-rules.js'
 import { condition, constants, createWebSource } from '../src/market/list-sources.js'
 import { BadAnswerError } from '../src/model/errors.js'
+import { toCents } from '../src/model/format.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { Row } from '../src/model/row.js'
@@ -95,7 +96,6 @@ const sampleStocks = (side: Side, market: SampleMarket): readonly Row[] =>
     if (quote?.limit !== side) return []
     const now = market.asOf / 1_000
     const [five, one] = [5, 1].map((years) => market.candles(stock.Sid, now - years * 365 * 86_400, now))
-    const round = (value: number): number => Math.round(value * 100) / 100
     return [
       {
         Sym: stock.Symbol,
@@ -108,8 +108,8 @@ const sampleStocks = (side: Side, market: SampleMarket): readonly Row[] =>
         High1Yr: Math.max(...(one?.h ?? [])),
         Low1Yr: Math.min(...(one?.l ?? [])),
         Pe: quote.pe ?? null,
-        Pb: round((quote.marketCap * stock.pb) / stock.Mcap),
-        DivYeild: round((stock.dividend / quote.close) * 100),
+        Pb: toCents((quote.marketCap * stock.pb) / stock.Mcap),
+        DivYeild: toCents((stock.dividend / quote.close) * 100),
       },
     ]
   })

@@ -87,9 +87,9 @@ const sampleActions = (stock: SampleStock, around: number, market: SampleMarket)
     ]
   })
   // A company tells the day of its results a month before.
-  const next = market.nextResults(stock)
-  const isNear = next < market.asOf + 30 * 86_400_000
-  const results = isNear ? [{ ActType: RESULTS, ExDate: toDay(next), Note: 'NA' }] : []
+  const results = market
+    .results(stock, 1, 30)
+    .flatMap(({ publishedAt: at }) => (at > market.asOf ? [{ ActType: RESULTS, ExDate: toDay(at), Note: 'NA' }] : []))
   const planned = events.flatMap((event) => (event.kind === 'split' || event.kind === 'bonus' ? [event] : []))
   const splits = planned.map(({ kind, day, factor }) => ({ type: kind.toUpperCase(), on: day, factor }))
   // A bonus names the new shares only: 1:1 doubles their number.

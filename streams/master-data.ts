@@ -14,7 +14,7 @@ import {
 } from '../src/market/listings.js'
 import { refuse } from '../src/market/refusal-policy.js'
 import { BadAnswerError } from '../src/model/errors.js'
-import { formatQuantity } from '../src/model/format.js'
+import { formatQuantity, toCents } from '../src/model/format.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { isRow } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
@@ -95,11 +95,11 @@ const sampleRow = (stock: SampleStock, market: SampleMarket): MasterRow => {
   const figures = {
     Pe: quote?.pe,
     DivYeild: quote && toCents((stock.dividend / quote.close) * 100),
-    Revenue: year?.revenue,
-    Year1RevenueGrowth: growth(year?.revenue, earlier?.revenue),
-    NetProfitMargin: year && toCents((year.profit / year.revenue) * 100),
+    Revenue: year?.sales,
+    Year1RevenueGrowth: growth(year?.sales, earlier?.sales),
+    NetProfitMargin: year && toCents((year.profit / year.sales) * 100),
     YoYLastQtrlyProfitGrowth: growth(now?.profit, before?.profit),
-    EBIDTAMargin: year && toCents((year.ebitda / year.revenue) * 100),
+    EBIDTAMargin: year && toCents((year.ebitda / year.sales) * 100),
     volume: quote?.volume,
     PricePerchng1year: quote && growth(quote.close, old),
   }
@@ -111,8 +111,6 @@ const sampleRow = (stock: SampleStock, market: SampleMarket): MasterRow => {
     ...(stock.FnoFlag === 0 && random.chance(0.5) ? {} : { FnoFlag: stock.FnoFlag }),
   }
 }
-
-const toCents = (value: number): number => Math.round(value * 100) / 100
 
 const toStockIdentifiers = ({ Symbol: symbol, ISIN, Sid }: Stock) => ({ symbol, ISIN, Sid })
 
