@@ -198,7 +198,7 @@ const sampleFilings = (isin: string, path: FilingPath, market: SampleMarket): re
   // Ids and addresses of documents stay when the company gets another ISIN.
   const first = stock.events?.find(({ kind }) => kind === 'isin-change')?.isin ?? isin
   const wanted = { perYear: 8 + 44 * character.next() * character.next(), count: MAX_FILINGS, days: 650 }
-  const results = market.results(stock, 8).map(({ period, publishedAt }) => ({
+  const results = market.results(stock, 6).map(({ period, publishedAt }) => ({
     ...{ id: period, at: publishedAt, random: market.random('result', stock.Sid, period), kind: RESULTS },
   }))
   const usual = market.documents(stock, 'filing', wanted).map((document) => ({

@@ -156,8 +156,8 @@ const createHistories = ({ seed, calendar: { days }, anchor, plan, indexBySid, l
 
 /** The splits and bonuses of a stock until an instant. */
 const listSplits = ({ split, events = [] }: SampleStock, asOf: number) =>
-  [...(split ? [{ day: split.on, adjustedOn: split.on, factor: split.factor }] : []), ...events].flatMap((event) =>
-    'factor' in event && 'adjustedOn' in event && asOf >= toInstant(event.day, SESSION_START) ? [event] : [],
+  [...(split ? [{ day: split.on, adjusted: true, adjustedOn: split.on, factor: split.factor }] : []), ...events].flatMap((event) =>
+    'adjusted' in event && asOf >= toInstant(event.day, SESSION_START) ? [event] : [],
   )
 
 /** Today's shares for one of the anchor. */
@@ -187,7 +187,7 @@ const findAnchorDay = (asOf: number): Day => {
 const createListingIndex = (seed: number, anchor: number, candleDays: number) => (rankOrIndex: string | number) => {
   const random = createRandom(seed, 'listed', rankOrIndex)
   const share = random.chance(0.5) ? 0.9 + random.next() / 10 : random.next()
-  const age = Math.ceil((rankOrIndex === 0 || rankOrIndex === 'NIFTY' ? 3.2 : share) * candleDays)
+  const age = Math.ceil((rankOrIndex === 0 || rankOrIndex === 'NIFTY' ? 8 : share) * candleDays)
   return Math.max(0, anchor - Math.max(0, age - 1))
 }
 

@@ -51,10 +51,12 @@ const NARROW_BAND = 5
 const BAND_SESSIONS = 20
 
 /** The band of a stock in each session, in percent. Wider bands are narrowed for some weeks; those before the anchor are not known. */
-export const createBands = (seed: number, { Sid, band }: SampleStock, anchor: number) => {
+export const createBands = (seed: number, { Sid, band, limitPlace }: SampleStock, anchor: number) => {
   let [known, isNarrow] = [-1, false]
   return (session: number): number | undefined => {
     if (band === undefined || session <= anchor) return band
+    // In each session one of these stocks has another band than before: the list of changes is never empty.
+    if (limitPlace !== undefined) return (session + limitPlace) % 16 < 8 ? 2 : band
     const span = Math.floor((session + Number(Sid)) / BAND_SESSIONS)
     if (span !== known) isNarrow = createRandom(seed, 'band', Sid, span).chance(0.2)
     known = span

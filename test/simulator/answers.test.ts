@@ -22,8 +22,8 @@ describe('simulated answers', () => {
     const [upper, lower] = ['LiveData.UpperCircuitBreak', 'LiveData.LowerCircuitBreak'].map(
       (field) => new Set(rowsOf(answer('circuit', { data: { params: [{ field }] } })).map(({ Sym }) => Sym)),
     )
-    expect(upper?.size).toBeGreaterThan(0)
-    expect(lower?.size).toBeGreaterThan(0)
+    expect(upper?.size).toBeGreaterThan(2)
+    expect(lower?.size).toBeGreaterThan(2)
     expect([...(upper ?? [])].filter((symbol) => lower?.has(symbol))).toEqual([])
   })
 
@@ -47,8 +47,13 @@ describe('simulated answers', () => {
         .map((line) => [line.split(',')[0], line.split(',')[3]] as const),
     )
     for (const [field, sign] of [['LiveData.UpperCircuitBreak', 1] as const, ['LiveData.LowerCircuitBreak', -1] as const])
-      for (const { Sym, PPerchange } of rowsOf(answer('circuit', { data: { params: [{ field }] } })))
-        expect(Math.abs(Number(PPerchange) * sign - Number(bands.get(String(Sym))))).toBeLessThan(0.5)
+      for (const { Sym, PPerchange, Ltp } of rowsOf(answer('circuit', { data: { params: [{ field }] } }))) {
+        // The last whole paisa within the band.
+        const [percent, band] = [Number(PPerchange) * sign, Number(bands.get(String(Sym)))]
+        const paisa = (0.01 / Number(Ltp)) * (100 + Number(PPerchange))
+        expect(percent).toBeLessThan(band + 1e-9)
+        expect(percent).toBeGreaterThan(band - paisa)
+      }
   })
 
   it('have earnings that fit the price, the P/E, the market cap and the sector of the stock', () => {
