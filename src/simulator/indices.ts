@@ -90,7 +90,7 @@ NIFTY500 THEME|Nifty 500 Theme|0|20
 BSE THEME|BSE Theme|0|15
 Nifty MS Theme|Nifty Mid Small Theme|4|15
 NIFTY THEME 35 20|Nifty Theme 35/20 (Capped)|0|10
-THEMETR|BSE Theme 65:35 TR|0|15
+BSE THEME TR|BSE Theme 65:35 TR|0|15
 `
 
 const themedIndices = readLines(INDEX_FAMILIES).flatMap((family) =>

@@ -101,7 +101,7 @@ export const simulatePrices = ({ seed, stock, anchor, first, last, moves }: Walk
   const drawMove = (session: number, price: number, random: Random): number => {
     const age = session - anchor
     const usual = (Ltp * 100 * (GROWTH_SESSIONS + age)) / (GROWTH_SESSIONS - age)
-    const own = band !== undefined && random.chance(0.003) ? random.next() - 0.5 : drawBell(random) * volatility
+    const own = band !== undefined && random.chance(0.001) ? random.next() - 0.5 : drawBell(random) * volatility
     return beta * (moves[session] ?? 0) + own + ((session > start ? 0.01 : -0.01) * (usual - price)) / (usual + price)
   }
   const bandIn = createBands(seed, stock, anchor)
