@@ -6,7 +6,6 @@ import { post } from '../src/http/endpoint.js'
 import { rejectOtherUnits, warnIfFull, withoutCopies } from '../src/market/list-rules.js'
 import { condition, constants, createWebSource } from '../src/market/list-sources.js'
 import { BadAnswerError } from '../src/model/errors.js'
-import { toCents } from '../src/model/format.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { Row } from '../src/model/row.js'
@@ -108,8 +107,8 @@ const sampleStocks = (side: Side, market: SampleMarket): readonly Row[] =>
         High1Yr: Math.max(...(one?.h ?? [])),
         Low1Yr: Math.min(...(one?.l ?? [])),
         Pe: quote.pe ?? null,
-        Pb: toCents((quote.marketCap * stock.pb) / stock.Mcap),
-        DivYeild: toCents((stock.dividend / quote.close) * 100),
+        Pb: quote.pb,
+        DivYeild: quote.dividendYield,
       },
     ]
   })

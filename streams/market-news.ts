@@ -84,16 +84,16 @@ const SENTIMENTS = '{positive|positive|positive|positive|positive|neutral|neutra
 /** What news are about: a headline, and how the first sentence goes on. */
 const SUBJECTS = [
   'wins order worth ₹{12..2400} crore; it is from {a state utility|a railway company|an overseas client|a public-sector refinery|a private developer}, and due in {6..48} months',
-  'expands its plant in {Pune|Chennai|Hosur|Vadodara|Nagpur|Kochi|Indore|Jaipur|Guwahati}; {5..60} % of capacity are added, paid from its own cash flow',
+  'expands in {Pune|Chennai|Hosur|Vadodara|Nagpur|Kochi|Indore|Jaipur|Guwahati}; {50..900} people are to work there, and its own cash flow pays for it',
   'appoints a new {finance chief|independent director|head of operations|company secretary}; the term is {2..5} years',
   'raises ₹{25..900} crore by debentures; they are placed privately at {7..11}.{0..9} %',
-  'to meet investors on {1..28} {January|March|May|July|September|November}; the call with analysts lasts {30..90} minutes',
-  'shares move {1..14} % this week; trading was heavy, say {2..19} brokers in {Mumbai|Kolkata|Ahmedabad|Delhi}',
+  'to meet investors; the call with analysts lasts {30..90} minutes, for {5..60} of them',
+  'has a rating of its debentures reaffirmed; the agency looks again in {6..18} months, at debt of ₹{15..2900} crore',
 ] as const
 const REMARKS = [
   'The management expects demand to change by {2..25} % over the next {2..6} quarters.',
   'Analysts of {3..28} houses follow the stock, and {1..3} of them changed their view in the past month.',
-  'The company employs about {2..480}00 people at {2..40} sites.',
+  'Shares of {3..30} other companies of the sector {rose|fell} on the day.',
   'Costs of raw materials were {0..9}.{1..9} % {lower|higher} than a quarter ago.',
   'The matter needs the consent of the shareholders, who vote within {14..60} days.',
 ] as const
@@ -107,13 +107,14 @@ const sampleNews = (name: string, { at, random }: SampleDocument, results: reado
   const ofResults =
     now && growth && `reports profit of ₹${now.profit} crore; it is ${growth} % from a year ago, on sales of ₹${now.sales} crore`
   const subject = `${name} ${ofResults || random.fill(random.pick(SUBJECTS))}`
-  const remarks = Array.from({ length: random.int(1, random.int(1, 6)) }, () => random.fill(random.pick(REMARKS)))
+  const start = random.int(0, REMARKS.length - 1)
+  const remarks = [...REMARKS, ...REMARKS].slice(start, start + random.int(1, random.int(1, REMARKS.length)))
   return {
     publish_date: at + random.int(0, 999),
     category,
     news_object: {
       title: subject.split(';')[0],
-      text: [`${subject}.`, ...remarks].join(' '),
+      text: random.fill([`${subject}.`, ...remarks].join(' ')),
       overall_sentiment: random.chance(0.02) ? '' : random.fill(SENTIMENTS),
     },
   }

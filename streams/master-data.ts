@@ -91,17 +91,18 @@ const sampleRow = (stock: SampleStock, market: SampleMarket): MasterRow => {
   const [year, earlier] = market.years(stock, 2)
   const yearAgo = market.asOf / 1_000 - 365 * 86_400
   const old = market.candles(stock.Sid, yearAgo - 7 * 86_400, yearAgo).c.at(-1)
-  const growth = (value = Number.NaN, base = Number.NaN): number => toCents((value / base - 1) * 100)
+  const percent = (value = Number.NaN, base = Number.NaN): number => toCents((value / base) * 100)
+  const growth = (value?: number, base?: number): number => toCents(percent(value, base) - 100)
   const figures = {
     Pe: quote?.pe,
-    DivYeild: quote && toCents((stock.dividend / quote.close) * 100),
+    DivYeild: quote?.dividendYield,
     Revenue: year?.sales,
     Year1RevenueGrowth: growth(year?.sales, earlier?.sales),
-    NetProfitMargin: year && toCents((year.profit / year.sales) * 100),
+    NetProfitMargin: percent(year?.profit, year?.sales),
     YoYLastQtrlyProfitGrowth: growth(now?.profit, before?.profit),
-    EBIDTAMargin: year && toCents((year.ebitda / year.sales) * 100),
+    EBIDTAMargin: percent(year?.ebitda, year?.sales),
     volume: quote?.volume,
-    PricePerchng1year: quote && growth(quote.close, old),
+    PricePerchng1year: growth(quote?.close, old),
   }
   const filled = Object.entries(figures).map(([name, figure]) => [name, random.chance(0.1) ? null : (figure ?? null)])
   return {

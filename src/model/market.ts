@@ -118,6 +118,10 @@ export interface SampleQuote {
   readonly marketCap: number
   /** Price to the earnings of the last four quarters; undefined without any. */
   readonly pe: number | undefined
+  /** Market capitalisation to book value. */
+  readonly pb: number
+  /** Percent. */
+  readonly dividendYield: number
   /** The limit of its band at which it closed. */
   readonly limit: 'upper' | 'lower' | undefined
 }

@@ -1,4 +1,4 @@
-import type { Random, SampleDocument } from '../model/market.js'
+import type { Random, SampleDocument, SampleMarket } from '../model/market.js'
 import { toInstant } from '../model/trading-day.js'
 import { createRandom, createRandomFrom } from './random.js'
 
@@ -17,25 +17,19 @@ export const drawInWeek = (week: number, random: Random): number =>
 /** Documents are planned for so many weeks at once. */
 const SPAN_WEEKS = 8
 
-interface DocumentOptions {
-  readonly seed: number
-  readonly asOf: number
-  /** Of the company and the kind. */
-  readonly key: string
-  readonly perYear: number
-  readonly count: number
-  readonly days: number
-}
-
 /**
  * The newest documents of a company, newest first. They are planned span by span from the seed alone, so that each one is there from its instant
  * on, and never changes.
  */
-export const listDocuments = ({ seed, asOf, key, perYear, count, days }: DocumentOptions): readonly SampleDocument[] => {
+export const listDocuments = (
+  key: readonly [seed: number, kind: string, sid: string],
+  asOf: number,
+  { perYear, count, days }: Parameters<SampleMarket['documents']>[2],
+): readonly SampleDocument[] => {
   const since = asOf - days * DAY_MS
   const found: SampleDocument[] = []
   for (let span = Math.floor(toWeek(asOf) / SPAN_WEEKS); (span + 1) * SPAN_WEEKS >= toWeek(since) && found.length < count; span--) {
-    const random = createRandom(seed, 'documents', key, span)
+    const random = createRandom(...key, span)
     const length = Math.floor((random.next() * 2 * perYear * SPAN_WEEKS) / 52 + random.next())
     const planned = Array.from({ length }, (_, place) => ({
       id: `${span}-${place}`,

@@ -1,6 +1,6 @@
 import type { SampleIndex, SampleStock } from '../model/market.js'
 import { createHistory, type PriceHistory, setCandle } from './prices.js'
-import { createPermutation, createRandom } from './random.js'
+import { createPermutation, createRandom, readLines } from './random.js'
 
 const INDEX_COUNT = 194
 // Below the Sid of every stock: requests for candles name only the Sid.
@@ -27,12 +27,6 @@ export const createIndices = (count = INDEX_COUNT): readonly IndexRule[] => {
     }))
     .sort((a, b) => (a.Sym < b.Sym ? -1 : a.Sym > b.Sym ? 1 : a.Sid - b.Sid))
 }
-
-const readLines = (text: string) =>
-  text
-    .trim()
-    .split('\n')
-    .map((line) => line.split('|'))
 
 /** Symbol, name, first and last place, points, and what it selects. */
 const AWKWARD_INDICES = `

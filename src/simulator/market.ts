@@ -96,6 +96,7 @@ export const createTimeline = (options: MarketOptions): Timeline => {
         return {
           ...{ close, volume: volume * shares, change: (now / before - 1) * 100, marketCap: (stock.Mcap * now) / (stock.Ltp * 100) },
           pe: earnings > 0 ? toCents(close / earnings) : undefined,
+          ...{ pb: toCents((stock.pb * now) / (stock.Ltp * 100)), dividendYield: toCents((stock.dividend * 10_000) / now) },
           limit:
             band === undefined
               ? undefined
@@ -116,7 +117,7 @@ export const createTimeline = (options: MarketOptions): Timeline => {
         quote,
         results,
         years: (stock, count) => sumYears(results(stock, 4 * count + 3)).slice(0, count),
-        documents: ({ Sid }, kind, wanted) => listDocuments({ seed, asOf, key: `${kind} ${Sid}`, ...wanted }),
+        documents: ({ Sid }, kind, wanted) => listDocuments([seed, kind, Sid], asOf, wanted),
         tradingDays: (from, to) => listOpenedDays(calendar, from, to, asOf),
         candles: (sid, start, end) => candles(sid, start, end, candlesAsOf),
         tradesOn: (sid, day) => candles(sid, toInstant(day) / 1_000, toInstant(day) / 1_000, Math.min(asOf, toDayEnd(day))),

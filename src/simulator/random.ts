@@ -25,6 +25,13 @@ export const createRandomFrom = (state: number): Random => {
 /** About normal, with a deviation of 1; never beyond 2.5. */
 export const drawBell = ({ next }: Random): number => (next() + next() - 1) * 2.449
 
+/** The lines of a table in a text, and their cells. */
+export const readLines = (text: string): readonly (readonly string[])[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => line.split('|'))
+
 /** A permutation of 0 … size-1 without a table: distinct positions get distinct numbers, and a longer list starts like a shorter one. */
 export const createPermutation = (size: number, offset: number): ((position: number) => number) => {
   let step = Math.ceil(size * 0.618)

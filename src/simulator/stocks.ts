@@ -1,7 +1,7 @@
 import { toCents } from '../model/format.js'
 import type { SampleSplit, SampleStock } from '../model/market.js'
 import { addDays, type Day } from '../model/trading-day.js'
-import { createPermutation, createRandom } from './random.js'
+import { createPermutation, createRandom, readLines } from './random.js'
 
 const MIN_SID = 1_001
 const STOCK_SID_COUNT = 100_000
@@ -35,7 +35,7 @@ export const createStocks = (seed: number, count: number, listedOn: (rank: numbe
       ISIN: createIsin(isinAt(rank)),
       Sid: String(MIN_SID + sidAt(rank)),
       FnoFlag: hasDerivatives ? 1 : 0,
-      ...{ Mcap, Ltp, pe, pb: figures.decimal(0.8, 9) },
+      ...{ Mcap, Ltp, pe, pb: toCents(pe * figures.decimal(0.04, 0.25)) },
       dividend: Math.round((Ltp / pe) * figures.pick([0, 0.1, 0.2, 0.3, 0.5]) * 10) / 10,
       // Those under surveillance have no intraday trades, and a narrow band.
       series: watched ? 'BE' : Mcap < 150 && figures.chance(0.65) ? 'SM' : 'EQ',
@@ -103,45 +103,48 @@ const createUniqueSymbol = ([family, trade, form]: NameWords, usedSymbols: Reado
  * First symbols that have broken naive code: characters with a meaning in URLs, file names or CSV, and leading digits. Then symbols that people
  * type when they try something out. Only the order of size of their figures is like that of the real ones.
  */
-const realCompanies = `
-M&M,Mahindra & Mahindra,Automobile and Auto Components,420000,3500
-BAJAJ-AUTO,Bajaj Auto,Automobile and Auto Components,250000,9000
-360ONE,360 One WAM,Financial Services,45000,1100
-M&MFIN,Mahindra & Mahindra Financial Services,Financial Services,38000,300
-J&KBANK,Jammu & Kashmir Bank,Financial Services,11500,105
-20MICRONS,20 Microns,Metals & Mining,800,220
-NAM-INDIA,Nippon Life India AMC,Financial Services,55000,850
-ARE&M,Amara Raja Energy & Mobility,Automobile and Auto Components,18000,1000
-GVT&D,GE Vernova T&D,Capital Goods,75000,2900
-3MINDIA,3M India,Diversified,35000,31000
-63MOONS,63 Moons Technologies,Information Technology,4000,850
-RELIANCE,Reliance Industries,Oil Gas & Consumable Fuels,1800000,1400
-TCS,Tata Consultancy Services,Information Technology,1200000,3300
-HDFCBANK,HDFC Bank,Financial Services,1400000,950
-INFY,Infosys,Information Technology,650000,1600
-ICICIBANK,ICICI Bank,Financial Services,950000,1350
-SBIN,State Bank of India,Financial Services,850000,900
-BHARTIARTL,Bharti Airtel,Telecommunication,1100000,1900
-ITC,ITC,Fast Moving Consumer Goods,500000,400
-LT,Larsen & Toubro,Construction,500000,3700
-HINDUNILVR,Hindustan Unilever,Fast Moving Consumer Goods,550000,2400
-WIPRO,Wipro,Information Technology,260000,250
-MARUTI,Maruti Suzuki India,Automobile and Auto Components,450000,14000
-SUNPHARMA,Sun Pharmaceutical Industries,Healthcare,400000,1700
-TATASTEEL,Tata Steel,Metals & Mining,210000,170
-AXISBANK,Axis Bank,Financial Services,370000,1200
-KOTAKBANK,Kotak Mahindra Bank,Financial Services,420000,2100
-ADANIENT,Adani Enterprises,Metals & Mining,280000,2400
-ASIANPAINT,Asian Paints,Consumer Durables,260000,2700
-TITAN,Titan Company,Consumer Durables,330000,3700
-ZOMATO,Zomato,Consumer Services,280000,300
+const REAL_COMPANIES = `
+M&M|Mahindra & Mahindra|Automobile and Auto Components|420000|3500
+BAJAJ-AUTO|Bajaj Auto|Automobile and Auto Components|250000|9000
+360ONE|360 One WAM|Financial Services|45000|1100
+M&MFIN|Mahindra & Mahindra Financial Services|Financial Services|38000|300
+J&KBANK|Jammu & Kashmir Bank|Financial Services|11500|105
+20MICRONS|20 Microns|Metals & Mining|800|220
+NAM-INDIA|Nippon Life India AMC|Financial Services|55000|850
+ARE&M|Amara Raja Energy & Mobility|Automobile and Auto Components|18000|1000
+GVT&D|GE Vernova T&D|Capital Goods|75000|2900
+3MINDIA|3M India|Diversified|35000|31000
+63MOONS|63 Moons Technologies|Information Technology|4000|850
+RELIANCE|Reliance Industries|Oil Gas & Consumable Fuels|1800000|1400
+TCS|Tata Consultancy Services|Information Technology|1200000|3300
+HDFCBANK|HDFC Bank|Financial Services|1400000|950
+INFY|Infosys|Information Technology|650000|1600
+ICICIBANK|ICICI Bank|Financial Services|950000|1350
+SBIN|State Bank of India|Financial Services|850000|900
+BHARTIARTL|Bharti Airtel|Telecommunication|1100000|1900
+ITC|ITC|Fast Moving Consumer Goods|500000|400
+LT|Larsen & Toubro|Construction|500000|3700
+HINDUNILVR|Hindustan Unilever|Fast Moving Consumer Goods|550000|2400
+WIPRO|Wipro|Information Technology|260000|250
+MARUTI|Maruti Suzuki India|Automobile and Auto Components|450000|14000
+SUNPHARMA|Sun Pharmaceutical Industries|Healthcare|400000|1700
+TATASTEEL|Tata Steel|Metals & Mining|210000|170
+AXISBANK|Axis Bank|Financial Services|370000|1200
+KOTAKBANK|Kotak Mahindra Bank|Financial Services|420000|2100
+ADANIENT|Adani Enterprises|Metals & Mining|280000|2400
+ASIANPAINT|Asian Paints|Consumer Durables|260000|2700
+TITAN|Titan Company|Consumer Durables|330000|3700
+ZOMATO|Zomato|Consumer Services|280000|300
 `
-  .trim()
-  .split('\n')
-  .map((line): Company => {
-    const [symbol = '', Name = '', sector = '', cap, price] = line.split(',')
-    return { Symbol: symbol, Name, sector, cap: Number(cap), price: Number(price) }
-  })
+const realCompanies = readLines(REAL_COMPANIES).map(
+  ([symbol = '', Name = '', sector = '', cap, price]): Company => ({
+    Symbol: symbol,
+    Name,
+    sector,
+    cap: Number(cap),
+    price: Number(price),
+  }),
+)
 
 const familyNames =
   'Aarohan Abhinav Adarsh Akshaya Amrit Anand Ankur Apex Arihant Ashoka Avanti Balaji Bharat Bhaskar Brahma Chandra Coromandel Deccan Devika Dhanuka Divya Eastern Ekta Everest Ganga Garuda Girnar Godavari Gokul Gujarat Himalaya Hindustan Indus Jagat Janaki Jaya Jindal Kalyani Kamal Kaveri Kerala Kiran Konark Krishna Lakshmi Madhav Mahavir Malabar Manas Maratha Meghna Mithila Mysore Nalanda Nandi Narmada Navin Nilgiri Omkar Orissa Padma Pallava Prakash Punjab Rajdhani Ratna Royal Sagar Sahyadri Sankalp Saraswati Shakti Shiva Sonata Surya Swastik Tamil Triveni Udaipur Ujjwal Vaibhav Vardhman Vijay Vindhya'.split(
@@ -149,31 +152,28 @@ const familyNames =
   )
 /** The trades in the names of companies, by sector. */
 const tradesBySector = `
-Automobile and Auto Components: Auto Bearings Motors Tyres
-Capital Goods: Cables Castings Electricals Fasteners Forgings Packaging Pipes Tools Wires
-Chemicals: Chemicals Coatings Explosives Fertilisers Gases Organics Plastics Polymers Rubber
-Construction: Infra
-Construction Materials: Cements Granites
-Consumer Durables: Ceramics Glass Jewels Laminates Leather Paints
-Consumer Services: Hotels
-Fast Moving Consumer Goods: Agro Breweries Dairy Distilleries Foods Sugars
-Financial Services: Capital Finance Securities
-Forest Materials: Papers
-Healthcare: Biotech Diagnostics Healthcare Pharma
-Information Technology: Software
-Metals & Mining: Alloys Metals Minerals Steels
-Oil Gas & Consumable Fuels: Petro
-Power: Energy Power
-Realty: Housing Realty
-Services: Cold Logistics Shipping
-Telecommunication: Telecom
-Textiles: Apparel Cotton Silks Spinning Textiles
+Automobile and Auto Components|Auto Bearings Motors Tyres
+Capital Goods|Cables Castings Electricals Fasteners Forgings Packaging Pipes Tools Wires
+Chemicals|Chemicals Coatings Explosives Fertilisers Gases Organics Plastics Polymers Rubber
+Construction|Infra
+Construction Materials|Cements Granites
+Consumer Durables|Ceramics Glass Jewels Laminates Leather Paints
+Consumer Services|Hotels
+Fast Moving Consumer Goods|Agro Breweries Dairy Distilleries Foods Sugars
+Financial Services|Capital Finance Securities
+Forest Materials|Papers
+Healthcare|Biotech Diagnostics Healthcare Pharma
+Information Technology|Software
+Metals & Mining|Alloys Metals Minerals Steels
+Oil Gas & Consumable Fuels|Petro
+Power|Energy Power
+Realty|Housing Realty
+Services|Cold Logistics Shipping
+Telecommunication|Telecom
+Textiles|Apparel Cotton Silks Spinning Textiles
 `
 const sectorOf = new Map(
-  tradesBySector.split('\n').flatMap((line) => {
-    const [sector = '', trades] = line.split(': ')
-    return (trades?.split(' ') ?? []).map((trade) => [trade, sector] as const)
-  }),
+  readLines(tradesBySector).flatMap(([sector = '', trades = '']) => trades.split(' ').map((trade) => [trade, sector] as const)),
 )
 const tradeNames = [...sectorOf.keys()].sort()
 const companyForms = 'Industries Enterprises Corporation Holdings India International Limited Products Works Ventures'.split(' ')
