@@ -183,8 +183,14 @@ const FILING_KINDS = `
 `
   .trim()
   .split('\n')
-  .flatMap((line) => Array.from({ length: Number.parseInt(line, 10) }, () => line))
-const RESULTS = '1|both|Financial Results|Financial results of the quarter|Results of the quarter, with the review of the auditors'
+  .flatMap((line) => Array.from({ length: Number.parseInt(line, 10) }, () => line.split('|')))
+const RESULTS = [
+  '',
+  'both',
+  'Financial Results',
+  'Financial results of the quarter',
+  'Results of the quarter, with the review of the auditors',
+]
 
 const BODY =
   'no. {100..9999}. {The document is enclosed.|Kindly take it on record, and display it for the information of investors.|The disclosure is made under the listing regulations; the details that they require are in the annexure.|The meeting began in the afternoon and ended within two hours. The decisions are in the enclosed document, with the reasons.}'
@@ -203,12 +209,12 @@ const sampleFilings = (isin: string, path: FilingPath, market: SampleMarket): re
   }))
   const usual = market.documents(stock, 'filing', wanted).map((document) => ({
     ...document,
-    kind: FILING_KINDS[document.random.int(0, FILING_KINDS.length - 1)] ?? '',
+    kind: FILING_KINDS[document.random.int(0, FILING_KINDS.length - 1)] ?? RESULTS,
   }))
   const documents = [...usual, ...results].sort((one, other) => other.at - one.at).slice(0, MAX_FILINGS)
   return [
     ...documents.flatMap(({ id, at, random, kind }) => {
-      const [, paths, descriptor, ...subjects] = kind.split('|')
+      const [, paths, descriptor, ...subjects] = kind
       const isOnBoth = paths === 'both'
       if (!isOnBoth && path === 'lodr') return []
       const subject = random.fill(`{${subjects.join('|')}}`)

@@ -78,8 +78,10 @@ const liveNews = post({
 })
 
 const CATEGORIES =
-  '{stocks|stocks|stocks|stocks|co_actions_results|co_actions_results|co_actions_results|corporate_action|corporate_action|stock|stock|result|default|order&deals|corporate_governance|result,corporate_governance}'
-const SENTIMENTS = '{positive|positive|positive|positive|positive|neutral|neutral|neutral|negative|mixed}'
+  'stocks stocks stocks stocks co_actions_results co_actions_results co_actions_results corporate_action corporate_action stock stock result default order&deals corporate_governance result,corporate_governance'.split(
+    ' ',
+  ) as [string, ...string[]]
+const SENTIMENTS = 'positive positive positive positive positive neutral neutral neutral negative mixed'.split(' ') as [string, ...string[]]
 
 /** What news are about: a headline, and how the first sentence goes on. */
 const SUBJECTS = [
@@ -100,7 +102,7 @@ const REMARKS = [
 
 /** A news item. Its text never changes; one about results has the figures that were the newest at its time. */
 const sampleNews = (name: string, { at, random }: SampleDocument, results: readonly SampleQuarter[]): Row => {
-  const category = random.fill(CATEGORIES)
+  const category = random.pick(CATEGORIES)
   const place = category.includes('result') ? results.findIndex(({ publishedAt }) => publishedAt <= at) : -1
   const [now, before] = [results[place], results[place + 4]]
   const growth = now && before && ((now.profit / before.profit - 1) * 100).toFixed(1)
@@ -115,7 +117,7 @@ const sampleNews = (name: string, { at, random }: SampleDocument, results: reado
     news_object: {
       title: subject.split(';')[0],
       text: random.fill([`${subject}.`, ...remarks].join(' ')),
-      overall_sentiment: random.chance(0.02) ? '' : random.fill(SENTIMENTS),
+      overall_sentiment: random.chance(0.02) ? '' : random.pick(SENTIMENTS),
     },
   }
 }

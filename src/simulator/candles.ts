@@ -58,24 +58,20 @@ interface HistorySlice {
 }
 
 const sliceHistory = (history: PriceHistory, { times, from, to, scales }: HistorySlice): CandleColumns => {
-  const length = to - from + 1
-  const [divisors, shares] = [new Float64Array(length).fill(1), new Float64Array(length).fill(1)]
-  for (const scale of scales)
-    for (let i = Math.max(from, scale.from) - from; i <= Math.min(to, scale.to) - from; i++) {
-      divisors[i] = (divisors[i] as number) * scale.divisor
-      shares[i] = (shares[i] as number) * scale.shares
-    }
-  const at = from - history.first
   // Loops: a callback for each of a million candles takes longer than all the rest.
-  const prices = (column: Int32Array): number[] => {
+  const slice = (column: Int32Array | Float64Array, unit: number): number[] => {
     const values: number[] = []
-    for (let i = 0; i < length; i++) values.push(Math.round((column[at + i] as number) / (divisors[i] as number)) / 100)
+    for (let i = from - history.first; i <= to - history.first; i++) values.push((column[i] as number) / unit)
     return values
   }
-  const volumes: number[] = []
-  for (let i = 0; i < length; i++) volumes.push((history.volume[at + i] as number) * (shares[i] as number))
-  const { open, high, low, close } = history
-  return { Time: times.slice(from, to + 1), o: prices(open), h: prices(high), l: prices(low), c: prices(close), v: volumes }
+  const { open, high, low, close, volume } = history
+  const [o, h, l, c, v] = [slice(open, 100), slice(high, 100), slice(low, 100), slice(close, 100), slice(volume, 1)]
+  for (const scale of scales)
+    for (let i = Math.max(from, scale.from) - from; i <= Math.min(to, scale.to) - from; i++) {
+      for (const prices of [o, h, l, c]) prices[i] = Math.round(Math.round((prices[i] as number) * 100) / scale.divisor) / 100
+      v[i] = (v[i] as number) * scale.shares
+    }
+  return { Time: times.slice(from, to + 1), o, h, l, c, v }
 }
 
 /** The share of a day's session (09:15 to 15:30 in India) that has passed at an instant. */

@@ -78,13 +78,13 @@ Transport|Services, Automobile and Auto Components
 
 /** Symbol, name, first and last place. */
 const INDEX_FAMILIES = `
-NIFTY THEME|NIFTY Theme|0|12
-Nifty Theme EW|Nifty Theme Equal Weight|0|12
-NIFTY500 THEME|Nifty 500 Theme|0|20
-BSE THEME|BSE Theme|0|15
-Nifty MS Theme|Nifty Mid Small Theme|4|15
-NIFTY THEME 35 20|Nifty Theme 35/20 (Capped)|0|10
-BSE THEME TR|BSE Theme 65:35 TR|0|15
+NIFTY THEME|NIFTY Theme|0|10
+Nifty Theme EW|Nifty Theme Equal Weight|0|10
+NIFTY500 THEME|Nifty 500 Theme|0|15
+BSE THEME|BSE Theme|0|12
+Nifty MS Theme|Nifty Mid Small Theme|4|12
+NIFTY THEME 35 20|Nifty Theme 35/20 (Capped)|0|8
+BSE THEME TR|BSE Theme 65:35 TR|0|12
 `
 
 const themedIndices = readLines(INDEX_FAMILIES).flatMap((family) =>
@@ -123,9 +123,6 @@ interface IndexOptions {
   readonly historyOf: (stock: SampleStock, last: number) => PriceHistory
 }
 
-/** Not all members have their highest price at the same time: this share of their ranges is above the open and close of an index, and below. */
-const SHARE_OF_RANGE = 0.15
-
 /**
  * The candles of an index from a session, or the first one of its members, to another: from one close to the next, it moves as the value of
  * those members does that have both closes; bonds move by a tenth of it.
@@ -140,43 +137,44 @@ export const simulateIndex = (
   const share = index.DispSym.endsWith('G Sec') ? 0.1 : 1
   const isEqual = index.DispSym.endsWith('Equal Weight')
   let stocks: readonly SampleStock[] | undefined
-  let members: readonly (readonly [history: PriceHistory, shares: number])[] = []
+  let members: readonly { readonly own: PriceHistory; readonly shares: number }[] = []
   const membersIn = (session: number) => {
     if (stocks !== stocksIn(session))
-      members = findMembers(index, stocksIn(session), selectLargest).map((stock) => [
-        historyOf(stock, last),
-        (isEqual ? 1 : stock.Mcap) / stock.Ltp,
-      ])
+      members = findMembers(index, stocksIn(session), selectLargest).map((stock) => ({
+        own: historyOf(stock, last),
+        shares: (isEqual ? 1 : stock.Mcap) / stock.Ltp,
+      }))
     stocks = stocksIn(session)
     return members
   }
-  const first = Math.min(last, Math.max(listed, Math.min(...membersIn(anchor).map(([history]) => history.first))))
+  const first = Math.min(last, Math.max(listed, Math.min(...membersIn(anchor).map(({ own }) => own.first))))
   const history = createHistory(first, last - first + 1)
   const column = () => new Float64Array(history.length)
-  const [opens, closes, ranges] = [column(), column(), column()]
+  const [opens, closes] = [column(), column()]
   let level = 1
   for (let i = 0; i < history.length; i++) {
-    let [before, open, close, range, volume] = [0, 0, 0, 0, 0]
-    for (const [own, shares] of membersIn(first + i)) {
+    let [before, open, close, volume] = [0, 0, 0, 0]
+    for (const { own, shares } of membersIn(first + i)) {
       const at = first + i - own.first
       if (at < 1 || at >= own.length) continue
       before += shares * (own.close[at - 1] as number)
       open += shares * (own.open[at] as number)
       close += shares * (own.close[at] as number)
-      range += shares * ((own.high[at] as number) - (own.low[at] as number))
       volume += own.volume[at] as number
     }
     const unit = before === 0 ? 0 : (share * level) / before
     opens[i] = level + unit * (open - before)
     level += unit * (close - before)
     closes[i] = level
-    ranges[i] = unit * range * SHARE_OF_RANGE
     history.volume[i] = volume
   }
   const random = createRandom(seed, 'index', index.Sid)
   const points = (index.points || random.int(1_500, 50_000)) * random.decimal(0.9, 1.1)
   const scale = (points * 100) / (closes[Math.max(0, Math.min(history.length - 1, anchor - first))] as number)
-  for (let i = 0; i < history.length; i++)
-    setCandle(history, i, scale * (opens[i] as number), scale * (closes[i] as number), scale * (ranges[i] as number))
+  for (let i = 0; i < history.length; i++) {
+    const [open, close] = [scale * (opens[i] as number), scale * (closes[i] as number)]
+    // Its members do not all have their highest price at the same time.
+    setCandle(history, i, open, close, close * 0.001 + Math.abs(close - open) * 0.2)
+  }
   return history
 }
