@@ -6,7 +6,6 @@ import { post } from '../src/http/endpoint.js'
 import { rejectShrunk, type ShrinkOptions } from '../src/market/list-rules.js'
 import { readPages } from '../src/market/pages.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
-import { toCents } from '../src/model/format.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, omitUndefined, Row, readText } from '../src/model/row.js'
@@ -108,7 +107,7 @@ const sampleDeals = (day: Day, market: SampleMarket): readonly Row[] => {
     const isSoonSplit = stock?.split !== undefined && stock.split.on > day && stock.split.on < addDays(day, 40)
     if (stock === undefined || volume < 100 || isSoonSplit) return []
     const qty = Math.ceil(volume * (0.02 + share * share * 0.3))
-    const avgprice = toCents(low + (high - low) * place)
+    const avgprice = Math.round((low + (high - low) * place) * 100) / 100
     return {
       ...{ date: `${day} 00:00:00`, exch: market.exchange, seg: 'E', sid: Number(stock.Sid), isin: stock.ISIN, sym: stock.Symbol },
       ...{ csym: stock.Name, cname, deal: isLarge && qty * avgprice >= 1e8 ? 'BLOCK' : 'BULK', bs, qty, avgprice, val: qty * avgprice },

@@ -123,7 +123,7 @@ export interface SampleQuote {
   /** Percent. */
   readonly dividendYield: number
   /** The limit of its band at which it closed. */
-  readonly limit: 'upper' | 'lower' | undefined
+  readonly limit?: 'upper' | 'lower'
 }
 
 /** What a company has reported for a quarter: ₹ crore, and rupees a share. */

@@ -15,7 +15,7 @@ export const createCandleReader =
     const from = Math.max(lowerBound(calendar.times, start), history?.first ?? 0)
     const to = Math.min(lowerBound(calendar.times, end + 1) - 1, last)
     if (history === undefined || from > to) return { Time: [], o: [], h: [], l: [], c: [], v: [] }
-    const columns = sliceHistory(history, { times: calendar.times, from, to, scales })
+    const columns = { Time: calendar.times.slice(from, to + 1), ...sliceHistory(history, from, to, scales) }
     const done = to === last ? computeElapsedShare(calendar, last, asOf) : 1
     return done < 1 ? applyOpenSession(columns, done) : columns
   }
@@ -50,14 +50,7 @@ export interface Scale {
   readonly shares: number
 }
 
-interface HistorySlice {
-  readonly times: readonly number[]
-  readonly from: number
-  readonly to: number
-  readonly scales: readonly Scale[]
-}
-
-const sliceHistory = (history: PriceHistory, { times, from, to, scales }: HistorySlice): CandleColumns => {
+const sliceHistory = (history: PriceHistory, from: number, to: number, scales: readonly Scale[]): Omit<CandleColumns, 'Time'> => {
   // Loops: a callback for each of a million candles takes longer than all the rest.
   const slice = (column: Int32Array | Float64Array, unit: number): number[] => {
     const values: number[] = []
@@ -71,7 +64,7 @@ const sliceHistory = (history: PriceHistory, { times, from, to, scales }: Histor
       for (const prices of [o, h, l, c]) prices[i] = Math.round(Math.round((prices[i] as number) * 100) / scale.divisor) / 100
       v[i] = (v[i] as number) * scale.shares
     }
-  return { Time: times.slice(from, to + 1), o, h, l, c, v }
+  return { o, h, l, c, v }
 }
 
 /** The share of a day's session (09:15 to 15:30 in India) that has passed at an instant. */

@@ -153,7 +153,10 @@ export const simulateIndex = (
   const [opens, closes] = [column(), column()]
   let level = 1
   for (let i = 0; i < history.length; i++) {
-    let [before, open, close, volume] = [0, 0, 0, 0]
+    let before = 0
+    let open = 0
+    let close = 0
+    let volume = 0
     for (const { own, shares } of membersIn(first + i)) {
       const at = first + i - own.first
       if (at < 1 || at >= own.length) continue
@@ -172,7 +175,8 @@ export const simulateIndex = (
   const points = (index.points || random.int(1_500, 50_000)) * random.decimal(0.9, 1.1)
   const scale = (points * 100) / (closes[Math.max(0, Math.min(history.length - 1, anchor - first))] as number)
   for (let i = 0; i < history.length; i++) {
-    const [open, close] = [scale * (opens[i] as number), scale * (closes[i] as number)]
+    const open = scale * (opens[i] as number)
+    const close = scale * (closes[i] as number)
     // Its members do not all have their highest price at the same time.
     setCandle(history, i, open, close, close * 0.001 + Math.abs(close - open) * 0.2)
   }

@@ -1,5 +1,5 @@
 import { toCents } from '../model/format.js'
-import type { PlantedEvent, SampleMarket, SampleQuote, SampleStock } from '../model/market.js'
+import type { PlantedEvent, SampleMarket, SampleStock } from '../model/market.js'
 import { type Day, SESSION_START, toDay, toDayEnd, toInstant } from '../model/trading-day.js'
 import { createTradingCalendar, lowerBound, type TradingCalendar } from './calendar.js'
 import { createCandleReader, createHistoryCache, type Scale } from './candles.js'
@@ -51,7 +51,7 @@ export const createTimeline = (options: MarketOptions): Timeline => {
   const { seed, exchange } = options
   const events = options.events === true ? {} : options.events || undefined
   const calendar = createTradingCalendar(seed, events !== undefined && (events.kinds?.includes('weekend-session') ?? true))
-  const { days, times, lastOpened } = calendar
+  const { days, lastOpened } = calendar
   const anchor = Math.max(0, lowerBound(days, findAnchorDay(options.asOf)) - 1)
   const listedAt = createListingIndex(seed, anchor, options.candleDays ?? 2_500)
   const first = createStocks(seed, options.stocks, (rank) => days[listedAt(rank)] ?? '')
@@ -82,31 +82,7 @@ export const createTimeline = (options: MarketOptions): Timeline => {
       const candlesAsOf = plan.candlesAsOf(asOf)
       const results: SampleMarket['results'] = (stock, count, ahead = 0) =>
         simulateResults(stock, { seed, until: asOf + ahead * 86_400_000, count, shareFactor: countShares(stock, asOf) })
-      const quote = (stock: SampleStock): SampleQuote | undefined => {
-        const last = lastOpened(candlesAsOf)
-        // In shares of the anchor: what a split changes is not a move of the price.
-        const { c, v } = read(stock.Sid, times[last - 1] ?? 0, times[last] ?? 0, candlesAsOf)
-        const [now, volume] = [Math.round((c.at(-1) ?? 0) * 100), v.at(-1)]
-        if (volume === undefined) return undefined
-        const before = Math.round((c[0] ?? 0) * 100)
-        const band = now === before ? undefined : fixed.bandOn(stock, days[last] ?? '')
-        const shares = countShares(stock, candlesAsOf)
-        const close = Math.round(now / shares) / 100
-        const earnings = results(stock, 4).reduce((sum, { eps }) => sum + eps, 0)
-        return {
-          ...{ close, volume: volume * shares, change: (now / before - 1) * 100, marketCap: (stock.Mcap * now) / (stock.Ltp * 100) },
-          pe: earnings > 0 ? toCents(close / earnings) : undefined,
-          ...{ pb: toCents((stock.pb * now) / (stock.Ltp * 100)), dividendYield: toCents((stock.dividend * 10_000) / now) },
-          limit:
-            band === undefined
-              ? undefined
-              : now === findHighest(before, band)
-                ? 'upper'
-                : now === findLowest(before, band)
-                  ? 'lower'
-                  : undefined,
-        }
-      }
+      const quote = createQuotes({ read, calendar, asOf: candlesAsOf, bandOn: fixed.bandOn, results })
       return {
         ...fixed,
         asOf,
@@ -125,6 +101,34 @@ export const createTimeline = (options: MarketOptions): Timeline => {
     },
     { plan: plan.plan },
   )
+}
+
+interface QuoteOptions extends Pick<SampleMarket, 'asOf' | 'bandOn' | 'results'> {
+  readonly read: ReturnType<typeof createCandleReader>
+  readonly calendar: TradingCalendar
+}
+
+const createQuotes = ({ read, calendar: { days, times, lastOpened }, asOf, bandOn, results }: QuoteOptions): SampleMarket['quote'] => {
+  const last = lastOpened(asOf)
+  return (stock) => {
+    // In shares of the anchor: what a split changes is not a move of the price.
+    const { c, v } = read(stock.Sid, times[last - 1] ?? 0, times[last] ?? 0, asOf)
+    const [before = 0, now = before] = c.map((close) => Math.round(close * 100))
+    const volume = v.at(-1)
+    if (volume === undefined) return undefined
+    const band = now === before ? undefined : bandOn(stock, days[last] ?? '')
+    const shares = countShares(stock, asOf)
+    const close = Math.round(now / shares) / 100
+    const earnings = results(stock, 4).reduce((sum, { eps }) => sum + eps, 0)
+    const growth = now / (stock.Ltp * 100)
+    return {
+      ...{ close, volume: volume * shares, change: (now / before - 1) * 100, marketCap: stock.Mcap * growth },
+      pe: earnings > 0 ? toCents(close / earnings) : undefined,
+      ...{ pb: toCents(stock.pb * growth), dividendYield: toCents((stock.dividend * 10_000) / now) },
+      ...(band && now === findHighest(before, band) && { limit: 'upper' as const }),
+      ...(band && now === findLowest(before, band) && { limit: 'lower' as const }),
+    }
+  }
 }
 
 interface HistoryOptions {

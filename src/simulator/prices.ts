@@ -96,7 +96,8 @@ export const simulatePrices = ({ seed, stock, anchor, first, last, moves }: Walk
   close[start - first] = Math.round(Ltp * 100)
   const character = createRandom(seed, 'character', Sid)
   const isWild = band !== undefined && band <= NARROW_BAND
-  const [beta, volatility] = [0.5 + character.next(), isWild ? character.decimal(0.03, 0.05, 6) : character.decimal(0.008, 0.02, 6)]
+  const beta = 0.5 + character.next()
+  const volatility = isWild ? 0.03 + character.next() * 0.02 : 0.008 + character.next() * 0.012
   /** With the market, by itself, back to the usual price, and seldom by a jump. */
   const drawMove = (session: number, price: number, random: Random): number => {
     const age = session - anchor
@@ -108,7 +109,9 @@ export const simulatePrices = ({ seed, stock, anchor, first, last, moves }: Walk
   const ahead = createRandom(seed, 'closes', Sid)
   for (let session = start + 1; session <= last; session++) {
     const before = close[session - first - 1] ?? 0
-    const [lowest, highest] = [findLowest(before, bandIn(session)), findHighest(before, bandIn(session))]
+    const today = bandIn(session)
+    const lowest = findLowest(before, today)
+    const highest = findHighest(before, today)
     const isUp = (moves[session] ?? 0) > 0 === (Number(limitPlace) % 2 === 0)
     const wanted = limitPlace === undefined ? before * (1 + drawMove(session, before, ahead)) : isUp ? highest : lowest
     close[session - first] = Math.max(MIN_PAISE, clamp(Math.round(wanted), lowest, highest))
@@ -118,8 +121,8 @@ export const simulatePrices = ({ seed, stock, anchor, first, last, moves }: Walk
   for (let session = start; session > first; session--) {
     const after = close[session - first] ?? 0
     const wanted = Math.round(after / (1 + drawMove(session, after, back)))
-    const [lowest, highest] = [Math.ceil((after * 100) / (100 + most)), Math.floor((after * 100) / (100 - most))]
-    close[session - first - 1] = Math.max(MIN_PAISE, clamp(wanted, lowest, highest))
+    const before = clamp(wanted, Math.ceil((after * 100) / (100 + most)), Math.floor((after * 100) / (100 - most)))
+    close[session - first - 1] = Math.max(MIN_PAISE, before)
   }
   drawCandles(history, stock, bandIn, createRandom(seed, 'shape', Sid))
   return history
@@ -134,8 +137,10 @@ const drawCandles = (history: PriceHistory, stock: SampleStock, bandIn: ReturnTy
     const now = close[i] as number
     const before = i > 0 ? (close[i - 1] as number) : now
     const band = bandIn(first + i)
-    const [lowest, highest] = [findLowest(before, band), findHighest(before, band)]
-    const [luck, interest] = [shape.next(), shape.next()]
+    const lowest = findLowest(before, band)
+    const highest = findHighest(before, band)
+    const luck = shape.next()
+    const interest = shape.next()
     // Many a stock that closes at its limit has opened there, and did not leave it.
     const isLimit = now !== before && (now === lowest || now === highest) && (luck < 0.6 || stock.limitPlace !== undefined)
     const opened = isLimit ? now : clamp(Math.round(before * (1 + (luck - 0.5) * 0.012)), lowest, highest)

@@ -16,22 +16,19 @@ export const createStocks = (seed: number, count: number, listedOn: (rank: numbe
   const sidAt = createPermutation(STOCK_SID_COUNT, random.int(0, STOCK_SID_COUNT - 1))
   // Eight small stocks are always under surveillance and at a limit, so that each list has four, or a page would not be read.
   const firstLimited = count < realCompanies.length + 8 ? 0 : realCompanies.length
-  return createCompanies(seed, count).map(({ cap, price, ...company }, rank) => {
+  return createCompanies(seed, count).map(({ Symbol: symbol, Name, sector, ...known }, rank) => {
     const figures = createRandom(seed, 'stock', rank)
     const isLimited = rank >= firstLimited && rank < firstLimited + 8
-    // Half of the others have less than ₹ 1,200 crore.
-    const Mcap = toCents(
-      cap ? cap * figures.decimal(0.75, 1.25) : isLimited ? figures.int(300, 3_000) : 40 + 75_000 * power(figures.next(), 6),
-    )
-    const Ltp = toCents(
-      price ? price * figures.decimal(0.75, 1.25) : isLimited ? figures.int(15, 240) : 6 + 4_000 * power(figures.next(), 4),
-    )
+    const [cap, price] = known.cap ? [known.cap, known.price] : isLimited ? [1_500, 120] : []
+    // Half of those that are not known have less than ₹ 1,200 crore.
+    const Mcap = toCents(cap ? cap * figures.decimal(0.75, 1.25) : 40 + 75_000 * power(figures.next(), 6))
+    const Ltp = toCents(price ? price * figures.decimal(0.75, 1.25) : 6 + 4_000 * power(figures.next(), 4))
     const pe = figures.decimal(8, 70)
     const luck = isLimited ? (rank % 2) / 15 : Mcap < MAX_WATCHED_MCAP ? figures.next() : 1
     const watched = luck < 0.045 ? 'asm' : luck < 0.07 ? 'gsm' : undefined
     const hasDerivatives = Mcap >= MIN_DERIVATIVES_MCAP
     return {
-      ...company,
+      ...{ Symbol: symbol, Name, sector },
       ISIN: createIsin(isinAt(rank)),
       Sid: String(MIN_SID + sidAt(rank)),
       FnoFlag: hasDerivatives ? 1 : 0,
