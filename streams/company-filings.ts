@@ -192,8 +192,12 @@ const RESULTS = [
   'Results of the quarter, with the review of the auditors',
 ]
 
-const BODY =
-  'no. {100..9999}. {The document is enclosed.|Kindly take it on record, and display it for the information of investors.|The disclosure is made under the listing regulations; the details that they require are in the annexure.|The meeting began in the afternoon and ended within two hours. The decisions are in the enclosed document, with the reasons.}'
+const DETAILS = [
+  'The document is enclosed.',
+  'Kindly take it on record, and display it for the information of investors.',
+  'The disclosure is made under the listing regulations; the details that they require are in the annexure.',
+  'The meeting began in the afternoon and ended within two hours. The decisions are in the enclosed document, with the reasons.',
+] as const
 
 /** What both paths have of a stock: those of all kinds on one, results and meetings with an id on the other. One stock in ten has none. */
 const sampleFilings = (isin: string, path: FilingPath, market: SampleMarket): readonly Row[] | null => {
@@ -217,12 +221,12 @@ const sampleFilings = (isin: string, path: FilingPath, market: SampleMarket): re
       const [, paths, descriptor, ...subjects] = kind
       const isOnBoth = paths === 'both'
       if (!isOnBoth && path === 'lodr') return []
-      const subject = random.fill(`{${subjects.join('|')}}`)
+      const subject = random.pick(subjects as [string, ...string[]])
       const caption = random.chance(0.6) ? `Announcement under Regulation 30 (LODR)-${descriptor}` : subject
       const hasLink = random.chance(0.98) && (!isOnBoth || path === 'lodr')
       // JSON leaves out what is undefined; spreading objects took most of the time.
       const news_id = isOnBoth ? `${first.toLowerCase()}-${id}` : undefined
-      const news_body = `${subject} of ${stock.Name}, ${random.fill(BODY)}`
+      const news_body = `${subject} of ${stock.Name}, no. ${random.int(100, 9_999)}. ${random.pick(DETAILS)}`
       const file_url = hasLink ? `https://filings.example/${first}/${id}.pdf` : ''
       return [{ news_id, isin, descriptor, caption, news_body, file_url, news_date: formatSecond(at) }]
     }),
