@@ -1,5 +1,5 @@
 import { toCents } from '../model/format.js'
-import type { PlantedEvent, SampleMarket, SampleStock } from '../model/market.js'
+import type { PlantedEvent, SampleMarket, SampleQuarter, SampleStock } from '../model/market.js'
 import { type Day, SESSION_START, toDay, toDayEnd, toInstant } from '../model/trading-day.js'
 import { createTradingCalendar, lowerBound, type TradingCalendar } from './calendar.js'
 import { createCandleReader, createHistoryCache, type Scale } from './candles.js'
@@ -80,8 +80,7 @@ export const createTimeline = (options: MarketOptions): Timeline => {
         return read(sid, start, end, at, stock && listScales(stock, days, at))
       }
       const candlesAsOf = plan.candlesAsOf(asOf)
-      const results: SampleMarket['results'] = (stock, count, ahead = 0) =>
-        simulateResults(stock, { seed, until: asOf + ahead * 86_400_000, count, shareFactor: countShares(stock, asOf) })
+      const results = createResults(seed, asOf)
       const quote = createQuotes({ read, calendar, asOf: candlesAsOf, bandOn: fixed.bandOn, results })
       return {
         ...fixed,
@@ -101,6 +100,19 @@ export const createTimeline = (options: MarketOptions): Timeline => {
     },
     { plan: plan.plan },
   )
+}
+
+/** The results of each stock, computed once as far as they are wanted. */
+const createResults = (seed: number, asOf: number): SampleMarket['results'] => {
+  const known = new Map<string, readonly SampleQuarter[]>()
+  return (stock, count, ahead = 0) => {
+    const key = `${stock.Sid} ${ahead}`
+    const options = { seed, until: asOf + ahead * 86_400_000, count: Math.max(count, 12), shareFactor: countShares(stock, asOf) }
+    const found = known.get(key)
+    const made = found && found.length >= count ? found : simulateResults(stock, options)
+    known.set(key, made)
+    return made.slice(0, count)
+  }
 }
 
 interface QuoteOptions extends Pick<SampleMarket, 'asOf' | 'bandOn' | 'results'> {
