@@ -4,6 +4,7 @@ import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/listings.js'
+import { toCents } from '../src/model/format.js'
 import { createResult } from '../src/model/outcome.js'
 import { type Row, Rows } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row, type TableColumn, textSuchAs } from '../src/model/row-schema.js'
@@ -61,54 +62,44 @@ const indicator = post({
   read: (text, { isin }, seen): readonly Row[] => assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? []),
   shape: dataEnvelope(z.array(Indicators)),
   sample: ({ security_id }, market) => {
-    const stock = market.stockBySid(security_id)
-    const random = market.random('indicator', security_id)
     const now = market.asOf / 1_000
     const { h, l, c } = market.candles(security_id, now - 400 * 86_400, now)
-    if (stock === undefined || c.length === 0 || random.chance(0.03)) return { data: [] }
-    const last = c.at(-1) ?? 0
-    const averages = (kind: string, average: (days: number) => number): readonly Row[] =>
+    const [high = 0, low = 0, last] = [h.at(-1), l.at(-1), c.at(-1)]
+    if (last === undefined || market.random('indicator', security_id).chance(0.03)) return { data: [] }
+    const line = (Indicator: string, value: number, sign: number): Row => ({
+      ...{ Indicator, Value: toCents(value), Action: sign > 0 ? 'Bullish' : sign < 0 ? 'Bearish' : 'Neutral' },
+    })
+    const averages = (kind: string, average: (closes: readonly number[], days: number) => number): readonly Row[] =>
       [5, 10, 20, 50, 100, 200]
         .filter((days) => c.length >= days)
-        .map((days) => {
-          const Value = toCents(average(days))
-          return { Indicator: `${days}-${kind}`, Value, Action: last > Value ? 'Bullish' : last < Value ? 'Bearish' : 'Neutral' }
-        })
-    const [rsi, macd] = [toCents(computeRsi(c)), toCents(computeEma(c, 12) - computeEma(c, 26))]
-    const pivots = toPivots(h.at(-1) ?? 0, l.at(-1) ?? 0, last)
+        .map((days) => line(`${days}-${kind}`, average(c, days), last - average(c, days)))
+    const moves = c.slice(-14).map((close, place, own) => close - (own[place - 1] ?? close))
+    // The share of the rises in all moves.
+    const rsi = (sumOf(moves.map((move) => Math.max(0, move))) / (sumOf(moves.map(Math.abs)) || 1)) * 100
+    const macd = computeEma(c, 12) - computeEma(c, 26)
+    const [PP, range] = [(high + low + last) / 3, high - low]
+    const [first, third] = [
+      { R1: 2 * PP - low, S1: 2 * PP - high },
+      { R3: high + 2 * (PP - low), S3: low - 2 * (high - PP) },
+    ]
+    const pivots = Object.entries({ PP, ...first, R2: PP + range, S2: PP - range, ...third })
     return {
       data: [
         {
-          EMA: averages('EMA', (days) => computeEma(c, days)),
-          SMA: averages('SMA', (days) => c.slice(-days).reduce((sum, close) => sum + close, 0) / days),
-          Indicator: [
-            { Indicator: 'RSI(14)', Value: rsi, Action: rsi > 55 ? 'Bullish' : rsi < 45 ? 'Bearish' : 'Neutral' },
-            { Indicator: 'MACD(12,26)', Value: macd, Action: macd > 0 ? 'Bullish' : macd < 0 ? 'Bearish' : 'Neutral' },
-          ],
-          Pivot: [{ Classic: Object.fromEntries(Object.entries(pivots).map(([name, level]) => [name, toCents(level)])) }],
+          EMA: averages('EMA', computeEma),
+          SMA: averages('SMA', (closes, days) => sumOf(closes.slice(-days)) / days),
+          Indicator: [line('RSI(14)', rsi, Math.round((rsi - 50) / 10)), line('MACD(12,26)', macd, macd)],
+          Pivot: [{ Classic: Object.fromEntries(pivots.map(([name, level]) => [name, toCents(level)])) }],
         },
       ],
     }
   },
 })
 
-const toCents = (value: number): number => Math.round(value * 100) / 100
+const sumOf = (list: readonly number[]): number => list.reduce((sum, one) => sum + one, 0)
 
 const computeEma = (closes: readonly number[], days: number): number =>
   closes.reduce((average, close) => average + ((close - average) * 2) / (days + 1))
-
-/** The share of the rises in all moves of 14 sessions, percent. */
-const computeRsi = (closes: readonly number[]): number => {
-  const moves = closes.slice(-14).map((close, place, own) => close - (own[place - 1] ?? close))
-  const [rises, all] = [moves.reduce((sum, move) => sum + Math.max(0, move), 0), moves.reduce((sum, move) => sum + Math.abs(move), 0)]
-  return all === 0 ? 50 : (rises / all) * 100
-}
-
-const toPivots = (high: number, low: number, close: number): Readonly<Record<string, number>> => {
-  const PP = (high + low + close) / 3
-  const range = high - low
-  return { PP, R1: 2 * PP - low, S1: 2 * PP - high, R2: PP + range, S2: PP - range, R3: high + 2 * (PP - low), S3: low - 2 * (high - PP) }
-}
 
 /** Daily technical indicators of each stock: averages, RSI, MACD and pivots. */
 export const advancedIndicators = defineStream({

@@ -85,31 +85,32 @@ const deal = post({
   },
 })
 
-/** A block is of at least so many rupees. */
-const MIN_BLOCK = 1e8
-const CLIENTS = ['CAPITAL LLP', 'SECURITIES PRIVATE LIMITED', 'TRADERS', 'ADVISORS LLP', 'MUTUAL FUND', 'BROKING PRIVATE LIMITED'] as const
-const FAMILIES = ['AGASTYA', 'BANYAN', 'CHENAB', 'DHRUVA', 'EKANT', 'FULCRUM', 'GANDIVA', 'HARAPPA', 'INDRA', 'JHELUM'] as const
+const CLIENTS =
+  '{AGASTYA|BANYAN|CHENAB|DHRUVA|EKANT|FULCRUM|GANDIVA|HARAPPA|INDRA|JHELUM} {CAPITAL LLP|SECURITIES PRIVATE LIMITED|TRADERS|ADVISORS LLP|MUTUAL FUND}'
 
-/** The deals of a day, each within its range and of a part of its volume; large values are blocks, near the close. */
+/** The deals of a day, each within its range and of a part of its volume; some of ten crore rupees are blocks. */
 const sampleDeals = (day: Day, market: SampleMarket): readonly Row[] => {
   const random = market.random('deals', day)
   const stocks = market.stocksOn(day)
   return Array.from({ length: random.int(10, 40) }, () => {
     const stock = stocks[random.int(0, stocks.length - 1)]
-    const [share, place, isSale] = [random.next(), random.next(), random.chance(0.5)]
-    const cname = `${random.pick(FAMILIES)} ${random.pick(CLIENTS)}`
-    const { h, l, c, v } = market.tradesOn(stock?.Sid ?? '', day)
-    const [high = 0, low = 0, close = 0, volume = 0] = [h[0], l[0], c[0], v[0]]
+    const [share, place, cname, bs, isLarge] = [
+      random.next(),
+      random.next(),
+      random.fill(CLIENTS),
+      random.pick(['B', 'S']),
+      random.chance(0.3),
+    ]
+    const { h, l, v } = market.tradesOn(stock?.Sid ?? '', day)
+    const [high = 0, low = 0, volume = 0] = [h[0], l[0], v[0]]
     // The provider does not divide the price of a deal before a split.
     const isSoonSplit = stock?.split !== undefined && stock.split.on > day && stock.split.on < addDays(day, 40)
     if (stock === undefined || volume < 100 || isSoonSplit) return []
     const qty = Math.ceil(volume * (0.02 + share * share * 0.3))
-    const isBlock = qty * close >= MIN_BLOCK && random.chance(0.3)
-    const wanted = isBlock ? close * (0.995 + place / 100) : low + (high - low) * place
-    const avgprice = Math.min(high, Math.max(low, Math.round(wanted * 100) / 100))
+    const avgprice = Math.round((low + (high - low) * place) * 100) / 100
     return {
       ...{ date: `${day} 00:00:00`, exch: market.exchange, seg: 'E', sid: Number(stock.Sid), isin: stock.ISIN, sym: stock.Symbol },
-      ...{ csym: stock.Name, cname, deal: isBlock ? 'BLOCK' : 'BULK', bs: isSale ? 'S' : 'B', qty, avgprice, val: qty * avgprice },
+      ...{ csym: stock.Name, cname, deal: isLarge && qty * avgprice >= 1e8 ? 'BLOCK' : 'BULK', bs, qty, avgprice, val: qty * avgprice },
     }
   }).flat()
 }

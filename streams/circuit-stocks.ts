@@ -95,7 +95,6 @@ const sampleStocks = (side: Side, market: SampleMarket): readonly Row[] =>
     if (quote?.limit !== side) return []
     const now = market.asOf / 1_000
     const [five, one] = [5, 1].map((years) => market.candles(stock.Sid, now - years * 365 * 86_400, now))
-    const round = (value: number): number => Math.round(value * 100) / 100
     return [
       {
         Sym: stock.Symbol,
@@ -108,8 +107,8 @@ const sampleStocks = (side: Side, market: SampleMarket): readonly Row[] =>
         High1Yr: Math.max(...(one?.h ?? [])),
         Low1Yr: Math.min(...(one?.l ?? [])),
         Pe: quote.pe ?? null,
-        Pb: round((quote.marketCap * stock.pb) / stock.Mcap),
-        DivYeild: round((stock.dividend / quote.close) * 100),
+        Pb: quote.pb,
+        DivYeild: quote.dividendYield,
       },
     ]
   })

@@ -5,7 +5,7 @@ import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/listings.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
-import type { Random, SampleMarket, SampleStock } from '../src/model/market.js'
+import type { SampleMarket } from '../src/model/market.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
 import { isRow, MaybeRows, type Row } from '../src/model/row.js'
 import { column, dataEnvelope, ITEM_SYMBOL, type RowOf, row } from '../src/model/row-schema.js'
@@ -160,35 +160,37 @@ export const companyFilings = defineStream({
 })
 
 type FilingPath = 'company_filings' | 'lodr'
-/** A kind of filing, how frequent it is, and the paths that have it. */
-type FilingKind = readonly [descriptor: string, weight: number, paths: 'both' | FilingPath, subjects: readonly [string, ...string[]]]
 
-const FILING_KINDS: readonly FilingKind[] = [
-  ['General', 17, 'company_filings', ['Intimation to the exchange', 'Update on a pending matter', 'Reply to a query of the exchange']],
-  ['Analyst / Investor Meet', 9, 'both', ['Schedule of a meeting with investors', 'Recording of the call with analysts']],
-  ['Newspaper Publication', 8, 'company_filings', ['Results as published in newspapers', 'Notice to shareholders as published']],
-  ['Investor Presentation', 6, 'both', ['Presentation to investors on the quarter', 'Presentation on the business']],
-  ['Earnings Call Transcript', 5, 'both', ['Transcript of the call on the quarter']],
-  ['Board Meeting', 5, 'company_filings', ['Meeting of the board to consider results', 'Meeting of the board to consider fund raising']],
-  ['Press Release / Media Release', 5, 'company_filings', ['Release on the quarter', 'Release on a new order', 'Release on a new product']],
-  ['Outcome of Board Meeting', 5, 'company_filings', ['Appointments approved by the board', 'Fund raising approved by the board']],
-  ['AGM', 4, 'company_filings', ['Voting results of the annual meeting', 'Notice of the annual meeting']],
-  ['Closure of Trading Window', 4, 'company_filings', ['Trading window closed until the results']],
-  ['Change in Management', 3, 'company_filings', ['Resignation of a senior manager', 'Appointment of a senior manager']],
-  ['Credit Rating', 2, 'company_filings', ['Rating of bank facilities reaffirmed', 'Rating of debentures assigned']],
-  ['Award of Order / Receipt of Order', 2, 'company_filings', ['Order received in the ordinary course of business']],
-  ['Acquisition', 2, 'company_filings', ['Acquisition of shares in a subsidiary', 'Agreement to buy a business']],
-  ['Allotment of ESOP / ESPS', 2, 'company_filings', ['Allotment of shares under the plan for employees']],
-  ['Reg. 34 (1) Annual Report', 1, 'company_filings', ['Annual report of the year']],
-  ['Record Date', 1, 'company_filings', ['Record date of the dividend']],
+/** How frequent each kind of filing is, whether only one path has it, and its subjects. */
+const FILING_KINDS = `
+17|one|General|Intimation to the exchange|Update on a pending matter|Reply to a query of the exchange
+9|both|Analyst / Investor Meet|Schedule of a meeting with investors|Recording of the call with analysts
+8|one|Newspaper Publication|Results as published in newspapers|Notice to shareholders as published
+6|both|Investor Presentation|Presentation to investors on the quarter|Presentation on the business
+5|both|Earnings Call Transcript|Transcript of the call on the quarter
+5|one|Board Meeting|Meeting of the board to consider results|Meeting of the board to consider fund raising
+5|one|Press Release / Media Release|Release on the quarter|Release on a new order|Release on a new product
+5|one|Outcome of Board Meeting|Appointments approved by the board|Fund raising approved by the board
+4|one|AGM|Voting results of the annual meeting|Notice of the annual meeting
+4|one|Closure of Trading Window|Trading window closed until the results
+3|one|Change in Management|Resignation of a senior manager|Appointment of a senior manager
+2|one|Credit Rating|Rating of bank facilities reaffirmed|Rating of debentures assigned
+2|one|Award of Order / Receipt of Order|Order received in the ordinary course of business
+2|one|Acquisition|Acquisition of shares in a subsidiary|Agreement to buy a business
+2|one|Allotment of ESOP / ESPS|Allotment of shares under the plan for employees
+1|one|Reg. 34 (1) Annual Report|Annual report of the year
+1|one|Record Date|Record date of the dividend
+`
+  .trim()
+  .split('\n')
+  .flatMap((line) => Array.from({ length: Number.parseInt(line, 10) }, () => line.split('|')))
+const RESULTS = [
+  '',
+  'both',
+  'Financial Results',
+  'Financial results of the quarter',
+  'Results of the quarter, with the review of the auditors',
 ]
-/** What comes with the results of a quarter. */
-const RESULT_KINDS: readonly FilingKind[] = [
-  ['Financial Results', 1, 'both', ['Financial results of the quarter', 'Results of the quarter, with the review of the auditors']],
-  ['Outcome of Board Meeting', 1, 'company_filings', ['Outcome of the meeting that approved the results']],
-]
-/** Each kind as often as its weight. */
-const WEIGHTED_KINDS = FILING_KINDS.flatMap((kind) => Array.from({ length: kind[1] }, () => kind))
 
 const DETAILS = [
   'The document is enclosed.',
@@ -205,38 +207,31 @@ const sampleFilings = (isin: string, path: FilingPath, market: SampleMarket): re
   if (stock === undefined || character.chance(0.1)) return planned.length > 0 ? planned : null
   // Ids and addresses of documents stay when the company gets another ISIN.
   const first = stock.events?.find(({ kind }) => kind === 'isin-change')?.isin ?? isin
-  const usual = listSampleDocuments(stock, character, market).flatMap(({ id, at, random, kind }) => {
-    const [descriptor, , paths, subjects] = kind ?? (WEIGHTED_KINDS[random.int(0, WEIGHTED_KINDS.length - 1)] as FilingKind)
-    if (paths !== 'both' && paths !== path) return []
-    const subject = random.pick(subjects)
-    const news_body = `${subject} of ${stock.Name}, no. ${random.int(100, 9_999)}. ${random.pick(DETAILS)}`
-    const caption = random.chance(0.6) ? `Announcement under Regulation 30 (LODR)-${descriptor}` : subject
-    const hasLink = random.chance(0.98) && (paths !== 'both' || path === 'lodr')
-    // JSON leaves out what is undefined; spreading objects took most of the time.
-    const news_id = paths === 'both' ? `${first.toLowerCase()}-${id}` : undefined
-    const file_url = hasLink ? `https://filings.example/${first}/${id}.pdf` : ''
-    return [{ news_id, isin, descriptor, caption, news_body, file_url, news_date: formatSecond(at) }]
-  })
-  return [...usual, ...planned]
-}
-
-const FILING_DAYS = 650
-
-/** The newest documents of a stock, and what it files with its results on the day of each quarter. */
-const listSampleDocuments = (stock: SampleStock, character: Random, market: SampleMarket) => {
-  const wanted = { perYear: 8 + 44 * character.next() * character.next(), count: MAX_FILINGS, days: FILING_DAYS }
-  const usual = market.documents(stock, 'filing', wanted).map((document) => ({ ...document, kind: undefined }))
-  const since = market.asOf - FILING_DAYS * 86_400_000
-  const published = market.results(stock, 9).filter(({ publishedAt }) => publishedAt > since)
-  const results = published.flatMap(({ period, publishedAt: at }) =>
-    RESULT_KINDS.map((kind, place) => ({
-      id: `${period}-${place}`,
-      at,
-      kind,
-      random: market.random('result', stock.Sid, period, place),
-    })),
-  )
-  return [...usual, ...results].sort((one, other) => other.at - one.at).slice(0, MAX_FILINGS)
+  const wanted = { perYear: 8 + 44 * character.next() * character.next(), count: MAX_FILINGS, days: 650 }
+  const results = market.results(stock, 6).map(({ period, publishedAt }) => ({
+    ...{ id: period, at: publishedAt, random: market.random('result', stock.Sid, period), kind: RESULTS },
+  }))
+  const usual = market.documents(stock, 'filing', wanted).map((document) => ({
+    ...document,
+    kind: FILING_KINDS[document.random.int(0, FILING_KINDS.length - 1)] ?? RESULTS,
+  }))
+  const documents = [...usual, ...results].sort((one, other) => other.at - one.at).slice(0, MAX_FILINGS)
+  return [
+    ...documents.flatMap(({ id, at, random, kind }) => {
+      const [, paths, descriptor, ...subjects] = kind
+      const isOnBoth = paths === 'both'
+      if (!isOnBoth && path === 'lodr') return []
+      const subject = random.pick(subjects as [string, ...string[]])
+      const caption = random.chance(0.6) ? `Announcement under Regulation 30 (LODR)-${descriptor}` : subject
+      const hasLink = random.chance(0.98) && (!isOnBoth || path === 'lodr')
+      // JSON leaves out what is undefined; spreading objects took most of the time.
+      const news_id = isOnBoth ? `${first.toLowerCase()}-${id}` : undefined
+      const news_body = `${subject} of ${stock.Name}, no. ${random.int(100, 9_999)}. ${random.pick(DETAILS)}`
+      const file_url = hasLink ? `https://filings.example/${first}/${id}.pdf` : ''
+      return [{ news_id, isin, descriptor, caption, news_body, file_url, news_date: formatSecond(at) }]
+    }),
+    ...planned,
+  ]
 }
 
 const samplePlannedFiling = (isin: string, { newsId, filedAt }: { readonly newsId: string; readonly filedAt: string }): Row => ({

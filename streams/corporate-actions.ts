@@ -78,29 +78,30 @@ const RESULTS = 'QUARTERLY RESULT ANNOUNCEMENT'
 /** The corporate actions of a stock in the years around a given one, including its splits and the day of its next results; the days are always the same. */
 const sampleActions = (stock: SampleStock, around: number, market: SampleMarket) => {
   const { ISIN, split, dividend, events = [] } = stock
-  const usual = [-2, -1, 0, 1].flatMap((years) => {
+  const usual = [-2, -1, 0, 1].flatMap((years): readonly Action[] => {
     const random = market.random('actions', ISIN, around + years)
     const dayOf = (place: number): Day => addDays(`${around + years}-01-01`, place)
+    const [dividendDay, buybackDay] = [dayOf(random.int(140, 270)), dayOf(random.int(0, 364))]
     return [
-      ...(dividend > 0 && random.chance(0.8) ? [{ ActType: 'DIVIDEND', ExDate: dayOf(random.int(140, 270)), Note: String(dividend) }] : []),
-      ...(random.chance(0.02) ? [{ ActType: 'BUYBACK', ExDate: dayOf(random.int(0, 364)), Note: 'NA' }] : []),
+      ...(dividend > 0 && random.chance(0.8) ? [['DIVIDEND', dividendDay, String(dividend)] as const] : []),
+      ...(random.chance(0.02) ? [['BUYBACK', buybackDay, 'NA'] as const] : []),
     ]
   })
-  // A company tells the day of its results a month before.
-  const next = market.nextResults(stock)
-  const isNear = next < market.asOf + 30 * 86_400_000
-  const results = isNear ? [{ ActType: RESULTS, ExDate: toDay(next), Note: 'NA' }] : []
+  // A company tells the day of its results a month before; until that day is over, it is upcoming.
+  const coming = market.results(stock, 1, 30).filter(({ publishedAt }) => toDay(publishedAt) >= toDay(market.asOf))
   const planned = events.flatMap((event) => (event.kind === 'split' || event.kind === 'bonus' ? [event] : []))
   const splits = planned.map(({ kind, day, factor }) => ({ type: kind.toUpperCase(), on: day, factor }))
-  // A bonus names the new shares only: 1:1 doubles their number.
-  const toTerms = (type: string, factor: number): string => (type === 'BONUS' ? `${factor - 1}:1` : `1:${factor}`)
   return [
-    ...[...usual, ...results].map((action) => ({ ...action, RecDate: action.ExDate })),
-    ...[...(split ? [split] : []), ...splits].map(({ type, on, factor }) => ({
-      ...{ ActType: type, ExDate: on, RecDate: on, Note: toTerms(type, factor) },
-    })),
-  ]
+    ...usual,
+    ...coming.map(({ publishedAt }): Action => [RESULTS, toDay(publishedAt), 'NA']),
+    // A bonus names the new shares only: 1:1 doubles their number.
+    ...[...(split ? [split] : []), ...splits].map(
+      ({ type, on, factor }): Action => [type, on, type === 'BONUS' ? `${factor - 1}:1` : `1:${factor}`],
+    ),
+  ].map(([ActType, ExDate, Note]) => ({ ActType, ExDate, RecDate: ExDate, Note }))
 }
+
+type Action = readonly [type: string, day: Day, note: string]
 
 /** The days that each mode covers, both included: from today to 2 months later, or from 2 years ago to today. */
 const computeWindow = (mode: 'upcoming' | 'history', today: Day): { readonly from: Day; readonly to: Day } =>

@@ -4,6 +4,7 @@ import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/listings.js'
+import { toCents } from '../src/model/format.js'
 import type { Random, SampleQuarter, SampleStock } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { Row, toNumber } from '../src/model/row.js'
@@ -105,16 +106,14 @@ const fundamental = post({
     const random = market.random('fundamental', isin)
     if (random.chance(0.01)) return { status: 'success', data: [] }
     const [quarters, years] = [market.results(stock, QUARTERS), market.years(stock, YEARS)]
-    const ttm = toCents(quarters.slice(0, 4).reduce((sum, { eps }) => sum + eps, 0))
-    const sales = toCents(quarters.slice(0, 4).reduce((sum, quarter) => sum + quarter.sales, 0))
-    const ebitda = quarters.slice(0, 4).reduce((sum, quarter) => sum + quarter.ebitda, 0)
+    const sum = (figure: 'eps' | 'sales' | 'ebitda') => toCents(quarters.slice(0, 4).reduce((all, quarter) => all + quarter[figure], 0))
     const balances = sampleBalances(stock, years, random)
     const [newest] = balances
     const record = {
       isin,
       incomeStat_cq: sampleIncome(quarters),
       incomeStat_cy: sampleIncome(years),
-      TTM_cy: { EPS: String(ttm), OPM: String(toCents((ebitda / sales) * 100)), SALES: String(sales) },
+      TTM_cy: { EPS: String(sum('eps')), OPM: String(toCents((sum('ebitda') / sum('sales')) * 100)), SALES: String(sum('sales')) },
       CV: {
         ...{ PE: String(market.quote(stock)?.pe ?? ''), SECTOR: stock.sector },
         ...{ ROE: String(newest?.roe ?? ''), ROCE: String(newest?.roce ?? '') },
@@ -143,15 +142,13 @@ const sampleTable = <T extends Pick<SampleQuarter, 'period'>>(
   YEAR: periods.map(({ period }) => period).join('|'),
 })
 
-const toCents = (value: number): number => Math.round(value * 100) / 100
-
 const sampleIncome = (periods: readonly SampleQuarter[]): Row =>
   sampleTable(periods, {
     NET_PROFIT: ({ profit }) => profit,
     EPS: ({ eps }) => eps,
     SALES: ({ sales }) => sales,
     OPM: ({ sales, ebitda }) => toCents((ebitda / sales) * 100),
-    REVENUE: ({ revenue }) => revenue,
+    REVENUE: ({ sales }) => sales,
     EBITDA: ({ ebitda }) => ebitda,
   })
 

@@ -4,7 +4,7 @@ import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/listings.js'
-import type { Random, SampleDocument, SampleQuarter } from '../src/model/market.js'
+import type { SampleDocument, SampleQuarter } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, Row } from '../src/model/row.js'
 import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
@@ -71,75 +71,33 @@ const liveNews = post({
     const character = market.random('news', isin)
     const perYear = character.chance(0.15) ? 0 : 3 + 40 * character.next() * character.next()
     const found = stock ? market.documents(stock, 'news', { perYear, count: Math.min(limit, 50), days: 450 }) : []
-    const results = stock && found.length > 0 ? market.results(stock, 9) : []
+    const results = stock && found.length > 0 ? market.results(stock, 12) : []
     const latest_news = found.map((document) => sampleNews(stock?.Name ?? '', document, results))
     return { code: 0, data: { latest_news } }
   },
 })
 
-const CATEGORIES = [
-  ...['stocks', 'stocks', 'stocks', 'stocks', 'co_actions_results', 'co_actions_results', 'co_actions_results', 'corporate_action'],
-  ...['corporate_action', 'stock', 'stock', 'result', 'default', 'order&deals', 'corporate_governance', 'result,corporate_governance'],
-] as const
-const SENTIMENTS = [
-  'positive',
-  'positive',
-  'positive',
-  'positive',
-  'positive',
-  'neutral',
-  'neutral',
-  'neutral',
-  'negative',
-  'mixed',
-] as const
-const CITIES = ['Pune', 'Chennai', 'Hosur', 'Vadodara', 'Nagpur', 'Kochi', 'Indore', 'Visakhapatnam', 'Jaipur', 'Guwahati'] as const
-const BUYERS = ['a state utility', 'a railway company', 'an overseas client', 'a public-sector refinery', 'a private developer'] as const
+const CATEGORIES =
+  'stocks stocks stocks stocks co_actions_results co_actions_results co_actions_results corporate_action corporate_action stock stock result default order&deals corporate_governance result,corporate_governance'.split(
+    ' ',
+  ) as [string, ...string[]]
+const SENTIMENTS = 'positive positive positive positive positive neutral neutral neutral negative mixed'.split(' ') as [string, ...string[]]
 
-/** What news are about: a headline and a first sentence, with numbers of their own. */
-const SUBJECTS: readonly ((name: string, random: Random) => readonly [title: string, text: string])[] = [
-  (name, random) => {
-    const [crore, months, buyer] = [random.int(12, 2_400), random.int(6, 48), random.pick(BUYERS)]
-    return [`${name} wins order worth ₹${crore} crore`, `${name} has an order of ₹${crore} crore from ${buyer}, due in ${months} months.`]
-  },
-  (name, random) => {
-    const [city, share] = [random.pick(CITIES), random.int(5, 60)]
-    return [`${name} expands its plant in ${city}`, `${name} adds ${share} % of capacity in ${city}, paid from its own cash flow.`]
-  },
-  (name, random) => {
-    const [years, role] = [
-      random.int(2, 5),
-      random.pick(['finance chief', 'independent director', 'head of operations', 'company secretary']),
-    ]
-    return [`${name} appoints a new ${role}`, `The board of ${name} has appointed a ${role} for a term of ${years} years.`]
-  },
-  (name, random) => {
-    const [crore, rate] = [random.int(25, 900), random.decimal(7, 11)]
-    return [
-      `${name} raises ₹${crore} crore by debentures`,
-      `${name} allots debentures of ₹${crore} crore at ${rate} % in a private placement.`,
-    ]
-  },
-  (name, random) => {
-    const [day, month] = [random.int(1, 28), random.pick(['January', 'March', 'May', 'July', 'September', 'November'])]
-    return [`${name} to meet investors on ${day} ${month}`, `${name} will explain its business to analysts in a call on ${day} ${month}.`]
-  },
-  (name, random) => {
-    const [share, city] = [random.int(1, 14), random.pick(CITIES)]
-    return [
-      `${name} shares move ${share} % this week`,
-      `Shares of ${name} moved ${share} % in a week of heavy trading, says a broker in ${city}.`,
-    ]
-  },
-]
-
+/** What news are about: a headline, and how the first sentence goes on. */
+const SUBJECTS = [
+  'wins order worth ₹{12..2400} crore; it is from {a state utility|a railway company|an overseas client|a public-sector refinery|a private developer}, and due in {6..48} months',
+  'expands in {Pune|Chennai|Hosur|Vadodara|Nagpur|Kochi|Indore|Jaipur|Guwahati}; {50..900} people are to work there, and its own cash flow pays for it',
+  'appoints a new {finance chief|independent director|head of operations|company secretary}; the term is {2..5} years',
+  'raises ₹{25..900} crore by debentures; they are placed privately at {7..11}.{0..9} %',
+  'to meet investors; the call with analysts lasts {30..90} minutes, for {5..60} of them',
+  'has a rating of its debentures reaffirmed; the agency looks again in {6..18} months, at debt of ₹{15..2900} crore',
+] as const
 const REMARKS = [
-  (random: Random) => `The management expects demand to change by ${random.int(2, 25)} % over the next ${random.int(2, 6)} quarters.`,
-  (random: Random) =>
-    `Analysts of ${random.int(3, 28)} houses follow the stock, and ${random.int(1, 3)} of them changed their view in the past month.`,
-  (random: Random) => `The company employs about ${random.int(2, 480) * 100} people at ${random.int(2, 40)} sites.`,
-  (random: Random) => `Costs of raw materials were ${random.decimal(0.4, 9)} % ${random.pick(['lower', 'higher'])} than a quarter ago.`,
-  (random: Random) => `The matter needs the consent of the shareholders, who vote within ${random.int(14, 60)} days.`,
+  'The management expects demand to change by {2..25} % over the next {2..6} quarters.',
+  'Analysts of {3..28} houses follow the stock, and {1..3} of them changed their view in the past month.',
+  'Shares of {3..30} other companies of the sector {rose|fell} on the day.',
+  'Costs of raw materials were {0..9}.{1..9} % {lower|higher} than a quarter ago.',
+  'The matter needs the consent of the shareholders, who vote within {14..60} days.',
 ] as const
 
 /** A news item. Its text never changes; one about results has the figures that were the newest at its time. */
@@ -147,20 +105,20 @@ const sampleNews = (name: string, { at, random }: SampleDocument, results: reado
   const category = random.pick(CATEGORIES)
   const place = category.includes('result') ? results.findIndex(({ publishedAt }) => publishedAt <= at) : -1
   const [now, before] = [results[place], results[place + 4]]
-  const growth = now && before ? ((now.profit / before.profit - 1) * 100).toFixed(1) : undefined
-  const subject = SUBJECTS[random.int(0, SUBJECTS.length - 1)] ?? SUBJECTS[0]
-  const [title = '', text = ''] =
-    now && growth !== undefined
-      ? [
-          `${name} reports profit of ₹${now.profit} crore`,
-          `${name} has a profit of ₹${now.profit} crore, ${growth} % from a year ago, on sales of ₹${now.sales} crore.`,
-        ]
-      : (subject?.(name, random) ?? [])
-  const remarks = Array.from({ length: random.int(1, random.int(1, 6)) }, () => random.pick(REMARKS)(random))
+  const growth = now && before && ((now.profit / before.profit - 1) * 100).toFixed(1)
+  const ofResults =
+    now && growth && `reports profit of ₹${now.profit} crore; it is ${growth} % from a year ago, on sales of ₹${now.sales} crore`
+  const subject = `${name} ${ofResults || random.fill(random.pick(SUBJECTS))}`
+  const start = random.int(0, REMARKS.length - 1)
+  const remarks = [...REMARKS, ...REMARKS].slice(start, start + random.int(1, random.int(1, REMARKS.length)))
   return {
     publish_date: at + random.int(0, 999),
     category,
-    news_object: { title, text: [text, ...remarks].join(' '), overall_sentiment: random.chance(0.02) ? '' : random.pick(SENTIMENTS) },
+    news_object: {
+      title: subject.split(';')[0],
+      text: random.fill([`${subject}.`, ...remarks].join(' ')),
+      overall_sentiment: random.chance(0.02) ? '' : random.pick(SENTIMENTS),
+    },
   }
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../src/market/listings.js'
 import { refuse } from '../src/market/refusal-policy.js'
 import { BadAnswerError } from '../src/model/errors.js'
-import { formatQuantity } from '../src/model/format.js'
+import { formatQuantity, toCents } from '../src/model/format.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { isRow } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
@@ -91,17 +91,18 @@ const sampleRow = (stock: SampleStock, market: SampleMarket): MasterRow => {
   const [year, earlier] = market.years(stock, 2)
   const yearAgo = market.asOf / 1_000 - 365 * 86_400
   const old = market.candles(stock.Sid, yearAgo - 7 * 86_400, yearAgo).c.at(-1)
-  const growth = (value = Number.NaN, base = Number.NaN): number => toCents((value / base - 1) * 100)
+  const percent = (value = Number.NaN, base = Number.NaN): number => toCents((value / base) * 100)
+  const growth = (value?: number, base?: number): number => toCents(percent(value, base) - 100)
   const figures = {
     Pe: quote?.pe,
-    DivYeild: quote && toCents((stock.dividend / quote.close) * 100),
-    Revenue: year?.revenue,
-    Year1RevenueGrowth: growth(year?.revenue, earlier?.revenue),
-    NetProfitMargin: year && toCents((year.profit / year.revenue) * 100),
+    DivYeild: quote?.dividendYield,
+    Revenue: year?.sales,
+    Year1RevenueGrowth: growth(year?.sales, earlier?.sales),
+    NetProfitMargin: percent(year?.profit, year?.sales),
     YoYLastQtrlyProfitGrowth: growth(now?.profit, before?.profit),
-    EBIDTAMargin: year && toCents((year.ebitda / year.revenue) * 100),
+    EBIDTAMargin: percent(year?.ebitda, year?.sales),
     volume: quote?.volume,
-    PricePerchng1year: quote && growth(quote.close, old),
+    PricePerchng1year: growth(quote?.close, old),
   }
   const filled = Object.entries(figures).map(([name, figure]) => [name, random.chance(0.1) ? null : (figure ?? null)])
   return {
@@ -111,8 +112,6 @@ const sampleRow = (stock: SampleStock, market: SampleMarket): MasterRow => {
     ...(stock.FnoFlag === 0 && random.chance(0.5) ? {} : { FnoFlag: stock.FnoFlag }),
   }
 }
-
-const toCents = (value: number): number => Math.round(value * 100) / 100
 
 const toStockIdentifiers = ({ Symbol: symbol, ISIN, Sid }: Stock) => ({ symbol, ISIN, Sid })
 

@@ -27,31 +27,20 @@ const announcements = post({
   shape: dataEnvelope(z.array(Announcement)),
   sample: ({ data: { isin } }, market) => {
     const stock = market.stockByIsin(isin)
-    const since = market.asOf - 30 * 86_400_000
     if (stock === undefined) return { code: 0, data: null }
-    const news = market.documents(stock, 'announcement', { perYear: 35, count: 12, days: 30 }).map(({ at, random }) => {
-      const [type, text] = random.pick(ANNOUNCEMENTS)
-      return { at, type, events: text.replace('{n}', String(random.int(2, 9))) }
-    })
-    const results = market.results(stock, 1).map(({ publishedAt }) => ({ at: publishedAt, ...RESULTS_UPDATE }))
-    const data = [...news, ...results]
-      .filter(({ at }) => at > since)
+    const news = market
+      .documents(stock, 'announcement', { perYear: 35, count: 12, days: 30 })
+      .map(({ at, random }) => ({ at, text: random.fill(ANNOUNCEMENTS) }))
+    const results = market.results(stock, 1).filter(({ publishedAt }) => publishedAt > market.asOf - 30 * 86_400_000)
+    const data = [...news, ...results.map(({ publishedAt: at }) => ({ at, text: 'Results Update: Quarterly results are out' }))]
       .sort((one, other) => other.at - one.at)
-      .map(({ at, type, events }) => ({ events, date: formatSecond(at), type }))
-    if (data.length === 0) return { code: 0, data: null }
-    return { code: 0, data }
+      .map(({ at, text }) => ({ events: text.split(': ')[1], date: formatSecond(at), type: text.split(': ')[0] }))
+    return { code: 0, data: data.length === 0 ? null : data }
   },
 })
 
-const RESULTS_UPDATE = { type: 'Results Update', events: 'Quarterly results are out' }
-
-const ANNOUNCEMENTS: readonly [AnnouncementKind, ...AnnouncementKind[]] = [
-  ['Company Announcements', 'The company has filed an update'],
-  ['Company Announcements', 'The company has filed {n} updates'],
-  ['Company Announcements', 'The company has answered a question of the exchange'],
-  ['Exchange Filing', 'A presentation of the company was filed'],
-]
-type AnnouncementKind = readonly [type: string, text: string]
+const ANNOUNCEMENTS =
+  '{Company Announcements: The company has filed an update|Company Announcements: There are new updates from the company|Company Announcements: The company has answered a question of the exchange|Exchange Filing: A presentation of the company was filed}'
 
 /** Announcements of all stocks in one file, newest first. */
 export const newAnnouncements = defineStream({

@@ -107,3 +107,6 @@ export const formatBytes = (bytes: number | null | undefined): string => {
   if (value >= 999.5 && step < BYTE_UNITS.length) return `1.0 ${BYTE_UNITS[step] ?? ''}`
   return `${formatNumber(value, value < 9.95 ? 1 : 0)} ${BYTE_UNITS[step - 1] ?? ''}`
 }
+
+/** Rounds to two decimals. */
+export const toCents = (value: number): number => Math.round(value * 100) / 100

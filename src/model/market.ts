@@ -10,6 +10,8 @@ export interface Random {
   decimal(least: number, most: number, digits?: number): number
   pick<T>(list: readonly [T, ...T[]]): T
   chance(probability: number): boolean
+  /** A text with a number for each `{2..9}`, and one of the texts for each `{a|b}`. */
+  fill(text: string): string
 }
 
 /** A stock of the simulated market. `Mcap` (₹ crore), `Ltp` (rupees) and `pe` are those of the turn of the year 2026; `quote` has those of now. */
@@ -116,8 +118,12 @@ export interface SampleQuote {
   readonly marketCap: number
   /** Price to the earnings of the last four quarters; undefined without any. */
   readonly pe: number | undefined
+  /** Market capitalisation to book value. */
+  readonly pb: number
+  /** Percent. */
+  readonly dividendYield: number
   /** The limit of its band at which it closed. */
-  readonly limit: 'upper' | 'lower' | undefined
+  readonly limit?: 'upper' | 'lower'
 }
 
 /** What a company has reported for a quarter: ₹ crore, and rupees a share. */
@@ -127,14 +133,10 @@ export interface SampleQuarter {
   /** Epoch milliseconds. */
   readonly publishedAt: number
   readonly sales: number
-  /** Sales and other income. */
-  readonly revenue: number
   readonly ebitda: number
   readonly profit: number
   readonly eps: number
 }
-
-export type DocumentsWanted = Readonly<Record<'perYear' | 'count' | 'days', number>>
 
 /** A document of a company: a filing, a news item. `id` and what `random` draws never change. */
 export interface SampleDocument {
@@ -161,14 +163,12 @@ export interface SampleMarket {
   quote(stock: SampleStock): SampleQuote | undefined
   /** The price band of a stock on a day that is not after `asOf`, in percent; undefined without a limit. */
   bandOn(stock: SampleStock, day: string): number | undefined
-  /** The quarters that a company has reported, newest first. Earnings are those of today's number of shares. */
-  results(stock: SampleStock, count: number): readonly SampleQuarter[]
+  /** The quarters that a company has reported, or will within `days`, newest first. Earnings are those of today's number of shares. */
+  results(stock: SampleStock, count: number, days?: number): readonly SampleQuarter[]
   /** The same of the years that end in March and whose quarters it has all reported; each figure is the sum of its quarters. */
   years(stock: SampleStock, count: number): readonly SampleQuarter[]
-  /** When it reports next, from the beginning of today on, epoch milliseconds. */
-  nextResults(stock: SampleStock): number
   /** The newest documents of a kind, newest first: at most `count` of the last `days`, at a rate of `perYear`. */
-  documents(stock: SampleStock, kind: string, wanted: DocumentsWanted): readonly SampleDocument[]
+  documents(stock: SampleStock, kind: string, wanted: Readonly<Record<'perYear' | 'count' | 'days', number>>): readonly SampleDocument[]
   stockByIsin(isin: string): SampleStock | undefined
   stockBySid(sid: string): SampleStock | undefined
   indexBySid(sid: string): SampleIndex | undefined

@@ -17,15 +17,21 @@ export const createTradingCalendar = (seed: number, weekends = false) => {
   const years = Array.from({ length: LAST_YEAR - 1993 }, (_, i) => 1994 + i)
   const days = years.flatMap((year) => listSessions(year, seed, weekends)).filter((day) => day >= FIRST_DAY)
   const times = days.map((day) => toInstant(day) / 1_000)
+  // One instant is asked for many times.
+  let asked = Number.NaN
+  let found = -1
   return {
     days: days as readonly Day[],
     /** Midnight in India of each day, epoch seconds: the time of its candle. */
     times: times as readonly number[],
     /** The index of the last day that has opened (09:15 in India) at an instant (epoch milliseconds); -1 before the first. */
     lastOpened: (instantMs: number): number => {
+      if (instantMs === asked) return found
       const today = toDay(instantMs)
       const index = lowerBound(days, today)
-      return days[index] === today && instantMs >= toInstant(today, SESSION_START) ? index : index - 1
+      asked = instantMs
+      found = days[index] === today && instantMs >= toInstant(today, SESSION_START) ? index : index - 1
+      return found
     },
   }
 }

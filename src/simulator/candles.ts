@@ -3,27 +3,19 @@ import { SESSION_END, SESSION_START, toInstant } from '../model/trading-day.js'
 import { lowerBound, type TradingCalendar } from './calendar.js'
 import type { PriceHistory } from './prices.js'
 
-interface CandleOptions {
-  readonly calendar: TradingCalendar
-  /** The candles of a stock or index to the session with index `last`, or further; undefined if there is none. */
-  readonly historyOf: (sid: string, last: number) => PriceHistory | undefined
-  /** How the provider has changed the candles of a stock as of the session `last`. */
-  readonly scalesOf: (sid: string, last: number, asOf: number) => readonly Scale[]
-}
-
 /**
- * Reads the candles of one instrument from `start` to `end` (epoch seconds, both included) as of `asOf` (epoch milliseconds). The candle of
- * the current day changes until the close; a day that has not opened has none.
+ * Reads the candles of one instrument from `start` to `end` (epoch seconds, both included) as of `asOf` (epoch milliseconds), changed by
+ * `scales`. The candle of the current day changes until the close; a day that has not opened has none.
  */
 export const createCandleReader =
-  ({ calendar, historyOf, scalesOf }: CandleOptions) =>
-  (sid: string, start: number, end: number, asOf: number): CandleColumns => {
+  (calendar: TradingCalendar, historyOf: (sid: string, last: number) => PriceHistory | undefined) =>
+  (sid: string, start: number, end: number, asOf: number, scales: readonly Scale[] = []): CandleColumns => {
     const last = calendar.lastOpened(asOf)
     const history = historyOf(sid, last)
     const from = Math.max(lowerBound(calendar.times, start), history?.first ?? 0)
     const to = Math.min(lowerBound(calendar.times, end + 1) - 1, last)
     if (history === undefined || from > to) return { Time: [], o: [], h: [], l: [], c: [], v: [] }
-    const columns = sliceHistory(history, { times: calendar.times, from, to, scales: scalesOf(sid, last, asOf) })
+    const columns = { Time: calendar.times.slice(from, to + 1), ...sliceHistory(history, from, to, scales) }
     const done = to === last ? computeElapsedShare(calendar, last, asOf) : 1
     return done < 1 ? applyOpenSession(columns, done) : columns
   }
@@ -32,17 +24,17 @@ export const createCandleReader =
 const MAX_CACHED_CANDLES = 10_000_000
 const FURTHER_DAYS = 250
 
-/** Keeps what `make` computes for a key; a history that ends too early is computed again, further than necessary. */
-export const createHistoryCache = (make: (key: string, last: number) => PriceHistory | undefined) => {
+/** Keeps what `make` computes for a key, to the session `last` or further; a history that ends too early is computed again, further than necessary. */
+export const createHistoryCache = () => {
   const cache = new Map<string, PriceHistory>()
   let candles = 0
-  return (key: string, last: number): PriceHistory | undefined => {
+  return (key: string, last: number, make: (last: number) => PriceHistory): PriceHistory => {
     const cached = cache.get(key)
     if (cached !== undefined && cached.first + cached.length > last) return cached
     // Further days on demand come many at a time: each one would compute the whole history again.
-    const history = make(key, cached === undefined ? last : last + FURTHER_DAYS)
-    const growth = (history?.length ?? 0) - (cached?.length ?? 0)
-    if (history !== undefined && candles + growth <= MAX_CACHED_CANDLES) {
+    const history = make(cached === undefined ? last : last + FURTHER_DAYS)
+    const growth = history.length - (cached?.length ?? 0)
+    if (candles + growth <= MAX_CACHED_CANDLES) {
       cache.set(key, history)
       candles += growth
     }
@@ -58,33 +50,21 @@ export interface Scale {
   readonly shares: number
 }
 
-interface HistorySlice {
-  readonly times: readonly number[]
-  readonly from: number
-  readonly to: number
-  readonly scales: readonly Scale[]
-}
-
-const sliceHistory = (history: PriceHistory, { times, from, to, scales }: HistorySlice): CandleColumns => {
-  const length = to - from + 1
-  const [divisors, shares] = scales.length === 0 ? [] : [new Float64Array(length).fill(1), new Float64Array(length).fill(1)]
-  for (const scale of scales)
-    for (let i = Math.max(from, scale.from) - from; i <= Math.min(to, scale.to) - from; i++) {
-      if (divisors) divisors[i] = (divisors[i] as number) * scale.divisor
-      if (shares) shares[i] = (shares[i] as number) * scale.shares
-    }
-  const at = from - history.first
+const sliceHistory = (history: PriceHistory, from: number, to: number, scales: readonly Scale[]): Omit<CandleColumns, 'Time'> => {
   // Loops: a callback for each of a million candles takes longer than all the rest.
-  const prices = (column: Int32Array): number[] => {
+  const slice = (column: Int32Array | Float64Array, unit: number): number[] => {
     const values: number[] = []
-    for (let i = 0; i < length; i++)
-      values.push(divisors ? Math.round((column[at + i] as number) / (divisors[i] as number)) / 100 : (column[at + i] as number) / 100)
+    for (let i = from - history.first; i <= to - history.first; i++) values.push((column[i] as number) / unit)
     return values
   }
-  const volumes: number[] = []
-  for (let i = 0; i < length; i++) volumes.push((history.volume[at + i] as number) * (shares?.[i] ?? 1))
-  const { open, high, low, close } = history
-  return { Time: times.slice(from, to + 1), o: prices(open), h: prices(high), l: prices(low), c: prices(close), v: volumes }
+  const { open, high, low, close, volume } = history
+  const [o, h, l, c, v] = [slice(open, 100), slice(high, 100), slice(low, 100), slice(close, 100), slice(volume, 1)]
+  for (const scale of scales)
+    for (let i = Math.max(from, scale.from) - from; i <= Math.min(to, scale.to) - from; i++) {
+      for (const prices of [o, h, l, c]) prices[i] = Math.round(Math.round((prices[i] as number) * 100) / scale.divisor) / 100
+      v[i] = (v[i] as number) * scale.shares
+    }
+  return { o, h, l, c, v }
 }
 
 /** The share of a day's session (09:15 to 15:30 in India) that has passed at an instant. */
@@ -103,8 +83,7 @@ const applyOpenSession = (columns: CandleColumns, done: number): CandleColumns =
   const index = o.length - 1
   const [open = 0, high = 0, low = 0, close = 0, volume = 0] = [o[index], h[index], l[index], c[index], v[index]]
   const round = (price: number) => Math.round(price * 100) / 100
-  const wave = Math.abs(((done * 12) % 2) - 1) - 0.5
-  const now = round(open + (close - open) * Math.min(1, Math.max(0, done + wave * done * (1 - done))))
+  const now = round(open + (close - open) * done)
   h[index] = Math.max(open, now, round(open + (high - open) * done))
   l[index] = Math.min(open, now, round(open + (low - open) * done))
   c[index] = now

@@ -18,16 +18,18 @@ export const createHistory = (first: number, length: number): PriceHistory => {
   return { first, length, open: column(), high: column(), low: column(), close: column(), volume: new Float64Array(length) }
 }
 
-/** What all stocks have in common in each session of the calendar: the share by which the market moves, and its volatility index in paise. */
-export interface MarketMoves {
-  readonly moves: Float64Array
-  readonly vix: PriceHistory
+/** Stores a candle whose high and low are so far above and below its open and close. */
+export const setCandle = (history: PriceHistory, i: number, open: number, close: number, range: number): void => {
+  history.open[i] = Math.round(open)
+  history.close[i] = Math.round(close)
+  history.high[i] = Math.round(Math.max(open, close) + range)
+  history.low[i] = Math.round(Math.min(open, close) - range)
 }
 
-const [MIN_HEAT, MAX_HEAT] = [0.66, 2.6]
 const VIX_PAISE = 1_450
 
-export const simulateMarket = (seed: number, sessions: number): MarketMoves => {
+/** What all stocks have in common in each session of the calendar: the share by which the market moves, and its volatility index. */
+export const simulateMarket = (seed: number, sessions: number) => {
   const random = createRandom(seed, 'market')
   const moves = new Float64Array(sessions)
   const vix = createHistory(0, sessions)
@@ -35,38 +37,30 @@ export const simulateMarket = (seed: number, sessions: number): MarketMoves => {
   for (let i = 0; i < sessions; i++) {
     const before = heat
     const move = 0.0003 + drawBell(random) * 0.0075 * heat
-    heat = clamp(heat + 0.04 * (1 - heat) - 7 * move + drawBell(random) * 0.03, MIN_HEAT, MAX_HEAT)
+    heat = clamp(heat + 0.04 * (1 - heat) - 7 * move + drawBell(random) * 0.03, 0.68, 2.6)
     moves[i] = move
-    const [open, close] = [Math.round(before * VIX_PAISE), Math.round(heat * VIX_PAISE)]
-    vix.open[i] = open
-    vix.close[i] = close
-    vix.high[i] = Math.max(open, close) + Math.round(random.next() * 60)
-    vix.low[i] = Math.min(open, close) - Math.round(random.next() * 50)
+    setCandle(vix, i, before * VIX_PAISE, heat * VIX_PAISE, random.next() * 50)
   }
   return { moves, vix }
 }
 
 const clamp = (value: number, low: number, high: number): number => Math.min(high, Math.max(low, value))
 
-/** A price band is narrower than usual in some of these spans of sessions, for a part of it. */
-const BAND_BLOCK = 125
 const NARROW_BAND = 5
+/** So many sessions a band stays as it is. */
+const BAND_SESSIONS = 20
 
-/** The band of a stock in each session, in percent. Some bands are narrowed for some weeks; those before the anchor are not known. */
-export const createBands = (seed: number, { Sid, band }: SampleStock, anchor: number) => {
-  let [known, from, to] = [-1, 0, 0]
-  // Not all stocks begin a span on the same day.
-  const start = anchor - (Number(Sid) % BAND_BLOCK)
+/** The band of a stock in each session, in percent. Wider bands are narrowed for some weeks; those before the anchor are not known. */
+export const createBands = (seed: number, { Sid, band, limitPlace }: SampleStock, anchor: number) => {
+  let [known, isNarrow] = [-1, false]
   return (session: number): number | undefined => {
-    if (band === undefined || band <= NARROW_BAND || session <= anchor) return band
-    const block = Math.floor((session - start) / BAND_BLOCK)
-    if (block !== known) {
-      const random = createRandom(seed, 'band', Sid, block)
-      from = start + block * BAND_BLOCK + (random.chance(0.3) ? random.int(1, 80) : BAND_BLOCK)
-      to = from + random.int(8, 40)
-      known = block
-    }
-    return session >= from && session < to ? NARROW_BAND : band
+    if (band === undefined || session <= anchor) return band
+    // In each session one of these stocks has another band than before: the list of changes is never empty.
+    if (limitPlace !== undefined) return (session + limitPlace) % 16 < 8 ? 2 : band
+    const span = Math.floor((session + Number(Sid)) / BAND_SESSIONS)
+    if (span !== known) isNarrow = createRandom(seed, 'band', Sid, span).chance(0.2)
+    known = span
+    return isNarrow ? NARROW_BAND : band
   }
 }
 
@@ -77,8 +71,8 @@ export const findHighest = (close: number, band = FREE_BAND): number => Math.flo
 /** A stock without a band has derivatives, and moves by less than this. */
 const FREE_BAND = 9.5
 const MIN_PAISE = 50
-/** Sessions in which the usual price grows by half of what it is at the anchor; before it, those in which it was half as high. */
-const GROWTH_SESSIONS = 2_500
+/** The usual price doubles in about a third of these sessions. */
+const GROWTH_SESSIONS = 12_000
 
 interface WalkOptions {
   readonly seed: number
@@ -94,59 +88,49 @@ interface WalkOptions {
  * The candles of a stock, from its listing to the session `last`. They close at its price in the session `anchor`, or open at it if it is
  * listed later. More sessions change no earlier one.
  */
-export const simulatePrices = (options: WalkOptions): PriceHistory => {
-  const { first, last, anchor, stock } = options
+export const simulatePrices = ({ seed, stock, anchor, first, last, moves }: WalkOptions): PriceHistory => {
+  const { Sid, Ltp, band, limitPlace } = stock
   const history = createHistory(first, last - first + 1)
+  const { close } = history
   const start = Math.max(anchor, first)
-  const paise = Math.round(stock.Ltp * 100)
-  history.close[start - first] = paise
-  const [step, bandIn] = [createStep(options), createBands(options.seed, stock, anchor)]
-  const ahead = createRandom(options.seed, 'closes', stock.Sid)
-  for (let i = start + 1; i <= last; i++) {
-    const before = history.close[i - first - 1] ?? 0
-    const usual = paise * (1 + (i - anchor) / (2 * GROWTH_SESSIONS))
-    const band = bandIn(i)
-    const wanted = Math.round(before * (1 + step(i, ahead, (usual - before) / (usual + before))))
-    const [lowest, highest] = [findLowest(before, band), findHighest(before, band)]
-    const isUpper = stock.limitPlace === undefined ? undefined : isAtUpperLimit(options.seed, stock.limitPlace, i)
-    const close = isUpper === undefined ? clamp(wanted, lowest, highest) : isUpper ? highest : lowest
-    history.close[i - first] = Math.max(MIN_PAISE, close)
+  close[start - first] = Math.round(Ltp * 100)
+  const character = createRandom(seed, 'character', Sid)
+  const isWild = band !== undefined && band <= NARROW_BAND
+  const beta = 0.5 + character.next()
+  const volatility = isWild ? 0.03 + character.next() * 0.02 : 0.008 + character.next() * 0.012
+  /** With the market, by itself, back to the usual price, and seldom by a jump. */
+  const drawMove = (session: number, price: number, random: Random): number => {
+    const age = session - anchor
+    const usual = (Ltp * 100 * (GROWTH_SESSIONS + age)) / (GROWTH_SESSIONS - age)
+    const own = band !== undefined && random.chance(0.001) ? random.next() - 0.5 : drawBell(random) * volatility
+    return beta * (moves[session] ?? 0) + own + ((session > start ? 0.01 : -0.01) * (usual - price)) / (usual + price)
   }
-  const back = createRandom(options.seed, 'earlier closes', stock.Sid)
-  const most = (stock.band ?? FREE_BAND) / 100
-  for (let i = start; i > first; i--) {
-    const after = history.close[i - first] ?? 0
-    const usual = (paise * GROWTH_SESSIONS) / (GROWTH_SESSIONS + anchor - i)
-    const move = clamp(step(i, back, (after - usual) / (after + usual)), -most, most)
-    history.close[i - first - 1] = Math.max(MIN_PAISE, Math.round(after / (1 + move)))
+  const bandIn = createBands(seed, stock, anchor)
+  const ahead = createRandom(seed, 'closes', Sid)
+  for (let session = start + 1; session <= last; session++) {
+    const before = close[session - first - 1] ?? 0
+    const today = bandIn(session)
+    const lowest = findLowest(before, today)
+    const highest = findHighest(before, today)
+    const isUp = (moves[session] ?? 0) > 0 === (Number(limitPlace) % 2 === 0)
+    const wanted = limitPlace === undefined ? before * (1 + drawMove(session, before, ahead)) : isUp ? highest : lowest
+    close[session - first] = Math.max(MIN_PAISE, clamp(Math.round(wanted), lowest, highest))
   }
-  drawCandles(history, options)
+  const back = createRandom(seed, 'earlier closes', Sid)
+  const most = band ?? FREE_BAND
+  for (let session = start; session > first; session--) {
+    const after = close[session - first] ?? 0
+    const wanted = Math.round(after / (1 + drawMove(session, after, back)))
+    const before = clamp(wanted, Math.ceil((after * 100) / (100 + most)), Math.floor((after * 100) / (100 - most)))
+    close[session - first - 1] = Math.max(MIN_PAISE, before)
+  }
+  drawCandles(history, stock, bandIn, createRandom(seed, 'shape', Sid))
   return history
 }
 
-/** Of each pair of stocks, one is at the upper limit and one at the lower. */
-const isAtUpperLimit = (seed: number, place: number, session: number): boolean =>
-  createRandom(seed, 'limit', place >> 1, session).chance(0.5) === (place % 2 === 0)
-
-/** The share by which a stock moves: with the market, by itself, back to its usual price, and seldom by a jump. */
-const createStep = ({ seed, stock, moves }: WalkOptions) => {
-  const character = createRandom(seed, 'character', stock.Sid)
-  const isWild = stock.band !== undefined && stock.band <= NARROW_BAND
-  const [beta, volatility] = [0.5 + character.next(), isWild ? 0.03 + character.next() * 0.02 : 0.008 + character.next() * 0.012]
-  const jumps = stock.band === undefined ? 0 : 0.003
-  return (session: number, random: Random, distance: number): number => {
-    const own = drawBell(random) * volatility
-    const luck = random.next()
-    const jump = luck < jumps ? (luck < jumps / 2 ? 0.25 : -0.25) : 0
-    return beta * (moves[session] ?? 0) + own + 0.01 * distance + jump
-  }
-}
-
 /** Opens, highs, lows and volumes around the closes. A high or low is within the band. */
-const drawCandles = (history: PriceHistory, { seed, stock, anchor }: WalkOptions): void => {
+const drawCandles = (history: PriceHistory, stock: SampleStock, bandIn: ReturnType<typeof createBands>, shape: Random): void => {
   const { first, length, open, high, low, close, volume } = history
-  const shape = createRandom(seed, 'shape', stock.Sid)
-  const bandIn = createBands(seed, stock, anchor)
   // A day trades 0.02 to 0.3 % of a company.
   const usualVolume = ((stock.Mcap * 1e7) / stock.Ltp) * (0.0002 + 0.0028 * shape.next() * shape.next())
   for (let i = 0; i < length; i++) {
@@ -155,20 +139,14 @@ const drawCandles = (history: PriceHistory, { seed, stock, anchor }: WalkOptions
     const band = bandIn(first + i)
     const lowest = findLowest(before, band)
     const highest = findHighest(before, band)
-    // Two numbers for the four things that vary: each candle counts.
     const luck = shape.next()
-    const range = shape.next()
+    const interest = shape.next()
     // Many a stock that closes at its limit has opened there, and did not leave it.
-    const isLimit = now !== before && (now === lowest || now === highest)
-    const wanted = isLimit && (luck < 0.6 || stock.limitPlace !== undefined) ? now : Math.round(before * (1 + (luck - 0.5) * 0.012))
-    const opened = clamp(wanted, Math.min(lowest, now), Math.max(highest, now))
-    const least = Math.min(opened, now)
-    const most = Math.max(opened, now)
-    const interest = luck * 64 - Math.floor(luck * 64)
-    const depth = range * 64 - Math.floor(range * 64)
+    const isLimit = now !== before && (now === lowest || now === highest) && (luck < 0.6 || stock.limitPlace !== undefined)
+    const opened = isLimit ? now : clamp(Math.round(before * (1 + (luck - 0.5) * 0.012)), lowest, highest)
     open[i] = opened
-    high[i] = Math.max(most, Math.min(highest, most + Math.round(most * range * 0.012)))
-    low[i] = Math.min(least, Math.max(lowest, least - Math.round(least * depth * 0.012)))
+    high[i] = Math.min(highest, Math.round(Math.max(opened, now) * (1 + shape.next() * 0.012)))
+    low[i] = Math.max(lowest, Math.round(Math.min(opened, now) * (1 - shape.next() * 0.012)))
     volume[i] = Math.max(1, Math.round(usualVolume * (0.4 + 1.4 * interest * interest + (20 * Math.abs(now - before)) / before)))
   }
 }

@@ -1,31 +1,36 @@
 import type { Random } from '../model/market.js'
 
 /** Pseudo-random numbers. Equal seeds and keys give equal numbers in every process, in any order of calls. */
-export const createRandom = (seed: number, ...key: readonly (string | number)[]): Random => {
-  return createRandomFrom(hashText([seed, ...key].join('\u0000')))
-}
+export const createRandom = (seed: number, ...key: readonly (string | number)[]): Random =>
+  createRandomFrom(hashText([seed, ...key].join('\u0000')))
 
 export const createRandomFrom = (state: number): Random => {
   const next = mulberry32(state)
   const int = (min: number, max: number) => min + Math.floor(next() * (max - min + 1))
+  const pick: Random['pick'] = (list) => list[int(0, list.length - 1)] ?? list[0]
   return {
     next,
     int,
+    pick,
     decimal: (min, max, digits = 2) => drawDecimal(next(), min, max, Number(`1e${digits}`)),
-    pick: (list) => list[int(0, list.length - 1)] ?? list[0],
     chance: (probability) => next() < probability,
+    fill: (text) =>
+      text.replace(/\{([^}]+)\}/g, (_, choices: string) => {
+        const [least = 0, most] = choices.split('..').map(Number)
+        return most === undefined ? pick(choices.split('|') as [string]) : String(int(least, most))
+      }),
   }
 }
 
 /** About normal, with a deviation of 1; never beyond 2.5. */
 export const drawBell = ({ next }: Random): number => (next() + next() - 1) * 2.449
 
-/** A number between the first and the last knot; each pair of neighbours is as likely. It stands for a power, which differs between machines. */
-export const drawBetween = (knots: readonly number[], share: number): number => {
-  const place = share * (knots.length - 1)
-  const [low = 0, high = low] = knots.slice(Math.floor(place))
-  return low + (high - low) * (place - Math.floor(place))
-}
+/** The lines of a table in a text, and their cells. */
+export const readLines = (text: string): readonly (readonly string[])[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => line.split('|'))
 
 /** A permutation of 0 … size-1 without a table: distinct positions get distinct numbers, and a longer list starts like a shorter one. */
 export const createPermutation = (size: number, offset: number): ((position: number) => number) => {

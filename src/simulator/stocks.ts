@@ -1,6 +1,7 @@
-import type { Random, SampleSplit, SampleStock } from '../model/market.js'
+import { toCents } from '../model/format.js'
+import type { SampleSplit, SampleStock } from '../model/market.js'
 import { addDays, type Day } from '../model/trading-day.js'
-import { createPermutation, createRandom, drawBetween } from './random.js'
+import { createPermutation, createRandom, readLines } from './random.js'
 
 const MIN_SID = 1_001
 const STOCK_SID_COUNT = 100_000
@@ -13,26 +14,30 @@ export const createStocks = (seed: number, count: number, listedOn: (rank: numbe
   const random = createRandom(seed, 'stocks')
   const isinAt = createPermutation(ISIN_COUNT, random.int(0, ISIN_COUNT - 1))
   const sidAt = createPermutation(STOCK_SID_COUNT, random.int(0, STOCK_SID_COUNT - 1))
-  const alwaysWatched = findAlwaysWatched(count)
-  return createCompanies(seed, count).map((company, rank) => {
+  // Eight small stocks are always under surveillance and at a limit, so that each list has four, or a page would not be read.
+  const firstLimited = count < realCompanies.length + 8 ? 0 : realCompanies.length
+  return createCompanies(seed, count).map(({ Symbol: symbol, Name, sector, ...known }, rank) => {
     const figures = createRandom(seed, 'stock', rank)
-    const isAlwaysWatched = alwaysWatched.includes(rank)
-    const [caps, prices] = isAlwaysWatched && rank >= realCompanies.length ? SMALL : company.knots
-    const Mcap = toCents(drawBetween(caps, figures.next()))
-    const [Ltp, pe] = [toCents(drawBetween(prices, figures.next())), figures.decimal(8, 70)]
-    const watched = isAlwaysWatched ? lists[rank % 2] : drawWatched(Mcap, figures)
+    const isLimited = rank >= firstLimited && rank < firstLimited + 8
+    const [cap, price] = known.cap ? [known.cap, known.price] : isLimited ? [1_500, 120] : []
+    // Half of those that are not known have less than ₹ 1,200 crore.
+    const Mcap = toCents(cap ? cap * figures.decimal(0.75, 1.25) : 40 + 75_000 * power(figures.next(), 6))
+    const Ltp = toCents(price ? price * figures.decimal(0.75, 1.25) : 6 + 4_000 * power(figures.next(), 4))
+    const pe = figures.decimal(8, 70)
+    const luck = isLimited ? (rank % 2) / 15 : Mcap < MAX_WATCHED_MCAP ? figures.next() : 1
+    const watched = luck < 0.045 ? 'asm' : luck < 0.07 ? 'gsm' : undefined
+    const hasDerivatives = Mcap >= MIN_DERIVATIVES_MCAP
     return {
-      Symbol: company.symbol,
+      ...{ Symbol: symbol, Name, sector },
       ISIN: createIsin(isinAt(rank)),
-      Name: company.name,
       Sid: String(MIN_SID + sidAt(rank)),
-      FnoFlag: Mcap >= MIN_DERIVATIVES_MCAP ? 1 : 0,
-      Mcap,
-      ...{ Ltp, pe, pb: figures.decimal(0.8, 9) },
+      FnoFlag: hasDerivatives ? 1 : 0,
+      ...{ Mcap, Ltp, pe, pb: toCents(pe * figures.decimal(0.04, 0.25)) },
       dividend: Math.round((Ltp / pe) * figures.pick([0, 0.1, 0.2, 0.3, 0.5]) * 10) / 10,
-      sector: company.sector,
-      ...drawTradingRules(Mcap, watched, figures),
-      ...(isAlwaysWatched && { limitPlace: rank % 8 }),
+      // Those under surveillance have no intraday trades, and a narrow band.
+      series: watched ? 'BE' : Mcap < 150 && figures.chance(0.65) ? 'SM' : 'EQ',
+      band: watched ? 5 : hasDerivatives ? undefined : figures.pick([20, 20, 20, 20, 20, 20, 20, 10, 5]),
+      ...(isLimited && { limitPlace: rank % 8 }),
       ...(watched && { watched }),
       listedOn: listedOn(rank),
       ...createSplit(seed, rank),
@@ -40,32 +45,10 @@ export const createStocks = (seed: number, count: number, listedOn: (rank: numbe
   })
 }
 
-const toCents = (value: number): number => Math.round(value * 100) / 100
-
-const lists = ['asm', 'gsm'] as const
-
-/** Eight small stocks are always under surveillance and at a limit, so that each list has four, or a page would not be read; in a market without so many stocks the first eight. */
-const findAlwaysWatched = (count: number): readonly number[] => {
-  const first = count < realCompanies.length + 8 ? 0 : realCompanies.length
-  return Array.from({ length: 8 }, (_, place) => first + place)
-}
-
 const MAX_WATCHED_MCAP = 4_500
 
-const drawWatched = (mcap: number, figures: Random): SampleStock['watched'] => {
-  const share = figures.next()
-  if (mcap > MAX_WATCHED_MCAP || share > 0.07) return undefined
-  return share < 0.045 ? 'asm' : 'gsm'
-}
-
-/** The series and the band of a stock. A stock under surveillance is in a series without intraday trades, with a narrow band. */
-const drawTradingRules = (mcap: number, watched: SampleStock['watched'], figures: Random): Pick<SampleStock, 'series' | 'band'> => {
-  const share = figures.next()
-  const series = watched === undefined ? (mcap < 150 && figures.chance(0.75) ? 'SM' : 'EQ') : 'BE'
-  if (watched !== undefined) return { series, band: watched === 'gsm' && share < 0.2 ? 2 : 5 }
-  if (mcap >= MIN_DERIVATIVES_MCAP) return { series, band: undefined }
-  return { series, band: share < 0.88 ? 20 : share < 0.94 ? 10 : 5 }
-}
+/** The operator differs between machines. */
+const power = (base: number, exponent: number): number => (exponent === 0 ? 1 : base * power(base, exponent - 1))
 
 // Splits are on fixed dates, not relative to "now": past events must not move from one run to the next.
 const firstSplit: Day = '2026-02-13'
@@ -85,61 +68,22 @@ const createSplit = (seed: number, rank: number): { readonly split?: SampleSplit
   }
 }
 
-interface Company {
-  readonly symbol: string
-  readonly name: string
-  readonly sector: string
-  readonly knots: Knots
+interface Company extends Pick<SampleStock, 'Symbol' | 'Name' | 'sector'> {
+  /** About its market capitalisation (₹ crore) and its price (rupees), of a known company. */
+  readonly cap?: number
+  readonly price?: number
 }
-
-/** What the market capitalisation (₹ crore) and the price (rupees) of a company may be. */
-type Knots = readonly [caps: readonly number[], prices: readonly number[]]
-
-const ANY: Knots = [
-  [25, 60, 150, 400, 900, 2_000, 4_500, 11_000, 30_000, 90_000],
-  [6, 25, 60, 130, 260, 480, 850, 1_500, 3_000, 9_000],
-]
-const SMALL: Knots = [
-  [300, 900, 3_000],
-  [15, 60, 240],
-]
-
-/** The size and the price of a known company as two letters: only their classes are like the real ones. */
-type Class = `${keyof typeof capClasses}${keyof typeof priceClasses}`
-
-const capClasses = {
-  S: [1_600_000, 2_000_000],
-  A: [500_000, 800_000, 1_500_000],
-  B: [150_000, 250_000, 450_000],
-  C: [45_000, 80_000, 140_000],
-  D: [8_000, 16_000, 35_000],
-  E: [400, 1_000, 4_000],
-} as const
-const priceClasses = {
-  a: [130, 250, 430],
-  b: [700, 1_000, 1_700],
-  c: [1_800, 2_800, 5_000],
-  d: [8_000, 11_000, 16_000],
-  e: [20_000, 40_000],
-} as const
-
-const toKnots = (letters: Class): Knots => [
-  capClasses[letters[0] as keyof typeof capClasses],
-  priceClasses[letters[1] as keyof typeof priceClasses],
-]
 
 /** Creates `count` companies (at most `companyCount`) with distinct symbols, those of real companies first. A longer list starts like a shorter one. */
 const createCompanies = (seed: number, count: number): readonly Company[] => {
-  const companies: Company[] = realCompanies
-    .slice(0, count)
-    .map(([symbol, name, sector, letters]) => ({ symbol, name, sector, knots: toKnots(letters) }))
-  const usedSymbols = new Set(realCompanies.map(([symbol]) => symbol))
+  const companies = realCompanies.slice(0, count)
+  const usedSymbols = new Set(realCompanies.map(({ Symbol: symbol }) => symbol))
   const order = createPermutation(combinations, createRandom(seed, 'companies').int(0, combinations - 1))
   for (let index = 0; companies.length < count; index++) {
     const words = pickWords(order(index))
     const symbol = createUniqueSymbol(words, usedSymbols)
     usedSymbols.add(symbol)
-    companies.push({ symbol, name: words.join(' '), sector: sectorOf.get(words[1]) ?? '', knots: ANY })
+    companies.push({ Symbol: symbol, Name: words.join(' '), sector: sectorOf.get(words[1]) ?? '' })
   }
   return companies
 }
@@ -152,78 +96,81 @@ const createUniqueSymbol = ([family, trade, form]: NameWords, usedSymbols: Reado
   return symbol
 }
 
-// Symbols that have broken naive code: characters with a meaning in URLs, file names or CSV, and leading digits.
-const awkwardCompanies = [
-  ['M&M', 'Mahindra & Mahindra', 'Automobile and Auto Components', 'Bc'],
-  ['BAJAJ-AUTO', 'Bajaj Auto', 'Automobile and Auto Components', 'Bd'],
-  ['360ONE', '360 One WAM', 'Financial Services', 'Cb'],
-  ['M&MFIN', 'Mahindra & Mahindra Financial Services', 'Financial Services', 'Da'],
-  ['J&KBANK', 'Jammu & Kashmir Bank', 'Financial Services', 'Da'],
-  ['20MICRONS', '20 Microns', 'Metals & Mining', 'Ea'],
-  ['NAM-INDIA', 'Nippon Life India AMC', 'Financial Services', 'Cb'],
-  ['ARE&M', 'Amara Raja Energy & Mobility', 'Automobile and Auto Components', 'Db'],
-  ['GVT&D', 'GE Vernova T&D', 'Capital Goods', 'Cc'],
-  ['3MINDIA', '3M India', 'Diversified', 'De'],
-  ['63MOONS', '63 Moons Technologies', 'Information Technology', 'Eb'],
-] as const
-
-/** Symbols that people type when they try something out. Their data is as simulated as that of all others. */
-const knownCompanies = [
-  ['RELIANCE', 'Reliance Industries', 'Oil Gas & Consumable Fuels', 'Sb'],
-  ['TCS', 'Tata Consultancy Services', 'Information Technology', 'Ac'],
-  ['HDFCBANK', 'HDFC Bank', 'Financial Services', 'Ab'],
-  ['INFY', 'Infosys', 'Information Technology', 'Ab'],
-  ['ICICIBANK', 'ICICI Bank', 'Financial Services', 'Ab'],
-  ['SBIN', 'State Bank of India', 'Financial Services', 'Ab'],
-  ['BHARTIARTL', 'Bharti Airtel', 'Telecommunication', 'Ab'],
-  ['ITC', 'ITC', 'Fast Moving Consumer Goods', 'Ba'],
-  ['LT', 'Larsen & Toubro', 'Construction', 'Bc'],
-  ['HINDUNILVR', 'Hindustan Unilever', 'Fast Moving Consumer Goods', 'Bc'],
-  ['WIPRO', 'Wipro', 'Information Technology', 'Ba'],
-  ['MARUTI', 'Maruti Suzuki India', 'Automobile and Auto Components', 'Bd'],
-  ['SUNPHARMA', 'Sun Pharmaceutical Industries', 'Healthcare', 'Bb'],
-  ['TATASTEEL', 'Tata Steel', 'Metals & Mining', 'Ba'],
-  ['AXISBANK', 'Axis Bank', 'Financial Services', 'Bb'],
-  ['KOTAKBANK', 'Kotak Mahindra Bank', 'Financial Services', 'Bb'],
-  ['ADANIENT', 'Adani Enterprises', 'Metals & Mining', 'Bc'],
-  ['ASIANPAINT', 'Asian Paints', 'Consumer Durables', 'Bc'],
-  ['TITAN', 'Titan Company', 'Consumer Durables', 'Bc'],
-  ['ZOMATO', 'Zomato', 'Consumer Services', 'Ba'],
-] as const
-
-const realCompanies: readonly (readonly [symbol: string, name: string, sector: string, letters: Class])[] = [
-  ...awkwardCompanies,
-  ...knownCompanies,
-]
+/**
+ * First symbols that have broken naive code: characters with a meaning in URLs, file names or CSV, and leading digits. Then symbols that people
+ * type when they try something out. Only the order of size of their figures is like that of the real ones.
+ */
+const REAL_COMPANIES = `
+M&M|Mahindra & Mahindra|Automobile and Auto Components|420000|3500
+BAJAJ-AUTO|Bajaj Auto|Automobile and Auto Components|250000|9000
+360ONE|360 One WAM|Financial Services|45000|1100
+M&MFIN|Mahindra & Mahindra Financial Services|Financial Services|38000|300
+J&KBANK|Jammu & Kashmir Bank|Financial Services|11500|105
+20MICRONS|20 Microns|Metals & Mining|800|220
+NAM-INDIA|Nippon Life India AMC|Financial Services|55000|850
+ARE&M|Amara Raja Energy & Mobility|Automobile and Auto Components|18000|1000
+GVT&D|GE Vernova T&D|Capital Goods|75000|2900
+3MINDIA|3M India|Diversified|35000|31000
+63MOONS|63 Moons Technologies|Information Technology|4000|850
+RELIANCE|Reliance Industries|Oil Gas & Consumable Fuels|1800000|1400
+TCS|Tata Consultancy Services|Information Technology|1200000|3300
+HDFCBANK|HDFC Bank|Financial Services|1400000|950
+INFY|Infosys|Information Technology|650000|1600
+ICICIBANK|ICICI Bank|Financial Services|950000|1350
+SBIN|State Bank of India|Financial Services|850000|900
+BHARTIARTL|Bharti Airtel|Telecommunication|1100000|1900
+ITC|ITC|Fast Moving Consumer Goods|500000|400
+LT|Larsen & Toubro|Construction|500000|3700
+HINDUNILVR|Hindustan Unilever|Fast Moving Consumer Goods|550000|2400
+WIPRO|Wipro|Information Technology|260000|250
+MARUTI|Maruti Suzuki India|Automobile and Auto Components|450000|14000
+SUNPHARMA|Sun Pharmaceutical Industries|Healthcare|400000|1700
+TATASTEEL|Tata Steel|Metals & Mining|210000|170
+AXISBANK|Axis Bank|Financial Services|370000|1200
+KOTAKBANK|Kotak Mahindra Bank|Financial Services|420000|2100
+ADANIENT|Adani Enterprises|Metals & Mining|280000|2400
+ASIANPAINT|Asian Paints|Consumer Durables|260000|2700
+TITAN|Titan Company|Consumer Durables|330000|3700
+ZOMATO|Zomato|Consumer Services|280000|300
+`
+const realCompanies = readLines(REAL_COMPANIES).map(
+  ([symbol = '', Name = '', sector = '', cap, price]): Company => ({
+    Symbol: symbol,
+    Name,
+    sector,
+    cap: Number(cap),
+    price: Number(price),
+  }),
+)
 
 const familyNames =
   'Aarohan Abhinav Adarsh Akshaya Amrit Anand Ankur Apex Arihant Ashoka Avanti Balaji Bharat Bhaskar Brahma Chandra Coromandel Deccan Devika Dhanuka Divya Eastern Ekta Everest Ganga Garuda Girnar Godavari Gokul Gujarat Himalaya Hindustan Indus Jagat Janaki Jaya Jindal Kalyani Kamal Kaveri Kerala Kiran Konark Krishna Lakshmi Madhav Mahavir Malabar Manas Maratha Meghna Mithila Mysore Nalanda Nandi Narmada Navin Nilgiri Omkar Orissa Padma Pallava Prakash Punjab Rajdhani Ratna Royal Sagar Sahyadri Sankalp Saraswati Shakti Shiva Sonata Surya Swastik Tamil Triveni Udaipur Ujjwal Vaibhav Vardhman Vijay Vindhya'.split(
     ' ',
   )
 /** The trades in the names of companies, by sector. */
-const tradesBySector = {
-  'Automobile and Auto Components': 'Auto Bearings Motors Tyres',
-  'Capital Goods': 'Cables Castings Electricals Fasteners Forgings Packaging Pipes Tools Wires',
-  Chemicals: 'Chemicals Coatings Explosives Fertilisers Gases Organics Plastics Polymers Rubber',
-  Construction: 'Infra',
-  'Construction Materials': 'Cements Granites',
-  'Consumer Durables': 'Ceramics Glass Jewels Laminates Leather Paints',
-  'Consumer Services': 'Hotels',
-  'Fast Moving Consumer Goods': 'Agro Breweries Dairy Distilleries Foods Sugars',
-  'Financial Services': 'Capital Finance Securities',
-  'Forest Materials': 'Papers',
-  Healthcare: 'Biotech Diagnostics Healthcare Pharma',
-  'Information Technology': 'Software',
-  'Metals & Mining': 'Alloys Metals Minerals Steels',
-  'Oil Gas & Consumable Fuels': 'Petro',
-  Power: 'Energy Power',
-  Realty: 'Housing Realty',
-  Services: 'Cold Logistics Shipping',
-  Telecommunication: 'Telecom',
-  Textiles: 'Apparel Cotton Silks Spinning Textiles',
-} as const
+const tradesBySector = `
+Automobile and Auto Components|Auto Bearings Motors Tyres
+Capital Goods|Cables Castings Electricals Fasteners Forgings Packaging Pipes Tools Wires
+Chemicals|Chemicals Coatings Explosives Fertilisers Gases Organics Plastics Polymers Rubber
+Construction|Infra
+Construction Materials|Cements Granites
+Consumer Durables|Ceramics Glass Jewels Laminates Leather Paints
+Consumer Services|Hotels
+Fast Moving Consumer Goods|Agro Breweries Dairy Distilleries Foods Sugars
+Financial Services|Capital Finance Securities
+Forest Materials|Papers
+Healthcare|Biotech Diagnostics Healthcare Pharma
+Information Technology|Software
+Metals & Mining|Alloys Metals Minerals Steels
+Oil Gas & Consumable Fuels|Petro
+Power|Energy Power
+Realty|Housing Realty
+Services|Cold Logistics Shipping
+Telecommunication|Telecom
+Textiles|Apparel Cotton Silks Spinning Textiles
+`
 const sectorOf = new Map(
-  Object.entries(tradesBySector).flatMap(([sector, trades]) => trades.split(' ').map((trade) => [trade, sector] as const)),
+  readLines(tradesBySector).flatMap(([sector = '', trades = '']) => trades.split(' ').map((trade) => [trade, sector] as const)),
 )
 const tradeNames = [...sectorOf.keys()].sort()
 const companyForms = 'Industries Enterprises Corporation Holdings India International Limited Products Works Ventures'.split(' ')

@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { isRow, type Row } from '../../src/model/row.js'
 import { toInstant } from '../../src/model/trading-day.js'
-import { createMarket } from '../../src/simulator/index.js'
+import { createTimeline } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
 
 const asOf = toInstant('2026-02-12', '09:20')
-const market = createMarket({ seed: 1, stocks: 300, asOf, exchange: 'NSE' })
+const marketAt = createTimeline({ seed: 1, stocks: 300, asOf, exchange: 'NSE' })
+const market = marketAt(asOf)
 
 /** The simulated answer of an endpoint. */
-const answer = (name: string, input: unknown): unknown => {
+const answer = (name: string, input: unknown, of = market): unknown => {
   const endpoint = streams.flatMap(({ endpoints }) => endpoints).find((one) => one.name === name)
-  return (endpoint?.sample as ((given: unknown, from: typeof market) => unknown) | undefined)?.(input, market)
+  return (endpoint?.sample as ((given: unknown, from: typeof market) => unknown) | undefined)?.(input, of)
 }
 const rowsOf = (document: unknown): readonly Row[] => {
   const data = isRow(document) ? document.data : undefined
@@ -22,8 +23,8 @@ describe('simulated answers', () => {
     const [upper, lower] = ['LiveData.UpperCircuitBreak', 'LiveData.LowerCircuitBreak'].map(
       (field) => new Set(rowsOf(answer('circuit', { data: { params: [{ field }] } })).map(({ Sym }) => Sym)),
     )
-    expect(upper?.size).toBeGreaterThan(0)
-    expect(lower?.size).toBeGreaterThan(0)
+    expect(upper?.size).toBeGreaterThan(2)
+    expect(lower?.size).toBeGreaterThan(2)
     expect([...(upper ?? [])].filter((symbol) => lower?.has(symbol))).toEqual([])
   })
 
@@ -42,13 +43,18 @@ describe('simulated answers', () => {
 
   it('have the change of a stock at a limit that its price band has', () => {
     const bands = new Map(
-      String(answer('sec_list', { date: '11022026' }))
+      String(answer('sec_list', { date: '12022026' }, marketAt(toInstant('2026-02-12', '20:00'))))
         .split('\n')
         .map((line) => [line.split(',')[0], line.split(',')[3]] as const),
     )
     for (const [field, sign] of [['LiveData.UpperCircuitBreak', 1] as const, ['LiveData.LowerCircuitBreak', -1] as const])
-      for (const { Sym, PPerchange } of rowsOf(answer('circuit', { data: { params: [{ field }] } })))
-        expect(Math.abs(Number(PPerchange) * sign - Number(bands.get(String(Sym))))).toBeLessThan(0.5)
+      for (const { Sym, PPerchange, Ltp } of rowsOf(answer('circuit', { data: { params: [{ field }] } }))) {
+        // The last whole paisa within the band.
+        const [percent, band] = [Number(PPerchange) * sign, Number(bands.get(String(Sym)))]
+        const paisa = (0.01 / Number(Ltp)) * (100 + Number(PPerchange))
+        expect(percent).toBeLessThan(band + 1e-9)
+        expect(percent).toBeGreaterThan(band - paisa)
+      }
   })
 
   it('have earnings that fit the price, the P/E, the market cap and the sector of the stock', () => {

@@ -62,7 +62,7 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
     const round = (rows: typeof plain) =>
       rows.map((row) =>
         Object.fromEntries(
-          Object.entries(row).map(([key, value]) => [key, typeof value === 'number' ? Number(value.toPrecision(7)) : value]),
+          Object.entries(row).map(([key, value]) => [key, typeof value === 'number' ? Number(value.toPrecision(9)) : value]),
         ),
       )
     expect(round(written)).toEqual(round(plain))

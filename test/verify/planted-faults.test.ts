@@ -310,7 +310,7 @@ const faults: readonly Fault[] = [
     detail: / with the bonus of /,
     plant: unadjusted('b', '1:5', 1.2),
   },
-  { fault: 'a bonus of 1:5, adjusted as 5:1', check: 'large-moves', plant: unadjusted('c', '1:5', 1 / 6) },
+  { fault: 'a bonus of 1:5, adjusted as 5:1', check: 'large-moves', plant: unadjusted('other', '1:5', 1 / 6) },
   {
     fault: 'a band of 0.5 %',
     check: 'price-bands',
