@@ -1,5 +1,6 @@
 import type { StreamDefinition } from '../engine/define-stream.js'
-import type { PlantedEvent } from '../model/market.js'
+import { getOrAdd } from '../model/map.js'
+import type { PlantedEvent, SampleMarket } from '../model/market.js'
 import { listEndpointHosts } from '../model/settings.js'
 import { addDays, type Day, SESSION_END, toDayEnd, toInstant } from '../model/trading-day.js'
 import { createTimeline } from '../simulator/market.js'
@@ -51,16 +52,19 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   const publishedAt = new Map(
     streams.flatMap(({ endpoints, publishedAt = '00:00' }) => endpoints.map(({ name }) => [name, publishedAt] as const)),
   )
-  let last: { readonly session: number; readonly answers: Answers } | undefined
+  let last:
+    | { readonly session: number; readonly answer: ReturnType<typeof createAnswers>; readonly markets: Map<number, SampleMarket> }
+    | undefined
   /** From the end of the session on the market stands still, but each list is that of the day before until it is published. */
   const answersAt = (session: number, now: number): Answers => {
     const day = sessions[session] as Day
-    const market = marketAt(now < toInstant(day, SESSION_END) ? now : instantOf(day))
-    const earlier = marketAt(toDayEnd(addDays(day, -1)))
-    if (now < instantOf(day)) return createAnswers(endpoints, (name) => (now < toInstant(day, publishedAt.get(name)) ? earlier : market))
     // All daily runs have the same answers.
-    if (last?.session !== session) last = { session, answers: createAnswers(endpoints, () => market) }
-    return last.answers
+    if (last?.session !== session) last = { session, answer: createAnswers(endpoints), markets: new Map() }
+    const { answer, markets } = last
+    const toMarket = (at: number): SampleMarket => getOrAdd(markets, at, () => marketAt(at))
+    const market = toMarket(now < toInstant(day, SESSION_END) ? now : instantOf(day))
+    const earlier = toMarket(toDayEnd(addDays(day, -1)))
+    return answer((name) => (now < instantOf(day) && now < toInstant(day, publishedAt.get(name)) ? earlier : market))
   }
   const open = (session: number, conditions: Pick<NetworkOptions, 'random' | 'kinds' | 'share'>): Network =>
     createNetwork({
@@ -72,6 +76,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     const expectedDays: ExpectedDay[] = []
     return async (session: number): Promise<ExpectedDay> => {
       for (let next = expectedDays.length; next <= session; next += 1) {
+        world.disk.settle()
         time.setClock(instantOf(sessions[next] as Day) + delayMs)
         const end = await world.run(open(next, { random: createRandom(0, 'fault-free', next), kinds: new Set(), share: 0 }))
         const isWhole = end.report?.outcome === 'complete' || end.report?.stale !== undefined
