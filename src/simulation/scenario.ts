@@ -39,8 +39,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   const options = { seed: MARKET_SEED, stocks, exchange: SIMULATED_EXCHANGE, indices: 4, candleDays: 40, asOf: FIRST_INSTANT }
   const marketAt = createTimeline({ ...options, events: days > 1 })
   const sessions = marketAt(toInstant('2030-01-01')).tradingDays(FIRST_SESSION, '2029-12-31').slice(0, days)
-  const endpoints = streams.flatMap((stream) => stream.endpoints)
-  const hosts = listEndpointHosts(endpoints)
+  const hosts = listEndpointHosts(streams.flatMap((stream) => stream.endpoints))
   const { sheet } = marketAt(FIRST_INSTANT)
   const settings = {
     hosts: Object.fromEntries(hosts.map((host) => [host, `http://${host}`])),
@@ -49,23 +48,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   const limits = countWorkers(streams)
   const planted = marketAt.plan(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION)
   const unsteady = listUnsteady(marketAt.plan('2026-01-01', sessions.at(-1) ?? FIRST_SESSION))
-  const publishedAt = new Map(
-    streams.flatMap(({ endpoints, publishedAt = '00:00' }) => endpoints.map(({ name }) => [name, publishedAt] as const)),
-  )
-  let last:
-    | { readonly session: number; readonly answer: ReturnType<typeof createAnswers>; readonly markets: Map<number, SampleMarket> }
-    | undefined
-  /** From the end of the session on the market stands still, but each list is that of the day before until it is published. */
-  const answersAt = (session: number, now: number): Answers => {
-    const day = sessions[session] as Day
-    // All daily runs have the same answers.
-    if (last?.session !== session) last = { session, answer: createAnswers(endpoints), markets: new Map() }
-    const { answer, markets } = last
-    const toMarket = (at: number): SampleMarket => getOrAdd(markets, at, () => marketAt(at))
-    const market = toMarket(now < toInstant(day, SESSION_END) ? now : instantOf(day))
-    const earlier = toMarket(toDayEnd(addDays(day, -1)))
-    return answer((name) => (now < instantOf(day) && now < toInstant(day, publishedAt.get(name)) ? earlier : market))
-  }
+  const answersAt = createAnswersAt({ streams, marketAt, sessions })
   const open = (session: number, conditions: Pick<NetworkOptions, 'random' | 'kinds' | 'share'>): Network =>
     createNetwork({
       ...{ ...conditions, hosts, limits, stored: { isFollowing: session > 0, unsteady } },
@@ -96,6 +79,33 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     expect: create(0),
     /** The same of runs that begin after midnight: outputs of a period end a day later. */
     expectLate: create(4 * 3_600_000),
+  }
+}
+
+interface AnswerOptions extends Pick<ScenarioOptions, 'streams'> {
+  readonly marketAt: (at: number) => SampleMarket
+  readonly sessions: readonly Day[]
+}
+
+/** From the end of the session on the market stands still, but each list is that of the day before until it is published. */
+const createAnswersAt = ({ streams, marketAt, sessions }: AnswerOptions) => {
+  const published = streams.flatMap((stream) =>
+    stream.endpoints.map((endpoint) => ({ endpoint, publishedAt: stream.publishedAt ?? '00:00' })),
+  )
+  const publishedAt = new Map(published.map((one) => [one.endpoint.name, one.publishedAt]))
+  const begin = (session: number) => ({
+    ...{ session, markets: new Map<number, SampleMarket>() },
+    answer: createAnswers(published.map(({ endpoint }) => endpoint)),
+  })
+  // All daily runs of a session have the same answers.
+  let last = begin(0)
+  return (session: number, now: number): Answers => {
+    if (last.session !== session) last = begin(session)
+    const day = sessions[session] as Day
+    const toMarket = (at: number): SampleMarket => getOrAdd(last.markets, at, () => marketAt(at))
+    const market = toMarket(now < toInstant(day, SESSION_END) ? now : instantOf(day))
+    const earlier = toMarket(toDayEnd(addDays(day, -1)))
+    return last.answer((name) => (now < instantOf(day) && now < toInstant(day, publishedAt.get(name)) ? earlier : market))
   }
 }
 
