@@ -70,21 +70,18 @@ export const createAnswers = (endpoints: readonly AnyEndpoint[]) => {
     const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
     const request = route({ method, url: `/${hostname}${pathname}${search}`, headers: fields, body })
     if (request.kind !== 'accepted') throw new Error(`a request against the contract: ${method} ${url} ${body}`)
-    return request
+    return { ...request, answers: new Map<SampleMarket, ReturnType<typeof create>>() }
   }
-  const create = ({ endpoint, input }: ReturnType<typeof accept>, market: SampleMarket) => {
+  const create = (endpoint: AnyEndpoint, input: unknown, market: SampleMarket) => {
     const { status, body, broken } = buildAnswer(endpoint, input, market)
     if (broken !== undefined) throw new Error(broken)
     return { reply: reply(status, body), endpoint: endpoint.name }
   }
-  const requests = new Map<string, ReturnType<typeof accept>>()
-  const known = new Map<SampleMarket, Map<string, ReturnType<typeof create>>>()
+  const known = new Map<string, ReturnType<typeof accept>>()
   return (marketOf: (endpoint: string) => SampleMarket) => (request: HttpRequest) => {
-    const key = `${request.url} ${request.body ?? ''}`
-    const accepted = getOrAdd(requests, key, () => accept(request))
-    const market = marketOf(accepted.endpoint.name)
-    const answers = getOrAdd(known, market, () => new Map())
-    return getOrAdd(answers, key, () => create(accepted, market))
+    const { endpoint, input, answers } = getOrAdd(known, `${request.url} ${request.body ?? ''}`, () => accept(request))
+    const market = marketOf(endpoint.name)
+    return getOrAdd(answers, market, () => create(endpoint, input, market))
   }
 }
 

@@ -48,7 +48,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   const limits = countWorkers(streams)
   const planted = marketAt.plan(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION)
   const unsteady = listUnsteady(marketAt.plan('2026-01-01', sessions.at(-1) ?? FIRST_SESSION))
-  const answersAt = createAnswersAt({ streams, marketAt, sessions })
+  const answersAt = createAnswersAt(streams, marketAt, sessions)
   const open = (session: number, conditions: Pick<NetworkOptions, 'random' | 'kinds' | 'share'>): Network =>
     createNetwork({
       ...{ ...conditions, hosts, limits, stored: { isFollowing: session > 0, unsteady } },
@@ -82,21 +82,13 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   }
 }
 
-interface AnswerOptions extends Pick<ScenarioOptions, 'streams'> {
-  readonly marketAt: (at: number) => SampleMarket
-  readonly sessions: readonly Day[]
-}
-
 /** From the end of the session on the market stands still, but each list is that of the day before until it is published. */
-const createAnswersAt = ({ streams, marketAt, sessions }: AnswerOptions) => {
-  const published = streams.flatMap((stream) =>
-    stream.endpoints.map((endpoint) => ({ endpoint, publishedAt: stream.publishedAt ?? '00:00' })),
+const createAnswersAt = (streams: readonly StreamDefinition[], marketAt: ReturnType<typeof createTimeline>, sessions: readonly Day[]) => {
+  const endpoints = streams.flatMap((stream) => stream.endpoints)
+  const publishedAt = new Map(
+    streams.flatMap((stream) => stream.endpoints.map(({ name }) => [name, stream.publishedAt ?? '00:00'] as const)),
   )
-  const publishedAt = new Map(published.map((one) => [one.endpoint.name, one.publishedAt]))
-  const begin = (session: number) => ({
-    ...{ session, markets: new Map<number, SampleMarket>() },
-    answer: createAnswers(published.map(({ endpoint }) => endpoint)),
-  })
+  const begin = (session: number) => ({ session, answer: createAnswers(endpoints), markets: new Map<number, SampleMarket>() })
   // All daily runs of a session have the same answers.
   let last = begin(0)
   return (session: number, now: number): Answers => {

@@ -178,7 +178,7 @@ const joinRows = (whole: readonly TableRow[], changes: readonly TableRow[] | und
  */
 const findChanges = async (
   table: Table,
-  { bytes, keys }: Pick<WrittenList, 'keys'> & { readonly bytes: Buffer },
+  { bytes, keys }: WrittenList & { readonly bytes: Buffer },
   base: Buffer,
 ): Promise<readonly TableRow[] | undefined> => {
   const most = keys.length * MAX_CHANGED

@@ -130,10 +130,10 @@ export const formatWithDigest = (name: string, value: unknown): string => {
   return `{"${name}":${text},"digest":"${digestOf(text)}"}\n`
 }
 
-export const toStored = (name: string, facts: RecordFacts): StoredRecord => ({
+const toStored = (name: string, facts: RecordFacts, digest = digestOf(JSON.stringify(facts))): StoredRecord => ({
   ...facts,
   name,
-  digest: facts.deleted?.digest ?? digestOf(JSON.stringify(facts)),
+  digest: facts.deleted?.digest ?? digest,
 })
 
 /** Tables: they say when a list is published where an older record does not. */
@@ -185,7 +185,7 @@ const readRecordFacts = (path: string, name: string): StoredRecord | string => {
     const facts = JSON.parse(text) as RecordFacts
     if (!isReadable(facts)) return 'it has another form than the facts of a record'
     if (!name.startsWith(nameRecord(facts, []))) return `it belongs to ${nameRecord(facts, [])}`
-    return { ...facts, name, digest: facts.deleted?.digest ?? digest }
+    return toStored(name, facts, digest)
   } catch (error) {
     return error instanceof SyntaxError || error instanceof TypeError ? 'its digest is wrong' : describeFileError(error, 'read')
   }
