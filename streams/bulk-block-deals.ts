@@ -44,6 +44,9 @@ const DEALS_PER_PAGE = 50
 const CHUNKS = 3
 const CHUNK_DAYS = 10
 
+/** Made once: a schema takes longer to make than to use. */
+const readPage = json(z.looseObject({ data: z.array(Row).nullable(), totalcount: z.union([z.number(), z.string()]).nullish() }))
+
 const toIsoDay = (dmy: string): Day => dmy.split('-').reverse().join('-')
 const dashedDay = z
   .string()
@@ -73,9 +76,7 @@ const deal = post({
       ),
   }),
   read: (text, _, seen) => {
-    const { data, totalcount } = json(
-      z.looseObject({ data: z.array(Row).nullable(), totalcount: z.union([z.number(), z.string()]).nullish() }),
-    )(text, undefined, seen)
+    const { data, totalcount } = readPage(text, undefined, seen)
     return { rows: (data ?? []) as readonly Deal[], total: Number(totalcount) || 0 }
   },
   shape: dataEnvelope(z.array(Deal), { totalcount: z.union([z.number(), z.string()]) }),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { getOrAdd } from './map.js'
 import type { ColumnFacts, Kind } from './row-schema.js'
 
 export interface FieldDescription {
@@ -25,8 +26,12 @@ const KIND_OF_TYPE: Partial<Record<z.core.$ZodTypeDef['type'], Kind>> = {
 
 const FORMATS = { day: 'text', millis: 'number' } as const
 
-/** Reads a schema. @throws TypeError for a schema that says no kind, such as `z.unknown()` */
-export const describeField = (schema: z.core.$ZodType): FieldDescription => {
+const described = new WeakMap<z.core.$ZodType, FieldDescription>()
+
+/** Reads a schema, once. @throws TypeError for a schema that says no kind, such as `z.unknown()` */
+export const describeField = (schema: z.core.$ZodType): FieldDescription => getOrAdd(described, schema, () => describe(schema))
+
+const describe = (schema: z.core.$ZodType): FieldDescription => {
   const facts = findFacts(schema)
   const options = listOptions(schema)
   const own = [...new Set([...options.map(readKind), ...(facts.or === undefined ? [] : [facts.or])])]

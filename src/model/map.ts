@@ -1,5 +1,9 @@
 /** The value of a key; created and stored if it is missing. */
-export const getOrAdd = <K, V extends object>(map: Map<K, V>, key: K, create: () => V): V => {
+export const getOrAdd = <K, V extends object>(
+  map: Pick<Map<K, V>, 'get'> & { set(key: K, value: V): unknown },
+  key: K,
+  create: () => V,
+): V => {
   const known = map.get(key)
   if (known !== undefined) return known
   const created = create()

@@ -227,11 +227,24 @@ const setTime = (node: Node, mtime: number | Date): void => {
   node.mtimeMs = Math.round(Number(mtime) * (mtime instanceof Date ? 1 : 1_000))
 }
 
-const toStats = ({ bytes, names, ino, mtimeMs }: Node): FileStats => {
-  const mtime = new Date(mtimeMs)
-  const times = { mtime, atime: mtime, mtimeMs, ctimeMs: mtimeMs }
-  return { ...times, dev: 1, ino, size: bytes?.length ?? 0, isFile: () => names === undefined, isDirectory: () => names !== undefined }
-}
+const toStats = ({ bytes, names, ino, mtimeMs }: Node): FileStats => ({
+  ...{
+    mtimeMs,
+    ctimeMs: mtimeMs,
+    dev: 1,
+    ino,
+    size: bytes?.length ?? 0,
+    isFile: () => names === undefined,
+    isDirectory: () => names !== undefined,
+  },
+  // Few callers want an object of a time.
+  get mtime() {
+    return new Date(mtimeMs)
+  },
+  get atime() {
+    return new Date(mtimeMs)
+  },
+})
 
 const createPathCalls = (volume: Volume) => ({
   existsSync: (path: string) => volume.tryFind(path) !== undefined,

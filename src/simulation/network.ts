@@ -62,23 +62,30 @@ const reply = (status: number, body: string | Buffer = '', more: Partial<HttpRep
 const failTransport = (reason: 'reset' | 'dns' | 'connect' | 'tls', hasBegun = false): Observable<never> =>
   throwError(() => new TransportError(reason, 'simulated', { hasBegun }))
 
-/** The right answers of a daily run, each made once. @throws an error for a request that the contract does not have */
-export const createAnswers = (endpoints: readonly AnyEndpoint[], marketOf: (endpoint: string) => SampleMarket) => {
+/** The right answers of a session, each made once for a market. @throws an error for a request that the contract does not have */
+export const createAnswers = (endpoints: readonly AnyEndpoint[]) => {
   const route = createRouter(endpoints)
-  const create = ({ method, url, headers, body = '' }: HttpRequest) => {
+  const accept = ({ method, url, headers, body = '' }: HttpRequest) => {
     const { hostname, pathname, search } = new URL(url)
     const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
     const request = route({ method, url: `/${hostname}${pathname}${search}`, headers: fields, body })
     if (request.kind !== 'accepted') throw new Error(`a request against the contract: ${method} ${url} ${body}`)
-    const { status, body: bytes, broken } = buildAnswer(request.endpoint, request.input, marketOf(request.endpoint.name))
-    if (broken !== undefined) throw new Error(broken)
-    return { reply: reply(status, bytes), endpoint: request.endpoint.name }
+    return { ...request, answers: new Map<SampleMarket, ReturnType<typeof create>>() }
   }
-  const known = new Map<string, ReturnType<typeof create>>()
-  return (request: HttpRequest) => getOrAdd(known, `${request.url} ${request.body ?? ''}`, () => create(request))
+  const create = (endpoint: AnyEndpoint, input: unknown, market: SampleMarket) => {
+    const { status, body, broken } = buildAnswer(endpoint, input, market)
+    if (broken !== undefined) throw new Error(broken)
+    return { reply: reply(status, body), endpoint: endpoint.name }
+  }
+  const known = new Map<string, ReturnType<typeof accept>>()
+  return (marketOf: (endpoint: string) => SampleMarket) => (request: HttpRequest) => {
+    const { endpoint, input, answers } = getOrAdd(known, `${request.url} ${request.body ?? ''}`, () => accept(request))
+    const market = marketOf(endpoint.name)
+    return getOrAdd(answers, market, () => create(endpoint, input, market))
+  }
 }
 
-export type Answers = ReturnType<typeof createAnswers>
+export type Answers = ReturnType<ReturnType<typeof createAnswers>>
 
 /** What a fault makes of a good answer. */
 const damage = (

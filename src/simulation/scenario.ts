@@ -1,5 +1,6 @@
 import type { StreamDefinition } from '../engine/define-stream.js'
-import type { PlantedEvent } from '../model/market.js'
+import { getOrAdd } from '../model/map.js'
+import type { PlantedEvent, SampleMarket } from '../model/market.js'
 import { listEndpointHosts } from '../model/settings.js'
 import { addDays, type Day, isWeekday, SESSION_END, SESSION_START, toDayEnd, toInstant } from '../model/trading-day.js'
 import { createTimeline } from '../simulator/market.js'
@@ -53,8 +54,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   const options = { seed: MARKET_SEED, stocks, exchange: SIMULATED_EXCHANGE, indices: 4, candleDays: 40, asOf: FIRST_INSTANT }
   const marketAt = createTimeline({ ...options, events: days > 1 })
   const sessions = marketAt(toInstant('2030-01-01')).tradingDays(FIRST_SESSION, '2029-12-31').slice(0, days)
-  const endpoints = streams.flatMap((stream) => stream.endpoints)
-  const hosts = listEndpointHosts(endpoints)
+  const hosts = listEndpointHosts(streams.flatMap((stream) => stream.endpoints))
   const { sheet } = marketAt(FIRST_INSTANT)
   const settings = {
     hosts: Object.fromEntries(hosts.map((host) => [host, `http://${host}`])),
@@ -63,32 +63,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   const limits = countWorkers(streams)
   const planted = marketAt.plan(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION)
   const unsteady = listUnsteady(marketAt.plan('2026-01-01', sessions.at(-1) ?? FIRST_SESSION))
-  const publishedAt = new Map(
-    streams.flatMap(({ endpoints, publishedAt = '00:00' }) => endpoints.map(({ name }) => [name, publishedAt] as const)),
-  )
-  let last: { readonly session: number; readonly answers: Answers } | undefined
-  const candleEndpoints = new Set(
-    streams.filter(({ outputs }) => outputs[0].shape === 'candles-per-item').flatMap((stream) => stream.endpoints.map(({ name }) => name)),
-  )
-  /** From the end of the session on the market stands still, but each list is that of the day before until it is published. */
-  const answersAt = (session: number, now: number, { hours = USUAL_HOURS, candlesFrom }: OddSession = {}): Answers => {
-    const day = sessions[session] as Day
-    if (now >= instantOf(day)) {
-      // All daily runs have the same answers.
-      if (last?.session !== session) last = { session, answers: createAnswers(endpoints, () => marketAt(instantOf(day))) }
-      return last.answers
-    }
-    const [opens, ends] = hours.map((time) => toInstant(day, time)) as [number, number]
-    const [usualOpens, usualEnds] = USUAL_HOURS.map((time) => toInstant(day, time)) as [number, number]
-    const before = Math.min(now, toInstant(day, BEFORE_SESSION))
-    const during = usualOpens + ((now - opens) / (ends - opens)) * (usualEnds - usualOpens)
-    const market = marketAt(now < opens ? before : now < ends ? during : instantOf(day))
-    const earlier = marketAt(toDayEnd(addDays(day, -1)))
-    const areCandlesLate = candlesFrom !== undefined && now < toInstant(day, candlesFrom)
-    return createAnswers(endpoints, (name) =>
-      (areCandlesLate && candleEndpoints.has(name)) || now < toInstant(day, publishedAt.get(name)) ? earlier : market,
-    )
-  }
+  const answersAt = createAnswersAt(streams, marketAt, sessions)
   const open = (
     session: number,
     { odd, ...conditions }: Pick<NetworkOptions, 'random' | 'kinds' | 'share'> & { odd?: OddSession | undefined },
@@ -102,6 +77,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     const expectedDays: ExpectedDay[] = []
     return async (session: number): Promise<ExpectedDay> => {
       for (let next = expectedDays.length; next <= session; next += 1) {
+        world.disk.settle()
         time.setClock(instantOf(sessions[next] as Day) + delayMs)
         const end = await world.run(open(next, { random: createRandom(0, 'fault-free', next), kinds: new Set(), share: 0 }))
         const isWhole = end.report?.outcome === 'complete' || end.report?.stale !== undefined
@@ -130,6 +106,32 @@ const listDays = (from: Day, to: Day): readonly Day[] => {
   const days = [from]
   for (let day = from; day < to; day = addDays(day, 1)) days.push(addDays(day, 1))
   return days
+}
+
+/** From the end of the session on the market stands still, but each list is that of the day before until it is published. */
+const createAnswersAt = (streams: readonly StreamDefinition[], marketAt: ReturnType<typeof createTimeline>, sessions: readonly Day[]) => {
+  const endpoints = streams.flatMap((stream) => stream.endpoints)
+  const publishedAt = new Map(
+    streams.flatMap((stream) => stream.endpoints.map(({ name }) => [name, stream.publishedAt ?? '00:00'] as const)),
+  )
+  const ofCandles = streams.filter(({ outputs }) => outputs[0].shape === 'candles-per-item').flatMap((stream) => stream.endpoints)
+  const candleNames = new Set(ofCandles.map(({ name }) => name))
+  const begin = (session: number) => ({ session, answer: createAnswers(endpoints), markets: new Map<number, SampleMarket>() })
+  // All daily runs of a session have the same answers.
+  let last = begin(0)
+  return (session: number, now: number, { hours = USUAL_HOURS, candlesFrom = '00:00' }: OddSession = {}): Answers => {
+    if (last.session !== session) last = begin(session)
+    const day = sessions[session] as Day
+    const toMarket = (at: number): SampleMarket => getOrAdd(last.markets, at, () => marketAt(at))
+    const isBefore = (time = '00:00'): boolean => now < toInstant(day, time)
+    const [opens, ends] = hours.map((time) => toInstant(day, time)) as [number, number]
+    const [usualOpens, usualEnds] = USUAL_HOURS.map((time) => toInstant(day, time)) as [number, number]
+    const during = Math.round(usualOpens + ((now - opens) / (ends - opens)) * (usualEnds - usualOpens))
+    const market = toMarket(now < opens ? Math.min(now, toInstant(day, BEFORE_SESSION)) : now < ends ? during : instantOf(day))
+    const earlier = toMarket(toDayEnd(addDays(day, -1)))
+    const isLate = (name: string): boolean => isBefore(publishedAt.get(name)) || (candleNames.has(name) && isBefore(candlesFrom))
+    return last.answer((name) => (now < instantOf(day) && isLate(name) ? earlier : market))
+  }
 }
 
 /** The symbols of stocks whose earlier candles change, or that have none, with the symbols that they get later. */

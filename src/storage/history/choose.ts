@@ -1,7 +1,7 @@
 import { isNear, TIMINGS, type Timing } from '../../market/calendar.js'
 import { DamagedFileError, UsageError } from '../../model/errors.js'
 import { formatQuantity } from '../../model/format.js'
-import { groupBy } from '../../model/map.js'
+import { getOrAdd, groupBy } from '../../model/map.js'
 import { type Day, toDay, toInstant } from '../../model/trading-day.js'
 import {
   type Damage,
@@ -55,9 +55,12 @@ const isTooSoon = ({ day, knownAt }: Collected, { publishedAt, requestedAt = kno
 export const findListTiming = (record: Collected, list: Publication): Timing =>
   record.timing === 'final' && (isTooSoon(record, list) || list.endsOn !== undefined || list.hasDrift) ? 'early' : record.timing
 
+/** Each table asks for those of the same records. */
+const misdatedOf = new WeakMap<KnownRecords['records'], ReadonlySet<StoredRecord>>()
+
 /** All days, oldest first. */
 export const listDays = ({ records, damages = [] }: KnownRecords): readonly RecordedDay[] => {
-  const misdated = findMisdated(records)
+  const misdated = getOrAdd(misdatedOf, records, () => findMisdated(records))
   const [own, damaged] = [groupBy(records, ({ day }) => day), groupBy(damages, ({ day = '' }) => day)]
   return [...new Set([...own.keys(), ...damaged.keys()])].sort().map((day) => {
     const all = own.get(day) ?? []

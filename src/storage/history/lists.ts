@@ -75,7 +75,8 @@ export const encodeLists = async (history: History, { tables, read, describe, is
 const GROUP_BATCHES = 128
 
 interface WrittenList {
-  readonly bytes: Buffer
+  /** The file; its last rows are only compressed if it is wanted. */
+  readonly finish: () => Buffer
   readonly keys: readonly number[]
   readonly content: string
 }
@@ -98,8 +99,14 @@ const writeWholeLists = async (group: readonly RecordedTable[], read: ReadLists,
     flush(++batches % GROUP_BATCHES === 0 ? 1 : GROUP_ROWS)
     await yieldTurn()
   }
-  flush(1)
-  return lists.map(({ recorded, digests: { keys, content }, file }) => ({ recorded, keys, content: content(), bytes: file.finish() }))
+  return lists.map(({ recorded, columns, digests, file }) => {
+    digests.add(columns)
+    const finish = (): Buffer => {
+      file.addGroup(columns)
+      return file.finish()
+    }
+    return { recorded, keys: digests.keys, content: digests.content(), finish }
+  })
 }
 
 const toFileColumns = (table: Table, knownAt: string): readonly ParquetColumn[] => [
@@ -149,9 +156,11 @@ const encodeList = async (
   { table, base, folder, knownAt }: NewList,
 ): Promise<{ readonly list: Omit<RecordedList, 'stream'>; readonly bytes?: Buffer }> => {
   const facts = { rows: whole.keys.length, content: whole.content }
-  const changes = base && (base.content === whole.content ? [] : await findChanges(table, whole, base.bytes))
+  if (base?.content === whole.content) return { list: { ...facts, whole: base.facts } }
+  const own = whole.finish()
+  const changes = base && (await findChanges(table, { ...whole, bytes: own }, base.bytes))
   if (base && changes?.length === 0) return { list: { ...facts, whole: base.facts } }
-  const bytes = changes ? writeParquet(toFileColumns(table, knownAt), changes) : whole.bytes
+  const bytes = changes ? writeParquet(toFileColumns(table, knownAt), changes) : own
   const file = describeFile(`${folder}/${table.name}${changes ? '.changes' : ''}.parquet`, bytes)
   return { bytes, list: { ...facts, ...(base && changes ? { whole: base.facts, changes: file } : { whole: file }) } }
 }
@@ -167,7 +176,11 @@ const joinRows = (whole: readonly TableRow[], changes: readonly TableRow[] | und
  * The rows that a base lacks, and those that it has and the list lacks. Two of them with the same names are one changed row. Undefined if these
  * are most rows.
  */
-const findChanges = async (table: Table, { bytes, keys }: WrittenList, base: Buffer): Promise<readonly TableRow[] | undefined> => {
+const findChanges = async (
+  table: Table,
+  { bytes, keys }: WrittenList & { readonly bytes: Buffer },
+  base: Buffer,
+): Promise<readonly TableRow[] | undefined> => {
   const most = keys.length * MAX_CHANGED
   const left = new Map<number, number>()
   for (const key of keys) left.set(key, (left.get(key) ?? 0) + 1)

@@ -134,10 +134,10 @@ export const formatWithDigest = (name: string, value: unknown): string => {
   return `{"${name}":${text},"digest":"${digestOf(text)}"}\n`
 }
 
-export const toStored = (name: string, facts: RecordFacts): StoredRecord => ({
+const toStored = (name: string, facts: RecordFacts, digest = digestOf(JSON.stringify(facts))): StoredRecord => ({
   ...facts,
   name,
-  digest: facts.deleted?.digest ?? digestOf(JSON.stringify(facts)),
+  digest: facts.deleted?.digest ?? digest,
 })
 
 /** Tables: they say when a list is published where an older record does not. */
@@ -156,7 +156,7 @@ export const openHistory = async (root: string, tables: PublishedTables = []): P
     for (const folder of (await listNames(toHistoryPath(root, day))).filter((name) => RECORD_FOLDER.test(name)).sort()) {
       const name = `${day}/${folder}`
       const facts = readRecordFacts(toHistoryPath(root, name, FACTS_FILE), name)
-      if (typeof facts === 'object') records.push(addPublished(toStored(name, facts)))
+      if (typeof facts === 'object') records.push(addPublished(facts))
       else damages.push({ day, file: nameHistoryFile(`${name}/${FACTS_FILE}`), detail: facts })
     }
   records.sort((one, other) => one.number - other.number)
@@ -178,14 +178,18 @@ export const listEarlierDays = async (root: string): Promise<readonly Day[]> =>
 export const listRecordedDays = async (root: string): Promise<readonly Day[]> =>
   (await listNames(statePaths(root).history)).filter((name) => readDay(name) === name).sort()
 
-/** The facts, or why they cannot be read. */
-const readRecordFacts = (path: string, name: string): RecordFacts | string => {
+/** A line of `formatWithDigest`. */
+const FACTS = /^\{"record":(.*),"digest":"([\da-f]{64})"\}\n$/
+
+/** The record, or why it cannot be read. */
+const readRecordFacts = (path: string, name: string): StoredRecord | string => {
   try {
-    const text = disk.readFileSync(path, 'utf8')
-    const { record: facts } = JSON.parse(text) as { readonly record: RecordFacts }
-    if (formatWithDigest('record', facts) !== text) return 'its digest is wrong'
+    const [, text = '', digest = ''] = FACTS.exec(disk.readFileSync(path, 'utf8')) ?? []
+    if (digestOf(text) !== digest) return 'its digest is wrong'
+    const facts = JSON.parse(text) as RecordFacts
     if (!isReadable(facts)) return 'it has another form than the facts of a record'
-    return name.startsWith(nameRecord(facts, [])) ? facts : `it belongs to ${nameRecord(facts, [])}`
+    if (!name.startsWith(nameRecord(facts, []))) return `it belongs to ${nameRecord(facts, [])}`
+    return toStored(name, facts, digest)
   } catch (error) {
     return error instanceof SyntaxError || error instanceof TypeError ? 'its digest is wrong' : describeFileError(error, 'read')
   }
