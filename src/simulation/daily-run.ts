@@ -60,6 +60,7 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
       const pauseMs = plan.int(1, 600) * 1_000
       const run = await world.run(network, { kill, pauseMs, interventions: planInterventions(context, scenario, { network, seconds }) })
       countRun(totals, run)
+      context.reports.push(run.report)
       log?.(`seed ${seed} ${day}: ${describeRunEnd(run)}, ${run.requests} requests`)
       assert('a folder is used by one run at a time', seconds)
       runs.push(run)
@@ -85,6 +86,7 @@ const simulateDailyRun = async (session: number, context: SeedContext, simulatio
   const { scenario } = simulation
   const { streams } = scenario
   const { world, plan, unrecorded } = context
+  context.reports.length = 0
   await simulateHours(session, context, simulation)
   const opened = await openDailyRun(session, context, simulation)
   const { day, expectedDays, network, runs, assert, assertAll, start, isComplete, isStale } = opened
@@ -121,6 +123,10 @@ const simulateDailyRun = async (session: number, context: SeedContext, simulatio
         'each planted event is in diff once',
         shown.flatMap((event) => checkPlantedEvent(event, known.changes)),
       )
+    assert(
+      'a split or bonus is the reason for a new history',
+      shown.flatMap((event) => checkReason(event, context.reports)),
+    )
   }
   if (isWhole) assert('each list is recorded as it is without faults', compareRecords(known.record, expectedDays, day))
   const wasStale = isStale()
@@ -191,6 +197,14 @@ const CHANGE_OF_EVENT: Readonly<Partial<Record<PlantedEvent['kind'], readonly [C
 /** Whether the changes of a session show an event. */
 const isShownOn = (event: PlantedEvent, session: number, { sessions }: Scenario): boolean =>
   session > 0 && sessions[session] === ('announcedOn' in event ? event.announcedOn : event.day)
+
+/** A split or bonus of which no report says that the history of the stock was fetched again for it. */
+const checkReason = (event: PlantedEvent, reports: SeedContext['reports']): readonly string[] => {
+  if (event.kind !== 'split' && event.kind !== 'bonus') return []
+  const rewritten = reports.flatMap((report) => report?.scripts['all-ohlcv']?.rewritten ?? [])
+  const isNamed = rewritten.some(({ item, reason }) => item === event.symbol && reason.includes(event.kind))
+  return isNamed ? [] : [`${event.kind} of ${event.symbol}`]
+}
 
 /** What is wrong with how the changes show an event: nothing if one of them does. */
 const checkPlantedEvent = (event: PlantedEvent, changes: readonly string[]): readonly string[] => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { MASTER_MAP } from '../market/listings.js'
 import type { Day } from '../model/trading-day.js'
 import { statFile } from '../storage/file-system.js'
-import { chooseEachDay } from '../storage/history/choose.js'
+import { chooseEachDay, chooseList } from '../storage/history/choose.js'
 import { BASE_ROW, CHANGE, createListReader, KNOWN_AT } from '../storage/history/lists.js'
 import { openHistory } from '../storage/history/record.js'
 import type { TableRow } from '../storage/table-rows.js'
@@ -35,6 +35,15 @@ export const readDiffAndRecord = (world: World, since: Day = '0000'): Promise<Di
       } of chooseEachDay(history, table))
         if (day >= since) record.set(`${day} ${table}`, digest(await read(list)))
     return { changes: changes.map((change) => JSON.stringify(change)), record }
+  })
+
+/** The lists of a day with records of its session alone for which the last one of them does not answer. */
+export const listOutdatedAnswers = (world: World, day: Day): Promise<readonly string[]> =>
+  world.read(async () => {
+    const records = (await openHistory(ROOT)).records.filter((record) => record.day === day)
+    if (records.some(({ timing }) => timing !== 'session')) return []
+    const last = new Map(records.flatMap((record) => Object.keys(record.lists).map((table) => [table, record.name] as const)))
+    return [...last].flatMap(([table, name]) => (chooseList(records, table, day)?.record.name === name ? [] : [table]))
   })
 
 /** When a row became known, from which other one it differs, and the order of the rows depend on earlier records. */

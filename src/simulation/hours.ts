@@ -1,16 +1,19 @@
 import { countWeekdays, PUBLISHED_AT } from '../market/calendar.js'
 import { addDays, type Day, isWeekday, toInstant } from '../model/trading-day.js'
 import { createRandom } from '../simulator/random.js'
+import { listOutdatedAnswers } from './diff-and-record.js'
 import { type DailyRun, listChangedFiles, listLateCandles } from './invariants.js'
 import { filesOf, USUAL_HOURS } from './scenario.js'
 import { countRun, increase, planKill, SETTLE_MS, type SeedContext, type Simulation, SimulationError } from './seed.js'
 import { describeRunEnd, SIMULATED_EXCHANGE, type SimulatedRun } from './world.js'
 
 /** When the command is started besides the daily run: around midnight, the hours of sessions, and those at which lists are published. */
-const HOURS = '00:10 08:50 09:20 12:00 15:25 15:31 15:45 18:00 18:30 19:20 19:45 20:05 23:50'.split(' ')
+const HOURS = '00:10 08:50 09:20 12:00 15:25 15:29 15:31 15:45 18:00 18:30 19:20 19:45 20:05 23:50'.split(' ')
 
 /** The request that looks whether there is a session. */
 const MAX_LOOKS = 1
+
+const LAST_ANSWERS = 'of a session under way, the last record answers'
 
 /** A day on which the command is started at some hours, and the session whose data there is. */
 interface PlannedDay {
@@ -38,7 +41,8 @@ const simulateDay = async (planned: PlannedDay, context: SeedContext, simulation
   const sessionDay = scenario.sessions[session] as Day
   const network = scenario.open(session, { random: createRandom(seed, 'hours', day), kinds: new Set(), share: 0, odd: odd.get(day) })
   for (const hour of HOURS.filter(() => plan.chance(isRest ? 0.15 : 0.3))) {
-    const at = toInstant(day, hour) + plan.int(0, 4) * 60_000
+    // One run begins before the end of the session and ends after it.
+    const at = toInstant(day, hour) + (hour === '15:29' ? 58_500 : plan.int(0, 4) * 60_000)
     if (at <= context.endedAt || (!isRest && at >= toInstant(day, '20:30'))) continue
     time.setClock(at)
     network.begin()
@@ -50,13 +54,16 @@ const simulateDay = async (planned: PlannedDay, context: SeedContext, simulation
     world.disk.settle()
     context.endedAt = time.now()
     countRun(totals, run)
+    context.reports.push(run.report)
     increase(totals.faults, 'hours')
     log?.(`seed ${seed} ${day} ${hour}: ${describeRunEnd(run)}, ${run.requests} requests`)
     const started: DailyRun = {
       ...{ day, before, after: filesOf(world), expected: [], runs: [run], kills: [kill?.kind] },
       ...{ streams, exchange: SIMULATED_EXCHANGE, violations: network.violations },
     }
-    for (const [name, wrong] of checkHour(started, { ...planned, at, context, sessionDay })) {
+    const outdated = await listOutdatedAnswers(world, day)
+    const checks = [...checkHour(started, { ...planned, at, context, sessionDay }), [LAST_ANSWERS, outdated] as const]
+    for (const [name, wrong] of checks) {
       increase(totals.checks, name)
       if (wrong.length > 0) throw new SimulationError(seed, started, name, wrong, hour)
     }

@@ -101,6 +101,8 @@ export const createSeedContext = (seed: number, { scenario, faults, totals }: Si
     ...{ seed, plan, kinds, world, odd },
     /** What the folder is complete with: the instant of that run, which a resumed one keeps, and when it began; NaN if that is unknown. */
     completed: { asOf: Number.NEGATIVE_INFINITY, at: Number.NEGATIVE_INFINITY },
+    /** Of the runs since the last daily run. */
+    reports: [] as (SimulatedRun['report'] | undefined)[],
     /** When the last run ended. */
     endedAt: Number.NEGATIVE_INFINITY,
     /** Days that may lack a record; later ones may then differ. */

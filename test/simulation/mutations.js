@@ -78,6 +78,42 @@ const mutations = [
     find: ': renameOver(temporary, path));',
     replace: ': renameOver(temporary, path).then(() => renameOver(temporary, path)));',
   },
+  {
+    name: 'an unfinished candle is final from 09:00 on',
+    file: 'src/market/update-candles.js',
+    find: 'toInstant(toCandleDay(last), findSessionEnd(toCandleDay(last), sessions))',
+    replace: "toInstant(toCandleDay(last), '09:00')",
+  },
+  {
+    name: 'of several records of a session the first one answers',
+    file: 'src/storage/history/choose.js',
+    find: "const LAST_ANSWERS = ['early', 'session'];",
+    replace: "const LAST_ANSWERS = ['early'];",
+  },
+  {
+    name: 'the file time of a killed run is believed',
+    file: 'src/market/update-candles.js',
+    find: 'const asOf = Math.min(tail.asOf, lastRunAsOf);',
+    replace: 'const asOf = tail.asOf;',
+  },
+  {
+    name: 'a run that ends after the session is of its end',
+    file: 'src/market/calendar.js',
+    find: "return from < toSessionInstant(day, SESSION_END, calendar) ? 'session' : 'final';",
+    replace: "return until < toSessionInstant(day, SESSION_END, calendar) ? 'session' : 'final';",
+  },
+  {
+    name: 'an ex-date of today is no action',
+    file: 'src/market/price-actions.js',
+    find: 'on <= until',
+    replace: 'on < until',
+  },
+  {
+    name: 'the drift of a run that has ended is forgotten',
+    file: 'src/engine/earlier-runs.js',
+    find: 'if (driftIn(report.drift).some(isSignificant))\n        return false;',
+    replace: '',
+  },
 ]
 
 const HELP = 'node test/simulation/mutations.js [--seeds 1000] [--seed 1] [--only NAME] [--check]: see the first lines of this file'
@@ -125,7 +161,7 @@ const findBug = (folder, days) => {
   const options = ['--seed', values.seed, '--seeds', values.seeds, '--days', String(days)]
   const { status, stderr } = spawnSync(process.execPath, [SIMULATION, ...options], { cwd: folder, encoding: 'utf8', maxBuffer: 1 << 28 })
   if (status === 0) return undefined
-  const [detail, seed, invariant] = /seed (\d+), \S+: it is not true that (.*?): .*/.exec(stderr) ?? []
+  const [detail, seed, invariant] = /seed (\d+), .*?: it is not true that (.*?): .*/.exec(stderr) ?? []
   const [, seconds] = /^([\d.]+) s CPU$/m.exec(stderr) ?? []
   if (invariant === undefined || seconds === undefined) throw new Error(`the simulation ended otherwise: ${stderr}`)
   return { seeds: Number(seed) - Number(values.seed) + 1, invariant, seconds, detail }
