@@ -179,7 +179,8 @@ const parseWhole = (text: string): unknown => {
 export const listLateCandles = (run: SimulatedRun | undefined, day: Day, streams: readonly StreamDefinition[]): readonly string[] =>
   streams.flatMap(({ name, outputs }) => {
     const newest = run?.report?.newest?.[name]
-    return outputs[0].shape !== 'candles-per-item' || newest === day ? [] : [`${name} ends with ${newest}`]
+    // Too few series tell nothing.
+    return outputs[0].shape !== 'candles-per-item' || (newest ?? day) === day ? [] : [`${name} ends with ${newest}`]
   })
 
 const countOutcomes = (events: SimulatedRun['events']): readonly string[] => {

@@ -97,6 +97,7 @@ export const createSeedContext = (seed: number, { scenario, faults, totals }: Si
   const settings = { ...scenario.settings, ...calendar }
   const world = createWorld({ time, random, streams, settings, fault, latencyMs })
   world.disk.disk.writeFileSync(HOLIDAYS, scenario.holidays.join('\n'))
+  world.disk.settle()
   return {
     ...{ seed, plan, kinds, world, odd },
     /** What the folder is complete with: the instant of that run, which a resumed one keeps, and when it began; NaN if that is unknown. */
