@@ -200,7 +200,9 @@ const readReport = ({ storage, streams }: RunDependencies) =>
     catchItemFailure(() => of(undefined)),
     map((report) => {
       const newest = isRow(report) && isRow(report.newest) ? report.newest : {}
-      const day = readDay(streams.filter(isCandleLook).map(({ name }) => newest[name])[0])
+      // Without enough series of its own, what other streams end with is the newest session, too.
+      const own = streams.filter(isCandleLook).map(({ name }) => newest[name])[0]
+      const day = readDay(own ?? Object.values(newest).map(String).sort().at(-1))
       const at = isRow(report) ? Date.parse(String(report.asOf)) : Number.NaN
       return day === undefined || Number.isNaN(at) ? undefined : { day, at, isBehind: isRow(report) && report.stale !== undefined }
     }),
