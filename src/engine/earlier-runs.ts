@@ -135,7 +135,7 @@ export const findDifference = (unfinished: RunRecord, run: ComparedRun): GiveUpR
   const { record: wanted, isInstantGiven, calendar } = run
   if (unfinished.version !== wanted.version) return 'version'
   if (isInstantGiven ? unfinished.asOf !== wanted.asOf : !isSameSession(unfinished.asOf, wanted.asOf, calendar))
-    return !isInstantGiven && toDay(unfinished.asOf) === toDay(wanted.asOf) ? 'session' : 'instant'
+    return !isInstantGiven && findDueSession(unfinished.asOf, calendar) === findDueSession(wanted.asOf, calendar) ? 'session' : 'instant'
   if (unfinished.configuration === wanted.configuration) return undefined
   return unfinished.settings === wanted.settings ? 'selection' : 'settings'
 }

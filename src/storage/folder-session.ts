@@ -18,7 +18,7 @@ import { recordDay } from './history/record-day.js'
 import { createFolderJournal, type FolderJournal } from './journal.js'
 import { acquireLock, deleteTemporaryFiles } from './lock.js'
 import { compactOutputDigests, type DigestLog } from './output-files.js'
-import { savePreviousOutputs } from './previous-outputs.js'
+import { completePreviousOutputs, savePreviousOutputs } from './previous-outputs.js'
 import {
   checkFolderFormat,
   deletePart,
@@ -117,7 +117,7 @@ const beginSession = (run: FolderRun): Observable<Session> => {
   }
   const commit = async (): Promise<string | undefined> => {
     const isRaised = await markFolderFormat(root)
-    const warning = isContinued ? undefined : await replaceRecord(run)
+    const warning = isContinued ? await completePreviousOutputs(root) : await replaceRecord(run)
     if (!isContinued) await openJournals()
     await digests.open()
     for (const { files } of journals.values()) files.forEach(digests.renew)

@@ -59,10 +59,10 @@ interface SaveContext {
  * files are left out: the days of their rows show what is new. If saving fails, nothing is saved and the run continues; resolves to a warning
  * then.
  */
-export const savePreviousOutputs = async (root: string, context: SaveContext): Promise<string | undefined> => {
-  const { previous } = statePaths(root)
-  const temporary = `${previous}.next`
-  try {
+export const savePreviousOutputs = (root: string, context: SaveContext): Promise<string | undefined> =>
+  orWarn(root, async () => {
+    const { previous } = statePaths(root)
+    const temporary = `${previous}.next`
     await putInPlace(previous)
     const earlier = await findLastingOutputs(root, context)
     const saved = context.outputs.filter((output) => output.endsWith('.json'))
@@ -82,12 +82,22 @@ export const savePreviousOutputs = async (root: string, context: SaveContext): P
     await syncFolders([dirname(temporary), temporary, ...new Set(outputs.map((output) => join(temporary, dirname(output))))])
     disk.rmSync(join(previous, NOTE_FILE), { force: true })
     await putInPlace(previous)
+  })
+
+/** Completes what a run began that was killed while it saved them. Resolves to a warning if that fails. */
+export const completePreviousOutputs = (root: string): Promise<string | undefined> =>
+  orWarn(root, () => putInPlace(statePaths(root).previous))
+
+/** A full disk or a file system without links must not fail the run: what was saved is deleted, because a part of it would show false changes. */
+const orWarn = async (root: string, save: () => Promise<void>): Promise<string | undefined> => {
+  try {
+    await save()
     return undefined
   } catch (error) {
     if (getErrorCode(error) === undefined) throw error
-    // A full disk or a file system without links must not fail the run. Partly saved outputs would show false changes: delete them. What
-    // cannot be deleted shows none: its note goes first, and the first error is the one to report.
-    for (const folder of [temporary, previous]) await deleteFolder(folder).catch(() => undefined)
+    const { previous } = statePaths(root)
+    // What cannot be deleted shows none: its note goes first, and the first error is the one to report.
+    for (const folder of [`${previous}.next`, previous]) await deleteFolder(folder).catch(() => undefined)
     return `the previous outputs could not be saved for diff: ${describeFileError(error)}`
   }
 }
