@@ -80,9 +80,9 @@ export const createSeedContext = (seed: number, { scenario, faults, totals }: Si
   const [plan, random] = [createRandom(seed, 'plan'), createRandom(seed, 'disk')]
   const kinds = new Set(faults.filter(() => plan.chance(0.5)))
   let areOn = false
-  const fault = (call: string): string | undefined => {
-    // A close that fails closes all the same.
-    if (!areOn || call.startsWith('close')) return undefined
+  const fault = (call: string, path: string): string | undefined => {
+    // A close that fails closes all the same. All processes have one id here: only their start times tell which of them was killed.
+    if (!areOn || call.startsWith('close') || path.startsWith('/proc/')) return undefined
     const isShort = kinds.has('short-write') && call.startsWith('write') && random.chance(1 / 500)
     if (!isShort && !(kinds.has('disk') && random.chance(1 / 1_500))) return undefined
     increase(totals.faults, isShort ? 'short-write' : 'disk')
