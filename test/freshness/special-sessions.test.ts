@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Day } from '../../src/model/trading-day.js'
+import { chooseEachDay } from '../../src/storage/history/choose.js'
+import { openHistory } from '../../src/storage/history/record.js'
 import { lastCandle, listRecords } from './matrix.js'
 import { createEvenings, type Market } from './support.js'
 
@@ -41,6 +43,25 @@ describe('the evening of a Muhurat session that nobody named', () => {
       ['20:05', 'Up to date', '04:104.75', false],
       ['23:50', 'Up to date', '04:104.75', false],
     ])
+  })
+
+  it('is recorded with its lists of the end, although the first run took it for a usual one', async () => {
+    const { run, records, out } = await openFolder('2026-02-03', { hours: MUHURAT })
+    const indicesKnownAt = async () =>
+      chooseEachDay(await openHistory(out), 'indices')
+        .at(-1)
+        ?.record.knownAt.slice(0, 16)
+    await run(WEDNESDAY, '18:30')
+    expect(await indicesKnownAt()).toBe('2026-02-04T13:00')
+    await run(WEDNESDAY, '20:30')
+    expect([records(), await indicesKnownAt()]).toEqual([['04 final', '04 final'], '2026-02-04T15:00'])
+  })
+
+  it('is of hours of its own if a look at noon saw nothing', async () => {
+    const { run, records } = await openFolder('2026-02-03', { hours: MUHURAT })
+    await run(WEDNESDAY, '12:00')
+    await run(WEDNESDAY, '18:30')
+    expect(records()).toEqual(['04 session'])
   })
 
   it('leaves the right candle the next day without another history, and no mark on its rows', async () => {

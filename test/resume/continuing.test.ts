@@ -32,6 +32,22 @@ describe('an unfinished run', () => {
     expect(journalsIn(out)).toEqual([])
   })
 
+  it.each([
+    ['19:30', false],
+    ['20:30', true],
+  ])('requests what it stored before it was published again after that: %s', async (time, again) => {
+    const out = temporaryFolder()
+    const only = ['bulk-block-deals', 'market-news', 'all-ohlcv']
+    const deal = { date: '2026-02-11 00:00:00', sym: 'ALPHA', qty: 1, avgprice: 2, bs: 'B', cname: 'X', exch: 'NSE', deal: 'BULK' }
+    const answers = (name: string) => (name.startsWith('deal') ? { data: [deal], totalcount: 1 } : undefined)
+    const at = (hour: string) => ({ out, only, answers, now: toInstant('2026-02-12', hour) })
+    await tryRun({ ...at('18:30'), hangs: later })
+    const { requests, events, report } = await tryRun(at(time))
+    expect(events[0]).toMatchObject({ isContinued: true })
+    expect(requests.some((request) => request.startsWith('deal'))).toBe(again)
+    expect(report?.scripts['all-ohlcv']?.takenOver).toBe(2)
+  })
+
   it('is included in the report of the run that resumes it', async () => {
     const out = temporaryFolder()
     await tryRun({ out, hangs: later })

@@ -3,7 +3,11 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { toDay } from '../../src/model/trading-day.js'
 import { disk } from '../../src/storage/disk.js'
-import { savePreviousOutputs as keepPrevious, readPreviousOutputs as previousOutputs } from '../../src/storage/previous-outputs.js'
+import {
+  completePreviousOutputs as completePrevious,
+  savePreviousOutputs as keepPrevious,
+  readPreviousOutputs as previousOutputs,
+} from '../../src/storage/previous-outputs.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 
 const { linkSync: link, copyFileSync: copy } = disk
@@ -80,6 +84,28 @@ describe('the previous outputs for diff', () => {
       'news/B.json': 'news/B.json',
     })
     expect(statSync(join(root, 'news/A.json')).nlink).toBe(1)
+  })
+
+  it.each(['note.json', 'one.json', 'the renaming'])('are whole after a kill before %s is gone, and the run is resumed', async (last) => {
+    const { root, keep } = await folderToKeep()
+    writeFileSync(join(root, 'one.json'), 'changed')
+    const killed = () => {
+      throw new TypeError('killed')
+    }
+    const { unlinkSync, renameSync } = disk
+    const unlink = vi.spyOn(disk, 'unlinkSync').mockImplementation((path) => (String(path).endsWith(last) ? killed() : unlinkSync(path)))
+    const rename = vi
+      .spyOn(disk, 'renameSync')
+      .mockImplementation((from, to) => (String(to).endsWith('previous') ? killed() : renameSync(from, to)))
+    await expect(keep(DAY)).rejects.toThrow('killed')
+    unlink.mockRestore()
+    rename.mockRestore()
+    expect(await completePrevious(root)).toBeUndefined()
+    const previous = await previousOutputs(root)
+    expect([previous?.savedOn, filesIn(previous?.root ?? '')]).toMatchObject([
+      toDay(DAY),
+      { 'one.json': 'changed', 'news/A.json': 'news/A.json' },
+    ])
   })
 
   it('pass an error on that no file caused', async () => {

@@ -83,6 +83,22 @@ describe('the record that answers for a day', () => {
     expect(() => find(record(2, 'final', { name: '2026-02-12/20260212T150000Z' }))).toThrow('cannot be read')
   })
 
+  it('is not one from before the end of the session, if a later one knows that end', () => {
+    const [midst, over] = [record(1, 'final', { knownAt: '2026-02-12T13:00:00.000Z' }), record(2, 'final')]
+    expect(chooseList([midst, over], 'bands', '2026-02-12')?.record).toBe(midst)
+    const ended = { ...over, sessionEnd: '2026-02-12T13:45:00.000Z' }
+    expect(chooseList([midst, ended], 'bands', '2026-02-12')?.record).toBe(ended)
+    expect(chooseList([midst, { ...ended, lists: {} }], 'bands', '2026-02-12')).toMatchObject({ record: midst, timing: 'session' })
+  })
+
+  it('is one whose answers had drifted only while there is no other', () => {
+    const lists = { bands: { stream: 'bands', rows: 1, content: '', whole: FILE, hasDrift: true } }
+    const [drifted, whole] = [record(1, 'final', { lists }), record(2, 'final')]
+    expect(chooseList([drifted, whole], 'bands', '2026-02-12')?.record).toBe(whole)
+    const chosen = chooseList([drifted], 'bands', '2026-02-12')
+    expect(chosen && describeAnswer(chosen, '2026-02-12')).toBe('bands of 2026-02-12 had drifted when they were collected')
+  })
+
   it('is of that day, and has the list', () => {
     const records = [record(1, 'final', { lists: {} }), record(2, 'late'), record(3, 'final', { day: '2026-02-11' })]
     expect(chooseList(records, 'bands', '2026-02-12')?.record.number).toBe(2)
