@@ -128,7 +128,10 @@ const simulateDailyRun = async (session: number, context: SeedContext, simulatio
       shown.flatMap((event) => checkReason(event, context.reports)),
     )
   }
-  if (isWhole) assert('each list is recorded as it is without faults', compareRecords(known.record, expectedDays, day))
+  // Past midnight the border between past and coming actions moves: both files may be right, but not of one instant.
+  const isSplit = (name: string): boolean => context.kinds.has('midnight') && name.endsWith(' corporate_actions')
+  const wrongLists = compareRecords(known.record, expectedDays, day).filter((name) => !isSplit(name))
+  if (isWhole) assert('each list is recorded as it is without faults', wrongLists)
   const wasStale = isStale()
   let [files, again] = [filesOf(world), await start()]
   // One request may have looked whether the session is over.

@@ -47,7 +47,7 @@ describe('an error is written in plain words, without the text of the system or 
     [['run', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
     [['plan', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
     [['log', '--out', 'ROOT/file/sub'], 'ROOT/file/sub/.scripstream/format.json cannot be read: a file has the name of its folder'],
-    [['plan', '--out', 'ROOT/file/sub'], 'ROOT/file/sub/.scripstream/format.json cannot be read: a file has the name of its folder'],
+    [['plan', '--out', 'ROOT/file/sub'], 'ROOT/file/sub/.scripstream/session.json cannot be read: a file has the name of its folder'],
     [['run', '--log-file', 'ROOT/folder'], 'the log file ROOT/folder cannot be written: a directory has that name'],
     [['query', '--file', 'ROOT/folder'], '--file: the file "ROOT/folder" cannot be read: it is a directory'],
     [
