@@ -85,11 +85,11 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
 const simulateDailyRun = async (session: number, context: SeedContext, simulation: Simulation): Promise<void> => {
   const { scenario } = simulation
   const { streams } = scenario
-  const { world, plan, unrecorded } = context
+  const { world, plan } = context
   context.reports.length = 0
   await simulateHours(session, context, simulation)
   const opened = await openDailyRun(session, context, simulation)
-  const { day, expectedDays, network, runs, assert, assertAll, start, isComplete, isStale } = opened
+  const { day, network, runs, assert, assertAll, start, isComplete, isStale } = opened
   context.setDiskFaults(true)
   for (let starts = plan.int(1, 4); starts > 0 && !isComplete(); starts -= 1) await start(planKill(context))
   context.setDiskFaults(false)
@@ -107,6 +107,31 @@ const simulateDailyRun = async (session: number, context: SeedContext, simulatio
   for (let tries = 4; tries > 0 && mayChange; tries -= 1) if ((await start(undefined, STILL_MS)).requests <= 1) break
   assertAll()
   assert('the evening of a session has its candles', isStale() ? [] : listLateCandles(runs.at(-1), day, scenario.streams))
+  await checkKnown(session, opened, { context, scenario })
+  const wasStale = isStale()
+  let [files, again] = [filesOf(world), await start()]
+  // One request may have looked whether the session is over.
+  if (again.requests === 1) [files, again] = [filesOf(world), await start()]
+  const wrong = again.requests > 0 ? [`${again.requests} requests`] : listChangedFiles(files, filesOf(world))
+  if (!wasStale) assert('a complete folder is left as it is', wrong)
+  noteEnd(runs.findLast(({ requests }) => requests > 1) ?? again, { at: instantOf(day), day, streams }, context)
+  context.endedAt = scenario.time.now()
+  simulation.totals.hash.update(network.digest())
+  for (const [kind, count] of network.faults) increase(simulation.totals.faults, kind, count)
+}
+
+interface Simulated {
+  readonly context: SeedContext
+  readonly scenario: Scenario
+}
+
+/** Checks what readers of the folder say of the day. */
+const checkKnown = async (
+  session: number,
+  { day, expectedDays, runs, assert }: Awaited<ReturnType<typeof openDailyRun>>,
+  { context, scenario }: Simulated,
+): Promise<void> => {
+  const { world, unrecorded } = context
   const known = await readDiffAndRecord(world, day)
   // A run does not fail because its day cannot be recorded, or what diff compares with cannot be saved: it says so.
   const isWhole = runs.every(({ diskFaults }) => diskFaults === 0)
@@ -132,16 +157,6 @@ const simulateDailyRun = async (session: number, context: SeedContext, simulatio
   const isSplit = (name: string): boolean => context.kinds.has('midnight') && name.endsWith(' corporate_actions')
   const wrongLists = compareRecords(known.record, expectedDays, day).filter((name) => !isSplit(name))
   if (isWhole) assert('each list is recorded as it is without faults', wrongLists)
-  const wasStale = isStale()
-  let [files, again] = [filesOf(world), await start()]
-  // One request may have looked whether the session is over.
-  if (again.requests === 1) [files, again] = [filesOf(world), await start()]
-  const wrong = again.requests > 0 ? [`${again.requests} requests`] : listChangedFiles(files, filesOf(world))
-  if (!wasStale) assert('a complete folder is left as it is', wrong)
-  noteEnd(runs.findLast(({ requests }) => requests > 1) ?? again, { at: instantOf(day), day, streams }, context)
-  context.endedAt = scenario.time.now()
-  simulation.totals.hash.update(network.digest())
-  for (const [kind, count] of network.faults) increase(simulation.totals.faults, kind, count)
 }
 
 const planInterventions = (
