@@ -111,7 +111,7 @@ export const allIndices = defineStream({
     forkJoin([readStoredRows(tools.stored, file), readStoredRows(tools.stored, `${PREVIOUS_FOLDER}/${file}`)]).pipe(
       switchMap(([stored, previous]) => {
         // Values that did not change with the last session cannot show the next one.
-        if (previous.length === 0 || isUnchanged(stored, previous)) return of(createResult<MarketIndex>([]))
+        if (stored.length === 0 || (previous.length > 0 && isUnchanged(stored, previous))) return of(createResult<MarketIndex>([]))
         return tools.ask(indices, REQUEST).pipe(map(({ rows }) => (isUnchanged(stored, [...rows]) ? skippedResult : createResult(rows))))
       }),
     ),

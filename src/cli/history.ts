@@ -140,7 +140,7 @@ const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number
 const earlyLines = (days: readonly HistoryDay[]): readonly string[] =>
   [...groupBy(days, ({ early }) => early.join(', '))].flatMap(([lists, [{ day } = { day: '' }, ...others]]) => {
     const amount = others.length === 0 ? day : formatQuantity(others.length + 1, 'day')
-    return lists === '' ? [] : [`early: ${lists} of ${amount} were collected before they were published, or had drifted`]
+    return lists === '' ? [] : [`early: ${lists} of ${amount} were collected too early; query --as-of says why`]
   })
 
 const describeKnown = ({ knownAt, timing = 'final', isMisdated }: HistoryDay): string => {

@@ -28,7 +28,7 @@ export const addSchedule = defineCommand({
     exportTo: flag('--export-to <target>', 'also load the outputs there: market.duckdb, parquet:DIR or postgres://…'),
   }),
   examples: [
-    ['scripstream schedule --print cron', 'a line for crontab: the daily run on Monday to Friday after 18:30 in India'],
+    ['scripstream schedule --print cron', 'a line for crontab: the daily run after 18:30 in India'],
     ['scripstream schedule --print systemd --out /srv/market', 'a service and a timer'],
   ],
   run: ({ print = '', at = '', config: given, exportTo }, { io, dependencies, settings }) => {
@@ -149,17 +149,9 @@ const listOffsets = ({ zone, year }: Pick<DailyJob, 'zone' | 'year'>): readonly 
   return [...new Set(offsets)].sort((one, other) => other - one)
 }
 
-/**
- * Both attempts as the local clock has them, with the weekdays of trading sessions (Monday is 1). Of a zone with summer time, the later time: the
- * job must not start before the data is there.
- */
+/** Both attempts as the local clock has them. Of a zone with summer time, the later time: the job must not start before the data is there. */
 const listLocalTimes = (job: DailyJob) =>
-  listAttempts(job).map((minutes) => {
-    const [offset = 0] = listOffsets(job)
-    const local = offset + minutes - INDIA_OFFSET_MINUTES
-    const dayShift = Math.floor(local / MINUTES_PER_DAY)
-    return { ...toClock(local), weekdays: [1, 2, 3, 4, 5].map((day) => (day + dayShift + 7) % 7) }
-  })
+  listAttempts(job).map((minutes) => toClock((listOffsets(job)[0] ?? 0) + minutes - INDIA_OFFSET_MINUTES))
 
 const joinClocks = (minutes: readonly number[]): string => minutes.map(formatClock).join(' and ')
 
@@ -193,7 +185,8 @@ const toShell = (job: DailyJob, commands = listCommands(job)): string =>
 
 const describeEntry = (job: DailyJob, clock: 'local' | 'India'): readonly string[] => [
   ...describeClocks(job, clock),
-  'Name exchange holidays in the file of the setting "holidays", special sessions in "sessions": a run on a day without one sends one request.',
+  'It runs on all days, because there are sessions on weekends, too: a run on a day without one sends one request.',
+  'Name special sessions with their hours in the setting "sessions", and exchange holidays in the file of "holidays".',
   'The second attempt requests only what is missing or due since the first: price bands and deals are published at 20:00.',
   `The addresses of the provider are in ${job.config}: a scheduler does not have the variables of your shell.`,
   'To be notified of each failure, set "notify" in that file; "scripstream doctor" with its option notify sends a test message.',
@@ -218,7 +211,7 @@ const cron = (job: DailyJob): string => {
   const command = `cd ${quoteShell(job.folder)} && ${toShell(job)}`.replaceAll('%', '\\%')
   return `# Add with: crontab -e. Cron mails what a command prints; --quiet prints nothing if all is well.
 ${commentEntry(job, 'local')}${listLocalTimes(job)
-  .map(({ hour, minute, weekdays }) => `${minute} ${hour} * * ${weekdays.join(',')} ${command}\n`)
+  .map(({ hour, minute }) => `${minute} ${hour} * * * ${command}\n`)
   .join('')}`
 }
 
@@ -262,7 +255,7 @@ Description=Daily run of scripstream after the close of the market
 
 [Timer]
 ${listAttempts(job)
-  .map((minutes) => `OnCalendar=Mon..Fri ${formatClock(minutes)} Asia/Kolkata\n`)
+  .map((minutes) => `OnCalendar=*-*-* ${formatClock(minutes)} Asia/Kolkata\n`)
   .join('')}Persistent=true
 
 [Install]
@@ -271,9 +264,7 @@ WantedBy=timers.target
 }
 
 const launchd = (job: DailyJob): string => {
-  const starts = listLocalTimes(job).flatMap(({ hour, minute, weekdays }) =>
-    weekdays.map((weekday) => Object.entries({ Weekday: weekday, Hour: hour, Minute: minute })),
-  )
+  const starts = listLocalTimes(job).map(({ hour, minute }) => Object.entries({ Hour: hour, Minute: minute }))
   const toDict = (values: readonly (readonly [string, number])[]): string =>
     `    <dict>${values.map(([name, value]) => `<key>${name}</key><integer>${value}</integer>`).join('')}</dict>`
   return `<?xml version="1.0" encoding="UTF-8"?>
@@ -302,11 +293,10 @@ const taskScheduler = (job: DailyJob): string => {
     ...Object.entries(job.variables).map(([name, value]) => `set "${name}=${value}"`),
     ...listCommands(job).map((args) => args.map(quoteWindows).join(' ')),
   ].join(' && ')
-  const days = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday'].map((day) => `<${day} />`).join('')
   const triggers = listAttempts(job).map(
     (minutes) => `    <CalendarTrigger>
       <StartBoundary>2026-01-01T${formatClock(minutes)}:00+05:30</StartBoundary>
-      <ScheduleByWeek><WeeksInterval>1</WeeksInterval><DaysOfWeek>${days}</DaysOfWeek></ScheduleByWeek>
+      <ScheduleByDay><DaysInterval>1</DaysInterval></ScheduleByDay>
     </CalendarTrigger>
 `,
   )

@@ -175,8 +175,9 @@ const isReusable = ({ report, ...complete }: EndedRun, wanted: WantedRun): boole
 /** The streams of a run that lack a session which is due, seen or by the calendar; as of a given instant, one that was seen. */
 const listDue = (plan: readonly PlannedStream[], { report }: EndedRun, { record, isInstantGiven, calendar }: WantedRun) =>
   listRunning(plan).flatMap(({ name, publishedAt = PUBLISHED_AT }): readonly string[] => {
-    const end = report.newest?.[name]
-    const isDue = !isInstantGiven && end !== undefined && end < findNewestSession(record.asOf, publishedAt, calendar)
+    const [end, early] = [report.newest?.[name], report.early?.[name]]
+    const session = findNewestSession(record.asOf, publishedAt, calendar)
+    const isDue = !isInstantGiven && ((end !== undefined && end < session) || (early !== undefined && early <= session))
     return isDue || report.stale?.some(({ stream }) => stream === name) ? [name] : []
   })
 

@@ -16,7 +16,7 @@ import {
 } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import type { WantedRun } from './earlier-runs.js'
-import { isCandleLook, type Looked, look, lookAtCandles } from './look.js'
+import { isCandleLook, type Looked, type LookedAt, look, lookAtCandles } from './look.js'
 import type { RunDependencies } from './run-options.js'
 import type { PlannedRun } from './run-services.js'
 import { REPORT_FILE, type Stored, toStatePath } from './storage.js'
@@ -28,6 +28,8 @@ interface SessionNote {
   readonly seenAt: number
   /** and when it was looked at last, or nothing newer was there. */
   readonly lookedAt: number
+  /** What the last look without a later session asked for. */
+  readonly by?: LookedAt
   /** Its hours, if they are not the usual ones. */
   readonly hours?: string
   /** Whether it was seen twice without a change. */
@@ -59,9 +61,22 @@ const MAX_UNKNOWN_DAYS = 1
 
 type Dependencies = PlannedRun['dependencies']
 
-/** The calendar with what earlier runs have seen. */
+/** The calendar with what earlier runs have seen: sessions, and an unnamed weekday on which a look saw none. */
 export const readSeenSessions = (stored: Stored, calendar: MarketCalendar): Observable<MarketCalendar> =>
-  readNote(stored).pipe(map((note) => addNote(calendar, note)))
+  readNote(stored).pipe(
+    map((note) => {
+      const looked = note?.by === undefined ? [] : listDaysAfter(note.day, note.lookedAt).filter((day) => isSession(day, calendar))
+      const seen = addNote(calendar, note)
+      return looked.length > MAX_UNKNOWN_DAYS ? seen : { ...seen, holidays: new Set([...seen.holidays, ...looked]) }
+    }),
+  )
+
+/** The days after one that have reached the usual opening at an instant. */
+const listDaysAfter = (after: Day, instant: number): readonly Day[] => {
+  const days: Day[] = []
+  for (let day = addDays(after, 1); toInstant(day, SESSION_START) <= instant; day = addDays(day, 1)) days.push(day)
+  return days
+}
 
 /** A run that knows the sessions up to now. */
 export interface FoundSessions extends Pick<SeenSessions, 'looked'> {
@@ -149,22 +164,22 @@ const watchToday = (note: SessionNote, { dependencies, calendar, now }: LookCont
 const MIDNIGHT = '24:00'
 
 const lookForLater = (note: SessionNote, { dependencies, calendar, base, now, isBehind }: LookContext): Observable<SeenSessions> => {
-  const days: Day[] = []
-  for (let day = addDays(note.day, 1); toInstant(day, SESSION_START) <= now; day = addDays(day, 1))
-    if (!(day in calendar.sessions)) days.push(day)
+  const days = listDaysAfter(note.day, now).filter((day) => !(day in calendar.sessions))
   const unnamed = days.filter((day) => isSession(day, calendar))
   const open = days.filter((day) => note.lookedAt < toInstant(day, MIDNIGHT))
   if (unnamed.length > (isBehind ? 0 : MAX_UNKNOWN_DAYS)) return of({ calendar: base })
   const without = { ...base, holidays: new Set([...base.holidays, ...unnamed]) }
   if (open.length === 0) return of({ calendar: without })
-  return look(unnamed.length > 0, note.day, dependencies, now).pipe(
+  // In turns, because each of both may stand still or be late on its own. Outside of usual days a list may be that of another day.
+  const by: LookedAt = unnamed.length > 0 && note.by !== 'list' ? 'list' : 'candle'
+  return look(by, note.day, dependencies, now).pipe(
     map((found): SeenSessions => {
       if (found === undefined) return { calendar: base }
       if (typeof found === 'string') return { calendar: base, looked: { failure: found } }
       if (found.status === 'skipped')
         return {
           calendar: without,
-          note: { ...note, lookedAt: now },
+          note: { ...note, lookedAt: now, by },
           looked: omitUndefined({ newest: note.day, expected: unnamed.at(-1) }),
         }
       const day = found.newest ?? findDueSession(now, base)

@@ -22,7 +22,7 @@ export const addFreshness = (
   const enabled = plan.flatMap(({ stream, state }) => (state === 'disabled' ? [] : [stream]))
   const sessions$ = storage.readSessionDays?.(listSessionEvidence(enabled, settings.exchange)) ?? of([])
   return forkJoin([readEarlier(storage.stored), sessions$]).pipe(
-    map(([earlier, sessions]) => {
+    map(([{ newest: earlier, early: tooEarly }, sessions]) => {
       const counts = new Map(stats.streams().map(({ name, newest }) => [name, newest]))
       const outputs = enabled.flatMap((stream) => {
         const [own, before] = [findNewest(stream, counts.get(stream.name)), earlier[stream.name]]
@@ -33,10 +33,16 @@ export const addFreshness = (
       const stale = findStale(outputs, { instant, calendar, sessions })
       const hasRun = (name?: string): boolean =>
         plan.some(({ stream, state }) => state === 'waiting' && stream.name === (name ?? stream.name))
+      const early = enabled.flatMap((stream) => {
+        const session =
+          hasRun(stream.name) && !hasSelectedItems(stream, chosen) ? findEarly(stream, report, calendar) : tooEarly[stream.name]
+        return session === undefined ? [] : [[stream.name, session] as const]
+      })
       const hasFailed = stale.some((one) => hasRun(one.stream) && isTooLate(one, settings))
       return {
         ...report,
         ...(outputs.length > 0 ? { newest: Object.fromEntries(outputs.map(({ stream, newest }) => [stream, newest])) } : {}),
+        ...(early.length > 0 ? { early: Object.fromEntries(early) } : {}),
         ...(stale.length > 0 ? { stale } : {}),
         outcome: report.outcome === 'complete' && hasFailed ? 'partial' : report.outcome,
       }
@@ -53,6 +59,14 @@ export const hasWholeSession = (report: RunReport, { asOf, calendar, chosen }: R
   const session = findDueSession(asOf, calendar)
   const isOver = asOf >= toSessionInstant(session, SESSION_END, calendar) && chosen.symbols === undefined
   return !isOver || Object.values(report.newest ?? {}).every((day) => day >= session)
+}
+
+/** The session whose data a stream requested before it was published. What was taken over is as old as the run that stored it. */
+const findEarly = ({ name, publishedAt }: StreamDefinition, report: RunReport, calendar: RunContext['calendar']): Day | undefined => {
+  const isTakenOver = (report.scripts[name]?.takenOver ?? 0) > 0
+  const requestedAt = Math.min(Date.parse(report.startedAt), isTakenOver ? Date.parse(report.asOf) : Number.POSITIVE_INFINITY)
+  const session = findDueSession(requestedAt, calendar)
+  return publishedAt !== undefined && requestedAt < toSessionInstant(session, publishedAt, calendar) ? session : undefined
 }
 
 const toDatedOutput = (
@@ -82,9 +96,14 @@ const findNewest = ({ work }: StreamDefinition, newest: StreamStats['newest'] = 
   return days.findLast((day) => count((one) => one >= day) >= known * CURRENT_SHARE)
 }
 
-const readEarlier = (stored: Stored): Observable<Readonly<Record<string, Day>>> =>
+const readEarlier = (stored: Stored): Observable<Readonly<Record<'newest' | 'early', Readonly<Record<string, Day>>>>> =>
   stored.document(REPORT_FILE).pipe(
     catchItemFailure(() => of(undefined)),
-    map((report) => Object.entries(isRow(report) && isRow(report.newest) ? report.newest : {})),
-    map((newest) => Object.fromEntries(newest.flatMap(([name, day]) => (readDay(day) === day ? [[name, day as Day]] : [])))),
+    map((document) => {
+      const report = isRow(document) ? document : {}
+      return { newest: readDays(report.newest), early: readDays(report.early) }
+    }),
   )
+
+const readDays = (days: unknown): Readonly<Record<string, Day>> =>
+  Object.fromEntries(Object.entries(isRow(days) ? days : {}).flatMap(([name, day]) => (readDay(day) === day ? [[name, day as Day]] : [])))

@@ -21,12 +21,15 @@ export const isCandleLook = ({ look, outputs: [output] }: StreamDefinition): boo
 /** What one request shows: the result, why it failed, or nothing if none can be sent. */
 export type Looked = ItemResult | string | undefined
 
-/** Looks at a list that every session changes, where that may be relied on; else at the candle of one of its items. */
-export const look = (mayBeUsual: boolean, day: Day, dependencies: Dependencies, now: number): Observable<Looked> => {
+/** What a look asks for: a list that every session changes, or the candle of one of its items. */
+export type LookedAt = 'list' | 'candle'
+
+/** Looks at a list, where that may be relied on; else at a candle. */
+export const look = (at: LookedAt, day: Day, dependencies: Dependencies, now: number): Observable<Looked> => {
   const { streams } = dependencies
   const list = streams.find((stream) => stream.look !== undefined && !isCandleLook(stream))
   const [part] = list?.work.parts ?? []
-  if (!mayBeUsual || list === undefined || part === undefined) return lookAtCandles(day, dependencies, now)
+  if (at === 'candle' || list === undefined || part === undefined) return lookAtCandles(day, dependencies, now)
   return ask(list, part, dependencies, now).pipe(
     switchMap((found) => (typeof found === 'object' && found.status === 'empty' ? lookAtCandles(day, dependencies, now) : of(found))),
   )

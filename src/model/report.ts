@@ -164,7 +164,7 @@ export interface RunReport<Name extends string = string> {
   readonly startedAt: string
   readonly finishedAt: string
   readonly durationMs: number
-  /** When the run was already complete; this one found all files up to date and sent no request. */
+  /** When the run was already complete; this one found all files up to date and requested none of them. */
   readonly finishedBefore?: string
   /**
    * What a run that found all files up to date has seen by one request on a day that may have no session: the newest one, and the weekday after it
@@ -186,6 +186,8 @@ export interface RunReport<Name extends string = string> {
   readonly missing?: ByName<Name, number | 'all'>
   /** The newest session of each stream with sessions, after this run, from it or an earlier one: a day in India. Absent if none is known. */
   readonly newest?: ByName<Name, string>
+  /** The session of each stream that was last requested after it opened, and before its data was published; absent if there is none. */
+  readonly early?: ByName<Name, string>
   /** What ends before a session that is due; absent if nothing does. */
   readonly stale?: readonly StaleOutput[]
   /** How answers differ from their expected shapes, the most frequent first, a few dozen at most; absent without one. */

@@ -71,9 +71,9 @@ export const recordFullRun = (root: string, end: RunEnd): Promise<void> => write
 export const updateFullRun = async (root: string, { run: part, outputs, isComplete: isPartComplete }: RunEnd): Promise<void> => {
   const whole = await readFullRun(root)
   if (whole === undefined) return
-  const { newest, stale, ...earlier } = whole.run.report
+  const { newest, early, stale, ...earlier } = whole.run.report
   const isWhole = part.chosen?.symbols === undefined
-  const freshness = omitUndefined(isWhole ? { newest: part.report.newest, stale: part.report.stale } : { newest, stale })
+  const freshness = omitUndefined(isWhole ? pickFreshness(part.report) : { newest, early, stale })
   const run = addPartDrift(part, { ...whole.run, report: { ...earlier, ...freshness } })
   const isComplete = isPartComplete && !driftIn(run.report.drift).some(isSignificant)
   const report = readReportStamp(root)
@@ -86,6 +86,8 @@ export const updateFullRun = async (root: string, { run: part, outputs, isComple
 const readReportStamp = (root: string): FileStamp | undefined => readStamp(join(root, REPORT_FILE))
 
 /** Unaccepted drift in a part prevents the reuse of the whole run, which finds it again. */
+const pickFreshness = ({ newest, early, stale }: EndedRun['report']) => ({ newest, early, stale })
+
 const addPartDrift = ({ report: { drift: found = [] } }: EndedRun, whole: EndedRun): EndedRun => {
   const drift = joinDrift(driftIn(whole.report.drift), found.filter(isSignificant))
   return drift.length === 0 ? whole : { ...whole, report: { ...whole.report, drift } }

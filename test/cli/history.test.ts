@@ -56,7 +56,7 @@ describe('history', () => {
       const { text } = await history(out, [])
       expect(text).toMatch(/^2026-02-09 .* all$/m)
       expect(text.includes('2026-02-09 18:30 IST (early)')).toBe(version === 0)
-      expect(text.includes('\nearly: prices of 2026-02-09 were collected before they were published\n')).toBe(version === 0)
+      expect(text.includes('\nearly: prices of 2026-02-09 were collected too early; query --as-of says why\n')).toBe(version === 0)
     }
   })
 

@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { firstValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import type { Day } from '../../src/model/trading-day.js'
+import { folder } from '../../sinks/folder.js'
+import { readSeenSessions } from '../../src/engine/find-sessions.js'
+import { findNewestSession, PUBLISHED_AT, USUAL_CALENDAR } from '../../src/market/calendar.js'
+import { type Day, toInstant } from '../../src/model/trading-day.js'
 import { chooseEachDay } from '../../src/storage/history/choose.js'
 import { openHistory } from '../../src/storage/history/record.js'
 import { lastCandle, listRecords } from './matrix.js'
@@ -40,7 +44,8 @@ describe('the evening of a Muhurat session that nobody named', () => {
       ['19:10', 'Complete', '04:104.70', true],
       ['19:15', 'Complete', '04:104.75', true],
       ['19:30', 'Up to date', '04:104.75', false],
-      ['20:05', 'Up to date', '04:104.75', false],
+      // The lists of 20:00.
+      ['20:05', 'Complete', '04:104.75', true],
       ['23:50', 'Up to date', '04:104.75', false],
     ])
   })
@@ -128,6 +133,24 @@ describe('a weekday', () => {
     expect(records()).toContain('04 final?')
   })
 
+  it('whose indices stand still is found by the next look, which asks for a candle', async () => {
+    const { run, records } = await openFolder('2026-02-02', {})
+    await run('2026-02-03', '20:30')
+    const second = await openFolder('2026-02-02', { frozen: { quotes: WEDNESDAY } })
+    await second.run('2026-02-03', '20:30')
+    expect(await second.run(WEDNESDAY, '18:30')).toMatchObject({ word: 'No session', requests: 1 })
+    expect(await second.run(WEDNESDAY, '20:30')).toMatchObject({ word: 'Complete', candle: '04:107.75' })
+    expect([records(), second.records()]).toEqual([['03 final'], ['03 final', '04 session']])
+  })
+
+  it('with late candles is collected on the second day of a folder, too', async () => {
+    const { run, records } = await openFolder('2026-02-03', {
+      frozen: { candles: WEDNESDAY, indices: WEDNESDAY, deals: WEDNESDAY, bands: WEDNESDAY },
+    })
+    expect(await run(WEDNESDAY, '18:30')).toMatchObject({ word: 'Complete', candle: '03:108.75' })
+    expect(records()).toContain('04 final?')
+  })
+
   it('whose candles are revised in the evening gets them, and ends as it would', async () => {
     const { run } = await openFolder('2026-02-03', { revised: { [WEDNESDAY]: '2026-02-04 19:00' } })
     expect(await run(WEDNESDAY, '18:30')).toMatchObject({ candle: '04:107.75' })
@@ -142,6 +165,27 @@ describe('a weekday', () => {
     const { report } = await run('2026-02-05', '20:30')
     expect(report.scripts['all-ohlcv']).not.toHaveProperty('rewritten')
     expect(readFileSync(join(out, 'ohlcv_data', 'ALPHA.csv'), 'utf8')).toContain('108.75')
+  })
+
+  it('without a session is one for plan and page, too, once a run has looked', async () => {
+    const { run, out } = await openFolder('2026-02-03', { holidays: [WEDNESDAY] })
+    const dueOn = async () => {
+      const calendar = await firstValueFrom(readSeenSessions(folder(out).stored, USUAL_CALENDAR))
+      return findNewestSession(toInstant(WEDNESDAY, '18:40'), PUBLISHED_AT, calendar)
+    }
+    expect(await dueOn()).toBe(WEDNESDAY)
+    await run(WEDNESDAY, '18:30')
+    expect(await dueOn()).toBe('2026-02-03')
+  })
+
+  it('requests lists again that came before they were published, so that their record is one of the day', async () => {
+    const { run, out } = await openFolder('2026-02-03', { appears: { deals: '17:00', bands: '17:00' } })
+    await run(WEDNESDAY, '18:30')
+    const timings = async () => chooseEachDay(await openHistory(out), 'deals').at(-1)?.timing
+    expect(await timings()).toBe('early')
+    expect(await run(WEDNESDAY, '20:30')).toMatchObject({ word: 'Complete', requests: 6 })
+    expect(await timings()).toBe('final')
+    expect(await run(WEDNESDAY, '23:50')).toMatchObject({ word: 'Up to date', requests: 0 })
   })
 
   it('without a session is followed by a whole run if the next one shows none either', async () => {

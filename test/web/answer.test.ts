@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { USUAL_CALENDAR } from '../../src/market/calendar.js'
 import type { RunReport } from '../../src/model/report.js'
 import type { Freshness } from '../../src/show/brief.js'
 import { describeAnswer } from '../../src/web/server/folder-state.js'
@@ -7,7 +8,7 @@ import { runReport, scriptReport } from '../cli/support.js'
 // A Thursday, two hours after the data of that day was published.
 const NOW = Date.parse('2026-02-12T20:00:00+05:30')
 
-const NONE = { outputs: [], damage: [], calendar: undefined, now: NOW }
+const NONE = { outputs: [], damage: [], calendar: USUAL_CALENDAR, now: NOW }
 
 const answer = (report: Partial<RunReport> | undefined, outputs: readonly Partial<Freshness>[] = [], now = NOW) =>
   describeAnswer({

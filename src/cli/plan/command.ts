@@ -49,7 +49,7 @@ const formatPlan = (
   const { finishedBefore, streams, bytes, freeBytes } = plan
   if (finishedBefore !== null) {
     const upToDate = `Up to date: ${out} is complete since ${formatMinute(Date.parse(finishedBefore))}, all files present.`
-    return [upToDate, 'A run would send no request. For a run from scratch: plan --fresh.']
+    return [upToDate, 'A run would send one request at most, to look for a session. For a run from scratch: plan --fresh.']
   }
   const total = { ...plan, name: formatQuantity(streams.length, 'stream'), items: undefined }
   const rows = [...streams, total].map((one) => [

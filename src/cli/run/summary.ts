@@ -82,7 +82,7 @@ export const toVerdict = ({ outcome, finishedBefore, looked }: RunReport): reado
   return 'failure' in looked ? UNKNOWN : looked.expected === undefined ? UP_TO_DATE : NO_SESSION
 }
 
-/** Why no request was sent; undefined if some were. */
+/** Why nothing was requested but a look for a session; undefined if more was. */
 export const describeUpToDate = ({ run, scripts, finishedAt, finishedBefore, looked }: RunReport): string | undefined => {
   if (finishedBefore === undefined) return undefined
   const ago = formatDuration(Date.parse(finishedAt) - Date.parse(finishedBefore))

@@ -73,7 +73,7 @@ Each folder \`YYYY-MM-DD\` is a trading session, and each folder in it what one 
   \`sessionEnd\` in any record of the day, those that were known before it count as \`session\`. The
   first final record of a day answers, without one the last of the session, then the first late one. A record is left out if later ones show that
   the clock was ahead. A list with \`publishedAt\` answers from the first final record whose run began at that time or later (\`requestedAt\`) and
-  which ends on that day (no \`endsOn\`); one with \`hasDrift\` lacks a column. Without one, from the last of the earlier ones. \`views.sql\` has that choice.
+  which ends on that day (no \`endsOn\`), and whose answers had not drifted (no \`hasDrift\`); without such a record, from the last of the others. \`views.sql\` has that choice.
 - \`first-seen.parquet\` has the keys of filings and news that were new, \`rewritten\` in \`record.json\` the candle files that were replaced.
 - A record with \`deleted\` in \`record.json\` was deleted on request; \`bases/copy-…\` are second files of bases.
 - **Run \`scripstream verify --history\` first, and after each copy of this folder.** It compares every byte with its digest. DuckDB and pandas cannot: from

@@ -16,7 +16,7 @@ export interface HistoryDay {
   readonly knownAt?: string
   /** The least certain of its lists; absent without one. */
   readonly timing?: Timing
-  /** The lists that were collected before they were published. */
+  /** The lists that answer only until a better record: collected before they were published, ending before the day, or with drift. */
   readonly early: readonly string[]
   readonly bytes: number
   readonly records: number

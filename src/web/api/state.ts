@@ -85,7 +85,7 @@ export interface RecordedDay {
   readonly knownAt: string
   /** After the session, in it, or after the next one had begun. */
   readonly timing: 'final' | 'session' | 'late'
-  /** The lists that were collected before they were published, in a sentence each. */
+  /** The lists that answer only until a better record, in a sentence each that says why. */
   readonly early?: readonly string[]
 }
 

@@ -1,10 +1,14 @@
 import { resolve } from 'node:path'
+import { firstValueFrom } from 'rxjs'
+import { folder } from '../../../sinks/folder.js'
+import { readSeenSessions } from '../../engine/find-sessions.js'
 import { findNewestSession, PUBLISHED_AT, toSessionInstant, USUAL_CALENDAR } from '../../market/calendar.js'
 import { formatNumber, formatQuantity, joinWords } from '../../model/format.js'
 import type { RunReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
 import { describeStale } from '../../model/script-figures.js'
 import { quoteShell } from '../../model/text.js'
+import type { MarketCalendar } from '../../model/trading-day.js'
 import { describeFreshness, type Freshness } from '../../show/brief.js'
 import { readRunRecords } from '../../storage/run-records.js'
 import { readIsSimulated } from '../../storage/run-state.js'
@@ -18,7 +22,8 @@ export const readFolderState = async (served: Served, now: number): Promise<Fold
   const { out, version, streams, live, checks, calendar } = served
   const { report, runs, damage } = await readRunRecords(out)
   const outputs = report === undefined ? [] : streams.map(({ name }) => describeFreshness(name, report, runs))
-  const answer = describeAnswer({ report, outputs, damage, calendar, now })
+  const seen = await firstValueFrom(readSeenSessions(folder(out).stored, calendar ?? USUAL_CALENDAR))
+  const answer = describeAnswer({ report, outputs, damage, calendar: seen, now })
   return omitUndefined({
     folder: answer.tone === 'ok' ? undefined : quoteShell(resolve(out)),
     version,
@@ -37,7 +42,7 @@ interface AnswerFacts {
   readonly outputs: readonly Freshness[]
   /** The damaged records of runs. */
   readonly damage: readonly string[]
-  readonly calendar: Served['calendar']
+  readonly calendar: MarketCalendar
   readonly now: number
 }
 
@@ -64,7 +69,7 @@ const describeReport = (report: RunReport, { outputs, calendar, now }: Omit<Answ
   if (stale.length > 0) return { tone: outcome === 'partial' ? 'failed' : 'waiting', word: 'Not up to date', text: `${stale.join('; ')}.` }
   if (outcome === 'partial') return { tone: 'waiting', word: 'Complete, but look at this', text: `${describeDoubts(report)}.` }
   const due = findNewestSession(now, PUBLISHED_AT, calendar)
-  return Date.parse(report.asOf) < toSessionInstant(due, PUBLISHED_AT, calendar ?? USUAL_CALENDAR)
+  return Date.parse(report.asOf) < toSessionInstant(due, PUBLISHED_AT, calendar)
     ? { tone: 'waiting', word: 'Complete, but old', text: 'A new run fetches the data up to', day: due }
     : { tone: 'ok', word: 'Complete and up to date', text: '' }
 }
