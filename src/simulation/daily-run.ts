@@ -156,6 +156,8 @@ const checkKnown = async (
       shown.flatMap((event) => checkReason(event, context.reports)),
     )
   }
+  const early = known.early.filter((name) => name.startsWith(day))
+  if (isWhole) assert('the record of a list that answers was collected after it was published', early)
   // Past midnight the border between past and coming actions moves: both files may be right, but not of one instant.
   const isSplit = (name: string): boolean => context.kinds.has('midnight') && name.endsWith(' corporate_actions')
   const wrongLists = compareRecords(known.record, expectedDays, day).filter((name) => !isSplit(name))

@@ -16,6 +16,8 @@ export interface DiffAndRecord {
   readonly changes: readonly string[]
   /** A digest of each recorded list, by day and table. */
   readonly record: ReadonlyMap<string, string>
+  /** The lists for which a record answers that was collected before they were published, by day and table. */
+  readonly early: readonly string[]
 }
 
 /** Asks the readers of a folder: `diff`, and the record of each day from `since` on. */
@@ -27,14 +29,15 @@ export const readDiffAndRecord = (world: World, since: Day = '0000'): Promise<Di
     const history = await openHistory(ROOT)
     const read = createListReader(history)
     const record = new Map<string, string>()
+    const early: string[] = []
     const tables = new Set(history.records.flatMap(({ lists }) => Object.keys(lists)))
     for (const table of tables)
-      for (const {
-        record: { day },
-        list,
-      } of chooseEachDay(history, table))
-        if (day >= since) record.set(`${day} ${table}`, digest(await read(list)))
-    return { changes: changes.map((change) => JSON.stringify(change)), record }
+      for (const { record: from, list, timing } of chooseEachDay(history, table)) {
+        if (from.day < since) continue
+        record.set(`${from.day} ${table}`, digest(await read(list)))
+        if (timing === 'early') early.push(`${from.day} ${table}`)
+      }
+    return { changes: changes.map((change) => JSON.stringify(change)), record, early }
   })
 
 /** The lists of a day with records of its session alone for which the last one of them does not answer. */

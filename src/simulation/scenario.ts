@@ -39,6 +39,8 @@ export interface OddSession {
   readonly isNamed?: boolean
   /** When its candles appear, if not with its first trade. */
   readonly candlesFrom?: string
+  /** When its lists appear, if that is before they are published. */
+  readonly listsFrom?: string
 }
 
 export const USUAL_HOURS: readonly [opens: string, ends: string] = [SESSION_START, SESSION_END]
@@ -83,7 +85,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
         const isWhole = end.report?.outcome === 'complete' || end.report?.stale !== undefined
         const known = isWhole
           ? await readDiffAndRecord(world, sessions[next])
-          : { changes: [], record: new Map(), problem: describeRunEnd(end) }
+          : { changes: [], record: new Map(), early: [], problem: describeRunEnd(end) }
         expectedDays.push({ files: filesOf(world), ...known })
       }
       return expectedDays[session] as ExpectedDay
@@ -119,7 +121,7 @@ const createAnswersAt = (streams: readonly StreamDefinition[], marketAt: ReturnT
   const begin = (session: number) => ({ session, answer: createAnswers(endpoints), markets: new Map<number, SampleMarket>() })
   // All daily runs of a session have the same answers.
   let last = begin(0)
-  return (session: number, now: number, { hours = USUAL_HOURS, candlesFrom = '00:00' }: OddSession = {}): Answers => {
+  return (session: number, now: number, { hours = USUAL_HOURS, candlesFrom = '00:00', listsFrom = '23:59' }: OddSession = {}): Answers => {
     if (last.session !== session) last = begin(session)
     const day = sessions[session] as Day
     const toMarket = (at: number): SampleMarket => getOrAdd(last.markets, at, () => marketAt(at))
@@ -129,7 +131,8 @@ const createAnswersAt = (streams: readonly StreamDefinition[], marketAt: ReturnT
     const during = Math.round(usualOpens + ((now - opens) / (ends - opens)) * (usualEnds - usualOpens))
     const market = toMarket(now < opens ? Math.min(now, toInstant(day, BEFORE_SESSION)) : now < ends ? during : instantOf(day))
     const earlier = toMarket(toDayEnd(addDays(day, -1)))
-    const isLate = (name: string): boolean => isBefore(publishedAt.get(name)) || (candleNames.has(name) && isBefore(candlesFrom))
+    const isUnpublished = (name: string): boolean => isBefore(publishedAt.get(name)) && isBefore(listsFrom)
+    const isLate = (name: string): boolean => isUnpublished(name) || (candleNames.has(name) && isBefore(candlesFrom))
     return last.answer((name) => (now < instantOf(day) && isLate(name) ? earlier : market))
   }
 }

@@ -119,13 +119,14 @@ export const createSeedContext = (seed: number, { scenario, faults, totals }: Si
 const HOLIDAYS = '/holidays.txt'
 const MUHURAT = ['18:00', '19:15'] as const
 
-/** At most one session is in the evening of what else is a holiday; the candles of some come late. */
+/** At most one session is in the evening of what else is a holiday; the candles of some come late, and the lists of some early. */
 const planOddSessions = (plan: Random, kinds: ReadonlySet<string>, { sessions, planted }: Scenario): ReadonlyMap<Day, OddSession> => {
   const maySpecial = sessions.length > 1 && !kinds.has('midnight') && planted.every(({ kind }) => kind !== 'frozen-provider')
   const special = maySpecial && plan.chance(0.7) ? sessions[plan.int(1, sessions.length - 1)] : undefined
   return new Map(
     sessions.flatMap((day): readonly (readonly [Day, OddSession])[] => {
       if (day === special && isWeekday(day)) return [[day, { hours: MUHURAT, isNamed: plan.chance(0.5) }]]
+      if (plan.chance(0.3)) return [[day, { listsFrom: '17:00' }]]
       return plan.chance(0.3) ? [[day, { candlesFrom: plan.pick(['15:40', '17:00', '19:00']), isNamed: false }]] : []
     }),
   )
