@@ -107,6 +107,7 @@ const mutations = [
     file: 'src/market/price-actions.js',
     find: 'on <= until',
     replace: 'on < until',
+    days: 26,
   },
   {
     name: 'the drift of a run that has ended is forgotten',
