@@ -108,7 +108,7 @@ const mutations = [
     file: 'src/market/price-actions.js',
     find: 'on <= until',
     replace: 'on < until',
-    days: 26,
+    days: 32,
   },
   {
     name: 'the drift of a run that has ended is forgotten',
