@@ -41,8 +41,8 @@ const simulateDay = async (planned: PlannedDay, context: SeedContext, simulation
   const sessionDay = scenario.sessions[session] as Day
   const network = scenario.open(session, { random: createRandom(seed, 'hours', day), kinds: new Set(), share: 0, odd: odd.get(day) })
   for (const hour of HOURS.filter(() => plan.chance(isRest ? 0.15 : 0.3))) {
-    // One run begins before the end of the session and ends after it.
-    const at = toInstant(day, hour) + (hour === '15:29' ? 58_500 : plan.int(0, 4) * 60_000)
+    // One run, of about a second, begins before the end of the session and ends after it.
+    const at = toInstant(day, hour) + (hour === '15:29' ? 59_500 : plan.int(0, 4) * 60_000)
     if (at <= context.endedAt || (!isRest && at >= toInstant(day, '20:30'))) continue
     time.setClock(at)
     network.begin()
