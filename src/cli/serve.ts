@@ -1,4 +1,4 @@
-import { catchError, defer, NEVER, throwError } from 'rxjs'
+import { catchError, defer, firstValueFrom, NEVER, throwError } from 'rxjs'
 import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
 import { disk } from '../storage/disk.js'
@@ -56,11 +56,13 @@ export const openPage = async (
   const { out, exchange, workers } = settings
   const { servePage } = await import('../web/server/serve.js')
   const { createAnswerProcesses } = await import('./answer-process.js')
-  const calendar = readCalendar(settings)
+  const { folder } = await import('../../sinks/folder.js')
+  const { readSeenSessions } = await import('../engine/find-sessions.js')
+  const readSeenCalendar = () => firstValueFrom(readSeenSessions(folder(out).stored, readCalendar(settings)))
   const answers = createAnswerProcesses(settings)
   const watchlists = readWatchlists(settings)
-  const folder = { out, exchange, workers, calendar, watchlists, streams }
-  return servePage({ ...folder, version, pageFolder, command: findCommandName(), port, live, wall, ...answers })
+  const served = { out, exchange, workers, readCalendar: readSeenCalendar, watchlists, streams }
+  return servePage({ ...served, version, pageFolder, command: findCommandName(), port, live, wall, ...answers })
 }
 
 export const toPortError = (error: unknown, flag: string, port: number | undefined): unknown => {

@@ -115,7 +115,7 @@ export const findSessions = (dependencies: Dependencies, wanted: WantedRun): Obs
  * may be a holiday. On a day with a session it asks again after its usual end, if it was not seen before that, until the session stands still.
  */
 const lookForSessions = (dependencies: Dependencies, calendar: MarketCalendar, now: number): Observable<SeenSessions> =>
-  forkJoin([readNote(dependencies.storage.stored), readReport(dependencies)]).pipe(
+  forkJoin([readNote(dependencies.storage.stored), readLastReport(dependencies)]).pipe(
     switchMap(([stored, report]) => {
       const base = addNote(calendar, stored)
       if (report === undefined) return of({ calendar: base })
@@ -210,7 +210,7 @@ const readNote = (stored: Stored): Observable<SessionNote | undefined> =>
   )
 
 /** The newest session of the candles that one request can look at, as the last report has it, and the time of that run. */
-const readReport = ({ storage, streams }: RunDependencies) =>
+const readLastReport = ({ storage, streams }: RunDependencies) =>
   storage.stored.document(REPORT_FILE).pipe(
     catchItemFailure(() => of(undefined)),
     map((report) => {

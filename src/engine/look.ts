@@ -30,7 +30,7 @@ export const look = (at: LookedAt, day: Day, dependencies: Dependencies, now: nu
   const list = streams.find((stream) => stream.look !== undefined && !isCandleLook(stream))
   const [part] = list?.work.parts ?? []
   if (at === 'candle' || list === undefined || part === undefined) return lookAtCandles(day, dependencies, now)
-  return ask(list, part, dependencies, now).pipe(
+  return askOnce(list, part, dependencies, now).pipe(
     switchMap((found) => (typeof found === 'object' && found.status === 'empty' ? lookAtCandles(day, dependencies, now) : of(found))),
   )
 }
@@ -53,13 +53,13 @@ export const lookAtCandles = (day: Day, dependencies: Dependencies, now: number)
       ),
     ),
     first(undefined, undefined),
-    switchMap((item) => (item === undefined ? of(undefined) : ask(stream, item, dependencies, now))),
+    switchMap((item) => (item === undefined ? of(undefined) : askOnce(stream, item, dependencies, now))),
     map((found) => (typeof found === 'object' && found.status === 'empty' ? undefined : found)),
   )
 }
 
 /** Sends the request of a stream that looks, once. */
-const ask = (stream: StreamDefinition, item: Item, dependencies: Dependencies, now: number): Observable<Looked> =>
+const askOnce = (stream: StreamDefinition, item: Item, dependencies: Dependencies, now: number): Observable<Looked> =>
   defer(() => {
     const { clock, random, storage, dispatcher, transport, shared } = dependencies
     const settings = { ...dependencies.settings, retries: 0, throttleRetries: 0 }

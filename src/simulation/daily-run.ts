@@ -17,6 +17,8 @@ export const simulateDailyRuns = async (seed: number, simulation: Simulation): P
   for (const session of simulation.scenario.sessions.keys()) await simulateDailyRun(session, context, simulation)
 }
 
+const RENAMED_FILE = 'master_data_response.json'
+
 /** A daily run under way: the starts so far, and its checks. */
 const openDailyRun = async (session: number, context: SeedContext, simulation: Simulation) => {
   const { seed, world, plan, kinds, share, odd } = context
@@ -66,9 +68,7 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
       runs.push(run)
       kills.push(run.end === 'killed' ? (kill?.kind ?? 'process') : undefined)
       // What was not synced may be lost in a power cut, and a renamed column is stored, but reported.
-      const losses = findLosses(describe()).filter(
-        (loss) => !network.faults.has('renamed') || !loss.startsWith('master_data_response.json'),
-      )
+      const losses = findLosses(describe()).filter((loss) => !(network.faults.has('renamed') && loss.startsWith(RENAMED_FILE)))
       if (kills.at(-1) !== 'power') assert('nothing good is replaced by worse', losses)
       // The clock is right again before the next start.
       clock = Math.max(clock + pauseMs, time.now())
@@ -107,7 +107,7 @@ const simulateDailyRun = async (session: number, context: SeedContext, simulatio
   // A run that was begun at an earlier hour is as of that hour: the next one requests what is due since.
   if (Date.parse(runs.at(-1)?.report?.asOf ?? '') < instantOf(day)) await start()
   // It is over once its candle stands still.
-  for (let tries = 4; tries > 0 && mayChange; tries -= 1) if ((await start(undefined, STILL_MS)).requests <= 1) break
+  for (let tries = 4; tries > 0 && mayChange; tries -= 1) if ((await start(undefined, UNCHANGED_MS)).requests <= 1) break
   assertAll()
   assert('the evening of a session has its candles', isStale() ? [] : listLateCandles(runs.at(-1), day, scenario.streams))
   await checkKnown(session, opened, { context, scenario })
@@ -184,7 +184,7 @@ const planInterventions = (
   ]
 }
 
-const STILL_MS = 15 * 60_000
+const UNCHANGED_MS = 15 * 60_000
 
 /** The lists of a day that are recorded otherwise than without faults. */
 const compareRecords = (record: ReadonlyMap<string, string>, expectedDays: readonly ExpectedDay[], day: Day): readonly string[] => {

@@ -13,7 +13,7 @@ const HOURS = '00:10 08:50 09:20 12:00 15:25 15:29 15:31 15:45 18:00 18:30 19:20
 /** The request that looks whether there is a session. */
 const MAX_LOOKS = 1
 
-const LAST_ANSWERS = 'of a session under way, the last record answers'
+const LAST_RECORD_ANSWERS = 'of a session under way, the last record answers'
 
 /** A day on which the command is started at some hours, and the session whose data there is. */
 interface PlannedDay {
@@ -62,7 +62,7 @@ const simulateDay = async (planned: PlannedDay, context: SeedContext, simulation
       ...{ streams, exchange: SIMULATED_EXCHANGE, violations: network.violations },
     }
     const outdated = await listOutdatedAnswers(world, day)
-    const checks = [...checkHour(started, { ...planned, at, context, sessionDay }), [LAST_ANSWERS, outdated] as const]
+    const checks = [...checkHour(started, { ...planned, at, context, sessionDay }), [LAST_RECORD_ANSWERS, outdated] as const]
     for (const [name, wrong] of checks) {
       increase(totals.checks, name)
       if (wrong.length > 0) throw new SimulationError(seed, started, name, wrong, hour)

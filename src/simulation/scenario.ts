@@ -94,7 +94,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   return {
     ...{ time, streams, sessions, settings },
     /** The weekdays between them. */
-    holidays: listDays(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION).filter((day) => isWeekday(day) && !sessions.includes(day)),
+    holidays: listAllDays(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION).filter((day) => isWeekday(day) && !sessions.includes(day)),
     /** What was planted, by the day from which on the answers show it. */
     planted,
     open,
@@ -104,7 +104,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   }
 }
 
-const listDays = (from: Day, to: Day): readonly Day[] => {
+const listAllDays = (from: Day, to: Day): readonly Day[] => {
   const days = [from]
   for (let day = from; day < to; day = addDays(day, 1)) days.push(addDays(day, 1))
   return days

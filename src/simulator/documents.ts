@@ -2,17 +2,17 @@ import type { Random, SampleDocument, SampleMarket } from '../model/market.js'
 import { toInstant } from '../model/trading-day.js'
 import { createRandom, createRandomFrom } from './random.js'
 
-const DAY_MS = 86_400_000
-const WEEK_MS = 7 * DAY_MS
+const MS_PER_DAY = 86_400_000
+const WEEK_MS = 7 * MS_PER_DAY
 /** A Monday, at midnight in India. */
-const FIRST_DAY = toInstant('1990-01-01')
+const EARLIEST_DAY = toInstant('1990-01-01')
 
 /** The first week that begins at an instant or later. */
-export const toWeek = (instant: number): number => Math.ceil((instant - FIRST_DAY) / WEEK_MS)
+export const toWeek = (instant: number): number => Math.ceil((instant - EARLIEST_DAY) / WEEK_MS)
 
 /** An instant on a working day of a week, mostly in the afternoon. */
 export const drawInWeek = (week: number, random: Random): number =>
-  FIRST_DAY + week * WEEK_MS + random.int(0, 4) * DAY_MS + (8 * 3_600 + random.int(0, 28_800) + random.int(0, 28_799)) * 1_000
+  EARLIEST_DAY + week * WEEK_MS + random.int(0, 4) * MS_PER_DAY + (8 * 3_600 + random.int(0, 28_800) + random.int(0, 28_799)) * 1_000
 
 /** Documents are planned for so many weeks at once. */
 const SPAN_WEEKS = 8
@@ -26,7 +26,7 @@ export const listDocuments = (
   asOf: number,
   { perYear, count, days }: Parameters<SampleMarket['documents']>[2],
 ): readonly SampleDocument[] => {
-  const since = asOf - days * DAY_MS
+  const since = asOf - days * MS_PER_DAY
   const found: SampleDocument[] = []
   for (let span = Math.floor(toWeek(asOf) / SPAN_WEEKS); (span + 1) * SPAN_WEEKS >= toWeek(since) && found.length < count; span--) {
     const random = createRandom(...key, span)

@@ -1,5 +1,5 @@
 import type { SampleIndex, SampleStock } from '../model/market.js'
-import { createHistory, type PriceHistory, setCandle } from './prices.js'
+import { createHistory, type PriceHistory, writeCandle } from './prices.js'
 import { createPermutation, createRandom, readLines } from './random.js'
 
 const INDEX_COUNT = 194
@@ -178,7 +178,7 @@ export const simulateIndex = (
     const open = scale * (opens[i] as number)
     const close = scale * (closes[i] as number)
     // Its members do not all have their highest price at the same time.
-    setCandle(history, i, open, close, close * 0.001 + Math.abs(close - open) * 0.2)
+    writeCandle(history, i, open, close, close * 0.001 + Math.abs(close - open) * 0.2)
   }
   return history
 }

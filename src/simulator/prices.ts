@@ -19,7 +19,7 @@ export const createHistory = (first: number, length: number): PriceHistory => {
 }
 
 /** Stores a candle whose high and low are so far above and below its open and close. */
-export const setCandle = (history: PriceHistory, i: number, open: number, close: number, range: number): void => {
+export const writeCandle = (history: PriceHistory, i: number, open: number, close: number, range: number): void => {
   history.open[i] = Math.round(open)
   history.close[i] = Math.round(close)
   history.high[i] = Math.round(Math.max(open, close) + range)
@@ -39,7 +39,7 @@ export const simulateMarket = (seed: number, sessions: number) => {
     const move = 0.0003 + drawBell(random) * 0.0075 * heat
     heat = clamp(heat + 0.04 * (1 - heat) - 7 * move + drawBell(random) * 0.03, 0.68, 2.6)
     moves[i] = move
-    setCandle(vix, i, before * VIX_PAISE, heat * VIX_PAISE, random.next() * 50)
+    writeCandle(vix, i, before * VIX_PAISE, heat * VIX_PAISE, random.next() * 50)
   }
   return { moves, vix }
 }

@@ -5,15 +5,15 @@ import { drawInWeek, toWeek } from './documents.js'
 import { createRandom } from './random.js'
 
 /** Quarters are counted from that of March of the year 0. */
-const toQuarter = (day: Day): number => Number(day.slice(0, 4)) * 4 + Math.floor((Number(day.slice(5, 7)) - 1) / 3)
+const toQuarterNumber = (day: Day): number => Number(day.slice(0, 4)) * 4 + Math.floor((Number(day.slice(5, 7)) - 1) / 3)
 const toPeriod = (quarter: number): string => `${Math.floor(quarter / 4)}${['03', '06', '09', '12'][quarter % 4]}`
 
 /** The periods of quarters that every company has published on a day, newest first. */
 export const listPublishedPeriods = (day: Day, count: number): readonly string[] =>
-  Array.from({ length: count }, (_, place) => toPeriod(toQuarter(day) - 2 - place))
+  Array.from({ length: count }, (_, place) => toPeriod(toQuarterNumber(day) - 2 - place))
 
 /** The last quarter of the year of which the price at the anchor is a multiple. */
-const ANCHOR = toQuarter('2025-12-31')
+const ANCHOR = toQuarterNumber('2025-12-31')
 
 interface ResultOptions {
   readonly seed: number
@@ -29,7 +29,7 @@ export const simulateResults = (stock: SampleStock, { seed, until, shareFactor, 
   const { Mcap, Ltp, pe, events = [] } = stock
   const business = createBusiness(seed, stock)
   const scale = Mcap / pe / [0, 1, 2, 3].reduce((sum, ago) => sum + business(ANCHOR - ago).profit, 0)
-  const current = toQuarter(toDay(until))
+  const current = toQuarterNumber(toDay(until))
   const newest = business(current - 1).publishedAt <= until ? current - 1 : current - 2
   return Array.from({ length: count }, (_, place) => {
     const period = toPeriod(newest - place)

@@ -10,7 +10,7 @@ import { createListReader } from '../../dist/src/storage/history/lists.js'
 import { openHistory } from '../../dist/src/storage/history/record.js'
 import { listHistoryTables } from '../../dist/src/tables/history/as-of.js'
 import { runQuery } from '../../dist/src/tables/query.js'
-import { SimulationError, simulate } from '../../dist/src/testing.js'
+import { SIMULATED_FAULTS, SimulationError, simulate } from '../../dist/src/testing.js'
 import { streams } from '../../dist/streams/registry.js'
 
 const tables = listTables(streams)
@@ -53,7 +53,9 @@ const compare = async (dailyRuns, [out, ...faultFree]) => {
 export const checkBySql = async (options) => {
   loadDuckDb()
   const days = new Map()
-  await simulate({ ...options, seeds: 1, check: (dailyRun) => void days.set(dailyRun.day, dailyRun) ?? [] })
+  // A run at another hour sees news that the only run of an evening does not see: then there are other rows, rightly.
+  const faults = (options.faults ?? SIMULATED_FAULTS).filter((fault) => fault !== 'hours')
+  await simulate({ ...options, faults, seeds: 1, check: (dailyRun) => void days.set(dailyRun.day, dailyRun) ?? [] })
   const last = [...days.values()].at(-1)
   const folders = [last.after, ...last.expected].map((files) => {
     const folder = mkdtempSync(join(tmpdir(), 'scripstream-simulated-'))

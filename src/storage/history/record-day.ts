@@ -117,7 +117,7 @@ interface NewDay {
 const addRecord = async (history: History, { run, place, tables, rewrittenOn, warn }: NewDay): Promise<History> => {
   const { day, timing, isConfirmed, seenOn } = place
   const knownAt = new Date(place.knownAt).toISOString()
-  const sessionEnd = describeEnd(day, run.history.calendar)
+  const sessionEnd = describeSessionEnd(day, run.history.calendar)
   const describe = (recorded: RecordedTable) => describePublication(recorded, run, day)
   const isKnown = (recorded: RecordedTable, content: string): boolean => {
     const known = chooseList(history.records, recorded.table.name, day)
@@ -138,7 +138,7 @@ const addRecord = async (history: History, { run, place, tables, rewrittenOn, wa
 }
 
 /** When a session with hours of its own ends, if that is known. */
-const describeEnd = (day: Place['day'], { sessions }: HistoryRequest['calendar']): string | undefined => {
+const describeSessionEnd = (day: Place['day'], { sessions }: HistoryRequest['calendar']): string | undefined => {
   const hours = sessions[day]
   return hours === undefined || hours.endsWith('24:00') ? undefined : new Date(toInstant(day, readHours(hours)[1])).toISOString()
 }

@@ -1,7 +1,4 @@
 import { resolve } from 'node:path'
-import { firstValueFrom } from 'rxjs'
-import { folder } from '../../../sinks/folder.js'
-import { readSeenSessions } from '../../engine/find-sessions.js'
 import { findNewestSession, PUBLISHED_AT, toSessionInstant, USUAL_CALENDAR } from '../../market/calendar.js'
 import { formatNumber, formatQuantity, joinWords } from '../../model/format.js'
 import type { RunReport } from '../../model/report.js'
@@ -19,11 +16,10 @@ import { describePhases } from './run-view.js'
 
 /** How the folder stands: the answer to "is my data complete and fresh?", and the last run. */
 export const readFolderState = async (served: Served, now: number): Promise<FolderState> => {
-  const { out, version, streams, live, checks, calendar } = served
+  const { out, version, streams, live, checks, readCalendar = async () => USUAL_CALENDAR } = served
   const { report, runs, damage } = await readRunRecords(out)
   const outputs = report === undefined ? [] : streams.map(({ name }) => describeFreshness(name, report, runs))
-  const seen = await firstValueFrom(readSeenSessions(folder(out).stored, calendar ?? USUAL_CALENDAR))
-  const answer = describeAnswer({ report, outputs, damage, calendar: seen, now })
+  const answer = describeAnswer({ report, outputs, damage, calendar: await readCalendar(), now })
   return omitUndefined({
     folder: answer.tone === 'ok' ? undefined : quoteShell(resolve(out)),
     version,

@@ -15,8 +15,8 @@ export interface Served {
   readonly exchange: string
   readonly streams: readonly StreamDefinition[]
   readonly version: string
-  /** What the settings say about sessions. */
-  readonly calendar?: MarketCalendar | undefined
+  /** What the settings and earlier runs say about sessions. */
+  readonly readCalendar?: (() => Promise<MarketCalendar>) | undefined
   /** The configured workers of streams that do not have the usual number. */
   readonly workers: Readonly<Record<string, number>>
   /** The symbols of the watchlists of the settings, by name. */

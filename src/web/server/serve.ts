@@ -23,7 +23,7 @@ export interface RunWork {
 }
 
 export interface PageServerOptions
-  extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version' | 'calendar' | 'watchlists'>,
+  extends Pick<Served, 'out' | 'exchange' | 'streams' | 'version' | 'readCalendar' | 'watchlists'>,
     Pick<HubOptions, 'wall'>,
     RunWork,
     AnswerWork {
