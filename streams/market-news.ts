@@ -69,13 +69,17 @@ const liveNews = post({
   sample: ({ stock_list: [isin], limit }, market) => {
     const stock = market.stockByIsin(isin)
     const character = market.random('news', isin)
-    const perYear = character.chance(0.15) ? 0 : 3 + 40 * character.next() * character.next()
+    const isLarge = stock !== undefined && stock.Mcap >= LARGE_MCAP
+    const perYear = isLarge ? 20 + 100 * character.next() : character.chance(0.15) ? 0 : 3 + 40 * character.next() * character.next()
     const found = stock ? market.documents(stock, 'news', { perYear, count: Math.min(limit, 50), days: 450 }) : []
     const results = stock && found.length > 0 ? market.results(stock, 12) : []
     const latest_news = found.map((document) => sampleNews(stock?.Name ?? '', document, results))
     return { code: 0, data: { latest_news } }
   },
 })
+
+/** ₹ crore. */
+const LARGE_MCAP = 50_000
 
 const CATEGORIES =
   'stocks stocks stocks stocks co_actions_results co_actions_results co_actions_results corporate_action corporate_action stock stock result default order&deals corporate_governance result,corporate_governance'.split(
@@ -100,10 +104,15 @@ const REMARKS = [
   'The matter needs the consent of the shareholders, who vote within {14..60} days.',
 ] as const
 
+/** So long are results news. */
+const RESULTS_MS = 14 * 86_400_000
+
 /** A news item. Its text never changes; one about results has the figures that were the newest at its time. */
 const sampleNews = (name: string, { at, random }: SampleDocument, results: readonly SampleQuarter[]): Row => {
   const category = random.pick(CATEGORIES)
-  const place = category.includes('result') ? results.findIndex(({ publishedAt }) => publishedAt <= at) : -1
+  const place = category.includes('result')
+    ? results.findIndex(({ publishedAt }) => publishedAt <= at && at - publishedAt < RESULTS_MS)
+    : -1
   const [now, before] = [results[place], results[place + 4]]
   const growth = now && before && ((now.profit / before.profit - 1) * 100).toFixed(1)
   const ofResults =
