@@ -124,6 +124,9 @@ const findStage = (instant: number, calendar: MarketCalendar): string => {
 const hasSameEnded = (one: number, other: number, calendar: MarketCalendar): boolean =>
   findNewestSession(one, SESSION_END, calendar) === findNewestSession(other, SESSION_END, calendar)
 
+const isOfSameDay = (one: number, other: number, calendar: MarketCalendar): boolean =>
+  toDay(one) === toDay(other) || findDueSession(one, calendar) === findDueSession(other, calendar)
+
 const isSameSession = (one: number, other: number, calendar: MarketCalendar): boolean =>
   hasSameEnded(one, other, calendar) && (toDay(one) === toDay(other) || findStage(one, calendar) === findStage(other, calendar))
 
@@ -135,7 +138,7 @@ export const findDifference = (unfinished: RunRecord, run: ComparedRun): GiveUpR
   const { record: wanted, isInstantGiven, calendar } = run
   if (unfinished.version !== wanted.version) return 'version'
   if (isInstantGiven ? unfinished.asOf !== wanted.asOf : !isSameSession(unfinished.asOf, wanted.asOf, calendar))
-    return !isInstantGiven && findDueSession(unfinished.asOf, calendar) === findDueSession(wanted.asOf, calendar) ? 'session' : 'instant'
+    return !isInstantGiven && isOfSameDay(unfinished.asOf, wanted.asOf, calendar) ? 'session' : 'instant'
   if (unfinished.configuration === wanted.configuration) return undefined
   return unfinished.settings === wanted.settings ? 'selection' : 'settings'
 }

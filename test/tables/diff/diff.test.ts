@@ -49,7 +49,8 @@ const otherwise = (folder: OutputFolder): readonly string[] => {
     { Symbol: 'LEFT', ISIN: 'X', Stage: 'STASM - II' },
   ])
   const band = String(folder.rows('complete_price_bands.json')[0]?.Band)
-  change('complete_price_bands.json', ([row, ...rest]) => [{ ...row, Band: '2' }, ...rest])
+  const was = band === '2' ? '5' : '2'
+  change('complete_price_bands.json', ([row, ...rest]) => [{ ...row, Band: was }, ...rest])
   const [reaching] = folder.rows('upper_circuit_stocks.json').map(({ Symbol: symbol }) => String(symbol))
   change('upper_circuit_stocks.json', ([, ...rest]) => rest)
   const deal = String(folder.rows('bulk_block_deals.json')[0]?.sym)
@@ -83,7 +84,7 @@ const otherwise = (folder: OutputFolder): readonly string[] => {
     `surveillance entered ${entering} ${entered}`,
     `surveillance changed ${moving} STASM - I ${stage}`,
     'surveillance left LEFT STASM - II',
-    `bands changed ${folder.rows('complete_price_bands.json')[0]?.Symbol} 2 ${band}`,
+    `bands changed ${folder.rows('complete_price_bands.json')[0]?.Symbol} ${was} ${band}`,
     `circuits entered ${reaching}`,
     `deals new ${deal}`,
     ...([acting?.CorpAct].flat() as readonly Row[]).map(() => `actions new ${acting?.Sym}`),
