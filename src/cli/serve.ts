@@ -58,7 +58,8 @@ export const openPage = async (
   const { createAnswerProcesses } = await import('./answer-process.js')
   const { folder } = await import('../../sinks/folder.js')
   const { readSeenSessions } = await import('../engine/find-sessions.js')
-  const readSeenCalendar = () => firstValueFrom(readSeenSessions(folder(out).stored, readCalendar(settings)))
+  const calendar = readCalendar(settings)
+  const readSeenCalendar = () => firstValueFrom(readSeenSessions(folder(out).stored, calendar))
   const answers = createAnswerProcesses(settings)
   const watchlists = readWatchlists(settings)
   const served = { out, exchange, workers, readCalendar: readSeenCalendar, watchlists, streams }

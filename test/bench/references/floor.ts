@@ -17,7 +17,9 @@ import { createBenchTimeline, FIRST_RUN_AT } from '../provider/conditions.js'
  * that replace others only when they are on the disk. No retry, resume, report or statistics. Its files have the product's bytes.
  */
 const [out = '', count = '', journalName = ''] = process.argv.slice(2)
-const { stocks } = createBenchTimeline(Number(count))(Date.parse(FIRST_RUN_AT))
+const market = createBenchTimeline(Number(count))(Date.parse(FIRST_RUN_AT))
+/** In the order of the master list. */
+const stocks = [...market.stocks].sort((one, other) => other.Mcap - one.Mcap)
 const HEADER = Buffer.from('Timestamp,Open,High,Low,Close,Volume\n')
 const END = Date.parse(FIRST_RUN_AT) / 1_000
 
