@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve as toAbsolute } from 'node:path'
 import { chromium } from 'playwright-core'
@@ -66,6 +66,9 @@ const createScreen = () => {
 
 /** The screen as it was at each frame, of commands that are typed in a folder. */
 const record = async (cwd) => {
+  // As a shell finds it: else the screen has the path of this checkout.
+  const command = join(cwd, 'scripstream')
+  symlinkSync(COMMAND, command)
   const screen = createScreen()
   const frames = []
   const read = () => screen.read().map((line) => [...line])
@@ -73,7 +76,7 @@ const record = async (cwd) => {
     screen.write(`\x1b[2m$\x1b[22m ${typed}\n`)
     const own = [read()]
     const [, ...args] = typed.match(/"[^"]*"|\S+/g).map((word) => word.replaceAll('"', ''))
-    const child = spawn(process.execPath, ['--import', AS_TERMINAL, COMMAND, ...args], {
+    const child = spawn(process.execPath, ['--import', AS_TERMINAL, command, ...args], {
       cwd,
       env: { ...process.env, TERM: 'xterm-256color', LANG: 'C.UTF-8' },
     })

@@ -184,7 +184,7 @@ const FILING_KINDS = `
   .trim()
   .split('\n')
   .flatMap((line) => Array.from({ length: Number.parseInt(line, 10) }, () => line.split('|')))
-const RESULTS = [
+const RESULTS_KIND = [
   '',
   'both',
   'Financial Results',
@@ -209,11 +209,11 @@ const sampleFilings = (isin: string, path: FilingPath, market: SampleMarket): re
   const first = stock.events?.find(({ kind }) => kind === 'isin-change')?.isin ?? isin
   const wanted = { perYear: 8 + 44 * character.next() * character.next(), count: MAX_FILINGS, days: 650 }
   const results = market.results(stock, 6).map(({ period, publishedAt }) => ({
-    ...{ id: period, at: publishedAt, random: market.random('result', stock.Sid, period), kind: RESULTS },
+    ...{ id: period, at: publishedAt, random: market.random('result', stock.Sid, period), kind: RESULTS_KIND },
   }))
   const usual = market.documents(stock, 'filing', wanted).map((document) => ({
     ...document,
-    kind: FILING_KINDS[document.random.int(0, FILING_KINDS.length - 1)] ?? RESULTS,
+    kind: FILING_KINDS[document.random.int(0, FILING_KINDS.length - 1)] ?? RESULTS_KIND,
   }))
   const documents = [...usual, ...results].sort((one, other) => other.at - one.at).slice(0, MAX_FILINGS)
   return [

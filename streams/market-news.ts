@@ -81,11 +81,37 @@ const liveNews = post({
 /** ₹ crore. */
 const LARGE_MCAP = 50_000
 
-const CATEGORIES =
-  'stocks stocks stocks stocks co_actions_results co_actions_results co_actions_results corporate_action corporate_action stock stock result default order&deals corporate_governance result,corporate_governance'.split(
-    ' ',
-  ) as [string, ...string[]]
-const SENTIMENTS = 'positive positive positive positive positive neutral neutral neutral negative mixed'.split(' ') as [string, ...string[]]
+/** As often as captured. */
+const CATEGORIES = [
+  'stocks',
+  'stocks',
+  'stocks',
+  'stocks',
+  'co_actions_results',
+  'co_actions_results',
+  'co_actions_results',
+  'corporate_action',
+  'corporate_action',
+  'stock',
+  'stock',
+  'result',
+  'default',
+  'order&deals',
+  'corporate_governance',
+  'result,corporate_governance',
+] as const
+const SENTIMENTS = [
+  'positive',
+  'positive',
+  'positive',
+  'positive',
+  'positive',
+  'neutral',
+  'neutral',
+  'neutral',
+  'negative',
+  'mixed',
+] as const
 
 /** What news are about: a headline, and how the first sentence goes on. */
 const SUBJECTS = [

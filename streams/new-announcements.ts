@@ -30,17 +30,23 @@ const announcements = post({
     if (stock === undefined) return { code: 0, data: null }
     const news = market
       .documents(stock, 'announcement', { perYear: 35, count: 12, days: 30 })
-      .map(({ at, random }) => ({ at, text: random.fill(ANNOUNCEMENTS) }))
+      .map(({ at, random }) => ({ at, kind: random.pick(ANNOUNCEMENTS) }))
     const results = market.results(stock, 1).filter(({ publishedAt }) => publishedAt > market.asOf - 30 * 86_400_000)
-    const data = [...news, ...results.map(({ publishedAt: at }) => ({ at, text: 'Results Update: Quarterly results are out' }))]
+    const data = [...news, ...results.map(({ publishedAt: at }) => ({ at, kind: RESULTS_UPDATE }))]
       .sort((one, other) => other.at - one.at)
-      .map(({ at, text }) => ({ events: text.split(': ')[1], date: formatSecond(at), type: text.split(': ')[0] }))
+      .map(({ at, kind: [type, events] }) => ({ events, date: formatSecond(at), type }))
     return { code: 0, data: data.length === 0 ? null : data }
   },
 })
 
-const ANNOUNCEMENTS =
-  '{Company Announcements: The company has filed an update|Company Announcements: There are new updates from the company|Company Announcements: The company has answered a question of the exchange|Exchange Filing: A presentation of the company was filed}'
+const RESULTS_UPDATE: AnnouncementKind = ['Results Update', 'Quarterly results are out']
+const ANNOUNCEMENTS: readonly [AnnouncementKind, ...AnnouncementKind[]] = [
+  ['Company Announcements', 'The company has filed an update'],
+  ['Company Announcements', 'There are new updates from the company'],
+  ['Company Announcements', 'The company has answered a question of the exchange'],
+  ['Exchange Filing', 'A presentation of the company was filed'],
+]
+type AnnouncementKind = readonly [type: string, events: string]
 
 /** Announcements of all stocks in one file, newest first. */
 export const newAnnouncements = defineStream({

@@ -1,19 +1,9 @@
 import { concat, EMPTY, forkJoin, ignoreElements, map, type Observable, of, switchMap } from 'rxjs'
-import { findDueSession, isSession, USUAL_CALENDAR } from '../market/calendar.js'
+import { findDueSession, isSession, listDaysBetween, USUAL_CALENDAR } from '../market/calendar.js'
 import { createResult } from '../model/outcome.js'
 import type { RunReport } from '../model/report.js'
 import { isRow, omitUndefined } from '../model/row.js'
-import {
-  addDays,
-  type Day,
-  formatSecond,
-  type MarketCalendar,
-  readDay,
-  SESSION_END,
-  SESSION_START,
-  toDay,
-  toInstant,
-} from '../model/trading-day.js'
+import { type Day, formatSecond, type MarketCalendar, readDay, SESSION_END, SESSION_START, toDay, toInstant } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import type { WantedRun } from './earlier-runs.js'
 import { isCandleLook, type Looked, type LookedAt, look, lookAtCandles } from './look.js'
@@ -72,11 +62,8 @@ export const readSeenSessions = (stored: Stored, calendar: MarketCalendar): Obse
   )
 
 /** The days after one that have reached the usual opening at an instant. */
-const listDaysAfter = (after: Day, instant: number): readonly Day[] => {
-  const days: Day[] = []
-  for (let day = addDays(after, 1); toInstant(day, SESSION_START) <= instant; day = addDays(day, 1)) days.push(day)
-  return days
-}
+const listDaysAfter = (after: Day, instant: number): readonly Day[] =>
+  listDaysBetween(after, toDay(instant)).filter((day) => toInstant(day, SESSION_START) <= instant)
 
 /** A run that knows the sessions up to now. */
 export interface FoundSessions extends Pick<SeenSessions, 'looked'> {

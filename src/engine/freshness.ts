@@ -1,6 +1,6 @@
 import { forkJoin, map, type Observable, of } from 'rxjs'
 import { type DatedOutput, findDueSession, findStale, PUBLISHED_AT, toSessionInstant } from '../market/calendar.js'
-import type { RunReport, StaleOutput } from '../model/report.js'
+import { findRequestedAt, type RunReport, type StaleOutput } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import type { StreamStats } from '../model/run-stats.js'
 import { type Day, readDay, SESSION_END } from '../model/trading-day.js'
@@ -61,10 +61,9 @@ export const hasWholeSession = (report: RunReport, { asOf, calendar, chosen }: R
   return !isOver || Object.values(report.newest ?? {}).every((day) => day >= session)
 }
 
-/** The session whose data a stream requested before it was published. What was taken over is as old as the run that stored it. */
+/** The session whose data a stream requested before it was published. */
 const findEarly = ({ name, publishedAt }: StreamDefinition, report: RunReport, calendar: RunContext['calendar']): Day | undefined => {
-  const isTakenOver = (report.scripts[name]?.takenOver ?? 0) > 0
-  const requestedAt = Math.min(Date.parse(report.startedAt), isTakenOver ? Date.parse(report.asOf) : Number.POSITIVE_INFINITY)
+  const requestedAt = findRequestedAt(report, name)
   const session = findDueSession(requestedAt, calendar)
   return publishedAt !== undefined && requestedAt < toSessionInstant(session, publishedAt, calendar) ? session : undefined
 }

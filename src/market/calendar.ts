@@ -118,7 +118,8 @@ export const findStale = (
 
 const findLast = (days: Iterable<Day>): Day | undefined => [...days].sort().at(-1)
 
-const listDaysBetween = (from: Day, to: Day): readonly Day[] => {
+/** The days after one, up to another. */
+export const listDaysBetween = (from: Day, to: Day): readonly Day[] => {
   const days: Day[] = []
   for (let day = addDays(from, 1); day <= to; day = addDays(day, 1)) days.push(day)
   return days

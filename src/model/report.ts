@@ -201,3 +201,10 @@ export interface RunReport<Name extends string = string> {
   /** The code of `error`, one of `errorCodes`. */
   readonly code?: ErrorCode
 }
+
+/** When a stream was requested, epoch milliseconds. What a resumed run took over is as old as its beginning, `asOf`. */
+export const findRequestedAt = (
+  { scripts, startedAt, ...report }: Pick<RunReport, 'scripts' | 'startedAt' | 'asOf'>,
+  stream: string,
+  asOf = Date.parse(report.asOf),
+): number => Math.min(Date.parse(startedAt), (scripts[stream]?.takenOver ?? 0) > 0 ? asOf : Number.POSITIVE_INFINITY)

@@ -1,4 +1,5 @@
 import type { StreamDefinition } from '../engine/define-stream.js'
+import { listDaysBetween } from '../market/calendar.js'
 import { getOrAdd } from '../model/map.js'
 import type { PlantedEvent, SampleMarket } from '../model/market.js'
 import { listEndpointHosts } from '../model/settings.js'
@@ -94,7 +95,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   return {
     ...{ time, streams, sessions, settings },
     /** The weekdays between them. */
-    holidays: listAllDays(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION).filter((day) => isWeekday(day) && !sessions.includes(day)),
+    holidays: listDaysBetween(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION).filter((day) => isWeekday(day) && !sessions.includes(day)),
     /** What was planted, by the day from which on the answers show it. */
     planted,
     open,
@@ -102,12 +103,6 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     /** The same of runs that begin after midnight: outputs of a period end a day later. */
     expectLate: create(4 * 3_600_000),
   }
-}
-
-const listAllDays = (from: Day, to: Day): readonly Day[] => {
-  const days = [from]
-  for (let day = from; day < to; day = addDays(day, 1)) days.push(addDays(day, 1))
-  return days
 }
 
 /** From the end of the session on the market stands still, but each list is that of the day before until it is published. */

@@ -2,7 +2,7 @@ import type { RunRecord } from '../../engine/storage.js'
 import { findPlace, type KnownSessions, type Place } from '../../market/calendar.js'
 import { isSignificant } from '../../model/drift.js'
 import type { HistoryRequest, RecordedTable } from '../../model/history.js'
-import type { RunReport } from '../../model/report.js'
+import { findRequestedAt, type RunReport } from '../../model/report.js'
 import { omitUndefined } from '../../model/row.js'
 import { readHours, toInstant } from '../../model/trading-day.js'
 import { describeFileError } from '../file-system.js'
@@ -143,18 +143,17 @@ const describeSessionEnd = (day: Place['day'], { sessions }: HistoryRequest['cal
   return hours === undefined || hours.endsWith('24:00') ? undefined : new Date(toInstant(day, readHours(hours)[1])).toISOString()
 }
 
-/** What a resumed run took over is as old as its beginning. Of a simulated market, only the record knows when it is. */
+/** Of a simulated market, only the record knows when it is. */
 const describePublication = (
   { stream, table: { publishedAt } }: RecordedTable,
-  { history: { isSimulated }, record: { asOf }, report: { startedAt, scripts, drift = [], newest = {} } }: RecordedRun,
+  { history: { isSimulated }, record: { asOf }, report }: RecordedRun,
   day: Place['day'],
 ): Publication => {
-  const isTakenOver = (scripts[stream]?.takenOver ?? 0) > 0
-  const requestedAt = Math.min(Date.parse(startedAt), isTakenOver ? asOf : Number.POSITIVE_INFINITY)
+  const { drift = [], newest = {} } = report
   const end = newest[stream] ?? day
   return omitUndefined({
     publishedAt,
-    requestedAt: publishedAt === undefined || isSimulated ? undefined : new Date(requestedAt).toISOString(),
+    requestedAt: publishedAt === undefined || isSimulated ? undefined : new Date(findRequestedAt(report, stream, asOf)).toISOString(),
     endsOn: end < day ? end : undefined,
     hasDrift: drift.some((one) => one.stream === stream && isSignificant(one)) || undefined,
   })
