@@ -7,7 +7,7 @@
  * @module scripstream/simulator
  * @public
  */
-export type { SampleDocument, SampleMarket, SampleQuarter, SampleQuote, SampleStock } from '../model/market.js'
+export type { SampleMarket, SampleStock } from '../model/market.js'
 export { Fault } from './conditions.js'
 export { createMarket, createTimeline } from './market.js'
 export type { SimulatorStats } from './request-log.js'
