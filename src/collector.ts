@@ -17,7 +17,7 @@ import {
   readHealth,
   shareLists,
 } from './engine/open-run.js'
-import { createSharedLimits } from './engine/run-services.js'
+import { SharedLimiters } from './limiter/limiter-registry.js'
 import { UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
 import type { PublicOutcome } from './model/outcome.js'
@@ -149,7 +149,7 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
   checkParts(parts)
   const { settings: given, streams = allStreams, storage, listMaxAgeMs = DEFAULT_LIST_AGE_MS, clock = Date.now, ...options } = parts
   const settings = parseSettings(given, streams)
-  const shared = createSharedLimits(settings)
+  const shared = new SharedLimiters(settings, streams)
   const host: RunHost = { settings, clock, ...options, shared, readCalendar: () => readCalendar(settings), runs: { active: 0 } }
   const sharedStreams = shareLists(streams, clock, listMaxAgeMs)
   const reported$ = new Subject<RunReport>()

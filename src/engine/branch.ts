@@ -32,7 +32,7 @@ import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { DAYS, listDayItems, MASTER, type Output, type StreamDefinition } from './define-stream.js'
 import { saveDrift } from './drift.js'
 import { hasSelectedItems } from './failed-items.js'
-import { type ActivityCounter, type Executor, MAX_BACKLOG, type RunContext } from './run.js'
+import type { ActivityCounter, Executor, RunContext } from './run.js'
 import { resolveListed } from './select-items.js'
 import type { Journal, SinkContext, SinkItem } from './storage.js'
 
@@ -121,10 +121,9 @@ const workInTwoPasses = ({ stream, run, executor, passes, journal, activeItems }
   const { name } = stream
   const most = run.settings.workers[name] ?? stream.workers
   const pass = (workers: number, isSecondPass: boolean): OperatorFunction<Item, ItemOutcome> => {
-    // A stopping run begins no further item, and its streams do not complete: a stream that completes counts as finished.
-    const hasRoom = (): boolean => !run.activity.isStopping && activeItems.active < workers + MAX_BACKLOG
+    const isStopping = (): boolean => run.activity.isStopping
     const findStored = (item: Item): ItemOutcome | undefined => (isSecondPass ? undefined : journal.findStored(item)?.outcome)
-    return executor.work({ stream, workers, findStored, activeItems, hasRoom, isSecondPass })
+    return executor.work({ stream, workers, findStored, activeItems, isStopping, isSecondPass })
   }
   const again = (items: readonly Item[]): Observable<ItemOutcome> => {
     if (items.length === 0) return EMPTY

@@ -1,5 +1,4 @@
 import { concatMap, defer, filter, finalize, first, from, map, type Observable, of, switchMap } from 'rxjs'
-import { OWN_WORKER } from '../http/ask.js'
 import { openConnections } from '../http/connections.js'
 import { SharedLimiters } from '../limiter/limiter-registry.js'
 import type { Item, ItemResult } from '../model/outcome.js'
@@ -9,7 +8,8 @@ import { type Day, toDay } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { type StreamDefinition, toFilePath } from './define-stream.js'
 import { createRunDriftWatch } from './drift.js'
-import { createItemWork, oncePerRun } from './item.js'
+import { createItemWork } from './in-process.js'
+import { oncePerRun } from './once-per-run.js'
 import type { PlannedRun } from './run-services.js'
 
 type Dependencies = PlannedRun['dependencies']
@@ -66,7 +66,7 @@ const askOnce = (stream: StreamDefinition, item: Item, dependencies: Dependencie
     const each = stream.look
     if (each === undefined || stream.endpoints.some(({ host }) => findAddress(settings, host) === undefined)) return of(undefined)
     const connections = transport ? { send: transport, close: () => undefined } : openConnections({ dispatcher, settings })
-    const limiters = (shared?.limiters ?? new SharedLimiters(settings)).open(() => undefined, stream.endpoints)
+    const limiters = (shared ?? new SharedLimiters(settings)).open(() => undefined, stream.endpoints)
     const work = createItemWork(
       { ...stream, work: { ...stream.work, each } },
       {
@@ -74,7 +74,7 @@ const askOnce = (stream: StreamDefinition, item: Item, dependencies: Dependencie
         ...{ drift: createRunDriftWatch([]), shared: oncePerRun(), ended: new Map() },
       },
     )
-    return work(item, OWN_WORKER).pipe(
+    return work(item).pipe(
       catchItemFailure((reason) => of(reason)),
       finalize(() => {
         connections.close()

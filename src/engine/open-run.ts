@@ -30,7 +30,7 @@ import {
   throwError,
   throwIfEmpty,
 } from 'rxjs'
-import type { LimiterStatus } from '../limiter/limiter-registry.js'
+import type { LimiterStatus, SharedLimiters } from '../limiter/limiter-registry.js'
 import { formatError, NothingAnsweredError, UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { type ItemOutcome, type ItemResult, type PublicOutcome, toPublicOutcome } from '../model/outcome.js'
@@ -39,7 +39,6 @@ import type { ByName, RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import { createRunStats, type PausedHosts, type StreamStats } from '../model/run-stats.js'
 import type { StreamDefinition } from './define-stream.js'
-import type { SharedLimits } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
 import { start } from './start.js'
 
@@ -121,7 +120,7 @@ export type RunState<Name extends string = string> =
 /** What the runs of a collector have in common, and which of them are active. */
 export interface RunHost extends Omit<RunDependencies, 'streams' | 'storage' | 'stats' | 'through'> {
   readonly clock: () => number
-  readonly shared: SharedLimits
+  readonly shared: SharedLimiters
   /** Gets the report of each run. */
   readonly reported$?: Subject<RunReport>
   readonly runs: { active: number; last?: Extract<RunState, { readonly status: 'ended' | 'failed' }> }
@@ -293,7 +292,7 @@ async function* iterate(event$: Observable<RunEvent>, receivers: Set<Receive>): 
 
 /** How a collector is now. */
 export const readHealth = ({ runs: { active, last }, shared }: RunHost): CollectorHealth => {
-  const limiters = shared.limiters.status()
+  const limiters = shared.status()
   const isWell = last === undefined || (last.status === 'ended' && last.report.outcome !== 'failed')
   const isHealthy = isWell && limiters.every(({ circuit }) => circuit === 'closed')
   return { isHealthy, activeRuns: active, ...(last ? { last } : {}), limiters }

@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs'
 import type { HttpDispatcher } from '../http/exchange.js'
 import type { Transport } from '../http/transport.js'
+import type { SharedLimiters } from '../limiter/limiter-registry.js'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { UsageError } from '../model/errors.js'
 import type { ByName } from '../model/report.js'
@@ -10,7 +11,7 @@ import { checkOptionNames, findUnknownNames, rejectIssues } from '../model/setti
 import { formatMinute, isAfterClock, type MarketCalendar } from '../model/trading-day.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { AllTelemetry, Log } from './event-bus.js'
-import type { Engine, RunContext, SharedLimits } from './run.js'
+import type { Engine, RunContext } from './run.js'
 import type { WrongSymbolPolicy } from './select-items.js'
 import type { Storage } from './storage.js'
 
@@ -99,7 +100,7 @@ export interface RunDependencies {
   /** Observes each run: `createMetrics`, `spans(api)`, your own, or a list of them. An error that it throws ends no run. */
   readonly telemetry?: AllTelemetry | undefined
   /** What outlives a run: together, the runs that share it keep to the limits of one. Default: each run has its own. */
-  readonly shared?: SharedLimits | undefined
+  readonly shared?: SharedLimiters | undefined
   /** Counts the events; an app may read it while the run is active. Default: each run has its own. */
   readonly stats?: RunStats | undefined
   /** What the outcomes of a stream pass through before they are stored. */

@@ -1,16 +1,16 @@
 import { AsyncSubject } from 'rxjs'
 import { openConnections } from '../http/connections.js'
 import { SharedLimiters } from '../limiter/limiter-registry.js'
-import { getOrAdd } from '../model/map.js'
 import type { Item } from '../model/outcome.js'
 import type { Redact } from '../model/redact.js'
 import { findAddress, type Settings } from '../model/settings.js'
 import { createRunDriftWatch } from './drift.js'
 import type { WantedRun } from './earlier-runs.js'
 import { type EventBus, toHostEvent } from './event-bus.js'
-import { createActivity, inProcess, oncePerRun } from './item.js'
+import { createActivity, inProcess } from './in-process.js'
+import { oncePerRun } from './once-per-run.js'
 import { listRunning, type PlannedStream } from './plan.js'
-import { type RunContext, type SharedLimits, SharedWorkers } from './run.js'
+import type { RunContext } from './run.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
 import type { Session } from './storage.js'
 
@@ -32,15 +32,6 @@ export interface RunInSession extends PlannedRun {
   readonly session: Session
 }
 
-/** Creates what the runs of a collector share. */
-export const createSharedLimits = (settings: Settings): SharedLimits => {
-  const pools = new Map<string, SharedWorkers>()
-  return {
-    limiters: new SharedLimiters(settings),
-    workersOf: ({ name, workers }) => getOrAdd(pools, name, () => new SharedWorkers(settings.workers[name] ?? workers)),
-  }
-}
-
 /** Begins the work of a run, in this process or in others. */
 export const beginWork = ({ engine = inProcess }: RunDependencies, run: RunContext) => engine.begin(run)
 
@@ -56,8 +47,7 @@ export const createRun = ({ dependencies, plan, options, wanted, session, eventB
       })
   const { accept = [] } = options
   const drift = createRunDriftWatch(accept, session.drift)
-  const { limiters: all = new SharedLimiters(settings), workersOf } = shared ?? {}
-  const limiters = all.open(
+  const limiters = (shared ?? new SharedLimiters(settings)).open(
     (hosts, pause, endpoint) => emit(toHostEvent(clock(), hosts, pause, endpoint)),
     listRunning(plan).flatMap((stream) => stream.endpoints),
   )
@@ -71,7 +61,7 @@ export const createRun = ({ dependencies, plan, options, wanted, session, eventB
     activity: createActivity(),
     transport: connections.send,
     watch: followers?.watch,
-    ...{ limiters, workersOf, through },
+    ...{ limiters, through },
     shared: oncePerRun(),
     offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),
     listed: [],

@@ -1,7 +1,6 @@
 import type { AsyncSubject, MonoTypeOperatorFunction, Observable, OperatorFunction } from 'rxjs'
 import type { AskDependencies } from '../http/ask.js'
 import type { DriftWatch } from '../http/drift.js'
-import type { SharedLimiters } from '../limiter/limiter-registry.js'
 import type { RefusalCode } from '../market/refusal-policy.js'
 import type { Emit } from '../model/event.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
@@ -27,37 +26,6 @@ export interface ItemContext extends Pick<AskDependencies, 'settings' | 'transpo
   readonly ended: ReadonlyMap<string, Observable<never>>
 }
 
-/** Works on items with workers that it shares; `handOut` begins what it can. */
-type Pool = { readonly handOut: () => void }
-
-/** The workers of a stream, for all runs of a collector. */
-export class SharedWorkers {
-  /** The pools, the one that was served longest ago first. */
-  readonly pools = new Set<Pool>()
-
-  constructor(public free: number) {}
-
-  add(pool: Pool): () => void {
-    this.pools.add(pool)
-    return () => this.pools.delete(pool)
-  }
-
-  /** The pools take turns: one with a long list must not starve the others. */
-  onTaken(pool: Pool): void {
-    if (this.pools.delete(pool)) this.pools.add(pool)
-  }
-
-  onReleased(): void {
-    for (const pool of [...this.pools]) if (this.free > 0) pool.handOut()
-  }
-}
-
-/** What the runs of a collector share: the limiters of its hosts, and the workers of its streams. */
-export interface SharedLimits {
-  readonly limiters: SharedLimiters
-  readonly workersOf: (stream: StreamDefinition) => SharedWorkers
-}
-
 /** One run: what it does, and what it does it with. Nothing of it outlives the run. */
 export interface RunContext extends ItemContext {
   readonly chosen: RunSelection
@@ -74,14 +42,12 @@ export interface RunContext extends ItemContext {
   readonly activity: Activity
   readonly stats: RunStats
   readonly redact: Redact
-  /** The workers of a stream that this run shares with others. */
-  readonly workersOf?: SharedLimits['workersOf'] | undefined
   /** What the outcomes of a stream pass through before they are stored; an unfinished run has stored some of them already. */
   readonly through?: ((stream: string, isStored: (item: Item) => boolean) => MonoTypeOperatorFunction<ItemOutcome>) | undefined
   readonly close: () => void
 }
 
-/** Items that may wait for a worker or for the sinks, besides those being fetched: a slow disk must not fill the memory. */
+/** Outcomes of a stream that may be stored at the same time: a slow disk must not fill the memory. */
 export const MAX_BACKLOG = 16
 
 export interface Stage {
@@ -92,8 +58,8 @@ export interface Stage {
   readonly findStored: (item: Item) => ItemOutcome | undefined
   /** Counts items from the beginning of their work, or from the arrival of their outcome, until they are stored. */
   readonly activeItems: ActivityCounter
-  /** Whether one more item may begin, or its outcome be received: a slow disk must not fill the memory. */
-  readonly hasRoom: () => boolean
+  /** No further item begins. */
+  readonly isStopping: () => boolean
   /** Whether the items failed in the first pass of this run for a temporary reason. */
   readonly isSecondPass: boolean
 }

@@ -1,6 +1,6 @@
 import { catchError, defer, from, map, merge, mergeMap, type Observable, of, Subject, single, take, tap, throwError, timer } from 'rxjs'
 import type { StreamDefinition } from '../engine/define-stream.js'
-import { createItemWork, workOnItems } from '../engine/item.js'
+import { createItemWork, workOnItems } from '../engine/in-process.js'
 import { type LimiterRegistry, toHostAddress } from '../limiter/limiter-registry.js'
 import { HostClosedError, ThrottledError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'

@@ -14,7 +14,7 @@ import {
   Subscription,
   startWith,
 } from 'rxjs'
-import type { RunContext, Stage } from '../engine/run.js'
+import { MAX_BACKLOG, type RunContext, type Stage } from '../engine/run.js'
 import { StorageError } from '../model/errors.js'
 import { formatQuantity } from '../model/format.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
@@ -112,7 +112,8 @@ export interface StageDependencies {
 export const processOnFleet = (stage: Stage, items: readonly Item[], dependencies: StageDependencies): Observable<ItemOutcome> => {
   if (items.length === 0) return EMPTY
   const { run, blobs } = dependencies
-  const { stream, activeItems, hasRoom } = stage
+  const { stream, workers, activeItems, isStopping } = stage
+  const hasRoom = (): boolean => !isStopping() && activeItems.active < workers + MAX_BACKLOG
   const room$ = defer(() => activeItems.ended$.pipe(startWith(undefined), first(hasRoom)))
   return handOutItems(stage, items, dependencies).pipe(
     concatMap((finished) =>

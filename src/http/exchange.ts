@@ -1,5 +1,5 @@
 import { gunzip, gunzipSync } from 'node:zlib'
-import { asyncScheduler, Observable, type Subscriber, type Unsubscribable } from 'rxjs'
+import { asyncScheduler, Observable, type Subscriber } from 'rxjs'
 import type { Dispatcher } from 'undici'
 import { describeNetworkError, TransportError } from '../model/errors.js'
 import { findAddress, listHeaders, listHosts, type Settings } from '../model/settings.js'
@@ -31,7 +31,14 @@ interface Sender {
 /** Creates a transport that sends through the routes which `findTarget` returns, and follows redirects to the addresses in `settings`. */
 export const createTransport = (findTarget: Sender['findTarget'], settings: Settings | undefined): Transport => {
   const sender = { findTarget, redirect: settings && createRedirect(settings), budget: createBodyBudget(), schedule: createTimeSlicer() }
-  return (request) => new Observable((subscriber) => new Exchange(sender, request, subscriber).send())
+  return (request) =>
+    new Observable((subscriber) => {
+      // An observer of the request may have cancelled it.
+      if (subscriber.closed) return
+      const exchange = new Exchange(sender, request, subscriber)
+      exchange.send()
+      return () => exchange.cancel()
+    })
 }
 
 /** Header fields of a reply by name, in lower case. */
@@ -41,7 +48,7 @@ type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>
  * One request and its reply so far: the handler that undici calls, and the share of the memory budget. undici's own promises and an
  * AbortSignal per request would add half of the request's CPU cost.
  */
-class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable {
+class Exchange implements Dispatcher.DispatchHandler, BodyShare {
   bytes = 0
   private readonly transfer: Transfer
   private readonly chunks: Buffer[] = []
@@ -58,7 +65,6 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
     private readonly subscriber: Subscriber<HttpReply>,
   ) {
     this.transfer = request.transfer ?? { bytesAt: 0 }
-    subscriber.add(this)
   }
 
   send(): void {
@@ -77,7 +83,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
   }
 
   /** Cancels the request, or frees the memory of its reply. */
-  unsubscribe(): void {
+  cancel(): void {
     this.sender.budget.release(this)
     if (this.isOver) return
     this.isOver = true
@@ -177,7 +183,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare, Unsubscribable 
       emit()
       return
     }
-    request.arrived?.()
+    this.transfer.isComplete = true
     sender.schedule(emit)
   }
 

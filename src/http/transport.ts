@@ -11,10 +11,11 @@ export interface HttpRequest {
   readonly body?: string
   /** Idle timeout: the longest time without a byte, from the start of the request on. */
   readonly timeoutMs: number
-  /** The transport may store here when bytes arrived, and `Infinity` while it pauses reading. Otherwise `timeoutMs` is a total timeout. */
+  /**
+   * The transport may store here when bytes arrived, `Infinity` while it pauses reading, and that the reply is complete, if it emits it some
+   * turns later. Otherwise `timeoutMs` is a total timeout.
+   */
   readonly transfer?: Transfer
-  /** The transport may call this when a 200 is complete, if it emits the reply some turns later. The caller then releases its worker. */
-  readonly arrived?: () => void
 }
 
 /** A reply with any status and a decompressed body. */

@@ -1,11 +1,12 @@
-import { catchError, defer, type MonoTypeOperatorFunction, Observable, retry, type Subscriber, Subscription, throwError, timer } from 'rxjs'
+import { catchError, type MonoTypeOperatorFunction, type Observable, Subscription, throwError, using } from 'rxjs'
 import { CollectError, HostClosedError, ThrottledError, UsageError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions, toRequestError } from '../operators/request-errors.js'
-import { createRetryDelay } from '../operators/retry-failures.js'
-import { createStopwatch, type HostContext, type HostLimiter, ItemFailures, LimitedRequest, Limiter, NetworkLink } from './limiter.js'
+import { retryFailures } from '../operators/retry-failures.js'
+import { createStopwatch, type HostContext, ItemFailures, Limiter, NetworkLink } from './limiter.js'
 import { computeMaxInFlight, computeRate } from './rate.js'
 import { isDown, isRefusing, type LimiterSettings, renewPatience } from './state.js'
+import { through } from './through.js'
 
 /** How a limiter is at one instant. */
 export interface LimiterReading {
@@ -105,20 +106,21 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
       restsSince = now()
     }
   }
-  const policy = { ...settings, retries: 0, random: Math.random, hasLimiter: true }
+  const again = { retries: 0, throttleRetries: settings.throttleRetries, hasLimiter: true }
   return {
     through:
       <T>() =>
       (source$: Observable<T>) => {
-        const name = String(count++ % MAX_REQUEST_NAMES)
-        const attempt$ = new Observable<T>((subscriber) => {
-          subscriber.add(begin())
-          new PipedRequest({ endpoint, host }, { source$, name, classify }, subscriber).begin()
-        })
-        return defer(() => {
-          const delay = createRetryDelay(policy)
-          return attempt$.pipe(retry({ delay: (error) => delay(error).pipe(catchError((last) => throwError(() => toFinalError(last)))) }))
-        })
+        const request = { item: String(count++ % MAX_REQUEST_NAMES), classify }
+        const request$ = source$.pipe(
+          through({ endpoint, host }, request),
+          retryFailures(again),
+          catchError((last: unknown) => throwError(() => toFinalError(last))),
+        )
+        return using(
+          () => new Subscription(begin()),
+          () => request$,
+        )
       },
     status: () => {
       const [own, all] = [readLimiter(endpoint, now()), readLimiter(limiter, now())]
@@ -139,68 +141,4 @@ const toFinalError = (error: unknown): unknown => {
   const { request, response, causes } = error
   const status = error instanceof ThrottledError ? 'rate_limit' : 'error'
   return new HostClosedError(status, error.message, { request, response, causes, cause: error })
-}
-
-/** One attempt of the request of a pipeline. */
-class PipedRequest<T> extends LimitedRequest {
-  readonly item: string
-  readonly isList = false
-  /** The link is not measured. */
-  readonly idleMs = 0
-  readonly failFast = false
-  private hasAnswered = false
-
-  constructor(
-    limiter: HostLimiter,
-    private readonly request: { readonly source$: Observable<T>; readonly name: string; readonly classify: (error: unknown) => unknown },
-    private readonly subscriber: Subscriber<T>,
-  ) {
-    super(limiter)
-    this.item = request.name
-  }
-
-  begin(): void {
-    this.subscriber.add(() => {
-      // A consumer that takes what it needs has got an answer.
-      if (this.hasAnswered) this.countAnswer()
-      else this.leave()
-    })
-    this.enqueue()
-  }
-
-  reject(error: CollectError): void {
-    this.subscriber.error(error)
-  }
-
-  protected send(): void {
-    const { subscriber } = this
-    const sent = new Subscription()
-    subscriber.add(sent)
-    const next = (value: T): void => {
-      this.hasAnswered = true
-      subscriber.next(value)
-    }
-    const complete = (): void => {
-      this.hasAnswered = false
-      this.countAnswer()
-      subscriber.complete()
-    }
-    sent.add(this.request.source$.subscribe({ next, complete, error: (error: unknown) => this.fail(error) }))
-  }
-
-  private classify(error: unknown): unknown {
-    try {
-      return this.request.classify(error)
-    } catch (thrown) {
-      return thrown
-    }
-  }
-
-  private fail(error: unknown): void {
-    this.hasAnswered = false
-    const { failure, pauseMs } = this.countFailure(this.classify(error))
-    const pass = (): void => this.subscriber.error(failure)
-    if (pauseMs === undefined) pass()
-    else this.subscriber.add(timer(pauseMs).subscribe(pass))
-  }
 }

@@ -52,6 +52,13 @@ type OnBackoff = (hosts: readonly Host[], status: BackoffStatus | undefined, end
 
 type PlannedEndpoint = { readonly host: Host; readonly name: string }
 
+/** A stream whose runs share its workers: together they have as many requests of an endpoint in flight as one run. */
+interface SharedStream {
+  readonly name: string
+  readonly workers: number
+  readonly endpoints: readonly PlannedEndpoint[]
+}
+
 /** The limiters of one run. Services with the same base address share them. */
 export const createLimiters = (settings: Settings, onBackoff: OnBackoff = () => undefined): LimiterRegistry =>
   new SharedLimiters(settings).open(onBackoff)
@@ -63,7 +70,10 @@ export class SharedLimiters {
   private readonly link = new NetworkLink()
   private readonly runs = new Set<ReturnType<typeof followLimiters>>()
 
-  constructor(private readonly settings: Settings) {}
+  constructor(
+    private readonly settings: Settings,
+    private readonly streams: readonly SharedStream[] = [],
+  ) {}
 
   /** Those of one run, until it closes. It has all patience for outages, which those that run beside it then have, too. */
   open(onBackoff: OnBackoff, planned?: readonly PlannedEndpoint[]) {
@@ -124,13 +134,20 @@ export class SharedLimiters {
     return { host, hosts, byEndpoint: new Map(), context }
   }
 
+  /** The workers of all streams that request an endpoint; none if no stream is known. */
+  private countWorkers({ host, name }: PlannedEndpoint): number | undefined {
+    const users = this.streams.filter(({ endpoints }) => endpoints.some((one) => one.host === host && one.name === name))
+    return users.length === 0 ? undefined : users.reduce((sum, stream) => sum + (this.settings.workers[stream.name] ?? stream.workers), 0)
+  }
+
   private openLimiter({ host, hosts }: Pick<KnownHost, 'host' | 'hosts'>, now: () => number, endpoint?: string): Limiter {
     const { settings } = this
     const maxRates = endpoint === undefined ? hosts.flatMap((name) => settings.hosts[name]?.maxRate ?? []) : []
     const onChange = (before: LimiterState, after: LimiterState, at: number): void => {
       for (const run of this.runs) run.onChange(member, before, after, at)
     }
-    const limiter = new Limiter({ name: endpoint ?? host, settings, now, maxRate: Math.min(...maxRates), onChange })
+    const maxInFlight = endpoint === undefined ? undefined : this.countWorkers({ host, name: endpoint })
+    const limiter = new Limiter({ name: endpoint ?? host, settings, now, maxRate: Math.min(...maxRates), maxInFlight, onChange })
     const member: KnownLimiter = { limiter, host, hosts, endpoint, now }
     this.members.push(member)
     return limiter

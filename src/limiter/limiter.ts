@@ -1,29 +1,29 @@
 import { asyncScheduler, type Observable, type Subscription, timer } from 'rxjs'
-import { formatError, type HostClosedError, HostDownError, TransportError } from '../model/errors.js'
+import { type HostClosedError, TransportError } from '../model/errors.js'
 import type { Transfer } from '../operators/deadline.js'
 import {
   type AttemptEnd,
-  answered,
   applyAttemptEnd,
-  classifyError,
-  computeRefusalPause,
   countAnswer,
   countSent,
   createFailFastError,
   createLimiterState,
   decideAdmission,
-  type HealthSignal,
-  hasTrouble,
-  inconclusive,
-  isDown,
   isProbedLate,
-  isRefusing,
   type LimiterSettings,
   type LimiterState,
 } from './state.js'
 
-/** What the queue needs of a request. */
-type QueuedRequest = Pick<LimitedRequest, 'start' | 'mayStart' | 'reject' | 'failFast'>
+/** A request in the queue. */
+export interface QueuedRequest {
+  /** It has another source: fail at once while the circuit is open. */
+  readonly failFast: boolean
+  readonly start: (permit: Permit) => void
+  /** Whether a request that has waited is still to be sent. */
+  readonly mayStart: () => boolean
+  /** The host was given up. */
+  readonly reject: (error: HostClosedError) => void
+}
 
 /** Admits one request; it must be released when the attempt ends. */
 export type Permit = Pick<AttemptEnd, 'generation' | 'sentAt'>
@@ -162,152 +162,6 @@ export interface HostContext {
   readonly now: () => number
   readonly settings: LimiterSettings
 }
-
-/** A back-off that began with this very refusal may end some milliseconds before its pause. */
-const MAX_EARLY_MS = 100
-
-/**
- * A request, attempt by attempt. It sends as soon as it has a permit of its endpoint, then one of its host, each first in, first out. Both
- * learn from the result of the attempt.
- */
-export abstract class LimitedRequest {
-  /** When the attempt was sent, epoch milliseconds; moved when the system clock is set forwards. */
-  startedAt = 0
-  /** The stock, index or list that it is for. */
-  abstract readonly item: string
-  /** It is one of a few lists: no other items can show whether a failure is the host's or the item's. */
-  abstract readonly isList: boolean
-  abstract readonly idleMs: number
-  /** The caller has another source: fail at once while the circuit is open. */
-  abstract readonly failFast: boolean
-  private endpointPermit: Permit | undefined
-  private hostPermit: Permit | undefined
-
-  constructor(protected readonly limiter: HostLimiter) {}
-
-  /** The host was given up: fail the request. */
-  abstract reject(error: HostClosedError): void
-
-  /** Both limiters admit the attempt. */
-  protected abstract send(): void
-
-  protected enqueue(): void {
-    this.limiter.endpoint.acquire(this)
-  }
-
-  /** The endpoint, and then the host, has admitted the attempt. */
-  start(permit: Permit): void {
-    if (this.endpointPermit === undefined) {
-      this.endpointPermit = permit
-      this.limiter.host.limiter.acquire(this)
-      return
-    }
-    this.hostPermit = permit
-    this.startedAt = asyncScheduler.now()
-    this.send()
-  }
-
-  /** Whether a request that has waited is sent: the endpoint may have refused another one while this one waited for the host. */
-  mayStart(): boolean {
-    const { endpoint } = this.limiter
-    const { generation, backoff } = endpoint.state
-    if (this.endpointPermit === undefined || backoff === undefined || generation === this.endpointPermit.generation) return true
-    this.releaseUnsent(this.endpointPermit)
-    this.enqueue()
-    return false
-  }
-
-  private releaseUnsent(permit: Permit): void {
-    this.endpointPermit = undefined
-    this.limiter.endpoint.release(permit, { signal: inconclusive, item: this.item, isOneItemEnough: false })
-  }
-
-  /** Leaves the queues, or returns the permits without a result. */
-  protected leave(): void {
-    const { endpoint, host } = this.limiter
-    endpoint.cancel(this)
-    host.limiter.cancel(this)
-    if (this.endpointPermit && !this.hostPermit) this.releaseUnsent(this.endpointPermit)
-    this.release(inconclusive)
-  }
-
-  /** Whether host or endpoint are backing off, have an open circuit, or failed the last request. */
-  protected isUnhealthy(): boolean {
-    return hasTrouble(this.limiter.host.limiter.state) || hasTrouble(this.limiter.endpoint.state)
-  }
-
-  protected countAnswer(): void {
-    this.limiter.host.link.onReply(asyncScheduler.now() - this.startedAt)
-    this.release(answered)
-  }
-
-  /**
-   * The attempt failed: returns the failure as the retries see it, and how long the request waits first, if nothing else holds it. During
-   * an outage the failure is a `HostDownError`: retry it without counting.
-   */
-  protected countFailure(error: unknown): { readonly failure: unknown; readonly pauseMs: number | undefined } {
-    const { host, endpoint } = this.limiter
-    const failure = host.link.reclassify(error, this.idleMs)
-    const signal = classifyError(failure)
-    this.release(this.findCause(signal))
-    const isOutage = signal.kind === 'trouble' && !this.failFast && (isDown(host.limiter.state) || isDown(endpoint.state))
-    return {
-      failure: isOutage ? new HostDownError(formatError(error), { cause: error }) : failure,
-      pauseMs: signal.kind === 'refused' ? this.findOwnPause(signal.retryAfterMs) : undefined,
-    }
-  }
-
-  /** The signal of a failure for the limiters: none if the item fails by itself. No item is to blame for a host that cannot be reached. */
-  private findCause(signal: HealthSignal): HealthSignal {
-    if (signal.kind !== 'trouble' || signal.sign === 'unreachable') return signal
-    const { limiter, itemFailures } = this.limiter.host
-    const isOwn = itemFailures.isOwn(`${this.limiter.endpoint.name} ${this.item}`, this.isList)
-    if (!isOwn || limiter.state.backoff !== undefined) return signal
-    return signal.sign === 'slow' ? { kind: 'slow' } : inconclusive
-  }
-
-  /** The pause of a refused request that nothing else holds; undefined if the back-off of its endpoint or host holds it for long enough. */
-  private findOwnPause(retryAfterMs: number | undefined): number | undefined {
-    const { host, endpoint } = this.limiter
-    const pauseMs = computeRefusalPause(retryAfterMs, host.settings)
-    const dueAt = host.now() + Math.max(0, pauseMs - MAX_EARLY_MS)
-    return isRefusing(host.limiter.state, dueAt) || isRefusing(endpoint.state, dueAt) ? undefined : pauseMs
-  }
-
-  /** Returns the permits: both limiters learn from the signal. */
-  private release(signal: HealthSignal): void {
-    const { endpointPermit, hostPermit, item, isList } = this
-    if (!endpointPermit || !hostPermit) return
-    this.endpointPermit = undefined
-    this.hostPermit = undefined
-    const { endpoint, host } = this.limiter
-    const { limiter, itemFailures, link } = host
-    if (signal.kind === 'answered') {
-      itemFailures.onAnswer(endpoint.name, item)
-      limiter.release(hostPermit, ANSWERED)
-      endpoint.release(endpointPermit, ANSWERED)
-      return
-    }
-    const isHostFailure = signal.kind === 'trouble' && signal.sign !== 'item'
-    const isOneItemEnough = link.served === 0 || (isHostFailure && (itemFailures.answers === 0 || isList))
-    if (signal.kind === 'refused' || signal.kind === 'non-answer') {
-      endpoint.release(endpointPermit, { signal, item, isOneItemEnough: false })
-      // One refusing endpoint backs off alone; a second one makes the whole host back off.
-      const isForAll = isRefusing(endpoint.state, host.now()) && isOtherRefusing(host, endpoint)
-      const hostSignal = signal.kind === 'refused' ? { ...signal, isCertain: true } : signal
-      limiter.release(hostPermit, { signal: isForAll ? hostSignal : inconclusive, item, isOneItemEnough })
-      return
-    }
-    limiter.release(hostPermit, { signal, item, isOneItemEnough, isList })
-    const isForHost = signal.kind === 'slow' || (signal.kind === 'trouble' && isDown(limiter.state))
-    endpoint.release(endpointPermit, { signal: isForHost ? inconclusive : signal, item, isOneItemEnough: isHostFailure && isList, isList })
-  }
-}
-
-const ANSWERED = { signal: answered, item: '', isOneItemEnough: false } as const
-
-const isOtherRefusing = ({ endpoints, now }: HostContext, endpoint: Limiter): boolean =>
-  endpoints.some((other) => other !== endpoint && isRefusing(other.state, now()))
 
 /** Tells the failures of single items from those of their host. */
 export class ItemFailures {

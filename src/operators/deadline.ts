@@ -20,69 +20,6 @@ export interface Deadline {
   readonly transfer?: Transfer | undefined
 }
 
-/** A reply that is being waited for. */
-export interface AwaitedReply extends Deadline {
-  /** Epoch milliseconds; moved when the system clock is set forwards. */
-  startedAt: number
-  readonly fail: (error: TransportError) => void
-}
-
-export type DeadlineSweep = ReturnType<typeof createDeadlineSweep>
-
-/** Watches the deadlines of many replies with one timer, which is due with the earliest of them. There is none while no reply is awaited. */
-export const createDeadlineSweep = () => {
-  const awaited = new Set<AwaitedReply>()
-  let timer: Subscription | undefined
-  let timerAt = Number.POSITIVE_INFINITY
-  const stopTimer = (): void => {
-    timer?.unsubscribe()
-    timerAt = Number.POSITIVE_INFINITY
-  }
-  const startTimer = (at: number, now: number): void => {
-    stopTimer()
-    timerAt = at
-    timer = asyncScheduler.schedule(sweep, at - now)
-  }
-  const sweep = (): void => {
-    const now = asyncScheduler.now()
-    // The clock was set, or this machine slept: the timer took as long as it should, and the others keep the rest of their time.
-    const skippedMs = now - timerAt
-    stopTimer()
-    let next = Number.POSITIVE_INFINITY
-    for (const reply of awaited) {
-      reply.startedAt = Math.min(now, reply.startedAt + skippedMs)
-      const dueAt = reply.transfer?.isComplete ? Number.POSITIVE_INFINITY : findDue(reply, now)
-      if (dueAt <= now) {
-        awaited.delete(reply)
-        reply.fail(toDeadlineError(reply, now))
-      } else next = Math.min(next, dueAt)
-    }
-    if (awaited.size > 0 && next < timerAt) startTimer(next, now)
-  }
-  return {
-    add: (reply: AwaitedReply): void => {
-      awaited.add(reply)
-      const dueAt = reply.startedAt + Math.min(reply.idleMs, reply.totalMs ?? reply.idleMs)
-      // Replies of one stream have the same timeout: the timer of an earlier one is due before.
-      if (dueAt < timerAt) startTimer(dueAt, reply.startedAt)
-    },
-    remove: (reply: AwaitedReply): void => {
-      if (awaited.delete(reply) && awaited.size === 0) stopTimer()
-    },
-  }
-}
-
-/** When a reply fails if no further byte arrives; at most one idle timeout from now, because we may not be reading. */
-const findDue = ({ startedAt, idleMs, totalMs = idleMs, transfer }: AwaitedReply, now: number): number =>
-  Math.min(startedAt + totalMs, Math.min(now, Math.max(startedAt, transfer?.bytesAt ?? 0)) + idleMs)
-
-const toDeadlineError = ({ startedAt, idleMs, totalMs = idleMs, transfer }: AwaitedReply, now: number): TransportError => {
-  const message = startedAt + totalMs <= now ? `no whole answer within ${formatMs(totalMs)}` : `no byte for ${formatMs(idleMs)}`
-  return new TransportError('deadline', message, { hasBegun: transfer !== undefined && transfer.bytesAt > 0 })
-}
-
-const formatMs = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`)
-
 /**
  * Errors with a `TransportError` (deadline) when no byte of a reply arrived for `idleMs`, or the reply is not complete within `totalMs`.
  * The source is unsubscribed, which aborts the request. A slow reply that makes progress is not aborted before `totalMs`.
@@ -95,11 +32,36 @@ export const deadline = <T>(limits: Deadline): MonoTypeOperatorFunction<T> => {
   checkOperatorOptions('deadline', limits, ['idleMs', 'totalMs', 'transfer'])
   return (source$) =>
     new Observable((subscriber) => {
-      const sweep = createDeadlineSweep()
-      const reply = { ...limits, startedAt: asyncScheduler.now(), fail: (error: TransportError) => subscriber.error(error) }
-      const stop = (): void => sweep.remove(reply)
-      sweep.add(reply)
-      subscriber.add(stop)
+      const timer = startTimer(limits, (error) => subscriber.error(error))
+      const stop = (): void => timer.unsubscribe()
+      subscriber.add(timer)
       source$.pipe(tap(stop)).subscribe(subscriber)
     })
 }
+
+/** Calls `fail` when a deadline has passed: looks when the earliest one is due, and again later if bytes have arrived since. */
+const startTimer = (limits: Deadline, fail: (error: TransportError) => void): Subscription => {
+  const { idleMs, totalMs = idleMs, transfer } = limits
+  let startedAt = asyncScheduler.now()
+  let dueAt = startedAt + Math.min(idleMs, totalMs)
+  return asyncScheduler.schedule(function () {
+    const now = asyncScheduler.now()
+    // The clock was set, or this machine slept: the timer took as long as it should, and the reply keeps the rest of its time.
+    startedAt = Math.min(now, startedAt + now - dueAt)
+    if (transfer?.isComplete) return
+    dueAt = findDue(limits, startedAt, now)
+    if (dueAt > now) this.schedule(undefined, dueAt - now)
+    else fail(toDeadlineError(limits, startedAt, now))
+  }, dueAt - startedAt)
+}
+
+/** When a reply fails if no further byte arrives; at most one idle timeout from now, because we may not be reading. */
+const findDue = ({ idleMs, totalMs = idleMs, transfer }: Deadline, startedAt: number, now: number): number =>
+  Math.min(startedAt + totalMs, Math.min(now, Math.max(startedAt, transfer?.bytesAt ?? 0)) + idleMs)
+
+const toDeadlineError = ({ idleMs, totalMs = idleMs, transfer }: Deadline, startedAt: number, now: number): TransportError => {
+  const message = startedAt + totalMs <= now ? `no whole answer within ${formatMs(totalMs)}` : `no byte for ${formatMs(idleMs)}`
+  return new TransportError('deadline', message, { hasBegun: transfer !== undefined && transfer.bytesAt > 0 })
+}
+
+const formatMs = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`)

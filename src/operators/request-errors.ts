@@ -55,7 +55,8 @@ const wrapInTransportError = (why: unknown, hasBegun: boolean, cause: Error): Tr
 
 /** Checks what the compiler does not see in JavaScript. @throws UsageError for an unknown option, or a number that is not 0 or more */
 export const checkOperatorOptions = (operator: string, options: object, known: readonly string[]): void => {
-  for (const [name, value] of Object.entries(options)) {
+  for (const name in options) {
+    const value: unknown = options[name as keyof typeof options]
     if (!known.includes(name)) throw new UsageError(`${operator}: unknown option "${name}"${suggest(findClosest(name, known))}`)
     if (typeof value === 'number' && !(value >= 0)) throw new UsageError(`${operator}: ${name} is ${value}; use a number from 0 on`)
   }

@@ -48,23 +48,20 @@ export const retryFailures = <T>(options: Optional<RetryOptions> = {}): MonoType
   checkOperatorOptions('retryFailures', options, Object.keys(RETRY_DEFAULTS))
   const whole: RetryOptions = { ...RETRY_DEFAULTS, ...omitUndefined(options) }
   const { classify, resetOnSuccess } = whole
-  const pass = catchError<T, Observable<never>>((error: unknown) => throwError(() => classify(error)))
-  return (source$) => {
-    const attempt$ = source$.pipe(pass)
-    // Most requests succeed at once: `retry` and what it counts exist after a first failure only.
-    return attempt$.pipe(
+  return (source$) =>
+    source$.pipe(
+      // Most requests succeed at once: `retry` and what it counts exist after a first failure only.
       catchError((error: unknown) => {
         let isFirst = true
         let delay = createRetryDelay(whole)
-        const again$ = resetOnSuccess ? attempt$.pipe(tap(() => (delay = createRetryDelay(whole)))) : attempt$
+        const again$ = resetOnSuccess ? source$.pipe(tap(() => (delay = createRetryDelay(whole)))) : source$
         return defer(() => {
           const next$ = isFirst ? throwError(() => error) : again$
           isFirst = false
           return next$
-        }).pipe(retry({ delay: (failure) => delay(failure) }))
+        }).pipe(retry({ delay: (failure) => delay(classify(failure)) }))
       }),
     )
-  }
 }
 
 /** Emits when the request is to be sent again, or errors with what the request ends with. */

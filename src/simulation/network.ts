@@ -125,12 +125,12 @@ const damage = (
   }
 }
 
-/** The worker of a request is free once the reply is there, and the reply is decoded in a later turn. */
-const arrive = ({ arrived }: HttpRequest, reply$: Observable<HttpReply>): Observable<HttpReply> =>
+/** No deadline applies once the reply is there; it is decoded in a later turn. */
+const arrive = ({ transfer }: HttpRequest, reply$: Observable<HttpReply>): Observable<HttpReply> =>
   reply$.pipe(
     mergeMap((received) => {
       if (received.status !== 200) return of(received)
-      arrived?.()
+      if (transfer) transfer.isComplete = true
       return timer(0).pipe(map(() => received))
     }),
   )

@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { oncePerRun } from '../../src/engine/item.js'
+import { oncePerRun } from '../../src/engine/once-per-run.js'
 import { HttpError } from '../../src/model/errors.js'
 import { itWithMarbles } from '../support/marbles.js'
 

@@ -1,8 +1,8 @@
 import { concatMap, Observable, of, type Subscriber } from 'rxjs'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { workOnItems } from '../../src/engine/item.js'
+import { workOnItems } from '../../src/engine/in-process.js'
 import { type AskDependencies, createAsk } from '../../src/http/ask.js'
-import type { HttpReply, HttpRequest } from '../../src/http/transport.js'
+import type { HttpReply } from '../../src/http/transport.js'
 import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import { createResult } from '../../src/model/outcome.js'
 import { page, settingsOf } from '../http/support.js'
@@ -19,18 +19,16 @@ const runItem = (timeoutMs: number, lateMs: number, retries: number) => {
   const settings = settingsOf({ retries, backoffMs: 10, urls: { web: 'http://provider.test' } })
   const log: string[] = []
   let sent = 0
-  const answer = (subscriber: Subscriber<HttpReply>, { arrived }: HttpRequest, text: string): void => {
-    // The item gives its worker back while its answer is decoded.
-    arrived?.()
+  const answer = (subscriber: Subscriber<HttpReply>, text: string): void => {
     subscriber.next({ status: 200, body: Buffer.from(text) })
     subscriber.complete()
   }
-  const transport = (request: HttpRequest): Observable<HttpReply> =>
+  const transport = (): Observable<HttpReply> =>
     new Observable((subscriber) => {
       sent += 1
       const own = sent
       log.push(`begin ${own}`)
-      const timer = setTimeout(() => answer(subscriber, request, `reply ${own}`), own === 1 ? 5 : lateMs)
+      const timer = setTimeout(() => answer(subscriber, `reply ${own}`), own === 1 ? 5 : lateMs)
       return () => {
         clearTimeout(timer)
         log.push(`end ${own}`)
@@ -45,8 +43,8 @@ const runItem = (timeoutMs: number, lateMs: number, retries: number) => {
   const subscription = of({ key: 'A', rank: 0, fileName: 'A', value: {} })
     .pipe(
       workOnItems(
-        ({ key }, slot) => {
-          const one = ask(slot, key)
+        ({ key }, pause) => {
+          const one = ask(key, pause)
           return one(page, input).pipe(
             concatMap(() => one(page, input)),
             concatMap((text) => {
@@ -62,7 +60,7 @@ const runItem = (timeoutMs: number, lateMs: number, retries: number) => {
   return { log, subscription }
 }
 
-describe('the second request of an item, which has given its worker back', () => {
+describe('the second request of an item', () => {
   it('is ended when the run is unsubscribed', async () => {
     const { log, subscription } = runItem(60_000, 50_000, 0)
     await vi.advanceTimersByTimeAsync(100)

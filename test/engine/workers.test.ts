@@ -1,12 +1,10 @@
 import fc from 'fast-check'
-import { defer, delay, finalize, map, of, switchMap, tap, timer } from 'rxjs'
+import { defer, finalize, map, of, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { perStock } from '../../src/engine/define-stream.js'
 import type { Transport } from '../../src/http/transport.js'
-import { createResult } from '../../src/model/outcome.js'
 import { type Context, itWithMarbles, marbles } from '../support/marbles.js'
 import { recordEvents } from '../support/record-events.js'
-import { createCall, masterList, page, row, status, tiny, tinyCollector } from '../support/tiny.js'
+import { masterList, page, row, status, tiny, tinyCollector } from '../support/tiny.js'
 
 const five = ['A', 'B', 'C', 'D', 'E']
 
@@ -112,54 +110,37 @@ describe('the workers of a stream', () => {
 })
 
 describe('a worker', () => {
-  itWithMarbles('requests the next stock when an answer arrives, before it is decoded; a retry waits for a worker as well', (m) => {
-    let [inFlight, most] = [0, 0]
+  itWithMarbles('requests the next stock when its answer is decoded, and keeps its stock for a retry', (m) => {
     const requests: string[] = []
-    const transport: Transport = ({ url, body, arrived }) =>
+    const transport: Transport = ({ url, body }) =>
       defer(() => {
         if (url.endsWith('master-data')) return of(masterList(...five))
         const { of: stock } = JSON.parse(body ?? '') as { readonly of: string }
         const isFirst = !requests.some((line) => line.endsWith(stock))
         requests.push(`${m.scheduler.now()} ${stock}`)
-        inFlight += 1
-        most = Math.max(most, inFlight)
-        return timer(10).pipe(
-          tap(() => {
-            inFlight -= 1
-            arrived?.()
-          }),
-          delay(4),
-          map(() => (isFirst && stock === 'A' ? page : row)),
-        )
+        return timer(10).pipe(map(() => (isFirst && stock === 'A' ? page : row)))
       })
     const collector = tinyCollector(m, { stocks: five, streams: [tiny('news', { workers: 2 })], transport, settings: { backoffMs: 0 } })
     const outcome = collector.run().pipe(map((report) => [report.outcome, report.scripts.news?.items.success]))
 
-    m.expect(outcome).toBeObservable(`${'-'.repeat(34)}(a|)`, { a: ['complete', 5] })
+    m.expect(outcome).toBeObservable('30ms (a|)', { a: ['complete', 5] })
     m.flush()
-    expect(requests).toStrictEqual(['0 A', '0 B', '10 C', '10 D', '20 A', '20 E'])
-    expect(most).toBe(2)
+    expect(requests).toStrictEqual(['0 A', '0 B', '10 C', '10 A', '20 D', '20 E'])
   })
 
-  itWithMarbles('requests the next stocks while files are read for one, at most as many as there are workers', (m) => {
-    const requests: string[] = []
-    const news = tiny('news', {
-      workers: 2,
-      work: perStock((stock, { ask }) =>
-        timer(10).pipe(
-          switchMap(() => ask(createCall('news'), { of: stock.Symbol })),
-          map((rows) => createResult(rows)),
-        ),
-      ),
-    })
-    const answers = (call: string) =>
-      timer(5).pipe(
-        tap({ subscribe: () => requests.push(`${m.scheduler.now()} ${call}`) }),
-        map(() => row),
-      )
-    recordEvents(m, tinyCollector(m, { stocks: five, streams: [news], answers }).events())
+  itWithMarbles('takes the next stock while its own is told to wait, which comes again behind the others', (m) => {
+    let isRefused = false
+    const answers = (call: string) => {
+      if (call !== 'news B' || isRefused) return m.cold('100ms (r|)', { r: row })
+      isRefused = true
+      return m.cold('100ms (r|)', { r: { ...status(429), retryAfter: '3' } })
+    }
+    const many = [...five, ...Array.from({ length: 60 }, (_, place) => `S${place}`)]
+    const collector = tinyCollector(m, { stocks: many, streams: [tiny('news', { workers: 1 })], answers })
+    recordEvents(m, collector.events())
     m.flush()
 
-    expect(requests).toStrictEqual(['10 news A', '10 news B', '15 news C', '15 news D', '20 news E'])
+    const times = collector.requested.filter((line) => /news [BC]$|news S(26|27|59)$/.test(line))
+    expect(times).toStrictEqual(['100 news B', '200 news C', '3100 news S26', '3200 news S27', '6400 news S59', '6500 news B'])
   })
 })

@@ -1,8 +1,8 @@
-import { defer, firstValueFrom, map, type Observable, of, tap, throwError } from 'rxjs'
+import { defer, firstValueFrom, map, type Observable, of, throwError } from 'rxjs'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { perStock, type StreamDefinition } from '../../src/engine/define-stream.js'
-import { oncePerRun } from '../../src/engine/item.js'
+import { oncePerRun } from '../../src/engine/once-per-run.js'
 import { createBlobStore, type WorkerOutcome } from '../../src/fleet/blobs.js'
 import { createUnreported, runItemJob } from '../../src/fleet/item-job.js'
 import type { HostBackoff } from '../../src/fleet/shared-backoffs.js'
@@ -46,12 +46,12 @@ const bench = (answer: (call: string) => Observable<HttpReply>, backoffs = creat
   const workerRun: WorkerRun = {
     ...{ run: 'run', asOf: 5, accept: [], settings, redact: createRedactor(settings) },
     storage: memory(),
-    transport: ({ url, body = '{}', arrived }) => {
+    transport: ({ url, body = '{}' }) => {
       const { of: whom } = JSON.parse(body) as { readonly of: string }
       const call = `${new URL(url).pathname.slice(1)} ${whom}`
       return defer(() => {
         requested.push(call)
-        return answer(call).pipe(tap(({ status: code }) => code === 200 && arrived?.()))
+        return answer(call)
       })
     },
     limiters: createLimiters(settings),

@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib'
-import { concat, firstValueFrom, NEVER, Observable, of, Subject, takeUntil, tap } from 'rxjs'
+import { concat, firstValueFrom, type Observable, of, Subject, takeUntil } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { json } from '../../src/http/answer.js'
-import { createAsk, OWN_WORKER } from '../../src/http/ask.js'
+import { httpTransport } from '../../src/http/connections.js'
 import type { HttpReply, Transport } from '../../src/http/transport.js'
 import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import { TransportError } from '../../src/model/errors.js'
@@ -183,7 +183,7 @@ describe('a request through ask', () => {
     const cancel$ = new Subject<void>()
     const ask = askFreely({
       ...{ settings, limiters: createLimiters(settings), timeoutMs: 1_000, random: () => 0, clock: () => 0 },
-      transport: (request) => NEVER.pipe(tap({ subscribe: () => sent.push(request) })),
+      transport: httpTransport({ dispatch: (request) => sent.push(request) > 0 }),
       onRequestEvent: () => cancel$.next(),
     })
     ask(call, INPUT).pipe(takeUntil(cancel$)).subscribe()
@@ -195,42 +195,5 @@ describe('a request through ask', () => {
     const { ask, events } = createTestAsk(inTurn(replying('{}')))
     await expect(firstValueFrom(ask(bug, INPUT))).rejects.toThrow(TypeError)
     expect(events).toEqual(['requested'])
-  })
-})
-
-describe('the worker slot of an item', () => {
-  /** Logs the order of events when answers arrive before they are emitted; each follows its `failures`. */
-  const workedOver = async (failures: number) => {
-    const log: string[] = []
-    let sent = 0
-    const settings = settingsOf({ urls: { static: 'http://static' }, retries: 2, backoffMs: 0 })
-    const ask = createAsk({
-      transport: ({ arrived }) =>
-        new Observable((subscriber) => {
-          sent += 1
-          if (sent <= failures) return subscriber.error(new TransportError('reset', 'gone'))
-          arrived?.()
-          log.push('answer handed on')
-          subscriber.next({ status: 200, body: Buffer.from('{"data":[]}') })
-          subscriber.complete()
-        }),
-      settings,
-      limiters: createLimiters(settings),
-      timeoutMs: 1_000,
-      random: () => 0,
-      clock: () => 0,
-      onRequestEvent: () => undefined,
-    })
-    const askWith = ask({ ...OWN_WORKER, release: () => void log.push('worker given') })
-    await firstValueFrom(askWith(call, INPUT).pipe(tap(() => log.push('answer read'))))
-    return log
-  }
-
-  it('is released when the answer has arrived, before it is decoded', async () => {
-    expect((await workedOver(0))[0]).toBe('worker given')
-  })
-
-  it('stays acquired until the answer is decoded while the host is unhealthy: started items go first', async () => {
-    expect(await workedOver(1)).toEqual(['answer handed on', 'answer read', 'worker given'])
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createRequestBuilder } from '../../src/http/ask.js'
 import type { HeaderSet } from '../../src/http/endpoint.js'
+import { createRequestBuilder } from '../../src/http/request.js'
 import { UsageError } from '../../src/model/errors.js'
 import { note, page, settingsOf } from './support.js'
 

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer as createRawServer, type Server, type So
 import { type Observable, of } from 'rxjs'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { type Ask, type AskDependencies, createAsk, OWN_WORKER } from '../../src/http/ask.js'
+import { type Ask, type AskDependencies, createAsk } from '../../src/http/ask.js'
 import { type ConnectionOptions, openConnections } from '../../src/http/connections.js'
 import { type Endpoint, get, post } from '../../src/http/endpoint.js'
 import type { HttpRequest } from '../../src/http/transport.js'
@@ -112,5 +112,5 @@ export const badAnswerOf = (read: (text: string) => unknown, text: string): BadA
   }
 }
 
-/** Sends requests of an item that has its own worker. */
-export const askFreely = (options: AskDependencies, item = ''): Ask => createAsk(options)(OWN_WORKER, item)
+/** Sends requests of an item outside of a run. */
+export const askFreely = (options: AskDependencies, item = ''): Ask => createAsk(options)(item)

@@ -328,7 +328,7 @@ describe('a host limiter while the circuit is open', () => {
     const limiter = createTestLimiter({ downMs: 10_000 })
     const log: string[] = []
     send(limiter, lost, 3)
-    waiting(m, limiter, log, 'A', m.cold('30s x'))
+    waiting(m, limiter, log, 'A', m.cold('30s (x|)'))
     waiting(m, limiter, log, 'B')
     for (const at of [20_000, 40_000]) m.cold(`${at}ms x`).subscribe(() => waiting(m, limiter, log, `at ${at}`))
     m.flush()

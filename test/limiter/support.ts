@@ -1,9 +1,10 @@
-import { catchError, defer, from, map, merge, mergeMap, Observable, of, type Subscriber, Subscription, timer } from 'rxjs'
-import { type ItemWork, workOnItems } from '../../src/engine/item.js'
+import { catchError, defer, from, map, merge, mergeMap, type Observable, of, timer } from 'rxjs'
+import { type ItemWork, workOnItems } from '../../src/engine/in-process.js'
 import { createAsk } from '../../src/http/ask.js'
 import type { HttpReply, Transport } from '../../src/http/transport.js'
-import { type HostLimiter, LimitedRequest } from '../../src/limiter/limiter.js'
+import type { HostLimiter } from '../../src/limiter/limiter.js'
 import { createLimiters, type LimiterRegistry } from '../../src/limiter/limiter-registry.js'
+import { through } from '../../src/limiter/through.js'
 import type { CollectError } from '../../src/model/errors.js'
 import { createResult, type Item } from '../../src/model/outcome.js'
 import type { SettingsInput } from '../../src/model/settings.js'
@@ -17,54 +18,16 @@ interface ScheduleOptions {
 }
 
 /** An attempt that the test controls, sent as soon as the limiter allows it. */
-export const schedule = <T>(limiter: HostLimiter, attempt$: Observable<T>, options: ScheduleOptions = {}): Observable<T> =>
-  new Observable((subscriber) => new TestAttempt(limiter, attempt$, { subscriber, ...options }).enqueue())
-
-class TestAttempt<T> extends LimitedRequest {
-  readonly item: string
-  readonly failFast: boolean
-  readonly isList = false
-  readonly idleMs = 10_000
-  private readonly sent = new Subscription()
-
-  constructor(
-    limiter: HostLimiter,
-    private readonly attempt$: Observable<T>,
-    private readonly options: ScheduleOptions & { readonly subscriber: Subscriber<T> },
-  ) {
-    super(limiter)
-    this.item = options.item ?? 'A'
-    this.failFast = options.failFast ?? false
-    options.subscriber.add(this.sent)
-    options.subscriber.add(() => this.leave())
+export const schedule = <T>(
+  limiter: HostLimiter,
+  attempt$: Observable<T>,
+  { item = 'A', failFast, onOwnPause }: ScheduleOptions = {},
+): Observable<T> => {
+  const pause = (ms: number): Observable<unknown> => {
+    onOwnPause?.()
+    return timer(ms)
   }
-
-  override enqueue(): void {
-    super.enqueue()
-  }
-
-  protected send(): void {
-    const { subscriber } = this.options
-    const next = (value: T): void => {
-      this.countAnswer()
-      subscriber.next(value)
-    }
-    this.sent.add(this.attempt$.subscribe({ next, error: (error) => this.fail(error), complete: () => subscriber.complete() }))
-  }
-
-  private fail(error: unknown): void {
-    const { subscriber, onOwnPause } = this.options
-    const { failure, pauseMs } = this.countFailure(error)
-    if (pauseMs === undefined) subscriber.error(failure)
-    else {
-      onOwnPause?.()
-      this.sent.add(timer(pauseMs).subscribe(() => subscriber.error(failure)))
-    }
-  }
-
-  reject(error: unknown): void {
-    this.options.subscriber.error(error)
-  }
+  return attempt$.pipe(through(limiter, { item, failFast, idleMs: 10_000, pause }))
 }
 
 /** The limits of a simulated host. */
@@ -178,8 +141,8 @@ export const runLoad = (m: Context, transport: Transport, { items, workers, sett
     counts[type] += 1
   }
   const ask = createAsk({ ...shared, onRequestEvent: countEvent })
-  const work: ItemWork = ({ key }, slot) =>
-    ask(slot)(note, { data: { isin: key } }).pipe(
+  const work: ItemWork = ({ key }, pause) =>
+    ask('', pause)(note, { data: { isin: key } }).pipe(
       map(() => 'served'),
       catchError((error: CollectError) => of(error.status)),
       map((end) => createResult([end])),

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { EMPTY, lastValueFrom, map, type Observable, of, Subject, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { oncePerRun } from '../../src/engine/item.js'
+import { oncePerRun } from '../../src/engine/once-per-run.js'
 import { findAction, readPriceActions, readStockActions } from '../../src/market/price-actions.js'
 import type { Tools } from '../../src/market/tools.js'
 import { DamagedFileError } from '../../src/model/errors.js'

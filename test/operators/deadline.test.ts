@@ -1,7 +1,7 @@
-import { asyncScheduler, ignoreElements, merge, type Observable, tap, timer } from 'rxjs'
+import { asyncScheduler, ignoreElements, merge, NEVER, type Observable, Subject, tap, timer } from 'rxjs'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { TransportError } from '../../src/model/errors.js'
-import { createDeadlineSweep, deadline, type Transfer } from '../../src/operators/deadline.js'
+import { deadline, type Transfer } from '../../src/operators/deadline.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 const late = new TransportError('deadline', 'no whole answer within 5 ms')
@@ -98,54 +98,30 @@ describe('deadline', () => {
   })
 })
 
-describe('the deadlines of many replies', () => {
+describe('the timer of a deadline', () => {
   const countTimers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
 
-  it('share one timer, and leave none behind', () => {
+  it('is gone when the reply is there, or nobody waits any more', () => {
     const before = countTimers()
-    const sweep = createDeadlineSweep()
-    const replies = [9_000, 5_000, 7_000].map((idleMs) => ({ idleMs, startedAt: asyncScheduler.now(), fail: () => undefined }))
-    for (const reply of replies) sweep.add(reply)
-    expect(countTimers()).toBe(before + 1)
-    for (const reply of replies) sweep.remove(reply)
-    expect(countTimers()).toBe(before)
+    const reply$ = new Subject<string>()
+    const answered = reply$.pipe(deadline({ idleMs: 9_000 })).subscribe()
+    const left = NEVER.pipe(deadline({ idleMs: 5_000 })).subscribe()
+    expect(countTimers()).toBe(before + 2)
+    reply$.next('a')
+    left.unsubscribe()
+    expect([countTimers(), answered.closed]).toEqual([before, false])
   })
 
-  itWithMarbles('are kept each in its own time, whatever became of the others', (m) => {
-    const sweep = createDeadlineSweep()
-    const log: string[] = []
-    const watch = (name: string, idleMs: number, then: () => void = () => undefined) => {
-      const fail = (error: TransportError): void => {
-        log.push(`${m.scheduler.now()} ${name} ${error.detail}`)
-        then()
-      }
-      const reply = { idleMs, startedAt: m.scheduler.now(), fail }
-      sweep.add(reply)
-      return reply
-    }
-    const gone = watch('gone', 8)
-    watch('late', 20)
-    watch('first', 5, () => {
-      sweep.remove(gone)
-      watch('again', 5)
-    })
-    m.flush()
-    expect(log).toEqual([
-      '5 first no whole answer within 5 ms',
-      '10 again no whole answer within 5 ms',
-      '20 late no whole answer within 20 ms',
-    ])
-  })
   for (const jumpMs of [3_600_000, -3_600_000])
-    itWithMarbles(`are timers, which a clock that is set by ${jumpMs} ms does not move`, (m) => {
+    itWithMarbles(`is not moved by a clock that is set by ${jumpMs} ms`, (m) => {
       const now = asyncScheduler.now.bind(asyncScheduler)
       let shift = 0
       const clock = vi.spyOn(asyncScheduler, 'now').mockImplementation(() => now() + shift)
       onTestFinished(() => clock.mockRestore())
-      const sweep = createDeadlineSweep()
       const failed: string[] = []
-      const watch = (name: string): void =>
-        sweep.add({ idleMs: 10, startedAt: asyncScheduler.now(), fail: () => failed.push(`${m.scheduler.now()} ${name}`) })
+      const watch = (name: string): void => {
+        NEVER.pipe(deadline({ idleMs: 10 })).subscribe({ error: () => failed.push(`${m.scheduler.now()} ${name}`) })
+      }
       watch('old')
       m.cold('8ms x').subscribe(() => watch('young'))
       m.cold('9ms x').subscribe(() => (shift = jumpMs))

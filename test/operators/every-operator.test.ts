@@ -1,6 +1,6 @@
 import { EmptyError, map, type Observable, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { workOnItems } from '../../src/engine/item.js'
+import { workOnItems } from '../../src/engine/in-process.js'
 import { createResult, type ItemResult } from '../../src/model/outcome.js'
 import { barrier } from '../../src/operators/barrier.js'
 import { catchItemFailure } from '../../src/operators/catch-item-failure.js'

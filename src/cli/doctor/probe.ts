@@ -14,8 +14,8 @@ import {
   timer,
 } from 'rxjs'
 import { DAYS, listDayItems, MASTER, type StreamDefinition, type Tools } from '../../engine/define-stream.js'
-import { oncePerRun } from '../../engine/item.js'
-import { createAsk, OWN_WORKER } from '../../http/ask.js'
+import { oncePerRun } from '../../engine/once-per-run.js'
+import { createAsk } from '../../http/ask.js'
 import { createDriftWatch } from '../../http/drift.js'
 import type { AnyEndpoint } from '../../http/endpoint.js'
 import type { HttpReply, Transport } from '../../http/transport.js'
@@ -229,7 +229,7 @@ const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state 
     refusedWith = status
   }
   const { origin } = new URL(address)
-  const send$ = defer(() => ask(OWN_WORKER, item.key)(endpoint, input))
+  const send$ = defer(() => ask(item.key)(endpoint, input))
   return repeatRefused(send$, { origin, state, onLimited }).pipe(
     tap({
       next: (answer) => {

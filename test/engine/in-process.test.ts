@@ -1,8 +1,7 @@
-import { defer, EmptyError, finalize, from, map, mergeMap, NEVER, Observable, of, range, repeat, SequenceError, Subject, tap } from 'rxjs'
+import { defer, EmptyError, from, map, Observable, of, range, repeat, SequenceError, Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { createActivity, type ItemWork, workOnItems } from '../../src/engine/item.js'
+import { createActivity, type ItemWork, workOnItems } from '../../src/engine/in-process.js'
 import { MAX_BACKLOG } from '../../src/engine/run.js'
-import type { WorkerSlot } from '../../src/http/ask.js'
 import { HttpError, NothingAnsweredError, StorageError, ThrottledError, TransportError } from '../../src/model/errors.js'
 import { createResult, type Item, type ItemOutcome, type ItemResult, skippedResult } from '../../src/model/outcome.js'
 import { itWithMarbles } from '../support/marbles.js'
@@ -10,33 +9,22 @@ import { itWithMarbles } from '../support/marbles.js'
 const toItem = (n: number): Item => ({ key: `${n}`, rank: n, fileName: `${n}`, value: n })
 const itemsUpTo = (count: number): Observable<Item> => range(0, count).pipe(map(toItem))
 
-/** Subscribes to a request once its item has a worker, which is free when the request has ended. */
-const request = <T>(slot: WorkerSlot, request$: Observable<T>): Observable<T> =>
-  new Observable((subscriber) => {
-    const leave = slot.acquire(() => subscriber.add(request$.pipe(finalize(() => slot.release())).subscribe(subscriber)))
-    subscriber.add(leave)
-  })
-
 /** Work that the test controls: `begun` lists the started requests in order. */
 const createWorks = () => {
   const begun: string[] = []
   const ends = new Map<string, Subject<ItemResult>>()
-  const send = (name: string, slot: WorkerSlot): Observable<ItemResult> =>
-    request(
-      slot,
-      defer(() => {
-        begun.push(name)
-        const end$ = new Subject<ItemResult>()
-        ends.set(name, end$)
-        return end$
-      }),
-    )
-  const work: ItemWork = ({ key }, slot) => send(key, slot)
-  const end = (name: number | string): void => {
+  const work: ItemWork = ({ key }) =>
+    defer(() => {
+      begun.push(key)
+      const end$ = new Subject<ItemResult>()
+      ends.set(key, end$)
+      return end$
+    })
+  const end = (name: number): void => {
     ends.get(`${name}`)?.next(createResult([name]))
     ends.get(`${name}`)?.complete()
   }
-  return { begun, send, work, end, ends }
+  return { begun, work, end, ends }
 }
 
 describe('the workers of a stream', () => {
@@ -65,27 +53,29 @@ describe('the workers of a stream', () => {
     expect(got).toEqual(['1', '0', '2'])
   })
 
-  it('begin nothing without room, and continue when an item was stored', () => {
+  it('wait while too many outcomes are being stored, and go on as each of them is', () => {
     const { begun, work, end } = createWorks()
     const activeItems = createActivity().createCounter()
-    itemsUpTo(4)
-      .pipe(workOnItems(work, { workers: 2, activeItems, hasRoom: () => activeItems.active < 2 }))
-      .subscribe()
-    end(0)
-    end(1)
-    expect(begun).toEqual(['0', '1'])
+    let emitted = 0
+    itemsUpTo(MAX_BACKLOG + 6)
+      .pipe(workOnItems(work, { workers: 2, activeItems }))
+      .subscribe(() => (emitted += 1))
+    for (let n = 0; n < MAX_BACKLOG + 2; n++) end(n)
+    expect([emitted, begun.length]).toEqual([MAX_BACKLOG, MAX_BACKLOG + 2])
     activeItems.end()
-    expect(begun).toEqual(['0', '1', '2'])
-    activeItems.end()
-    expect(begun).toEqual(['0', '1', '2', '3'])
+    expect([emitted, begun.length]).toEqual([MAX_BACKLOG + 1, MAX_BACKLOG + 3])
   })
 
-  it('take further items while one waits for something else than a request, up to the backlog', () => {
-    let begun = 0
-    itemsUpTo(100)
-      .pipe(workOnItems(() => NEVER.pipe(tap({ subscribe: () => (begun += 1) })), { workers: 2 }))
-      .subscribe()
-    expect(begun).toBe(2 + MAX_BACKLOG)
+  it('begin no further item of a run that stops, and do not complete', () => {
+    const { begun, work, end } = createWorks()
+    let isStopping = false
+    const got: string[] = []
+    itemsUpTo(3)
+      .pipe(workOnItems(work, { workers: 1, isStopping: () => isStopping }))
+      .subscribe({ next: ({ item }) => got.push(item.key), complete: () => got.push('complete') })
+    isStopping = true
+    end(0)
+    expect([begun, got]).toEqual([['0'], ['0']])
   })
 
   it('emit the stored outcome of an item, and complete after it', () => {
@@ -127,7 +117,7 @@ describe('the workers of a stream', () => {
   it('do not grow the stack when a long queue of synchronous work follows active work', () => {
     const first$ = new Subject<ItemResult>()
     let count = 0
-    const work: ItemWork = ({ rank }, slot) => request(slot, rank < 3 ? first$ : of(skippedResult))
+    const work: ItemWork = ({ rank }) => (rank < 3 ? first$ : of(skippedResult))
     itemsUpTo(50_000)
       .pipe(workOnItems(work, { workers: 3 }))
       .subscribe(() => {
@@ -137,64 +127,6 @@ describe('the workers of a stream', () => {
     first$.next(skippedResult)
     first$.complete()
     expect(count).toBe(50_000)
-  })
-})
-
-describe('the worker of an item', () => {
-  /** Items whose work the test builds from requests: one worker for all of them. */
-  const begin = (
-    workOf: (n: number, send: (name: string) => Observable<unknown>) => Observable<unknown>,
-    { items, workers } = { items: 2, workers: 1 },
-  ) => {
-    const works = createWorks()
-    const work: ItemWork = ({ rank }, slot) => workOf(rank, (name) => works.send(name, slot)).pipe(map(() => skippedResult))
-    const subscription = itemsUpTo(items)
-      .pipe(workOnItems(work, { workers }))
-      .subscribe({ error: () => undefined })
-    return { ...works, subscription }
-  }
-  const both = (...requests: readonly Observable<unknown>[]): Observable<unknown> =>
-    new Observable((subscriber) => {
-      for (const one of requests) subscriber.add(one.subscribe())
-    })
-
-  it('takes the next item when its request has ended, although the item has not', () => {
-    const { begun, end } = begin((n, send) => both(send(`${n}A`), NEVER))
-    end('0A')
-    expect(begun).toEqual(['0A', '1A'])
-  })
-
-  it('takes the next item when the last of several requests has ended', () => {
-    const { begun, end } = begin((n, send) => both(send(`${n}A`), send(`${n}B`)))
-    end('0A')
-    expect(begun).toEqual(['0A', '0B'])
-    end('0B')
-    expect(begun).toEqual(['0A', '0B', '1A', '1B'])
-  })
-
-  it('is waited for by later requests, which go before new items and share one worker', () => {
-    const later$ = new Subject<void>()
-    const { begun, end } = begin((n, send) => (n === 0 ? later$.pipe(mergeMap(() => both(send('0B'), send('0C')))) : send(`${n}A`)), {
-      items: 4,
-      workers: 2,
-    })
-    expect(begun).toEqual(['1A', '2A'])
-    later$.next()
-    end('1A')
-    expect(begun).toEqual(['1A', '2A', '0B'])
-    end('2A')
-    expect(begun).toEqual(['1A', '2A', '0B', '0C', '3A'])
-  })
-
-  it('is not waited for by a cancelled request', () => {
-    const later$ = new Subject<void>()
-    const { begun, end, subscription } = begin((n, send) =>
-      n === 1 ? send('1A') : later$.pipe(tap(() => send('0B').subscribe().unsubscribe())),
-    )
-    later$.next()
-    end('1A')
-    expect(begun).toEqual(['1A'])
-    subscription.unsubscribe()
   })
 })
 

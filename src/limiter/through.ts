@@ -1,0 +1,206 @@
+import { asyncScheduler, catchError, identity, type MonoTypeOperatorFunction, mergeMap, Observable, tap, timer } from 'rxjs'
+import { formatError, HostDownError } from '../model/errors.js'
+import type { HostContext, HostLimiter, Limiter, Permit, QueuedRequest } from './limiter.js'
+import { answered, classifyError, computeRefusalPause, type HealthSignal, inconclusive, isDown, isRefusing } from './state.js'
+
+/** Waits that long before a request is sent again. */
+export type Pause = (ms: number) => Observable<unknown>
+
+/** What the limiters know of a request beside its end. */
+export interface LimitedRequest {
+  /** The stock, index or list that it is for: the same failing item is no evidence against its host. */
+  readonly item: string
+  /** It is one of a few lists: no other items can show whether a failure is the host's or the item's. */
+  readonly isList?: boolean | undefined
+  /** The idle timeout, milliseconds. A timeout may be the fault of a saturated network link, where it is measured; 0 where it is not. */
+  readonly idleMs?: number | undefined
+  /** The caller has another source: fail at once while the circuit is open. */
+  readonly failFast?: boolean | undefined
+  /** What a failure is, as the limiters and what is behind them see it. Default: as it is. */
+  readonly classify?: ((error: unknown) => unknown) | undefined
+  /** Called before each attempt is sent; whoever is told may cancel the request. */
+  readonly begun?: (() => void) | undefined
+  /** Told the end of each attempt that was sent: its failure, `undefined` after an answer, or `cancelled`. */
+  readonly ended?: ((failure: unknown) => void) | undefined
+  /** How a refused request waits if no back-off holds it. Default: `timer`. */
+  readonly pause?: Pause | undefined
+}
+
+/**
+ * Subscribes to one attempt of a request as soon as it has a permit of its endpoint and one of its host, each first in, first out. Both learn
+ * from its end. A refused attempt fails when it may be sent again: what is behind this operator, `retryFailures`, need not wait. During an
+ * outage an attempt fails with a `HostDownError`, and waits here when it is sent again. A host that is given up fails it with a
+ * `HostClosedError`.
+ */
+export const through =
+  <T>(limiter: HostLimiter, request: LimitedRequest): MonoTypeOperatorFunction<T> =>
+  (attempt$) => {
+    const admitted$ = new Observable<T>((subscriber) => {
+      const permits = createPermits(limiter, request, {
+        send: () => {
+          request.begun?.()
+          if (!subscriber.closed) sent$.subscribe(subscriber)
+        },
+        reject: (error) => subscriber.error(error),
+      })
+      const { pause = timer, classify = identity } = request
+      const sent$ = attempt$.pipe(
+        tap({ next: permits.onValue, complete: permits.onEnd }),
+        catchError((error: unknown) => {
+          const { failure, pauseMs } = permits.onFailure(classify(error))
+          if (pauseMs === undefined) throw failure
+          return pause(pauseMs).pipe(
+            mergeMap(() => {
+              throw failure
+            }),
+          )
+        }),
+      )
+      subscriber.add(permits.leave)
+      permits.acquire()
+    })
+    return limiter.around?.(admitted$) ?? admitted$
+  }
+
+/** The end of an attempt that nobody waits for any more. */
+export const cancelled = Symbol('cancelled')
+
+/** The permits of one attempt. */
+const createPermits = (
+  limiter: HostLimiter,
+  request: LimitedRequest,
+  { send, reject }: { readonly send: () => void; readonly reject: QueuedRequest['reject'] },
+) => {
+  const { endpoint, host } = limiter
+  let endpointPermit: Permit | undefined
+  let hostPermit: Permit | undefined
+  let hasAnswered = false
+  let sentAt = 0
+  const acquire = (): void => endpoint.acquire(queued)
+  const releaseUnsent = (permit: Permit): void => {
+    endpointPermit = undefined
+    endpoint.release(permit, { signal: inconclusive, item: request.item, isOneItemEnough: false })
+  }
+  const queued: QueuedRequest = {
+    failFast: request.failFast ?? false,
+    reject,
+    start: (permit) => {
+      if (endpointPermit === undefined) {
+        endpointPermit = permit
+        host.limiter.acquire(queued)
+        return
+      }
+      hostPermit = permit
+      sentAt = asyncScheduler.now()
+      send()
+    },
+    // The endpoint may have refused another request while this one waited for the host.
+    mayStart: () => {
+      const { generation, backoff } = endpoint.state
+      if (endpointPermit === undefined || backoff === undefined || generation === endpointPermit.generation) return true
+      releaseUnsent(endpointPermit)
+      acquire()
+      return false
+    },
+  }
+  const release = (signal: HealthSignal): void => {
+    if (endpointPermit === undefined || hostPermit === undefined) return
+    const both = { ofEndpoint: endpointPermit, ofHost: hostPermit }
+    endpointPermit = undefined
+    hostPermit = undefined
+    returnPermits(limiter, request, both, signal)
+  }
+  const onEnd = (): void => {
+    if (hostPermit === undefined) return
+    host.link.onReply(asyncScheduler.now() - sentAt)
+    request.ended?.(undefined)
+    release(answered)
+  }
+  return {
+    acquire,
+    onValue: (): void => {
+      hasAnswered = true
+    },
+    onEnd,
+    onFailure: (error: unknown) => {
+      const { idleMs = 0, failFast = false } = request
+      const failure = idleMs > 0 ? host.link.reclassify(error, idleMs) : error
+      const signal = classifyError(failure)
+      request.ended?.(error)
+      release(findCause(signal, limiter, request))
+      const isOutage = signal.kind === 'trouble' && !failFast && (isDown(host.limiter.state) || isDown(endpoint.state))
+      return {
+        failure: isOutage ? new HostDownError(formatError(error), { cause: error }) : failure,
+        pauseMs: signal.kind === 'refused' ? findOwnPause(signal.retryAfterMs, limiter) : undefined,
+      }
+    },
+    /** Leaves the queues, or returns the permits. A consumer that has taken what it needs has got an answer. */
+    leave: (): void => {
+      endpoint.cancel(queued)
+      host.limiter.cancel(queued)
+      if (endpointPermit && !hostPermit) releaseUnsent(endpointPermit)
+      if (hasAnswered) onEnd()
+      else if (hostPermit) {
+        request.ended?.(cancelled)
+        release(inconclusive)
+      }
+    },
+  }
+}
+
+/** The signal of a failure for the limiters: none if the item fails by itself. No item is to blame for a host that cannot be reached. */
+const findCause = (signal: HealthSignal, { endpoint, host }: HostLimiter, { item, isList = false }: LimitedRequest): HealthSignal => {
+  if (signal.kind !== 'trouble' || signal.sign === 'unreachable') return signal
+  const isOwn = host.itemFailures.isOwn(`${endpoint.name} ${item}`, isList)
+  if (!isOwn || host.limiter.state.backoff !== undefined) return signal
+  return signal.sign === 'slow' ? { kind: 'slow' } : inconclusive
+}
+
+/** A back-off that began with this very refusal may end some milliseconds before its pause. */
+const MAX_EARLY_MS = 100
+
+/** The pause of a refused request that nothing else holds; undefined if the back-off of its endpoint or host holds it for long enough. */
+const findOwnPause = (retryAfterMs: number | undefined, { endpoint, host }: HostLimiter): number | undefined => {
+  const pauseMs = computeRefusalPause(retryAfterMs, host.settings)
+  const dueAt = host.now() + Math.max(0, pauseMs - MAX_EARLY_MS)
+  return isRefusing(host.limiter.state, dueAt) || isRefusing(endpoint.state, dueAt) ? undefined : pauseMs
+}
+
+const ANSWERED = { signal: answered, item: '', isOneItemEnough: false } as const
+
+/** Returns the permits of an attempt that was sent: both limiters learn from the signal. */
+const returnPermits = (
+  { endpoint, host }: HostLimiter,
+  { item, isList = false }: LimitedRequest,
+  permits: { readonly ofEndpoint: Permit; readonly ofHost: Permit },
+  signal: HealthSignal,
+): void => {
+  const { limiter, itemFailures, link } = host
+  if (signal.kind === 'answered') {
+    itemFailures.onAnswer(endpoint.name, item)
+    limiter.release(permits.ofHost, ANSWERED)
+    endpoint.release(permits.ofEndpoint, ANSWERED)
+    return
+  }
+  const isHostFailure = signal.kind === 'trouble' && signal.sign !== 'item'
+  const isOneItemEnough = link.served === 0 || (isHostFailure && (itemFailures.answers === 0 || isList))
+  if (signal.kind === 'refused' || signal.kind === 'non-answer') {
+    endpoint.release(permits.ofEndpoint, { signal, item, isOneItemEnough: false })
+    // One refusing endpoint backs off alone; a second one makes the whole host back off.
+    const isForAll = isRefusing(endpoint.state, host.now()) && isOtherRefusing(host, endpoint)
+    const hostSignal = signal.kind === 'refused' ? { ...signal, isCertain: true } : signal
+    limiter.release(permits.ofHost, { signal: isForAll ? hostSignal : inconclusive, item, isOneItemEnough })
+    return
+  }
+  limiter.release(permits.ofHost, { signal, item, isOneItemEnough, isList })
+  const isForHost = signal.kind === 'slow' || (signal.kind === 'trouble' && isDown(limiter.state))
+  endpoint.release(permits.ofEndpoint, {
+    signal: isForHost ? inconclusive : signal,
+    item,
+    isOneItemEnough: isHostFailure && isList,
+    isList,
+  })
+}
+
+const isOtherRefusing = ({ endpoints, now }: HostContext, endpoint: Limiter): boolean =>
+  endpoints.some((other) => other !== endpoint && isRefusing(other.state, now()))
