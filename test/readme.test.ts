@@ -82,6 +82,46 @@ const listMetrics = (): readonly Metric[] => {
   return registry.getMetricsAsArray() as unknown as readonly Metric[]
 }
 
+const ROOT = new URL('../', import.meta.url)
+const read = (page: string): string => readFileSync(new URL(page, ROOT), 'utf8')
+
+/** How an answer becomes a line in a file: the functions that it passes, in this order. */
+const PATH: readonly (readonly [file: string, name: string, what: string])[] = [
+  [
+    'src/engine/graph.ts',
+    'runGraph',
+    'reads the master list, multicasts it (`connect`) to one branch per stream, and ends each phase with a barrier',
+  ],
+  ['src/engine/branch.ts', 'runBranch', 'one stream: its items, their work in two passes, the sinks, the count of what was stored'],
+  [
+    'src/operators/merge-map-with-pauses.ts',
+    'mergeMapWithPauses',
+    '`mergeMap(work, workers)`; an item that must pause for long gives its worker to the next one',
+  ],
+  [
+    'src/engine/in-process.ts',
+    'workOnItems',
+    'the outcome of an item: its result, or its failure as a value; a worker waits while too much is being stored',
+  ],
+  ['streams/market-news.ts', 'marketNews', 'what the stream requests for a stock, and what it makes of the answer'],
+  ['src/http/ask.ts', 'createAsk', 'a request as a pipe: send, `deadline`, read and check, `through`, `retryFailures`'],
+  ['src/limiter/through.ts', 'through', 'waits for a permit of the endpoint and one of the host, and tells both how the attempt ended'],
+  ['src/http/exchange.ts', 'createTransport', 'one attempt over HTTP: status, bytes, redirects; unsubscribing aborts it'],
+  ['sinks/create-storage.ts', 'createStorage', 'the sinks: each writes an output as a whole, and never worse data over good'],
+  ['src/storage/journal.ts', 'createJournal', 'the line that says that the item is stored, by which a killed run resumes'],
+]
+
+/** The number of the line on which something is exported. */
+const findLine = (file: string, name: string): number => {
+  const lines = read(file).split('\n')
+  const place = lines.findIndex((line) => line.startsWith(`export const ${name} =`) || line.startsWith(`export const ${name}: `))
+  if (place < 0) throw new Error(`${file} does not export ${name}`)
+  return place + 1
+}
+
+const listPath = (): string =>
+  PATH.map(([file, name, what], place) => `${place + 1}. [\`${name}\`](../../${file}#L${findLine(file, name)}): ${what}.`).join('\n')
+
 /** The generated blocks of the pages, by the name of their markers. */
 const blocks = (): Readonly<Record<string, string>> => ({
   graph: [
@@ -95,6 +135,7 @@ const blocks = (): Readonly<Record<string, string>> => ({
     ...streams.flatMap(({ name, work }) => (isListWork(work) || work.of === 'master-data' ? [] : [`  ${work.of} -.-> ${name}`])),
     '```',
   ].join('\n'),
+  path: listPath(),
   outputs: table(
     ['stream', 'writes', 'what'],
     streams.map((stream) => [code(stream.name), names(stream), `${stream.summary}${stream.optional ? '; optional: `--with`' : ''}`]),
@@ -144,7 +185,6 @@ const withBlocks = (page: string, all: ReturnType<typeof blocks>): string =>
     return `${text.slice(0, from + open.length)}\n\n${all[name]}\n\n${text.slice(to)}`
   }, page)
 
-const ROOT = new URL('../', import.meta.url)
 const pages = [
   'README.md',
   'CONTRIBUTING.md',
@@ -168,7 +208,6 @@ const pages = [
   'test/bench/README.md',
   'test/simulation/README.md',
 ]
-const read = (page: string): string => readFileSync(new URL(page, ROOT), 'utf8')
 const all = blocks()
 
 /** After a change, `UPDATE_README=1 npx vitest run test/readme.test.ts` writes the blocks again. */

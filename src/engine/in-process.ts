@@ -2,7 +2,6 @@ import {
   defer,
   EMPTY,
   EmptyError,
-  finalize,
   first,
   identity,
   ignoreElements,
@@ -44,41 +43,33 @@ export type ItemStage = Pick<Stage, 'workers'> & Partial<Pick<Stage, 'stream' | 
 
 /**
  * Turns items into their outcomes, `workers` at a time. The failure of an item is an outcome. Errors beyond one item (a `stop` verdict, a
- * bug, work that emits nothing or twice) end the run. A worker waits while too many outcomes are being stored; one whose request is told to
+ * bug, work that emits nothing or twice) end the run. Workers wait while too many outcomes are being stored; one whose request is told to
  * pause takes another item.
  *
  * @example item$.pipe(workOnItems(createItemWork(stream, run), { stream, workers: 20 }))
  */
 export const workOnItems =
   (work: ItemWork, { workers, stream, findStored, activeItems, isStopping }: ItemStage): OperatorFunction<Item, ItemOutcome> =>
-  (item$) =>
-    defer(() => {
-      /** Items whose outcome was not emitted yet; the others that are active are being stored. */
-      let working = 0
-      const storeHasRoom = activeItems && whenRoom<ItemOutcome>(() => activeItems.active - working < MAX_BACKLOG, activeItems.ended$)
-      const begin = (item: Item, pause: Pause): Observable<ItemOutcome> => {
-        working += 1
-        activeItems?.begin()
-        return defer(() => work(item, pause)).pipe(
-          toOneOutcome(item),
-          catchItemFailure(
-            (reason, error) => of(toFailedOutcome(item, reason, error)),
-            (error) => (stream ? nameBug(error, `the work of ${stream.name}`, item.key) : error),
-          ),
-          storeHasRoom ?? identity,
-          finalize(() => {
-            working -= 1
-          }),
-        )
-      }
-      const each = (item: Item, pause: Pause): Observable<ItemOutcome> => {
-        const stored = findStored?.(item)
-        if (stored) return of(stored)
-        // A stream that is stopped does not complete: one that completes counts as finished.
-        return isStopping?.() ? NEVER : begin(item, pause)
-      }
-      return item$.pipe(mergeMapWithPauses(each, workers))
-    })
+  (item$) => {
+    const storeHasRoom = activeItems && whenRoom<ItemOutcome>(() => activeItems.active < workers + MAX_BACKLOG, activeItems.ended$)
+    const begin = (item: Item, pause: Pause): Observable<ItemOutcome> => {
+      // A stream that is stopped does not complete: one that completes counts as finished.
+      if (isStopping?.()) return NEVER
+      activeItems?.begin()
+      return defer(() => work(item, pause)).pipe(
+        toOneOutcome(item),
+        catchItemFailure(
+          (reason, error) => of(toFailedOutcome(item, reason, error)),
+          (error) => (stream ? nameBug(error, `the work of ${stream.name}`, item.key) : error),
+        ),
+      )
+    }
+    const each = (item: Item, pause: Pause): Observable<ItemOutcome> => {
+      const stored = findStored?.(item)
+      return stored ? of(stored) : defer(() => begin(item, pause)).pipe(storeHasRoom ?? identity)
+    }
+    return item$.pipe(mergeMapWithPauses(each, workers))
+  }
 
 /**
  * `single()` that lets go of its value: that of `single` stays in a closure, which is in the old generation when an answer arrives, and keeps

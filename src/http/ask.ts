@@ -82,7 +82,7 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
     <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: Input, { failFast }: AskOptions = {}) =>
       defer(() => {
         const route = getOrAdd(routes, endpoint, () => open(endpoint)) as Route<Input, Answer>
-        const asked = { input, item, attempts: 0, watched: watch && watchAttempts(watch, clock) }
+        const asked = { input, item, attempts: 0, watched: watch && watchAttempts(watch, endpoint, clock) }
         const begun = (): void => {
           asked.attempts += 1
           if (asked.attempts > 1) onRequestEvent('retried', item)
@@ -106,13 +106,14 @@ interface Asked<Input> {
 
 /** One attempt per subscription: sends the request, and reads and checks its reply. */
 const attempt = <Input, Answer>(route: Route<Input, Answer>, asked: Asked<Input>): Observable<Answer> => {
-  const { endpoint, transport, limiters, redact, timeoutMs } = route
+  const { transport, limiters, redact, timeoutMs } = route
   const { input, item, watched } = asked
   return defer(() => {
     const transfer = new LinkTransfer(limiters.link)
     const request: HttpRequest = { ...route.toRequest(input), transfer }
     const reply$ = transport(request)
-    return (watched?.begin(reply$, { endpoint, url: redact(request.url), item, attempt: asked.attempts - 1 }) ?? reply$).pipe(
+    const describe = () => ({ url: redact(request.url), item, attempt: asked.attempts - 1 })
+    return (watched?.begin(reply$, describe) ?? reply$).pipe(
       deadline({ idleMs: timeoutMs, totalMs: timeoutMs * TOTAL_FACTOR, transfer }),
       map((reply) => {
         watched?.onReply(reply)

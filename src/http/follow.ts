@@ -6,25 +6,27 @@ import type { HttpReply, RequestEnd, RequestFollower, RequestStart, RequestWatch
 export type AttemptWatch = ReturnType<typeof watchAttempts>
 
 /** Tells the watch of a run of the attempts of one request: the begin of each, with what runs within it, and its end. */
-export const watchAttempts = (watch: RequestWatch, clock: () => number) => {
-  let start: RequestStart | undefined
+export const watchAttempts = (watch: RequestWatch, endpoint: RequestStart['endpoint'], clock: () => number) => {
+  let at = 0
   let follower: RequestFollower | undefined
   let seen: Pick<RequestEnd, 'status' | 'bytes' | 'ms'> | undefined
   return {
-    begin: (reply$: Observable<HttpReply>, facts: Omit<RequestStart, 'at'>): Observable<HttpReply> => {
-      start = { ...facts, at: clock() }
+    begin: (reply$: Observable<HttpReply>, describe: () => Pick<RequestStart, 'url' | 'item' | 'attempt'>): Observable<HttpReply> => {
+      at = clock()
       seen = undefined
-      const begun = watch.begin?.(start)
+      const begun = watch.begin?.({ endpoint, at, ...describe() })
       follower = begun
       return begun ? new Observable((subscriber) => begun.run(() => void reply$.subscribe(subscriber))) : reply$
     },
     onReply: ({ status, body }: HttpReply): void => {
-      seen = { status, bytes: body.length, ms: clock() - (start?.at ?? 0) }
+      seen = { status, bytes: body.length, ms: clock() - at }
     },
     end: (failure: unknown): void => {
-      if (start === undefined) return
-      const { endpoint, at } = start
-      const ended = { endpoint, at, ...(seen ?? { status: undefined, bytes: 0, ms: clock() - at }), failure: toCode(failure) }
+      // An observer may have cancelled the request before its attempt began.
+      if (at === 0) return
+      const { status, bytes, ms } = seen ?? { status: undefined, bytes: 0, ms: clock() - at }
+      const ended = { endpoint, at, failure: toCode(failure), status, bytes, ms }
+      at = 0
       watch.end(ended)
       follower?.end(ended)
     },

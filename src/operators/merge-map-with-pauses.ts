@@ -57,12 +57,14 @@ export const mergeMapWithPauses =
           later?.end()
           finish()
         }
-        unfinished += 1
         begun$.next(defer(() => work(value, pause)).pipe(finalize(end)))
         return first$
       }
       const first$ = value$.pipe(
-        map((value) => () => begin(value)),
+        map((value) => {
+          unfinished += 1
+          return () => begin(value)
+        }),
         tap({ complete: finish }),
       )
       // A loop, not recursion: a long list of work that ends at once must not grow the stack.

@@ -1,4 +1,4 @@
-import { type MonoTypeOperatorFunction, retry, throwError, timer } from 'rxjs'
+import { type MonoTypeOperatorFunction, of, retry, throwError, timer } from 'rxjs'
 import { ThrottledError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions } from './request-errors.js'
@@ -13,9 +13,20 @@ export interface ThrottlePolicy {
   readonly throttleMaxMs: number
   /** In [0, 1): jitter, so that workers that were refused together do not retry together. */
   readonly random: () => number
+  /** A limiter delays the next attempt until the host accepts requests again, so a 429 needs no pause here. */
+  readonly hasLimiter?: boolean | undefined
+  /** Whether a value makes all retries available again, for a source that goes on for long. Default: false. */
+  readonly resetOnSuccess?: boolean | undefined
 }
 
-const THROTTLE_DEFAULTS: ThrottlePolicy = { throttleRetries: 8, throttleMs: 2_000, throttleMaxMs: 60_000, random: Math.random }
+const THROTTLE_DEFAULTS: ThrottlePolicy = {
+  throttleRetries: 8,
+  throttleMs: 2_000,
+  throttleMaxMs: 60_000,
+  random: Math.random,
+  hasLimiter: false,
+  resetOnSuccess: false,
+}
 
 /**
  * Sends one request again after a 429 (`ThrottledError`): after the pause in its `Retry-After`, otherwise after an exponential back-off with
@@ -38,8 +49,11 @@ export const retryAfter429 = <T>(policy: Optional<ThrottlePolicy> = {}): MonoTyp
   const whole: ThrottlePolicy = { ...THROTTLE_DEFAULTS, ...omitUndefined(policy) }
   return retry({
     count: whole.throttleRetries,
-    delay: (error: unknown, attempt) =>
-      error instanceof ThrottledError ? timer(computeThrottlePause(error.retryAfterMs, attempt, whole)) : throwError(() => error),
+    resetOnSuccess: whole.resetOnSuccess ?? false,
+    delay: (error: unknown, attempt) => {
+      if (!(error instanceof ThrottledError)) return throwError(() => error)
+      return whole.hasLimiter ? of(0) : timer(computeThrottlePause(error.retryAfterMs, attempt, whole))
+    },
   })
 }
 

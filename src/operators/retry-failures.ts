@@ -2,7 +2,7 @@ import { catchError, defer, type MonoTypeOperatorFunction, type Observable, of, 
 import { CollectError, HostClosedError, HostDownError, HttpError, ThrottledError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions, toRequestError } from './request-errors.js'
-import { computeThrottlePause, type ThrottlePolicy } from './retry-after-429.js'
+import { computeThrottlePause, retryAfter429, type ThrottlePolicy } from './retry-after-429.js'
 
 /** How often, and after which pauses, a request is retried. Retries after a 429 do not count as `retries`. */
 export interface RetryPolicy extends ThrottlePolicy {
@@ -10,8 +10,6 @@ export interface RetryPolicy extends ThrottlePolicy {
   readonly retries: number
   /** The longest pause before the first retry; doubles each time. */
   readonly backoffMs: number
-  /** A limiter delays the next attempt until the host accepts requests again, so a 429 needs no pause here. */
-  readonly hasLimiter?: boolean | undefined
 }
 
 /** What `retryFailures` may be told besides how often. */
@@ -21,8 +19,6 @@ export interface RetryOptions extends RetryPolicy {
    * errors of `fetch`, undici and `timeout`.
    */
   readonly classify: (error: unknown) => unknown
-  /** Whether a value makes all retries available again, for a source that goes on for long. Default: false. */
-  readonly resetOnSuccess: boolean
 }
 
 const MAX_BACKOFF_MS = 30_000
@@ -47,7 +43,8 @@ const RETRY_DEFAULTS: RetryOptions = {
 export const retryFailures = <T>(options: Optional<RetryOptions> = {}): MonoTypeOperatorFunction<T> => {
   checkOperatorOptions('retryFailures', options, Object.keys(RETRY_DEFAULTS))
   const whole: RetryOptions = { ...RETRY_DEFAULTS, ...omitUndefined(options) }
-  const { classify, resetOnSuccess } = whole
+  const { classify, resetOnSuccess, throttleRetries, throttleMs, throttleMaxMs, random, hasLimiter } = whole
+  const throttled = retryAfter429<T>({ throttleRetries, throttleMs, throttleMaxMs, random, hasLimiter, resetOnSuccess })
   return (source$) =>
     source$.pipe(
       // Most requests succeed at once: `retry` and what it counts exist after a first failure only.
@@ -59,13 +56,17 @@ export const retryFailures = <T>(options: Optional<RetryOptions> = {}): MonoType
           const next$ = isFirst ? throwError(() => error) : again$
           isFirst = false
           return next$
-        }).pipe(retry({ delay: (failure) => delay(classify(failure)) }))
+        }).pipe(
+          catchError((failure: unknown) => throwError(() => classify(failure))),
+          throttled,
+          retry({ delay: (failure) => delay(failure) }),
+        )
       }),
     )
 }
 
-/** Emits when the request is to be sent again, or errors with what the request ends with. */
-export const createRetryDelay = (policy: RetryPolicy): ((error: unknown) => Observable<unknown>) => {
+/** Emits when the request is to be sent again, or errors with what the request ends with: a 429 that comes here was the last one. */
+const createRetryDelay = (policy: RetryPolicy): ((error: unknown) => Observable<unknown>) => {
   const { retries, throttleRetries, throttleMaxMs, backoffMs, random, hasLimiter = false } = policy
   let failures = 0
   let waits = 0
@@ -78,12 +79,10 @@ export const createRetryDelay = (policy: RetryPolicy): ((error: unknown) => Obse
     if (verdict === 'await-host') return of(0)
     const isGivenUp = error instanceof HostClosedError && error.code === 'host-down'
     if (isGivenUp && originalError !== undefined) return throwError(() => originalError)
-    const isAllowed = verdict === 'retry' ? ++failures <= retries : verdict === 'wait' && ++waits <= throttleRetries
+    const mayWait = verdict === 'wait' && !(error instanceof ThrottledError)
+    const isAllowed = verdict === 'retry' ? ++failures <= retries : mayWait && ++waits <= throttleRetries
     if (!isAllowed) return throwError(() => (wasTemporary ? markTemporary(error) : error))
-    if (verdict === 'wait') {
-      const requestedMs = error instanceof ThrottledError ? error.retryAfterMs : undefined
-      return hasLimiter ? of(0) : timer(computeThrottlePause(requestedMs, waits, policy))
-    }
+    if (mayWait) return hasLimiter ? of(0) : timer(computeThrottlePause(undefined, waits, policy))
     const longest = Math.min(backoffMs * 2 ** (failures - 1), MAX_BACKOFF_MS)
     const requestedMs = error instanceof HttpError ? Math.min(error.retryAfterMs ?? 0, throttleMaxMs) : 0
     return timer(Math.max(longest * (0.5 + random() / 2), requestedMs))

@@ -84,6 +84,12 @@ describe('mergeMapWithPauses', () => {
     expect(begun).toBe(2)
   })
 
+  itWithMarbles('works within work of its own kind', (m) => {
+    const inner = (value: string): Observable<string> => of(value, value).pipe(mergeMapWithPauses((one) => of(one), 1))
+
+    m.expect(m.cold('a---(b|)').pipe(mergeMapWithPauses(inner, 1))).toBeObservable('(aa)(bb|)')
+  })
+
   it('does not grow the stack with a long list of work that ends at once', () => {
     let sum = 0
     from(Array(100_000).keys())

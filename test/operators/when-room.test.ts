@@ -4,29 +4,30 @@ import { whenRoom } from '../../src/operators/when-room.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 describe('whenRoom', () => {
-  itWithMarbles('passes a value on at once while there is room', (m) => {
-    const source = m.cold('-a-b|')
-    const expected = '     -a-b|'
+  itWithMarbles('begins work at once while there is room', (m) => {
+    const work = m.cold('-a|')
 
-    m.expect(source.pipe(whenRoom(() => true, new Subject()))).toBeObservable(expected)
+    m.expect(work.pipe(whenRoom(() => true, new Subject()))).toBeObservable('-a|')
+    m.expect(work).toHaveSubscriptions('^-!')
   })
 
-  itWithMarbles('holds values back until there is room, and completes after them', (m) => {
+  itWithMarbles('begins work when there is room again, one for each place', (m) => {
     let free = 0
-    const room = m.hot('----1---2--')
+    const room = m.hot('---1---2--')
     room.subscribe(() => (free += 1))
-    const hasRoom = (): boolean => free > 0
-    const taking = whenRoom<string>(hasRoom, room)
-    const source = m.cold('-ab|')
-    const expected = '     ----(ab|)'
+    const [first, second] = [m.cold('-a|'), m.cold('-b|')]
+    const taken = first.pipe(whenRoom(() => free > 0 && free-- > 0, room))
+    const other = second.pipe(whenRoom(() => free > 0 && free-- > 0, room))
 
-    m.expect(source.pipe(taking)).toBeObservable(expected)
+    m.expect(taken).toBeObservable('----a|')
+    m.expect(other).toBeObservable('--------b|')
   })
 
   itWithMarbles('waits for nothing when it is unsubscribed', (m) => {
-    const room = m.hot('-----1')
+    const [work, room] = [m.cold('-a|'), m.hot('-----1')]
 
-    m.expect(m.cold('-a').pipe(whenRoom(() => false, room)), '---!').toBeObservable('-')
-    m.expect(room).toHaveSubscriptions('-^-!')
+    m.expect(work.pipe(whenRoom(() => false, room)), '---!').toBeObservable('-')
+    m.expect(room).toHaveSubscriptions('^--!')
+    m.expect(work).toHaveSubscriptions([])
   })
 })
