@@ -1,7 +1,6 @@
 import type { Observable } from 'rxjs'
 import type { HttpDispatcher } from '../http/exchange.js'
 import type { Transport } from '../http/transport.js'
-import type { SharedLimiters } from '../limiter/limiter-registry.js'
 import { type RefusalCode, refusalCodes } from '../market/refusal-policy.js'
 import { UsageError } from '../model/errors.js'
 import type { ByName } from '../model/report.js'
@@ -11,7 +10,7 @@ import { checkOptionNames, findUnknownNames, rejectIssues } from '../model/setti
 import { formatMinute, isAfterClock, type MarketCalendar } from '../model/trading-day.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { AllTelemetry, Log } from './event-bus.js'
-import type { Engine, RunContext } from './run.js'
+import type { Engine, RunContext, SharedLimiters } from './run.js'
 import type { WrongSymbolPolicy } from './select-items.js'
 import type { Storage } from './storage.js'
 

@@ -12,6 +12,9 @@ import type { PlannedStream } from './plan.js'
 import type { SymbolRequest } from './select-items.js'
 import type { RunSelection, Session, Storage } from './storage.js'
 
+/** What the runs of a collector share: the limiters of its hosts. */
+export type { SharedLimiters } from '../limiter/limiter-registry.js'
+
 /** What the work of an item needs, in this process or in a worker of a fleet. */
 export interface ItemContext extends Pick<AskDependencies, 'settings' | 'transport' | 'limiters' | 'clock' | 'random'> {
   readonly asOf: number

@@ -1,12 +1,21 @@
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { parse as parseCsv } from 'csv-parse/sync'
 import type { z } from 'zod'
-import { BadAnswerError, type FailedResponse, formatError } from '../model/errors.js'
+import { BadAnswerError, type FailedResponse, formatError, HttpError, ThrottledError } from '../model/errors.js'
 import type { Redact } from '../model/redact.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import { asBuffer, repairJson } from '../model/text.js'
+import { parseRetryAfter } from '../operators/retry-after-429.js'
 import type { AnswerInspector, AnyEndpoint } from './endpoint.js'
 import type { HttpReply } from './transport.js'
+
+/** @throws the error of any reply but a 200 with a body. `now` is the base of `Retry-After`, epoch milliseconds. */
+export const checkReply = ({ status, body, retryAfter }: HttpReply, now: number): void => {
+  if (status === 200 && body.length > 0) return
+  if (status === 200) throw new BadAnswerError('empty', 'the body is empty')
+  const pauseMs = parseRetryAfter(retryAfter, now)
+  throw status === 429 ? new ThrottledError(pauseMs) : new HttpError(status, pauseMs)
+}
 
 /**
  * The text of a reply, with well-formed characters. Without a stated length, truncated JSON or HTML still lacks its end, but a CSV that lost

@@ -1,20 +1,18 @@
-import { defer, type MonoTypeOperatorFunction, map, type Observable } from 'rxjs'
+import { defer, type MonoTypeOperatorFunction, map, Observable } from 'rxjs'
 import { type HostLimiter, LinkTransfer } from '../limiter/limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
-import { type Pause, through } from '../limiter/through.js'
-import { BadAnswerError, CollectError, HttpError, ThrottledError } from '../model/errors.js'
+import { cancelled, type Pause, through } from '../limiter/through.js'
+import { CollectError } from '../model/errors.js'
 import { getOrAdd } from '../model/map.js'
 import { createRedactor, type Redact } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
-import { parseRetryAfter } from '../operators/retry-after-429.js'
 import { retryFailures } from '../operators/retry-failures.js'
-import { describeResponse, readReplyText } from './answer.js'
+import { checkReply, describeResponse, readReplyText } from './answer.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
-import { type AttemptWatch, watchAttempts } from './follow.js'
 import { createRequestBuilder } from './request.js'
-import type { HttpReply, HttpRequest, RequestWatch, Transport } from './transport.js'
+import type { HttpReply, HttpRequest, RequestEnd, RequestFollower, RequestStart, RequestWatch, Transport } from './transport.js'
 
 /**
  * Sends one request to the provider. Emits the answer once, or errors with the last failure after the retries. It repeats one request; whole
@@ -51,7 +49,7 @@ export interface AskDependencies {
 }
 
 /** An endpoint, as one stream requests it. */
-interface Route<Input, Answer> extends AskDependencies {
+interface EndpointRoute<Input, Answer> extends AskDependencies {
   readonly endpoint: Endpoint<Input, Answer>
   readonly limiter: HostLimiter
   readonly toRequest: (input: Input) => HttpRequest
@@ -69,8 +67,8 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
   const policy = { retries, throttleRetries, backoffMs, throttleMs, throttleMaxMs, random, hasLimiter: true }
   const retry = retryFailures(policy)
   const redact = createRedactor(settings)
-  const routes = new Map<AnyEndpoint, Route<unknown, unknown>>()
-  const open = (endpoint: AnyEndpoint): Route<unknown, unknown> => ({
+  const routes = new Map<AnyEndpoint, EndpointRoute<unknown, unknown>>()
+  const open = (endpoint: AnyEndpoint): EndpointRoute<unknown, unknown> => ({
     ...dependencies,
     endpoint,
     redact,
@@ -81,7 +79,7 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
   return (item = '', pause) =>
     <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: Input, { failFast }: AskOptions = {}) =>
       defer(() => {
-        const route = getOrAdd(routes, endpoint, () => open(endpoint)) as Route<Input, Answer>
+        const route = getOrAdd(routes, endpoint, () => open(endpoint)) as EndpointRoute<Input, Answer>
         const asked = { input, item, attempts: 0, watched: watch && watchAttempts(watch, endpoint, clock) }
         const begun = (): void => {
           asked.attempts += 1
@@ -105,7 +103,7 @@ interface Asked<Input> {
 }
 
 /** One attempt per subscription: sends the request, and reads and checks its reply. */
-const attempt = <Input, Answer>(route: Route<Input, Answer>, asked: Asked<Input>): Observable<Answer> => {
+const attempt = <Input, Answer>(route: EndpointRoute<Input, Answer>, asked: Asked<Input>): Observable<Answer> => {
   const { transport, limiters, redact, timeoutMs } = route
   const { input, item, watched } = asked
   return defer(() => {
@@ -118,7 +116,7 @@ const attempt = <Input, Answer>(route: Route<Input, Answer>, asked: Asked<Input>
       map((reply) => {
         watched?.onReply(reply)
         try {
-          return readAnswer(acceptReply(reply, route), input, item, route)
+          return readAnswer(reply, asked, route)
         } catch (error) {
           throw addExchange(error, { input, item, reply }, route)
         }
@@ -130,7 +128,7 @@ const attempt = <Input, Answer>(route: Route<Input, Answer>, asked: Asked<Input>
 const addExchange = <Input>(
   error: unknown,
   { input, item, reply }: { readonly input: Input; readonly item: string; readonly reply?: HttpReply },
-  { endpoint, stream, redact, toRequest }: Route<Input, unknown>,
+  { endpoint, stream, redact, toRequest }: EndpointRoute<Input, unknown>,
 ): unknown => {
   if (!(error instanceof CollectError) || error.request !== undefined) return error
   const { method, host, path } = endpoint
@@ -140,19 +138,49 @@ const addExchange = <Input>(
   })
 }
 
-const readAnswer = <Input, Answer>(reply: HttpReply, input: Input, item: string, { endpoint, shapes }: Route<Input, Answer>): Answer => {
+/** The answer of a 200 with a body; throws for any other reply. */
+const readAnswer = <Input, Answer>(reply: HttpReply, { input, item }: Asked<Input>, route: EndpointRoute<Input, Answer>): Answer => {
+  const { endpoint, shapes, clock, onRequestEvent } = route
+  if (reply.status === 429) onRequestEvent('rate-limited')
+  checkReply(reply, clock())
   const answer = endpoint.readBytes?.(reply.body)
   if (answer === undefined) return endpoint.read(readReplyText(reply, endpoint), input, shapes?.forItem(item))
   shapes?.countAsExpected()
   return answer
 }
 
-/** Returns a 200 with a body; throws for any other reply. */
-const acceptReply = (reply: HttpReply, { clock, onRequestEvent }: AskDependencies): HttpReply => {
-  if (reply.status === 200 && reply.body.length === 0) throw new BadAnswerError('empty', 'the body is empty')
-  if (reply.status === 200) return reply
-  const pauseMs = parseRetryAfter(reply.retryAfter, clock())
-  if (reply.status !== 429) throw new HttpError(reply.status, pauseMs)
-  onRequestEvent('rate-limited')
-  throw new ThrottledError(pauseMs)
+type AttemptWatch = ReturnType<typeof watchAttempts>
+
+/** Tells the watch of a run of the attempts of one request: the begin of each, with what runs within it, and its end. */
+const watchAttempts = (watch: RequestWatch, endpoint: RequestStart['endpoint'], clock: () => number) => {
+  let at = 0
+  let follower: RequestFollower | undefined
+  let seen: Pick<RequestEnd, 'status' | 'bytes' | 'ms'> | undefined
+  return {
+    begin: (reply$: Observable<HttpReply>, describe: () => Pick<RequestStart, 'url' | 'item' | 'attempt'>): Observable<HttpReply> => {
+      at = clock()
+      seen = undefined
+      const begun = watch.begin?.({ endpoint, at, ...describe() })
+      follower = begun
+      return begun ? new Observable((subscriber) => begun.run(() => void reply$.subscribe(subscriber))) : reply$
+    },
+    onReply: ({ status, body }: HttpReply): void => {
+      seen = { status, bytes: body.length, ms: clock() - at }
+    },
+    end: (failure: unknown): void => {
+      // An observer may have cancelled the request before its attempt began.
+      if (at === 0) return
+      const { status, bytes, ms } = seen ?? { status: undefined, bytes: 0, ms: clock() - at }
+      const ended = { endpoint, at, failure: toCode(failure), status, bytes, ms }
+      at = 0
+      watch.end(ended)
+      follower?.end(ended)
+    },
+  }
+}
+
+const toCode = (failure: unknown): string | undefined => {
+  if (failure === undefined) return undefined
+  if (failure === cancelled) return 'cancelled'
+  return failure instanceof CollectError ? failure.code : 'error'
 }

@@ -1,10 +1,10 @@
 import { asyncScheduler, catchError, identity, type MonoTypeOperatorFunction, mergeMap, Observable, tap, timer } from 'rxjs'
 import { formatError, HostDownError } from '../model/errors.js'
+import type { Pause } from '../operators/merge-map-with-pauses.js'
 import type { HostContext, HostLimiter, Limiter, Permit, QueuedRequest } from './limiter.js'
 import { answered, classifyError, computeRefusalPause, type HealthSignal, inconclusive, isDown, isRefusing } from './state.js'
 
-/** Waits that long before a request is sent again. */
-export type Pause = (ms: number) => Observable<unknown>
+export type { Pause } from '../operators/merge-map-with-pauses.js'
 
 /** What the limiters know of a request beside its end. */
 export interface LimitedRequest {
@@ -35,19 +35,22 @@ export interface LimitedRequest {
 export const through =
   <T>(limiter: HostLimiter, request: LimitedRequest): MonoTypeOperatorFunction<T> =>
   (attempt$) => {
+    const { pause = timer, classify = identity } = request
     const admitted$ = new Observable<T>((subscriber) => {
-      const permits = createPermits(limiter, request, {
-        send: () => {
-          request.begun?.()
-          if (!subscriber.closed) sent$.subscribe(subscriber)
-        },
+      const send = (): void => {
+        request.begun?.()
+        if (!subscriber.closed) sent$.subscribe(subscriber)
+      }
+      const permits = createPermits(limiter, request.item, {
+        failFast: request.failFast ?? false,
+        send,
         reject: (error) => subscriber.error(error),
       })
-      const { pause = timer, classify = identity } = request
+      const end = createAttemptEnd(limiter, request, permits)
       const sent$ = attempt$.pipe(
-        tap({ next: permits.onValue, complete: permits.onEnd }),
+        tap({ next: end.onValue, complete: end.onAnswer }),
         catchError((error: unknown) => {
-          const { failure, pauseMs } = permits.onFailure(classify(error))
+          const { failure, pauseMs } = end.onFailure(classify(error))
           if (pauseMs === undefined) throw failure
           return pause(pauseMs).pipe(
             mergeMap(() => {
@@ -56,94 +59,111 @@ export const through =
           )
         }),
       )
-      subscriber.add(permits.leave)
+      subscriber.add(end.leave)
       permits.acquire()
     })
     return limiter.around?.(admitted$) ?? admitted$
   }
 
-/** The end of an attempt that nobody waits for any more. */
-export const cancelled = Symbol('cancelled')
+interface BothPermits {
+  readonly ofEndpoint: Permit
+  readonly ofHost: Permit
+  /** Epoch milliseconds. */
+  readonly sentAt: number
+}
 
-/** The permits of one attempt. */
+/** The permits of one attempt: `send` is called once it has both. */
 const createPermits = (
-  limiter: HostLimiter,
-  request: LimitedRequest,
-  { send, reject }: { readonly send: () => void; readonly reject: QueuedRequest['reject'] },
+  { endpoint, host }: HostLimiter,
+  item: string,
+  { failFast, send, reject }: Pick<QueuedRequest, 'failFast' | 'reject'> & { readonly send: () => void },
 ) => {
-  const { endpoint, host } = limiter
-  let endpointPermit: Permit | undefined
-  let hostPermit: Permit | undefined
-  let hasAnswered = false
+  let ofEndpoint: Permit | undefined
+  let ofHost: Permit | undefined
   let sentAt = 0
   const acquire = (): void => endpoint.acquire(queued)
   const releaseUnsent = (permit: Permit): void => {
-    endpointPermit = undefined
-    endpoint.release(permit, { signal: inconclusive, item: request.item, isOneItemEnough: false })
+    ofEndpoint = undefined
+    endpoint.release(permit, { signal: inconclusive, item, isOneItemEnough: false })
   }
   const queued: QueuedRequest = {
-    failFast: request.failFast ?? false,
+    failFast,
     reject,
     start: (permit) => {
-      if (endpointPermit === undefined) {
-        endpointPermit = permit
+      if (ofEndpoint === undefined) {
+        ofEndpoint = permit
         host.limiter.acquire(queued)
-        return
+      } else {
+        ofHost = permit
+        sentAt = asyncScheduler.now()
+        send()
       }
-      hostPermit = permit
-      sentAt = asyncScheduler.now()
-      send()
     },
     // The endpoint may have refused another request while this one waited for the host.
     mayStart: () => {
       const { generation, backoff } = endpoint.state
-      if (endpointPermit === undefined || backoff === undefined || generation === endpointPermit.generation) return true
-      releaseUnsent(endpointPermit)
+      if (ofEndpoint === undefined || backoff === undefined || generation === ofEndpoint.generation) return true
+      releaseUnsent(ofEndpoint)
       acquire()
       return false
     },
   }
-  const release = (signal: HealthSignal): void => {
-    if (endpointPermit === undefined || hostPermit === undefined) return
-    const both = { ofEndpoint: endpointPermit, ofHost: hostPermit }
-    endpointPermit = undefined
-    hostPermit = undefined
-    returnPermits(limiter, request, both, signal)
-  }
-  const onEnd = (): void => {
-    if (hostPermit === undefined) return
-    host.link.onReply(asyncScheduler.now() - sentAt)
-    request.ended?.(undefined)
-    release(answered)
-  }
   return {
     acquire,
+    /** Both permits of an attempt that was sent, once: they are to be returned. */
+    take: (): BothPermits | undefined => {
+      const both = ofEndpoint && ofHost && { ofEndpoint, ofHost, sentAt }
+      if (both) ofEndpoint = ofHost = undefined
+      return both
+    },
+    leaveQueues: (): void => {
+      endpoint.cancel(queued)
+      host.limiter.cancel(queued)
+      if (ofEndpoint && !ofHost) releaseUnsent(ofEndpoint)
+    },
+  }
+}
+
+/** The end of an attempt that nobody waits for any more. */
+export const cancelled = Symbol('cancelled')
+
+/** What the limiters learn from the end of an attempt. */
+const createAttemptEnd = (limiter: HostLimiter, request: LimitedRequest, permits: ReturnType<typeof createPermits>) => {
+  const { endpoint, host } = limiter
+  const { idleMs = 0, failFast = false, ended } = request
+  let hasAnswered = false
+  const onAnswer = (): void => {
+    const both = permits.take()
+    if (both === undefined) return
+    host.link.onReply(asyncScheduler.now() - both.sentAt)
+    ended?.(undefined)
+    returnPermits(limiter, request, both, answered)
+  }
+  return {
     onValue: (): void => {
       hasAnswered = true
     },
-    onEnd,
+    onAnswer,
     onFailure: (error: unknown) => {
-      const { idleMs = 0, failFast = false } = request
       const failure = idleMs > 0 ? host.link.reclassify(error, idleMs) : error
       const signal = classifyError(failure)
-      request.ended?.(error)
-      release(findCause(signal, limiter, request))
+      const both = permits.take()
+      ended?.(error)
+      if (both) returnPermits(limiter, request, both, findCause(signal, limiter, request))
       const isOutage = signal.kind === 'trouble' && !failFast && (isDown(host.limiter.state) || isDown(endpoint.state))
       return {
         failure: isOutage ? new HostDownError(formatError(error), { cause: error }) : failure,
         pauseMs: signal.kind === 'refused' ? findOwnPause(signal.retryAfterMs, limiter) : undefined,
       }
     },
-    /** Leaves the queues, or returns the permits. A consumer that has taken what it needs has got an answer. */
+    /** A consumer that has taken what it needs has got an answer. */
     leave: (): void => {
-      endpoint.cancel(queued)
-      host.limiter.cancel(queued)
-      if (endpointPermit && !hostPermit) releaseUnsent(endpointPermit)
-      if (hasAnswered) onEnd()
-      else if (hostPermit) {
-        request.ended?.(cancelled)
-        release(inconclusive)
-      }
+      permits.leaveQueues()
+      if (hasAnswered) onAnswer()
+      const both = permits.take()
+      if (both === undefined) return
+      ended?.(cancelled)
+      returnPermits(limiter, request, both, inconclusive)
     },
   }
 }
@@ -172,7 +192,7 @@ const ANSWERED = { signal: answered, item: '', isOneItemEnough: false } as const
 const returnPermits = (
   { endpoint, host }: HostLimiter,
   { item, isList = false }: LimitedRequest,
-  permits: { readonly ofEndpoint: Permit; readonly ofHost: Permit },
+  permits: BothPermits,
   signal: HealthSignal,
 ): void => {
   const { limiter, itemFailures, link } = host
