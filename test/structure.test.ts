@@ -209,6 +209,9 @@ const commandSyntaxInTexts = (sources: Sources): readonly string[] =>
 const defaultExports = (sources: Sources): readonly string[] =>
   Object.keys(sources).filter((file) => !file.endsWith('.d.ts') && /^export default\b|\bas default\b/m.test(sources[file] ?? ''))
 
+const OBSERVING_CLASS =
+  /class .*(?:extends (?:Subscription|Subscriber|Subject|Observable)|implements .*(?:Observer|SubscriptionLike|Unsubscribable))\b/
+
 const root = join(import.meta.dirname, '..')
 const sources: Sources = Object.fromEntries(
   ['src', 'streams', 'sinks'].flatMap((folder) =>
@@ -244,6 +247,18 @@ describe('the repository', () => {
     expect([...machineImports(sources)].sort()).toEqual(Object.keys(OWN_DISK).sort()))
   it('has no default exports', () => expect(defaultExports(sources)).toEqual([]))
 
+  it('has no class that is a Subscription or an Observer: what an operator needs lives in its closure', () => {
+    expect(Object.keys(sources).filter((file) => OBSERVING_CLASS.test(sources[file] ?? ''))).toEqual([])
+  })
+
+  it('retries in two operators only, which a run uses as an app does', () => {
+    const retrying = Object.keys(sources).filter((file) => /^import [^;]*\bretry\b[^;]* from 'rxjs'$/m.test(sources[file] ?? ''))
+    expect(retrying.filter((file) => layerOf(file) !== 'examples')).toEqual([
+      'src/operators/retry-after-429.ts',
+      'src/operators/retry-failures.ts',
+    ])
+  })
+
   it('has one file that sends requests, and the simulator as the only server', () => {
     expect(httpClients(sources).filter((file) => layerOf(file) !== 'cli')).toEqual(
       expect.arrayContaining(['src/http/connections.ts', 'src/simulator/server.ts']),
@@ -257,6 +272,10 @@ describe('the repository', () => {
 })
 
 describe('the checks of the repository', () => {
+  it.each(['class A extends Subscription {', 'class A<T> extends B implements C, Observer<T> {'])('find %s', (text) =>
+    expect(text).toMatch(OBSERVING_CLASS),
+  )
+
   it.each([
     ['src/model/a.ts', '../operators/b.js'],
     ['src/operators/a.ts', '../http/b.js'],
