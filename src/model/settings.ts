@@ -187,7 +187,7 @@ export const Settings = z.strictObject({
     .min(8, 'must have at least 8 characters')
     .optional()
     .describe('secret that signs what is posted to the address in `notify`'),
-  logFile: z.string().min(1).optional().describe('file to which runs also write their log, with rotation: 5 files of 10 MB'),
+  logFile: z.string().min(1).optional().describe('file to which runs also write their log'),
   metricsFile: z
     .string()
     .regex(/[^/\\]\.prom$/, 'must end in .prom, because node_exporter reads no other files')

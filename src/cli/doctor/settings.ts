@@ -9,7 +9,6 @@ import { readHolidays } from '../../storage/session-days.js'
 import { checkSinks, LAKE } from '../export/targets.js'
 import { checkShellCommand, describeTarget, isHttpAddress, reachHost } from '../notify/send.js'
 import { readWatchlists } from '../options.js'
-import { openLogFile } from '../run/log.js'
 import { findMissingSdk } from '../run/tracing.js'
 import { formatQuantity } from '../terminal/text.js'
 
@@ -92,7 +91,8 @@ const checkLake = async (out: string, streams: readonly StreamDefinition[]): Pro
 }
 
 /** Opens the log as a run does; an empty file that was not there before goes again. A device or a link stays. */
-const checkLogFile = (path: string): string => {
+const checkLogFile = async (path: string): Promise<string> => {
+  const { openLogFile } = await import('../run/log.js')
   const isNew = !existsSync(path)
   openLogFile(path, 'info')
   if (isNew) rmSync(realpathSync(path))

@@ -1,4 +1,5 @@
-import { defer, type Observable, of, switchMap } from 'rxjs'
+import { defer, from, map, type Observable, of, switchMap } from 'rxjs'
+import type { Log } from '../../engine/event-bus.js'
 import { defineCommand } from '../command.js'
 import { checkSinks, LAKE } from '../export/targets.js'
 import { resolveFleet } from '../fleet.js'
@@ -8,7 +9,6 @@ import type { RunCommandContext } from './context.js'
 import { reportError } from './ending.js'
 import { type RunFlags, runFlags, toRunOptions } from './flags.js'
 import { runWithProgress } from './follow.js'
-import { openRunLog } from './log.js'
 import { openMetrics } from './metrics.js'
 import { planRetry, printNothingFailed } from './retry.js'
 import { whileTracing } from './tracing.js'
@@ -47,7 +47,11 @@ const openContext = (usual: Usual): Observable<RunCommandContext> =>
     const { flags, io, dependencies } = usual
     const settings = resolveSettings(flags, io, dependencies)
     const origins = resolveOrigins(flags, io, dependencies)
-    return of({ ...usual, settings, origins, log: openRunLog(settings, flags.logLevel, io) })
+    const { logFile } = settings
+    // Loaded on demand: pino takes a while, and most runs write no log.
+    const log$: Observable<Log | undefined> =
+      logFile === undefined ? of(undefined) : from(import('./log.js')).pipe(map((log) => log.openRunLog(logFile, flags.logLevel, io)))
+    return log$.pipe(map((log) => ({ ...usual, settings, origins, log })))
   }).pipe(
     reportError(() => {
       const settings = resolveNotifySettings(usual.flags, usual.io, usual.dependencies)

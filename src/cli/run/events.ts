@@ -1,4 +1,4 @@
-import { filter, type Observable, switchMap } from 'rxjs'
+import { filter, forkJoin, from, map, type Observable, of, switchMap } from 'rxjs'
 import type { Telemetry } from '../../engine/event-bus.js'
 import type { GiveUpReason, RunEvent } from '../../model/event.js'
 import { omitUndefined } from '../../model/row.js'
@@ -9,7 +9,6 @@ import { whileServing, withProvider } from '../provider.js'
 import { formatText } from '../terminal/terminal.js'
 import { clean, formatQuantity } from '../terminal/text.js'
 import type { RunCommandContext } from './context.js'
-import { combineLogs, createLog } from './log.js'
 import { guardRealVsSimulated } from './source.js'
 
 interface Onlookers {
@@ -20,13 +19,10 @@ interface Onlookers {
 /** Starts the run with its logger, metrics, engine and provider; emits its events, but for those of single items. */
 export const createRunEvents = (context: RunCommandContext, { display, page }: Onlookers): Observable<RunEvent> => {
   const { flags, run, settings: own, io, dependencies, metrics, traces } = context
-  const shown = flags.logLevel && flags.logLevel !== 'silent' ? flags.logLevel : undefined
-  const terminal = shown && createLog((line) => display.writeAbove(escapeUnprintable(line)), shown, io)
-  const log = terminal && context.log ? combineLogs([terminal, context.log]) : (terminal ?? context.log)
   const telemetry = [page, metrics?.telemetry, traces].filter((one) => one !== undefined)
   const clock = (): number => io.scheduler.now()
-  const event$ = createRunEngine(flags, io.env, dependencies).pipe(
-    switchMap((engine) =>
+  const event$ = forkJoin({ log: openLogs(context, display), engine: createRunEngine(flags, io.env, dependencies) }).pipe(
+    switchMap(({ log, engine }) =>
       withProvider({ simulate: flags.simulate, asOf: run.asOf }, { settings: own, dependencies }, ({ settings, variant, note }) => {
         if (note !== undefined && !flags.quiet) display.writeAbove(formatText(note, io.stderr))
         return dependencies
@@ -45,6 +41,17 @@ export const createRunEvents = (context: RunCommandContext, { display, page }: O
     filter(({ type }) => type !== 'requested' && type !== 'item-finished' && type !== 'stored'),
   )
 }
+
+/** The logs of a run as one: its file, and the terminal if it is to show a log. */
+const openLogs = ({ flags: { logLevel = 'silent' }, log: file, io }: RunCommandContext, { writeAbove }: Onlookers['display']) =>
+  logLevel === 'silent'
+    ? of(file)
+    : from(import('./log.js')).pipe(
+        map(({ combineLogs, createLog }) => {
+          const terminal = createLog((line) => writeAbove(escapeUnprintable(line)), logLevel, io)
+          return file ? combineLogs([terminal, file]) : terminal
+        }),
+      )
 
 const GIVE_UP_REASONS: Readonly<Record<GiveUpReason, string>> = {
   fresh: 'is not to be resumed (--fresh)',

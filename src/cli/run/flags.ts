@@ -8,10 +8,10 @@ import type { CommandContext } from '../dependencies.js'
 import { targetsFlag } from '../export/targets.js'
 import * as options from '../options.js'
 import { progressModes } from '../terminal/progress.js'
-import { logLevels } from './log.js'
 
 const { choiceOption, flag, integerOption } = options
 
+const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace'] as const
 const MAX_PATIENCE_MS = 86_400_000
 
 const underTitle = <All extends options.Flags>(title: string, flags: All): All => {
@@ -29,7 +29,7 @@ const rareFlags = () => {
     history: flag('--no-history', 'do not keep this day for queries as of a day'),
     progress: choiceOption('--progress <how>', 'how progress is shown on stderr', progressModes).default('auto'),
     allowVolatile: options.volatileOption(),
-    logLevel: choiceOption('--log-level <level>', 'logs as NDJSON on stderr', logLevels).default('silent'),
+    logLevel: choiceOption('--log-level <level>', 'logs as NDJSON on stderr', LOG_LEVELS).default('silent'),
     notifyOn: choiceOption('--notify-on <when>', 'when to notify; each includes the ones before', NOTIFY_CONDITIONS),
     metricsFile: flag('--metrics-file <file>', 'write the metrics to this file at the end, for node_exporter: FILE.prom'),
   })
@@ -61,7 +61,7 @@ export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => (
     >,
     metrics: integerOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]),
     notify: flag('--notify <whom>', 'notify a command, or an http(s) address, at the end'),
-    logFile: flag('--log-file <file>', 'also write the log to this file (5 of 10 MB are kept)'),
+    logFile: flag('--log-file <file>', 'also write the log to this file'),
   }),
   ...rareFlags(),
 })
