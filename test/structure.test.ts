@@ -264,7 +264,7 @@ describe('the repository', () => {
       expect.arrayContaining(['src/http/connections.ts', 'src/simulator/server.ts']),
     )
     const undici = Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => target.startsWith('undici')))
-    expect(undici.sort()).toEqual(['src/http/connections.ts', 'src/http/exchange.ts', 'src/http/undici-parts.d.ts'])
+    expect(undici.sort()).toEqual(['src/http/connections.ts', 'src/http/exchange.ts'])
     // Metrics during a run, and the page, are served on loopback.
     const others = httpClients(sources).filter((file) => !['http', 'simulator', 'examples'].includes(layerOf(file)))
     expect(others.filter((file) => !file.startsWith('src/web/server/'))).toEqual(['src/cli/run/metrics.ts'])

@@ -12,43 +12,6 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 // The same depth as the unbundled command, so that both find package.json by the same relative path.
 const FOLDER = join(ROOT, 'dist/bundle/cli')
 
-/** Only the agent of a proxy: the undici index loads clients, caches and mocks. */
-const PROXY_AGENT = join(ROOT, 'node_modules/undici/proxy-agent-only.js')
-const proxyAgentOnly = {
-  name: 'proxy-agent-only',
-  resolveId: { filter: { id: /^undici$/ }, handler: () => PROXY_AGENT },
-  load: {
-    filter: { id: /[\\/]proxy-agent-only\.js$/ },
-    handler: () =>
-      "require('./lib/dispatcher/dispatcher').prototype.connect = require('./lib/api/api-connect')\nexports.ProxyAgent = require('./lib/dispatcher/proxy-agent')\n",
-  },
-}
-
-/** No request is sent over HTTP/2 or has a form as its body: undici's code for both takes 10 ms to load. */
-const unusedOfUndici = {
-  name: 'unused-of-undici',
-  load: {
-    filter: { id: /[\\/]undici[\\/]lib[\\/](?:dispatcher[\\/]client-h2|web[\\/]fetch[\\/]body)\.js$/ },
-    handler: () => 'module.exports = {}\n',
-  },
-}
-
-/** A segmenter takes 15 ms to create, and most runs print only characters of one column. */
-const lateSegmenter = {
-  name: 'late-segmenter',
-  transform: {
-    filter: { id: /[\\/]node_modules[\\/]string-width[\\/]index\.js$/ },
-    handler: (code) => {
-      const late = code
-        .replace('const segmenter = new Intl.Segmenter();', 'let segmenter;')
-        .replace('of segmenter.segment(', 'of (segmenter ??= new Intl.Segmenter()).segment(')
-      const isLate = late.includes('let segmenter;') && late.includes('(segmenter ??=')
-      if (!isLate) throw new Error('string-width has changed: adapt late-segmenter in src/cli/bundle.js')
-      return late
-    },
-  },
-}
-
 // Optional packages are loaded from the user's installation.
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const external = Object.keys(manifest.peerDependenciesMeta)
@@ -61,7 +24,6 @@ const buildBundle = () =>
     external,
     // Node resolves rxjs to its CommonJS build, which cannot be tree-shaken.
     resolve: { alias: { rxjs: join(ROOT, 'node_modules/rxjs/dist/esm/index.js') } },
-    plugins: [proxyAgentOnly, unusedOfUndici, lateSegmenter],
     // One chunk of all that every command loads, instead of one for each set of commands that share modules.
     output: {
       ...{ dir: FOLDER, format: 'esm', chunkFileNames: '[name].js', cleanDir: true },

@@ -1,14 +1,11 @@
 import { AsyncResource } from 'node:async_hooks'
 import { Socket } from 'node:net'
 import { concatMap, defer } from 'rxjs'
-import type { Dispatcher, ProxyAgent } from 'undici'
-import buildConnector from 'undici/lib/core/connect.js'
-import Client from 'undici/lib/dispatcher/client.js'
-import Pool from 'undici/lib/dispatcher/pool.js'
+import type { buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
 import { getOrAdd } from '../model/map.js'
 import { Settings, type SettingsInput } from '../model/settings.js'
 import { createTransport, type HttpDispatcher, type OriginRoute } from './exchange.js'
-import { findProxy, hasProxy, type NetworkProxy } from './proxy.js'
+import { findProxy, type NetworkProxy } from './proxy.js'
 import type { HttpRequest, Transport } from './transport.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -32,22 +29,29 @@ interface Connections {
   readonly close: () => void
 }
 
+type Undici = typeof import('undici')
+
 /** Opens keep-alive connections, or sends through the given dispatcher. */
 export const openConnections = (options: ConnectionOptions = {}): Connections => {
-  const { dispatcher, settings, maxConnections, keepsContext = false, env = process.env } = options
+  const { dispatcher, settings } = options
+  if (dispatcher) return sendThrough((origin) => ({ origin, agent: dispatcher }), settings)
+  let own: Connections | undefined
+  // Loaded on demand: most commands send no request.
+  const load = async (): Promise<Connections> => {
+    const undici = await import('undici')
+    own ??= openOwn(undici, options)
+    return own
+  }
+  return {
+    send: (request) => (own ? own.send(request) : defer(load).pipe(concatMap(({ send }) => send(request)))),
+    close: () => own?.close(),
+  }
+}
+
+const sendThrough = (open: (origin: string) => OriginRoute, settings: Settings | undefined): Connections => {
   const routes = new Map<string, OriginRoute>()
   // Most requests of a stream share one address.
   const targets = new Map<string, { readonly route: OriginRoute; readonly path: string }>()
-  const { connect, abandon } = createConnector()
-  let createProxyAgent: typeof ProxyAgent | undefined
-  const open = (origin: string): OriginRoute => {
-    if (dispatcher) return { origin, agent: dispatcher }
-    const options = { connections: maxConnections?.get(origin) ?? null, pipelining: 1, connect }
-    const proxy = createProxyAgent && findProxy(origin, env)
-    if (!createProxyAgent || !proxy) return keepsContext ? openBoundPool(origin, options) : openPool(origin, options)
-    const own = openProxied(createProxyAgent, proxy, options)
-    return { origin, agent: own, own, proxy }
-  }
   const findTarget = ({ method, url: address }: HttpRequest) => {
     const known = targets.get(address)
     if (known) return known
@@ -61,18 +65,31 @@ export const openConnections = (options: ConnectionOptions = {}): Connections =>
     for (const { own } of routes.values()) void own?.destroy()
     routes.clear()
     targets.clear()
-    abandon()
   }
-  const send = createTransport(findTarget, settings)
-  if (dispatcher || !hasProxy(env)) return { send, close }
-  // Loaded on demand: most machines need no proxy.
-  const load = async (): Promise<void> => {
-    createProxyAgent ??= (await import('undici')).ProxyAgent
-  }
-  return { send: (request) => defer(load).pipe(concatMap(() => send(request))), close }
+  return { send: createTransport(findTarget, settings), close }
 }
 
-const openPool = (origin: string, options: Pool.Options): OriginRoute => {
+const openOwn = (undici: Undici, { settings, maxConnections, keepsContext = false, env = process.env }: ConnectionOptions): Connections => {
+  const { connect, abandon } = createConnector(undici)
+  const { send, close } = sendThrough((origin) => {
+    const options = { connections: maxConnections?.get(origin) ?? null, pipelining: 1, connect }
+    const proxy = findProxy(origin, env)
+    if (proxy) {
+      const own = openProxied(undici, proxy, options)
+      return { origin, agent: own, own, proxy }
+    }
+    return keepsContext ? openBoundPool(undici, origin, options) : openPool(undici, origin, options)
+  }, settings)
+  return {
+    send,
+    close() {
+      close()
+      abandon()
+    },
+  }
+}
+
+const openPool = ({ Pool }: Undici, origin: string, options: Pool.Options): OriginRoute => {
   const own = new Pool(origin, options)
   return { origin, agent: own, own }
 }
@@ -81,16 +98,15 @@ interface BoundOptions extends Dispatcher.DispatchOptions {
   readonly inContext?: (send: () => boolean) => boolean
 }
 
-/** The instrumentation of undici finds the span of a request in the context in which the client begins it. */
-class BoundClient extends Client {
-  override dispatch(options: BoundOptions, handler: Dispatcher.DispatchHandler): boolean {
-    const send = (): boolean => super.dispatch(options, handler)
-    return options.inContext ? options.inContext(send) : send()
-  }
-}
-
 /** A pool whose queue keeps the context of each request; otherwise a request that had to wait begins in that of another one. */
-const openBoundPool = (origin: string, options: Pool.Options): OriginRoute => {
+const openBoundPool = ({ Client, Pool }: Undici, origin: string, options: Pool.Options): OriginRoute => {
+  /** The instrumentation of undici finds the span of a request in the context in which the client begins it. */
+  class BoundClient extends Client {
+    override dispatch(options: BoundOptions, handler: Dispatcher.DispatchHandler): boolean {
+      const send = (): boolean => super.dispatch(options, handler)
+      return options.inContext ? options.inContext(send) : send()
+    }
+  }
   const own = new Pool(origin, { ...options, factory: (address, given) => new BoundClient(address, given) })
   const bind = (): BoundOptions['inContext'] => AsyncResource.bind((send) => send())
   const agent: HttpDispatcher = { dispatch: (given, handler) => own.dispatch({ ...given, inContext: bind() } as BoundOptions, handler) }
@@ -109,14 +125,14 @@ export const httpTransport = (dispatcher: HttpDispatcher, settings: Pick<Setting
   openConnections({ dispatcher, settings: Settings.parse(settings) }).send
 
 /** Tunnels https; requests of plain http name the whole address, because many proxies tunnel to port 443 only. */
-const openProxied = (Agent: typeof ProxyAgent, { url }: NetworkProxy, { connect: _, ...options }: Pool.Options): ProxyAgent =>
-  new Agent({
+const openProxied = ({ Pool, ProxyAgent }: Undici, { url }: NetworkProxy, { connect: _, ...options }: Pool.Options): ProxyAgent =>
+  new ProxyAgent({
     ...{ ...options, uri: url, proxyTunnel: false, proxyTls: { timeout: CONNECT_TIMEOUT_MS } },
     factory: (origin, given) => new Pool(origin, { ...options, ...given }),
   })
 
 /** Closing a pool leaves its connecting sockets open until they connect or time out; `abandon` destroys them. */
-const createConnector = (): { readonly connect: buildConnector.connector; readonly abandon: () => void } => {
+const createConnector = ({ buildConnector }: Undici): { readonly connect: buildConnector.connector; readonly abandon: () => void } => {
   const open = buildConnector({ timeout: CONNECT_TIMEOUT_MS })
   const connecting = new Set<Socket>()
   return {

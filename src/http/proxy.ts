@@ -16,9 +16,6 @@ type Environment = Readonly<Record<string, string | undefined>>
 const readVariable = (env: Environment, name: string): readonly [name: string, value: string] | undefined =>
   [name.toLowerCase(), name].map((key) => [key, env[key]?.trim() ?? ''] as const).find(([, value]) => value !== '')
 
-/** Whether the environment names a proxy, which a request may need or not. */
-export const hasProxy = (env: Environment): boolean => ['HTTPS_PROXY', 'HTTP_PROXY'].some((name) => readVariable(env, name) !== undefined)
-
 /**
  * The proxy for an address, as curl chooses it: `HTTPS_PROXY` or `HTTP_PROXY` by the scheme, except for hosts in `NO_PROXY` and this machine.
  *
