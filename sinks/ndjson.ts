@@ -50,22 +50,21 @@ export const ndjson =
 const writeItem = (writable: LineWriter, { item, rows }: ItemOutcome): Observable<never> =>
   rows.length === 0
     ? EMPTY
-    : encodeLines(Array.from(rows, (row) => ({ item: item.key, row }))).pipe(
+    : defer(() => encodeLines(Array.from(rows, (row) => ({ item: item.key, row })))).pipe(
         mergeMap((encodedLines) => encodedLines),
         concatMap((line) => writeLine(writable, line)),
       )
 
-/** The package is loaded on demand: most apps store into a folder. */
-const encodeLines = (records: readonly object[]): Observable<readonly string[]> =>
-  defer(async () => {
-    const { stringify } = await import('ndjson')
-    const encoder = stringify()
-    for (const record of records) encoder.write(record)
-    encoder.end()
-    const encoded: string[] = []
-    for await (const line of encoder) encoded.push(String(line))
-    return encoded
-  })
+/** Each record as a line of JSON. The package is loaded on demand: most apps store into a folder. */
+export const encodeLines = async (records: readonly object[]): Promise<readonly string[]> => {
+  const { stringify } = await import('ndjson')
+  const encoder = stringify()
+  for (const record of records) encoder.write(record)
+  encoder.end()
+  const encoded: string[] = []
+  for await (const line of encoder) encoded.push(String(line))
+  return encoded
+}
 
 /** Completes when the writer accepts more. */
 const writeLine = (writable: LineWriter, line: string): Observable<never> =>

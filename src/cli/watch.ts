@@ -1,3 +1,4 @@
+import { encodeLines } from '../../sinks/ndjson.js'
 import { UsageError } from '../model/errors.js'
 import { WatchRule } from '../model/settings.js'
 import { parseOptions } from '../model/settings-issues.js'
@@ -117,7 +118,7 @@ const showSignals = async (
   for (const failure of replayed?.failures ?? []) printWarning(clean(failure), io.stderr)
   const signals = replayed?.signals ?? (await readSignals(root, { since: since ?? 'newest' }))
   if (format === 'json') return { text: `${JSON.stringify(signals, undefined, 2)}\n` }
-  if (format === 'ndjson') return { text: signals.map((signal) => `${JSON.stringify(signal)}\n`).join('') }
+  if (format === 'ndjson') return { text: (await encodeLines(signals)).join('') }
   const states = days === undefined ? await describeRules(root, rules) : []
   return {
     lines: () => [
