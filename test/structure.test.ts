@@ -156,6 +156,54 @@ const countTokens = (text: string): number => {
 const httpClients = (sources: Sources): readonly string[] =>
   Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => /^undici(\/|$)|^(node:)?https?$/.test(target)))
 
+/** The jobs of packages, and the only files that give them one. */
+const JOBS: Readonly<Record<string, readonly string[]>> = {
+  pino: ['src/cli/run/log.ts'],
+  ndjson: ['sinks/ndjson.ts'],
+  'csv-stringify': ['src/market/list-sources.ts', 'src/web/page/parts/csv.ts'],
+  undici: ['src/http/connections.ts', 'src/http/exchange.ts'],
+}
+
+const packageOf = (target: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(target)?.[0] ?? target
+
+const importersOf = (name: string, sources: Sources): readonly string[] =>
+  Object.keys(sources)
+    .filter((file) => layerOf(file) !== 'examples' && importsOf(sources[file] ?? '').some((target) => packageOf(target) === name))
+    .sort()
+
+/** Imports of files that a package does not offer: it offers what its manifest exports, or else its root alone. */
+const privateImports = (sources: Sources): readonly string[] =>
+  Object.keys(sources).flatMap((file) =>
+    importsOf(sources[file] ?? '')
+      .filter((target) => !/^(?:\.|node:|scripstream(?:\/|$))/.test(target) && target !== packageOf(target))
+      .filter((target) => {
+        const manifest = readFileSync(join(root, 'node_modules', packageOf(target), 'package.json'), 'utf8')
+        const { exports = {} } = JSON.parse(manifest) as { readonly exports?: object }
+        return !(`.${target.slice(packageOf(target).length)}` in exports)
+      })
+      .map((target) => `${file} imports ${target}`),
+  )
+
+/** Files that write a line of JSON or CSV by hand, each for a reason. A cost is the CPU of the command with the package, in its comment there. */
+const OWN_LINES: Readonly<Record<string, string>> = {
+  'sinks/create-storage.ts': 'writes one document',
+  'src/cli/answer-process.ts': 'is how two processes of ours talk',
+  'src/cli/notify/send.ts': 'writes one document',
+  'src/cli/query/print.ts': 'costs 1.3 times, and JSON.stringify rounds',
+  'src/cli/stream/records.ts': 'costs 1.23 times',
+  'src/market/candle-file.ts': 'writes candles, most of them as bytes',
+  'src/storage/full-run.ts': 'writes one document',
+  'src/storage/previous-outputs.ts': 'writes one document',
+  'src/storage/run-state.ts': 'writes one document',
+  'src/tables/export/bundle.ts': 'writes candles, and costs 1.25 times',
+}
+
+/** Templates with a line of JSON, not an indented document, or of cells, and no event of a page. Lines of the journal are its own format. */
+const ownLines = (sources: Sources): readonly string[] =>
+  Object.keys(sources).filter((file) =>
+    /\bJSON\.stringify\((?:[^()]|\([^()]*\))*(?<!, 2)\)\)?\}\\n(?!\\n)|\.join\(','\)\}\\n/.test(withoutComments(sources[file] ?? '')),
+  )
+
 /** Files that use the disk of the machine, each for a reason: a simulation does not replace it there. */
 const OWN_DISK: Readonly<Record<string, string>> = {
   'src/storage/disk.ts': 'is the disk',
@@ -245,6 +293,17 @@ describe('the repository', () => {
   it('names no flag and no call of the command in texts of the library', () => expect(commandSyntaxInTexts(sources)).toEqual([]))
   it('reads and writes files through the disk that a simulation replaces, with the global timers', () =>
     expect([...machineImports(sources)].sort()).toEqual(Object.keys(OWN_DISK).sort()))
+  it('leaves logs, NDJSON, CSV and requests to packages, each in its places', () => {
+    const found = Object.fromEntries(Object.keys(JOBS).map((name) => [name, importersOf(name, sources)]))
+    expect(found).toEqual(JOBS)
+    expect([...ownLines(sources)].sort()).toEqual(Object.keys(OWN_LINES))
+  })
+  it('imports no private file of a package, and bundles the packages as they are', () => {
+    expect(privateImports(sources)).toEqual([])
+    expect(readFileSync(join(root, 'src/cli/bundle.js'), 'utf8')).not.toMatch(/\bplugins?\b|\b(?:transform|load|resolveId|handler)\b/)
+    const filters = [...readFileSync(join(root, 'src/web/bundle.js'), 'utf8').matchAll(/filter: (.*)$/gm)].map(([, filter]) => filter)
+    expect(filters).toEqual([String.raw`{ id: /[\\/]src[\\/]web[\\/]page[\\/].*\.ts$/ },`])
+  })
   it('has no default exports', () => expect(defaultExports(sources)).toEqual([]))
 
   it('has no class that is a Subscription or an Observer: what an operator needs lives in its closure', () => {
@@ -263,8 +322,6 @@ describe('the repository', () => {
     expect(httpClients(sources).filter((file) => layerOf(file) !== 'cli')).toEqual(
       expect.arrayContaining(['src/http/connections.ts', 'src/simulator/server.ts']),
     )
-    const undici = Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => target.startsWith('undici')))
-    expect(undici.sort()).toEqual(['src/http/connections.ts', 'src/http/exchange.ts'])
     // Metrics during a run, and the page, are served on loopback.
     const others = httpClients(sources).filter((file) => !['http', 'simulator', 'examples'].includes(layerOf(file)))
     expect(others.filter((file) => !file.startsWith('src/web/server/'))).toEqual(['src/cli/run/metrics.ts'])
@@ -388,6 +445,19 @@ describe('the checks of the repository', () => {
     ).toHaveLength(2)
     expect(brokenImports({ 'src/model/a.ts': "import './gone.js'" })).toEqual(['src/model/a.ts imports src/model/gone.ts'])
     expect(defaultExports({ a: 'export default 1', b: "export { x as default } from './x.js'" })).toEqual(['a', 'b'])
+  })
+
+  it('detect a private file of a package, a package outside its places, and a line that is written by hand', () => {
+    const imports = (target: string): Sources => ({ 'src/http/a.ts': `import x from '${target}'` })
+    for (const target of ['undici/lib/dispatcher/pool.js', 'csv-stringify/lib/sync.js', 'zod/src/index.js'])
+      expect(privateImports(imports(target))).toHaveLength(1)
+    for (const target of ['undici', 'csv-stringify/sync', '@duckdb/node-api', 'node:fs/promises', './b.js'])
+      expect(privateImports(imports(target))).toEqual([])
+    expect(importersOf('pino', imports('pino'))).toEqual(['src/http/a.ts'])
+    for (const line of ['JSON.stringify(row)', 'escape(JSON.stringify(row))', 'JSON.stringify({ a: b() })', "cells.join(',')"])
+      expect(ownLines({ a: `f(\`$\{${line}}\\n\`)` }), line).toEqual(['a'])
+    for (const line of ['JSON.stringify(all, undefined, 2)', "JSON.stringify(row)} and ${''", "cells.join(', ')"])
+      expect(ownLines({ a: `f(\`$\{${line}}\\n\`)` }), line).toEqual([])
   })
 
   it.each(['node:fs', 'fs', 'node:fs/promises', 'node:timers/promises'])('detect an import of %s', (target) => {

@@ -72,7 +72,10 @@ export const printWhole = async (
   }
 }
 
-/** Rows as text, chunk by chunk. JSON is one array, one row per line. */
+/**
+ * Rows as text, chunk by chunk. JSON is one array, one row per line. By hand: csv-stringify takes 1.3 times the CPU of a query of all candles,
+ * and ndjson goes through JSON.stringify, which rounds large integers and decimals.
+ */
 async function* formatRows(
   how: 'csv' | 'json' | 'ndjson',
   columns: readonly ResultColumn[],
