@@ -36,7 +36,7 @@ export const openConnections = (options: ConnectionOptions = {}): Connections =>
   const { dispatcher, settings } = options
   if (dispatcher) return sendThrough((origin) => ({ origin, agent: dispatcher }), settings)
   let own: Connections | undefined
-  // Loaded on demand: most commands send no request.
+  // Loaded on demand: the index of undici takes 60 ms of CPU, and most commands send no request.
   const load = async (): Promise<Connections> => {
     const undici = await import('undici')
     own ??= openOwn(undici, options)

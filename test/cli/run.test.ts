@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { concat, EMPTY, NEVER, Observable, of, throwError } from 'rxjs'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -333,7 +333,8 @@ describe('the flags of a run', () => {
     })
     const { io, code } = run('--log-level info', EMPTY, { ...changes, createCollector })
     await code
-    expect(JSON.parse(io.err.text())).toMatchObject({ stream: 'market-news', msg: 'a line' })
+    const line = { level: 30, time: expect.any(Number), pid: process.pid, hostname: hostname(), stream: 'market-news', msg: 'a line' }
+    expect(JSON.parse(io.err.text())).toEqual(line)
   })
 })
 
