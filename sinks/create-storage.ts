@@ -55,7 +55,9 @@ export const createStorage = (files: FileStore): Storage => ({
   },
   storeDocument: (name, document): Observable<void> =>
     files.write(toStatePath(name), [`${formatJson(document, 2)}\n`]).pipe(map(() => undefined)),
-  ...(files.append ? { logRun: (entry) => files.append?.(toStatePath(RUN_LOG), formatJson(entry)) ?? EMPTY } : {}),
+  ...(files.append
+    ? { logRun: (entry) => files.append?.(toStatePath(RUN_LOG), formatJson(entry)) ?? EMPTY }
+    : {}),
 })
 
 const createSink = (output: Output, context: SinkContext, files: FileStore): Sink => {
@@ -81,7 +83,10 @@ interface ItemFile {
 
 const MAX_CONCURRENT_WRITES = 8
 
-/** Creates a sink that writes at most one file for each item, a few concurrently. Items without a file pass at once. */
+/**
+ * Creates a sink that writes at most one file for each item, a few concurrently. Items without a file pass at
+ * once.
+ */
 const filePerItem = (toItemFile: (outcome: ItemOutcome) => ItemFile | undefined): Sink =>
   mergeMap((item: SinkItem): Observable<SinkItem> => {
     const target = toItemFile(item.outcome)
@@ -92,7 +97,10 @@ const filePerItem = (toItemFile: (outcome: ItemOutcome) => ItemFile | undefined)
     )
   }, MAX_CONCURRENT_WRITES)
 
-/** Writes a file for each item that has rows. An item that was answered without rows, or skipped, keeps its file. */
+/**
+ * Writes a file for each item that has rows. An item that was answered without rows, or skipped, keeps its
+ * file.
+ */
 const fileOfRows = (
   output: CandlesPerItem | DocumentPerItem | TextFile,
   { exchange }: SinkContext,
@@ -117,14 +125,15 @@ const textFile = (output: TextFile, context: SinkContext, files: FileStore): Sin
   )
 
 /**
- * Appends the new candles of each item to the stored ones that are older than the first new candle. A whole history replaces all stored
- * candles. The file is rewritten atomically.
+ * Appends the new candles of each item to the stored ones that are older than the first new candle. A whole
+ * history replaces all stored candles. The file is rewritten atomically.
  */
 const candlesPerItem = (output: CandlesPerItem, context: SinkContext, files: FileStore): Sink =>
   fileOfRows(output, context, files, (file, { rows, whole }) => {
     const candles = rows as Candles
     const stored$ = whole ? of(undefined) : files.read(file)
-    const format = (stored?: Uint8Array) => (stored === undefined ? formatCandleFile(candles) : formatAppended(stored, candles))
+    const format = (stored?: Uint8Array) =>
+      stored === undefined ? formatCandleFile(candles) : formatAppended(stored, candles)
     return stored$.pipe(switchMap((stored) => files.write(file, format(stored), context.asOf, stored)))
   })
 
@@ -132,14 +141,20 @@ const candlesPerItem = (output: CandlesPerItem, context: SinkContext, files: Fil
 const formatArray = (rows: readonly unknown[]): string =>
   rows.length === 0 ? '[]\n' : `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]\n`
 
-/** Writes the records of each answered item as one JSON array. A failed item does not change the earlier file. */
+/**
+ * Writes the records of each answered item as one JSON array. A failed item does not change the earlier file.
+ */
 const arrayPerItem = (
   { select, emptyWhenLost = false, keepsWhenEmpty = false, omitsEmpty = false, ...output }: ArrayPerItem,
   { stream, exchange, asOf }: SinkContext,
   files: FileStore,
 ): Sink =>
   filePerItem((outcome) => {
-    if ((!isAnswered(outcome) && !(emptyWhenLost && isLost(outcome))) || (omitsEmpty && outcome.status === 'empty')) return undefined
+    if (
+      (!isAnswered(outcome) && !(emptyWhenLost && isLost(outcome))) ||
+      (omitsEmpty && outcome.status === 'empty')
+    )
+      return undefined
     const file = toFilePath(output, exchange, outcome.item)
     const rows = [...outcome.rows] as readonly Row[]
     const write$ = files.write(
@@ -157,13 +172,16 @@ const arrayPerItem = (
   })
 
 /**
- * Writes one JSON document for each item that has rows, as soon as the item is finished. Buffers nothing. An item without rows keeps the
- * file of an earlier run; if these are many at once, the answers are wrong, and the stream ends as partial.
+ * Writes one JSON document for each item that has rows, as soon as the item is finished. Buffers nothing. An
+ * item without rows keeps the file of an earlier run; if these are many at once, the answers are wrong, and
+ * the stream ends as partial.
  */
 const documentPerItem = (output: DocumentPerItem, context: SinkContext, files: FileStore): Sink => {
   const { stream, exchange, asOf, accepts, refuse } = context
   const write = fileOfRows(output, context, files, (file, { item, rows }) => {
-    const document = runNamed(`document of ${stream}`, item.key, () => output.document([...rows] as readonly Row[], item))
+    const document = runNamed(`document of ${stream}`, item.key, () =>
+      output.document([...rows] as readonly Row[], item),
+    )
     return files.write(file, [`${JSON.stringify(document)}\n`], asOf)
   })
   return (item$) =>
@@ -176,10 +194,15 @@ const documentPerItem = (output: DocumentPerItem, context: SinkContext, files: F
           else if (status === 'empty') empty.push(toFilePath(output, exchange, item))
         }),
       )
-      const check$ = defer(() => (empty.length < thresholds.emptied.least ? EMPTY : countExisting(empty, files))).pipe(
+      const check$ = defer(() =>
+        empty.length < thresholds.emptied.least ? EMPTY : countExisting(empty, files),
+      ).pipe(
         tap((emptied) => {
           if (!areTooManyEmpty(emptied, emptied + written) || accepts('shrink')) return
-          refuse('shrink', `${formatPart(emptied, emptied + written, 'item')} with a file answered nothing: their files stay as they are`)
+          refuse(
+            'shrink',
+            `${formatPart(emptied, emptied + written, 'item')} with a file answered nothing: their files stay as they are`,
+          )
         }),
         ignoreElements(),
       )

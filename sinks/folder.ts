@@ -30,14 +30,21 @@ export const folder = (out: string): Storage => {
   const root = resolve(out)
   const pathOf = (file: string): string => {
     const path = resolve(root, file)
-    if (!path.startsWith(root.endsWith(sep) ? root : root + sep)) throw new StorageError(`${JSON.stringify(file)} is outside ${root}`)
+    if (!path.startsWith(root.endsWith(sep) ? root : root + sep))
+      throw new StorageError(`${JSON.stringify(file)} is outside ${root}`)
     return path
   }
   const digests = createDigestLog(root)
   let isRemote: boolean | undefined
-  const read = <T>(file: string, act: (path: string) => T): Observable<T | undefined> => defer(() => of(readIfPresent(pathOf(file), act)))
+  const read = <T>(file: string, act: (path: string) => T): Observable<T | undefined> =>
+    defer(() => of(readIfPresent(pathOf(file), act)))
   // Unsubscribing aborts the write, which then leaves the file unchanged.
-  const write = (file: string, parts: Iterable<FileChunk>, asOf?: number, base?: Uint8Array): Observable<number> =>
+  const write = (
+    file: string,
+    parts: Iterable<FileChunk>,
+    asOf?: number,
+    base?: Uint8Array,
+  ): Observable<number> =>
     new Observable((subscriber) => {
       const path = pathOf(file)
       const isAborted = (): boolean => subscriber.closed
@@ -55,7 +62,9 @@ export const folder = (out: string): Storage => {
     defer(() => from(readRecords(pathOf(file), file, parse))).pipe(
       mergeAll(),
       catchError((error: unknown) =>
-        getErrorCode(error) === 'ENOENT' ? EMPTY : throwError(() => toStorageError(error, 'read', pathOf(file))),
+        getErrorCode(error) === 'ENOENT'
+          ? EMPTY
+          : throwError(() => toStorageError(error, 'read', pathOf(file))),
       ),
     )
   const storage = createStorage({
@@ -73,8 +82,9 @@ export const folder = (out: string): Storage => {
 }
 
 /**
- * Reads a file; `undefined` if it is missing. Synchronous: a file of the previous daily run in the page cache takes a few microseconds this
- * way and ten times as long in another thread. An uncached file takes less time than the sync of the file that replaces it.
+ * Reads a file; `undefined` if it is missing. Synchronous: a file of the previous daily run in the page cache
+ * takes a few microseconds this way and ten times as long in another thread. An uncached file takes less time
+ * than the sync of the file that replaces it.
  */
 const readIfPresent = <T>(path: string, read: (path: string) => T): T | undefined => {
   try {
@@ -92,5 +102,9 @@ const readTail = (path: string): Tail =>
       return buffer.toString('utf8', 0, disk.readSync(fd, buffer, 0, TAIL_BYTES, position))
     }
     const head = readFrom(0)
-    return createTail({ head, end: size > TAIL_BYTES ? readFrom(size - TAIL_BYTES) : head, asOf: Math.round(mtimeMs) })
+    return createTail({
+      head,
+      end: size > TAIL_BYTES ? readFrom(size - TAIL_BYTES) : head,
+      asOf: Math.round(mtimeMs),
+    })
   })

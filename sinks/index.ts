@@ -6,7 +6,16 @@
  */
 
 export { toFilePath } from '../src/engine/define-stream.js'
-export type { Session, SessionRequest, Sink, SinkContext, SinkItem, Storage, Stored, Tail } from '../src/engine/storage.js'
+export type {
+  Session,
+  SessionRequest,
+  Sink,
+  SinkContext,
+  SinkItem,
+  Storage,
+  Stored,
+  Tail,
+} from '../src/engine/storage.js'
 export { createTail, type FileStore, parseRecords } from '../src/storage/record-file.js'
 export { createStorage } from './create-storage.js'
 export { folder } from './folder.js'

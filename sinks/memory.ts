@@ -1,4 +1,15 @@
-import { concat, concatMap, defer, EMPTY, from, identity, ignoreElements, NEVER, type Observable, of } from 'rxjs'
+import {
+  concat,
+  concatMap,
+  defer,
+  EMPTY,
+  from,
+  identity,
+  ignoreElements,
+  NEVER,
+  type Observable,
+  of,
+} from 'rxjs'
 import type { Output } from '../src/engine/define-stream.js'
 import type { Journal, JournalFacts, LockedStorage, Storage } from '../src/engine/storage.js'
 import { type PublicOutcome, toPublicOutcome } from '../src/model/outcome.js'
@@ -18,7 +29,8 @@ export type MemoryFiles = Map<string, { readonly text: string; readonly asOf?: n
  * createCollector({ settings, storage: memory(files) }).run().subscribe(() => console.log(files.get('all_indices.json')?.text))
  */
 export const memory = (files: MemoryFiles = new Map()): Storage => {
-  const records = (file: string): Observable<Row> => defer(() => from(parseRecords(files.get(file)?.text ?? '[]', file)))
+  const records = (file: string): Observable<Row> =>
+    defer(() => from(parseRecords(files.get(file)?.text ?? '[]', file)))
   return createStorage({
     read: (file) =>
       defer(() => {
@@ -35,7 +47,9 @@ export const memory = (files: MemoryFiles = new Map()): Storage => {
       }),
     write: (file, parts, asOf) =>
       defer(() => {
-        const text = Buffer.concat(Array.from(parts, (part) => (typeof part === 'string' ? Buffer.from(part) : part))).toString()
+        const text = Buffer.concat(
+          Array.from(parts, (part) => (typeof part === 'string' ? Buffer.from(part) : part)),
+        ).toString()
         if (files.get(file)?.text !== text) files.set(file, { text, ...(asOf === undefined ? {} : { asOf }) })
         return of(Buffer.byteLength(text))
       }),
@@ -64,16 +78,26 @@ const linesInMemory: LineStore<readonly string[]> = {
 }
 
 /** A session whose journals are in memory. */
-export const memorySession: Storage['openSession'] = /* @__PURE__ */ createOpenSession((facts) => createJournal(facts, linesInMemory))
+export const memorySession: Storage['openSession'] = /* @__PURE__ */ createOpenSession((facts) =>
+  createJournal(facts, linesInMemory),
+)
 
 /**
- * Stores nothing: calls `pass` with the items of one output, one after the other. An item counts as stored when the returned Observable
- * completes, so a slow consumer slows down the requests.
+ * Stores nothing: calls `pass` with the items of one output, one after the other. An item counts as stored
+ * when the returned Observable completes, so a slow consumer slows down the requests.
  *
  * @example createCollector({ settings, storage: callbackStorage(marketNews.outputs[0], ({ item, rows }) => defer(() => insert(item.key, rows))) })
  */
-export const callbackStorage = (wanted: Output | undefined, pass: (item: PublicOutcome) => Observable<unknown>): Storage => ({
-  stored: { exists: () => of(false), tail: () => of(undefined), text: () => of(undefined), document: () => of(undefined) },
+export const callbackStorage = (
+  wanted: Output | undefined,
+  pass: (item: PublicOutcome) => Observable<unknown>,
+): Storage => ({
+  stored: {
+    exists: () => of(false),
+    tail: () => of(undefined),
+    text: () => of(undefined),
+    document: () => of(undefined),
+  },
   openSession: createOpenSession(() => noopJournal),
   open: (output) =>
     concatMap((item) => {

@@ -25,17 +25,18 @@ import type { ItemOutcome } from '../src/model/outcome.js'
 import { describeFileError } from '../src/storage/file-system.js'
 
 /**
- * The target of the lines: a Node stream, whose backpressure is respected, or any object that takes text. If `write` returns a promise, the
- * sink waits for it before the next line.
+ * The target of the lines: a Node stream, whose backpressure is respected, or any object that takes text. If
+ * `write` returns a promise, the sink waits for it before the next line.
  */
 export interface LineWriter {
   write(line: string): unknown
 }
 
 /**
- * A sink that writes every record as a line of JSON to a stream: `{"item": …, "row": …}`, where `item` is a symbol or the name of a list.
- * An item counts as stored once the stream has accepted its lines, so a slow reader slows down the requests. The sink writes no files and
- * does not end the stream: the caller flushes it. A failed or closed stream ends the run with a `StorageError`.
+ * A sink that writes every record as a line of JSON to a stream: `{"item": …, "row": …}`, where `item` is a
+ * symbol or the name of a list. An item counts as stored once the stream has accepted its lines, so a slow
+ * reader slows down the requests. The sink writes no files and does not end the stream: the caller flushes
+ * it. A failed or closed stream ends the run with a `StorageError`.
  *
  * @example createCollector({ settings, storage: { ...memory(), open: () => ndjson(process.stdout) } })
  */
@@ -80,7 +81,8 @@ const writeLine = (writable: LineWriter, line: string): Observable<never> =>
     catchError((error: unknown) => throwError(() => toWriteError(error))),
   )
 
-const isNodeStream = (writable: LineWriter): writable is Writable => 'addListener' in writable && 'removeListener' in writable
+const isNodeStream = (writable: LineWriter): writable is Writable =>
+  'addListener' in writable && 'removeListener' in writable
 
 interface StreamSignals {
   readonly drained$: Observable<unknown>

@@ -33,9 +33,10 @@ interface StockResults {
 }
 
 /**
- * Writes the records of all stocks from the journal when the stream ends; buffers none. Records of listed stocks that were not requested
- * or that failed are carried over from the earlier file; if all failed, the file stays unchanged. Stocks that had records and have none
- * now lose theirs, unless they are so many at once that the provider must be wrong.
+ * Writes the records of all stocks from the journal when the stream ends; buffers none. Records of listed
+ * stocks that were not requested or that failed are carried over from the earlier file; if all failed, the
+ * file stays unchanged. Stocks that had records and have none now lose theirs, unless they are so many at
+ * once that the provider must be wrong.
  */
 export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files: FileStore): Sink => {
   const { exchange, asOf, journal } = context
@@ -47,7 +48,9 @@ export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files
       switchMap((emptied) => {
         const { listed } = context
         if (answered.size === listed.length && emptied.size === 0) return EMPTY
-        return addRanks(files.records(file), listed).pipe(filter(({ rank }) => !answered.has(rank) || emptied.has(rank)))
+        return addRanks(files.records(file), listed).pipe(
+          filter(({ rank }) => !answered.has(rank) || emptied.has(rank)),
+        )
       }),
       journal.carryOver,
     )
@@ -62,7 +65,8 @@ export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files
       const onItem = (item: SinkItem): void => {
         addResult(results, item)
         // Read the earlier file while other answers are still on their way.
-        if (hasManyEmpty(results, context)) reading ??= collectRanks(addRanks(files.owners(file), context.listed)).subscribe(earlier$)
+        if (hasManyEmpty(results, context))
+          reading ??= collectRanks(addRanks(files.owners(file), context.listed)).subscribe(earlier$)
       }
       return concat(
         items$.pipe(tap(onItem)),
@@ -92,14 +96,19 @@ const addResult = (results: StockResults, { outcome }: SinkItem): void => {
 const hasManyEmpty = ({ empty }: StockResults, { accepts }: SinkContext): boolean =>
   empty.size >= thresholds.emptied.least && !accepts('shrink')
 
-/** Collects the stocks that have a record. A damaged file counts as empty: only its records would be an error. */
+/**
+ * Collects the stocks that have a record. A damaged file counts as empty: only its records would be an error.
+ */
 const collectRanks = (earlier$: Observable<CarriedRecord>): Observable<ReadonlySet<number>> =>
   earlier$.pipe(
     reduce((ranks, { rank }) => ranks.add(rank), new Set<number>()),
     catchDamagedFile(() => NO_RANKS),
   )
 
-/** Finds the stocks that had records and have none now, if they are so many that their records must stay; reports them. */
+/**
+ * Finds the stocks that had records and have none now, if they are so many that their records must stay;
+ * reports them.
+ */
 const findEmptiedStocks = (
   earlier$: Observable<ReadonlySet<number>>,
   results: StockResults,
@@ -132,8 +141,9 @@ const addRanks = (records$: Observable<Row>, listed: readonly Item[]): Observabl
   })
 
 /**
- * Creates a lookup of the rank of a record's stock: by symbol and ISIN, by ISIN alone if the stock was renamed, or by symbol alone if the
- * ISIN is no longer listed (face value split, merger) and no other stock has that symbol.
+ * Creates a lookup of the rank of a record's stock: by symbol and ISIN, by ISIN alone if the stock was
+ * renamed, or by symbol alone if the ISIN is no longer listed (face value split, merger) and no other stock
+ * has that symbol.
  */
 const createRankLookup = (listed: readonly Item[]): ((row: Row) => number | undefined) => {
   const ranks = new Map<string, number>()

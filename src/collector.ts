@@ -36,23 +36,27 @@ export type RowsOf<S extends readonly StreamDefinition[]> = {
 
 /** The parts of a collector. Only `settings` is required. */
 export interface CollectorOptions<S extends readonly StreamDefinition[] = readonly StreamDefinition[]>
-  extends Omit<RunDependencies, 'settings' | 'streams' | 'storage' | 'readCalendar' | 'shared' | 'stats' | 'through'> {
+  extends Omit<
+    RunDependencies,
+    'settings' | 'streams' | 'storage' | 'readCalendar' | 'shared' | 'stats' | 'through'
+  > {
   readonly settings: SettingsInput
   /** The scripts. Default: all built-in streams. */
   readonly streams?: S | undefined
   /** Where outputs are stored. Default: the folder in the settings. */
   readonly storage?: RunDependencies['storage'] | undefined
   /**
-   * How long calls of `stream` share the list that a stream works on, such as that of all stocks, in milliseconds; 0 requests it each time.
-   * Default: 600,000 (ten minutes). A run that stores always requests it.
+   * How long calls of `stream` share the list that a stream works on, such as that of all stocks, in
+   * milliseconds; 0 requests it each time. Default: 600,000 (ten minutes). A run that stores always requests
+   * it.
    */
   readonly listMaxAgeMs?: number | undefined
 }
 
 /**
- * Runs the graph. Each subscription to `events`, `run` or `stream` is a separate run; unsubscribing aborts its requests. All runs of a
- * collector share its limiters and the workers of each stream, so that together they send no more than one. `Rows` is the row type of each
- * stream, by its name.
+ * Runs the graph. Each subscription to `events`, `run` or `stream` is a separate run; unsubscribing aborts
+ * its requests. All runs of a collector share its limiters and the workers of each stream, so that together
+ * they send no more than one. `Rows` is the row type of each stream, by its name.
  *
  * @throws UsageError for wrong settings, names or symbols
  * @throws StorageError if the outputs cannot be written; any other error is a bug
@@ -60,39 +64,52 @@ export interface CollectorOptions<S extends readonly StreamDefinition[] = readon
 export interface Collector<Rows = Readonly<Record<string, unknown>>> {
   /** A run as one object, which begins when it is subscribed to or iterated. */
   open(options?: OpenOptions<Rows>): Run<Rows>
-  /** The events of a run: `open(options).event$`. The last one contains the report. A failed master list is reported there; it is not an error. */
+  /**
+   * The events of a run: `open(options).event$`. The last one contains the report. A failed master list is
+   * reported there; it is not an error.
+   */
   events(options?: RunOptions<NameOf<Rows>>): Observable<RunEvent>
   /** The report of one run: `open(options).report$`. */
   run(options?: RunOptions<NameOf<Rows>>): Observable<RunReport<NameOf<Rows>>>
   /**
-   * What changes in the rows of a query, after each complete run of this collector: compared with the recorded session before. `query` is a
-   * SELECT on the tables of the folder in the settings, or the name of a rule or query. Records nothing; completes never.
+   * What changes in the rows of a query, after each complete run of this collector: compared with the
+   * recorded session before. `query` is a SELECT on the tables of the folder in the settings, or the name of
+   * a rule or query. Records nothing; completes never.
    *
    * @throws UsageError for a query that is wrong, or if DuckDB is not installed; runs go on
    * @example collector.watch("select symbol, stage from surveillance", { key: ['symbol'] }).subscribe(({ entered }) => console.log(entered))
    */
   watch(query: string, options?: WatchOptions): Observable<WatchChanges>
   /**
-   * The outcomes of one stream's items as they finish, failed ones too (see `status`). Completes after the last item. Stores nothing.
+   * The outcomes of one stream's items as they finish, failed ones too (see `status`). Completes after the
+   * last item. Stores nothing.
    *
-   * Observables have no backpressure: items arrive as fast as the provider answers, and slow asynchronous work in a subscriber piles up
-   * in memory. Pass `consume` for backpressure.
+   * Observables have no backpressure: items arrive as fast as the provider answers, and slow asynchronous
+   * work in a subscriber piles up in memory. Pass `consume` for backpressure.
    *
    * @throws NothingAnsweredError if the list that the stream works on cannot be fetched
    */
-  stream<Name extends NameOf<Rows>>(name: Name, options?: StreamOptions<Rows[Name]>): Observable<PublicOutcome<Rows[Name]>>
+  stream<Name extends NameOf<Rows>>(
+    name: Name,
+    options?: StreamOptions<Rows[Name]>,
+  ): Observable<PublicOutcome<Rows[Name]>>
   /** For health checks: the runs of this collector, and the limiters of its hosts. */
   health(): CollectorHealth
 }
 
-/** `key`: the columns that say what a row is about. Default: `symbol` if there is such a column, otherwise all. */
+/**
+ * `key`: the columns that say what a row is about. Default: `symbol` if there is such a column, otherwise
+ * all.
+ */
 export type WatchOptions = Pick<WatchRule, 'key'>
 
 /** Options for one stream. */
-export interface StreamOptions<Row = unknown> extends Pick<RunOptions, 'symbols' | 'asOf'>, Pick<OpenOptions, 'signal'> {
+export interface StreamOptions<Row = unknown>
+  extends Pick<RunOptions, 'symbols' | 'asOf'>,
+    Pick<OpenOptions, 'signal'> {
   /**
-   * Receives each item after it was emitted. The next item, and further requests, wait until the returned promise or observable completes;
-   * `concurrency` lets so many items wait at once. An error ends the stream.
+   * Receives each item after it was emitted. The next item, and further requests, wait until the returned
+   * promise or observable completes; `concurrency` lets so many items wait at once. An error ends the stream.
    *
    * @example collector.stream('market-news', { consume: ({ item, rows }) => database.insert(item.key, rows) }).subscribe()
    */
@@ -113,9 +130,13 @@ const COLLECTOR_OPTIONS: Readonly<Record<keyof CollectorOptions, true>> = {
   listMaxAgeMs: true,
 }
 
-/** Checks what the compiler does not see in JavaScript: without it, a wrong dispatcher looks like an outage that a run waits for. */
+/**
+ * Checks what the compiler does not see in JavaScript: without it, a wrong dispatcher looks like an outage
+ * that a run waits for.
+ */
 const checkParts = (parts: CollectorOptions): void => {
-  if (typeof parts !== 'object' || parts === null) throw new UsageError('createCollector needs an object with settings')
+  if (typeof parts !== 'object' || parts === null)
+    throw new UsageError('createCollector needs an object with settings')
   checkOptionNames(parts, COLLECTOR_OPTIONS)
   const { dispatcher, engine, storage, transport, clock, random } = parts
   const reject = (option: keyof CollectorOptions, needed: string): never => {
@@ -127,13 +148,21 @@ const checkParts = (parts: CollectorOptions): void => {
     ['engine', 'begin', engine],
     ['storage', 'openSession', storage],
   ] as const)
-    if (owner !== undefined && typeof (owner as unknown as Readonly<Record<string, unknown>> | null)?.[method] !== 'function')
+    if (
+      owner !== undefined &&
+      typeof (owner as unknown as Readonly<Record<string, unknown>> | null)?.[method] !== 'function'
+    )
       reject(option, `have the method ${method}`)
   for (const [option, call] of Object.entries({ transport, clock, random }))
     if (call !== undefined && typeof call !== 'function') reject(option as 'transport', 'be a function')
 }
 
-const STREAM_OPTIONS: Readonly<Record<keyof StreamOptions, true>> = { symbols: true, asOf: true, consume: true, signal: true }
+const STREAM_OPTIONS: Readonly<Record<keyof StreamOptions, true>> = {
+  symbols: true,
+  asOf: true,
+  consume: true,
+  signal: true,
+}
 
 /**
  * Creates a collector of the given streams, or of all built-in ones. Sends no request yet.
@@ -147,10 +176,24 @@ export const createCollector = <const S extends readonly StreamDefinition[] = ty
 
 const createUntypedCollector = (parts: CollectorOptions): Collector => {
   checkParts(parts)
-  const { settings: given, streams = allStreams, storage, listMaxAgeMs = DEFAULT_LIST_AGE_MS, clock = Date.now, ...options } = parts
+  const {
+    settings: given,
+    streams = allStreams,
+    storage,
+    listMaxAgeMs = DEFAULT_LIST_AGE_MS,
+    clock = Date.now,
+    ...options
+  } = parts
   const settings = parseSettings(given, streams)
   const shared = new SharedLimiters(settings, streams)
-  const host: RunHost = { settings, clock, ...options, shared, readCalendar: () => readCalendar(settings), runs: { active: 0 } }
+  const host: RunHost = {
+    settings,
+    clock,
+    ...options,
+    shared,
+    readCalendar: () => readCalendar(settings),
+    runs: { active: 0 },
+  }
   const sharedStreams = shareLists(streams, clock, listMaxAgeMs)
   const reported$ = new Subject<RunReport>()
   const open = (run: OpenOptions = {}, use: 'all' | 'events' = 'all'): Run =>
@@ -163,7 +206,10 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
       reported$.pipe(
         watchRuns(async () => {
           const { readLastChanges } = await import('./tables/watch/watch.js')
-          const { rows: _, ...changes } = await readLastChanges({ name: 'watch', query, key }, { root: settings.out, streams })
+          const { rows: _, ...changes } = await readLastChanges(
+            { name: 'watch', query, key },
+            { root: settings.out, streams },
+          )
           return changes
         }),
       ),
@@ -173,7 +219,9 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
         const stream = streams.find((one) => one.name === name)
         if (stream !== undefined && given.symbols !== undefined) {
           if (stream.work.of !== MASTER)
-            throw new UsageError(`symbols: ${name} is not fetched stock by stock; leave them out, and select from its records`)
+            throw new UsageError(
+              `symbols: ${name} is not fetched stock by stock; leave them out, and select from its records`,
+            )
           if (given.symbols.length === 0) return EMPTY
         }
         const run = openRun(
@@ -190,10 +238,15 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
 
 const DEFAULT_LIST_AGE_MS = 600_000
 
-/** The settings of a collector with their defaults. @throws UsageError that names each wrong setting, or a stream that does not exist */
+/**
+ * The settings of a collector with their defaults. @throws UsageError that names each wrong setting, or a
+ * stream that does not exist
+ */
 const parseSettings = (given: SettingsInput, streams: readonly StreamDefinition[]): Settings => {
   const known = { what: 'stream', names: streams.map(({ name }) => name) }
   const issues = findSettingsIssues(given, { workers: known, timeoutsMs: known })
   if (issues.length === 0) return Settings.parse(given)
-  throw createSettingsError(issues.map((issue) => ({ ...issue, message: `${issue.setting || 'settings'} ${issue.message}` })))
+  throw createSettingsError(
+    issues.map((issue) => ({ ...issue, message: `${issue.setting || 'settings'} ${issue.message}` })),
+  )
 }

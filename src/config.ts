@@ -4,8 +4,20 @@ import type { StreamDefinition } from './engine/define-stream.js'
 import { readEnvironment } from './model/environment.js'
 import { UsageError } from './model/errors.js'
 import { isRow, type Row } from './model/row.js'
-import { builtInHosts, environmentNames, Settings, type SettingsInput, toAddressSetting, toAddressVariable } from './model/settings.js'
-import { createSettingsError, findSettingsIssues, isAddressSetting, type SettingsIssue } from './model/settings-issues.js'
+import {
+  builtInHosts,
+  environmentNames,
+  Settings,
+  type SettingsInput,
+  toAddressSetting,
+  toAddressVariable,
+} from './model/settings.js'
+import {
+  createSettingsError,
+  findSettingsIssues,
+  isAddressSetting,
+  type SettingsIssue,
+} from './model/settings-issues.js'
 import { disk } from './storage/disk.js'
 import { describeFileError, getErrorCode } from './storage/file-system.js'
 import { limitNames } from './verify/finding.js'
@@ -25,7 +37,10 @@ export interface SettingsSources {
 /** The settings of one source. */
 interface SettingsLayer {
   readonly values: Row
-  /** Where a setting comes from: `urls.news in scripstream.config.json:8`, a variable or an option. `path`: the setting, or a name in it. */
+  /**
+   * Where a setting comes from: `urls.news in scripstream.config.json:8`, a variable or an option. `path`:
+   * the setting, or a name in it.
+   */
   readonly formatOrigin: (setting: string, path: string) => string
 }
 
@@ -45,11 +60,26 @@ export const loadSettings = (sources: SettingsSources): Settings => {
 /** The settings that a notification needs. */
 const NOTIFY_SETTINGS = ['notify', 'notifyOn', 'notifySecret', 'out'] as const
 
-/** Those settings alone, each if its own value is right: what is wrong elsewhere, or a file with a mistake, silences no alarm. */
-export const loadNotifySettings = ({ flags = {}, env = {}, configFile, streams }: SettingsSources): Settings => {
-  const layers = [() => findTexts(configFile), () => readFileLayer(configFile).values, () => readEnvironment(env, streams), () => flags]
+/**
+ * Those settings alone, each if its own value is right: what is wrong elsewhere, or a file with a mistake,
+ * silences no alarm.
+ */
+export const loadNotifySettings = ({
+  flags = {},
+  env = {},
+  configFile,
+  streams,
+}: SettingsSources): Settings => {
+  const layers = [
+    () => findTexts(configFile),
+    () => readFileLayer(configFile).values,
+    () => readEnvironment(env, streams),
+    () => flags,
+  ]
   const values = layers.map(readOrNothing).reduce(merge)
-  const usable = NOTIFY_SETTINGS.filter((name) => values[name] !== undefined && Settings.shape[name].safeParse(values[name]).success)
+  const usable = NOTIFY_SETTINGS.filter(
+    (name) => values[name] !== undefined && Settings.shape[name].safeParse(values[name]).success,
+  )
   return Settings.parse(Object.fromEntries(usable.map((name) => [name, values[name]])))
 }
 
@@ -57,7 +87,9 @@ export const loadNotifySettings = ({ flags = {}, env = {}, configFile, streams }
 const findTexts = (configFile = CONFIG_FILE): Row => {
   const path = resolve(configFile)
   const text = stripJsonComments(disk.readFileSync(path, 'utf8'))
-  const found = NOTIFY_SETTINGS.flatMap((name) => new RegExp(`"${name}"\\s*:\\s*"(?:[^"\\\\]|\\\\.)*"`).exec(text) ?? [])
+  const found = NOTIFY_SETTINGS.flatMap(
+    (name) => new RegExp(`"${name}"\\s*:\\s*"(?:[^"\\\\]|\\\\.)*"`).exec(text) ?? [],
+  )
   return resolvePaths(JSON.parse(`{${found}}`), dirname(path))
 }
 
@@ -69,13 +101,21 @@ const readOrNothing = (read: () => Row): Row => {
   }
 }
 
-const readLayers = ({ flags = {}, env = {}, configFile, streams }: SettingsSources): readonly SettingsLayer[] => [
+const readLayers = ({
+  flags = {},
+  env = {},
+  configFile,
+  streams,
+}: SettingsSources): readonly SettingsLayer[] => [
   readFileLayer(configFile),
   { values: readEnvironment(env, streams), formatOrigin: formatVariable },
   { values: flags, formatOrigin: formatFlag },
 ]
 
-/** Where each setting that is not its default comes from. Settings with names have one place each, and each field of a service: `hosts.news.url`. */
+/**
+ * Where each setting that is not its default comes from. Settings with names have one place each, and each
+ * field of a service: `hosts.news.url`.
+ */
 export const findOrigins = (sources: SettingsSources): ReadonlyMap<string, string> =>
   new Map(
     readLayers(sources).flatMap(({ values, formatOrigin }) =>
@@ -98,10 +138,14 @@ export const flattenSettings = (values: object): readonly (readonly [name: strin
   })
 
 /**
- * The absolute paths of the modules with streams of an app. They are found before the other settings are read, because those may name
- * their streams.
+ * The absolute paths of the modules with streams of an app. They are found before the other settings are
+ * read, because those may name their streams.
  */
-export const findStreamModules = ({ flags = {}, env = {}, configFile }: Omit<SettingsSources, 'streams'>): readonly string[] => {
+export const findStreamModules = ({
+  flags = {},
+  env = {},
+  configFile,
+}: Omit<SettingsSources, 'streams'>): readonly string[] => {
   const inFile = readFileLayer(configFile).values.streams
   const folder = dirname(resolve(configFile ?? CONFIG_FILE))
   const named = flags.streams ?? readEnvironment(env, []).streams
@@ -118,11 +162,19 @@ const merge = (lower: Row, upper: Row): Row =>
   )
 
 /** The problems of a layer, each with the place of the setting. */
-const findIssues = ({ values, formatOrigin }: SettingsLayer, streams: readonly StreamDefinition[]): readonly SettingsIssue[] => {
+const findIssues = (
+  { values, formatOrigin }: SettingsLayer,
+  streams: readonly StreamDefinition[],
+): readonly SettingsIssue[] => {
   const streamNames = streams.map(({ name }) => name)
   const stream = { what: 'stream', names: streamNames }
   const optional = streams.filter((one) => one.optional).map(({ name }) => name)
-  const known = { workers: stream, timeoutsMs: stream, verify: { what: 'check', names: limitNames }, with: { ...stream, shown: optional } }
+  const known = {
+    workers: stream,
+    timeoutsMs: stream,
+    verify: { what: 'check', names: limitNames },
+    with: { ...stream, shown: optional },
+  }
   return findSettingsIssues(values, known).map((issue) => ({
     ...issue,
     message: `${formatOrigin(issue.setting, issue.path)} ${issue.message}`,
@@ -162,18 +214,26 @@ const resolvePaths = (values: Row, folder: string): Row => {
   const { watchlists, notify } = values
   return {
     ...values,
-    ...Object.fromEntries(PATH_SETTINGS.flatMap((name) => (name in values ? [[name, toAbsolute(values[name], /^.+$/s)]] : []))),
+    ...Object.fromEntries(
+      PATH_SETTINGS.flatMap((name) => (name in values ? [[name, toAbsolute(values[name], /^.+$/s)]] : [])),
+    ),
     // A command such as `./notify.sh --all`.
     ...(notify === undefined ? {} : { notify: toAbsolute(notify, /^\.\.?\/\S+/) }),
     ...(isRow(watchlists)
-      ? { watchlists: Object.fromEntries(Object.entries(watchlists).map(([name, list]) => [name, toAbsolute(list, /(?<=^@).+$/s)])) }
+      ? {
+          watchlists: Object.fromEntries(
+            Object.entries(watchlists).map(([name, list]) => [name, toAbsolute(list, /(?<=^@).+$/s)]),
+          ),
+        }
       : {}),
   }
 }
 
 const formatVariable = (setting: string): string => {
   const [group = '', host] = setting.split('.')
-  return isAddressSetting(group) && host !== undefined ? toAddressVariable(host) : (environmentNames[group] ?? setting)
+  return isAddressSetting(group) && host !== undefined
+    ? toAddressVariable(host)
+    : (environmentNames[group] ?? setting)
 }
 
 const formatFlag = (setting: string): string =>
@@ -189,11 +249,16 @@ export interface SettingRow {
 
 export const settingRows: readonly SettingRow[] = Object.entries(Settings.shape).flatMap(([name, schema]) => {
   const value: unknown = Settings.parse({})[name as keyof Settings]
-  const row = { default: value === undefined || typeof value === 'object' ? '' : String(value), description: schema.description ?? '' }
+  const row = {
+    default: value === undefined || typeof value === 'object' ? '' : String(value),
+    description: schema.description ?? '',
+  }
   if (name === 'hosts') return [{ name: 'hosts.<name>', env: toAddressVariable('<name>'), ...row }]
   if (name !== 'urls') return [{ name, env: environmentNames[name] ?? '', ...row }]
   return builtInHosts.map((host) => ({
-    ...{ name: toAddressSetting(host), env: toAddressVariable(host), default: '' },
+    name: toAddressSetting(host),
+    env: toAddressVariable(host),
+    default: '',
     description: `base address of the ${host} service; may include a path`,
   }))
 })
@@ -212,10 +277,13 @@ const EXPECTED = {
 } as const
 
 /**
- * Scans the text of a JSON object without comments: the line of each name down to the third level (`hosts.news.url`), and the
- * first mistake with its place, without what the text has there. A comma before the end of a list or object is no mistake.
+ * Scans the text of a JSON object without comments: the line of each name down to the third level
+ * (`hosts.news.url`), and the first mistake with its place, without what the text has there. A comma before
+ * the end of a list or object is no mistake.
  */
-export const scanJson = (text: string): { readonly lines: ReadonlyMap<string, number>; readonly mistake?: string } => {
+export const scanJson = (
+  text: string,
+): { readonly lines: ReadonlyMap<string, number>; readonly mistake?: string } => {
   const lines = new Map<string, number>()
   const [open, names]: [string[], string[]] = [[], []]
   let state: keyof typeof EXPECTED = 'start'
@@ -237,10 +305,15 @@ export const scanJson = (text: string): { readonly lines: ReadonlyMap<string, nu
     else if (state === 'colon' && token === ':') state = 'value'
     else if (state === 'comma' && token === ',') state = end === '}' ? 'name' : 'value'
     else {
-      const expected = token.startsWith('"') && !isPlain ? 'a text that ends with " on its line, with \\\\ for each \\' : EXPECTED[state]
+      const expected =
+        token.startsWith('"') && !isPlain
+          ? 'a text that ends with " on its line, with \\\\ for each \\'
+          : EXPECTED[state]
       const column = index - text.lastIndexOf('\n', index - 1)
       return { lines, mistake: `line ${lineAt(index)}, column ${column}: expected ${expected}` }
     }
   }
-  return state === 'end' ? { lines } : { lines, mistake: `the file ends on line ${lineAt(text.length)}: expected ${EXPECTED[state]}` }
+  return state === 'end'
+    ? { lines }
+    : { lines, mistake: `the file ends on line ${lineAt(text.length)}: expected ${EXPECTED[state]}` }
 }

@@ -1,6 +1,6 @@
 /**
- * The errors of runs, requests and settings. Each has a `verdict`, which says what the collector does after it, and a `code` for programs;
- * `name` tells the classes apart.
+ * The errors of runs, requests and settings. Each has a `verdict`, which says what the collector does after
+ * it, and a `code` for programs; `name` tells the classes apart.
  *
  * @module scripstream/errors
  * @public

@@ -1,6 +1,7 @@
 /**
- * Reads an output folder: checks it, compares its last two runs, answers SQL, exports to DuckDB, Parquet and PostgreSQL. Nothing here requests
- * anything; only `verify` with `accept`, exports and queries of large tables write, the latter two to `lake/`.
+ * Reads an output folder: checks it, compares its last two runs, answers SQL, exports to DuckDB, Parquet and
+ * PostgreSQL. Nothing here requests anything; only `verify` with `accept`, exports and queries of large
+ * tables write, the latter two to `lake/`.
  *
  * @module scripstream/analysis
  * @beta
@@ -23,11 +24,11 @@ export type { Difference, DiffOptions, Verification, VerifyOptions }
 const EXCHANGE = 'NSE'
 
 /**
- * Reads the files of a folder once and reports what is wrong: missing sessions, impossible candles, unadjusted splits, damaged files and
- * more (`CHECKS`). Findings that were accepted are not reported.
+ * Reads the files of a folder once and reports what is wrong: missing sessions, impossible candles,
+ * unadjusted splits, damaged files and more (`CHECKS`). Findings that were accepted are not reported.
  *
- * @param options `streams`: those that wrote the folder (default: the built-in ones); `exchange`: default NSE; `limits`: how many findings
- * are allowed, by check, `errors` or `warnings`
+ * @param options `streams`: those that wrote the folder (default: the built-in ones); `exchange`: default
+ * NSE; `limits`: how many findings are allowed, by check, `errors` or `warnings`
  * @throws UsageError if there is no such folder, or no master list in it, or for a symbol that is not listed
  * @throws StorageError if the list of accepted findings is damaged
  * @example
@@ -37,7 +38,8 @@ export const verify = (folder: string, options: Optional<VerifyOptions> = {}): P
   verifyFolder(folder, { streams: builtIn, exchange: EXCHANGE, limits: {}, ...omitUndefined(options) })
 
 /**
- * Lists what the last run that wrote files changed: stocks, bands, surveillance, deals, results, filings, news and more (`SECTIONS`).
+ * Lists what the last run that wrote files changed: stocks, bands, surveillance, deals, results, filings,
+ * news and more (`SECTIONS`).
  *
  * @throws UsageError if there is no such folder, or for a symbol that is listed neither now nor before
  * @example
@@ -55,13 +57,17 @@ export interface QueryOptions {
 }
 
 /**
- * The rows of one SELECT over the files of a folder, with the tables, views and limits of `scripstream query`: the statement can open no
- * other files and change nothing. Integers beyond 2^53, decimals, dates and times are text. Needs the package `@duckdb/node-api`.
+ * The rows of one SELECT over the files of a folder, with the tables, views and limits of `scripstream
+ * query`: the statement can open no other files and change nothing. Integers beyond 2^53, decimals, dates and
+ * times are text. Needs the package `@duckdb/node-api`.
  *
  * @throws UsageError for a statement that is wrong or not permitted, or if the package is missing
  * @throws DamagedFileError for a file that cannot be read
  * @example
  * const rows = await query('./data', 'SELECT symbol, close_inr FROM screener ORDER BY market_cap_cr DESC LIMIT 10')
  */
-export const query = (folder: string, sql: string, { streams = builtIn, asOf }: QueryOptions = {}): Promise<readonly Row[]> =>
-  queryRows(sql, { out: folder, tables: listTables(streams), asOf })
+export const query = (
+  folder: string,
+  sql: string,
+  { streams = builtIn, asOf }: QueryOptions = {},
+): Promise<readonly Row[]> => queryRows(sql, { out: folder, tables: listTables(streams), asOf })

@@ -1,13 +1,20 @@
 /**
- * The collector, its runs, its telemetry and its settings. Further entry points: `scripstream/define` (streams of your own), `/errors`,
- * `/streams` (built-in streams), `/sinks` (storage), `/operators`, `/analysis` (checks, differences, SQL), `/simulator` (the built-in provider),
- * `/testing` (streams on virtual time), `/fleet` (several machines). This module does not load the last five.
+ * The collector, its runs, its telemetry and its settings. Further entry points: `scripstream/define`
+ * (streams of your own), `/errors`, `/streams` (built-in streams), `/sinks` (storage), `/operators`,
+ * `/analysis` (checks, differences, SQL), `/simulator` (the built-in provider), `/testing` (streams on
+ * virtual time), `/fleet` (several machines). This module does not load the last five.
  *
  * @module scripstream
  * @public
  */
 
-export { type Collector, type CollectorOptions, createCollector, type RowsOf, type StreamOptions } from './collector.js'
+export {
+  type Collector,
+  type CollectorOptions,
+  createCollector,
+  type RowsOf,
+  type StreamOptions,
+} from './collector.js'
 export { loadSettings } from './config.js'
 export type { Follower, LiveRun, Log, Telemetry } from './engine/event-bus.js'
 export type { CollectorHealth, OpenOptions, Run, RunItem, RunState } from './engine/open-run.js'

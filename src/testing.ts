@@ -1,5 +1,6 @@
 /**
- * Streams on scripted answers and virtual time, for marble tests; and whole daily runs from a seed, with everything that can go wrong.
+ * Streams on scripted answers and virtual time, for marble tests; and whole daily runs from a seed, with
+ * everything that can go wrong.
  *
  * @module scripstream/testing
  * @public
@@ -11,7 +12,13 @@ import { DAYS, defineStream, MASTER, once, type StreamDefinition } from './engin
 import type { HttpReply, Transport } from './http/transport.js'
 import { type Item, type PublicOutcome, skippedResult } from './model/outcome.js'
 import type { ScriptReport } from './model/report.js'
-import { type BuiltInHost, builtInHosts, type Host, isBuiltInHost, type SettingsInput } from './model/settings.js'
+import {
+  type BuiltInHost,
+  builtInHosts,
+  type Host,
+  isBuiltInHost,
+  type SettingsInput,
+} from './model/settings.js'
 import { type Stock, toStockItems } from './model/stock.js'
 import { toInstant } from './model/trading-day.js'
 
@@ -32,8 +39,8 @@ interface ScriptedRequest {
 }
 
 /**
- * Answers a request with one value: a number is a status without a body, a text is the body of a 200, anything else is a 200 as JSON. An
- * error is the failure of the request, such as a `TransportError`.
+ * Answers a request with one value: a number is a status without a body, a text is the body of a 200,
+ * anything else is a 200 as JSON. An error is the failure of the request, such as a `TransportError`.
  */
 export type Answers = (asked: ScriptedRequest) => Observable<unknown>
 
@@ -45,9 +52,9 @@ interface ScriptedProvider {
 }
 
 /** The addresses by which a scripted provider distinguishes the services. */
-export const scriptedUrls = Object.fromEntries(builtInHosts.map((host) => [host, `http://${host}`])) as Readonly<
-  Record<BuiltInHost, string>
->
+export const scriptedUrls = Object.fromEntries(
+  builtInHosts.map((host) => [host, `http://${host}`]),
+) as Readonly<Record<BuiltInHost, string>>
 
 /**
  * A provider with scripted answers, for collectors whose `urls` are `scriptedUrls`. Opens no socket.
@@ -62,7 +69,13 @@ export const createScriptedProvider = (answers: Answers): ScriptedProvider => {
     defer(() => {
       const { hostname, pathname, search } = new URL(url)
       const posted: unknown = body === undefined ? undefined : JSON.parse(body)
-      const one: ScriptedRequest = { host: hostname, path: pathname + search, body: posted, headers, at: asyncScheduler.now() }
+      const one: ScriptedRequest = {
+        host: hostname,
+        path: pathname + search,
+        body: posted,
+        headers,
+        at: asyncScheduler.now(),
+      }
       asked.push(one)
       return answers(one).pipe(map(toReply))
     })
@@ -99,12 +112,16 @@ export interface Trial<R> {
 }
 
 /**
- * Runs one stream on scripted answers, with the limiter, retries and timeouts of a real run but without the streams that it follows. Time
- * comes from RxJS' schedulers: within `TestScheduler.run` it is virtual, and pauses take no time.
+ * Runs one stream on scripted answers, with the limiter, retries and timeouts of a real run but without the
+ * streams that it follows. Time comes from RxJS' schedulers: within `TestScheduler.run` it is virtual, and
+ * pauses take no time.
  *
  * @example createTrial(chains, { answers: () => of(404) }).item$.subscribe(({ status }) => console.log(status))
  */
-export const createTrial = <R>(stream: StreamDefinition<string, R>, { answers, ...options }: TrialOptions): Trial<R> => {
+export const createTrial = <R>(
+  stream: StreamDefinition<string, R>,
+  { answers, ...options }: TrialOptions,
+): Trial<R> => {
   const { stocks = TRIAL_STOCKS, asOf = toInstant('2026-02-12', '20:00'), files = new Map() } = options
   const provider = createScriptedProvider(answers)
   let start: number | undefined
@@ -114,7 +131,14 @@ export const createTrial = <R>(stream: StreamDefinition<string, R>, { answers, .
       ? []
       : [createSourceStream(source, source === MASTER ? toStockItems(stocks) : (options.offered ?? []))]
   const collector = createCollector({
-    settings: { urls: scriptedUrls, hosts: scriptOwnHosts(stream), sheetId: 'SHEET', asmTabId: '1', gsmTabId: '2', ...options.settings },
+    settings: {
+      urls: scriptedUrls,
+      hosts: scriptOwnHosts(stream),
+      sheetId: 'SHEET',
+      asmTabId: '1',
+      gsmTabId: '2',
+      ...options.settings,
+    },
     streams: [...leading, stream],
     storage: memory(files),
     transport: provider.transport,

@@ -7,22 +7,46 @@ import { assertSameIsin } from '../src/market/listings.js'
 import { toCents } from '../src/model/format.js'
 import { createResult } from '../src/model/outcome.js'
 import { type Row, Rows } from '../src/model/row.js'
-import { column, dataEnvelope, type RowOf, row, type TableColumn, textSuchAs } from '../src/model/row-schema.js'
+import {
+  column,
+  dataEnvelope,
+  type RowOf,
+  row,
+  type TableColumn,
+  textSuchAs,
+} from '../src/model/row-schema.js'
 import { requireSid, StockRecord, toStockRecord } from '../src/model/stock.js'
 import { toDocumentColumns } from '../src/model/table.js'
 
-/** A technical indicator: its name (`20-EMA`, `RSI(14)`), its value in rupees or on its own scale, and its signal. */
+/**
+ * A technical indicator: its name (`20-EMA`, `RSI(14)`), its value in rupees or on its own scale, and its
+ * signal.
+ */
 export const IndicatorValue = row({
   Indicator: column(z.string(), { about: 'such as 20-EMA, 200-SMA or RSI(14)', sql: 'indicator' }),
-  Value: column(z.number(), { about: 'rupees for averages, points for the others', sql: 'value', or: 'text' }),
-  Action: column(textSuchAs('Bullish', 'Bearish', 'Neutral'), { about: 'Bullish, Bearish or Neutral', sql: 'action' }),
+  Value: column(z.number(), {
+    about: 'rupees for averages, points for the others',
+    sql: 'value',
+    or: 'text',
+  }),
+  Action: column(textSuchAs('Bullish', 'Bearish', 'Neutral'), {
+    about: 'Bullish, Bearish or Neutral',
+    sql: 'action',
+  }),
 })
 export interface IndicatorValue extends RowOf<typeof IndicatorValue> {}
 
 const Levels = z.record(z.string(), z.number())
-const Pivot = z.object({ Classic: column(Levels, { usual: true }), Fibonacci: Levels.optional(), Camarilla: Levels.optional() })
+const Pivot = z.object({
+  Classic: column(Levels, { usual: true }),
+  Fibonacci: Levels.optional(),
+  Camarilla: Levels.optional(),
+})
 
-/** The daily indicators of one stock, with the fields observed in answers. `Pivot` has levels in rupees by method, such as `Classic`. */
+/**
+ * The daily indicators of one stock, with the fields observed in answers. `Pivot` has levels in rupees by
+ * method, such as `Classic`.
+ */
 export const Indicators = row({
   EMA: z.array(IndicatorValue),
   SMA: z.array(IndicatorValue),
@@ -33,7 +57,9 @@ export interface Indicators extends RowOf<typeof Indicators> {}
 
 /** A level of the classic method. */
 const pivot = (name: string, key: string, about: string): TableColumn => ({
-  ...{ name, type: 'DOUBLE', comment: `${about}, rupees` },
+  name,
+  type: 'DOUBLE',
+  comment: `${about}, rupees`,
   from: { row: [`$.Pivot[0].Classic.${key}`] },
 })
 
@@ -59,7 +85,8 @@ const indicator = post({
     symbol: z.string().min(1),
     minute: z.literal('D'),
   }),
-  read: (text, { isin }, seen): readonly Row[] => assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? []),
+  read: (text, { isin }, seen): readonly Row[] =>
+    assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? []),
   shape: dataEnvelope(z.array(Indicators)),
   sample: ({ security_id }, market) => {
     const now = market.asOf / 1_000
@@ -67,9 +94,14 @@ const indicator = post({
     const [high = 0, low = 0, last] = [h.at(-1), l.at(-1), c.at(-1)]
     if (last === undefined || market.random('indicator', security_id).chance(0.03)) return { data: [] }
     const line = (Indicator: string, value: number, sign: number): Row => ({
-      ...{ Indicator, Value: toCents(value), Action: sign > 0 ? 'Bullish' : sign < 0 ? 'Bearish' : 'Neutral' },
+      Indicator,
+      Value: toCents(value),
+      Action: sign > 0 ? 'Bullish' : sign < 0 ? 'Bearish' : 'Neutral',
     })
-    const averages = (kind: string, average: (closes: readonly number[], days: number) => number): readonly Row[] =>
+    const averages = (
+      kind: string,
+      average: (closes: readonly number[], days: number) => number,
+    ): readonly Row[] =>
       [5, 10, 20, 50, 100, 200]
         .filter((days) => c.length >= days)
         .map((days) => line(`${days}-${kind}`, average(c, days), last - average(c, days)))
@@ -111,9 +143,14 @@ export const advancedIndicators = defineStream({
   timeoutMs: 10_000,
   endpoints: [indicator],
   work: perStock((stock, { ask, settings: { exchange } }) =>
-    ask(indicator, { exchange, segment: 'E', security_id: requireSid(stock), isin: stock.ISIN, symbol: stock.Symbol, minute: 'D' }).pipe(
-      map((rows) => createResult(rows.map((row) => toStockRecord<Indicators>(stock, row)))),
-    ),
+    ask(indicator, {
+      exchange,
+      segment: 'E',
+      security_id: requireSid(stock),
+      isin: stock.ISIN,
+      symbol: stock.Symbol,
+      minute: 'D',
+    }).pipe(map((rows) => createResult(rows.map((row) => toStockRecord<Indicators>(stock, row))))),
   ),
   outputs: [
     {

@@ -13,14 +13,31 @@ import { type Row, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { createFileNames } from '../src/model/stock.js'
 
-/** A market index, with the fields observed in answers. `Pchange` is in points, `PPerchange` in percent; candle requests use `Sid`. */
+/**
+ * A market index, with the fields observed in answers. `Pchange` is in points, `PPerchange` in percent;
+ * candle requests use `Sid`.
+ */
 export const MarketIndex = row({
   Sym: column(z.string(), { about: 'symbol of the index', sql: 'symbol', required: true, key: true }),
   DispSym: column(z.string(), { about: 'name of the index', sql: 'name' }),
-  Sid: column(z.number(), { about: "the provider's id of the index", sql: ['sid', 'VARCHAR'], or: 'text', required: true, key: true }),
+  Sid: column(z.number(), {
+    about: "the provider's id of the index",
+    sql: ['sid', 'VARCHAR'],
+    or: 'text',
+    required: true,
+    key: true,
+  }),
   Ltp: column(z.number().nullable(), { about: 'last value, points', sql: 'value', usual: true }),
-  Pchange: column(z.number().nullable(), { about: 'against the close before, as answered', sql: 'change', usual: true }),
-  PPerchange: column(z.number().nullable(), { about: 'against the close before, percent', sql: 'change_percent', usual: true }),
+  Pchange: column(z.number().nullable(), {
+    about: 'against the close before, as answered',
+    sql: 'change',
+    usual: true,
+  }),
+  PPerchange: column(z.number().nullable(), {
+    about: 'against the close before, percent',
+    sql: 'change_percent',
+    usual: true,
+  }),
   Exch: column(z.string(), { about: 'as answered', sql: 'exchange', key: true }),
   Seg: column(z.string(), { about: 'as answered', sql: 'segment', key: true }),
   Inst: column(z.string(), { about: 'as answered', sql: 'instrument', key: true }),
@@ -37,7 +54,21 @@ const REQUEST = {
     sort: 'Sym',
     sorder: 'asc',
     count: 500,
-    fields: ['Sym', 'DispSym', 'Sid', 'Exch', 'Seg', 'Inst', 'Open', 'High', 'Low', 'Ltp', 'Pchange', 'PPerchange', 'Volume'],
+    fields: [
+      'Sym',
+      'DispSym',
+      'Sid',
+      'Exch',
+      'Seg',
+      'Inst',
+      'Open',
+      'High',
+      'Low',
+      'Ltp',
+      'Pchange',
+      'PPerchange',
+      'Volume',
+    ],
     params: [
       { field: 'Inst', op: '', val: 'IDX' },
       { field: 'Exch', op: '', val: 'IDX' },
@@ -65,7 +96,13 @@ const indices = post({
       const [before = 0, Ltp = before] = c.slice(-2)
       const isKnown = !market.random('index', Sid).chance(0.05)
       return {
-        ...{ DispSym, Sym, Sid, Exch: 'IDX', Seg: 'I', Inst: 'IDX', Ltp },
+        DispSym,
+        Sym,
+        Sid,
+        Exch: 'IDX',
+        Seg: 'I',
+        Inst: 'IDX',
+        Ltp,
         Pchange: isKnown ? Ltp - before : null,
         PPerchange: isKnown ? ((Ltp - before) / before) * 100 : null,
       }
@@ -76,13 +113,19 @@ const indices = post({
 
 const toIndexIdentifiers = ({ Sym, Sid }: Row) => ({ symbol: readText(Sym), Sid: readText(Sid) })
 
-/** Whether most indices are as before: a session changes nearly all of them, and some markets abroad trade on other days. */
+/**
+ * Whether most indices are as before: a session changes nearly all of them, and some markets abroad trade on
+ * other days.
+ */
 const isUnchanged = (before: readonly object[], now: readonly object[]): boolean => {
   const known = new Set(before.map((row) => JSON.stringify(row)))
   return now.filter((row) => known.has(JSON.stringify(row))).length * 2 > now.length
 }
 
-/** All market indices, rows as answered. Two indices may share a symbol; the `Sid` then makes the names of their candle files unique. */
+/**
+ * All market indices, rows as answered. Two indices may share a symbol; the `Sid` then makes the names of
+ * their candle files unique.
+ */
 export const allIndices = defineStream({
   name: 'all-indices',
   summary: 'all market indices',
@@ -98,9 +141,17 @@ export const allIndices = defineStream({
       switchMap((found) =>
         readStoredRows(tools.stored, file).pipe(
           map((earlier) => {
-            const { gone } = compareIdentifiers(earlier.map(toIndexIdentifiers), [...found.rows].map(toIndexIdentifiers))
+            const { gone } = compareIdentifiers(
+              earlier.map(toIndexIdentifiers),
+              [...found.rows].map(toIndexIdentifiers),
+            )
             const names = gone.map(({ symbol, Sid }) => `${symbol} (${Sid})`)
-            for (const text of formatSentence('no longer listed', names, 'their candle files stay as they are')) tools.warn(text)
+            for (const text of formatSentence(
+              'no longer listed',
+              names,
+              'their candle files stay as they are',
+            ))
+              tools.warn(text)
             return found
           }),
         ),
@@ -108,23 +159,38 @@ export const allIndices = defineStream({
     ),
   ),
   look: (_, tools, file) =>
-    forkJoin([readStoredRows(tools.stored, file), readStoredRows(tools.stored, `${PREVIOUS_FOLDER}/${file}`)]).pipe(
+    forkJoin([
+      readStoredRows(tools.stored, file),
+      readStoredRows(tools.stored, `${PREVIOUS_FOLDER}/${file}`),
+    ]).pipe(
       switchMap(([stored, previous]) => {
         // Values that did not change with the last session cannot show the next one.
-        if (stored.length === 0 || (previous.length > 0 && isUnchanged(stored, previous))) return of(createResult<MarketIndex>([]))
-        return tools.ask(indices, REQUEST).pipe(map(({ rows }) => (isUnchanged(stored, [...rows]) ? skippedResult : createResult(rows))))
+        if (stored.length === 0 || (previous.length > 0 && isUnchanged(stored, previous)))
+          return of(createResult<MarketIndex>([]))
+        return tools
+          .ask(indices, REQUEST)
+          .pipe(map(({ rows }) => (isUnchanged(stored, [...rows]) ? skippedResult : createResult(rows))))
       }),
     ),
   offers: (rows, warn) => {
     const named = rows.filter(({ Sym, Sid }) => readText(Sym) !== '' && readText(Sid) !== '')
-    const usable = [...new Map(named.map((row) => [`${readText(row.Sym)}\n${readText(row.Sid)}`, row])).values()]
+    const usable = [
+      ...new Map(named.map((row) => [`${readText(row.Sym)}\n${readText(row.Sid)}`, row])).values(),
+    ]
     if (usable.length < rows.length)
-      warn(`skipped ${formatQuantity(rows.length - usable.length, 'index', 'indices')} without symbol or Sid, or duplicate`)
+      warn(
+        `skipped ${formatQuantity(rows.length - usable.length, 'index', 'indices')} without symbol or Sid, or duplicate`,
+      )
     const names = createFileNames(
       usable.map(({ Sym, Sid }) => ({ key: readText(Sym), id: readText(Sid) })),
       { mayReplace: true },
     )
-    return usable.map((row, rank) => ({ key: readText(row.Sym), rank, fileName: names[rank] as string, value: row }))
+    return usable.map((row, rank) => ({
+      key: readText(row.Sym),
+      rank,
+      fileName: names[rank] as string,
+      value: row,
+    }))
   },
   outputs: [
     {

@@ -10,8 +10,8 @@ import { requireSid } from '../src/model/stock.js'
 const stockCandles = createCandleEndpoint('ohlcv', z.literal('EQUITY'))
 
 /**
- * Daily candles of each stock: the full history first, later only the missing days, and the full history again after a split, bonus or
- * rights issue. Timestamps are midnight in India.
+ * Daily candles of each stock: the full history first, later only the missing days, and the full history
+ * again after a split, bonus or rights issue. Timestamps are midnight in India.
  */
 export const allOhlcv = defineStream({
   name: 'all-ohlcv',
@@ -24,7 +24,13 @@ export const allOhlcv = defineStream({
   endpoints: [stockCandles],
   after: ['corporate-actions'],
   work: perStock((stock, tools, file) => {
-    const instrument = { EXCH: tools.settings.exchange, SYM: stock.Symbol, SEG: 'E', INST: 'EQUITY', SEC_ID: requireSid(stock) }
+    const instrument = {
+      EXCH: tools.settings.exchange,
+      SYM: stock.Symbol,
+      SEG: 'E',
+      INST: 'EQUITY',
+      SEC_ID: requireSid(stock),
+    }
     const readActions = () => readStockActions(stock.Symbol, tools)
     return updateCandles({ endpoint: stockCandles, instrument, file, readActions }, tools)
   }),

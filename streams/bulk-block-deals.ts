@@ -1,4 +1,17 @@
-import { concat, concatMap, from, map, mergeMap, type Observable, of, range, reduce, switchMap, throwError, toArray } from 'rxjs'
+import {
+  concat,
+  concatMap,
+  from,
+  map,
+  mergeMap,
+  type Observable,
+  of,
+  range,
+  reduce,
+  switchMap,
+  throwError,
+  toArray,
+} from 'rxjs'
 import { z } from 'zod'
 import { defineStream, once, type Tools } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
@@ -15,8 +28,8 @@ import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending, uniqueBy } from '../src/operators/row-lists.js'
 
 /**
- * A bulk or block deal, with the fields observed in answers. `date` is a day in India (`2026-02-12 00:00:00`), `bs` is B for bought and S
- * for sold, `cname` the client, `avgprice` in rupees a share.
+ * A bulk or block deal, with the fields observed in answers. `date` is a day in India (`2026-02-12
+ * 00:00:00`), `bs` is B for bought and S for sold, `cname` the client, `avgprice` in rupees a share.
  */
 export const Deal = row({
   date: column(z.string(), { about: 'day of the deal', sql: 'date', format: 'day', required: true }),
@@ -45,7 +58,9 @@ const CHUNKS = 3
 const CHUNK_DAYS = 10
 
 /** Made once: a schema takes longer to make than to use. */
-const readPage = json(z.looseObject({ data: z.array(Row).nullable(), totalcount: z.union([z.number(), z.string()]).nullish() }))
+const readPage = json(
+  z.looseObject({ data: z.array(Row).nullable(), totalcount: z.union([z.number(), z.string()]).nullish() }),
+)
 
 const toIsoDay = (dmy: string): Day => dmy.split('-').reverse().join('-')
 const dashedDay = z
@@ -68,7 +83,8 @@ const deal = post({
       })
       .refine(
         ({ startdate, enddate }) =>
-          readDay(toIsoDay(startdate)) === undefined || toIsoDay(enddate) <= addDays(toIsoDay(startdate), CHUNK_DAYS),
+          readDay(toIsoDay(startdate)) === undefined ||
+          toIsoDay(enddate) <= addDays(toIsoDay(startdate), CHUNK_DAYS),
         {
           path: ['enddate'],
           error: 'must be at most 240 hours after startdate',
@@ -81,15 +97,23 @@ const deal = post({
   },
   shape: dataEnvelope(z.array(Deal), { totalcount: z.union([z.number(), z.string()]) }),
   sample: ({ data: { startdate, enddate, pageno } }, market) => {
-    const deals = market.tradingDays(toIsoDay(startdate), toIsoDay(enddate)).flatMap((day) => sampleDeals(day, market))
-    return { code: 0, data: deals.slice((pageno - 1) * DEALS_PER_PAGE, pageno * DEALS_PER_PAGE), totalcount: deals.length }
+    const deals = market
+      .tradingDays(toIsoDay(startdate), toIsoDay(enddate))
+      .flatMap((day) => sampleDeals(day, market))
+    return {
+      code: 0,
+      data: deals.slice((pageno - 1) * DEALS_PER_PAGE, pageno * DEALS_PER_PAGE),
+      totalcount: deals.length,
+    }
   },
 })
 
 const CLIENTS =
   '{AGASTYA|BANYAN|CHENAB|DHRUVA|EKANT|FULCRUM|GANDIVA|HARAPPA|INDRA|JHELUM} {CAPITAL LLP|SECURITIES PRIVATE LIMITED|TRADERS|ADVISORS LLP|MUTUAL FUND}'
 
-/** The deals of a day, each within its range and of a part of its volume; some of ten crore rupees are blocks. */
+/**
+ * The deals of a day, each within its range and of a part of its volume; some of ten crore rupees are blocks.
+ */
 const sampleDeals = (day: Day, market: SampleMarket): readonly Row[] => {
   const random = market.random('deals', day)
   const stocks = market.stocksOn(day)
@@ -105,18 +129,33 @@ const sampleDeals = (day: Day, market: SampleMarket): readonly Row[] => {
     const { h, l, v } = market.tradesOn(stock?.Sid ?? '', day)
     const [high = 0, low = 0, volume = 0] = [h[0], l[0], v[0]]
     // The provider does not divide the price of a deal before a split.
-    const isSoonSplit = stock?.split !== undefined && stock.split.on > day && stock.split.on < addDays(day, 40)
+    const isSoonSplit =
+      stock?.split !== undefined && stock.split.on > day && stock.split.on < addDays(day, 40)
     if (stock === undefined || volume < 100 || isSoonSplit) return []
     const qty = Math.ceil(volume * (0.02 + share * share * 0.3))
     const avgprice = Math.round((low + (high - low) * place) * 100) / 100
     return {
-      ...{ date: `${day} 00:00:00`, exch: market.exchange, seg: 'E', sid: Number(stock.Sid), isin: stock.ISIN, sym: stock.Symbol },
-      ...{ csym: stock.Name, cname, deal: isLarge && qty * avgprice >= 1e8 ? 'BLOCK' : 'BULK', bs, qty, avgprice, val: qty * avgprice },
+      date: `${day} 00:00:00`,
+      exch: market.exchange,
+      seg: 'E',
+      sid: Number(stock.Sid),
+      isin: stock.ISIN,
+      sym: stock.Symbol,
+      csym: stock.Name,
+      cname,
+      deal: isLarge && qty * avgprice >= 1e8 ? 'BLOCK' : 'BULK',
+      bs,
+      qty,
+      avgprice,
+      val: qty * avgprice,
     }
   }).flat()
 }
 
-/** Ten days of deals. A page that fails ends the chunk: the deals of earlier pages stay, with the reason of the failure. */
+/**
+ * Ten days of deals. A page that fails ends the chunk: the deals of earlier pages stay, with the reason of
+ * the failure.
+ */
 interface Chunk {
   readonly start: Day
   readonly end: Day
@@ -129,21 +168,41 @@ const fetchChunk = (start: Day, end: Day, { ask, accepts, warn }: Tools): Observ
   const days = `${formatDashedDmy(start)} to ${formatDashedDmy(end)}`
   const request = (pageno: number) =>
     ask(deal, {
-      data: { startdate: formatDashedDmy(start), enddate: formatDashedDmy(end), defaultpage: 'N', pageno, pagecount: DEALS_PER_PAGE },
+      data: {
+        startdate: formatDashedDmy(start),
+        enddate: formatDashedDmy(end),
+        defaultpage: 'N',
+        pageno,
+        pagecount: DEALS_PER_PAGE,
+      },
     })
-  const accept = accepts('count') ? (what: string): void => warn(`accepted although deals are missing: ${days}: ${what}`) : undefined
+  const accept = accepts('count')
+    ? (what: string): void => warn(`accepted although deals are missing: ${days}: ${what}`)
+    : undefined
   return readPages<Deal>({ request, size: DEALS_PER_PAGE, keyOf: toDealKey, accept }).pipe(
     map((deals): Partial<Chunk> => ({ deals })),
     catchItemFailure((reason, failure) => of({ reason: `${days}: ${reason}`, failure })),
-    reduce((all: Chunk, { deals = [], ...failed }: Partial<Chunk>) => ({ ...all, deals: [...all.deals, ...deals], ...failed }), {
-      ...{ start, end },
-      deals: [],
-    }),
+    reduce(
+      (all: Chunk, { deals = [], ...failed }: Partial<Chunk>) => ({
+        ...all,
+        deals: [...all.deals, ...deals],
+        ...failed,
+      }),
+      {
+        start,
+        end,
+        deals: [],
+      },
+    ),
   )
 }
 
 /** Stored deals from the days of chunks that failed now or came back empty. */
-const readStoredDeals = (chunks: readonly Chunk[], { stored }: Tools, file: string): Observable<readonly Deal[]> =>
+const readStoredDeals = (
+  chunks: readonly Chunk[],
+  { stored }: Tools,
+  file: string,
+): Observable<readonly Deal[]> =>
   chunks.length === 0
     ? of([])
     : stored.document(file).pipe(
@@ -155,21 +214,31 @@ const readStoredDeals = (chunks: readonly Chunk[], { stored }: Tools, file: stri
         ),
       )
 
-const toDealKey = (row: Deal): string => JSON.stringify([row.sym, row.date, row.qty, row.avgprice, row.bs, row.cname])
+const toDealKey = (row: Deal): string =>
+  JSON.stringify([row.sym, row.date, row.qty, row.avgprice, row.bs, row.cname])
 
 /**
- * Counts the deals of the days that both lists can contain: the window has moved since the stored list, and the deals of newer days must
- * not hide a loss on older ones.
+ * Counts the deals of the days that both lists can contain: the window has moved since the stored list, and
+ * the deals of newer days must not hide a loss on older ones.
  */
 const createDealCounter =
-  ({ from: first, to }: { readonly from: Day; readonly to: Day }): NonNullable<ShrinkOptions['countRecords']> =>
+  ({
+    from: first,
+    to,
+  }: {
+    readonly from: Day
+    readonly to: Day
+  }): NonNullable<ShrinkOptions['countRecords']> =>
   (deals, earlier) => {
     const dayOf = (row: unknown): Day => (isRow(row) ? readDay(row.date) : undefined) ?? ''
     const newest = earlier.map(dayOf).reduce((latest, day) => (day > latest && day <= to ? day : latest), '')
     return deals.map(dayOf).filter((day) => day >= first && day <= newest).length
   }
 
-/** Bulk and block deals of the last 30 days, in three chunks in sequence, page by page; newest first, without duplicates. */
+/**
+ * Bulk and block deals of the last 30 days, in three chunks in sequence, page by page; newest first, without
+ * duplicates.
+ */
 export const bulkBlockDeals = defineStream({
   name: 'bulk-block-deals',
   summary: 'bulk and block deals of the last 30 days',
@@ -183,7 +252,13 @@ export const bulkBlockDeals = defineStream({
   work: once((tools, file) => {
     const today = toDay(tools.asOf)
     return range(0, CHUNKS).pipe(
-      concatMap((chunk) => fetchChunk(addDays(today, -(CHUNK_DAYS * chunk + CHUNK_DAYS - 1)), addDays(today, -CHUNK_DAYS * chunk), tools)),
+      concatMap((chunk) =>
+        fetchChunk(
+          addDays(today, -(CHUNK_DAYS * chunk + CHUNK_DAYS - 1)),
+          addDays(today, -CHUNK_DAYS * chunk),
+          tools,
+        ),
+      ),
       toArray(),
       switchMap((chunks) => {
         const failures = chunks.flatMap(({ failure }) => failure ?? [])
@@ -193,7 +268,10 @@ export const bulkBlockDeals = defineStream({
         if (failures.length === CHUNKS && fresh.length === 0) return throwError(() => failed)
         if (failures.length === 0 && fresh.length === 0) return of(createResult([]))
         const without = chunks.filter(({ failure, deals }) => failure !== undefined || deals.length === 0)
-        return concat(from(fresh), readStoredDeals(without, tools, file).pipe(mergeMap((rows) => from(rows)))).pipe(
+        return concat(
+          from(fresh),
+          readStoredDeals(without, tools, file).pipe(mergeMap((rows) => from(rows))),
+        ).pipe(
           uniqueBy<Deal>(toDealKey),
           sortDescending((row) => readText(row.date)),
           map((rows) => {
@@ -202,7 +280,9 @@ export const bulkBlockDeals = defineStream({
             const { code, causes, isTemporary } = failed
             return omitUndefined({ ...createResult(rows, reasons), newest, code, causes, isTemporary })
           }),
-          rejectShrunk(file, tools, { countRecords: createDealCounter({ from: addDays(today, 1 - CHUNKS * CHUNK_DAYS), to: today }) }),
+          rejectShrunk(file, tools, {
+            countRecords: createDealCounter({ from: addDays(today, 1 - CHUNKS * CHUNK_DAYS), to: today }),
+          }),
         )
       }),
     )
@@ -213,7 +293,14 @@ export const bulkBlockDeals = defineStream({
       file: 'bulk_block_deals.json',
       keepsWhenEmpty: true,
       tradedOn: 'date',
-      tables: [{ name: 'deals', about: 'bulk and block deals of the last 30 days, newest first', columns: [Deal], position: 10 }],
+      tables: [
+        {
+          name: 'deals',
+          about: 'bulk and block deals of the last 30 days, newest first',
+          columns: [Deal],
+          position: 10,
+        },
+      ],
     },
   ],
 })

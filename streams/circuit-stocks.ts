@@ -13,14 +13,17 @@ import { type BuiltRowOf, column, dataEnvelope, type RowOf, row } from '../src/m
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
 
 /**
- * A stock at its circuit limit; a figure missing from the answer is null. Prices are in rupees, `MarketCap` in ₹ crore, changes
- * and yields in percent. Types are as observed in answers, and unchecked.
+ * A stock at its circuit limit; a figure missing from the answer is null. Prices are in rupees, `MarketCap`
+ * in ₹ crore, changes and yields in percent. Types are as observed in answers, and unchecked.
  */
 export const CircuitStock = row({
   Symbol: column(z.string().nullable(), { about: 'trading symbol', sql: 'symbol' }),
   Name: column(z.string().nullable(), { about: 'name of the company', sql: 'name' }),
   LTP: column(z.number().nullable(), { about: 'last traded price, rupees', sql: 'price' }),
-  ChangePercent: column(z.number().nullable(), { about: 'against the close before, percent', sql: 'change_percent' }),
+  ChangePercent: column(z.number().nullable(), {
+    about: 'against the close before, percent',
+    sql: 'change_percent',
+  }),
   MarketCap: column(z.number().nullable(), { about: '₹ crore', sql: 'market_cap' }),
   Volume: column(z.int().nullable(), { about: 'shares traded', sql: 'volume' }),
   High5Yr: column(z.number().nullable(), { about: 'highest price of five years, rupees', sql: 'high_5y' }),
@@ -59,11 +62,19 @@ const CIRCUIT_FIELDS = ScannedStock.keyof().options
 
 const FLAGS = { upper: 'LiveData.UpperCircuitBreak', lower: 'LiveData.LowerCircuitBreak' } as const
 
-const WEB_KEYS = { upper: 'stocks/market/shares-with-upper-circuit', lower: 'stocks/market/lower-circuit-stocks' } as const
+const WEB_KEYS = {
+  upper: 'stocks/market/shares-with-upper-circuit',
+  lower: 'stocks/market/lower-circuit-stocks',
+} as const
 
 const MAX_CIRCUIT_ROWS = 500
 
-const CIRCUIT_SCAN = { sort: 'Mcap', sorder: 'desc', count: MAX_CIRCUIT_ROWS, fields: CIRCUIT_FIELDS } as const
+const CIRCUIT_SCAN = {
+  sort: 'Mcap',
+  sorder: 'desc',
+  count: MAX_CIRCUIT_ROWS,
+  fields: CIRCUIT_FIELDS,
+} as const
 
 const circuit = post({
   name: 'circuit',
@@ -86,7 +97,10 @@ const circuit = post({
     return data
   },
   shape: dataEnvelope(z.array(ScannedStock)),
-  sample: ({ data: { params } }, market) => ({ code: 0, data: sampleStocks(params[0].field === FLAGS.upper ? 'upper' : 'lower', market) }),
+  sample: ({ data: { params } }, market) => ({
+    code: 0,
+    data: sampleStocks(params[0].field === FLAGS.upper ? 'upper' : 'lower', market),
+  }),
 })
 
 const sampleStocks = (side: Side, market: SampleMarket): readonly Row[] =>
@@ -138,7 +152,10 @@ const toCircuitStock = (row: ScannedRow): CircuitStock => ({
   DivYield: row.DivYeild ?? null,
 })
 
-/** Stocks at their upper and lower circuit limit: from the scan, else the data of the web site, else its page. An empty list is valid. */
+/**
+ * Stocks at their upper and lower circuit limit: from the scan, else the data of the web site, else its page.
+ * An empty list is valid.
+ */
 export const circuitStocks = defineStream({
   name: 'circuit-stocks',
   summary: 'stocks at their upper or lower circuit limit',
@@ -160,7 +177,10 @@ export const circuitStocks = defineStream({
         warnIfFull(MAX_CIRCUIT_ROWS, tools, side),
       )
     const sources = [{ name: 'scan', ask: scan }, ...circuitPages.tiers(WEB_KEYS[side], tools)]
-    const tiers = sources.map((source) => ({ ...source, ask: (isLast: boolean) => source.ask(isLast).pipe(rejectOtherUnits(tools)) }))
+    const tiers = sources.map((source) => ({
+      ...source,
+      ask: (isLast: boolean) => source.ask(isLast).pipe(rejectOtherUnits(tools)),
+    }))
     return firstThatAnswers(tiers, (failure) => warn(`${side}: a source failed: ${failure}`)).pipe(
       map((rows) => createResult(withoutCopies(rows, tools, side).map(toCircuitStock))),
     )
@@ -174,7 +194,10 @@ export const circuitStocks = defineStream({
         {
           name: 'circuits',
           about: 'stocks at their upper or lower circuit limit',
-          columns: [{ name: 'side', type: 'VARCHAR', comment: 'upper or lower', from: { file: 'label' } }, CircuitStock],
+          columns: [
+            { name: 'side', type: 'VARCHAR', comment: 'upper or lower', from: { file: 'label' } },
+            CircuitStock,
+          ],
           position: 11,
         },
       ],

@@ -18,8 +18,8 @@ const optionalText = z.string().optional()
 const optionalNumber = z.number().optional()
 
 /**
- * A filing, with the fields observed in answers of either path; only one path has `news_id`. `news_date` has a time of day, in India
- * (`2026-02-11 19:28:12`); `file_url` is empty if there is no document.
+ * A filing, with the fields observed in answers of either path; only one path has `news_id`. `news_date` has
+ * a time of day, in India (`2026-02-11 19:28:12`); `file_url` is empty if there is no document.
  */
 export const Filing = row({
   isin: column(z.string().optional(), { about: 'ISIN of the stock', sql: 'isin' }),
@@ -32,25 +32,36 @@ export const Filing = row({
   }),
   caption: column(z.string(), { about: 'title', sql: 'caption', key: true, usual: true }),
   descriptor: column(z.string(), { about: 'kind of filing', sql: 'descriptor', key: true }),
-  cat: column(z.string().optional(), { about: 'finer kind; NULL if the exchange gave none', sql: 'category' }),
+  cat: column(z.string().optional(), {
+    about: 'finer kind; NULL if the exchange gave none',
+    sql: 'category',
+  }),
   news_body: column(z.string(), { about: 'short text', sql: 'body' }),
   file_url: column(z.string(), { about: 'address of the document', sql: 'url' }),
   news_id: column(z.string().optional(), { about: 'id of the filing; NULL if it has none', sql: 'news_id' }),
-  ...{
-    ann_type: optionalText,
-    disp: optionalText,
-    exch: optionalText,
-    inst: optionalText,
-    seg: optionalText,
-    seo: optionalText,
-    sym: optionalText,
-  },
-  ...{ ch: optionalNumber, ls: optionalNumber, ltp: optionalNumber, mtp: optionalNumber, pch: optionalNumber, ts: optionalNumber },
-  ...{ bse_code: numberOrText, co_code: numberOrText, sid: numberOrText },
+  ann_type: optionalText,
+  disp: optionalText,
+  exch: optionalText,
+  inst: optionalText,
+  seg: optionalText,
+  seo: optionalText,
+  sym: optionalText,
+  ch: optionalNumber,
+  ls: optionalNumber,
+  ltp: optionalNumber,
+  mtp: optionalNumber,
+  pch: optionalNumber,
+  ts: optionalNumber,
+  bse_code: numberOrText,
+  co_code: numberOrText,
+  sid: numberOrText,
 })
 export interface Filing extends RowOf<typeof Filing> {}
 
-/** Filings of `lodr` are merged by their `news_id`: rows without it would replace stored ones under other keys. */
+/**
+ * Filings of `lodr` are merged by their `news_id`: rows without it would replace stored ones under other
+ * keys.
+ */
 const rowsOn = {
   company_filings: Filing,
   lodr: Filing.extend({ news_id: column(z.string(), { required: true, key: true, usual: true }) }),
@@ -66,18 +77,27 @@ const createFilingsEndpoint = (path: 'company_filings' | 'lodr') =>
     host: 'static',
     path: `/staticscanx/${path}`,
     input: z.strictObject({
-      data: z.strictObject({ isin: z.string().length(12), pg_no: z.literal(1), count: z.literal(MAX_FILINGS) }),
+      data: z.strictObject({
+        isin: z.string().length(12),
+        pg_no: z.literal(1),
+        count: z.literal(MAX_FILINGS),
+      }),
     }),
     read: (text, { data: { isin } }, seen): readonly Filing[] =>
       assertSameIsin(isin, json(MaybeRows)(text, undefined, seen).data ?? []) as readonly Filing[],
-    shape: dataEnvelope(column(z.array(rowsOn[path]), { usual: true, required: true }), { total_pages: z.number().optional() }),
+    shape: dataEnvelope(column(z.array(rowsOn[path]), { usual: true, required: true }), {
+      total_pages: z.number().optional(),
+    }),
     sample: ({ data: { isin } }, market) => ({ code: 0, data: sampleFilings(isin, path, market) }),
   })
 
 const legacy = createFilingsEndpoint('company_filings')
 const lodr = createFilingsEndpoint('lodr')
 
-/** The filings of one path, or its failure; after a failure, the filings of the other path are merged with the stored ones. */
+/**
+ * The filings of one path, or its failure; after a failure, the filings of the other path are merged with the
+ * stored ones.
+ */
 interface PathResult {
   readonly rows: readonly Filing[]
   readonly failure?: { readonly reason: string; readonly error: CollectError }
@@ -94,17 +114,29 @@ const createFetch = (endpoint: typeof legacy) => {
 
 const [fetchLegacy, fetchLodr] = [createFetch(legacy), createFetch(lodr)]
 
-/** Filings of an earlier run: those of a path that fails now must not get lost when the filings of the other one are written. */
+/**
+ * Filings of an earlier run: those of a path that fails now must not get lost when the filings of the other
+ * one are written.
+ */
 const readStoredFilings = (file: string, { stored }: Tools): Observable<readonly Filing[]> =>
-  stored.document(file).pipe(map((document) => (isRow(document) && Array.isArray(document.data) ? document.data.filter(isRow) : [])))
+  stored
+    .document(file)
+    .pipe(
+      map((document) => (isRow(document) && Array.isArray(document.data) ? document.data.filter(isRow) : [])),
+    )
 
 /** A field as text, whatever its type: `String` throws for an object whose `toString` is not a function. */
-const toFieldText = (value: unknown): string => (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? ''))
+const toFieldText = (value: unknown): string =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')
 
 const toFilingKey = (row: Filing): string =>
-  toFieldText(row.news_id || '') || `${toFieldText(row.news_date)}_${toFieldText(row.caption || row.descriptor || 'Unknown')}`
+  toFieldText(row.news_id || '') ||
+  `${toFieldText(row.news_date)}_${toFieldText(row.caption || row.descriptor || 'Unknown')}`
 
-/** Filings of each stock from both paths of the provider, merged by the six rules of the interface document, newest first. */
+/**
+ * Filings of each stock from both paths of the provider, merged by the six rules of the interface document,
+ * newest first.
+ */
 export const companyFilings = defineStream({
   name: 'company-filings',
   summary: 'filings of each stock',
@@ -114,7 +146,8 @@ export const companyFilings = defineStream({
   timeoutMs: 10_000,
   endpoints: [legacy, lodr],
   work: perStock((stock, tools, file) => {
-    // Not `forkJoin`: its array of answers is in the old generation when they arrive, and retains them until the next major GC.
+    // Not `forkJoin`: its array of answers is in the old generation when they arrive, and retains them until
+    // the next major GC.
     const both$ = zip(fetchLegacy(stock.ISIN, tools), fetchLodr(stock.ISIN, tools)).pipe(
       switchMap((paths) => {
         const fresh = paths.flatMap(({ rows }) => rows)
@@ -127,7 +160,13 @@ export const companyFilings = defineStream({
         }
         const earlier$ = failure && fresh.length > 0 ? readStoredFilings(file, tools) : of([])
         return earlier$.pipe(
-          map((earlier) => keepUnique([...fresh, ...earlier], toFilingKey, (later, kept) => Boolean(later.file_url) && !kept.file_url)),
+          map((earlier) =>
+            keepUnique(
+              [...fresh, ...earlier],
+              toFilingKey,
+              (later, kept) => Boolean(later.file_url) && !kept.file_url,
+            ),
+          ),
           sortDescending((row) => toFieldText(row.news_date || '1900-01-01')),
           map((rows) => {
             if (failure === undefined) return createResult(rows)
@@ -199,17 +238,25 @@ const DETAILS = [
   'The meeting began in the afternoon and ended within two hours. The decisions are in the enclosed document, with the reasons.',
 ] as const
 
-/** What both paths have of a stock: those of all kinds on one, results and meetings with an id on the other. One stock in ten has none. */
+/**
+ * What both paths have of a stock: those of all kinds on one, results and meetings with an id on the other.
+ * One stock in ten has none.
+ */
 const sampleFilings = (isin: string, path: FilingPath, market: SampleMarket): readonly Row[] | null => {
   const character = market.random('filings', isin)
   const stock = market.stockByIsin(isin)
-  const planned = (stock?.events ?? []).flatMap((event) => ('newsId' in event ? [samplePlannedFiling(isin, event)] : []))
+  const planned = (stock?.events ?? []).flatMap((event) =>
+    'newsId' in event ? [samplePlannedFiling(isin, event)] : [],
+  )
   if (stock === undefined || character.chance(0.1)) return planned.length > 0 ? planned : null
   // Ids and addresses of documents stay when the company gets another ISIN.
   const first = stock.events?.find(({ kind }) => kind === 'isin-change')?.isin ?? isin
   const wanted = { perYear: 8 + 44 * character.next() * character.next(), count: MAX_FILINGS, days: 650 }
   const results = market.results(stock, 6).map(({ period, publishedAt }) => ({
-    ...{ id: period, at: publishedAt, random: market.random('result', stock.Sid, period), kind: RESULTS_KIND },
+    id: period,
+    at: publishedAt,
+    random: market.random('result', stock.Sid, period),
+    kind: RESULTS_KIND,
   }))
   const usual = market.documents(stock, 'filing', wanted).map((document) => ({
     ...document,
@@ -234,7 +281,15 @@ const sampleFilings = (isin: string, path: FilingPath, market: SampleMarket): re
   ]
 }
 
-const samplePlannedFiling = (isin: string, { newsId, filedAt }: { readonly newsId: string; readonly filedAt: string }): Row => ({
-  ...{ news_id: newsId, isin, descriptor: 'Financial Results', caption: 'Financial Results', news_body: '' },
-  ...{ file_url: `https://filings.example/${newsId}.pdf`, news_date: filedAt },
+const samplePlannedFiling = (
+  isin: string,
+  { newsId, filedAt }: { readonly newsId: string; readonly filedAt: string },
+): Row => ({
+  news_id: newsId,
+  isin,
+  descriptor: 'Financial Results',
+  caption: 'Financial Results',
+  news_body: '',
+  file_url: `https://filings.example/${newsId}.pdf`,
+  news_date: filedAt,
 })

@@ -5,7 +5,10 @@ import { rejectShrunk } from '../src/market/list-rules.js'
 import { dailyCsv, fetchNewestFile } from '../src/market/list-sources.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
 
-/** The price band of a security: `2`, `5`, `10`, `20`, `40` (percent) or `No Band`. Cells are text; column names are those of the file. */
+/**
+ * The price band of a security: `2`, `5`, `10`, `20`, `40` (percent) or `No Band`. Cells are text; column
+ * names are those of the file.
+ */
 export const PriceBand = row({
   Symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol' }),
   Series: column(z.string(), { about: 'series of the security, such as EQ', sql: 'series' }),
@@ -13,16 +16,31 @@ export const PriceBand = row({
   Band: column(z.string(), {
     about: 'percent, or No Band',
     sql: 'band',
-    further: [{ name: 'band_percent', type: 'DOUBLE', comment: 'percent; NULL if there is no band', from: { row: ['Band'] } }],
+    further: [
+      {
+        name: 'band_percent',
+        type: 'DOUBLE',
+        comment: 'percent; NULL if there is no band',
+        from: { row: ['Band'] },
+      },
+    ],
   }),
   Remarks: column(z.string().optional(), { about: 'as published', sql: 'remarks' }),
 })
 export interface PriceBand extends CsvRowOf<typeof PriceBand> {}
 
-const securityList = dailyCsv('sec_list', filledCsv(['Symbol', 'Series', 'Band']), PriceBand, (stocks, market, day) => [
-  'Symbol ,Series, Security Name,Band , Remarks',
-  ...stocks.map((stock) => `${stock.Symbol},${stock.series}, ${stock.Name.toUpperCase()} ,${market.bandOn(stock, day) ?? 'No Band'},-`),
-])
+const securityList = dailyCsv(
+  'sec_list',
+  filledCsv(['Symbol', 'Series', 'Band']),
+  PriceBand,
+  (stocks, market, day) => [
+    'Symbol ,Series, Security Name,Band , Remarks',
+    ...stocks.map(
+      (stock) =>
+        `${stock.Symbol},${stock.series}, ${stock.Name.toUpperCase()} ,${market.bandOn(stock, day) ?? 'No Band'},-`,
+    ),
+  ],
+)
 
 /** The price band of every security, from the newest daily file; every cell is the text of the file. */
 export const completePriceBands = defineStream({
@@ -35,12 +53,21 @@ export const completePriceBands = defineStream({
   followsAsOf: true,
   publishedAt: '20:00',
   endpoints: [securityList],
-  work: once((tools, file) => fetchNewestFile<PriceBand>(securityList, tools).pipe(rejectShrunk(file, tools))),
+  work: once((tools, file) =>
+    fetchNewestFile<PriceBand>(securityList, tools).pipe(rejectShrunk(file, tools)),
+  ),
   outputs: [
     {
       shape: 'array-per-item',
       file: 'complete_price_bands.json',
-      tables: [{ name: 'bands', about: 'the price band of every security on the newest day', columns: [PriceBand], position: 13 }],
+      tables: [
+        {
+          name: 'bands',
+          about: 'the price band of every security on the newest day',
+          columns: [PriceBand],
+          position: 13,
+        },
+      ],
     },
   ],
 })

@@ -11,24 +11,40 @@ import { column, dataEnvelope, oneOrMore, type RowOf, row, textSuchAs } from '..
 import { toDocumentColumns } from '../src/model/table.js'
 import { addDays, addMonths, type Day, readDay, toDay } from '../src/model/trading-day.js'
 
-/** A corporate action, with the fields observed in answers. Days are `YYYY-MM-DD`; `Note` is, for example, `2.5` (rupees), `1:2` or `NA`. */
+/**
+ * A corporate action, with the fields observed in answers. Days are `YYYY-MM-DD`; `Note` is, for example,
+ * `2.5` (rupees), `1:2` or `NA`.
+ */
 export const CorporateAction = row({
-  ActType: column(textSuchAs('DIVIDEND', 'BONUS', 'SPLIT', 'RIGHTS', 'BUYBACK', 'QUARTERLY RESULT ANNOUNCEMENT'), {
-    about: 'such as DIVIDEND, BONUS or SPLIT',
-    sql: 'action',
-    required: true,
-  }),
+  ActType: column(
+    textSuchAs('DIVIDEND', 'BONUS', 'SPLIT', 'RIGHTS', 'BUYBACK', 'QUARTERLY RESULT ANNOUNCEMENT'),
+    {
+      about: 'such as DIVIDEND, BONUS or SPLIT',
+      sql: 'action',
+      required: true,
+    },
+  ),
   ExDate: column(z.string(), {
     about: 'first day on which the share trades without it',
     sql: 'ex_date',
     format: 'day',
     required: true,
   }),
-  RecDate: column(z.string(), { about: 'whoever holds the share on this day takes part', sql: ['record_date', 'DATE'] }),
+  RecDate: column(z.string(), {
+    about: 'whoever holds the share on this day takes part',
+    sql: ['record_date', 'DATE'],
+  }),
   Note: column(z.string(), {
     about: 'rupees a share, or the ratio',
     sql: 'note',
-    further: [{ name: 'amount', type: 'DOUBLE', comment: 'rupees a share, such as a dividend; NULL for a ratio', from: { row: ['Note'] } }],
+    further: [
+      {
+        name: 'amount',
+        type: 'DOUBLE',
+        comment: 'rupees a share, such as a dividend; NULL for a ratio',
+        from: { row: ['Note'] },
+      },
+    ],
   }),
   ActDate: z.string().optional(),
 })
@@ -55,17 +71,22 @@ const actions = post({
     data: z.strictObject({
       type: z.literal('full'),
       whichpage: z.literal('corporate_action'),
-      filters: z.tuple([z.strictObject({ field: z.literal('CorpAct.ActDate'), op: z.enum(['GT', 'LT']), val: z.iso.date() })]),
+      filters: z.tuple([
+        z.strictObject({ field: z.literal('CorpAct.ActDate'), op: z.enum(['GT', 'LT']), val: z.iso.date() }),
+      ]),
       count: z.literal(MAX_ACTIONS),
       page: z.literal(1),
     }),
   }),
-  read: (text, _, seen): readonly StockActions[] => (json(Rows)(text, undefined, seen).data ?? []) as readonly StockActions[],
+  read: (text, _, seen): readonly StockActions[] =>
+    (json(Rows)(text, undefined, seen).data ?? []) as readonly StockActions[],
   shape: dataEnvelope(z.array(StockActions)),
   sample: ({ data: { filters } }, market) => {
     const [{ op, val }] = filters
     const data = market.stocks.flatMap((stock) => {
-      const CorpAct = sampleActions(stock, Number(val.slice(0, 4)), market).filter(({ ExDate }) => ExDate >= val === (op === 'GT'))
+      const CorpAct = sampleActions(stock, Number(val.slice(0, 4)), market).filter(
+        ({ ExDate }) => ExDate >= val === (op === 'GT'),
+      )
       return CorpAct.length > 0 ? [{ Sym: stock.Symbol, DispSym: stock.Name, CorpAct }] : []
     })
     return { code: 0, data }
@@ -75,7 +96,10 @@ const actions = post({
 /** The only action without terms. */
 const RESULTS = 'QUARTERLY RESULT ANNOUNCEMENT'
 
-/** The corporate actions of a stock in the years around a given one, including its splits and the day of its next results; the days are always the same. */
+/**
+ * The corporate actions of a stock in the years around a given one, including its splits and the day of its
+ * next results; the days are always the same.
+ */
 const sampleActions = (stock: SampleStock, around: number, market: SampleMarket) => {
   const { ISIN, split, dividend, events = [] } = stock
   const usual = [-2, -1, 0, 1].flatMap((years): readonly Action[] => {
@@ -88,7 +112,9 @@ const sampleActions = (stock: SampleStock, around: number, market: SampleMarket)
     ]
   })
   // A company tells the day of its results a month before; until that day is over, it is upcoming.
-  const coming = market.results(stock, 1, 30).filter(({ publishedAt }) => toDay(publishedAt) >= toDay(market.asOf))
+  const coming = market
+    .results(stock, 1, 30)
+    .filter(({ publishedAt }) => toDay(publishedAt) >= toDay(market.asOf))
   const planned = events.flatMap((event) => (event.kind === 'split' || event.kind === 'bonus' ? [event] : []))
   const splits = planned.map(({ kind, day, factor }) => ({ type: kind.toUpperCase(), on: day, factor }))
   return [
@@ -103,18 +129,23 @@ const sampleActions = (stock: SampleStock, around: number, market: SampleMarket)
 
 type Action = readonly [type: string, day: Day, note: string]
 
-/** The days that each mode covers, both included: from today to 2 months later, or from 2 years ago to today. */
+/**
+ * The days that each mode covers, both included: from today to 2 months later, or from 2 years ago to today.
+ */
 const computeWindow = (mode: 'upcoming' | 'history', today: Day): { readonly from: Day; readonly to: Day } =>
   mode === 'upcoming' ? { from: today, to: addMonths(today, 2) } : { from: addMonths(today, -24), to: today }
 
 const listActionDays = ({ CorpAct }: Row): readonly Day[] =>
   (Array.isArray(CorpAct) ? CorpAct : [CorpAct])
     .filter(isRow)
-    .flatMap(({ ActDate, ExDate, RecDate }) => [ActDate, ExDate, RecDate].flatMap((date) => readDay(date) ?? []))
+    .flatMap(({ ActDate, ExDate, RecDate }) =>
+      [ActDate, ExDate, RecDate].flatMap((date) => readDay(date) ?? []),
+    )
 
 /**
- * Dividends, bonuses, splits, rights issues and other corporate actions: the upcoming ones, and those of the past two years. `asOf` only
- * moves the border between them: both lists have what was announced until they were requested, so they do not follow it.
+ * Dividends, bonuses, splits, rights issues and other corporate actions: the upcoming ones, and those of the
+ * past two years. `asOf` only moves the border between them: both lists have what was announced until they
+ * were requested, so they do not follow it.
  */
 export const corporateActions = defineStream({
   name: 'corporate-actions',
@@ -129,7 +160,9 @@ export const corporateActions = defineStream({
     const { from, to } = computeWindow(mode, today)
     const filter = { field: 'CorpAct.ActDate', op: mode === 'upcoming' ? 'GT' : 'LT', val: today } as const
     const action$ = tools
-      .ask(actions, { data: { type: 'full', whichpage: 'corporate_action', filters: [filter], count: MAX_ACTIONS, page: 1 } })
+      .ask(actions, {
+        data: { type: 'full', whichpage: 'corporate_action', filters: [filter], count: MAX_ACTIONS, page: 1 },
+      })
       .pipe(
         warnIfFull(MAX_ACTIONS, tools, mode),
         map((rows) =>

@@ -1,4 +1,16 @@
-import { catchError, concatMap, filter, from, identity, map, type Observable, of, switchMap, throwError, toArray } from 'rxjs'
+import {
+  catchError,
+  concatMap,
+  filter,
+  from,
+  identity,
+  map,
+  type Observable,
+  of,
+  switchMap,
+  throwError,
+  toArray,
+} from 'rxjs'
 import { z } from 'zod'
 import { defineStream, listDayItems, perDay, type Tools } from '../src/engine/define-stream.js'
 import { filledCsv } from '../src/http/answer.js'
@@ -14,13 +26,20 @@ import { column, row } from '../src/model/row-schema.js'
 import { addDays, formatCompactDmy } from '../src/model/trading-day.js'
 
 const textColumn = (about: string, sql: string) => column(z.string(), { about, sql })
-const priceColumn = (about: string, sql: string) => column(z.string(), { about: `${about}, rupees, unadjusted`, sql: [sql, 'DOUBLE'] })
+const priceColumn = (about: string, sql: string) =>
+  column(z.string(), { about: `${about}, rupees, unadjusted`, sql: [sql, 'DOUBLE'] })
 const countColumn = (about: string, sql: string) => column(z.string(), { about, sql: [sql, 'BIGINT'] })
 
-/** What a security traded on one day, from the exchange's own file. Cells are text, with the column names of the file; a dash is null. */
+/**
+ * What a security traded on one day, from the exchange's own file. Cells are text, with the column names of
+ * the file; a dash is null.
+ */
 export const ExchangeDay = row({
   SYMBOL: textColumn('trading symbol of that day', 'symbol'),
-  SERIES: textColumn('series of that day: EQ, BE, BZ, SM, ST and SZ are shares; EQ also has exchange-traded funds', 'series'),
+  SERIES: textColumn(
+    'series of that day: EQ, BE, BZ, SM, ST and SZ are shares; EQ also has exchange-traded funds',
+    'series',
+  ),
   DATE1: column(z.string(), { about: 'day of the session', sql: ['day', 'DATE'], convert: LIST_DAY }),
   PREV_CLOSE: priceColumn('close before', 'previous_close'),
   OPEN_PRICE: priceColumn('open', 'open'),
@@ -30,9 +49,15 @@ export const ExchangeDay = row({
   CLOSE_PRICE: priceColumn('official close', 'close'),
   AVG_PRICE: priceColumn('average by volume', 'average'),
   TTL_TRD_QNTY: countColumn('shares traded', 'volume'),
-  TURNOVER_LACS: column(z.string(), { about: 'value traded, lakh rupees (a lakh is 100,000)', sql: ['turnover_lakh', 'DOUBLE'] }),
+  TURNOVER_LACS: column(z.string(), {
+    about: 'value traded, lakh rupees (a lakh is 100,000)',
+    sql: ['turnover_lakh', 'DOUBLE'],
+  }),
   NO_OF_TRADES: countColumn('number of trades', 'trades'),
-  DELIV_QTY: countColumn('shares that are delivered; NULL if not reported, as for series BE', 'delivery_quantity'),
+  DELIV_QTY: countColumn(
+    'shares that are delivered; NULL if not reported, as for series BE',
+    'delivery_quantity',
+  ),
   DELIV_PER: column(z.string(), {
     about: 'delivered shares, percent of the volume; NULL if not reported',
     sql: ['delivery_pct', 'DOUBLE'],
@@ -53,7 +78,9 @@ const dailyFile = dailyCsv(
   'sec_bhavdata_full',
   (answer: string, _: unknown, inspect?: AnswerInspector): readonly Row[] =>
     readDailyFile(answer, undefined, inspect).map((cells) =>
-      Object.fromEntries(Object.entries(cells).map(([name, cell]) => [name, cell === '-' || cell === '' ? null : cell])),
+      Object.fromEntries(
+        Object.entries(cells).map(([name, cell]) => [name, cell === '-' || cell === '' ? null : cell]),
+      ),
     ),
   ExchangeDay,
   (stocks, market, day) => {
@@ -99,10 +126,11 @@ const listStored = ({ shared, stored, asOf }: Tools): Observable<readonly string
   )
 
 /**
- * What every security traded on each session of the last 31 days, by the exchange's own account: unadjusted prices, volume and delivery. Of
- * the stored days, only the newest is requested again: its file may have been published before deliveries were in. A file with less than 70 %
- * of the rows of the newest other day is refused. On a holiday the archive may answer with the file of the session before: its rows name
- * another day, so the day counts as one without a file.
+ * What every security traded on each session of the last 31 days, by the exchange's own account: unadjusted
+ * prices, volume and delivery. Of the stored days, only the newest is requested again: its file may have been
+ * published before deliveries were in. A file with less than 70 % of the rows of the newest other day is
+ * refused. On a holiday the archive may answer with the file of the session before: its rows name another
+ * day, so the day counts as one without a file.
  */
 export const exchangeDaily = defineStream({
   name: 'exchange-daily',
@@ -123,15 +151,23 @@ export const exchangeDaily = defineStream({
         const none = isStored ? known : createResult<ExchangeDay>([])
         return ask(dailyFile, { date: formatCompactDmy(day) }).pipe(
           map((rows) => {
-            const own = rows.filter(({ DATE1 }) => LIST_DAY.value(String(DATE1)) === day) as readonly unknown[] as readonly ExchangeDay[]
+            const own = rows.filter(
+              ({ DATE1 }) => LIST_DAY.value(String(DATE1)) === day,
+            ) as readonly unknown[] as readonly ExchangeDay[]
             if (own.length === 0) return none
             if (own.length < rows.length)
-              warn(`${day}: left out ${formatPart(rows.length - own.length, rows.length, 'row')}, of other days`)
+              warn(
+                `${day}: left out ${formatPart(rows.length - own.length, rows.length, 'row')}, of other days`,
+              )
             return { ...createResult(withoutCopies(own, { warn })), newest: day }
           }),
-          catchError((error: unknown) => (error instanceof HttpError && error.statusCode === 404 ? of(none) : throwError(() => error))),
+          catchError((error: unknown) =>
+            error instanceof HttpError && error.statusCode === 404 ? of(none) : throwError(() => error),
+          ),
           switchMap((found) =>
-            found === none ? of(found) : of(found).pipe(rejectShrunk(files.find((one) => one !== file) ?? file, tools)),
+            found === none
+              ? of(found)
+              : of(found).pipe(rejectShrunk(files.find((one) => one !== file) ?? file, tools)),
           ),
         )
       }),
@@ -146,7 +182,8 @@ export const exchangeDaily = defineStream({
       tables: [
         {
           name: 'exchange_daily',
-          about: "what every security traded on each session, from the exchange's own daily file; by symbol and series",
+          about:
+            "what every security traded on each session, from the exchange's own daily file; by symbol and series",
           columns: [ExchangeDay],
         },
       ],

@@ -12,13 +12,17 @@ import { column, oneOrMore, type RowOf, row, type TableColumn } from '../src/mod
 import { toStockRecord } from '../src/model/stock.js'
 import { addDays, addMonths, type Day, readDay } from '../src/model/trading-day.js'
 
-/** Columns of equal length, each with its figures separated by `|`, newest first; `YEAR` (`202512|202509|…`) is the quarter or year. */
+/**
+ * Columns of equal length, each with its figures separated by `|`, newest first; `YEAR` (`202512|202509|…`)
+ * is the quarter or year.
+ */
 export type FigureTable = Readonly<Record<string, string | undefined>>
 const figureTable = () => z.record(z.string(), z.string().optional())
 
 /**
- * Results, balance sheet and ratios of one stock, with the fields observed in answers. `_cq` and `_cy` are consolidated quarters and years,
- * `_sq` and `_sy` standalone; the case of column names varies from stock to stock.
+ * Results, balance sheet and ratios of one stock, with the fields observed in answers. `_cq` and `_cy` are
+ * consolidated quarters and years, `_sq` and `_sy` standalone; the case of column names varies from stock to
+ * stock.
  */
 export const Fundamentals = row({
   isin: z.string(),
@@ -30,7 +34,10 @@ export const Fundamentals = row({
   TTM_sy: figureTable().optional(),
   CV: column(figureTable(), { about: 'ratios, sector and industry', sql: 'ratios' }),
   roce_roe: column(figureTable(), { about: 'ROE and ROCE by period', sql: 'returns' }),
-  sHp: column(figureTable(), { about: 'shares of promoters, institutions and the public by quarter, percent', sql: 'shareholding' }),
+  sHp: column(figureTable(), {
+    about: 'shares of promoters, institutions and the public by quarter, percent',
+    sql: 'shareholding',
+  }),
   bs_c: column(figureTable(), { about: 'consolidated balance sheet by year', sql: 'balance_sheet' }),
   bs_s: figureTable().optional(),
 })
@@ -38,7 +45,9 @@ export interface Fundamentals extends RowOf<typeof Fundamentals> {}
 
 /** A figure within a block; its key may have several spellings. */
 const figureColumn = (name: string, paths: readonly string[], comment: string): TableColumn => ({
-  ...{ name, type: 'DOUBLE', comment },
+  name,
+  type: 'DOUBLE',
+  comment,
   from: { row: paths.map((path) => `$.${path}`) },
 })
 
@@ -106,17 +115,24 @@ const fundamental = post({
     const random = market.random('fundamental', isin)
     if (random.chance(0.01)) return { status: 'success', data: [] }
     const [quarters, years] = [market.results(stock, QUARTERS), market.years(stock, YEARS)]
-    const sum = (figure: 'eps' | 'sales' | 'ebitda') => toCents(quarters.slice(0, 4).reduce((all, quarter) => all + quarter[figure], 0))
+    const sum = (figure: 'eps' | 'sales' | 'ebitda') =>
+      toCents(quarters.slice(0, 4).reduce((all, quarter) => all + quarter[figure], 0))
     const balances = sampleBalances(stock, years, random)
     const [newest] = balances
     const record = {
       isin,
       incomeStat_cq: sampleIncome(quarters),
       incomeStat_cy: sampleIncome(years),
-      TTM_cy: { EPS: String(sum('eps')), OPM: String(toCents((sum('ebitda') / sum('sales')) * 100)), SALES: String(sum('sales')) },
+      TTM_cy: {
+        EPS: String(sum('eps')),
+        OPM: String(toCents((sum('ebitda') / sum('sales')) * 100)),
+        SALES: String(sum('sales')),
+      },
       CV: {
-        ...{ PE: String(market.quote(stock)?.pe ?? ''), SECTOR: stock.sector },
-        ...{ ROE: String(newest?.roe ?? ''), ROCE: String(newest?.roce ?? '') },
+        PE: String(market.quote(stock)?.pe ?? ''),
+        SECTOR: stock.sector,
+        ROE: String(newest?.roe ?? ''),
+        ROCE: String(newest?.roce ?? ''),
       },
       roce_roe: sampleTable(balances, { ROCE: ({ roce }) => roce, ROE: ({ roe }) => roe }),
       sHp: sampleShareholding(random, quarters.slice(0, 5)),
@@ -164,8 +180,12 @@ const sampleBalances = (stock: SampleStock, years: readonly SampleQuarter[], ran
     equity = Math.max(end / 2, end - profit * RETAINED)
     const liabilities = end * debt
     return {
-      ...{ period, equity: toCents(end), liabilities: toCents(liabilities), assets: toCents((end + liabilities) * 1.3) },
-      ...{ roe: toCents((profit / end) * 100), roce: toCents(((ebitda * 0.85) / (end + liabilities)) * 100) },
+      period,
+      equity: toCents(end),
+      liabilities: toCents(liabilities),
+      assets: toCents((end + liabilities) * 1.3),
+      roe: toCents((profit / end) * 100),
+      roce: toCents(((ebitda * 0.85) / (end + liabilities)) * 100),
     }
   })
 }

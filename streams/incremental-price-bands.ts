@@ -5,7 +5,9 @@ import { dailyCsv, fetchNewestFile } from '../src/market/list-sources.js'
 import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
 import { addDays } from '../src/model/trading-day.js'
 
-/** A price band that changed, in percent or `No Band`. Every cell is text, with the column names of the file. */
+/**
+ * A price band that changed, in percent or `No Band`. Every cell is text, with the column names of the file.
+ */
 export const PriceBandChange = row({
   Symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol' }),
   Series: column(z.string(), { about: 'series of the security, such as EQ', sql: 'series' }),
@@ -13,24 +15,49 @@ export const PriceBandChange = row({
   From: column(z.string(), {
     about: 'band before, percent or No Band',
     sql: 'from_band',
-    further: [{ name: 'from_percent', type: 'DOUBLE', comment: 'band before, percent; NULL if there was none', from: { row: ['From'] } }],
+    further: [
+      {
+        name: 'from_percent',
+        type: 'DOUBLE',
+        comment: 'band before, percent; NULL if there was none',
+        from: { row: ['From'] },
+      },
+    ],
   }),
   To: column(z.string(), {
     about: 'band from then on, percent or No Band',
     sql: 'to_band',
-    further: [{ name: 'to_percent', type: 'DOUBLE', comment: 'band from then on, percent; NULL without a band', from: { row: ['To'] } }],
+    further: [
+      {
+        name: 'to_percent',
+        type: 'DOUBLE',
+        comment: 'band from then on, percent; NULL without a band',
+        from: { row: ['To'] },
+      },
+    ],
   }),
-  'Sr. No': column(z.string().optional(), { about: 'position in the published list', sql: ['place', 'BIGINT'] }),
+  'Sr. No': column(z.string().optional(), {
+    about: 'position in the published list',
+    sql: ['place', 'BIGINT'],
+  }),
 })
 export interface PriceBandChange extends CsvRowOf<typeof PriceBandChange> {}
 
-const bandChanges = dailyCsv('eq_band_changes', csv(['Symbol', 'From', 'To']), PriceBandChange, (stocks, market, day) => [
-  'Sr. No,Symbol,Series, Security Name,From,To',
-  ...stocks
-    .map((stock) => [stock, market.bandOn(stock, addDays(day, -1)), market.bandOn(stock, day)] as const)
-    .filter(([, from, to]) => from !== to)
-    .map(([{ Symbol: symbol, series, Name }, from, to], place) => `${place + 1},${symbol} ,${series}, ${Name.toUpperCase()},${from},${to}`),
-])
+const bandChanges = dailyCsv(
+  'eq_band_changes',
+  csv(['Symbol', 'From', 'To']),
+  PriceBandChange,
+  (stocks, market, day) => [
+    'Sr. No,Symbol,Series, Security Name,From,To',
+    ...stocks
+      .map((stock) => [stock, market.bandOn(stock, addDays(day, -1)), market.bandOn(stock, day)] as const)
+      .filter(([, from, to]) => from !== to)
+      .map(
+        ([{ Symbol: symbol, series, Name }, from, to], place) =>
+          `${place + 1},${symbol} ,${series}, ${Name.toUpperCase()},${from},${to}`,
+      ),
+  ],
+)
 
 /** Price bands that changed, from the newest daily file; every cell is the text of the file. */
 export const incrementalPriceBands = defineStream({
@@ -48,7 +75,14 @@ export const incrementalPriceBands = defineStream({
     {
       shape: 'array-per-item',
       file: 'incremental_price_bands.json',
-      tables: [{ name: 'band_changes', about: 'price bands that changed on the newest day', columns: [PriceBandChange], position: 14 }],
+      tables: [
+        {
+          name: 'band_changes',
+          about: 'price bands that changed on the newest day',
+          columns: [PriceBandChange],
+          position: 14,
+        },
+      ],
     },
   ],
 })

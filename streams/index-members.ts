@@ -11,18 +11,31 @@ import { type Day, toDay } from '../src/model/trading-day.js'
 
 /** A row of the published list, with the column names of the file. */
 const MemberRow = row({
-  Symbol: column(z.string(), { about: 'trading symbol as listed; a place-holder around a demerger', sql: 'symbol' }),
+  Symbol: column(z.string(), {
+    about: 'trading symbol as listed; a place-holder around a demerger',
+    sql: 'symbol',
+  }),
   'ISIN Code': column(z.string(), { about: 'ISIN as listed', sql: 'isin' }),
   'Company Name': column(z.string(), { about: 'name of the company', sql: 'name' }),
   Series: column(z.string(), { about: 'series of the security, such as EQ', sql: 'series' }),
   Industry: column(z.string(), { about: 'one of about 20 broad industries', sql: 'industry' }),
 })
 
-/** A stock's time in an index, as known: the published list has no date, so that these are the days on which it was fetched. */
+/**
+ * A stock's time in an index, as known: the published list has no date, so that these are the days on which
+ * it was fetched.
+ */
 export const IndexMember = row({
   Index: column(z.string(), { about: 'index, such as NIFTY 500', sql: 'index' }),
-  Since: column(z.string(), { about: 'first day on which a fetched list had it', sql: ['since', 'DATE'], format: 'day' }),
-  Until: column(z.string().nullable(), { about: 'first day on which it was gone; NULL while it is in the list', sql: ['until', 'DATE'] }),
+  Since: column(z.string(), {
+    about: 'first day on which a fetched list had it',
+    sql: ['since', 'DATE'],
+    format: 'day',
+  }),
+  Until: column(z.string().nullable(), {
+    about: 'first day on which it was gone; NULL while it is in the list',
+    sql: ['until', 'DATE'],
+  }),
   ...MemberRow.shape,
 })
 export interface IndexMember extends Readonly<Record<keyof typeof IndexMember.shape, string | null>> {}
@@ -57,15 +70,22 @@ const memberList = get({
   },
 })
 
-/** The stored times in an index, with the published list of a day: who is new begins on it, who is gone ends on it. */
+/**
+ * The stored times in an index, with the published list of a day: who is new begins on it, who is gone ends
+ * on it.
+ */
 const addOtherList = (
   stored: unknown,
   listed: readonly Row[],
   { name, today }: { readonly name: string; readonly today: Day },
 ): readonly IndexMember[] => {
-  const before = (Array.isArray(stored) ? stored : []).filter(isRow) as readonly Row[] as readonly IndexMember[]
+  const before = (Array.isArray(stored) ? stored : []).filter(
+    isRow,
+  ) as readonly Row[] as readonly IndexMember[]
   // A run as of an earlier day gets the list of today.
-  const day = [today, ...before.flatMap(({ Since, Until }) => [Since ?? '', Until ?? ''])].sort().at(-1) as Day
+  const day = [today, ...before.flatMap(({ Since, Until }) => [Since ?? '', Until ?? ''])]
+    .sort()
+    .at(-1) as Day
   const keyOf = (member: Row): string => readText(member['ISIN Code']) || readText(member.Symbol)
   const open = before.filter(({ Until }) => Until === null)
   const keys = new Set(listed.map(keyOf))
@@ -99,7 +119,13 @@ export const indexMembers = defineStream({
       switchMap((listed) =>
         tools.stored
           .document(file)
-          .pipe(map((stored) => createResult(addOtherList(stored, listed, { name: INDEX_LISTS[list][0], today: toDay(tools.asOf) })))),
+          .pipe(
+            map((stored) =>
+              createResult(
+                addOtherList(stored, listed, { name: INDEX_LISTS[list][0], today: toDay(tools.asOf) }),
+              ),
+            ),
+          ),
       ),
       rejectShrunk(file, tools, { countRecords: (records) => records.filter(isMember).length }),
     ),

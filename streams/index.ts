@@ -1,4 +1,5 @@
-// Every collection script. A new one needs its file and a line here; `registry.ts` makes the list of streams from these modules.
+// Every collection script. A new one needs its file and a line here; `registry.ts` makes the list of streams
+// from these modules.
 
 export * from './advanced-indicators.js'
 export * from './all-indices.js'

@@ -20,12 +20,21 @@ const SID: TableColumn = {
 
 const toSeries = ({ Exch, Sym, Seg, Inst, Sid }: Row, file: string): CandleSeries => ({
   endpoint: indexCandles,
-  instrument: { EXCH: readText(Exch), SYM: readText(Sym), SEG: readText(Seg), INST: readText(Inst), SEC_ID: readText(Sid) },
+  instrument: {
+    EXCH: readText(Exch),
+    SYM: readText(Sym),
+    SEG: readText(Seg),
+    INST: readText(Inst),
+    SEC_ID: readText(Sid),
+  },
   file,
   isIndex: true,
 })
 
-/** Daily candles of each index of `all-indices`, as for stocks. The interface document states no worker count; 15 as for stocks. */
+/**
+ * Daily candles of each index of `all-indices`, as for stocks. The interface document states no worker count;
+ * 15 as for stocks.
+ */
 export const indicesOhlcv = defineStream({
   name: 'indices-ohlcv',
   summary: 'daily candles of each index',
@@ -45,7 +54,11 @@ export const indicesOhlcv = defineStream({
         {
           name: 'index_candles',
           about: 'daily candles of indices',
-          columns: [{ ...ITEM_SYMBOL, comment: 'symbol of the index, as in the table indices' }, SID, CandleRow],
+          columns: [
+            { ...ITEM_SYMBOL, comment: 'symbol of the index, as in the table indices' },
+            SID,
+            CandleRow,
+          ],
           key: ['symbol', 'sid', 'date'],
           position: 18,
         },

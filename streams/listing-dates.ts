@@ -34,7 +34,8 @@ const equityList = get({
   read: (text, _, seen): readonly string[] => {
     const rows = filledCsv(['SYMBOL', 'NAME OF COMPANY', 'DATE OF LISTING'])(text, undefined, seen)
     const lines = text.split(/\r\n|\n|\r/).filter((line) => line !== '')
-    if (lines.length !== rows.length + 1) throw new BadAnswerError('schema', 'the CSV has a record that spans several lines')
+    if (lines.length !== rows.length + 1)
+      throw new BadAnswerError('schema', 'the CSV has a record that spans several lines')
     return lines.map(escapeFormulasInLine)
   },
   shape: z.array(Listing),
@@ -43,15 +44,16 @@ const equityList = get({
     [
       'SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, PAID UP VALUE, MARKET LOT, ISIN NUMBER, FACE VALUE',
       ...stocks.map(
-        (stock) => `${stock.Symbol},${stock.Name},${stock.series},${formatListDay(stock.listedOn).toUpperCase()},10,1,${stock.ISIN},10`,
+        (stock) =>
+          `${stock.Symbol},${stock.Name},${stock.series},${formatListDay(stock.listedOn).toUpperCase()},10,1,${stock.ISIN},10`,
       ),
       '',
     ].join('\n'),
 })
 
 /**
- * The list of the exchange with the listing day of each stock, line by line as published; cells that a spreadsheet would run as a
- * formula are marked as text.
+ * The list of the exchange with the listing day of each stock, line by line as published; cells that a
+ * spreadsheet would run as a formula are marked as text.
  */
 export const listingDates = defineStream({
   name: 'listing-dates',

@@ -12,7 +12,10 @@ import { type Stock, StockRecord } from '../src/model/stock.js'
 import { toDocumentColumns } from '../src/model/table.js'
 import { formatSecond } from '../src/model/trading-day.js'
 
-/** A news item as stored. `Sentiment` was positive, negative, neutral, mixed or empty so far; `PublishDate` is in epoch milliseconds. */
+/**
+ * A news item as stored. `Sentiment` was positive, negative, neutral, mixed or empty so far; `PublishDate` is
+ * in epoch milliseconds.
+ */
 export const NewsItem = row({
   PublishDate: column(z.number(), {
     about: 'when it was published, India time',
@@ -70,8 +73,14 @@ const liveNews = post({
     const stock = market.stockByIsin(isin)
     const character = market.random('news', isin)
     const isLarge = stock !== undefined && stock.Mcap >= LARGE_MCAP
-    const perYear = isLarge ? 20 + 100 * character.next() : character.chance(0.15) ? 0 : 3 + 40 * character.next() * character.next()
-    const found = stock ? market.documents(stock, 'news', { perYear, count: Math.min(limit, 50), days: 450 }) : []
+    const perYear = isLarge
+      ? 20 + 100 * character.next()
+      : character.chance(0.15)
+        ? 0
+        : 3 + 40 * character.next() * character.next()
+    const found = stock
+      ? market.documents(stock, 'news', { perYear, count: Math.min(limit, 50), days: 450 })
+      : []
     const results = stock && found.length > 0 ? market.results(stock, 12) : []
     const latest_news = found.map((document) => sampleNews(stock?.Name ?? '', document, results))
     return { code: 0, data: { latest_news } }
@@ -133,7 +142,9 @@ const REMARKS = [
 /** So long are results news. */
 const RESULTS_MS = 14 * 86_400_000
 
-/** A news item. Its text never changes; one about results has the figures that were the newest at its time. */
+/**
+ * A news item. Its text never changes; one about results has the figures that were the newest at its time.
+ */
 const sampleNews = (name: string, { at, random }: SampleDocument, results: readonly SampleQuarter[]): Row => {
   const category = random.pick(CATEGORIES)
   const place = category.includes('result')
@@ -142,7 +153,9 @@ const sampleNews = (name: string, { at, random }: SampleDocument, results: reado
   const [now, before] = [results[place], results[place + 4]]
   const growth = now && before && ((now.profit / before.profit - 1) * 100).toFixed(1)
   const ofResults =
-    now && growth && `reports profit of ₹${now.profit} crore; it is ${growth} % from a year ago, on sales of ₹${now.sales} crore`
+    now &&
+    growth &&
+    `reports profit of ₹${now.profit} crore; it is ${growth} % from a year ago, on sales of ₹${now.sales} crore`
   const subject = `${name} ${ofResults || random.fill(random.pick(SUBJECTS))}`
   const start = random.int(0, REMARKS.length - 1)
   const remarks = [...REMARKS, ...REMARKS].slice(start, start + random.int(1, random.int(1, REMARKS.length)))
@@ -157,7 +170,10 @@ const sampleNews = (name: string, { at, random }: SampleDocument, results: reado
   }
 }
 
-/** Converts an answer to a stored item, with the defaults of the interface document; a sentiment that it does not list stays as it is. */
+/**
+ * Converts an answer to a stored item, with the defaults of the interface document; a sentiment that it does
+ * not list stays as it is.
+ */
 const toNewsItem = ({ news_object, publish_date, category }: Row): NewsItem => {
   const news = isRow(news_object) ? news_object : {}
   return {
@@ -169,7 +185,10 @@ const toNewsItem = ({ news_object, publish_date, category }: Row): NewsItem => {
   }
 }
 
-/** The latest news of each stock with its sentiment; `PublishDate` is in epoch milliseconds. A stock without any has no file. */
+/**
+ * The latest news of each stock with its sentiment; `PublishDate` is in epoch milliseconds. A stock without
+ * any has no file.
+ */
 export const marketNews = defineStream({
   name: 'market-news',
   summary: 'latest news of each stock',

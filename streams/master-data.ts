@@ -22,7 +22,10 @@ import { Stock, toStockItems, toStocks } from '../src/model/stock.js'
 
 const figureField = (sql: string, about: string) => column(z.number().nullable(), { about, sql, usual: true })
 
-/** A stock of the master list, with the fields observed in answers. Figures can be null; `Mcap` is in ₹ crore, rates in percent. */
+/**
+ * A stock of the master list, with the fields observed in answers. Figures can be null; `Mcap` is in ₹ crore,
+ * rates in percent.
+ */
 export const MasterRow = row({
   Sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: true, key: true }),
   Isin: column(z.string(), { about: 'ISIN of the stock', sql: 'isin', required: true, key: true }),
@@ -33,14 +36,21 @@ export const MasterRow = row({
     required: true,
     key: true,
   }),
-  FnoFlag: column(z.int().optional(), { about: '1 where futures and options are traded on it', sql: 'fno', or: 'text' }),
+  FnoFlag: column(z.int().optional(), {
+    about: '1 where futures and options are traded on it',
+    sql: 'fno',
+    or: 'text',
+  }),
   Mcap: figureField('market_cap', 'market capitalisation, ₹ crore'),
   Pe: figureField('pe', 'price to earnings'),
   DivYeild: figureField('dividend_yield', 'percent'),
   Revenue: figureField('revenue', '₹ crore'),
   Year1RevenueGrowth: figureField('revenue_growth', 'percent against the year before'),
   NetProfitMargin: figureField('net_profit_margin', 'percent'),
-  YoYLastQtrlyProfitGrowth: figureField('profit_growth', 'profit of the newest quarter, percent against the year before'),
+  YoYLastQtrlyProfitGrowth: figureField(
+    'profit_growth',
+    'profit of the newest quarter, percent against the year before',
+  ),
   EBIDTAMargin: figureField('ebitda_margin', 'percent'),
   volume: figureField('volume', 'shares traded'),
   PricePerchng1year: figureField('price_change_1y', 'percent against the year before'),
@@ -78,7 +88,9 @@ const master = post({
   sample: (_, market) => ({
     code: 0,
     // In the order of the turn of the year: that of the day would be another one each day.
-    data: [...market.stocks].sort((one, other) => other.Mcap - one.Mcap).map((stock) => sampleRow(stock, market)),
+    data: [...market.stocks]
+      .sort((one, other) => other.Mcap - one.Mcap)
+      .map((stock) => sampleRow(stock, market)),
     tot_rec: market.stocks.length,
   }),
 })
@@ -104,18 +116,26 @@ const sampleRow = (stock: SampleStock, market: SampleMarket): MasterRow => {
     volume: quote?.volume,
     PricePerchng1year: growth(quote?.close, old),
   }
-  const filled = Object.entries(figures).map(([name, figure]) => [name, random.chance(0.1) ? null : (figure ?? null)])
+  const filled = Object.entries(figures).map(([name, figure]) => [
+    name,
+    random.chance(0.1) ? null : (figure ?? null),
+  ])
   return {
-    ...{ Isin: stock.ISIN, DispSym: stock.Name, Mcap: toCents(quote?.marketCap ?? stock.Mcap) },
+    Isin: stock.ISIN,
+    DispSym: stock.Name,
+    Mcap: toCents(quote?.marketCap ?? stock.Mcap),
     ...Object.fromEntries(filled),
-    ...{ Sym: stock.Symbol, Sid: Number(stock.Sid) },
+    Sym: stock.Symbol,
+    Sid: Number(stock.Sid),
     ...(stock.FnoFlag === 0 && random.chance(0.5) ? {} : { FnoFlag: stock.FnoFlag }),
   }
 }
 
 const toStockIdentifiers = ({ Symbol: symbol, ISIN, Sid }: Stock) => ({ symbol, ISIN, Sid })
 
-/** The list of all stocks, as answered and as the map that every other script uses. The run stops without it. */
+/**
+ * The list of all stocks, as answered and as the map that every other script uses. The run stops without it.
+ */
 export const masterData = defineStream({
   name: MASTER,
   summary: 'the list of all stocks',
@@ -144,7 +164,10 @@ export const masterData = defineStream({
           readStoredStocks(tools.stored).pipe(
             map((earlier) => {
               const stocks = toStocks([...found.rows])
-              const comparison = compareIdentifiers(earlier.map(toStockIdentifiers), stocks.map(toStockIdentifiers))
+              const comparison = compareIdentifiers(
+                earlier.map(toStockIdentifiers),
+                stocks.map(toStockIdentifiers),
+              )
               for (const [code, message] of findIdentifierProblems(comparison)) {
                 // A list that is known to be incomplete was accepted.
                 if (code !== 'shrink' || !tools.accepts('count')) refuse(tools, code, message)
@@ -159,20 +182,31 @@ export const masterData = defineStream({
   offers: (rows, warn) => {
     const stocks = toStocks(rows)
     if (stocks.length < rows.length)
-      warn(`skipped ${formatQuantity(rows.length - stocks.length, 'row')} without symbol or ISIN, or duplicate`)
+      warn(
+        `skipped ${formatQuantity(rows.length - stocks.length, 'row')} without symbol or ISIN, or duplicate`,
+      )
     return toStockItems(stocks)
   },
   outputs: [
     {
       shape: 'array-per-item',
       file: MASTER_FIGURES,
-      tables: [{ name: 'master_data', about: 'the figures in the list of all stocks, one row each', columns: [MasterRow], position: 2 }],
+      tables: [
+        {
+          name: 'master_data',
+          about: 'the figures in the list of all stocks, one row each',
+          columns: [MasterRow],
+          position: 2,
+        },
+      ],
     },
     {
       shape: 'array-per-item',
       file: MASTER_MAP,
       select: toStocks,
-      tables: [{ name: 'master', about: 'the list of all stocks, one row each', columns: [Stock], position: 1 }],
+      tables: [
+        { name: 'master', about: 'the list of all stocks, one row each', columns: [Stock], position: 1 },
+      ],
     },
   ],
 })

@@ -10,11 +10,26 @@ import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.j
 import { StockRecord, toStockRecord } from '../src/model/stock.js'
 import { formatSecond } from '../src/model/trading-day.js'
 
-/** An announcement, with the fields observed in answers. `date` has a time of day, in India (`2026-02-12 23:56:04`). */
+/**
+ * An announcement, with the fields observed in answers. `date` has a time of day, in India (`2026-02-12
+ * 23:56:04`).
+ */
 export const Announcement = row({
-  date: column(z.string(), { about: 'India time', sql: ['announced_at', 'TIMESTAMP'], format: 'day', required: true, usual: true }),
+  date: column(z.string(), {
+    about: 'India time',
+    sql: ['announced_at', 'TIMESTAMP'],
+    format: 'day',
+    required: true,
+    usual: true,
+  }),
   type: column(z.string(), { about: 'such as Results Update', sql: 'kind' }),
-  events: column(z.string(), { about: 'text of the announcement', sql: 'event', required: true, key: true, usual: true }),
+  events: column(z.string(), {
+    about: 'text of the announcement',
+    sql: 'event',
+    required: true,
+    key: true,
+    usual: true,
+  }),
 })
 export interface Announcement extends RowOf<typeof Announcement> {}
 
@@ -23,7 +38,8 @@ const announcements = post({
   host: 'static',
   path: '/staticscanx/announcements',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
-  read: (text, { data: { isin } }, seen): readonly Row[] => assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? []),
+  read: (text, { data: { isin } }, seen): readonly Row[] =>
+    assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? []),
   shape: dataEnvelope(z.array(Announcement)),
   sample: ({ data: { isin } }, market) => {
     const stock = market.stockByIsin(isin)
@@ -31,7 +47,9 @@ const announcements = post({
     const news = market
       .documents(stock, 'announcement', { perYear: 35, count: 12, days: 30 })
       .map(({ at, random }) => ({ at, kind: random.pick(ANNOUNCEMENTS) }))
-    const results = market.results(stock, 1).filter(({ publishedAt }) => publishedAt > market.asOf - 30 * 86_400_000)
+    const results = market
+      .results(stock, 1)
+      .filter(({ publishedAt }) => publishedAt > market.asOf - 30 * 86_400_000)
     const data = [...news, ...results.map(({ publishedAt: at }) => ({ at, kind: RESULTS_UPDATE }))]
       .sort((one, other) => other.at - one.at)
       .map(({ at, kind: [type, events] }) => ({ events, date: formatSecond(at), type }))
@@ -67,7 +85,14 @@ export const newAnnouncements = defineStream({
       shape: 'rows-in-one-file',
       file: 'all_company_announcements.json',
       sortBy: { key: (row) => readText(row.date) },
-      tables: [{ name: 'announcements', about: 'announcements of each stock', columns: [StockRecord, Announcement], position: 6 }],
+      tables: [
+        {
+          name: 'announcements',
+          about: 'announcements of each stock',
+          columns: [StockRecord, Announcement],
+          position: 6,
+        },
+      ],
     },
   ],
 })

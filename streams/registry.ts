@@ -13,7 +13,11 @@ export * from './index.js'
 type Scripts = typeof scripts
 
 /** The built-in streams among the exports of the scripts; the others are row schemas. */
-type BuiltIn = { [Name in keyof Scripts]: Scripts[Name] extends StreamDefinition ? Scripts[Name] : never }[keyof Scripts]
+type BuiltIn = {
+  [Name in keyof Scripts]: Scripts[Name] extends StreamDefinition ? Scripts[Name] : never
+}[keyof Scripts]
 
 /** Every collection script, in the order of lists, reports and tables. */
-export const streams: readonly BuiltIn[] = sortByPosition(Object.values(scripts).filter((value): value is BuiltIn => isStream(value)))
+export const streams: readonly BuiltIn[] = sortByPosition(
+  Object.values(scripts).filter((value): value is BuiltIn => isStream(value)),
+)

@@ -12,7 +12,10 @@ import { isRow, type Row, readText } from '../src/model/row.js'
 import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
 import { firstThatAnswers, type Tier } from '../src/operators/first-that-answers.js'
 
-/** A stock under surveillance. `Stage` is text such as `LTASM - I (13)` or `GSM - VI (6)`; a field that the source lacks is empty. */
+/**
+ * A stock under surveillance. `Stage` is text such as `LTASM - I (13)` or `GSM - VI (6)`; a field that the
+ * source lacks is empty.
+ */
 export const SurveillanceEntry = row({
   Symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol' }),
   Name: column(z.string(), { about: 'name of the company', sql: 'name' }),
@@ -23,7 +26,9 @@ export interface SurveillanceEntry extends BuiltRowOf<typeof SurveillanceEntry> 
 
 type ListName = 'asm' | 'gsm'
 
-const Sheet = z.looseObject({ table: z.looseObject({ rows: z.array(z.looseObject({ c: z.array(z.unknown()).nullish() })) }) })
+const Sheet = z.looseObject({
+  table: z.looseObject({ rows: z.array(z.looseObject({ c: z.array(z.unknown()).nullish() })) }),
+})
 
 const sheet = get({
   name: 'sheet',
@@ -32,8 +37,12 @@ const sheet = get({
   input: z.strictObject({ sheetId: z.string().min(1), tabId: z.string().min(1) }),
   read: (text, _, seen): readonly SurveillanceEntry[] =>
     wrappedJson(Sheet)(text, undefined, seen).table.rows.flatMap(({ c }) => {
-      const [, symbol, Name = '', ISIN = '', Stage = ''] = (c ?? []).map((cell) => (isRow(cell) ? readText(cell.v) : ''))
-      return c && c.length >= 5 && symbol && symbol !== 'Symbol' ? [{ Symbol: symbol, Name, ISIN, Stage }] : []
+      const [, symbol, Name = '', ISIN = '', Stage = ''] = (c ?? []).map((cell) =>
+        isRow(cell) ? readText(cell.v) : '',
+      )
+      return c && c.length >= 5 && symbol && symbol !== 'Symbol'
+        ? [{ Symbol: symbol, Name, ISIN, Stage }]
+        : []
     }),
   shape: row({
     version: z.string().optional(),
@@ -72,10 +81,18 @@ const sampleList = (list: ListName, market: SampleMarket): readonly Row[] =>
     .filter((stock) => findList(stock) === list)
     .map((stock) => {
       const random = market.random('stage', stock.ISIN)
-      return { sym: stock.Symbol, DispSym: stock.Name, isin: stock.ISIN, stage: STAGES[list][random.int(0, random.int(0, 3))] }
+      return {
+        sym: stock.Symbol,
+        DispSym: stock.Name,
+        isin: stock.ISIN,
+        stage: STAGES[list][random.int(0, random.int(0, 3))],
+      }
     })
 
-/** The list on which a stock is: the one of its last planned entry, unless it has left it, else the one on which it always is. */
+/**
+ * The list on which a stock is: the one of its last planned entry, unless it has left it, else the one on
+ * which it always is.
+ */
 const findList = ({ watched, events = [] }: SampleStock): ListName | undefined => {
   const last = events.findLast((event) => 'list' in event)
   if (last === undefined) return watched
@@ -89,7 +106,10 @@ const sampleListPage = (key: string, market: SampleMarket): readonly Row[] | und
 
 const toWebKey = (list: ListName, exchange: string): string => `${exchange.toLowerCase()}-${list}-list`
 
-const surveillancePages = createWebSource(z.string().regex(/^[a-z]+-(asm|gsm)-list$/, 'must be a surveillance list'), sampleListPage)
+const surveillancePages = createWebSource(
+  z.string().regex(/^[a-z]+-(asm|gsm)-list$/, 'must be a surveillance list'),
+  sampleListPage,
+)
 
 const toSurveillanceEntry = (row: Row): SurveillanceEntry => ({
   Symbol: readText(row.sym ?? row.Sym),
@@ -98,7 +118,10 @@ const toSurveillanceEntry = (row: Row): SurveillanceEntry => ({
   Stage: readText(row.asmStage ?? row.gsmStage ?? row.Stage),
 })
 
-/** Stocks under additional (ASM) and graded (GSM) surveillance: from the spreadsheet, else the data of the web site, else its page. */
+/**
+ * Stocks under additional (ASM) and graded (GSM) surveillance: from the spreadsheet, else the data of the web
+ * site, else its page.
+ */
 export const surveillanceLists = defineStream({
   name: 'surveillance-lists',
   summary: 'stocks under ASM and GSM surveillance',
@@ -112,11 +135,16 @@ export const surveillanceLists = defineStream({
     const { ask, settings, stored, accepts, warn } = tools
     const tabId = (list === 'asm' ? settings.asmTabId : settings.gsmTabId) ?? ''
     const sources = [
-      { name: 'spreadsheet', ask: () => ask(sheet, { sheetId: settings.sheetId ?? '', tabId }, { failFast: true }) },
+      {
+        name: 'spreadsheet',
+        ask: () => ask(sheet, { sheetId: settings.sheetId ?? '', tabId }, { failFast: true }),
+      },
       ...surveillancePages.tiers(toWebKey(list, settings.exchange), tools).map((tier) => ({
         ...tier,
         ask: (isLast: boolean) =>
-          tier.ask(isLast).pipe(map((rows) => rows.map(toSurveillanceEntry).filter((record) => record.Symbol !== ''))),
+          tier
+            .ask(isLast)
+            .pipe(map((rows) => rows.map(toSurveillanceEntry).filter((record) => record.Symbol !== ''))),
       })),
     ]
     const tiersThatMay = (shrink: boolean): readonly Tier<ItemResult<SurveillanceEntry>>[] =>
@@ -131,7 +159,8 @@ export const surveillanceLists = defineStream({
             rejectShrunk(file, { stored, warn, accepts: () => shrink }),
           ),
       }))
-    // A source may be cut while the next one is whole, so a short list is accepted only if no source has a longer one.
+    // A source may be cut while the next one is whole, so a short list is accepted only if no source has a
+    // longer one.
     const tiers = [...tiersThatMay(false), ...(accepts('shrink') ? tiersThatMay(true) : [])]
     return firstThatAnswers(tiers, (failure) => warn(`${list}: a source failed: ${failure}`))
   }),
@@ -146,7 +175,10 @@ export const surveillanceLists = defineStream({
           about: 'stocks under additional (ASM) or graded (GSM) surveillance',
           columns: [
             {
-              ...{ name: 'list', type: 'VARCHAR', comment: 'ASM or GSM', from: { file: 'label' } },
+              name: 'list',
+              type: 'VARCHAR',
+              comment: 'ASM or GSM',
+              from: { file: 'label' },
               convert: { sql: (label) => `upper(${label})`, value: (label) => label.toUpperCase() },
             },
             SurveillanceEntry,

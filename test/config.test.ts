@@ -1,7 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { findOrigins, loadNotifySettings, loadSettings, type SettingsSources, settingRows } from '../src/config.js'
+import {
+  findOrigins,
+  loadNotifySettings,
+  loadSettings,
+  type SettingsSources,
+  settingRows,
+} from '../src/config.js'
 import { findMisspeltVariables } from '../src/model/environment.js'
 import { UsageError } from '../src/model/errors.js'
 import { builtInHosts, type SettingsInput } from '../src/model/settings.js'
@@ -15,7 +21,8 @@ const fileOf = (content: unknown): string => {
   return path
 }
 
-const load = (sources: Omit<SettingsSources, 'streams'> = {}) => loadSettings({ streams, configFile: fileOf({}), ...sources })
+const load = (sources: Omit<SettingsSources, 'streams'> = {}) =>
+  loadSettings({ streams, configFile: fileOf({}), ...sources })
 
 /** The message of the usage error for these settings. */
 const complaintOf = (sources: Omit<SettingsSources, 'streams'>): string => {
@@ -71,7 +78,9 @@ describe('settings', () => {
     (name, path, variable) => {
       const configFile = fileOf({ [name]: path })
       expect(load({ configFile })[name]).toBe(join(configFile, '..', path))
-      expect(load({ configFile: relative(process.cwd(), configFile) })[name]).toBe(join(configFile, '..', path))
+      expect(load({ configFile: relative(process.cwd(), configFile) })[name]).toBe(
+        join(configFile, '..', path),
+      )
       expect(load({ configFile, env: { [variable]: path } })[name]).toBe(path)
       expect(load({ configFile: fileOf({ [name]: `/a/${path}` }) })[name]).toBe(join('/a', path))
       expect(complaintOf({ configFile: fileOf({ [name]: '' }) })).toContain(`${name} in `)
@@ -101,7 +110,11 @@ describe('settings', () => {
     const configFile = fileOf(text)
     const folder = dirname(configFile)
     const found = loadNotifySettings({ configFile, streams })
-    expect(found).toMatchObject({ notify: join(folder, 'notify.sh'), out: join(folder, 'x'), notifyOn: 'failure' })
+    expect(found).toMatchObject({
+      notify: join(folder, 'notify.sh'),
+      out: join(folder, 'x'),
+      notifyOn: 'failure',
+    })
     expect(found.notifySecret).toBeUndefined()
   })
 
@@ -112,14 +125,20 @@ describe('settings', () => {
   it('name special sessions with their hours, in a file and in a variable', () => {
     const sessions = { '2026-11-08': '18:00-19:15', '2026-02-01': '09:15-24:00' }
     expect(load({ configFile: fileOf({ sessions }) }).sessions).toEqual(sessions)
-    expect(load({ env: { SCRIPSTREAM_SESSIONS: '2026-11-08=18:00-19:15, 2026-02-01=09:15-24:00' } }).sessions).toEqual(sessions)
+    expect(
+      load({ env: { SCRIPSTREAM_SESSIONS: '2026-11-08=18:00-19:15, 2026-02-01=09:15-24:00' } }).sessions,
+    ).toEqual(sessions)
   })
 
   it.each([
     ['2026-02-30', '18:00-19:15', 'must have days such as 2026-11-08, but is "2026-02-30"'],
     ['8.11.2026', '18:00-19:15', 'must have days such as 2026-11-08, but is "8.11.2026"'],
     ['2026-11-08', '6 pm', '(2026-11-08) must be hours in India such as "18:00-19:15", but is "6 pm"'],
-    ['2026-11-08', '25:00-26:00', '(2026-11-08) must be hours in India such as "18:00-19:15", but is "25:00-26:00"'],
+    [
+      '2026-11-08',
+      '25:00-26:00',
+      '(2026-11-08) must be hours in India such as "18:00-19:15", but is "25:00-26:00"',
+    ],
     ['2026-11-08', 18, '(2026-11-08) must be hours such as "18:00-19:15", but is 18'],
     ['2026-11-08', '19:15-18:00', '(2026-11-08) must end after it begins, but is "19:15-18:00"'],
     ['2026-11-08', '18:00-18:00', '(2026-11-08) must end after it begins, but is "18:00-18:00"'],
@@ -151,16 +170,25 @@ describe('settings', () => {
     { setting: 'exchange', file: 'BSE', env: { SCRIPSTREAM_EXCHANGE: 'MCX' }, seen: 'MCX', flag: 'NSE' },
     { setting: 'retries', file: 0, env: { SCRIPSTREAM_RETRIES: '4' }, seen: 4, flag: 5 },
     { setting: 'sheetId', file: 'f', env: { SCRIPSTREAM_SHEET_ID: 'e' }, seen: 'e', flag: 'x' },
-  ])('use $setting from the flag, else the environment, else the file', ({ setting, file, env, seen, flag }) => {
-    const configFile = fileOf({ [setting]: file })
-    expect(load({ configFile })).toHaveProperty(setting, file)
-    expect(load({ configFile, env })).toHaveProperty(setting, seen)
-    expect(load({ configFile, env, flags: { [setting]: flag } })).toHaveProperty(setting, flag)
-  })
+  ])(
+    'use $setting from the flag, else the environment, else the file',
+    ({ setting, file, env, seen, flag }) => {
+      const configFile = fileOf({ [setting]: file })
+      expect(load({ configFile })).toHaveProperty(setting, file)
+      expect(load({ configFile, env })).toHaveProperty(setting, seen)
+      expect(load({ configFile, env, flags: { [setting]: flag } })).toHaveProperty(setting, flag)
+    },
+  )
 
   it('use each address and each worker count from the highest source that has it', () => {
-    const configFile = fileOf({ urls: { static: 'http://file', news: 'http://file' }, workers: { 'market-news': 1, 'all-ohlcv': 2 } })
-    const env = { SCRIPSTREAM_STATIC_URL: 'http://env/a/b', SCRIPSTREAM_WORKERS: 'market-news=3, fundamental-data = 4' }
+    const configFile = fileOf({
+      urls: { static: 'http://file', news: 'http://file' },
+      workers: { 'market-news': 1, 'all-ohlcv': 2 },
+    })
+    const env = {
+      SCRIPSTREAM_STATIC_URL: 'http://env/a/b',
+      SCRIPSTREAM_WORKERS: 'market-news=3, fundamental-data = 4',
+    }
     expect(load({ configFile, env })).toMatchObject({
       urls: { static: 'http://env/a/b', news: 'http://file' },
       workers: { 'market-news': 3, 'all-ohlcv': 2, 'fundamental-data': 4 },
@@ -168,7 +196,9 @@ describe('settings', () => {
   })
 
   it.each(builtInHosts)('read the address of %s from its variable', (host) => {
-    expect(load({ env: { [`SCRIPSTREAM_${host.toUpperCase()}_URL`]: 'https://x/y' } }).urls).toEqual({ [host]: 'https://x/y' })
+    expect(load({ env: { [`SCRIPSTREAM_${host.toUpperCase()}_URL`]: 'https://x/y' } }).urls).toEqual({
+      [host]: 'https://x/y',
+    })
   })
 
   it.each([
@@ -183,7 +213,9 @@ describe('settings', () => {
     ['no', false],
     ['off', false],
     [' false ', false],
-  ])('read the boolean %j', (text, value) => expect(load({ env: { FETCH_OHLCV: text } }).fetchOhlcv).toBe(value))
+  ])('read the boolean %j', (text, value) =>
+    expect(load({ env: { FETCH_OHLCV: text } }).fetchOhlcv).toBe(value),
+  )
 
   it('treat an empty or blank variable as not set', () => {
     expect(load({ env: { NEWS_LIMIT: '', FETCH_OHLCV: ' ', SCRIPSTREAM_STATIC_URL: '' } })).toEqual(load())
@@ -194,7 +226,8 @@ describe('settings', () => {
     expect(load({ env })).toMatchObject({ headers: { 'x-own': '1' }, timeoutsMs: { 'market-news': 500 } })
   })
 
-  it('write the exchange in capitals', () => expect(load({ env: { SCRIPSTREAM_EXCHANGE: 'nse' } }).exchange).toBe('NSE'))
+  it('write the exchange in capitals', () =>
+    expect(load({ env: { SCRIPSTREAM_EXCHANGE: 'nse' } }).exchange).toBe('NSE'))
 
   it('protect the prototypes from any file', () => {
     const configFile = fileOf('{"urls":{"static":"http://x"},"headers":{"__proto__":"y"},"workers":{}}')
@@ -214,11 +247,29 @@ describe('a wrong setting', () => {
     { setting: 'exchange', wrong: 'N S E', env: 'SCRIPSTREAM_EXCHANGE', text: 'N S E', says: /such as NSE/ },
     { setting: 'exchange', wrong: '../x', env: 'SCRIPSTREAM_EXCHANGE', text: '../x', says: /such as NSE/ },
     { setting: 'retries', wrong: -1, env: 'SCRIPSTREAM_RETRIES', text: '-1', says: /0/ },
-    { setting: 'throttleMaxMs', wrong: 1e9, env: 'SCRIPSTREAM_THROTTLE_MAX_MS', text: '1000000000', says: /600000/ },
+    {
+      setting: 'throttleMaxMs',
+      wrong: 1e9,
+      env: 'SCRIPSTREAM_THROTTLE_MAX_MS',
+      text: '1000000000',
+      says: /600000/,
+    },
     { setting: 'throttleRetries', wrong: -1, env: 'SCRIPSTREAM_THROTTLE_RETRIES', text: '-1', says: /100/ },
-    { setting: 'throttleGiveUpMs', wrong: 1.5, env: 'SCRIPSTREAM_THROTTLE_GIVE_UP_MS', text: '1.5', says: /whole number/ },
+    {
+      setting: 'throttleGiveUpMs',
+      wrong: 1.5,
+      env: 'SCRIPSTREAM_THROTTLE_GIVE_UP_MS',
+      text: '1.5',
+      says: /whole number/,
+    },
     { setting: 'downMs', wrong: 1e9, env: 'SCRIPSTREAM_DOWN_MS', text: '1000000000', says: /86400000/ },
-    { setting: 'sessions', wrong: 'evening', env: 'SCRIPSTREAM_SESSIONS', text: 'evening', says: /such as 2026-11-08=18:00-19:15/ },
+    {
+      setting: 'sessions',
+      wrong: 'evening',
+      env: 'SCRIPSTREAM_SESSIONS',
+      text: 'evening',
+      says: /such as 2026-11-08=18:00-19:15/,
+    },
   ])('is named with its source: $setting of $wrong', ({ setting, wrong, env, text, says }) => {
     const configFile = fileOf({ [setting]: wrong })
     const shown = JSON.stringify(wrong)
@@ -235,24 +286,47 @@ describe('a wrong setting', () => {
 
   it.each([
     { setting: 'headers', wrong: 'CANARY-1', env: 'SCRIPSTREAM_HEADERS', text: 'CANARY-1' },
-    { setting: 'headers', wrong: { 'x-own': 'CANARY-1\n' }, env: 'SCRIPSTREAM_HEADERS', text: '{"x-own":"CANARY-1\\n"}' },
-    { setting: 'headers', wrong: { 'x: CANARY-1': 'x' }, env: 'SCRIPSTREAM_HEADERS', text: '{"x: CANARY-1":"x"}' },
+    {
+      setting: 'headers',
+      wrong: { 'x-own': 'CANARY-1\n' },
+      env: 'SCRIPSTREAM_HEADERS',
+      text: '{"x-own":"CANARY-1\\n"}',
+    },
+    {
+      setting: 'headers',
+      wrong: { 'x: CANARY-1': 'x' },
+      env: 'SCRIPSTREAM_HEADERS',
+      text: '{"x: CANARY-1":"x"}',
+    },
     { setting: 'headers', wrong: ['CANARY-1'], env: 'SCRIPSTREAM_HEADERS', text: '["CANARY-1"]' },
     { setting: 'sheetId', wrong: ['CANARY-1'], env: 'SCRIPSTREAM_HEADERS', text: '{"x-own":"CANARY-1"' },
-    { setting: 'urls', wrong: 'https://u:CANARY-1@x', env: 'SCRIPSTREAM_STATIC_URL', text: 'https://x/?key=CANARY-1' },
-    { setting: 'urls', wrong: { news: 'https://x#CANARY-1' }, env: 'SCRIPSTREAM_NEWS_URL', text: 'https://CANARY-1@x' },
+    {
+      setting: 'urls',
+      wrong: 'https://u:CANARY-1@x',
+      env: 'SCRIPSTREAM_STATIC_URL',
+      text: 'https://x/?key=CANARY-1',
+    },
+    {
+      setting: 'urls',
+      wrong: { news: 'https://x#CANARY-1' },
+      env: 'SCRIPSTREAM_NEWS_URL',
+      text: 'https://CANARY-1@x',
+    },
     { setting: 'urls', wrong: { news: 'u:CANARY-1@x' }, env: 'SCRIPSTREAM_NEWS_URL', text: 'x?CANARY-1' },
-  ])('is named, but its value is not shown if it may identify the user: $setting', ({ setting, wrong, env, text }) => {
-    const configFile = fileOf({ [setting]: wrong })
-    for (const [complaint, source] of [
-      [complaintOf({ configFile }), configFile],
-      [complaintOf({ env: { [env]: text } }), env],
-      [complaintOf({ flags: { [setting]: wrong } as SettingsInput }), '--'],
-    ] as const) {
-      expect(complaint).toContain(source)
-      expect(complaint).not.toContain('CANARY')
-    }
-  })
+  ])(
+    'is named, but its value is not shown if it may identify the user: $setting',
+    ({ setting, wrong, env, text }) => {
+      const configFile = fileOf({ [setting]: wrong })
+      for (const [complaint, source] of [
+        [complaintOf({ configFile }), configFile],
+        [complaintOf({ env: { [env]: text } }), env],
+        [complaintOf({ flags: { [setting]: wrong } as SettingsInput }), '--'],
+      ] as const) {
+        expect(complaint).toContain(source)
+        expect(complaint).not.toContain('CANARY')
+      }
+    },
+  )
 
   it.each(['{"headers":{"x-own":CANARY-1}}', 'CANARY-1', '{"headers":{"x-own":"CANARY-1"'])(
     'is a file that is no JSON, which is not shown: %j',
@@ -304,29 +378,46 @@ describe('a wrong setting', () => {
   })
 
   it('is an invalid worker count, with the stream’s name', () => {
-    expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: 'market-news=0' } })).toMatch(/SCRIPSTREAM_WORKERS.*market-news.* but is 0/)
-    expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: 'market-news=many' } })).toMatch(/SCRIPSTREAM_WORKERS.*market-news.*"many"/)
+    expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: 'market-news=0' } })).toMatch(
+      /SCRIPSTREAM_WORKERS.*market-news.* but is 0/,
+    )
+    expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: 'market-news=many' } })).toMatch(
+      /SCRIPSTREAM_WORKERS.*market-news.*"many"/,
+    )
     expect(complaintOf({ env: { SCRIPSTREAM_WORKERS: '15' } })).toContain('SCRIPSTREAM_WORKERS')
   })
 
   it.each([
-    ['SCRIPSTREAM_WORKERS', 'market-news:10', 'must be such as market-news=10, in a file { "market-news": 10 }, but is "market-news:10"'],
+    [
+      'SCRIPSTREAM_WORKERS',
+      'market-news:10',
+      'must be such as market-news=10, in a file { "market-news": 10 }, but is "market-news:10"',
+    ],
     [
       'SCRIPSTREAM_TIMEOUTS_MS',
       'market-news=9,x',
       'must be such as market-news=10, in a file { "market-news": 10 }, but is "market-news=9,x"',
     ],
     ['SCRIPSTREAM_VERIFY', '5', 'must be such as warnings=10, in a file { "warnings": 10 }, but is "5"'],
-    ['SCRIPSTREAM_HEADERS', 'foo', 'must be an object such as {"authorization":"Bearer …"} (value not shown)'],
+    [
+      'SCRIPSTREAM_HEADERS',
+      'foo',
+      'must be an object such as {"authorization":"Bearer …"} (value not shown)',
+    ],
     ['SCRIPSTREAM_WATCHLISTS', 'foo', 'must be an object such as {"mine":["TCS","INFY"]}, but is "foo"'],
-    ['SCRIPSTREAM_WATCH', 'foo', 'must be a list such as [{"name":"highs","query":"near-highs"}], but is "foo"'],
+    [
+      'SCRIPSTREAM_WATCH',
+      'foo',
+      'must be a list such as [{"name":"highs","query":"near-highs"}], but is "foo"',
+    ],
     ['SCRIPSTREAM_NOTIFY_ON', 'never', 'must be failure, change or always, but is "never"'],
   ])('shows how to write %s instead of %j', (name, value, complaint) => {
     expect(complaintOf({ env: { [name]: value } })).toBe(`${name} ${complaint}`)
   })
 
   it('is an optional stream that is unknown, with its place and the optional ones', () => {
-    const complaint = 'has an unknown stream: "exchange-dialy" (did you mean exchange-daily?); streams: exchange-daily, index-members'
+    const complaint =
+      'has an unknown stream: "exchange-dialy" (did you mean exchange-daily?); streams: exchange-daily, index-members'
     for (const given of ['exchange-dialy', ['index-members', 'exchange-dialy']]) {
       const configFile = fileOf({ with: given })
       expect(complaintOf({ configFile })).toBe(`with in ${configFile}:1 ${complaint}`)
@@ -335,9 +426,12 @@ describe('a wrong setting', () => {
     expect(load({ env: { SCRIPSTREAM_WITH: 'market-news' } }).with).toEqual(['market-news'])
   })
 
-  it.each([{ 'bad name': 'x' }, { 'x-own': 'a\nb' }, { 'x-own': 1 }])('is a header that cannot be sent: %j', (headers) => {
-    expect(complaintOf({ configFile: fileOf({ headers }) })).toContain('headers in ')
-  })
+  it.each([{ 'bad name': 'x' }, { 'x-own': 'a\nb' }, { 'x-own': 1 }])(
+    'is a header that cannot be sent: %j',
+    (headers) => {
+      expect(complaintOf({ configFile: fileOf({ headers }) })).toContain('headers in ')
+    },
+  )
 
   it('is reported for the source that has it, even if a higher one has a valid value', () => {
     const configFile = fileOf({ newsLimit: 'many' })
@@ -380,14 +474,20 @@ it('names all wrong settings of all sources at once, as text and as data', () =>
         ['workers.market-new', 'market-news'],
         ['fetchOhlcv'],
         ['retries'],
-      ].map(([path, suggestion], index) => ({ path, message: lines[index + 1], ...(suggestion === undefined ? {} : { suggestion }) })),
+      ].map(([path, suggestion], index) => ({
+        path,
+        message: lines[index + 1],
+        ...(suggestion === undefined ? {} : { suggestion }),
+      })),
     }),
   )
 })
 
 describe('a configuration file', () => {
   it('that was named must exist', () => {
-    expect(complaintOf({ configFile: '/nowhere/scripstream.json' })).toMatch(/\/nowhere\/scripstream\.json.*it does not exist/)
+    expect(complaintOf({ configFile: '/nowhere/scripstream.json' })).toMatch(
+      /\/nowhere\/scripstream\.json.*it does not exist/,
+    )
   })
 
   it.each([
@@ -399,7 +499,10 @@ describe('a configuration file', () => {
     ['{}\n{}', 'line 2, column 1: expected nothing after the last }'],
     ['{ "a" 1 }', 'line 1, column 7: expected a colon'],
     ["{ 'a': 1 }", 'line 1, column 3: expected a name in double quotes, or }'],
-    ['{ "out": "C:\\data" }', 'line 1, column 10: expected a text that ends with " on its line, with \\\\ for each \\'],
+    [
+      '{ "out": "C:\\data" }',
+      'line 1, column 10: expected a text that ends with " on its line, with \\\\ for each \\',
+    ],
     ['{ "out": "x\n" }', 'line 1, column 10: expected a text that ends with " on its line'],
   ])('says what it should have, and where: %j', (content, says) => {
     const configFile = fileOf(content)
@@ -409,7 +512,9 @@ describe('a configuration file', () => {
   it('in UTF-16 is refused with the cause', () => {
     const configFile = fileOf('')
     writeFileSync(configFile, '\ufeff{ "newsLimit": 5 }', 'utf16le')
-    expect(complaintOf({ configFile })).toMatch(/: it is not UTF-8 text \(it may be UTF-16\); save it as UTF-8$/)
+    expect(complaintOf({ configFile })).toMatch(
+      /: it is not UTF-8 text \(it may be UTF-16\); save it as UTF-8$/,
+    )
   })
 
   it('need not exist if it was not named', () => expect(() => loadSettings({ streams })).not.toThrow())
@@ -457,7 +562,10 @@ describe('the table of settings', () => {
     expect(new Set(names).size).toBe(names.length)
     for (const { env, description } of settingRows) expect([env, description]).not.toContain('')
     for (const host of builtInHosts) expect(names).toContain(`urls.${host}`)
-    expect(settingRows.find(({ name }) => name === 'newsLimit')).toMatchObject({ env: 'NEWS_LIMIT', default: '50' })
+    expect(settingRows.find(({ name }) => name === 'newsLimit')).toMatchObject({
+      env: 'NEWS_LIMIT',
+      default: '50',
+    })
   })
 })
 

@@ -28,7 +28,8 @@ const rowsIn = (document: string): readonly Row[] =>
 
 /** Why an entry in the column of tests is not an existing test. */
 const faultOf = (named: string, textOf: (file: string) => string | undefined): string | undefined => {
-  const [, file, title = ''] = /^`([\w./-]+\.test\.ts|\.\.\/src\/simulation\/invariants\.ts)` › (\S.*)$/.exec(named) ?? []
+  const [, file, title = ''] =
+    /^`([\w./-]+\.test\.ts|\.\.\/src\/simulation\/invariants\.ts)` › (\S.*)$/.exec(named) ?? []
   if (file === undefined) return `${named}: is not written as a file and a title`
   const text = textOf(file)
   if (text === undefined) return `${named}: there is no such file`
@@ -51,12 +52,16 @@ describe('the list of faults', () => {
   })
 
   it('describes what happens for each', () => {
-    expect(rows.filter(({ cells }) => cells.length !== 4 || cells.some((cell) => cell === '')).map(({ id }) => id)).toEqual([])
+    expect(
+      rows.filter(({ cells }) => cells.length !== 4 || cells.some((cell) => cell === '')).map(({ id }) => id),
+    ).toEqual([])
   })
 
   it('names for each its tests, or why there are none', () => {
     const left = rows.filter(({ tests }) => tests.some((test) => test.startsWith('not covered')))
-    expect(left.filter(({ tests }) => tests.length !== 1 || !NOT_COVERED.test(tests[0] ?? '')).map(({ id }) => id)).toEqual([])
+    expect(
+      left.filter(({ tests }) => tests.length !== 1 || !NOT_COVERED.test(tests[0] ?? '')).map(({ id }) => id),
+    ).toEqual([])
     const wrong = rows
       .filter((row) => !left.includes(row))
       .flatMap(({ id, tests }) =>
@@ -70,7 +75,8 @@ describe('the list of faults', () => {
 })
 
 describe('the check of the list', () => {
-  const textOf = (file: string): string | undefined => (file === 'a/b.test.ts' ? "it('does what it says', () => {})" : undefined)
+  const textOf = (file: string): string | undefined =>
+    file === 'a/b.test.ts' ? "it('does what it says', () => {})" : undefined
 
   it('accepts a title, or the beginning of one', () => {
     expect(faultOf('`a/b.test.ts` › does what it says', textOf)).toBeUndefined()
@@ -88,7 +94,11 @@ describe('the check of the list', () => {
 
   it('reads a row into its cells', () => {
     expect(rowsIn('# x\n| id | a |\n|---|---|\n| F07 | a fault | it ends | `a` › b<br>`c` › d |\n')).toEqual([
-      { id: 'F07', cells: ['F07', 'a fault', 'it ends', '`a` › b<br>`c` › d'], tests: ['`a` › b', '`c` › d'] },
+      {
+        id: 'F07',
+        cells: ['F07', 'a fault', 'it ends', '`a` › b<br>`c` › d'],
+        tests: ['`a` › b', '`c` › d'],
+      },
     ])
   })
 })

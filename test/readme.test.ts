@@ -22,7 +22,11 @@ const code = (text: string): string => (text === '' ? '' : `\`${text}\``)
 
 const names = ({ outputs, work }: StreamDefinition): string =>
   outputs
-    .flatMap(({ file }) => (work.parts.length < 2 ? [file] : work.parts.map(({ fileName }) => file.replace(/\{(?!exch)\w+\}/, fileName))))
+    .flatMap(({ file }) =>
+      work.parts.length < 2
+        ? [file]
+        : work.parts.map(({ fileName }) => file.replace(/\{(?!exch)\w+\}/, fileName)),
+    )
     .map(code)
     .join(', ')
 
@@ -49,7 +53,10 @@ const listExamples = (): string =>
   readdirSync(EXAMPLES)
     .filter((file) => file.endsWith('.ts'))
     .sort()
-    .map((file) => `- [\`${file}\`](../examples/${file}): ${/^\/\*\* (.+) \*\/$/m.exec(readExample(file))?.[1] ?? ''}`)
+    .map(
+      (file) =>
+        `- [\`${file}\`](../examples/${file}): ${/^\/\*\* (.+) \*\/$/m.exec(readExample(file))?.[1] ?? ''}`,
+    )
     .join('\n')
 
 const views = listViews(listTables(streams))
@@ -92,7 +99,11 @@ const PATH: readonly (readonly [file: string, name: string, what: string])[] = [
     'runGraph',
     'reads the master list, multicasts it (`connect`) to one branch per stream, and ends each phase with a barrier',
   ],
-  ['src/engine/branch.ts', 'runBranch', 'one stream: its items, their work in two passes, the sinks, the count of what was stored'],
+  [
+    'src/engine/branch.ts',
+    'runBranch',
+    'one stream: its items, their work in two passes, the sinks, the count of what was stored',
+  ],
   [
     'src/operators/merge-map-with-pauses.ts',
     'mergeMapWithPauses',
@@ -103,24 +114,53 @@ const PATH: readonly (readonly [file: string, name: string, what: string])[] = [
     'workOnItems',
     'the outcome of an item: its result, or its failure as a value; a worker waits while too much is being stored',
   ],
-  ['streams/market-news.ts', 'marketNews', 'what the stream requests for a stock, and what it makes of the answer'],
-  ['src/http/ask.ts', 'createAsk', 'a request as a pipe: send, `deadline`, read and check, `through`, `retryFailures`'],
-  ['src/limiter/through.ts', 'through', 'waits for a permit of the endpoint and one of the host, and tells both how the attempt ended'],
-  ['src/http/exchange.ts', 'createTransport', 'one attempt over HTTP: status, bytes, redirects; unsubscribing aborts it'],
-  ['sinks/create-storage.ts', 'createStorage', 'the sinks: each writes an output as a whole, and never worse data over good'],
-  ['src/storage/journal.ts', 'createJournal', 'the line that says that the item is stored, by which a killed run resumes'],
+  [
+    'streams/market-news.ts',
+    'marketNews',
+    'what the stream requests for a stock, and what it makes of the answer',
+  ],
+  [
+    'src/http/ask.ts',
+    'createAsk',
+    'a request as a pipe: send, `deadline`, read and check, `through`, `retryFailures`',
+  ],
+  [
+    'src/limiter/through.ts',
+    'through',
+    'waits for a permit of the endpoint and one of the host, and tells both how the attempt ended',
+  ],
+  [
+    'src/http/exchange.ts',
+    'createTransport',
+    'one attempt over HTTP: status, bytes, redirects; unsubscribing aborts it',
+  ],
+  [
+    'sinks/create-storage.ts',
+    'createStorage',
+    'the sinks: each writes an output as a whole, and never worse data over good',
+  ],
+  [
+    'src/storage/journal.ts',
+    'createJournal',
+    'the line that says that the item is stored, by which a killed run resumes',
+  ],
 ]
 
 /** The number of the line on which something is exported. */
 const findLine = (file: string, name: string): number => {
   const lines = read(file).split('\n')
-  const place = lines.findIndex((line) => line.startsWith(`export const ${name} =`) || line.startsWith(`export const ${name}: `))
+  const place = lines.findIndex(
+    (line) => line.startsWith(`export const ${name} =`) || line.startsWith(`export const ${name}: `),
+  )
   if (place < 0) throw new Error(`${file} does not export ${name}`)
   return place + 1
 }
 
 const listPath = (): string =>
-  PATH.map(([file, name, what], place) => `${place + 1}. [\`${name}\`](../../${file}#L${findLine(file, name)}): ${what}.`).join('\n')
+  PATH.map(
+    ([file, name, what], place) =>
+      `${place + 1}. [\`${name}\`](../../${file}#L${findLine(file, name)}): ${what}.`,
+  ).join('\n')
 
 /** The generated blocks of the pages, by the name of their markers. */
 const blocks = (): Readonly<Record<string, string>> => ({
@@ -132,13 +172,19 @@ const blocks = (): Readonly<Record<string, string>> => ({
     phase('2.5: candles, beside phase 2', 'candles', '\n    '),
     '  core --> first{{barrier}} --> enrichment --> second{{barrier}} --> report([run report])',
     '  first --> candles --> second',
-    ...streams.flatMap(({ name, work }) => (isListWork(work) || work.of === 'master-data' ? [] : [`  ${work.of} -.-> ${name}`])),
+    ...streams.flatMap(({ name, work }) =>
+      isListWork(work) || work.of === 'master-data' ? [] : [`  ${work.of} -.-> ${name}`],
+    ),
     '```',
   ].join('\n'),
   path: listPath(),
   outputs: table(
     ['stream', 'writes', 'what'],
-    streams.map((stream) => [code(stream.name), names(stream), `${stream.summary}${stream.optional ? '; optional: `--with`' : ''}`]),
+    streams.map((stream) => [
+      code(stream.name),
+      names(stream),
+      `${stream.summary}${stream.optional ? '; optional: `--with`' : ''}`,
+    ]),
   ),
   settings: table(
     ['setting', 'environment', 'default', 'what'],
@@ -162,7 +208,10 @@ const blocks = (): Readonly<Record<string, string>> => ({
   ),
   remedies: table(
     ['checks', 'what to do'],
-    [...groupBy(checkNames, (check) => REMEDIES[check])].map(([remedy, checks]) => [checks.map(code).join(', '), remedy]),
+    [...groupBy(checkNames, (check) => REMEDIES[check])].map(([remedy, checks]) => [
+      checks.map(code).join(', '),
+      remedy,
+    ]),
   ),
   views: describeViews(),
   viewlist: table(
@@ -174,7 +223,8 @@ const blocks = (): Readonly<Record<string, string>> => ({
 const marks = (name: string) => [`<!-- ${name} -->`, `<!-- /${name} -->`] as const
 
 /** The names of the blocks in a page. */
-const listBlocks = (page: string): readonly string[] => [...page.matchAll(/<!-- (\w+) -->/g)].map(([, name = '']) => name)
+const listBlocks = (page: string): readonly string[] =>
+  [...page.matchAll(/<!-- (\w+) -->/g)].map(([, name = '']) => name)
 
 /** A page with its blocks generated from the code. */
 const withBlocks = (page: string, all: ReturnType<typeof blocks>): string =>
@@ -228,7 +278,9 @@ it.each(pages)('%s links to files that exist', (page) => {
 
 it('checks the page of every folder', () => {
   const found = ['src', 'streams', 'sinks', 'test'].flatMap((folder) =>
-    readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`),
+    readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' }).map(
+      (file) => `${folder}/${file}`,
+    ),
   )
   expect(found.filter((file) => file.endsWith('.md') && !file.endsWith('FAULTS.md')).sort()).toEqual(
     pages.filter((page) => page.includes('/')).sort(),
@@ -239,14 +291,16 @@ it.each(pages.filter((page) => page.includes('/')))('%s names source files that 
   const names = [...read(page).matchAll(/`([\w./-]+\.ts)`/g)].map(([, name = '']) => name)
   const links = [...read(page).matchAll(/\]\(([^)#]+\.ts)\)/g)].map(([, link = '']) => link.split('/').at(-1))
   const isFound = (name: string): boolean =>
-    links.includes(name) || [ROOT, new URL(page, ROOT), new URL('streams/', ROOT)].some((base) => existsSync(new URL(name, base)))
+    links.includes(name) ||
+    [ROOT, new URL(page, ROOT), new URL('streams/', ROOT)].some((base) => existsSync(new URL(name, base)))
   expect(names.filter((name) => !isFound(name))).toEqual([])
 })
 
 it('names the stream and the workers of each Python script', () => {
   const rows = [...read('streams/README.md').matchAll(/\[`(\S+)`\]\(\1\.ts\) \| .+, (\d+) \|$/gm)]
   expect(rows).toHaveLength(16)
-  for (const [, name, workers] of rows) expect(streams.find((stream) => stream.name === name)?.workers).toBe(Number(workers))
+  for (const [, name, workers] of rows)
+    expect(streams.find((stream) => stream.name === name)?.workers).toBe(Number(workers))
 })
 
 it('keeps the README within 200 lines', () => {

@@ -48,7 +48,19 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   examples: [],
   show: [...REGISTRY_AND_BELOW, 'tables', 'verify'],
   web: [...REGISTRY_AND_BELOW, 'tables', 'verify', 'show'],
-  cli: [...REGISTRY_AND_BELOW, 'tables', 'verify', 'telemetry', 'simulator', 'fleet', 'collector', 'config', 'index', 'show', 'web'],
+  cli: [
+    ...REGISTRY_AND_BELOW,
+    'tables',
+    'verify',
+    'telemetry',
+    'simulator',
+    'fleet',
+    'collector',
+    'config',
+    'index',
+    'show',
+    'web',
+  ],
 }
 
 const layerOf = (file: string): string => {
@@ -70,7 +82,9 @@ const wrongImports = (sources: Sources): readonly string[] =>
     const allowed = MAY_IMPORT[layerOf(file)]
     if (allowed === undefined) return [`${file} is in no layer`]
     return neighboursOf(file, sources)
-      .filter((target) => ![layerOf(file), ...allowed].some((name) => name === layerOf(target) || name === target))
+      .filter(
+        (target) => ![layerOf(file), ...allowed].some((name) => name === layerOf(target) || name === target),
+      )
       .map((target) => `${file} imports ${target}`)
   })
 
@@ -116,7 +130,10 @@ const longFunctions = (sources: Sources): readonly string[] =>
     return found
   })
 
-/** The number of import and re-export statements of each file over the limit. A barrel (`index.ts`) only lists, so it may have more. */
+/**
+ * The number of import and re-export statements of each file over the limit. A barrel (`index.ts`) only
+ * lists, so it may have more.
+ */
 const filesWithManyImports = (sources: Sources): Readonly<Record<string, number>> =>
   Object.fromEntries(
     Object.entries(sources)
@@ -136,7 +153,11 @@ const filesWithManyImports = (sources: Sources): Readonly<Record<string, number>
 /** Top-level names that several files define: a reader cannot tell which one is meant. */
 const sharedNames = (sources: Sources): readonly string[] => {
   const names = Object.values(sources).flatMap((text) => [
-    ...new Set([...text.matchAll(/^(?:export )?(?:const|function|class|interface|type|let) (\w+)/gm)].map(([, name = '']) => name)),
+    ...new Set(
+      [...text.matchAll(/^(?:export )?(?:const|function|class|interface|type|let) (\w+)/gm)].map(
+        ([, name = '']) => name,
+      ),
+    ),
   ])
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
 }
@@ -154,7 +175,9 @@ const countTokens = (text: string): number => {
 }
 
 const httpClients = (sources: Sources): readonly string[] =>
-  Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => /^undici(\/|$)|^(node:)?https?$/.test(target)))
+  Object.keys(sources).filter((file) =>
+    importsOf(sources[file] ?? '').some((target) => /^undici(\/|$)|^(node:)?https?$/.test(target)),
+  )
 
 /** The jobs of packages, and the only files that give them one. */
 const JOBS: Readonly<Record<string, readonly string[]>> = {
@@ -168,10 +191,17 @@ const packageOf = (target: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(target)
 
 const importersOf = (name: string, sources: Sources): readonly string[] =>
   Object.keys(sources)
-    .filter((file) => layerOf(file) !== 'examples' && importsOf(sources[file] ?? '').some((target) => packageOf(target) === name))
+    .filter(
+      (file) =>
+        layerOf(file) !== 'examples' &&
+        importsOf(sources[file] ?? '').some((target) => packageOf(target) === name),
+    )
     .sort()
 
-/** Imports of files that a package does not offer: it offers what its manifest exports, or else its root alone. */
+/**
+ * Imports of files that a package does not offer: it offers what its manifest exports, or else its root
+ * alone.
+ */
 const privateImports = (sources: Sources): readonly string[] =>
   Object.keys(sources).flatMap((file) =>
     importsOf(sources[file] ?? '')
@@ -184,7 +214,10 @@ const privateImports = (sources: Sources): readonly string[] =>
       .map((target) => `${file} imports ${target}`),
   )
 
-/** Files that write a line of JSON or CSV by hand, each for a reason. A cost is the CPU of the command with the package, in its comment there. */
+/**
+ * Files that write a line of JSON or CSV by hand, each for a reason. A cost is the CPU of the command with
+ * the package, in its comment there.
+ */
 const OWN_LINES: Readonly<Record<string, string>> = {
   'sinks/create-storage.ts': 'writes one document',
   'src/cli/answer-process.ts': 'is how two processes of ours talk',
@@ -198,10 +231,15 @@ const OWN_LINES: Readonly<Record<string, string>> = {
   'src/tables/export/bundle.ts': 'writes candles, and costs 1.25 times',
 }
 
-/** Templates with a line of JSON, not an indented document, or of cells, and no event of a page. Lines of the journal are its own format. */
+/**
+ * Templates with a line of JSON, not an indented document, or of cells, and no event of a page. Lines of the
+ * journal are its own format.
+ */
 const ownLines = (sources: Sources): readonly string[] =>
   Object.keys(sources).filter((file) =>
-    /\bJSON\.stringify\((?:[^()]|\([^()]*\))*(?<!, 2)\)\)?\}\\n(?!\\n)|\.join\(','\)\}\\n/.test(withoutComments(sources[file] ?? '')),
+    /\bJSON\.stringify\((?:[^()]|\([^()]*\))*(?<!, 2)\)\)?\}\\n(?!\\n)|\.join\(','\)\}\\n/.test(
+      withoutComments(sources[file] ?? ''),
+    ),
   )
 
 /** Files that use the disk of the machine, each for a reason: a simulation does not replace it there. */
@@ -221,19 +259,27 @@ const OWN_DISK: Readonly<Record<string, string>> = {
 
 /** Imports of the file system of Node, and of timers that a simulation cannot replace. */
 const machineImports = (sources: Sources): readonly string[] =>
-  Object.keys(sources).filter((file) => importsOf(sources[file] ?? '').some((target) => /^(node:)?(fs|timers)(\/promises)?$/.test(target)))
+  Object.keys(sources).filter((file) =>
+    importsOf(sources[file] ?? '').some((target) => /^(node:)?(fs|timers)(\/promises)?$/.test(target)),
+  )
 
-const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
+const withoutComments = (text: string): string =>
+  text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
 
 const ownTime = (sources: Sources): readonly string[] =>
   Object.keys(sources)
     .filter((file) => ['operators', 'engine', 'streams'].includes(layerOf(file)))
     .flatMap((file) => {
       const text = withoutComments(sources[file] ?? '').replaceAll('clock = Date.now', '')
-      return [...text.matchAll(/\bDate\.now\b|\bnew Date\(\s*\)|\bset(?:Timeout|Interval)\(/g)].map(([what]) => `${file}: ${what}`)
+      return [...text.matchAll(/\bDate\.now\b|\bnew Date\(\s*\)|\bset(?:Timeout|Interval)\(/g)].map(
+        ([what]) => `${file}: ${what}`,
+      )
     })
 
-/** Flags and calls of the command in string literals of the library, whose errors name settings; the command and its page add the advice. */
+/**
+ * Flags and calls of the command in string literals of the library, whose errors name settings; the command
+ * and its page add the advice.
+ */
 const commandSyntaxInTexts = (sources: Sources): readonly string[] =>
   Object.entries(sources)
     // The READMEs of the recorded days and of the lake name commands.
@@ -243,10 +289,16 @@ const commandSyntaxInTexts = (sources: Sources): readonly string[] =>
       const found: string[] = []
       const visit = (node: ts.Node): void => {
         const words =
-          'text' in node && typescript.isLiteralExpression(node) ? node.text : typescript.isTemplateSpan(node) ? node.literal.text : ''
+          'text' in node && typescript.isLiteralExpression(node)
+            ? node.text
+            : typescript.isTemplateSpan(node)
+              ? node.literal.text
+              : ''
         const head = typescript.isTemplateExpression(node) ? node.head.text : ''
         // A text that only consists of such words is a name, such as that of a span.
-        for (const [syntax] of `${head} ${words}`.trim().matchAll(/(?<![\w-])--[a-z][\w-]*|(?<=.)\bscripstream [a-z]+\b/g))
+        for (const [syntax] of `${head} ${words}`
+          .trim()
+          .matchAll(/(?<![\w-])--[a-z][\w-]*|(?<=.)\bscripstream [a-z]+\b/g))
           found.push(`${file}: ${syntax}`)
         typescript.forEachChild(node, visit)
       }
@@ -255,7 +307,9 @@ const commandSyntaxInTexts = (sources: Sources): readonly string[] =>
     })
 
 const defaultExports = (sources: Sources): readonly string[] =>
-  Object.keys(sources).filter((file) => !file.endsWith('.d.ts') && /^export default\b|\bas default\b/m.test(sources[file] ?? ''))
+  Object.keys(sources).filter(
+    (file) => !file.endsWith('.d.ts') && /^export default\b|\bas default\b/m.test(sources[file] ?? ''),
+  )
 
 const OBSERVING_CLASS =
   /class .*(?:extends (?:Subscription|Subscriber|Subject|Observable)|implements .*(?:Observer|SubscriptionLike|Unsubscribable))\b/
@@ -289,8 +343,10 @@ describe('the repository', () => {
   it('has no file over 400 lines', () => expect(longFiles(sources)).toEqual([]))
   it('has no function over 60 lines', () => expect(longFunctions(sources)).toEqual([]))
   it('has no file with more than 15 imports', () => expect(filesWithManyImports(sources)).toEqual({}))
-  it('reads the time from the scheduler and the injected clock only', () => expect(ownTime(sources)).toEqual([]))
-  it('names no flag and no call of the command in texts of the library', () => expect(commandSyntaxInTexts(sources)).toEqual([]))
+  it('reads the time from the scheduler and the injected clock only', () =>
+    expect(ownTime(sources)).toEqual([]))
+  it('names no flag and no call of the command in texts of the library', () =>
+    expect(commandSyntaxInTexts(sources)).toEqual([]))
   it('reads and writes files through the disk that a simulation replaces, with the global timers', () =>
     expect([...machineImports(sources)].sort()).toEqual(Object.keys(OWN_DISK).sort()))
   it('leaves logs, NDJSON, CSV and requests to packages, each in its places', () => {
@@ -300,8 +356,12 @@ describe('the repository', () => {
   })
   it('imports no private file of a package, and bundles the packages as they are', () => {
     expect(privateImports(sources)).toEqual([])
-    expect(readFileSync(join(root, 'src/cli/bundle.js'), 'utf8')).not.toMatch(/\bplugins?\b|\b(?:transform|load|resolveId|handler)\b/)
-    const filters = [...readFileSync(join(root, 'src/web/bundle.js'), 'utf8').matchAll(/filter: (.*)$/gm)].map(([, filter]) => filter)
+    expect(readFileSync(join(root, 'src/cli/bundle.js'), 'utf8')).not.toMatch(
+      /\bplugins?\b|\b(?:transform|load|resolveId|handler)\b/,
+    )
+    const filters = [
+      ...readFileSync(join(root, 'src/web/bundle.js'), 'utf8').matchAll(/filter: (.*)$/gm),
+    ].map(([, filter]) => filter)
     expect(filters).toEqual([String.raw`{ id: /[\\/]src[\\/]web[\\/]page[\\/].*\.ts$/ },`])
   })
   it('has no default exports', () => expect(defaultExports(sources)).toEqual([]))
@@ -311,7 +371,9 @@ describe('the repository', () => {
   })
 
   it('retries in two operators only, which a run uses as an app does', () => {
-    const retrying = Object.keys(sources).filter((file) => /^import [^;]*\bretry\b[^;]* from 'rxjs'$/m.test(sources[file] ?? ''))
+    const retrying = Object.keys(sources).filter((file) =>
+      /^import [^;]*\bretry\b[^;]* from 'rxjs'$/m.test(sources[file] ?? ''),
+    )
     expect(retrying.filter((file) => layerOf(file) !== 'examples')).toEqual([
       'src/operators/retry-after-429.ts',
       'src/operators/retry-failures.ts',
@@ -323,14 +385,17 @@ describe('the repository', () => {
       expect.arrayContaining(['src/http/connections.ts', 'src/simulator/server.ts']),
     )
     // Metrics during a run, and the page, are served on loopback.
-    const others = httpClients(sources).filter((file) => !['http', 'simulator', 'examples'].includes(layerOf(file)))
+    const others = httpClients(sources).filter(
+      (file) => !['http', 'simulator', 'examples'].includes(layerOf(file)),
+    )
     expect(others.filter((file) => !file.startsWith('src/web/server/'))).toEqual(['src/cli/run/metrics.ts'])
   })
 })
 
 describe('the checks of the repository', () => {
-  it.each(['class A extends Subscription {', 'class A<T> extends B implements C, Observer<T> {'])('find %s', (text) =>
-    expect(text).toMatch(OBSERVING_CLASS),
+  it.each(['class A extends Subscription {', 'class A<T> extends B implements C, Observer<T> {'])(
+    'find %s',
+    (text) => expect(text).toMatch(OBSERVING_CLASS),
   )
 
   it.each([
@@ -390,16 +455,24 @@ describe('the checks of the repository', () => {
   ])('detect the import in %j', (text) => expect(importsOf(text)).toEqual(['../x.js']))
 
   it('detect a circle of any length', () => {
-    const ring = { 'src/model/a.ts': "from './b.js'", 'src/model/b.ts': "from './c.js'", 'src/model/c.ts': "from './a.js'" }
+    const ring = {
+      'src/model/a.ts': "from './b.js'",
+      'src/model/b.ts': "from './c.js'",
+      'src/model/c.ts': "from './a.js'",
+    }
     expect(circles(ring)).toEqual(['src/model/a.ts > src/model/b.ts > src/model/c.ts > src/model/a.ts'])
     expect(circles({ 'src/model/a.ts': "from './a.js'" })).toHaveLength(1)
     expect(circles({ ...ring, 'src/model/c.ts': '' })).toEqual([])
   })
 
   it('detect a name that two files define', () => {
-    expect(sharedNames({ a: 'const x = 1\ntype y = 2', b: 'export const x = () => {\n  const y = 1\n}', c: 'interface z {}' })).toEqual([
-      'x',
-    ])
+    expect(
+      sharedNames({
+        a: 'const x = 1\ntype y = 2',
+        b: 'export const x = () => {\n  const y = 1\n}',
+        c: 'interface z {}',
+      }),
+    ).toEqual(['x'])
   })
 
   it('count tokens, but no comments and no line ends', () => {
@@ -434,17 +507,27 @@ describe('the checks of the repository', () => {
     ["export * from './b.js'\n"],
   ])('detect 16 imports, but not 15: %j', (statement) => {
     const own = "export { b }\nconst text = `\nimport './b.js'`\n"
-    expect(filesWithManyImports({ 'src/model/a.ts': statement.repeat(16) + own })).toEqual({ 'src/model/a.ts': 16 })
+    expect(filesWithManyImports({ 'src/model/a.ts': statement.repeat(16) + own })).toEqual({
+      'src/model/a.ts': 16,
+    })
     expect(filesWithManyImports({ 'src/model/a.ts': statement.repeat(15) + own })).toEqual({})
     expect(filesWithManyImports({ 'src/model/index.ts': statement.repeat(16) })).toEqual({})
   })
 
   it('detect a second HTTP client and a missing file', () => {
     expect(
-      httpClients({ 'streams/a.ts': "import { request } from 'undici'", 'sinks/b.ts': "import { get } from 'node:https'" }),
+      httpClients({
+        'streams/a.ts': "import { request } from 'undici'",
+        'sinks/b.ts': "import { get } from 'node:https'",
+      }),
     ).toHaveLength(2)
-    expect(brokenImports({ 'src/model/a.ts': "import './gone.js'" })).toEqual(['src/model/a.ts imports src/model/gone.ts'])
-    expect(defaultExports({ a: 'export default 1', b: "export { x as default } from './x.js'" })).toEqual(['a', 'b'])
+    expect(brokenImports({ 'src/model/a.ts': "import './gone.js'" })).toEqual([
+      'src/model/a.ts imports src/model/gone.ts',
+    ])
+    expect(defaultExports({ a: 'export default 1', b: "export { x as default } from './x.js'" })).toEqual([
+      'a',
+      'b',
+    ])
   })
 
   it('detect a private file of a package, a package outside its places, and a line that is written by hand', () => {
@@ -454,18 +537,36 @@ describe('the checks of the repository', () => {
     for (const target of ['undici', 'csv-stringify/sync', '@duckdb/node-api', 'node:fs/promises', './b.js'])
       expect(privateImports(imports(target))).toEqual([])
     expect(importersOf('pino', imports('pino'))).toEqual(['src/http/a.ts'])
-    for (const line of ['JSON.stringify(row)', 'escape(JSON.stringify(row))', 'JSON.stringify({ a: b() })', "cells.join(',')"])
+    for (const line of [
+      'JSON.stringify(row)',
+      'escape(JSON.stringify(row))',
+      'JSON.stringify({ a: b() })',
+      "cells.join(',')",
+    ])
       expect(ownLines({ a: `f(\`$\{${line}}\\n\`)` }), line).toEqual(['a'])
-    for (const line of ['JSON.stringify(all, undefined, 2)', "JSON.stringify(row)} and ${''", "cells.join(', ')"])
+    for (const line of [
+      'JSON.stringify(all, undefined, 2)',
+      "JSON.stringify(row)} and ${''",
+      "cells.join(', ')",
+    ])
       expect(ownLines({ a: `f(\`$\{${line}}\\n\`)` }), line).toEqual([])
   })
 
-  it.each(['node:fs', 'fs', 'node:fs/promises', 'node:timers/promises'])('detect an import of %s', (target) => {
-    expect(machineImports({ 'src/storage/a.ts': `import { x } from '${target}'` })).toHaveLength(1)
-    expect(machineImports({ 'src/storage/a.ts': "import { disk } from './disk.js'" })).toEqual([])
-  })
+  it.each(['node:fs', 'fs', 'node:fs/promises', 'node:timers/promises'])(
+    'detect an import of %s',
+    (target) => {
+      expect(machineImports({ 'src/storage/a.ts': `import { x } from '${target}'` })).toHaveLength(1)
+      expect(machineImports({ 'src/storage/a.ts': "import { disk } from './disk.js'" })).toEqual([])
+    },
+  )
 
-  it.each(['Date.now()', 'const clock = () => Date.now', 'new Date()', 'setTimeout(f, 1)', 'setInterval(f, 1)'])('see %s', (text) => {
+  it.each([
+    'Date.now()',
+    'const clock = () => Date.now',
+    'new Date()',
+    'setTimeout(f, 1)',
+    'setInterval(f, 1)',
+  ])('see %s', (text) => {
     expect(ownTime({ 'streams/a.ts': text })).toHaveLength(1)
     expect(ownTime({ 'src/operators/a.ts': text })).toHaveLength(1)
     expect(ownTime({ 'src/engine/a.ts': text })).toHaveLength(1)
@@ -484,12 +585,16 @@ describe('the checks of the repository', () => {
   })
 
   it('permit flags in comments, dashes that are no flag, and names', () => {
-    expect(commandSyntaxInTexts({ 'src/http/a.ts': "/** `--out` */ f('a--b', '-- comment', '--', 'scripstream run') // --out" })).toEqual(
-      [],
-    )
+    expect(
+      commandSyntaxInTexts({
+        'src/http/a.ts': "/** `--out` */ f('a--b', '-- comment', '--', 'scripstream run') // --out",
+      }),
+    ).toEqual([])
   })
 
   it('permit the real clock as a default, and dates from a given instant', () => {
-    expect(ownTime({ 'src/engine/a.ts': '({ clock = Date.now }) => new Date(clock()) // not Date.now()' })).toEqual([])
+    expect(
+      ownTime({ 'src/engine/a.ts': '({ clock = Date.now }) => new Date(clock()) // not Date.now()' }),
+    ).toEqual([])
   })
 })

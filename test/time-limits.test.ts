@@ -15,15 +15,19 @@ const SET = /^(setDefault(Navigation)?Timeout|setConfig)$/
 
 /** `it` of `it.each(rows)('title', test)`. */
 const nameOf = (node: ts.Expression): string => {
-  if (typescript.isCallExpression(node) || typescript.isPropertyAccessExpression(node)) return nameOf(node.expression)
+  if (typescript.isCallExpression(node) || typescript.isPropertyAccessExpression(node))
+    return nameOf(node.expression)
   return typescript.isTaggedTemplateExpression(node) ? nameOf(node.tag) : node.getText()
 }
 
 const hasLimit = (node: ts.Node): boolean =>
-  typescript.isObjectLiteralExpression(node) && node.properties.some(({ name }) => name?.getText() === 'timeout')
+  typescript.isObjectLiteralExpression(node) &&
+  node.properties.some(({ name }) => name?.getText() === 'timeout')
 
 const isLimit = ({ expression, arguments: given }: ts.CallExpression): boolean => {
-  const called = typescript.isPropertyAccessExpression(expression) ? expression.name.text : expression.getText()
+  const called = typescript.isPropertyAccessExpression(expression)
+    ? expression.name.text
+    : expression.getText()
   // Its own limit is one second.
   if (/^vi\.wait/.test(expression.getText())) return true
   if (SET.test(called)) return !given.every((one) => one.getText().startsWith('inject('))
@@ -50,9 +54,13 @@ const findLimits = (file: string, text: string): readonly string[] => {
 }
 
 it('no test, hook or wait has a time limit of its own: those of vitest.config.ts are for busy machines', () => {
-  const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  )
   expect(files.length).toBeGreaterThan(300)
-  expect(files.flatMap((name) => findLimits(name, readFileSync(`${import.meta.dirname}/${name}`, 'utf8')))).toEqual([])
+  expect(
+    files.flatMap((name) => findLimits(name, readFileSync(`${import.meta.dirname}/${name}`, 'utf8'))),
+  ).toEqual([])
 })
 
 it.each([
@@ -69,9 +77,10 @@ it.each([
   expect(findLimits('a.ts', `\n${text}`)).toEqual(['a.ts:2'])
 })
 
-it.each(["it('runs', () => undefined)", "page.setDefaultTimeout(inject('waitMs'))", 'expect(run(() => {}, 5_000)).toBe(1)'])(
-  'sees no limit in %s',
-  (text) => {
-    expect(findLimits('a.ts', text)).toEqual([])
-  },
-)
+it.each([
+  "it('runs', () => undefined)",
+  "page.setDefaultTimeout(inject('waitMs'))",
+  'expect(run(() => {}, 5_000)).toBe(1)',
+])('sees no limit in %s', (text) => {
+  expect(findLimits('a.ts', text)).toEqual([])
+})

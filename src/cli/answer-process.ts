@@ -16,7 +16,10 @@ import type { ToolRunner, ToolTask } from './mcp/tools.js'
 /** The hidden option of `serve` with which it answers the task on stdin instead. */
 const ANSWER = '--answer'
 
-/** The memory of an answer, all in all, and what the system gives it: the code of Node and DuckDB does not count as data. */
+/**
+ * The memory of an answer, all in all, and what the system gives it: the code of Node and DuckDB does not
+ * count as data.
+ */
 const MAX_ANSWER_BYTES = 2_000_000_000
 const MAX_DATA_KB = 1_850_000
 
@@ -27,7 +30,10 @@ type Task =
   | ShowRequest
   | { readonly changes: 'last-run' }
   | { readonly checks: 'present-files' }
-/** An answer, and the memory of its process afterwards, or half of the most that it ever had: what it returned still counts for its limit. */
+/**
+ * An answer, and the memory of its process afterwards, or half of the most that it ever had: what it returned
+ * still counts for its limit.
+ */
 interface TaskAnswer {
   readonly answer: unknown
   readonly bytes: number
@@ -35,10 +41,12 @@ interface TaskAnswer {
 type TaskReply = TaskAnswer | { readonly refusal: string }
 
 /**
- * What needs much memory is answered in a process of its own: a query over the whole market needs up to 2 GB, of which DuckDB returns little to
- * the system before the process ends, and the changes of a run 200 MB. The server stays below 300 MB, and neither it nor a run in it ends if
- * memory runs out. DuckDB does not count all memory (one `repeat` took 4 GB of "2 GB at most"): the system limits the process. Checks have the
- * lowest priority: a page that is open must not slow a run. What the page shows is answered by two processes that stay while they are needed.
+ * What needs much memory is answered in a process of its own: a query over the whole market needs up to 2 GB,
+ * of which DuckDB returns little to the system before the process ends, and the changes of a run 200 MB. The
+ * server stays below 300 MB, and neither it nor a run in it ends if memory runs out. DuckDB does not count
+ * all memory (one `repeat` took 4 GB of "2 GB at most"): the system limits the process. Checks have the
+ * lowest priority: a page that is open must not slow a run. What the page shows is answered by two processes
+ * that stay while they are needed.
  */
 export const createAnswerProcesses = (
   settings: Pick<Settings, 'out' | 'streams'>,
@@ -53,14 +61,18 @@ export const createAnswerProcesses = (
     ask: (query, signal) => runTask(settings, { query }, signal),
     exportCsv: (query, signal) => exportCsv(settings, query, signal),
     // JSON has no undefined.
-    show: async <Kind extends keyof ShowAnswers>(request: ShowRequest<Kind>, signal = new AbortController().signal) =>
-      ((await askKept(request, signal)) ?? undefined) as ShowAnswers[Kind],
+    show: async <Kind extends keyof ShowAnswers>(
+      request: ShowRequest<Kind>,
+      signal = new AbortController().signal,
+    ) => ((await askKept(request, signal)) ?? undefined) as ShowAnswers[Kind],
     callTool: (task, signal) => runTask(settings, task, signal),
     compare: () => runTask(settings, { changes: 'last-run' }),
     check: async () => {
       const late = AbortSignal.timeout(CHECK_TIME_MS)
       try {
-        return (await runTask<RecordedChecks | null>(settings, { checks: 'present-files' }, late)) ?? undefined
+        return (
+          (await runTask<RecordedChecks | null>(settings, { checks: 'present-files' }, late)) ?? undefined
+        )
       } catch (error) {
         if (!late.aborted) throw error
         throw new UsageError(`stopped after ${CHECK_TIME_MS / 60_000} min; "scripstream verify" has no limit`)
@@ -86,13 +98,16 @@ const startChild = ({ out, streams }: Pick<Settings, 'out' | 'streams'>, isCheck
   failure.catch(() => undefined)
   const ended = new Promise<void>((resolve) => child.on('close', () => resolve())).then(async () => {
     process.off('exit', end)
-    // A process that was killed leaves what it had moved to the disk. It is in the system's temporary folder: nothing is lost if it stays.
-    if (pid !== undefined) await rm(toSpillFolder(pid), { recursive: true, force: true }).catch(() => undefined)
+    // A process that was killed leaves what it had moved to the disk. It is in the system's temporary folder:
+    // nothing is lost if it stays.
+    if (pid !== undefined)
+      await rm(toSpillFolder(pid), { recursive: true, force: true }).catch(() => undefined)
   })
   // A process that has ended before it has read the task says why on stderr.
   child.stdin.on('error', () => undefined)
   const complaint = text(child.stderr)
-  const send = (task: Task): boolean => child.stdin.write(`${JSON.stringify({ ...task, server: process.pid })}\n`)
+  const send = (task: Task): boolean =>
+    child.stdin.write(`${JSON.stringify({ ...task, server: process.pid })}\n`)
   return { child, send, end, ended, complaint, failure }
 }
 
@@ -116,7 +131,11 @@ const startProcess = (settings: Pick<Settings, 'out' | 'streams'>, isCheck = fal
   }
 }
 
-const askUntil = async ({ ask, end }: AnswerProcess, task: Task, signal?: AbortSignal): Promise<TaskAnswer> => {
+const askUntil = async (
+  { ask, end }: AnswerProcess,
+  task: Task,
+  signal?: AbortSignal,
+): Promise<TaskAnswer> => {
   signal?.addEventListener('abort', end)
   if (signal?.aborted) end()
   try {
@@ -128,7 +147,11 @@ const askUntil = async ({ ask, end }: AnswerProcess, task: Task, signal?: AbortS
   }
 }
 
-const runTask = async <Answer>(settings: Pick<Settings, 'out' | 'streams'>, task: Task, signal?: AbortSignal): Promise<Answer> => {
+const runTask = async <Answer>(
+  settings: Pick<Settings, 'out' | 'streams'>,
+  task: Task,
+  signal?: AbortSignal,
+): Promise<Answer> => {
   const started = startProcess(settings, 'checks' in task)
   try {
     return (await askUntil(started, task, signal)).answer as Answer
@@ -172,7 +195,10 @@ const MAX_IDLE_BYTES = 200_000_000
 /** A page asks for a few at once, and a reader may have many pages. */
 const MAX_WAITING_ANSWERS = 200
 
-/** Two answer at a time. They stay for the next questions, because to start one takes longer than most answers. */
+/**
+ * Two answer at a time. They stay for the next questions, because to start one takes longer than most
+ * answers.
+ */
 const createKeptProcesses = (settings: Pick<Settings, 'out' | 'streams'>) => {
   /** The bytes of those that answer nothing now, and what ends each. */
   const free = new Map<AnswerProcess, { readonly bytes: number; readonly timer: NodeJS.Timeout }>()
@@ -203,7 +229,10 @@ const createKeptProcesses = (settings: Pick<Settings, 'out' | 'streams'>) => {
       throw error
     }
   }
-  /** The first question about a market also fills the lake. If it had no room for both, the next process has less to do. */
+  /**
+   * The first question about a market also fills the lake. If it had no room for both, the next process has
+   * less to do.
+   */
   const askAgain = (task: Task, signal: AbortSignal): Promise<unknown> =>
     askOne(task, signal).catch((error: unknown) => {
       if (signal.aborted || !(error instanceof UsageError) || !LACKS_MEMORY.test(error.message)) throw error
@@ -218,11 +247,17 @@ const LACKS_MEMORY = /more memory than it may use|memory may have run out/
 const spawnLimited = ([command = '', ...args]: readonly string[], isCheck: boolean) =>
   process.platform === 'win32'
     ? spawn(command, args)
-    : spawn('sh', ['-c', `ulimit -d ${MAX_DATA_KB} 2>/dev/null; exec ${isCheck ? 'nice -n 19 ' : ''}"$@"`, 'sh', command, ...args])
+    : spawn('sh', [
+        '-c',
+        `ulimit -d ${MAX_DATA_KB} 2>/dev/null; exec ${isCheck ? 'nice -n 19 ' : ''}"$@"`,
+        'sh',
+        command,
+        ...args,
+      ])
 
 /**
- * Ends this process, whatever it is doing, once its server has gone or it has more memory than it may: macOS does not count what is mapped.
- * In a thread of its own, because a statement can block this one.
+ * Ends this process, whatever it is doing, once its server has gone or it has more memory than it may: macOS
+ * does not count what is mapped. In a thread of its own, because a statement can block this one.
  */
 const watchProcess = (server: number): void =>
   new Worker(
@@ -237,10 +272,13 @@ const watchProcess = (server: number): void =>
 const OUT_OF_MEMORY = /out of memory|bad_alloc/
 
 const describeEnd = (complaint: string): UsageError =>
-  new UsageError(complaint === '' || OUT_OF_MEMORY.test(complaint) ? 'memory may have run out' : complaint.trim())
+  new UsageError(
+    complaint === '' || OUT_OF_MEMORY.test(complaint) ? 'memory may have run out' : complaint.trim(),
+  )
 
 const readReply = (printed: string, complaint: string): TaskAnswer => {
-  if (printed === '') throw new UsageError(`the process ended without an answer: ${describeEnd(complaint).message}`)
+  if (printed === '')
+    throw new UsageError(`the process ended without an answer: ${describeEnd(complaint).message}`)
   const reply = JSON.parse(printed) as TaskReply
   if ('refusal' in reply) throw new UsageError(reply.refusal)
   return reply
@@ -263,7 +301,10 @@ export const answerTasks = async (
       return printWhole(task.csv, { out: settings.out, streams }, { stdout, stderr })
     }
     const reply = await answerTask(task).then(
-      (answer): TaskReply => ({ answer, bytes: Math.max(process.memoryUsage.rss(), process.resourceUsage().maxRSS * 512) }),
+      (answer): TaskReply => ({
+        answer,
+        bytes: Math.max(process.memoryUsage.rss(), process.resourceUsage().maxRSS * 512),
+      }),
       (error: unknown): TaskReply => {
         if (error instanceof CollectError) return { refusal: error.message }
         throw error
@@ -285,7 +326,9 @@ const createTaskAnswers = (
     if ('tool' in task) return (await import('./mcp/tools.js')).callTool(task, { out, exchange, streams })
     if ('checks' in task) {
       const { verifyAndRecord } = await import('../verify/recorded-checks.js')
-      return (await verifyAndRecord(out, { streams, exchange, limits: {} }, () => scheduler.now())).checks ?? null
+      return (
+        (await verifyAndRecord(out, { streams, exchange, limits: {} }, () => scheduler.now())).checks ?? null
+      )
     }
     if ('show' in task) {
       const { createShowRunner, openMarketFolder } = await import('../show/index.js')

@@ -12,7 +12,10 @@ const FLAG = '--streams'
 export const STREAMS_OPTION = [`${FLAG} <file>`, 'module with streams of your own; repeatable'] as const
 
 /** The arguments without an option that takes a value, up to `--`, and its values. */
-const takeOption = (args: readonly string[], flag: string): { readonly rest: readonly string[]; readonly values: readonly string[] } => {
+const takeOption = (
+  args: readonly string[],
+  flag: string,
+): { readonly rest: readonly string[]; readonly values: readonly string[] } => {
   const [rest, values]: [string[], string[]] = [[], []]
   for (let index = 0; index < args.length; index++) {
     const arg = args[index] ?? ''
@@ -27,18 +30,21 @@ const takeOption = (args: readonly string[], flag: string): { readonly rest: rea
 export const takeStreamsOption = (args: readonly string[]) => takeOption(args, FLAG)
 
 /** The arguments with the option again, for a command that is shown to be copied. */
-export const putStreamsOption = ([command = '', ...rest]: readonly string[], files: readonly string[]): readonly string[] => [
-  command,
-  ...files.flatMap((file) => [FLAG, file]),
-  ...rest,
-]
+export const putStreamsOption = (
+  [command = '', ...rest]: readonly string[],
+  files: readonly string[],
+): readonly string[] => [command, ...files.flatMap((file) => [FLAG, file]), ...rest]
 
 /** Whether a command reads no settings: it needs no streams of an app. */
 const isHelp = ([command = '', ...rest]: readonly string[]): boolean =>
   /^(-.*|help|completion|init|)$/.test(command) || rest.some((arg) => arg === '--help' || arg === '-h')
 
 /** The modules with streams of an app: those of `--streams`, of the variable or of the settings file. */
-export const findModules = (args: readonly string[], files: readonly string[], env: NodeJS.ProcessEnv): readonly string[] =>
+export const findModules = (
+  args: readonly string[],
+  files: readonly string[],
+  env: NodeJS.ProcessEnv,
+): readonly string[] =>
   isHelp(args)
     ? []
     : findStreamModules({
@@ -50,7 +56,8 @@ export const findModules = (args: readonly string[], files: readonly string[], e
 /**
  * The built-in streams, and after them those of the modules.
  *
- * @throws UsageError if a module cannot be loaded, exports no stream, or exports one that collides with another
+ * @throws UsageError if a module cannot be loaded, exports no stream, or exports one that collides with
+ * another
  */
 export const loadStreams = async (
   builtIn: readonly StreamDefinition[],
@@ -69,7 +76,9 @@ const loadModule = async (path: string): Promise<readonly StreamDefinition[]> =>
   })
   const streams = listExportedStreams(exported, path)
   if (streams.length > 0) return streams
-  throw new UsageError(`${FLAG}: ${path} exports no stream; export what defineStream returns, or a list named streams`)
+  throw new UsageError(
+    `${FLAG}: ${path} exports no stream; export what defineStream returns, or a list named streams`,
+  )
 }
 
 const listExportedStreams = (exported: unknown, path: string): readonly StreamDefinition[] => {
@@ -77,7 +86,10 @@ const listExportedStreams = (exported: unknown, path: string): readonly StreamDe
   if (all.streams === undefined) return [...new Set(Object.values(all).filter(isStream))]
   const list: readonly unknown[] = Array.isArray(all.streams) ? all.streams : [all.streams]
   return list.map((one, index) => {
-    if (!isStream(one)) throw new UsageError(`${FLAG}: element ${index + 1} of streams in ${path} is not a stream; use defineStream`)
+    if (!isStream(one))
+      throw new UsageError(
+        `${FLAG}: element ${index + 1} of streams in ${path} is not a stream; use defineStream`,
+      )
     return one
   })
 }

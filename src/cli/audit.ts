@@ -7,7 +7,10 @@ import { formatCount, formatQuantity } from './terminal/text.js'
 export const addAudit = defineCommand({
   name: 'audit',
   about: 'Shows what a back-test on this folder costs: what it can prove about the past, and what not.',
-  flags: () => ({ ...folderFlags(), format: choiceOption('--format <how>', 'default: text', ['text', 'json'] as const) }),
+  flags: () => ({
+    ...folderFlags(),
+    format: choiceOption('--format <how>', 'default: text', ['text', 'json'] as const),
+  }),
   examples: [
     ['scripstream audit', 'one page'],
     ['scripstream audit --format json', 'for programs'],

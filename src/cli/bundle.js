@@ -1,12 +1,20 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, copyFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 import { buildPage } from '../web/bundle.js'
 
-// Bundles the built command into one file: finding and reading hundreds of modules takes most of the start-up time. Code that only some
-// runs need (logging, the simulator) stays in separate files.
+// Bundles the built command into one file: finding and reading hundreds of modules takes most of the start-up
+// time. Code that only some runs need (logging, the simulator) stays in separate files.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 // The same depth as the unbundled command, so that both find package.json by the same relative path.
@@ -26,7 +34,10 @@ const buildBundle = () =>
     resolve: { alias: { rxjs: join(ROOT, 'node_modules/rxjs/dist/esm/index.js') } },
     // One chunk of all that every command loads, instead of one for each set of commands that share modules.
     output: {
-      ...{ dir: FOLDER, format: 'esm', chunkFileNames: '[name].js', cleanDir: true },
+      dir: FOLDER,
+      format: 'esm',
+      chunkFileNames: '[name].js',
+      cleanDir: true,
       codeSplitting: { groups: [{ name: 'common', tags: ['$initial'] }] },
     },
     logLevel: 'warn',
@@ -46,7 +57,10 @@ const readLicense = ({ title, folder }) => {
   return [title, ...files.map((file) => readFileSync(join(folder, file), 'utf8').trim())].join('\n\n')
 }
 
-/** The library, one file for each entry point and one for each set of modules that they share: an app then starts in half the time. */
+/**
+ * The library, one file for each entry point and one for each set of modules that they share: an app then
+ * starts in half the time.
+ */
 const buildLibrary = () =>
   build({
     cwd: ROOT,
@@ -58,13 +72,22 @@ const buildLibrary = () =>
     ),
     platform: 'node',
     // Packages are installed beside it, but for ndjson: it would bring nine others.
-    external: (id, importer = '') => /^[^./]/.test(id) && id !== 'ndjson' && !importer.includes('node_modules'),
-    output: { dir: join(ROOT, 'dist/lib'), format: 'esm', chunkFileNames: 'shared/[name].js', cleanDir: true },
+    external: (id, importer = '') =>
+      /^[^./]/.test(id) && id !== 'ndjson' && !importer.includes('node_modules'),
+    output: {
+      dir: join(ROOT, 'dist/lib'),
+      format: 'esm',
+      chunkFileNames: 'shared/[name].js',
+      cleanDir: true,
+    },
     logLevel: 'warn',
     checks: { ineffectiveDynamicImport: false },
   })
 
-/** An editor shows what a setting means: the compiler keeps no descriptions of a schema, so they become comments of its declaration. */
+/**
+ * An editor shows what a setting means: the compiler keeps no descriptions of a schema, so they become
+ * comments of its declaration.
+ */
 const describeSettings = async () => {
   const { Settings } = await import('../../dist/src/model/settings.js')
   const file = join(ROOT, 'dist/src/model/settings.d.ts')
@@ -82,10 +105,17 @@ const writeBuild = () => {
     readdirSync(join(ROOT, folder), { recursive: true }).map((name) => join(folder, name)),
   )
   const hash = createHash('sha256').update(JSON.stringify([manifest.version, manifest.dependencies]))
-  for (const file of files.filter((name) => name.endsWith('.ts')).sort((one, other) => (toPosix(one) < toPosix(other) ? -1 : 1)))
-    hash.update(`\n${toPosix(file)}\n`).update(readFileSync(join(ROOT, file), 'utf8').replaceAll('\r\n', '\n'))
+  for (const file of files
+    .filter((name) => name.endsWith('.ts'))
+    .sort((one, other) => (toPosix(one) < toPosix(other) ? -1 : 1)))
+    hash
+      .update(`\n${toPosix(file)}\n`)
+      .update(readFileSync(join(ROOT, file), 'utf8').replaceAll('\r\n', '\n'))
   const target = join(ROOT, 'dist/src/fleet/queues.js')
-  const text = readFileSync(target, 'utf8').replace(/BUILD = '\w+'/, `BUILD = '${hash.digest('hex').slice(0, 10)}'`)
+  const text = readFileSync(target, 'utf8').replace(
+    /BUILD = '\w+'/,
+    `BUILD = '${hash.digest('hex').slice(0, 10)}'`,
+  )
   writeFileSync(target, text)
 }
 
@@ -96,7 +126,9 @@ writeBuild()
 await buildLibrary()
 const { output } = await buildBundle()
 const page = await buildPage(ROOT)
-const thirdParty = [...output, ...page].flatMap(({ moduleIds }) => moduleIds ?? []).filter((id) => /[\\/]node_modules[\\/]/.test(id))
+const thirdParty = [...output, ...page]
+  .flatMap(({ moduleIds }) => moduleIds ?? [])
+  .filter((id) => /[\\/]node_modules[\\/]/.test(id))
 const licenses = new Set(thirdParty.map((id) => readLicense(findPackage(id))))
 writeFileSync(join(FOLDER, 'LICENSES.txt'), `${[...licenses].sort().join(`\n\n${'-'.repeat(80)}\n\n`)}\n`)
 // The entry checks the version of Node before it loads anything.

@@ -3,8 +3,9 @@ import { quoteShell } from '../model/text.js'
 import { statFile } from '../storage/file-system.js'
 
 /**
- * This command as it can be typed in a folder: `scripstream` where a shell finds it, `npx scripstream` where a project has installed it or
- * npx has fetched it, else Node with a file. `script` is the file that was started. In the root folder, the file has its whole path.
+ * This command as it can be typed in a folder: `scripstream` where a shell finds it, `npx scripstream` where
+ * a project has installed it or npx has fetched it, else Node with a file. `script` is the file that was
+ * started. In the root folder, the file has its whole path.
  */
 const listCommandWords = (script = process.argv[1] ?? '', folder = process.cwd()): readonly string[] => {
   if (!['scripstream', 'scripstream.cjs'].includes(basename(script))) return ['scripstream']
@@ -17,7 +18,8 @@ const listCommandWords = (script = process.argv[1] ?? '', folder = process.cwd()
   return ['node', folder !== sep && isBelow(script, folder) ? relative(folder, script) : script]
 }
 
-export const findCommandName = (script?: string, folder?: string): string => listCommandWords(script, folder).map(quoteShell).join(' ')
+export const findCommandName = (script?: string, folder?: string): string =>
+  listCommandWords(script, folder).map(quoteShell).join(' ')
 
 const isBelow = (path: string, folder: string): boolean => {
   const way = relative(folder, path)
@@ -25,8 +27,8 @@ const isBelow = (path: string, folder: string): boolean => {
 }
 
 /**
- * A text for people whose commands (`"scripstream init"`, `to resume: scripstream run`) can be pasted where it is read. A shell (`<(…)`) and
- * an agent (`"command": …`) start them in folders of their own.
+ * A text for people whose commands (`"scripstream init"`, `to resume: scripstream run`) can be pasted where
+ * it is read. A shell (`<(…)`) and an agent (`"command": …`) start them in folders of their own.
  */
 export const adaptCommands = (text: string): string => {
   const [name, anywhere] = [findCommandName(), listCommandWords(process.argv[1], sep)]
@@ -51,10 +53,12 @@ const dropOptions = (args: readonly string[], ...options: readonly string[]): re
 
 export const buildOnlyArgs = (args: readonly string[], names: readonly string[]): readonly string[] => [
   ...dropOptions(args, '--only', '--skip'),
-  ...['--only', names.join(',')],
+  '--only',
+  names.join(','),
 ]
 
-export const buildResumeArgs = (args: readonly string[]): readonly string[] => args.filter((arg) => arg !== '--fresh')
+export const buildResumeArgs = (args: readonly string[]): readonly string[] =>
+  args.filter((arg) => arg !== '--fresh')
 
 export const buildFolderArgs = (args: readonly string[], name: string): readonly string[] => [
   name,
@@ -66,25 +70,36 @@ const expandShort = (args: readonly string[]): readonly string[] =>
   args.flatMap((arg) => {
     const [isShort, quiet, out, dir = ''] = /^-(?=[qo])(q)?(o(.*))?$/s.exec(arg) ?? []
     if (isShort === undefined) return [arg]
-    return [...(quiet === undefined ? [] : ['--quiet']), ...(out === undefined ? [] : ['--out']), ...(dir === '' ? [] : [dir])]
+    return [
+      ...(quiet === undefined ? [] : ['--quiet']),
+      ...(out === undefined ? [] : ['--out']),
+      ...(dir === '' ? [] : [dir]),
+    ]
   })
 
 export const buildRetryArgs = (args: readonly string[]): readonly string[] => [
-  ...dropOptions(args, '--only', '--skip', '--symbols').filter((arg) => arg !== '--fresh' && arg !== '--retry-failed'),
+  ...dropOptions(args, '--only', '--skip', '--symbols').filter(
+    (arg) => arg !== '--fresh' && arg !== '--retry-failed',
+  ),
   '--retry-failed',
 ]
 
 /**
- * A command as typed in a POSIX shell, without the credentials of an address: before its host (up to the last `@`, because a password may
- * have unescaped characters) or in its query. What `--notify` names may be a secret as a whole.
+ * A command as typed in a POSIX shell, without the credentials of an address: before its host (up to the last
+ * `@`, because a password may have unescaped characters) or in its query. What `--notify` names may be a
+ * secret as a whole.
  */
 export const formatCommandLine = (args: readonly string[]): string =>
   [
     findCommandName(),
-    ...hideNotify(args).map((arg) => quoteShell(arg.replace(/(\w:\/\/).*@/s, '$1…@').replace(SECRET_PARAMETER, '$1…'))),
+    ...hideNotify(args).map((arg) =>
+      quoteShell(arg.replace(/(\w:\/\/).*@/s, '$1…@').replace(SECRET_PARAMETER, '$1…')),
+    ),
   ].join(' ')
 
 const hideNotify = (args: readonly string[]): readonly string[] =>
-  args.map((arg, index) => (args[index - 1] === '--notify' ? '…' : arg.replace(/^--notify=.*/s, '--notify=…')))
+  args.map((arg, index) =>
+    args[index - 1] === '--notify' ? '…' : arg.replace(/^--notify=.*/s, '--notify=…'),
+  )
 
 const SECRET_PARAMETER = /([?&][^=&]*(?:pass|secret|token|key)[^=&]*=)[^&]*/gi

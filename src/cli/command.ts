@@ -7,13 +7,24 @@ import { findClosest, suggest } from '../model/text.js'
 import type { AddCommand, CommandContext } from './dependencies.js'
 import { describeInstall } from './hints.js'
 import { exampleText, type Flag, type Flags, quoteValue } from './options.js'
-import { nameOrigin, resolveNotifySettings, resolveOrigins, resolveSettings, type SettingFlags } from './provider.js'
+import {
+  nameOrigin,
+  resolveNotifySettings,
+  resolveOrigins,
+  resolveSettings,
+  type SettingFlags,
+} from './provider.js'
 import { toExitCode, untilSignal } from './signals.js'
 import { type AnswerLine, printJson, printLines } from './terminal/terminal.js'
 
-export type FlagValues<All extends Flags> = { readonly [Name in keyof All]: All[Name] extends Flag<infer Value> ? Value : never }
+export type FlagValues<All extends Flags> = {
+  readonly [Name in keyof All]: All[Name] extends Flag<infer Value> ? Value : never
+}
 
-/** What a command answers: a document for `--json`, else lines for people or a text, and its exit code (0 by default). A number is an exit code alone. */
+/**
+ * What a command answers: a document for `--json`, else lines for people or a text, and its exit code (0 by
+ * default). A number is an exit code alone.
+ */
 export type Answer =
   | number
   | {
@@ -40,7 +51,10 @@ interface CommandSpec<All extends Flags> {
   readonly notes?: readonly string[]
   readonly needs?: readonly string[]
   readonly exits?: Readonly<Record<number, string>>
-  /** Whether a signal unsubscribes from the command, and then ends the process at once if it may have unread output; otherwise it only ends the process. */
+  /**
+   * Whether a signal unsubscribes from the command, and then ends the process at once if it may have unread
+   * output; otherwise it only ends the process.
+   */
   readonly endsBySignal?: boolean | 'at once'
   readonly interrupted?: string
   /** Whether arguments such as `-2` are no flags. */
@@ -52,7 +66,14 @@ export const defineCommand =
   <All extends Flags>(spec: CommandSpec<All>): AddCommand =>
   (program, context) => {
     const { io, dependencies, args } = context
-    const { exits = {}, notes = [], needs = [], endsBySignal = false, takesNumbers = false, interrupted = '' } = spec
+    const {
+      exits = {},
+      notes = [],
+      needs = [],
+      endsBySignal = false,
+      takesNumbers = false,
+      interrupted = '',
+    } = spec
     const command = program.command(spec.name).description(spec.about).allowUnknownOption(takesNumbers)
     for (const arg of spec.args ?? []) 'join' in arg ? command.argument(...arg) : command.addArgument(arg)
     for (const [name, one] of Object.entries(spec.flags(context))) {
@@ -60,7 +81,9 @@ export const defineCommand =
       command.addOption(one)
     }
     const packages = needs.length === 0 ? [] : [`Needs packages: ${describeInstall(needs)}`]
-    command.addHelpText('after', () => [exampleText(spec.examples), ...notes, ...packages, exitText(exits)].join('\n'))
+    command.addHelpText('after', () =>
+      [exampleText(spec.examples), ...notes, ...packages, exitText(exits)].join('\n'),
+    )
     command.exitOverride((error) => throwInOwnWords(error, command, spec.examples[0]?.[0]))
     command.action((...all: readonly unknown[]) => {
       const typed = all.slice(0, command.registeredArguments.length) as Input['typed']
@@ -70,9 +93,9 @@ export const defineCommand =
       const given = { out: values.out, config: values.config, with: values.with }
       const settings = (): Settings => resolveSettings(given, io, dependencies)
       const notifySettings = (): Settings => resolveNotifySettings(given, io, dependencies)
-      const answer$ = defer(() => spec.run(values, { io, dependencies, args, typed, settings, notifySettings })).pipe(
-        nameOrigin(() => resolveOrigins(values, io, dependencies)),
-      )
+      const answer$ = defer(() =>
+        spec.run(values, { io, dependencies, args, typed, settings, notifySettings }),
+      ).pipe(nameOrigin(() => resolveOrigins(values, io, dependencies)))
       const end$ = endsBySignal ? answer$.pipe(untilSignal(io.signal$)) : answer$
       return context.act(
         end$.pipe(
@@ -110,7 +133,11 @@ const describeUnknownOption = (typed: string, { options }: Command): string => {
   return `unknown option ${quoteValue(typed)}${suggest(meant && `--${meant}`)}`
 }
 
-const describeParserError = ({ code, message }: CommanderError, command: Command, example: string): string => {
+const describeParserError = (
+  { code, message }: CommanderError,
+  command: Command,
+  example: string,
+): string => {
   const [, typed = ''] = /'([^']*)'/.exec(message) ?? []
   const [long = typed, other = ''] = message.match(/--[\w-]+/g) ?? []
   const { argChoices } = command.options.find((option) => option.long === long) ?? {}
@@ -120,7 +147,9 @@ const describeParserError = ({ code, message }: CommanderError, command: Command
     case 'commander.missingArgument':
       return `${command.name()}: ${typed.toUpperCase()} is missing; for example: ${example}`
     case 'commander.missingMandatoryOptionValue':
-      return argChoices ? `${long} is missing; use ${long} ${joinWords(argChoices, 'or')}` : `${long} is missing; for example: ${example}`
+      return argChoices
+        ? `${long} is missing; use ${long} ${joinWords(argChoices, 'or')}`
+        : `${long} is missing; for example: ${example}`
     case 'commander.optionMissingArgument':
       return `${long}: its value is missing; write ${typed.replace(/^-\w, /, '')}`
     case 'commander.conflictingOption':

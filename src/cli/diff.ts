@@ -3,7 +3,15 @@ import { type Day, formatMinute } from '../model/trading-day.js'
 import { type Change, SECTIONS, type Section, sectionNames } from '../tables/diff/change.js'
 import type { Difference } from '../tables/diff/diff.js'
 import { defineCommand } from './command.js'
-import { checkDay, dayOption, folderFlags, jsonFlag, namesOption, readSymbols, symbolsOption } from './options.js'
+import {
+  checkDay,
+  dayOption,
+  folderFlags,
+  jsonFlag,
+  namesOption,
+  readSymbols,
+  symbolsOption,
+} from './options.js'
 import { type AnswerLine, listFirst, titledPart } from './terminal/terminal.js'
 import { clean, formatCount, formatQuantity } from './terminal/text.js'
 
@@ -38,16 +46,23 @@ export const addDiff = defineCommand({
     const { diff } = await import('../tables/diff/diff.js')
     const { diffDays } = await import('../tables/diff/diff-days.js')
     const options = { exchange, only, ...readSymbols(symbols, { watchlists }) }
-    const difference = await (days === undefined ? diff(out, options) : diffDays(out, { ...options, ...days, streams }))
+    const difference = await (days === undefined
+      ? diff(out, options)
+      : diffDays(out, { ...options, ...days, streams }))
     return { json: difference, lines: () => changeLines(difference) }
   },
 })
 
-const chooseDays = (since?: Day, day?: string, other?: string): { readonly since: Day; readonly until?: Day | undefined } | undefined => {
+const chooseDays = (
+  since?: Day,
+  day?: string,
+  other?: string,
+): { readonly since: Day; readonly until?: Day | undefined } | undefined => {
   if (day === undefined) return since === undefined ? undefined : { since }
   if (since !== undefined) throw new UsageError('diff: give two days or --since, not both')
   const first = checkDay('diff', day)
-  if (other === undefined) throw new UsageError(`diff: ${day} needs a second day; to compare it with the present: --since ${day}`)
+  if (other === undefined)
+    throw new UsageError(`diff: ${day} needs a second day; to compare it with the present: --since ${day}`)
   return { since: first, until: checkDay('diff', other) }
 }
 
@@ -56,12 +71,16 @@ const MAX_CHANGES_SHOWN = 8
 const changeLines = (difference: Difference): readonly AnswerLine[] => {
   const { folder, run, asOf, since, counts, changes, notes } = difference
   if (since === null) {
-    const why = run === undefined ? 'no run has finished here yet' : `run ${run} is the first here, or earlier runs were not recorded`
+    const why =
+      run === undefined
+        ? 'no run has finished here yet'
+        : `run ${run} is the first here, or earlier runs were not recorded`
     return [`Nothing to compare in ${folder}: ${why}. The next run can be compared.`, ...notes]
   }
   const kinds = (Object.entries(counts) as [Section, number][]).filter(([, number]) => number > 0)
   const sums = kinds.map(([kind, number]) => `${kind} ${formatCount(number)}`).join(', ')
-  const asOfText = (instant: string | undefined): string => (instant === undefined ? '' : `, as of ${formatMinute(Date.parse(instant))}`)
+  const asOfText = (instant: string | undefined): string =>
+    instant === undefined ? '' : `, as of ${formatMinute(Date.parse(instant))}`
   const runs = `run ${run}${asOfText(asOf)}${asOf === undefined ? '' : ','} compared with run ${since.run}${asOfText(since.asOf)}`
   const what = since.day === undefined ? runs : `${difference.day ?? 'now'} compared with ${since.day}`
   return [
@@ -76,7 +95,8 @@ const changeLines = (difference: Difference): readonly AnswerLine[] => {
 }
 
 const kindLines = (kind: Section, changes: readonly Change[]): readonly AnswerLine[] => [
-  ...['', [[kind, 'bold'], [`: ${SECTIONS[kind]}`]] as const],
+  '',
+  [[kind, 'bold'], [`: ${SECTIONS[kind]}`]] as const,
   ...listFirst(
     changes.filter((change) => change.section === kind),
     MAX_CHANGES_SHOWN,

@@ -1,6 +1,12 @@
 import { firstValueFrom, lastValueFrom } from 'rxjs'
 import { REPORT_FILE, toStatePath } from '../engine/storage.js'
-import { createDriftMatcher, DRIFT_ACCEPTED_FILE, type DriftName, isSignificant, toDriftName } from '../model/drift.js'
+import {
+  createDriftMatcher,
+  DRIFT_ACCEPTED_FILE,
+  type DriftName,
+  isSignificant,
+  toDriftName,
+} from '../model/drift.js'
 import { UsageError } from '../model/errors.js'
 import type { Drift } from '../model/report.js'
 import { isRow } from '../model/row.js'
@@ -25,13 +31,18 @@ export const addDrift = defineCommand({
     const storage = dependencies.storage(settings)
     await checkFolderFormat(settings.out)
     const report = await firstValueFrom(storage.stored.document(REPORT_FILE))
-    if (!isRow(report)) throw new UsageError(`no run has finished in ${settings.out} yet`, { code: 'no-outputs' })
+    if (!isRow(report))
+      throw new UsageError(`no run has finished in ${settings.out} yet`, { code: 'no-outputs' })
     const accepted = await firstValueFrom(storage.stored.document(toStatePath(DRIFT_ACCEPTED_FILE)))
     const isAccepted = createDriftMatcher(accepted)
     const found = Array.isArray(report.drift) ? (report.drift as readonly Drift[]) : []
     const drift = found.map((one): Drift => (isAccepted(one) ? { ...one, accepted: true } : one))
     if (action === undefined)
-      return { json: drift, lines: () => describeDrift(drift), code: drift.some(isSignificant) ? EXIT_UNACCEPTED : 0 }
+      return {
+        json: drift,
+        lines: () => describeDrift(drift),
+        code: drift.some(isSignificant) ? EXIT_UNACCEPTED : 0,
+      }
     const fresh = drift.filter((one) => !one.accepted).map(toDriftName)
     if (fresh.length === 0) return { lines: () => ['Nothing to accept: the last run found no new changes.'] }
     const known: readonly unknown[] = Array.isArray(accepted) ? accepted : []
@@ -50,8 +61,12 @@ const describeDrift = (drift: readonly Drift[]): readonly string[] => {
     ['Accepted', drift.filter(({ accepted }) => accepted)],
   ] as const
   return [
-    ...groups.flatMap(([title, all]) => (all.length === 0 ? [] : [title, ...all.map((one) => `  ${one.stream}: ${driftText(one)}`)])),
-    ...(drift.some(isSignificant) ? ['To accept these changes: scripstream drift accept. Later runs then ignore them.'] : []),
+    ...groups.flatMap(([title, all]) =>
+      all.length === 0 ? [] : [title, ...all.map((one) => `  ${one.stream}: ${driftText(one)}`)],
+    ),
+    ...(drift.some(isSignificant)
+      ? ['To accept these changes: scripstream drift accept. Later runs then ignore them.']
+      : []),
   ]
 }
 
@@ -64,7 +79,10 @@ const acceptedLines = (fresh: readonly DriftName[], drift: readonly Drift[]): re
 
 const LINES_SHOWN = 6
 
-/** Changes in the provider's answers that are not accepted, the most frequent first. Only a few lines: the report has all. */
+/**
+ * Changes in the provider's answers that are not accepted, the most frequent first. Only a few lines: the
+ * report has all.
+ */
 export const driftLines = (drift: readonly Drift[] = []): readonly string[] =>
   listFirst(
     drift.filter(({ accepted }) => accepted !== true),
@@ -74,7 +92,17 @@ export const driftLines = (drift: readonly Drift[] = []): readonly string[] =>
   )
 
 /** For example `news: data.latest_news[].publish_date is gone from 3 of 12 answers (first with TCS)`. */
-export const driftText = ({ endpoint, kind, field, expected, seen, answers, of, example, required }: Drift): string => {
+export const driftText = ({
+  endpoint,
+  kind,
+  field,
+  expected,
+  seen,
+  answers,
+  of,
+  example,
+  required,
+}: Drift): string => {
   const first = example === '' || example === 'all' ? '' : ` (first with ${clean(example)})`
   const where = `${formatCount(answers)} of ${formatQuantity(of, 'answer')}${first}`
   const what = {

@@ -20,17 +20,26 @@ export const resolveFleet = ({ engine, blobs, allowVolatile = false }: FleetFlag
   const address = engine ?? env[FLEET_ENV.engine]
   const folder = blobs ?? env[FLEET_ENV.blobs]
   if (engine === '')
-    throw new UsageError('--engine: the address is empty; give redis://host:6379, or leave it out to run on this machine only')
+    throw new UsageError(
+      '--engine: the address is empty; give redis://host:6379, or leave it out to run on this machine only',
+    )
   if (!address) {
     const alone = blobs !== undefined ? '--blobs' : allowVolatile ? '--allow-volatile' : undefined
-    if (alone !== undefined) throw new UsageError(`${alone}: needs a fleet; add --engine, or set ${FLEET_ENV.engine}`)
+    if (alone !== undefined)
+      throw new UsageError(`${alone}: needs a fleet; add --engine, or set ${FLEET_ENV.engine}`)
     return undefined
   }
-  if (!folder) throw new UsageError(`--engine: a fleet needs a folder shared by all machines; add --blobs, or set ${FLEET_ENV.blobs}`)
+  if (!folder)
+    throw new UsageError(
+      `--engine: a fleet needs a folder shared by all machines; add --blobs, or set ${FLEET_ENV.blobs}`,
+    )
   return { address, blobs: folder, allowVolatile }
 }
 
-/** The engine of a run; none if the run uses only this process. Reports an unreachable fleet before the run starts. */
+/**
+ * The engine of a run; none if the run uses only this process. Reports an unreachable fleet before the run
+ * starts.
+ */
 export const createRunEngine = (
   flags: FleetFlags,
   env: ProcessIo['env'],
@@ -40,8 +49,9 @@ export const createRunEngine = (
     const location = resolveFleet(flags, env)
     if (location === undefined) return of({})
     return load().then(async ({ fleet, reachFleet }) => {
-      // A driver waits for all items at once, and their results would pile up until V8 runs a major GC, late on a machine with much memory.
-      // With this flag it runs when the heap is 1.7 times the live data. A run that sends its own requests would lose a tenth of its time by it.
+      // A driver waits for all items at once, and their results would pile up until V8 runs a major GC, late
+      // on a machine with much memory. With this flag it runs when the heap is 1.7 times the live data. A run
+      // that sends its own requests would lose a tenth of its time by it.
       setFlagsFromString('--heap-growing-percent=70')
       await reachFleet({ ...location, version }).catch(rethrowAsUsageError)
       return { engine: fleet({ ...location, version }) }
@@ -59,9 +69,13 @@ export const fleetText = (fleet: FleetState | undefined, gap: string): string =>
   if (fleet.refusal !== undefined) return `Redis refuses commands (${clean(fleet.refusal)}): waiting for it`
   const active = fleet.workers.filter(({ isThere }) => isThere)
   const others = othersLines(fleet)
-  if (active.length === 0) return others[0] ?? 'no worker: start "scripstream worker" with this --engine and --blobs'
-  const total = active.length > 1 ? ` ${formatPace(active.reduce((sum, { perSecond }) => sum + perSecond, 0))}` : ''
-  const named = active.slice(0, MAX_WORKERS_NAMED).map(({ name, perSecond }) => `${clean(name)} ${formatPace(perSecond)}`)
+  if (active.length === 0)
+    return others[0] ?? 'no worker: start "scripstream worker" with this --engine and --blobs'
+  const total =
+    active.length > 1 ? ` ${formatPace(active.reduce((sum, { perSecond }) => sum + perSecond, 0))}` : ''
+  const named = active
+    .slice(0, MAX_WORKERS_NAMED)
+    .map(({ name, perSecond }) => `${clean(name)} ${formatPace(perSecond)}`)
   return [
     `${formatQuantity(active.length, 'worker')}${total}`,
     ...(fleet.stalled > 0 ? [`${formatQuantity(fleet.stalled, 'item')} reassigned`] : []),
@@ -74,7 +88,9 @@ export const fleetText = (fleet: FleetState | undefined, gap: string): string =>
 const othersLines = ({ others }: Pick<FleetState, 'others'>): readonly string[] => {
   if (others === undefined) return []
   const names = others.workers.slice(0, MAX_WORKERS_NAMED).map(clean).join(', ')
-  return [`${formatQuantity(others.workers.length, 'worker')} of another build, install the same on both: ${names}; driver ${others.build}`]
+  return [
+    `${formatQuantity(others.workers.length, 'worker')} of another build, install the same on both: ${names}; driver ${others.build}`,
+  ]
 }
 
 const MAX_WORKERS_NAMED = 8
@@ -82,7 +98,10 @@ const MAX_WORKERS_NAMED = 8
 const formatPace = (perSecond: number): string => formatRate(perSecond, 1_000) || '0/s'
 
 export const fleetLines = (
-  { workers, stalled, ...rest }: Pick<FleetState, 'workers' | 'stalled' | 'others'> = { workers: [], stalled: 0 },
+  { workers, stalled, ...rest }: Pick<FleetState, 'workers' | 'stalled' | 'others'> = {
+    workers: [],
+    stalled: 0,
+  },
 ): readonly string[] => [
   ...workers.map(
     ({ name, items, perSecond, isThere }) =>

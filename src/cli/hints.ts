@@ -19,38 +19,59 @@ type HintKind = Exclude<keyof typeof errorCodes, 'http_<status>'> | HttpKind | '
 type Hint = (services: string, settings: typeof settingNames) => string
 
 /** The settings of services that are not known by name. */
-const settingNames = { address: 'its address', headers: '"headers" (SCRIPSTREAM_HEADERS)', maxRate: '"maxRate"' }
+const settingNames = {
+  address: 'its address',
+  headers: '"headers" (SCRIPSTREAM_HEADERS)',
+  maxRate: '"maxRate"',
+}
 
 const refused =
   (code: keyof typeof refusals): Hint =>
   () =>
     `Refused, the earlier files stay: ${refusals[code]}. If the new answers are correct, store them with --accept ${code}.`
 
-/** What to do about each kind of failure, in the order in which a summary shows it. Without a hint, the message says it all. */
+/**
+ * What to do about each kind of failure, in the order in which a summary shows it. Without a hint, the
+ * message says it all.
+ */
 export const hints: Readonly<Partial<Record<HintKind, Hint>>> = {
-  rate_limit: (services, { maxRate }) => `${services} limited the rate; run again later, or set a lower ${maxRate} (requests a second).`,
-  'http_401, http_403': (services, { headers }) => `${services} denied access (401, 403); check ${headers} and your permissions.`,
-  http_3xx: (services, { address }) => `${services} redirected to another address; set ${address} to that address.`,
+  rate_limit: (services, { maxRate }) =>
+    `${services} limited the rate; run again later, or set a lower ${maxRate} (requests a second).`,
+  'http_401, http_403': (services, { headers }) =>
+    `${services} denied access (401, 403); check ${headers} and your permissions.`,
+  http_3xx: (services, { address }) =>
+    `${services} redirected to another address; set ${address} to that address.`,
   html: (services, { address }) =>
     `${services} sent HTML instead of data: you are blocked or must log in, or ${address} points to a web site.`,
-  dns: (services, { address }) => `${services} cannot be found in the DNS; check the host name in ${address}, and the DNS of this machine.`,
+  dns: (services, { address }) =>
+    `${services} cannot be found in the DNS; check the host name in ${address}, and the DNS of this machine.`,
   connect: (services, { address }) =>
     `${services} cannot be reached; check ${address}, the network, the firewall, the proxy, and whether the service is up.`,
   tls: (services, { address }) =>
     `The TLS connection to ${services} fails; check ${address}, the clock of this machine, and NODE_EXTRA_CA_CERTS for your own authority.`,
   proxy: () => 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, with the user name and the password in them.',
   deadline: (services) => `${services} answered too slowly; set higher "timeoutsMs" or fewer "workers".`,
-  ...{ shrink: refused('shrink'), count: refused('count'), fields: refused('fields'), prices: refused('prices') },
-  ...{ rescale: refused('rescale'), identity: refused('identity'), units: refused('units'), witness: refused('witness') },
+  shrink: refused('shrink'),
+  count: refused('count'),
+  fields: refused('fields'),
+  prices: refused('prices'),
+  rescale: refused('rescale'),
+  identity: refused('identity'),
+  units: refused('units'),
+  witness: refused('witness'),
   http_5xx: (services) => `${services} answered with a server error (5xx); run again later.`,
   http_404: (services, { address }) => `${services} answered 404 Not Found; check ${address}.`,
   'damaged-file': () =>
     'Restore the file from a backup. An output can be fetched again instead: move it away and run again, or use --fresh. A recorded day cannot.',
-  internal: () => 'This is a bug: report it, with the log of the run. Outputs that were not stored stay as they were.',
-  'missing-setting': () => '"scripstream init" writes a settings file to fill in. To try it without a provider: scripstream run --simulate',
+  internal: () =>
+    'This is a bug: report it, with the log of the run. Outputs that were not stored stay as they were.',
+  'missing-setting': () =>
+    '"scripstream init" writes a settings file to fill in. To try it without a provider: scripstream run --simulate',
   'unknown-setting': () => '"scripstream help settings" shows all of them.',
-  'no-outputs': () => 'Name another folder with --out, or create the outputs with "scripstream run --out DIR".',
-  'unknown-query': () => '"scripstream query --examples" lists saved and worked statements, "scripstream watch --rules" worked rules.',
+  'no-outputs': () =>
+    'Name another folder with --out, or create the outputs with "scripstream run --out DIR".',
+  'unknown-query': () =>
+    '"scripstream query --examples" lists saved and worked statements, "scripstream watch --rules" worked rules.',
   'unknown-run': () => 'Set --blobs to the shared folder of the driver.',
   'volatile-redis': () => 'To accept that, add --allow-volatile.',
   reset: (services, { address }) =>
@@ -99,22 +120,31 @@ export const findHints = ({ scripts }: RunReport, origins?: Origins): readonly s
     origins,
   )
 
-export const findHint = ({ causes }: CollectError, origins?: Origins): string | undefined => describeCauses(causes, origins)[0]
+export const findHint = ({ causes }: CollectError, origins?: Origins): string | undefined =>
+  describeCauses(causes, origins)[0]
 
 /** The codes, their meanings and what to do, for the README. */
 export const listErrorCodes = (): readonly (readonly [code: string, meaning: string, hint: string])[] =>
   Object.entries(errorCodes).flatMap(([code, meaning]) => {
-    const kinds = code === 'http_<status>' ? Object.keys(hints).filter((kind) => kind.startsWith('http_')) : [code]
-    return kinds.map((kind) => [kind, meaning, hints[kind as HintKind]?.('the service', settingNames) ?? ''] as const)
+    const kinds =
+      code === 'http_<status>' ? Object.keys(hints).filter((kind) => kind.startsWith('http_')) : [code]
+    return kinds.map(
+      (kind) => [kind, meaning, hints[kind as HintKind]?.('the service', settingNames) ?? ''] as const,
+    )
   })
 
 /** An error in words, and what to do about it, line by line; an unexpected one with its stack. */
 export const describeError = (error: unknown): readonly string[] => {
   const isExpected = error instanceof CollectError
-  const text = isExpected ? adaptInstall(error) : `unexpected error: ${(error instanceof Error && error.stack) || formatError(error)}`
+  const text = isExpected
+    ? adaptInstall(error)
+    : `unexpected error: ${(error instanceof Error && error.stack) || formatError(error)}`
   const hint = isExpected ? findHint(error) : undefined
   // Leading blanks stay: a `^` may point at a position in the line above.
-  return [...text.split('\n').map((line) => `${/^ */.exec(line)}${clean(line)}`), ...(hint === undefined ? [] : [hint])]
+  return [
+    ...text.split('\n').map((line) => `${/^ */.exec(line)}${clean(line)}`),
+    ...(hint === undefined ? [] : [hint]),
+  ]
 }
 
 /** Prints an error and what to do about it, and returns the exit code. */
@@ -123,8 +153,11 @@ export const printError = (error: unknown, { stderr }: Pick<ProcessIo, 'stderr'>
   const lines = [`error: ${first}`, ...more.map((line) => `  ${line}`)]
   const { columns } = readSize(stderr)
   // A `^` points at a position in the line above.
-  const isWhole = (index: number): boolean => [lines[index], lines[index + 1]].some((line) => /^ *\^/.test(line ?? ''))
-  stderr.write(`${lines.flatMap((line, index) => (isWhole(index) ? [line] : wrap(line, columns))).join('\n')}\n`)
+  const isWhole = (index: number): boolean =>
+    [lines[index], lines[index + 1]].some((line) => /^ *\^/.test(line ?? ''))
+  stderr.write(
+    `${lines.flatMap((line, index) => (isWhole(index) ? [line] : wrap(line, columns))).join('\n')}\n`,
+  )
   return error instanceof UsageError ? 2 : 1
 }
 
@@ -135,12 +168,18 @@ export const adaptInstall = ({ code, message }: CollectError): string =>
     : message
 
 /**
- * The command that installs packages where this command finds them: as it was itself installed, by the path of its file. In a checkout, and
- * beside the global packages of other tools than npm, that is the current folder.
+ * The command that installs packages where this command finds them: as it was itself installed, by the path
+ * of its file. In a checkout, and beside the global packages of other tools than npm, that is the current
+ * folder.
  */
-export const describeInstall = (packages: readonly string[], file = fileURLToPath(import.meta.url)): string => {
-  if (file.includes(`${sep}_npx${sep}`)) return `npx ${['scripstream', ...packages].map((name) => `-p ${name}`).join(' ')} scripstream …`
+export const describeInstall = (
+  packages: readonly string[],
+  file = fileURLToPath(import.meta.url),
+): string => {
+  if (file.includes(`${sep}_npx${sep}`))
+    return `npx ${['scripstream', ...packages].map((name) => `-p ${name}`).join(' ')} scripstream …`
   const end = file.lastIndexOf(`${sep}node_modules${sep}`)
-  const isGlobal = end >= 0 && !file.includes(`${sep}.pnpm${sep}`) && !existsSync(join(file.slice(0, end), 'package.json'))
+  const isGlobal =
+    end >= 0 && !file.includes(`${sep}.pnpm${sep}`) && !existsSync(join(file.slice(0, end), 'package.json'))
   return `npm install ${isGlobal ? '-g ' : ''}${packages.join(' ')}`
 }

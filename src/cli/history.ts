@@ -31,7 +31,10 @@ export const addHistory = defineCommand({
   examples: [
     ['scripstream history', 'the recorded days, their sizes, and the sessions without a record'],
     ['scripstream history delete 2027-02-12', 'delete one day, such as one recorded with a wrong clock'],
-    ['scripstream history prune --before 2025-01-01 --dry-run', 'the days before 2025, which the command without --dry-run deletes'],
+    [
+      'scripstream history prune --before 2025-01-01 --dry-run',
+      'the days before 2025, which the command without --dry-run deletes',
+    ],
     ['scripstream history compact', 'delete what no day needs'],
   ],
   run: async (flags, input) => {
@@ -43,19 +46,31 @@ export const addHistory = defineCommand({
     const { describeHistory } = await import('../tables/history/describe-history.js')
     const summary = await describeHistory(out, { streams: input.dependencies.streams, exchange })
     const { describeEarlier } = await import('../storage/history/choose.js')
-    return { json: summary, lines: () => [...summaryLines(summary, limit), ...describeEarlier(summary.earlier).map((text) => `${text}.`)] }
+    return {
+      json: summary,
+      lines: () => [
+        ...summaryLines(summary, limit),
+        ...describeEarlier(summary.earlier).map((text) => `${text}.`),
+      ],
+    }
   },
 })
 
 type DeletionChoice = Readonly<Record<'day' | 'before', string | undefined>>
 
-const checkFlags = (action: string | undefined, { day, before }: DeletionChoice, isDeletion: boolean): void => {
+const checkFlags = (
+  action: string | undefined,
+  { day, before }: DeletionChoice,
+  isDeletion: boolean,
+): void => {
   if (action !== 'delete' && day !== undefined)
     throw new UsageError(`history ${action} takes no day; "scripstream history delete ${day}" deletes one`)
-  if (action === 'prune' && before === undefined) throw new UsageError('history prune: name the first day that stays with --before DAY')
+  if (action === 'prune' && before === undefined)
+    throw new UsageError('history prune: name the first day that stays with --before DAY')
   if (action === 'delete' && day === undefined)
     throw new UsageError('history delete: name the day, such as "scripstream history delete 2026-02-12"')
-  if (action !== 'prune' && before !== undefined) throw new UsageError('--before belongs to "scripstream history prune"')
+  if (action !== 'prune' && before !== undefined)
+    throw new UsageError('--before belongs to "scripstream history prune"')
   if (action === undefined && isDeletion)
     throw new UsageError('--dry-run and --yes belong to "scripstream history delete", "prune" and "compact"')
   if (day !== undefined) checkDay('history delete', day)
@@ -68,16 +83,26 @@ const deleteFromHistory = async (
 ): Promise<Answer> => {
   const { findDeletable, deleteDays } = await import('../storage/history/delete.js')
   const found = await findDeletable(out, { day, before })
-  if (dryRun || found.files.length === 0) return { json: { folder: out, isDryRun: dryRun, ...found }, lines: () => deletableLines(found) }
+  if (dryRun || found.files.length === 0)
+    return { json: { folder: out, isDryRun: dryRun, ...found }, lines: () => deletableLines(found) }
   if (!json) printLines(deletableLines(found), io.stderr)
   if (!yes) await confirm(io, found)
   const deleted = await deleteDays(out, { day, before, tables: listTables(streams) }, io.scheduler.now())
-  return { json: { folder: out, isDryRun: false, ...deleted }, lines: () => [`Deleted ${describeAmount(deleted)}.`] }
+  return {
+    json: { folder: out, isDryRun: false, ...deleted },
+    lines: () => [`Deleted ${describeAmount(deleted)}.`],
+  }
 }
 
 /** Asks on a terminal. @throws UsageError without one, or if the answer is no */
-const confirm = async ({ stdin, stderr, readLine }: Input['io'], { days, files }: Deletable): Promise<void> => {
-  if (!stdin.isTTY) throw new UsageError('nothing was deleted: stdin is no terminal; add --yes to confirm, or --dry-run to preview')
+const confirm = async (
+  { stdin, stderr, readLine }: Input['io'],
+  { days, files }: Deletable,
+): Promise<void> => {
+  if (!stdin.isTTY)
+    throw new UsageError(
+      'nothing was deleted: stdin is no terminal; add --yes to confirm, or --dry-run to preview',
+    )
   const what =
     days.length === 0
       ? `${formatQuantity(files.length, 'base')}?`
@@ -105,22 +130,30 @@ const deletableLines = (found: Deletable): readonly AnswerLine[] => {
 const HISTORY_COLUMNS: readonly TextColumn<HistoryDay>[] = [
   { title: 'day', align: 'left', cell: ({ day }) => day },
   {
-    ...{ title: 'collected', drop: 1, align: 'left', cell: (day) => describeKnown(day) },
+    title: 'collected',
+    drop: 1,
+    align: 'left',
+    cell: (day) => describeKnown(day),
     style: ({ timing = 'final', isMisdated }) => (timing !== 'final' || isMisdated ? 'yellow' : undefined),
   },
   { title: 'size', align: 'right', cell: (day) => (hasRecord(day) ? formatBytes(day.bytes) : '-') },
   {
-    ...{ title: 'lists', drop: 2, align: 'left', cell: (day) => describeLists(day) },
+    title: 'lists',
+    drop: 2,
+    align: 'left',
+    cell: (day) => describeLists(day),
     style: (day) => (describeLists(day) === 'all' ? undefined : 'yellow'),
   },
 ]
 
 const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number): readonly AnswerLine[] => {
   const recorded = days.filter((day) => hasRecord(day) && !day.isMisdated)
-  if (recorded.length === 0) return [`No day is recorded in ${folder} yet; the next complete run records its day.`]
+  if (recorded.length === 0)
+    return [`No day is recorded in ${folder} yet; the next complete run records its day.`]
   const gaps = days.filter((day) => !hasRecord(day)).length
   const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
-  const bases = baseBytes === 0 ? '' : `, and ${formatBytes(baseBytes)} of whole lists to which days add their changes`
+  const bases =
+    baseBytes === 0 ? '' : `, and ${formatBytes(baseBytes)} of whole lists to which days add their changes`
   const sums = [
     `${formatQuantity(recorded.length, 'day')} from ${recorded[0]?.day} to ${recorded.at(-1)?.day}`,
     `${formatBytes(bytes + baseBytes)} (${formatBytes(bytes / recorded.length)} a day${bases})`,
@@ -138,10 +171,14 @@ const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number
 }
 
 const earlyLines = (days: readonly HistoryDay[]): readonly string[] =>
-  [...groupBy(days, ({ early }) => early.join(', '))].flatMap(([lists, [{ day } = { day: '' }, ...others]]) => {
-    const amount = others.length === 0 ? day : formatQuantity(others.length + 1, 'day')
-    return lists === '' ? [] : [`early: ${lists} of ${amount} were collected too early; query --as-of says why`]
-  })
+  [...groupBy(days, ({ early }) => early.join(', '))].flatMap(
+    ([lists, [{ day } = { day: '' }, ...others]]) => {
+      const amount = others.length === 0 ? day : formatQuantity(others.length + 1, 'day')
+      return lists === ''
+        ? []
+        : [`early: ${lists} of ${amount} were collected too early; query --as-of says why`]
+    },
+  )
 
 const describeKnown = ({ knownAt, timing = 'final', isMisdated }: HistoryDay): string => {
   const marks = { final: '', early: ' (early)', late: ' (late)', session: ' (during the session)' }

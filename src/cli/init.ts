@@ -23,7 +23,10 @@ export const addInit = defineCommand({
     if (print) return [{ text }]
     const path = resolve(config ?? CONFIG_FILE)
     writeNewFile(path, text)
-    const lines = [`Wrote ${clean(path)}.`, 'Set the addresses of your provider in it, then run "scripstream doctor".']
+    const lines = [
+      `Wrote ${clean(path)}.`,
+      'Set the addresses of your provider in it, then run "scripstream doctor".',
+    ]
     return [{ lines: () => lines }]
   },
 })
@@ -33,15 +36,21 @@ const writeNewFile = (path: string, text: string): void => {
     disk.writeFileSync(path, text, { flag: 'wx' })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw new UsageError(`${path} exists and was not changed; delete it first, or choose another file with --config`)
-    throw new UsageError(`${path} cannot be written: ${describeFileError(error)}; choose another file with --config`)
+    if (code === 'EEXIST')
+      throw new UsageError(
+        `${path} exists and was not changed; delete it first, or choose another file with --config`,
+      )
+    throw new UsageError(
+      `${path} cannot be written: ${describeFileError(error)}; choose another file with --config`,
+    )
   }
 }
 
 const COMMENT_COLUMNS = 100
 
 const SETTING_EXAMPLES: Readonly<Record<string, string>> = {
-  'hosts.<name>': '{ "news": { "headers": { "authorization": "Bearer …" }, "maxRate": 50 }, "options": "https://…" }',
+  'hosts.<name>':
+    '{ "news": { "headers": { "authorization": "Bearer …" }, "maxRate": 50 }, "options": "https://…" }',
   sessions: '{ "2026-11-08": "18:00-19:15" }',
   with: '["exchange-daily"]',
   streams: '["./my-streams.js"]',
@@ -57,7 +66,10 @@ const SETTING_EXAMPLES: Readonly<Record<string, string>> = {
   metricsFile: '"/var/lib/prometheus/node-exporter/scripstream.prom"',
 }
 
-/** A settings file with every setting: its description, its variable, and its default or an example as a comment. */
+/**
+ * A settings file with every setting: its description, its variable, and its default or an example as a
+ * comment.
+ */
 export const configTemplate = (rows: readonly SettingRow[]): string => {
   const entry = (row: SettingRow, indent: string): string =>
     `${indent}// ${JSON.stringify(row.name.replace(/^urls\./, '').replace(/\.<name>$/, ''))}: ${describeExample(row)},`
@@ -73,7 +85,9 @@ export const configTemplate = (rows: readonly SettingRow[]): string => {
     '  },',
     ...others.flatMap((row) => [
       '',
-      ...wrap(`${row.description}${row.env === '' ? '' : ` (${row.env})`}`, COMMENT_COLUMNS).map((line) => `  // ${line.trim()}`),
+      ...wrap(`${row.description}${row.env === '' ? '' : ` (${row.env})`}`, COMMENT_COLUMNS).map(
+        (line) => `  // ${line.trim()}`,
+      ),
       entry(row, '  '),
     ]),
     '}',
@@ -83,4 +97,10 @@ export const configTemplate = (rows: readonly SettingRow[]): string => {
 
 const describeExample = ({ name, default: usual }: SettingRow): string =>
   SETTING_EXAMPLES[name] ??
-  (name.startsWith('urls.') ? '"https://…"' : usual === '' ? '"…"' : /^(\d+|true|false)$/.test(usual) ? usual : JSON.stringify(usual))
+  (name.startsWith('urls.')
+    ? '"https://…"'
+    : usual === ''
+      ? '"…"'
+      : /^(\d+|true|false)$/.test(usual)
+        ? usual
+        : JSON.stringify(usual))

@@ -8,7 +8,10 @@ import { formatQuantity } from './terminal/text.js'
 export const addList = defineCommand({
   name: 'list',
   about: 'Shows the streams: phases, workers, endpoints and outputs.',
-  flags: () => ({ graph: flag('--graph', 'print the graph of a run as a Mermaid flowchart'), json: jsonFlag() }),
+  flags: () => ({
+    graph: flag('--graph', 'print the graph of a run as a Mermaid flowchart'),
+    json: jsonFlag(),
+  }),
   examples: [
     ['scripstream list', 'every stream with its endpoints and files'],
     ['scripstream list --graph > graph.mmd', 'the graph, for any Mermaid viewer'],
@@ -32,7 +35,9 @@ const streamLines = (stream: StreamDefinition): readonly AnswerLine[] => {
   const { name, optional, summary, workers, work, endpoints } = stream
   const facts = [
     formatQuantity(workers, 'worker'),
-    ...(work.of === undefined ? [] : [work.of === DAYS ? 'an item for each of the last 31 days' : `follows ${work.of}`]),
+    ...(work.of === undefined
+      ? []
+      : [work.of === DAYS ? 'an item for each of the last 31 days' : `follows ${work.of}`]),
     ...(name === MASTER ? ['the run stops if it fails'] : []),
     ...(optional ? [`optional: --with ${name}`] : []),
   ]
@@ -47,16 +52,27 @@ const streamLines = (stream: StreamDefinition): readonly AnswerLine[] => {
 
 export const listDocument = (streams: readonly StreamDefinition[]): readonly object[] =>
   groupByPhase(streams).flatMap(({ members }) =>
-    members.map(({ name, optional = false, summary, phase, workers, timeoutMs, work, endpoints, outputs }) => ({
-      ...{ name, summary, phase, workers, timeoutMs, critical: name === MASTER, optional, follows: work.of ?? null },
-      endpoints: endpoints.map(({ name, method, host, path }) => ({ name, method, host, path })),
-      outputs: outputs.flatMap((output) => listOutputPatterns({ work, outputs: [output] }).map((file) => ({ shape: output.shape, file }))),
-    })),
+    members.map(
+      ({ name, optional = false, summary, phase, workers, timeoutMs, work, endpoints, outputs }) => ({
+        name,
+        summary,
+        phase,
+        workers,
+        timeoutMs,
+        critical: name === MASTER,
+        optional,
+        follows: work.of ?? null,
+        endpoints: endpoints.map(({ name, method, host, path }) => ({ name, method, host, path })),
+        outputs: outputs.flatMap((output) =>
+          listOutputPatterns({ work, outputs: [output] }).map((file) => ({ shape: output.shape, file })),
+        ),
+      }),
+    ),
   )
 
 /**
- * The graph of a run as a Mermaid flowchart: phases as subgraphs, streams with their workers, endpoints and files, dotted lines from a
- * stream to the streams that use its rows, and the barriers.
+ * The graph of a run as a Mermaid flowchart: phases as subgraphs, streams with their workers, endpoints and
+ * files, dotted lines from a stream to the streams that use its rows, and the barriers.
  */
 export const formatGraph = (streams: readonly StreamDefinition[]): string => {
   const phases = groupByPhase(streams)
@@ -65,7 +81,9 @@ export const formatGraph = (streams: readonly StreamDefinition[]): string => {
     ...phases.flatMap(formatSubgraph),
     ...formatBarriers(phases.map(({ phase }) => phase)),
     ...streams.flatMap(({ name, work }) =>
-      work.of === undefined || work.of === DAYS ? [] : [`  ${toNodeId(work.of)} -. rows .-> ${toNodeId(name)}`],
+      work.of === undefined || work.of === DAYS
+        ? []
+        : [`  ${toNodeId(work.of)} -. rows .-> ${toNodeId(name)}`],
     ),
     ...streams.flatMap(formatOutput),
     '',
@@ -75,17 +93,29 @@ export const formatGraph = (streams: readonly StreamDefinition[]): string => {
 const formatSubgraph = ({ phase, title, note, isSequential, members }: PhaseGroup): readonly string[] => [
   `  subgraph ${phase}["${escapeLabel(`${title} (${note})`)}"]`,
   ...members.map(({ name, workers, endpoints }) => {
-    const lines = [name, formatQuantity(workers, 'worker'), ...endpoints.map(({ method, host, path }) => `${method} ${host} ${path}`)]
+    const lines = [
+      name,
+      formatQuantity(workers, 'worker'),
+      ...endpoints.map(({ method, host, path }) => `${method} ${host} ${path}`),
+    ]
     return `    ${toNodeId(name)}["${lines.map(escapeLabel).join('<br/>')}"]`
   }),
-  ...(isSequential && members.length > 1 ? [`    ${members.map(({ name }) => toNodeId(name)).join(' --> ')}`] : []),
+  ...(isSequential && members.length > 1
+    ? [`    ${members.map(({ name }) => toNodeId(name)).join(' --> ')}`]
+    : []),
   '  end',
 ]
 
-/** The first barrier waits for the first phase. The others run side by side, and the last barrier waits for all. */
+/**
+ * The first barrier waits for the first phase. The others run side by side, and the last barrier waits for
+ * all.
+ */
 const formatBarriers = ([first, ...later]: readonly string[]): readonly string[] => {
   if (first === undefined) return []
-  const between = [`  ${first} --> barrier_first{{"barrier"}}`, ...later.map((phase) => `  barrier_first --> ${phase}`)]
+  const between = [
+    `  ${first} --> barrier_first{{"barrier"}}`,
+    ...later.map((phase) => `  barrier_first --> ${phase}`),
+  ]
   return [
     ...(later.length === 0 ? [] : between),
     ...(later.length === 0 ? [first] : later).map((phase) => `  ${phase} --> barrier_last`),
@@ -98,4 +128,5 @@ const formatOutput = (stream: StreamDefinition): string =>
 
 const toNodeId = (name: string): string => `s_${name.replace(/\W/g, '_')}`
 
-const escapeLabel = (text: string): string => text.replace(/["<>&#]/g, (character) => `#${character.charCodeAt(0)};`)
+const escapeLabel = (text: string): string =>
+  text.replace(/["<>&#]/g, (character) => `#${character.charCodeAt(0)};`)

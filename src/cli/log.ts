@@ -69,11 +69,18 @@ const listFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEntry)
   return [
     ...failed.map(([name, script]) => `${name} ${wasStopped(script) ? 'stopped' : 'failed'}`),
     ...incomplete.map(([name, { count }]) => `${name} ${count === 'all' ? 'all' : formatCount(count)}`),
-    ...stale.map(({ stream, output, newest }) => clean(stream === undefined ? `nothing after ${newest}` : `${output} end at ${newest}`)),
+    ...stale.map(({ stream, output, newest }) =>
+      clean(stream === undefined ? `nothing after ${newest}` : `${output} end at ${newest}`),
+    ),
   ].join(', ')
 }
 
-const FAILURES_COLUMN: TextColumn<RunLogEntry> = { title: 'what failed', drop: 3, align: 'left', cell: listFailures }
+const FAILURES_COLUMN: TextColumn<RunLogEntry> = {
+  title: 'what failed',
+  drop: 3,
+  align: 'left',
+  cell: listFailures,
+}
 
 /** The last runs, newest last: one line each, and what failed on lines of its own if it does not fit. */
 const logTable =
@@ -82,10 +89,20 @@ const logTable =
     const all: readonly TextColumn<RunLogEntry>[] = [
       { title: 'run', align: 'left', cell: ({ run }) => shortId(run) },
       { title: 'started', align: 'left', cell: started },
-      { title: 'outcome', align: 'left', cell: ({ outcome }) => outcome, style: ({ outcome }) => OUTCOME_WORDS[outcome][1] },
+      {
+        title: 'outcome',
+        align: 'left',
+        cell: ({ outcome }) => outcome,
+        style: ({ outcome }) => OUTCOME_WORDS[outcome][1],
+      },
       { title: 'took', drop: 4, align: 'right', cell: ({ durationMs }) => formatDuration(durationMs) },
       { title: 'stocks', drop: 1, align: 'right', cell: ({ stocks }) => formatCount(stocks) },
-      { title: 'requests', drop: 2, align: 'right', cell: (entry) => formatCount(sum(entry, ({ requests }) => requests)) },
+      {
+        title: 'requests',
+        drop: 2,
+        align: 'right',
+        cell: (entry) => formatCount(sum(entry, ({ requests }) => requests)),
+      },
       { title: 'lost', drop: 5, align: 'right', cell: (entry) => formatCount(sum(entry, countLost)) },
       FAILURES_COLUMN,
     ]
@@ -93,7 +110,13 @@ const logTable =
     const [titles = [], ...rows] = renderTable(fitting, entries)
     if (fitting.includes(FAILURES_COLUMN)) return [titles, ...rows]
     const failures = entries.map(listFailures)
-    return [titles, ...rows.flatMap((row, index) => [row, ...(failures[index] ? layOut([`      ${failures[index]}`], room) : [])])]
+    return [
+      titles,
+      ...rows.flatMap((row, index) => [
+        row,
+        ...(failures[index] ? layOut([`      ${failures[index]}`], room) : []),
+      ]),
+    ]
   }
 
 const entryLines = (entry: RunLogEntry): readonly AnswerLine[] => {
@@ -105,13 +128,18 @@ const entryLines = (entry: RunLogEntry): readonly AnswerLine[] => {
     ...(error === undefined ? [] : [`  ${clean(error)}`]),
     ...describeResults(report),
     ...titledPart('Missing after this run', describeMissing(missing)),
-    ...titledPart('Changed answers', drift > 0 ? [`  ${formatQuantity(drift, 'change')}; see "scripstream drift"`] : []),
+    ...titledPart(
+      'Changed answers',
+      drift > 0 ? [`  ${formatQuantity(drift, 'change')}; see "scripstream drift"`] : [],
+    ),
   ]
 }
 
 /** Streams that lack everything share a line. A stream of one request has one item, named `all`. */
 const describeMissing = (missing: NonNullable<RunLogEntry['missing']>): readonly string[] => {
-  const all = Object.entries(missing).filter(([, { count, items = [] }]) => count === 'all' || (count === 1 && items[0] === 'all'))
+  const all = Object.entries(missing).filter(
+    ([, { count, items = [] }]) => count === 'all' || (count === 1 && items[0] === 'all'),
+  )
   const some = Object.entries(missing).filter(([name]) => all.every(([other]) => other !== name))
   return [
     ...some.map(([name, { count, items = [] }]) => {
@@ -123,16 +151,25 @@ const describeMissing = (missing: NonNullable<RunLogEntry['missing']>): readonly
   ]
 }
 
-/** The runs that a person names: `last`, `-2` (the one before the last), a run id or its end, or a day in India (all its runs). */
+/**
+ * The runs that a person names: `last`, `-2` (the one before the last), a run id or its end, or a day in
+ * India (all its runs).
+ */
 const findRuns = (entries: readonly RunLogEntry[], name: string): readonly RunLogEntry[] => {
   const isPlace = /^(last|-\d+)$/.test(name)
-  const found = isPlace ? entries.at(name === 'last' ? -1 : Number(name)) : entries.findLast(({ run }) => run.endsWith(name))
+  const found = isPlace
+    ? entries.at(name === 'last' ? -1 : Number(name))
+    : entries.findLast(({ run }) => run.endsWith(name))
   const ofDay = entries.filter(({ startedAt }) => toDay(Date.parse(startedAt)) === name)
   if (found) return [found]
   if (ofDay.length > 0) return ofDay
   const since = toDay(Date.parse(entries[0]?.startedAt ?? ''))
-  const range = entries.length === 0 ? 'no run is recorded here' : `${formatQuantity(entries.length, 'run')} since ${since}`
-  if (readDay(name) === name) throw new UsageError(`no run started on ${name}: ${range}\n"scripstream log" lists them`)
+  const range =
+    entries.length === 0
+      ? 'no run is recorded here'
+      : `${formatQuantity(entries.length, 'run')} since ${since}`
+  if (readDay(name) === name)
+    throw new UsageError(`no run started on ${name}: ${range}\n"scripstream log" lists them`)
   throw new UsageError(
     `unknown run ${JSON.stringify(name)}: ${range}\nName it by its id or the end of it, a day (YYYY-MM-DD), "last", or -2 for the one before the last`,
   )

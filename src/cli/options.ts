@@ -22,7 +22,8 @@ export type Flags = Readonly<Record<string, Flag<unknown>>>
 type FlagValue<Text extends string> = (Text extends `${string}<${string}` ? string : boolean) | undefined
 
 /** An option with a text as its value, or without a value. */
-export const flag = <const Text extends string>(flags: Text, about: string): Flag<FlagValue<Text>> => new Option(flags, about)
+export const flag = <const Text extends string>(flags: Text, about: string): Flag<FlagValue<Text>> =>
+  new Option(flags, about)
 
 export const jsonFlag = (about = 'print JSON on stdout'): Flag<boolean | undefined> => flag('--json', about)
 
@@ -30,7 +31,10 @@ export const configFlags = (about = 'settings file (default: scripstream.config.
   config: flag('--config <file>', about),
 })
 
-export const folderFlags = (outText = 'output folder (default: ./data)') => ({ out: flag('-o, --out <dir>', outText), ...configFlags() })
+export const folderFlags = (outText = 'output folder (default: ./data)') => ({
+  out: flag('-o, --out <dir>', outText),
+  ...configFlags(),
+})
 
 const MAX_SIMULATED_STOCKS = 10_000
 const SIMULATED_STOCKS = 500
@@ -41,17 +45,29 @@ export const integerOption = <Usual extends number | undefined = undefined>(
   [min, max]: readonly [number, number],
   usual?: Usual,
 ): Flag<number | Usual> =>
-  new Option(flags, about).argParser((value) => readInteger(flags.replace(/ .*/, ''), value, min, max)).default(usual)
+  new Option(flags, about)
+    .argParser((value) => readInteger(flags.replace(/ .*/, ''), value, min, max))
+    .default(usual)
 
-export const choiceOption = <Choice extends string>(flags: string, about: string, choices: readonly Choice[]): Flag<Choice | undefined> =>
-  new Option(flags, about).choices(choices).argParser(readChoice(`${flags.replace(/ .*/, '')}: unknown value`, choices))
+export const choiceOption = <Choice extends string>(
+  flags: string,
+  about: string,
+  choices: readonly Choice[],
+): Flag<Choice | undefined> =>
+  new Option(flags, about)
+    .choices(choices)
+    .argParser(readChoice(`${flags.replace(/ .*/, '')}: unknown value`, choices))
 
 export const choiceArgument = (name: string, text: string, choices: readonly string[]): Argument =>
-  new Argument(name, text).choices(choices).argParser(readChoice(`unknown ${name.replace(/\W/g, '')}`, choices))
+  new Argument(name, text)
+    .choices(choices)
+    .argParser(readChoice(`unknown ${name.replace(/\W/g, '')}`, choices))
 
 const readChoice = (problem: string, choices: readonly string[]) => (value: string) => {
   if (choices.includes(value)) return value
-  throw new UsageError(`${problem} ${quoteValue(value)}${suggest(findClosest(value, choices))}; use ${joinWords(choices, 'or')}`)
+  throw new UsageError(
+    `${problem} ${quoteValue(value)}${suggest(findClosest(value, choices))}; use ${joinWords(choices, 'or')}`,
+  )
 }
 
 export const dayOption = (flags: string, text: string): Flag<string | undefined> =>
@@ -70,10 +86,15 @@ export const stocksOption = <Usual extends number | undefined = undefined>(
 ): Flag<number | Usual> => integerOption(flags, text, [1, MAX_SIMULATED_STOCKS], usual)
 
 export const simulateOption = (text = 'use the built-in simulator'): Flag<number | undefined> =>
-  stocksOption('--simulate [stocks]', `${text} (default: ${SIMULATED_STOCKS} stocks)`).preset(String(SIMULATED_STOCKS))
+  stocksOption('--simulate [stocks]', `${text} (default: ${SIMULATED_STOCKS} stocks)`).preset(
+    String(SIMULATED_STOCKS),
+  )
 
-export const streamsOption = (flag: string, text: string, streams: NamedStreams): Flag<readonly string[] | undefined> =>
-  namesOption(flag, text, toValidNames(streams))
+export const streamsOption = (
+  flag: string,
+  text: string,
+  streams: NamedStreams,
+): Flag<readonly string[] | undefined> => namesOption(flag, text, toValidNames(streams))
 
 export const withOption = (streams: readonly StreamDefinition[]) =>
   streamsOption(
@@ -91,14 +112,25 @@ export const selectionFlags = (streams: readonly StreamDefinition[], io: Pick<Pr
   asOf: asOfOption(io),
 })
 
-export const namesOption = <Name extends string>(flag: string, text: string, names: ValidNames<Name>): Flag<readonly Name[] | undefined> =>
+export const namesOption = <Name extends string>(
+  flag: string,
+  text: string,
+  names: ValidNames<Name>,
+): Flag<readonly Name[] | undefined> =>
   listFlag(`${flag} <${names.what}s>`, text, (list) => readNames(flag, list, names))
 
 /** A repeatable option, with all that its texts name, each once. */
-export const listFlag = <T>(flags: string, about: string, read: (text: string) => readonly T[]): Flag<readonly T[] | undefined> =>
-  new Option(flags, about).argParser((text: string, before: readonly T[] = []) => [...new Set([...before, ...read(text)])])
+export const listFlag = <T>(
+  flags: string,
+  about: string,
+  read: (text: string) => readonly T[],
+): Flag<readonly T[] | undefined> =>
+  new Option(flags, about).argParser((text: string, before: readonly T[] = []) => [
+    ...new Set([...before, ...read(text)]),
+  ])
 
-export const engineOption = () => flag('--engine <url>', 'Redis of the fleet, redis://HOST (or SCRIPSTREAM_ENGINE)')
+export const engineOption = () =>
+  flag('--engine <url>', 'Redis of the fleet, redis://HOST (or SCRIPSTREAM_ENGINE)')
 export const blobsOption = () => flag('--blobs <dir>', 'shared folder of the fleet (or SCRIPSTREAM_BLOBS)')
 export const volatileOption = () => flag('--allow-volatile', 'accept a Redis that may lose data')
 
@@ -110,7 +142,10 @@ const DURATION_UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, 
 export const readDuration = (flag: string, text: string, max: number): number => {
   const [, amount, unit = ''] = /^(\d{1,6})([smh]?)$/.exec(text.trim()) ?? []
   const ms = amount === '0' ? 0 : Number(amount) * (DURATION_UNITS[unit] ?? Number.NaN)
-  if (!(ms <= max)) throw new UsageError(`${flag}: invalid duration ${quoteValue(text)}; use 90s, 10m or 1h, at most ${max / 3_600_000}h`)
+  if (!(ms <= max))
+    throw new UsageError(
+      `${flag}: invalid duration ${quoteValue(text)}; use 90s, 10m or 1h, at most ${max / 3_600_000}h`,
+    )
   return ms
 }
 
@@ -131,11 +166,14 @@ const toValidNames = (streams: NamedStreams): ValidNames => ({
   listedBy: '"scripstream list"',
   words: new Map([
     ...streams.flatMap(({ name }) => name.split('-').map((word) => [word, name] as const)),
-    ...streams.flatMap(({ name, outputs }) => outputs.flatMap(({ tables = [] }) => tables.map((table) => [table.name, name] as const))),
+    ...streams.flatMap(({ name, outputs }) =>
+      outputs.flatMap(({ tables = [] }) => tables.map((table) => [table.name, name] as const)),
+    ),
   ]),
 })
 
-export const findStream = (word: string, streams: NamedStreams): string | undefined => toValidNames(streams).words?.get(word)
+export const findStream = (word: string, streams: NamedStreams): string | undefined =>
+  toValidNames(streams).words?.get(word)
 
 export const readStreams = (flag: string, text: string, streams: NamedStreams): readonly string[] =>
   readNames(flag, text, toValidNames(streams))
@@ -146,18 +184,23 @@ const readNames = <Name extends string>(
   { what, known, listedBy, words = new Map() }: ValidNames<Name>,
 ): readonly Name[] => {
   const names = trimDistinct(text.split(','))
-  if (names.length === 0) throw new UsageError(`${flag}: no ${what} in ${quoteValue(text)}; ${listedBy} lists them`)
+  if (names.length === 0)
+    throw new UsageError(`${flag}: no ${what} in ${quoteValue(text)}; ${listedBy} lists them`)
   for (const name of names) {
     if (known.some((one) => one === name)) continue
-    const meant = words.get(name) ?? findClosest(name, known) ?? words.get(findNearMatch(name, [...words.keys()]) ?? '')
-    throw new UsageError(`${flag}: unknown ${what} ${quoteValue(name)}${suggest(meant)}\n${listedBy} lists them all`)
+    const meant =
+      words.get(name) ?? findClosest(name, known) ?? words.get(findNearMatch(name, [...words.keys()]) ?? '')
+    throw new UsageError(
+      `${flag}: unknown ${what} ${quoteValue(name)}${suggest(meant)}\n${listedBy} lists them all`,
+    )
   }
   return names as readonly Name[]
 }
 
 export const readInteger = (flag: string, text: string, min: number, max: number): number => {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= min && value <= max)) throw new UsageError(`${flag}: ${quoteValue(text)} is not a whole number from ${min} to ${max}`)
+  if (!(value >= min && value <= max))
+    throw new UsageError(`${flag}: ${quoteValue(text)} is not a whole number from ${min} to ${max}`)
   return value
 }
 
@@ -165,7 +208,9 @@ export const readJsonFile = <T>(flag: string, path: string, schema: z.ZodType<T>
   try {
     return parseOptions(schema, JSON.parse(readFlagFile(path, flag)), `${flag}: ${path} has invalid content`)
   } catch (error) {
-    throw error instanceof UsageError ? error : new UsageError(`${flag}: ${path} is not JSON: ${formatError(error)}`)
+    throw error instanceof UsageError
+      ? error
+      : new UsageError(`${flag}: ${path} is not JSON: ${formatError(error)}`)
   }
 }
 
@@ -197,22 +242,31 @@ export const exampleText = (list: readonly (readonly [command: string, note: str
   return ['', 'Examples:', ...lines, ''].join('\n')
 }
 
-/** The symbols of `--symbols`, and whether a wrong one is an error: one that was typed is, one of a watchlist is reported. */
+/**
+ * The symbols of `--symbols`, and whether a wrong one is an error: one that was typed is, one of a watchlist
+ * is reported.
+ */
 export type SymbolSelection = Pick<RunOptions, 'symbols' | 'wrongSymbols'>
 
 /** `--symbols`. Its text is read once the settings, which may have watchlists, are known. */
-export const symbolsOption = (text = 'only these stocks') => flag('--symbols <symbols>', `${text}: A,B, @WATCHLIST or @FILE`)
+export const symbolsOption = (text = 'only these stocks') =>
+  flag('--symbols <symbols>', `${text}: A,B, @WATCHLIST or @FILE`)
 
 /**
- * Reads `--symbols`: `A,B`; or `@NAME`, the watchlist of this name in the settings or the file. A name with a dot or a slash is a file.
+ * Reads `--symbols`: `A,B`; or `@NAME`, the watchlist of this name in the settings or the file. A name with a
+ * dot or a slash is a file.
  *
  * @throws UsageError if there is no such file or watchlist, if there are both, or if there is no symbol in it
  */
-export const readSymbols = (text: string | undefined, { watchlists }: Pick<Settings, 'watchlists'>): SymbolSelection => {
+export const readSymbols = (
+  text: string | undefined,
+  { watchlists }: Pick<Settings, 'watchlists'>,
+): SymbolSelection => {
   if (text === undefined) return {}
   const isList = text.startsWith('@')
   const symbols = isList ? readWatchlist(text.slice(1), watchlists) : trimDistinct(text.split(','))
-  if (symbols.length === 0) throw new UsageError(`--symbols: no symbol in ${JSON.stringify(text)}; use A,B, @WATCHLIST or @FILE`)
+  if (symbols.length === 0)
+    throw new UsageError(`--symbols: no symbol in ${JSON.stringify(text)}; use A,B, @WATCHLIST or @FILE`)
   return { symbols, wrongSymbols: isList ? 'report' : 'reject' }
 }
 
@@ -272,7 +326,9 @@ export const parseAsOf = (text: string): number => {
   if (DayText.safeParse(text).success) return toDayEnd(text)
   const instant = InstantText.safeParse(text).success ? Date.parse(text) : Number.NaN
   if (Number.isNaN(instant)) {
-    throw new UsageError(`--as-of: invalid date ${quoteValue(text)}; use YYYY-MM-DD, or a timestamp such as 2026-02-12T20:00:00+05:30`)
+    throw new UsageError(
+      `--as-of: invalid date ${quoteValue(text)}; use YYYY-MM-DD, or a timestamp such as 2026-02-12T20:00:00+05:30`,
+    )
   }
   return instant
 }
@@ -293,10 +349,18 @@ const RECORDED_WORDS: Readonly<Record<AsOfSession['recorded'], string>> = {
   none: '',
 }
 
-/** Which outputs of a run are of the session of `--as-of`, which are of today, and what is recorded, in one line. */
+/**
+ * Which outputs of a run are of the session of `--as-of`, which are of today, and what is recorded, in one
+ * line.
+ */
 export const describeAsOfSession = ({ session, due, following, others, recorded }: AsOfSession): string => {
-  const own = following.length === 0 ? 'no output is' : `${following.join(', ')} ${following.length === 1 ? 'is' : 'are'}`
+  const own =
+    following.length === 0
+      ? 'no output is'
+      : `${following.join(', ')} ${following.length === 1 ? 'is' : 'are'}`
   const rest =
-    others.length === 1 ? others[0] : `${following.length === 0 ? 'all' : 'the other'} ${formatQuantity(others.length, 'stream')}`
+    others.length === 1
+      ? others[0]
+      : `${following.length === 0 ? 'all' : 'the other'} ${formatQuantity(others.length, 'stream')}`
   return `As of ${session}: ${own} of that session; the outputs of ${rest} are of today (session ${due})${RECORDED_WORDS[recorded]}.`
 }

@@ -4,7 +4,13 @@ import { formatError, StorageError, UsageError } from '../model/errors.js'
 import { findClosest, suggest } from '../model/text.js'
 import { createWall } from '../model/wall.js'
 import { describeFileError, getErrorCode } from '../storage/file-system.js'
-import { findModules, loadStreams, putStreamsOption, STREAMS_OPTION, takeStreamsOption } from './app-streams.js'
+import {
+  findModules,
+  loadStreams,
+  putStreamsOption,
+  STREAMS_OPTION,
+  takeStreamsOption,
+} from './app-streams.js'
 import { createUsageError, throwInOwnWords } from './command.js'
 import { adaptCommands } from './command-line.js'
 import type { CommandContext, CommandGroups, Dependencies, ProcessIo } from './dependencies.js'
@@ -22,21 +28,33 @@ const NOTIFYING: readonly string[] = ['run', 'verify', 'export', 'lake']
 const GO_ON: readonly string[] = ['run', 'worker']
 
 /**
- * Runs the typed command (`args` follow `scripstream`) and resolves to its exit code; never rejects. A stdout that cannot be written, such as
- * a file on a full disk, is a warning where a run goes on without it, otherwise an error.
+ * Runs the typed command (`args` follow `scripstream`) and resolves to its exit code; never rejects. A stdout
+ * that cannot be written, such as a file on a full disk, is a warning where a run goes on without it,
+ * otherwise an error.
  */
-export const runProgram = async (args: readonly string[], given: Omit<ProcessIo, 'wall'>, dependencies: Dependencies): Promise<number> => {
+export const runProgram = async (
+  args: readonly string[],
+  given: Omit<ProcessIo, 'wall'>,
+  dependencies: Dependencies,
+): Promise<number> => {
   let goesOn = false
   let stdoutFailure: unknown
-  const wall = createWall(describeFailure, (note) => goesOn && printWarning(`${note}; the run goes on without it`, stderr))
+  const wall = createWall(
+    describeFailure,
+    (note) => goesOn && printWarning(`${note}; the run goes on without it`, stderr),
+  )
   const stderr = guardStream(given.stderr, (error) => wall.note('stderr', error))
   const stdout = guardStream(given.stdout, (error) => {
     stdoutFailure ??= error
     wall.note('stdout', error)
   })
-  const code = await runCommandLine(args, { io: { ...given, stdout, stderr, wall }, dependencies }, (name) => {
-    goesOn = GO_ON.includes(name)
-  })
+  const code = await runCommandLine(
+    args,
+    { io: { ...given, stdout, stderr, wall }, dependencies },
+    (name) => {
+      goesOn = GO_ON.includes(name)
+    },
+  )
   // The error of a write to a file follows it as an event.
   await new Promise(setImmediate)
   if (goesOn || stdoutFailure === undefined) return code
@@ -66,9 +84,17 @@ const runCommandLine = async (
     const withStreams = added instanceof Promise ? await added : added
     // A run, which is what starts most often, compiles nothing of the other commands.
     const commands = rest[0] === 'run' ? { 'Collect:': [addRun] } : (await import('./index.js')).commands
-    const program = createProgram(commands, { args: putStreamsOption(rest, files), io, dependencies: withStreams, act })
+    const program = createProgram(commands, {
+      args: putStreamsOption(rest, files),
+      io,
+      dependencies: withStreams,
+      act,
+    })
     program.hook('preAction', (_, command) => onCommand(command.name()))
-    const topic = rest[0] === 'help' && rest.length === 2 ? (await import('./topics.js')).topics[rest[1] ?? ''] : undefined
+    const topic =
+      rest[0] === 'help' && rest.length === 2
+        ? (await import('./topics.js')).topics[rest[1] ?? '']
+        : undefined
     if (topic) program.configureOutput().writeOut?.(`${topic(program, dependencies).join('\n')}\n`)
     else await program.parseAsync([...normalizeHelp(rest, program, withStreams.streams)], { from: 'user' })
     return code
@@ -78,7 +104,10 @@ const runCommandLine = async (
   }
 }
 
-/** The dependencies with the streams of the user; without, and with the reason, for a command that reports it itself. */
+/**
+ * The dependencies with the streams of the user; without, and with the reason, for a command that reports it
+ * itself.
+ */
 const addStreams = (
   args: readonly string[],
   files: readonly string[],
@@ -122,7 +151,11 @@ const MEANT: readonly (readonly [meant: string, words: string])[] = [
 ]
 
 /** `help NAME` is `NAME --help`. @throws UsageError for an unknown command */
-const normalizeHelp = (args: readonly string[], { commands: known }: Command, streams: Dependencies['streams']): readonly string[] => {
+const normalizeHelp = (
+  args: readonly string[],
+  { commands: known }: Command,
+  streams: Dependencies['streams'],
+): readonly string[] => {
   const isHelp = args[0] === 'help'
   const name = isHelp ? args[1] : args[0]
   if (name === undefined || name === 'help' || name.startsWith('-')) return isHelp ? ['--help'] : args
@@ -130,13 +163,19 @@ const normalizeHelp = (args: readonly string[], { commands: known }: Command, st
   if (!names.includes(name)) {
     const [synonym] = MEANT.find(([, words]) => words.split(' ').includes(name)) ?? []
     const stream = findStream(name, streams)
-    const meant = synonym ?? findClosest(name, names) ?? (stream === undefined ? undefined : `stream ${stream}`)
-    throw new UsageError(`unknown command ${quoteValue(name)}${suggest(meant)}\n"scripstream --help" lists them all`)
+    const meant =
+      synonym ?? findClosest(name, names) ?? (stream === undefined ? undefined : `stream ${stream}`)
+    throw new UsageError(
+      `unknown command ${quoteValue(name)}${suggest(meant)}\n"scripstream --help" lists them all`,
+    )
   }
   return isHelp ? [name, '--help'] : args
 }
 
-/** @throws UsageError for arguments that the command does not take, such as the second one of `--symbols TCS INFY` */
+/**
+ * @throws UsageError for arguments that the command does not take, such as the second one of `--symbols TCS
+ * INFY`
+ */
 const rejectExcess = (command: Command, typed: readonly string[]): void => {
   const known = command.registeredArguments
   const [excess, ...more] = known.at(-1)?.variadic ? [] : command.args.slice(known.length)
@@ -189,6 +228,7 @@ export const createProgram = (groups: CommandGroups, context: CommandContext): C
     program.commandsGroup(heading)
     for (const add of commands) add(program, context)
   }
-  for (const command of program.commands) command.addHelpOption(new Option('-h, --help', 'shows this help').hideHelp())
+  for (const command of program.commands)
+    command.addHelpOption(new Option('-h, --help', 'shows this help').hideHelp())
   return program
 }

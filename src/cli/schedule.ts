@@ -22,10 +22,20 @@ export const addSchedule = defineCommand({
   name: 'schedule',
   about: 'Prints an entry for a scheduler: run, verify and export on each session. Installs nothing.',
   flags: () => ({
-    print: choiceOption('--print <scheduler>', 'for which scheduler', Object.keys(schedulers)).makeOptionMandatory(),
-    at: flag('--at <time>', 'time of day in India, 18:00 to 22:59; a second attempt follows at 20:30 or an hour later').default('18:30'),
+    print: choiceOption(
+      '--print <scheduler>',
+      'for which scheduler',
+      Object.keys(schedulers),
+    ).makeOptionMandatory(),
+    at: flag(
+      '--at <time>',
+      'time of day in India, 18:00 to 22:59; a second attempt follows at 20:30 or an hour later',
+    ).default('18:30'),
     ...folderFlags('output folder (default: the folder in the settings)'),
-    exportTo: flag('--export-to <target>', 'also load the outputs there: market.duckdb, parquet:DIR or postgres://…'),
+    exportTo: flag(
+      '--export-to <target>',
+      'also load the outputs there: market.duckdb, parquet:DIR or postgres://…',
+    ),
   }),
   examples: [
     ['scripstream schedule --print cron', 'a line for crontab: the daily run after 18:30 in India'],
@@ -37,11 +47,17 @@ export const addSchedule = defineCommand({
     const command = resolve(process.argv[1] ?? 'scripstream')
     warnOfSettings(config, io, dependencies)
     if (command.includes(`${sep}_npx${sep}`))
-      printWarning(`${command} is in the cache of npx, which may be emptied; install scripstream and run this command again`, io.stderr)
+      printWarning(
+        `${command} is in the cache of npx, which may be emptied; install scripstream and run this command again`,
+        io.stderr,
+      )
     const zone = findSystemZone()
     if (usesLocalTime(print)) warnOfShellZone(zone, io)
     const entry = schedulers[print]?.({
-      ...{ program: [process.execPath, command], folder: dirname(config), out: resolve(out), config },
+      program: [process.execPath, command],
+      folder: dirname(config),
+      out: resolve(out),
+      config,
       variables: readNetworkVariables(io.env),
       exportTo: exportTo === undefined ? undefined : toAbsoluteTarget(exportTo),
       minuteOfDay: readTimeOfDay(at),
@@ -53,21 +69,38 @@ export const addSchedule = defineCommand({
 })
 
 /** Warns if the file is missing, or if settings are only in variables, which the scheduler does not have. */
-const warnOfSettings = (file: string, { env, stderr }: Input['io'], { streams }: Input['dependencies']): void => {
+const warnOfSettings = (
+  file: string,
+  { env, stderr }: Input['io'],
+  { streams }: Input['dependencies'],
+): void => {
   const { urls, hosts, out: _out, ...others } = readEnvironment(env, streams)
   const set = [
     ...Object.keys({ ...(isRow(urls) ? urls : {}), ...(isRow(hosts) ? hosts : {}) }).map(toAddressVariable),
     ...Object.keys(others).flatMap((name) => environmentNames[name] ?? []),
   ]
   if (!disk.existsSync(file))
-    printWarning(`${file} does not exist; the entry needs it for the addresses of the provider: run "scripstream init" first`, stderr)
-  if (set.length > 0) printWarning(`the scheduler will not have these variables; set them in ${file}: ${set.join(', ')}`, stderr)
+    printWarning(
+      `${file} does not exist; the entry needs it for the addresses of the provider: run "scripstream init" first`,
+      stderr,
+    )
+  if (set.length > 0)
+    printWarning(
+      `the scheduler will not have these variables; set them in ${file}: ${set.join(', ')}`,
+      stderr,
+    )
 }
 
-/** The zone of the machine, which its scheduler uses, whatever TZ is in this shell: Node finds it out at its start. */
+/**
+ * The zone of the machine, which its scheduler uses, whatever TZ is in this shell: Node finds it out at its
+ * start.
+ */
 const findSystemZone = (): string => {
   const { TZ: _, ...env } = process.env
-  const { stdout } = spawnSync(process.execPath, ['-p', 'Intl.DateTimeFormat().resolvedOptions().timeZone'], { env, encoding: 'utf8' })
+  const { stdout } = spawnSync(process.execPath, ['-p', 'Intl.DateTimeFormat().resolvedOptions().timeZone'], {
+    env,
+    encoding: 'utf8',
+  })
   return stdout.trim() || 'UTC'
 }
 
@@ -76,7 +109,10 @@ const warnOfShellZone = (zone: string, { env, stderr, scheduler }: Input['io']):
   const shellZone = env.TZ === '' ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone
   // Zones may have several names.
   if (listOffsets({ zone: shellZone, year }).join() === listOffsets({ zone, year }).join()) return
-  printWarning(`TZ is ${env.TZ} in this shell, but the scheduler uses the zone of the machine, ${zone}: so does this entry`, stderr)
+  printWarning(
+    `TZ is ${env.TZ} in this shell, but the scheduler uses the zone of the machine, ${zone}: so does this entry`,
+    stderr,
+  )
 }
 
 const readNetworkVariables = (env: NodeJS.ProcessEnv): Readonly<Record<string, string>> =>
@@ -104,7 +140,9 @@ const readTimeOfDay = (text: string): number => {
   return value
 }
 
-/** What a scheduler is to start. Paths are absolute: schedulers start with another folder and a short PATH. */
+/**
+ * What a scheduler is to start. Paths are absolute: schedulers start with another folder and a short PATH.
+ */
 export interface DailyJob extends Readonly<Record<'folder' | 'out' | 'config', string>> {
   /** Program and first arguments of the command, such as node and the path of scripstream. */
   readonly program: readonly string[]
@@ -126,7 +164,10 @@ const MINUTES_PER_DAY = 1_440
 const ALL_PUBLISHED_MINUTE = 20 * 60 + 30
 
 /** Both attempts of a daily run, in minutes after midnight in India. */
-const listAttempts = ({ minuteOfDay }: DailyJob): readonly number[] => [minuteOfDay, Math.max(minuteOfDay + 60, ALL_PUBLISHED_MINUTE)]
+const listAttempts = ({ minuteOfDay }: DailyJob): readonly number[] => [
+  minuteOfDay,
+  Math.max(minuteOfDay + 60, ALL_PUBLISHED_MINUTE),
+]
 
 const formatClock = (minutes: number): string => {
   const { hour, minute } = toClock(minutes)
@@ -138,18 +179,25 @@ const toClock = (minutes: number) => {
   return { hour: Math.floor(ofDay / 60), minute: ofDay % 60 }
 }
 
-/** The offsets of a zone from UTC in a year, in minutes, the largest first: two where summer time changes it. */
+/**
+ * The offsets of a zone from UTC in a year, in minutes, the largest first: two where summer time changes it.
+ */
 const listOffsets = ({ zone, year }: Pick<DailyJob, 'zone' | 'year'>): readonly number[] => {
   const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' })
   const offsets = Array.from({ length: 53 }, (_, week) => {
-    const name = format.formatToParts(Date.UTC(year, 0, 1 + 7 * week)).find(({ type }) => type === 'timeZoneName')?.value ?? ''
+    const name =
+      format.formatToParts(Date.UTC(year, 0, 1 + 7 * week)).find(({ type }) => type === 'timeZoneName')
+        ?.value ?? ''
     const [, sign, hours, minutes] = /([+-])(\d\d):(\d\d)/.exec(name) ?? ['', '+', '0', '0']
     return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
   })
   return [...new Set(offsets)].sort((one, other) => other - one)
 }
 
-/** Both attempts as the local clock has them. Of a zone with summer time, the later time: the job must not start before the data is there. */
+/**
+ * Both attempts as the local clock has them. Of a zone with summer time, the later time: the job must not
+ * start before the data is there.
+ */
 const listLocalTimes = (job: DailyJob) =>
   listAttempts(job).map((minutes) => toClock((listOffsets(job)[0] ?? 0) + minutes - INDIA_OFFSET_MINUTES))
 
@@ -159,7 +207,8 @@ const joinClocks = (minutes: readonly number[]): string => minutes.map(formatClo
 const describeClocks = (job: DailyJob, clock: 'local' | 'India'): readonly string[] => {
   const attempts = listAttempts(job)
   const [summer = 0, winter] = listOffsets(job)
-  const inZone = (offset: number): string => joinClocks(attempts.map((at) => at + offset - INDIA_OFFSET_MINUTES))
+  const inZone = (offset: number): string =>
+    joinClocks(attempts.map((at) => at + offset - INDIA_OFFSET_MINUTES))
   const both = `${joinClocks(attempts)} in India are ${inZone(summer)} in ${job.zone}, the zone of this machine`
   if (winter === undefined) return [`${both}.`]
   const change =
@@ -173,9 +222,9 @@ const usesLocalTime = (scheduler: string): boolean => ['cron', 'launchd'].includ
 
 /** The commands of a day: the later ones run only if the earlier ones succeeded. */
 const listCommands = ({ program, out, config, exportTo }: DailyJob): readonly (readonly string[])[] =>
-  [['run'], ['verify'], ...(exportTo === undefined ? [] : [['export', '--to', exportTo]])].map(([name = '', ...more]) => [
-    ...[...program, name, '--quiet', '--out', out, ...more, '--config', config],
-  ])
+  [['run'], ['verify'], ...(exportTo === undefined ? [] : [['export', '--to', exportTo]])].map(
+    ([name = '', ...more]) => [...program, name, '--quiet', '--out', out, ...more, '--config', config],
+  )
 
 const toShell = (job: DailyJob, commands = listCommands(job)): string =>
   [
@@ -221,7 +270,16 @@ const systemdQuote = (text: string): string =>
 /** Systemd sets the variable from version 251 on. */
 const toFailureShell = (job: DailyJob): string => {
   const { program, out, config } = job
-  const notify = [...program, 'doctor', '--notify', 'the daily run did not end well', '--out', out, '--config', config]
+  const notify = [
+    ...program,
+    'doctor',
+    '--notify',
+    'the daily run did not end well',
+    '--out',
+    out,
+    '--config',
+    config,
+  ]
   return `case "$MONITOR_EXIT_STATUS" in [1-4]) ;; *) ${toShell(job, [notify])} ;; esac`
 }
 
@@ -286,7 +344,8 @@ ${starts.map(toDict).join('\n')}
 `
 }
 
-const quoteWindows = (text: string): string => (/^[\w:\\/.=-]+$/.test(text) ? text : `"${text.replaceAll('"', '\\"')}"`)
+const quoteWindows = (text: string): string =>
+  /^[\w:\\/.=-]+$/.test(text) ? text : `"${text.replaceAll('"', '\\"')}"`
 
 const taskScheduler = (job: DailyJob): string => {
   const line = [
@@ -318,4 +377,9 @@ ${triggers.join('')}  </Triggers>
 `
 }
 
-export const schedulers: Readonly<Record<string, (job: DailyJob) => string>> = { cron, systemd, launchd, 'task-scheduler': taskScheduler }
+export const schedulers: Readonly<Record<string, (job: DailyJob) => string>> = {
+  cron,
+  systemd,
+  launchd,
+  'task-scheduler': taskScheduler,
+}

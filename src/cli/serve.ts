@@ -15,10 +15,15 @@ import { whileServing } from './provider.js'
 
 export const addServe = defineCommand({
   name: 'serve',
-  about: 'Serves a web page on the output folder: runs, market, stocks and queries. Only this machine can open it.',
+  about:
+    'Serves a web page on the output folder: runs, market, stocks and queries. Only this machine can open it.',
   flags: () => ({
     ...folderFlags(),
-    port: integerOption('--port <n>', 'port on 127.0.0.1 (default: 4173, or the next free one); 0 for any', [0, 65_535]),
+    port: integerOption(
+      '--port <n>',
+      'port on 127.0.0.1 (default: 4173, or the next free one); 0 for any',
+      [0, 65_535],
+    ),
     answer: flag('--answer', 'answers the task on stdin; the page uses it').hideHelp(),
   }),
   examples: [
@@ -31,8 +36,12 @@ export const addServe = defineCommand({
   run: (flags, { io, dependencies, settings: load }) =>
     defer(() => {
       const settings = load()
-      if (flags.answer) return import('./answer-process.js').then(({ answerTasks }) => answerTasks(settings, io, dependencies))
-      if (!disk.existsSync(settings.out)) throw new UsageError(`${settings.out} does not exist`, { code: 'no-outputs' })
+      if (flags.answer)
+        return import('./answer-process.js').then(({ answerTasks }) =>
+          answerTasks(settings, io, dependencies),
+        )
+      if (!disk.existsSync(settings.out))
+        throw new UsageError(`${settings.out} does not exist`, { code: 'no-outputs' })
       return whileServing(
         () => openPage({ settings, port: flags.port }, dependencies),
         ({ origin }) => {
@@ -63,11 +72,23 @@ export const openPage = async (
   const answers = createAnswerProcesses(settings)
   const watchlists = readWatchlists(settings)
   const served = { out, exchange, workers, readCalendar: readSeenCalendar, watchlists, streams }
-  return servePage({ ...served, version, pageFolder, command: findCommandName(), port, live, wall, ...answers })
+  return servePage({
+    ...served,
+    version,
+    pageFolder,
+    command: findCommandName(),
+    port,
+    live,
+    wall,
+    ...answers,
+  })
 }
 
 export const toPortError = (error: unknown, flag: string, port: number | undefined): unknown => {
   const code = getErrorCode(error)
-  if (code === 'EADDRINUSE') return new UsageError(`${flag}: port ${port} is in use; choose another one, or 0 for any free port`)
-  return code === 'EACCES' ? new UsageError(`${flag}: port ${port} is not allowed; choose 1024 or higher`) : error
+  if (code === 'EADDRINUSE')
+    return new UsageError(`${flag}: port ${port} is in use; choose another one, or 0 for any free port`)
+  return code === 'EACCES'
+    ? new UsageError(`${flag}: port ${port} is not allowed; choose 1024 or higher`)
+    : error
 }

@@ -9,13 +9,17 @@ const SIGNAL_NAMES: readonly ExitSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 /** 130 for Ctrl+C, 143 for TERM, 129 for a closed terminal. */
 export const toExitCode = (signal: ExitSignal): number => 128 + SIGNAL_NUMBERS[signal]
 
-/** The signals that stop a process. While this is subscribed, they no longer end the process by themselves. */
-export const listenToSignals = (emitter: Pick<NodeJS.EventEmitter, 'addListener' | 'removeListener'>): Observable<ExitSignal> =>
+/**
+ * The signals that stop a process. While this is subscribed, they no longer end the process by themselves.
+ */
+export const listenToSignals = (
+  emitter: Pick<NodeJS.EventEmitter, 'addListener' | 'removeListener'>,
+): Observable<ExitSignal> =>
   merge(...SIGNAL_NAMES.map((name) => fromEvent(emitter, name).pipe(map(() => name))))
 
 /**
- * Mirrors the source until a signal. Then it unsubscribes first, which aborts requests in flight, and after that emits the signal and
- * completes.
+ * Mirrors the source until a signal. Then it unsubscribes first, which aborts requests in flight, and after
+ * that emits the signal and completes.
  */
 export const untilSignal =
   (signal$: Observable<ExitSignal>) =>

@@ -4,9 +4,12 @@ import { EXIT_CODES } from './command.js'
 import type { Dependencies } from './dependencies.js'
 
 /** Whether an option is in no help of a command only because it is rare: it has a group there. */
-export const isRareFlag = ({ hidden, helpGroupHeading }: Option): boolean => hidden && helpGroupHeading !== undefined
+export const isRareFlag = ({ hidden, helpGroupHeading }: Option): boolean =>
+  hidden && helpGroupHeading !== undefined
 
-export const topics: Readonly<Record<string, (program: Command, dependencies: Dependencies) => readonly string[]>> = {
+export const topics: Readonly<
+  Record<string, (program: Command, dependencies: Dependencies) => readonly string[]>
+> = {
   settings: (program, { settingRows }) => [
     'Settings (precedence: flag, environment, file, default):',
     ...settingRows.flatMap(({ name, env, default: usual, description }) => [
@@ -15,11 +18,19 @@ export const topics: Readonly<Record<string, (program: Command, dependencies: De
     ]),
     '',
     'More flags of "scripstream run":',
-    ...(program.commands.find((command) => command.name() === 'run')?.options.filter(isRareFlag) ?? []).flatMap((option) => [
+    ...(
+      program.commands.find((command) => command.name() === 'run')?.options.filter(isRareFlag) ?? []
+    ).flatMap((option) => [
       `  ${option.flags}`,
       `      ${option.description}${option.argChoices ? `: ${option.argChoices.join(', ')}` : ''}`,
     ]),
   ],
-  'exit-codes': () => ['Exit codes:', ...Object.entries(EXIT_CODES).map(([code, meaning]) => `  ${code.padEnd(15)}${meaning}`)],
-  checks: () => ['Checks of "scripstream verify":', ...checkNames.flatMap((name) => [`  ${name}`, `      ${CHECKS[name]}`])],
+  'exit-codes': () => [
+    'Exit codes:',
+    ...Object.entries(EXIT_CODES).map(([code, meaning]) => `  ${code.padEnd(15)}${meaning}`),
+  ],
+  checks: () => [
+    'Checks of "scripstream verify":',
+    ...checkNames.flatMap((name) => [`  ${name}`, `      ${CHECKS[name]}`]),
+  ],
 }

@@ -5,7 +5,16 @@ import { parseOptions } from '../model/settings-issues.js'
 import { findClosest, suggest } from '../model/text.js'
 import { requireFolder } from '../storage/run-state.js'
 import { type Answer, defineCommand, type Input } from './command.js'
-import { checkDay, choiceArgument, choiceOption, dayOption, flag, folderFlags, listFlag, trimDistinct } from './options.js'
+import {
+  checkDay,
+  choiceArgument,
+  choiceOption,
+  dayOption,
+  flag,
+  folderFlags,
+  listFlag,
+  trimDistinct,
+} from './options.js'
 import { signalLines } from './run/watch.js'
 import { type AnswerLine, printWarning } from './terminal/terminal.js'
 import { clean, formatQuantity } from './terminal/text.js'
@@ -14,9 +23,13 @@ const splitNames = (text: string): readonly string[] => trimDistinct(text.split(
 
 export const addWatch = defineCommand({
   name: 'watch',
-  about: 'Lists the signals of standing queries: what entered, left or changed in their rows. Adds and removes such queries.',
+  about:
+    'Lists the signals of standing queries: what entered, left or changed in their rows. Adds and removes such queries.',
   args: [
-    choiceArgument('[action]', 'add: let a query stand; remove: end that (its signals stay)', ['add', 'remove']),
+    choiceArgument('[action]', 'add: let a query stand; remove: end that (its signals stay)', [
+      'add',
+      'remove',
+    ]),
     ['[name]', 'the rule; without a statement one of --rules'],
     ['[statement]', 'a SELECT, or the name of a saved or worked query'],
   ],
@@ -42,7 +55,8 @@ export const addWatch = defineCommand({
   run: async ({ rules, since, replay, format, out: _, config: __, ...options }, input) => {
     const [action, name, statement] = input.typed
     const own = Object.keys(options).find((option) => options[option as keyof typeof options] !== undefined)
-    if (action !== 'add' && own !== undefined) throw new UsageError(`--${own} belongs to "scripstream watch add"`)
+    if (action !== 'add' && own !== undefined)
+      throw new UsageError(`--${own} belongs to "scripstream watch add"`)
     if (action !== undefined && name === undefined) throw new UsageError(`watch ${action}: name the rule`)
     if (rules) return listWorked()
     await requireFolder(input.settings().out)
@@ -56,7 +70,9 @@ const listWorked = async (): Promise<Answer> => {
   const { workedRules } = await import('../tables/watch/rules.js')
   const describe = ({ name, about, key, only, sql }: (typeof workedRules)[number]): readonly AnswerLine[] => [
     [[name, 'bold'], [`: ${about}`]],
-    ...[`key ${key.join(', ')}; ${only.join(', ')}`, ...sql.split('\n')].map((line) => [[`  ${line}`, 'dim']] as const),
+    ...[`key ${key.join(', ')}; ${only.join(', ')}`, ...sql.split('\n')].map(
+      (line) => [[`  ${line}`, 'dim']] as const,
+    ),
   ]
   return { lines: () => workedRules.flatMap(describe) }
 }
@@ -73,11 +89,14 @@ const addRule = async (given: object, { settings, dependencies: { streams } }: I
   const others = added.filter(({ name }) => name !== rule.name)
   await writeAddedRules(root, [...others, rule])
   const done = others.length < added.length ? 'is replaced' : 'stands'
-  return { text: `${rule.name} ${done}: ${formatQuantity(rows, 'row')} now; each complete run looks for what changes in them\n` }
+  return {
+    text: `${rule.name} ${done}: ${formatQuantity(rows, 'row')} now; each complete run looks for what changes in them\n`,
+  }
 }
 
 const rejectOwn = (rule: string, watch: readonly WatchRule[]): void => {
-  if (watch.some(({ name }) => name === rule)) throw new UsageError(`${rule} stands in the settings ("watch"); change it there`)
+  if (watch.some(({ name }) => name === rule))
+    throw new UsageError(`${rule} stands in the settings ("watch"); change it there`)
 }
 
 const removeRule = async (rule: string, { settings }: Input): Promise<Answer> => {
@@ -87,7 +106,9 @@ const removeRule = async (rule: string, { settings }: Input): Promise<Answer> =>
   const added = await readAddedRules(root)
   const names = added.map(({ name }) => name)
   if (!names.includes(rule))
-    throw new UsageError(`unknown rule: ${rule}${suggest(findClosest(rule, names))}; those of the folder: ${names.join(', ') || 'none'}`)
+    throw new UsageError(
+      `unknown rule: ${rule}${suggest(findClosest(rule, names))}; those of the folder: ${names.join(', ') || 'none'}`,
+    )
   await writeAddedRules(
     root,
     added.filter(({ name }) => name !== rule),
@@ -98,8 +119,11 @@ const removeRule = async (rule: string, { settings }: Input): Promise<Answer> =>
 const readDayRange = (text: string) => {
   const [from = '', to = '', ...more] = text.split('..')
   if (more.length > 0 || to === '')
-    throw new UsageError(`--replay: invalid days ${JSON.stringify(text)}; use FROM..TO, such as 2026-01-01..2026-02-13`)
-  if (checkDay('--replay', from) > checkDay('--replay', to)) throw new UsageError(`--replay: ${from} is after ${to}`)
+    throw new UsageError(
+      `--replay: invalid days ${JSON.stringify(text)}; use FROM..TO, such as 2026-01-01..2026-02-13`,
+    )
+  if (checkDay('--replay', from) > checkDay('--replay', to))
+    throw new UsageError(`--replay: ${from} is after ${to}`)
   return { from, to }
 }
 

@@ -22,7 +22,14 @@ import {
   toArray,
 } from 'rxjs'
 import { thresholds } from '../market/refusal-policy.js'
-import { type ErrorCode, InternalError, isItemError, joinCodes, NothingAnsweredError, runNamed } from '../model/errors.js'
+import {
+  type ErrorCode,
+  InternalError,
+  isItemError,
+  joinCodes,
+  NothingAnsweredError,
+  runNamed,
+} from '../model/errors.js'
 import { formatNumber } from '../model/format.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
 import type { ScriptOutcome } from '../model/report.js'
@@ -68,9 +75,10 @@ interface Branch extends Graph {
 }
 
 /**
- * Runs one stream: takes the items that an unfinished run has stored from its journal, works on the others with `workers` workers, and
- * stores all outcomes through the sinks of its outputs. Emits once, when everything is stored. A failed stream is an outcome, not an
- * error; only a failure that must stop the run is an error.
+ * Runs one stream: takes the items that an unfinished run has stored from its journal, works on the others
+ * with `workers` workers, and stores all outcomes through the sinks of its outputs. Emits once, when
+ * everything is stored. A failed stream is an outcome, not an error; only a failure that must stop the run is
+ * an error.
  */
 export const runBranch = (stream: StreamDefinition, stocks: Stocks, graph: Graph): Observable<BranchEnd> =>
   defer(() => {
@@ -79,7 +87,10 @@ export const runBranch = (stream: StreamDefinition, stocks: Stocks, graph: Graph
     const journal = run.session.journals.get(name)
     if (journal === undefined) throw new InternalError(`${name} has no journal`)
     run.emit({ type: 'stream-started', at: run.clock(), stream: name })
-    return processItems({ ...graph, stream, journal, activeItems: run.activity.createCounter() }, selectItems(stream, stocks, run)).pipe(
+    return processItems(
+      { ...graph, stream, journal, activeItems: run.activity.createCounter() },
+      selectItems(stream, stocks, run),
+    ).pipe(
       catchItemFailure((error, { code }) => of({ outcome: 'failed' as const, error, code })),
       single(),
       map((end) => {
@@ -114,15 +125,24 @@ const processItems = (branch: Branch, item$: Observable<Item>): Observable<Strea
 }
 
 /**
- * Works on all items, then once more, with half the workers, on those that failed wholly or in part for a temporary reason: the second
- * outcome is final. Only the items are held meanwhile, because outcomes may be large.
+ * Works on all items, then once more, with half the workers, on those that failed wholly or in part for a
+ * temporary reason: the second outcome is final. Only the items are held meanwhile, because outcomes may be
+ * large.
  */
-const workInTwoPasses = ({ stream, run, executor, passes, journal, activeItems }: Branch): OperatorFunction<Item, ItemOutcome> => {
+const workInTwoPasses = ({
+  stream,
+  run,
+  executor,
+  passes,
+  journal,
+  activeItems,
+}: Branch): OperatorFunction<Item, ItemOutcome> => {
   const { name } = stream
   const most = run.settings.workers[name] ?? stream.workers
   const pass = (workers: number, isSecondPass: boolean): OperatorFunction<Item, ItemOutcome> => {
     const isStopping = (): boolean => run.activity.isStopping
-    const findStored = (item: Item): ItemOutcome | undefined => (isSecondPass ? undefined : journal.findStored(item)?.outcome)
+    const findStored = (item: Item): ItemOutcome | undefined =>
+      isSecondPass ? undefined : journal.findStored(item)?.outcome
     return executor.work({ stream, workers, findStored, activeItems, isStopping, isSecondPass })
   }
   const again = (items: readonly Item[]): Observable<ItemOutcome> => {
@@ -159,13 +179,16 @@ const workInTwoPasses = ({ stream, run, executor, passes, journal, activeItems }
 const emitOutcome = ({ stream, run, journal }: Branch, outcome: ItemOutcome): void => {
   const { item, status, degraded, remark, newest, reason, code, causes, isTemporary } = outcome
   const why = omitUndefined({ degraded, remark, newest, reason, code, causes })
-  const is = { ...(journal.findStored(item) ? { isTakenOver: true } : {}), ...(isTemporary ? { isTemporary } : {}) }
+  const is = {
+    ...(journal.findStored(item) ? { isTakenOver: true } : {}),
+    ...(isTemporary ? { isTemporary } : {}),
+  }
   run.emit({ type: 'item-finished', stream: stream.name, item: item.key, status, ...is, ...why })
 }
 
 /**
- * Offers all rows to dependent streams once every item has finished, before they are stored. If an item was lost, those streams get the
- * failure instead.
+ * Offers all rows to dependent streams once every item has finished, before they are stored. If an item was
+ * lost, those streams get the failure instead.
  */
 const createOffer = ({ name, offers }: StreamDefinition, run: RunContext) => {
   const offer$ = run.offered.get(name)
@@ -180,7 +203,9 @@ const createOffer = ({ name, offers }: StreamDefinition, run: RunContext) => {
   const complete = (): void => {
     if (hasFailed) return
     try {
-      offer$.next(runNamed(`offers of ${name}`, undefined, () => offers(rows.splice(0) as readonly Row[], warn)))
+      offer$.next(
+        runNamed(`offers of ${name}`, undefined, () => offers(rows.splice(0) as readonly Row[], warn)),
+      )
     } catch (error) {
       fail(error)
       // The failure of a list is that of the streams that need it; a bug ends the run.
@@ -212,7 +237,8 @@ const createOutcomeCounts = ({ work }: StreamDefinition) => {
   const codes = new Set<ErrorCode>()
   const addReason = (outcome: ItemOutcome): void => {
     const reason = describeReason(outcome)
-    if (reasons.length < 5 && !reasons.some((other) => stripBrackets(other) === stripBrackets(reason))) reasons.push(reason)
+    if (reasons.length < 5 && !reasons.some((other) => stripBrackets(other) === stripBrackets(reason)))
+      reasons.push(reason)
     if (outcome.code !== undefined) codes.add(outcome.code)
   }
   return {
@@ -227,8 +253,8 @@ const createOutcomeCounts = ({ work }: StreamDefinition) => {
       return all
     },
     /**
-     * A stream over fixed parts fails if any part fails. A stream over a list fails if every item was lost, or is empty because a source
-     * failed. It is partial if some items were lost or may lack rows.
+     * A stream over fixed parts fails if any part fails. A stream over a list fails if every item was lost,
+     * or is empty because a source failed. It is partial if some items were lost or may lack rows.
      */
     toStreamOutcome: (): StreamOutcome => {
       if (lost > 0 && (work.of === undefined || lost === all))
@@ -240,22 +266,26 @@ const createOutcomeCounts = ({ work }: StreamDefinition) => {
   }
 }
 
-/** Names the part in its reason, but not the stock: stocks often share a reason, which is then reported once. */
+/**
+ * Names the part in its reason, but not the stock: stocks often share a reason, which is then reported once.
+ */
 const describeReason = ({ item: { key, value }, reason, degraded, status }: ItemOutcome): string => {
   const why = reason ?? degraded ?? status
   return value === key && key !== 'all' ? `${key}: ${why}` : why
 }
 
 /**
- * Stores all outcomes of a stream: first the files of single items, then each item's line in the journal, finally, from the journal, the
- * files of all items. Items that an unfinished run has stored need no file of their own and no line. Emits the number of items once
- * everything is stored.
+ * Stores all outcomes of a stream: first the files of single items, then each item's line in the journal,
+ * finally, from the journal, the files of all items. Items that an unfinished run has stored need no file of
+ * their own and no line. Emits the number of items once everything is stored.
  */
 const storeItems = (branch: Branch): OperatorFunction<ItemOutcome, number> => {
   const { stream, journal, activeItems, run } = branch
   const context = createSinkContext(branch)
   const through = (isWanted: (output: Output) => boolean) => (stored$: Observable<SinkItem>) =>
-    stream.outputs.filter(isWanted).reduce((before$, output) => run.storage.open(output, context)(before$), stored$)
+    stream.outputs
+      .filter(isWanted)
+      .reduce((before$, output) => run.storage.open(output, context)(before$), stored$)
   return (outcome$) =>
     defer(() => {
       let finished = 0
@@ -281,7 +311,8 @@ const storeItems = (branch: Branch): OperatorFunction<ItemOutcome, number> => {
         through(isGathered),
         count(),
         tap((stored) => {
-          if (finished !== stored) throw new InternalError(`the sinks of ${stream.name} stored ${stored} of ${finished} items`)
+          if (finished !== stored)
+            throw new InternalError(`the sinks of ${stream.name} stored ${stored} of ${finished} items`)
         }),
       )
     })
@@ -300,7 +331,8 @@ const createSinkContext = ({ stream, journal, run }: Branch): SinkContext => ({
   journal,
   wrote: (bytes) => run.emit({ type: 'stored', stream: stream.name, bytes }),
   warn: (text) => run.emit({ type: 'warning', stream: stream.name, text }),
-  refuse: (code, reason) => run.emit({ type: 'warning', stream: stream.name, text: `${code}: ${reason}`, code }),
+  refuse: (code, reason) =>
+    run.emit({ type: 'warning', stream: stream.name, text: `${code}: ${reason}`, code }),
 })
 
 /** The stocks of this run, multicast: a subscriber must subscribe in the same turn, or it misses them. */
@@ -314,13 +346,17 @@ const isSelectedBy =
   (item: Item): boolean =>
     where === undefined || runNamed(`where of ${name}`, item.key, () => where(item))
 
-/** The items of a stream: its own parts, the multicast stocks, or the offer of another stream. Reports their number once it is known. */
+/**
+ * The items of a stream: its own parts, the multicast stocks, or the offer of another stream. Reports their
+ * number once it is known.
+ */
 const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<Item> => {
   const { name } = stream
   const { of: source, parts } = stream.work
   const known = (total: number): void => run.emit({ type: 'items-known', stream: name, total })
   const isSelection = hasSelectedItems(stream, run.chosen)
-  if (source === undefined && !isSelection) return from(parts).pipe(tap({ subscribe: () => known(parts.length) }))
+  if (source === undefined && !isSelection)
+    return from(parts).pipe(tap({ subscribe: () => known(parts.length) }))
   if (source === MASTER && !isSelection) {
     const where = isSelectedBy(stream)
     const { length } = stocks.all.filter(where)
@@ -333,11 +369,18 @@ const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext):
   )
 }
 
-const findOffered = (source: string | undefined, { offered, asOf }: RunContext): Observable<readonly Item[]> =>
+const findOffered = (
+  source: string | undefined,
+  { offered, asOf }: RunContext,
+): Observable<readonly Item[]> =>
   source === DAYS ? of(listDayItems(asOf)) : (offered.get(source ?? '') ?? EMPTY)
 
 /** The items that `RunOptions.pairs` selects of a stream; warns about those that are no longer listed. */
-const selectRequestedItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<readonly Item[]> => {
+const selectRequestedItems = (
+  stream: StreamDefinition,
+  stocks: Stocks,
+  run: RunContext,
+): Observable<readonly Item[]> => {
   const { name } = stream
   const { of: source, parts } = stream.work
   const requested = run.chosen.pairs?.[name] ?? []
@@ -353,7 +396,12 @@ const selectRequestedItems = (stream: StreamDefinition, stocks: Stocks, run: Run
       const wanted = new Set(named.map((item) => item.toUpperCase()))
       const chosen = all.filter(({ key }) => wanted.has(key.toUpperCase()))
       for (const { key } of chosen) wanted.delete(key.toUpperCase())
-      if (wanted.size > 0) run.emit({ type: 'warning', stream: name, text: `no longer listed, skipped: ${[...wanted].join(', ')}` })
+      if (wanted.size > 0)
+        run.emit({
+          type: 'warning',
+          stream: name,
+          text: `no longer listed, skipped: ${[...wanted].join(', ')}`,
+        })
       return chosen
     }),
   )

@@ -9,8 +9,14 @@ import { isListWork } from './define-stream.js'
 import type { RunContext } from './run.js'
 import { toStatePath } from './storage.js'
 
-/** Watches the shape of all answers of a run. Refuses answers without required fields, unless the run accepts them. */
-export const createRunDriftWatch = (accept: readonly RefusalCode[], earlier: readonly Drift[] = []): DriftWatch => {
+/**
+ * Watches the shape of all answers of a run. Refuses answers without required fields, unless the run accepts
+ * them.
+ */
+export const createRunDriftWatch = (
+  accept: readonly RefusalCode[],
+  earlier: readonly Drift[] = [],
+): DriftWatch => {
   const required = createRequiredFields(thresholds.fields, (why) => {
     if (!accept.includes('fields')) throw new RefusedError('fields', why)
   })
@@ -23,8 +29,14 @@ export const createRunDriftWatch = (accept: readonly RefusalCode[], earlier: rea
 const EARLIER = '\0earlier'
 
 /** Stores the drift found so far for the run that may resume this one, and returns it. */
-export const saveDrift = ({ drift, session, redact }: Pick<RunContext, 'drift' | 'session' | 'redact'>): readonly Drift[] => {
-  const found = drift.listDrifts().map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) }))
+export const saveDrift = ({
+  drift,
+  session,
+  redact,
+}: Pick<RunContext, 'drift' | 'session' | 'redact'>): readonly Drift[] => {
+  const found = drift
+    .listDrifts()
+    .map((one) => ({ ...one, field: redact(one.field), example: redact(one.example) }))
   session.saveDrift?.(found)
   return found
 }
@@ -46,12 +58,19 @@ export const judgeDrift = (report: RunReport, run: RunContext): Observable<RunRe
           ...(isRareDrift(one, lists.has(one.stream)) ? { rare: true } : {}),
         }),
       )
-      return { ...report, drift: judged, outcome: report.outcome === 'complete' && judged.some(isSignificant) ? 'partial' : report.outcome }
+      return {
+        ...report,
+        drift: judged,
+        outcome: report.outcome === 'complete' && judged.some(isSignificant) ? 'partial' : report.outcome,
+      }
     }),
   )
 }
 
-/** Rare drift, such as one odd stock, is reported but does not make the run partial. For a list that is one answer, its records count. */
+/**
+ * Rare drift, such as one odd stock, is reported but does not make the run partial. For a list that is one
+ * answer, its records count.
+ */
 const isRareDrift = ({ answers, of: all, records, ofRecords }: Drift, isList: boolean): boolean =>
   isList
     ? records < thresholds.drift.records || records < ofRecords * thresholds.drift.shareOfList

@@ -22,7 +22,10 @@ import {
   toStatePath,
 } from './storage.js'
 
-/** The version of the package without the patch. A run is resumed by the same one only, so that no file mixes rows of two versions. */
+/**
+ * The version of the package without the patch. A run is resumed by the same one only, so that no file mixes
+ * rows of two versions.
+ */
 export const ROWS_VERSION = '0.1'
 
 /** A run as it was requested. */
@@ -41,7 +44,10 @@ export interface WantedRun {
   readonly isLateAllowed: boolean
   /** Start from scratch even if an unfinished run could be resumed. */
   readonly fresh: boolean
-  /** Rules whose refused answers are stored all the same: items that a complete run refused are requested again. */
+  /**
+   * Rules whose refused answers are stored all the same: items that a complete run refused are requested
+   * again.
+   */
   readonly accept: readonly RefusalCode[]
   /** Whether the run may be reduced to what is left of an earlier one. */
   readonly mayReduce: boolean
@@ -63,14 +69,23 @@ export const toWantedRun = (
   const identity = createIdentity({ ...chosen, settings, plan, variant })
   return {
     record: { run, asOf: asOf ?? startedAt, ...identity, chosen },
-    ...{ ...facts, fresh, accept, isInstantGiven: asOf !== undefined },
-    ...{ isRecorded: settings.history, isLateAllowed: recordLate, isSimulated: variant !== undefined },
+    ...facts,
+    fresh,
+    accept,
+    isInstantGiven: asOf !== undefined,
+    isRecorded: settings.history,
+    isLateAllowed: recordLate,
+    isSimulated: variant !== undefined,
   }
 }
 
-const selectionIn = ({ only, skip, symbols, pairs }: RunSelection): RunSelection => omitUndefined({ only, skip, symbols, pairs })
+const selectionIn = ({ only, skip, symbols, pairs }: RunSelection): RunSelection =>
+  omitUndefined({ only, skip, symbols, pairs })
 
-/** The identity of a run: two runs of the same `version` with the same `configuration` as of the same trading day are the same run. */
+/**
+ * The identity of a run: two runs of the same `version` with the same `configuration` as of the same trading
+ * day are the same run.
+ */
 export const createIdentity = ({
   settings,
   plan,
@@ -88,12 +103,31 @@ export const createIdentity = ({
     })
     .sort()
   const streams = listRunning(plan).map(({ name }) => name)
-  const digest = hashFacts({ exchange, addresses, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit, variant })
-  return { version: ROWS_VERSION, configuration: hashConfiguration(digest, streams, { symbols, pairs }), settings: digest, streams }
+  const digest = hashFacts({
+    exchange,
+    addresses,
+    sheetId,
+    asmTabId,
+    gsmTabId,
+    forceUpdate,
+    newsLimit,
+    variant,
+  })
+  return {
+    version: ROWS_VERSION,
+    configuration: hashConfiguration(digest, streams, { symbols, pairs }),
+    settings: digest,
+    streams,
+  }
 }
 
 const hashConfiguration = (settings: string, streams: readonly string[], { symbols, pairs }: RunSelection) =>
-  hashFacts({ settings, streams, stocks: symbols && [...new Set(symbols.map((symbol) => symbol.toUpperCase()))].sort(), pairs })
+  hashFacts({
+    settings,
+    streams,
+    stocks: symbols && [...new Set(symbols.map((symbol) => symbol.toUpperCase()))].sort(),
+    pairs,
+  })
 
 /** The record of an earlier run with the symbols that its stocks have now. */
 const resolveRecord = <R extends RunRecord>(record: R, known: KnownStocks): R => {
@@ -114,7 +148,10 @@ const withoutLocalPort = (url: string): string => {
 /** What decides whether another run is the requested one. */
 type ComparedRun = Pick<WantedRun, 'record' | 'isInstantGiven' | 'calendar'>
 
-/** The session of an instant, and how far it is: under way, over, or with its data published. It lasts until the next opening. */
+/**
+ * The session of an instant, and how far it is: under way, over, or with its data published. It lasts until
+ * the next opening.
+ */
 const findStage = (instant: number, calendar: MarketCalendar): string => {
   const session = findDueSession(instant, calendar)
   return `${session} ${[SESSION_END, PUBLISHED_AT].filter((time) => instant >= toSessionInstant(session, time, calendar)).length}`
@@ -128,24 +165,28 @@ const isOfSameDay = (one: number, other: number, calendar: MarketCalendar): bool
   toDay(one) === toDay(other) || findDueSession(one, calendar) === findDueSession(other, calendar)
 
 const isSameSession = (one: number, other: number, calendar: MarketCalendar): boolean =>
-  hasSameEnded(one, other, calendar) && (toDay(one) === toDay(other) || findStage(one, calendar) === findStage(other, calendar))
+  hasSameEnded(one, other, calendar) &&
+  (toDay(one) === toDay(other) || findStage(one, calendar) === findStage(other, calendar))
 
 /**
- * Why an unfinished run is not the requested one; `undefined` if it is: same version, same configuration, same trading day or session, of which
- * both or neither were made after its end or, if `asOf` is set, same instant.
+ * Why an unfinished run is not the requested one; `undefined` if it is: same version, same configuration,
+ * same trading day or session, of which both or neither were made after its end or, if `asOf` is set, same
+ * instant.
  */
 export const findDifference = (unfinished: RunRecord, run: ComparedRun): GiveUpReason | undefined => {
   const { record: wanted, isInstantGiven, calendar } = run
   if (unfinished.version !== wanted.version) return 'version'
-  if (isInstantGiven ? unfinished.asOf !== wanted.asOf : !isSameSession(unfinished.asOf, wanted.asOf, calendar))
+  if (
+    isInstantGiven ? unfinished.asOf !== wanted.asOf : !isSameSession(unfinished.asOf, wanted.asOf, calendar)
+  )
     return !isInstantGiven && isOfSameDay(unfinished.asOf, wanted.asOf, calendar) ? 'session' : 'instant'
   if (unfinished.configuration === wanted.configuration) return undefined
   return unfinished.settings === wanted.settings ? 'selection' : 'settings'
 }
 
 /**
- * Whether a run requests only a part of an earlier one: fewer streams or stocks, with the same settings, on the same trading day, not before it,
- * and both before or both after the end of the session.
+ * Whether a run requests only a part of an earlier one: fewer streams or stocks, with the same settings, on
+ * the same trading day, not before it, and both before or both after the end of the session.
  */
 export const isPartOf = (wanted: RunRecord, other: RunRecord, calendar: MarketCalendar): boolean =>
   wanted.version === other.version &&
@@ -159,9 +200,10 @@ export const isPartOf = (wanted: RunRecord, other: RunRecord, calendar: MarketCa
   (wanted.streams ?? []).every((name) => other.streams?.includes(name))
 
 /**
- * Whether what an ended run fetched can be used for the requested one: same configuration, and the same instant or, without `asOf`, the same
- * session, of which both or neither were made after its data was published. A session under way changes all the time. News and filings that
- * arrive later belong to the next session.
+ * Whether what an ended run fetched can be used for the requested one: same configuration, and the same
+ * instant or, without `asOf`, the same session, of which both or neither were made after its data was
+ * published. A session under way changes all the time. News and filings that arrive later belong to the next
+ * session.
  */
 const isReusable = ({ report, ...complete }: EndedRun, wanted: WantedRun): boolean => {
   const { asOf } = complete
@@ -172,15 +214,27 @@ const isReusable = ({ report, ...complete }: EndedRun, wanted: WantedRun): boole
   if (findDifference(complete, wanted) !== undefined || Date.parse(report.startedAt) < asOf) return false
   if (isInstantGiven) return true
   const isOver = asOf >= toSessionInstant(findDueSession(asOf, calendar), SESSION_END, calendar)
-  return isOver && findStage(asOf, calendar) === findStage(record.asOf, calendar) && record.asOf >= Date.parse(report.finishedAt)
+  return (
+    isOver &&
+    findStage(asOf, calendar) === findStage(record.asOf, calendar) &&
+    record.asOf >= Date.parse(report.finishedAt)
+  )
 }
 
-/** The streams of a run that lack a session which is due, seen or by the calendar; as of a given instant, one that was seen. */
-const listDue = (plan: readonly PlannedStream[], { report }: EndedRun, { record, isInstantGiven, calendar }: WantedRun) =>
+/**
+ * The streams of a run that lack a session which is due, seen or by the calendar; as of a given instant, one
+ * that was seen.
+ */
+const listDue = (
+  plan: readonly PlannedStream[],
+  { report }: EndedRun,
+  { record, isInstantGiven, calendar }: WantedRun,
+) =>
   listRunning(plan).flatMap(({ name, publishedAt = PUBLISHED_AT }): readonly string[] => {
     const [end, early] = [report.newest?.[name], report.early?.[name]]
     const session = findNewestSession(record.asOf, publishedAt, calendar)
-    const isDue = !isInstantGiven && ((end !== undefined && end < session) || (early !== undefined && early <= session))
+    const isDue =
+      !isInstantGiven && ((end !== undefined && end < session) || (early !== undefined && early <= session))
     return isDue || report.stale?.some(({ stream }) => stream === name) ? [name] : []
   })
 
@@ -201,16 +255,25 @@ export type Decision =
   /** It ended before, and only this is left to do of it, as another run. */
   | { readonly kind: 'reduce'; readonly remainder: Remainder }
 
-/** Decides what a run does about those before it. A run that ended is used only if its files are unchanged. */
-export const decide = (plan: readonly PlannedStream[], wanted: WantedRun, earlier: EarlierRuns): Observable<Decision> => {
+/**
+ * Decides what a run does about those before it. A run that ended is used only if its files are unchanged.
+ */
+export const decide = (
+  plan: readonly PlannedStream[],
+  wanted: WantedRun,
+  earlier: EarlierRuns,
+): Observable<Decision> => {
   const choice = chooseBeginning(wanted, earlier)
-  const use = choice.isContinued || choice.isPartOfUnfinished ? undefined : findReusableRun(plan, wanted, earlier)
+  const use =
+    choice.isContinued || choice.isPartOfUnfinished ? undefined : findReusableRun(plan, wanted, earlier)
   if (use === undefined) return of({ kind: 'begin', choice })
   const changed$ = earlier.findChangedFile?.(use.ended) ?? of(undefined)
   return changed$.pipe(
     map((changed): Decision => {
       if (changed !== undefined) return { kind: 'begin', choice, changed }
-      return use.remainder ? { kind: 'reduce', remainder: use.remainder } : { kind: 'reuse', ended: use.ended }
+      return use.remainder
+        ? { kind: 'reduce', remainder: use.remainder }
+        : { kind: 'reuse', ended: use.ended }
     }),
   )
 }
@@ -218,13 +281,21 @@ export const decide = (plan: readonly PlannedStream[], wanted: WantedRun, earlie
 /** How the run begins, if no ended run makes it unnecessary or smaller. */
 const chooseBeginning = (wanted: WantedRun, earlier: EarlierRuns): SessionChoice => {
   const { record, known, fresh, calendar } = wanted
-  const isPart = (whole: RunRecord | undefined): boolean => whole !== undefined && isPartOf(record, whole, calendar)
+  const isPart = (whole: RunRecord | undefined): boolean =>
+    whole !== undefined && isPartOf(record, whole, calendar)
   const isPartOfEnded = isPart(earlier.complete ?? earlier.incomplete)
   const isPartOfUnfinished = !isPartOfEnded && isPart(earlier.unfinished)
   const unfinished = isPartOfUnfinished ? earlier.unfinishedPart : earlier.unfinished
-  const isContinued = unfinished !== undefined && !fresh && findDifference(resolveRecord(unfinished, known), wanted) === undefined
+  const isContinued =
+    unfinished !== undefined &&
+    !fresh &&
+    findDifference(resolveRecord(unfinished, known), wanted) === undefined
   return {
-    ...{ record: isContinued ? unfinished : record, isContinued, isPartOfEnded, isPartOfUnfinished, unfinished },
+    record: isContinued ? unfinished : record,
+    isContinued,
+    isPartOfEnded,
+    isPartOfUnfinished,
+    unfinished,
     keepsPrevious: isPartOfEnded || isPart(earlier.unfinished),
   }
 }
@@ -237,19 +308,26 @@ const findReusableRun = (
 ): { readonly ended: EndedRun; readonly remainder?: Remainder } | undefined => {
   const { record, known, fresh, accept, mayReduce } = wanted
   // An ended run as of the same instant did not record what this one is to record.
-  if (fresh || accept.length > 0 || findAsOfSession(plan, record, wanted)?.recorded === 'all') return undefined
+  if (fresh || accept.length > 0 || findAsOfSession(plan, record, wanted)?.recorded === 'all')
+    return undefined
   const isWhole = (ended: EndedRun | undefined): ended is EndedRun =>
-    ended !== undefined && isReusable(resolveRecord(ended, known), wanted) && listDue(plan, ended, wanted).length === 0
+    ended !== undefined &&
+    isReusable(resolveRecord(ended, known), wanted) &&
+    listDue(plan, ended, wanted).length === 0
   const whole = unfinished === undefined ? [complete, completePart].find(isWhole) : undefined
   if (whole) return { ended: whole }
   const ended = complete ?? incomplete
-  const remainder = ended && mayReduce ? findRemainder(ended, unfinished, { wanted, due: listDue(plan, ended, wanted) }) : undefined
+  const remainder =
+    ended && mayReduce
+      ? findRemainder(ended, unfinished, { wanted, due: listDue(plan, ended, wanted) })
+      : undefined
   return ended && remainder && { ended, remainder }
 }
 
 /**
- * What is left to do of a run that ended, if it can be reused for the requested one: the smaller run of it that did not finish, or what
- * failed and what has become due since. A run of some stocks only is not reused this way, because another part of it is no part of a whole run.
+ * What is left to do of a run that ended, if it can be reused for the requested one: the smaller run of it
+ * that did not finish, or what failed and what has become due since. A run of some stocks only is not reused
+ * this way, because another part of it is no part of a whole run.
  */
 const findRemainder = (
   ended: EndedRun,
@@ -274,7 +352,10 @@ export const selectionLeft = (
     catchDamagedFile(() => undefined),
     map((document) => {
       const missing = parseFailedItems(document)
-      const failed = Object.fromEntries([...Object.entries(missing), ...due.map((name) => [name, 'all'] as const)])
+      const failed = Object.fromEntries([
+        ...Object.entries(missing),
+        ...due.map((name) => [name, 'all'] as const),
+      ])
       const names = listRunning(plan).flatMap(({ name }) => (Object.hasOwn(failed, name) ? [name] : []))
       return names.length === 0 ? undefined : selectionOf(failed, names)
     }),
@@ -288,24 +369,34 @@ export const createRunStarted = (
   { choice, changed }: Extract<Decision, { kind: 'begin' }>,
   { isRemainder, wanted }: { readonly isRemainder: boolean; readonly wanted: WantedRun },
 ): RunEvent => ({
-  ...{ type: 'run-started', at: wanted.startedAt, run: choice.record.run, asOf: choice.record.asOf },
+  type: 'run-started',
+  at: wanted.startedAt,
+  run: choice.record.run,
+  asOf: choice.record.asOf,
   ...omitUndefined({ asOfSession: findAsOfSession(plan, choice.record, wanted) }),
   ...(choice.isContinued ? { isContinued: true } : {}),
   ...(isRemainder ? { isRemainder } : {}),
   ...explainGivenUp(choice, wanted),
   ...(changed === undefined ? {} : { changed }),
-  streams: plan.map(({ stream: { name, endpoints }, state }) => ({ name, state, hosts: [...new Set(endpoints.map(({ host }) => host))] })),
+  streams: plan.map(({ stream: { name, endpoints }, state }) => ({
+    name,
+    state,
+    hosts: [...new Set(endpoints.map(({ host }) => host))],
+  })),
 })
 
-const explainGivenUp = ({ unfinished, isContinued }: SessionChoice, wanted: WantedRun): Pick<RunStartedEvent, 'givenUp'> => {
+const explainGivenUp = (
+  { unfinished, isContinued }: SessionChoice,
+  wanted: WantedRun,
+): Pick<RunStartedEvent, 'givenUp'> => {
   if (unfinished === undefined || unfinished.endedAt !== undefined || isContinued) return {}
   const reason = wanted.fresh ? 'fresh' : findDifference(resolveRecord(unfinished, wanted.known), wanted)
   return reason === undefined ? {} : { givenUp: { run: unfinished.run, reason } }
 }
 
 /**
- * Which outputs are of `asOf`, if it is of another session than the one due now; undefined if all of them are of one session: a simulated
- * market has no other "now" than `asOf`.
+ * Which outputs are of `asOf`, if it is of another session than the one due now; undefined if all of them are
+ * of one session: a simulated market has no other "now" than `asOf`.
  */
 export const findAsOfSession = (
   plan: readonly PlannedStream[],
@@ -320,5 +411,11 @@ export const findAsOfSession = (
     running.filter(({ followsAsOf = false }) => followsAsOf === follows).map(({ name }) => name)
   const others = listNames(false)
   if (session === due || isSimulated || others.length === 0) return undefined
-  return { session, due, following: listNames(true), others, recorded: !isRecorded ? 'none' : isLateAllowed ? 'all' : 'following' }
+  return {
+    session,
+    due,
+    following: listNames(true),
+    others,
+    recorded: !isRecorded ? 'none' : isLateAllowed ? 'all' : 'following',
+  }
 }

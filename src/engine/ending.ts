@@ -34,25 +34,43 @@ import type { Session, Storage } from './storage.js'
 const MAX_DRAIN_MS = 5_000
 
 const addFailedCounts = (report: RunReport, missing: FailedItems): RunReport => {
-  const counts = Object.entries(missing).map(([stream, items]) => [stream, items === 'all' ? items : items.length] as const)
+  const counts = Object.entries(missing).map(
+    ([stream, items]) => [stream, items === 'all' ? items : items.length] as const,
+  )
   return counts.length === 0 ? report : { ...report, missing: Object.fromEntries(counts) }
 }
 
 /** Without the optional streams that the run does not name: it is complete without them. */
-const omitUnnamed = (missing: FailedItems, streams: readonly StreamDefinition[], plan: RunContext['plan']): FailedItems => {
+const omitUnnamed = (
+  missing: FailedItems,
+  streams: readonly StreamDefinition[],
+  plan: RunContext['plan'],
+): FailedItems => {
   const planned = plan.map(({ stream }) => stream.name)
-  const unnamed = streams.filter(({ name, optional }) => optional === true && !planned.includes(name)).map(({ name }) => name)
+  const unnamed = streams
+    .filter(({ name, optional }) => optional === true && !planned.includes(name))
+    .map(({ name }) => name)
   return Object.fromEntries(Object.entries(missing).filter(([name]) => !unnamed.includes(name)))
 }
 
-const storeEnd = ({ logRun, storeDocument }: Storage, report: RunReport, missing: FailedItems): Observable<RunFinishedEvent> =>
+const storeEnd = (
+  { logRun, storeDocument }: Storage,
+  report: RunReport,
+  missing: FailedItems,
+): Observable<RunFinishedEvent> =>
   concat(storeDocument('report.json', report), logRun?.(toRunLogEntry(report, missing)) ?? EMPTY).pipe(
     last(),
     map((): RunFinishedEvent => ({ type: 'run-finished', report })),
   )
 
-/** Adds a run that came to its end to the history. A warning goes into the report, in the name of the first stream that ran. */
-const keepHistory = (report: RunReport, { plan, session, emit, clock }: RunContext): Observable<RunReport> => {
+/**
+ * Adds a run that came to its end to the history. A warning goes into the report, in the name of the first
+ * stream that ran.
+ */
+const keepHistory = (
+  report: RunReport,
+  { plan, session, emit, clock }: RunContext,
+): Observable<RunReport> => {
   const name = listRunning(plan)[0]?.name ?? ''
   const script = report.scripts[name]
   const isWhole = report.outcome === 'complete' || report.outcome === 'partial'
@@ -63,14 +81,20 @@ const keepHistory = (report: RunReport, { plan, session, emit, clock }: RunConte
     map((reason) =>
       reason === undefined
         ? report
-        : { ...report, scripts: { ...report.scripts, [name]: { ...script, problems: [...script.problems, { reason }] } } },
+        : {
+            ...report,
+            scripts: { ...report.scripts, [name]: { ...script, problems: [...script.problems, { reason }] } },
+          },
     ),
   )
 }
 
 type RunFinishedEvent = Extract<RunEvent, { readonly type: 'run-finished' }>
 
-/** Emits whether the run came to its end. Ends it early when `stop$` emits: no further item begins, and active items get 5 s to finish. */
+/**
+ * Emits whether the run came to its end. Ends it early when `stop$` emits: no further item begins, and active
+ * items get 5 s to finish.
+ */
 export const stopOn =
   (stop$: Observable<unknown> = NEVER, activity: Activity) =>
   (end$: Observable<unknown>): Observable<boolean> =>
@@ -88,7 +112,10 @@ export const stopOn =
       defaultIfEmpty(false),
     )
 
-/** Emits the last event once the report is stored. Record and journals of the run are removed last: until then the same command can resume it. */
+/**
+ * Emits the last event once the report is stored. Record and journals of the run are removed last: until then
+ * the same command can resume it.
+ */
 export const finishWithReport =
   (run: RunContext, streams: readonly StreamDefinition[]) =>
   (isWhole$: Observable<boolean>): Observable<RunEvent> => {
@@ -96,7 +123,10 @@ export const finishWithReport =
     const judge = (report: RunReport): Observable<RunReport> => addFreshness(report, run)
     const store = (report: RunReport): Observable<RunFinishedEvent> =>
       updateFailedItems(storage, {
-        ...{ plan, stats, chosen: selectListed(run.chosen, run), isInterrupted: report.outcome === 'interrupted' },
+        plan,
+        stats,
+        chosen: selectListed(run.chosen, run),
+        isInterrupted: report.outcome === 'interrupted',
       }).pipe(
         map((missing) => omitUnnamed(missing, streams, plan)),
         concatMap((missing) =>
@@ -107,7 +137,8 @@ export const finishWithReport =
         ),
       )
     const finished = (report: RunReport): Observable<RunEvent> => {
-      const mayComeLater = stats.streams().some(({ temporary }) => temporary > 0) && hasWholeSession(report, run)
+      const mayComeLater =
+        stats.streams().some(({ temporary }) => temporary > 0) && hasWholeSession(report, run)
       const leave = report.outcome === 'partial' && mayComeLater ? session.keepForResume : undefined
       return store(leave ? { ...report, isResumable: true } : report).pipe(
         concatMap((event) => {
@@ -125,7 +156,9 @@ export const finishWithReport =
       catchError((error: unknown) =>
         error instanceof CriticalFailureError
           ? // Nothing was stored, so an earlier unfinished run can still be resumed.
-            judge(stats.report(clock(), { outcome: 'failed', error: redact(error.message), code: error.code })).pipe(concatMap(store))
+            judge(
+              stats.report(clock(), { outcome: 'failed', error: redact(error.message), code: error.code }),
+            ).pipe(concatMap(store))
           : throwError(() => error),
       ),
     )
@@ -133,11 +166,13 @@ export const finishWithReport =
 
 /** Whether the run has ended for good and cannot be resumed. */
 export const isFinal = (event: RunEvent, { isContinued }: Session): boolean =>
-  event.type === 'run-finished' && event.report.outcome !== 'interrupted' && !(event.report.outcome === 'failed' && isContinued)
+  event.type === 'run-finished' &&
+  event.report.outcome !== 'interrupted' &&
+  !(event.report.outcome === 'failed' && isContinued)
 
 /**
- * The last event of a run that has nothing to do: the report of the complete run, with zero requests and every item adopted. What a run of
- * everything lost and a later part of it fetched counts as a success.
+ * The last event of a run that has nothing to do: the report of the complete run, with zero requests and
+ * every item adopted. What a run of everything lost and a later part of it fetched counts as a success.
  */
 export const reuseReport = (
   { missing: _, isResumable: __, ...complete }: RunReport,
@@ -145,7 +180,9 @@ export const reuseReport = (
     startedAt,
     finishedAt,
     looked,
-  }: Readonly<Record<'startedAt' | 'finishedAt', number>> & { readonly looked?: RunReport['looked'] | undefined },
+  }: Readonly<Record<'startedAt' | 'finishedAt', number>> & {
+    readonly looked?: RunReport['looked'] | undefined
+  },
 ): Observable<RunEvent> =>
   of({
     type: 'run-finished',
@@ -157,7 +194,9 @@ export const reuseReport = (
       durationMs: finishedAt - startedAt,
       finishedBefore: complete.finishedAt,
       ...(looked && { looked }),
-      scripts: Object.fromEntries(Object.entries(complete.scripts).map(([name, script]) => [name, toReusedScript(script)])),
+      scripts: Object.fromEntries(
+        Object.entries(complete.scripts).map(([name, script]) => [name, toReusedScript(script)]),
+      ),
     },
   })
 
@@ -172,5 +211,11 @@ const NOTHING_DONE = { durationMs: 0, requests: 0, retries: 0, rateLimited: 0 }
 const clearFailures = ({ error: _, causes: __, items, ...script }: ScriptReport): ScriptReport => {
   const { empty, skipped } = items
   const success = countItems({ items }) - empty - skipped
-  return { ...script, outcome: 'success', items: { success, empty, skipped, rate_limit: 0, error: 0 }, degraded: 0, problems: [] }
+  return {
+    ...script,
+    outcome: 'success',
+    items: { success, empty, skipped, rate_limit: 0, error: 0 },
+    degraded: 0,
+    problems: [],
+  }
 }

@@ -20,7 +20,9 @@ interface EventBusOptions {
   readonly stats?: RunStats | undefined
 }
 
-/** Passes the events of a run, without secrets, to the statistics, the log, the telemetry and the listener. */
+/**
+ * Passes the events of a run, without secrets, to the statistics, the log, the telemetry and the listener.
+ */
 export type EventBus = ReturnType<typeof createEventBus>
 
 export const createEventBus = (
@@ -63,7 +65,10 @@ const hasNoText = (event: RunEvent): boolean =>
   event.type === 'stored' ||
   (event.type === 'item-finished' && (event.reason ?? event.degraded ?? event.remark) === undefined)
 
-/** The event for hosts, or one endpoint of them, that stop serving requests (back-off or open circuit), or serve them again. */
+/**
+ * The event for hosts, or one endpoint of them, that stop serving requests (back-off or open circuit), or
+ * serve them again.
+ */
 export const toHostEvent = (
   at: number,
   hosts: readonly Host[],
@@ -91,21 +96,35 @@ export interface FinishedRequest extends RequestEnd {
 export interface LiveRun {
   /** The statistics of the run, which grow with it. */
   readonly stats: RunStatsReading
-  /** The state of each limiter: those of hosts, and those of their endpoints. Empty before the first request, and in the driver of a fleet. */
+  /**
+   * The state of each limiter: those of hosts, and those of their endpoints. Empty before the first request,
+   * and in the driver of a fleet.
+   */
   readonly limiters: () => readonly LimiterStatus[]
 }
 
-/** Receives the events and requests of one run, for metrics and traces. Secrets are removed beforehand. An error that it throws is ignored. */
+/**
+ * Receives the events and requests of one run, for metrics and traces. Secrets are removed beforehand. An
+ * error that it throws is ignored.
+ */
 export interface Follower {
   /** Without it, the follower reads the statistics. */
   readonly event?: ((event: RunEvent) => void) | undefined
   /** A request has ended. Without it, requests are only counted in the statistics. */
   readonly request?: ((request: FinishedRequest) => void) | undefined
-  /** Called before each request, for what must know its start, such as a trace. Without it, nothing is done at the start of a request. */
+  /**
+   * Called before each request, for what must know its start, such as a trace. Without it, nothing is done at
+   * the start of a request.
+   */
   readonly begin?: ((request: StartedRequest) => RequestFollower) | undefined
-  /** The run has ended, in whatever way; no further call follows. `error`: what ended a run without a report. */
+  /**
+   * The run has ended, in whatever way; no further call follows. `error`: what ended a run without a report.
+   */
   readonly over?: ((error?: unknown) => void) | undefined
-  /** What the report should say of other onlookers of the run that have failed, such as a terminal; read at the end of the run. */
+  /**
+   * What the report should say of other onlookers of the run that have failed, such as a terminal; read at
+   * the end of the run.
+   */
   readonly notes?: (() => readonly string[]) | undefined
 }
 
@@ -119,7 +138,10 @@ type AttemptAction = (action: () => void) => void
 
 const ONLOOKER = 'the telemetry of this run'
 
-/** Starts all telemetry of a run, as one follower that never throws; undefined without any, so that a run then does nothing for it. */
+/**
+ * Starts all telemetry of a run, as one follower that never throws; undefined without any, so that a run then
+ * does nothing for it.
+ */
 export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall, stats: RunStats) => {
   const all = [telemetry].flat()
   if (all.length === 0) return undefined
@@ -137,7 +159,8 @@ export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall, stats: 
     ? (one: FinishedRequest): void => callEach((follower) => follower.request?.(one))
     : undefined
   const begin = followers.some((follower) => follower.begin) ? beginAll(followers, attempt) : undefined
-  const notes = (): readonly string[] => followers.flatMap((one) => wall.attempt(ONLOOKER, () => one.notes?.()) ?? [])
+  const notes = (): readonly string[] =>
+    followers.flatMap((one) => wall.attempt(ONLOOKER, () => one.notes?.()) ?? [])
   return {
     event,
     over: (error?: unknown): void => callEach((follower) => follower.over?.(error)),
@@ -167,7 +190,10 @@ export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall, stats: 
   }
 }
 
-/** Begins to follow a request with each follower; the request is sent within all of them, once, whatever they do. */
+/**
+ * Begins to follow a request with each follower; the request is sent within all of them, once, whatever they
+ * do.
+ */
 const beginAll =
   (followers: readonly Follower[], attempt: AttemptAction) =>
   (start: StartedRequest): RequestFollower => {
@@ -197,12 +223,17 @@ const beginAll =
     }
   }
 
-/** The part of a pino logger that a run uses; any logger of that shape works. An error that it throws ends no run. */
-export type Log = Readonly<Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>>
+/**
+ * The part of a pino logger that a run uses; any logger of that shape works. An error that it throws ends no
+ * run.
+ */
+export type Log = Readonly<
+  Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
+>
 
 /**
- * Logs start and end of run and streams, retries, lost and rewritten items, warnings, and the state of hosts. Each line has the id of the
- * run, once it is known, and the stream that it is about.
+ * Logs start and end of run and streams, retries, lost and rewritten items, warnings, and the state of hosts.
+ * Each line has the id of the run, once it is known, and the stream that it is about.
  */
 const createRunLog = (log: Log, stats: RunStats, wall: Wall) => {
   let run: string | undefined
@@ -233,7 +264,11 @@ const toLevel = (event: RunEvent): keyof Log | undefined => {
     case 'stream-finished':
       return event.outcome === 'success' ? 'info' : 'warn'
     case 'item-finished':
-      return isLost(event) || event.degraded !== undefined ? 'warn' : event.remark === undefined ? undefined : 'info'
+      return isLost(event) || event.degraded !== undefined
+        ? 'warn'
+        : event.remark === undefined
+          ? undefined
+          : 'info'
     case 'warning':
     case 'note':
       return 'warn'
@@ -242,7 +277,11 @@ const toLevel = (event: RunEvent): keyof Log | undefined => {
     case 'host-resumed':
       return 'info'
     case 'run-finished':
-      return event.report.outcome === 'complete' ? 'info' : event.report.outcome === 'failed' ? 'error' : 'warn'
+      return event.report.outcome === 'complete'
+        ? 'info'
+        : event.report.outcome === 'failed'
+          ? 'error'
+          : 'warn'
     default:
       return undefined
   }
@@ -259,19 +298,43 @@ const toLogFields = (event: RunEvent, stats: RunStats): object => {
 
 const countsOf = ({ startedAt, finishedAt, ...stats }: StreamStats): object => {
   const { requests, retries, rateLimited, items, degraded, files, bytes } = stats
-  return { durationMs: (finishedAt ?? 0) - (startedAt ?? 0), requests, retries, rateLimited, items, degraded, files, bytes }
+  return {
+    durationMs: (finishedAt ?? 0) - (startedAt ?? 0),
+    requests,
+    retries,
+    rateLimited,
+    items,
+    degraded,
+    files,
+    bytes,
+  }
 }
 
 const sumUp = ({ outcome, durationMs, stocks, scripts, error, code }: RunReport): object => {
   const all = Object.values(scripts)
   const sum = (counts: readonly object[]): Readonly<Record<string, number>> => {
     const sums: Record<string, number> = {}
-    for (const [name, count] of counts.flatMap((one) => Object.entries(one) as [string, number][])) sums[name] = (sums[name] ?? 0) + count
+    for (const [name, count] of counts.flatMap((one) => Object.entries(one) as [string, number][]))
+      sums[name] = (sums[name] ?? 0) + count
     return sums
   }
   const counts = all.map(({ requests, retries, rateLimited, degraded, files, bytes }) => ({
-    ...{ requests, retries, rateLimited, degraded, files, bytes },
+    requests,
+    retries,
+    rateLimited,
+    degraded,
+    files,
+    bytes,
   }))
   const streams = sum(all.map((script) => ({ [script.outcome]: 1 })))
-  return omitUndefined({ outcome, durationMs, stocks, streams, items: sum(all.map(({ items }) => items)), ...sum(counts), error, code })
+  return omitUndefined({
+    outcome,
+    durationMs,
+    stocks,
+    streams,
+    items: sum(all.map(({ items }) => items)),
+    ...sum(counts),
+    error,
+    code,
+  })
 }

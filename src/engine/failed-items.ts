@@ -6,7 +6,10 @@ import { MASTER, type StreamDefinition } from './define-stream.js'
 import type { PlannedStream } from './plan.js'
 import { type RunSelection, type Storage, toStatePath } from './storage.js'
 
-/** The failed items of each stream: those that failed or may lack records when they were last requested, or all items. */
+/**
+ * The failed items of each stream: those that failed or may lack records when they were last requested, or
+ * all items.
+ */
 export type FailedItems = Readonly<Record<string, readonly string[] | 'all'>>
 
 type FailedList = FailedItems[string]
@@ -17,14 +20,21 @@ export const FAILED_ITEMS = 'failed.json'
 /** Reads the list from a document, and ignores whatever does not belong to one. */
 export const parseFailedItems = (document: unknown): FailedItems =>
   Object.fromEntries(
-    Object.entries(isRow(document) ? document : {}).flatMap(([stream, items]): (readonly [string, FailedList])[] => {
-      if (items === 'all') return [[stream, items]]
-      const named = Array.isArray(items) ? items.filter((item): item is string => typeof item === 'string') : []
-      return named.length > 0 ? [[stream, named]] : []
-    }),
+    Object.entries(isRow(document) ? document : {}).flatMap(
+      ([stream, items]): (readonly [string, FailedList])[] => {
+        if (items === 'all') return [[stream, items]]
+        const named = Array.isArray(items)
+          ? items.filter((item): item is string => typeof item === 'string')
+          : []
+        return named.length > 0 ? [[stream, named]] : []
+      },
+    ),
   )
 
-export const selectionOf = (missing: FailedItems, names: readonly string[]): Required<Pick<RunSelection, 'only' | 'pairs'>> => ({
+export const selectionOf = (
+  missing: FailedItems,
+  names: readonly string[],
+): Required<Pick<RunSelection, 'only' | 'pairs'>> => ({
   only: names,
   pairs: Object.fromEntries(
     names.flatMap((name) => {
@@ -36,7 +46,8 @@ export const selectionOf = (missing: FailedItems, names: readonly string[]): Req
 
 export const parseSelection = (given: unknown): RunSelection => {
   if (!isRow(given)) return {}
-  const listed = (field: 'only' | 'skip' | 'symbols'): object => (isTexts(given[field]) ? { [field]: given[field] } : {})
+  const listed = (field: 'only' | 'skip' | 'symbols'): object =>
+    isTexts(given[field]) ? { [field]: given[field] } : {}
   const { pairs } = given
   const isPairs = isRow(pairs) && Object.values(pairs).every(isTexts)
   return {
@@ -47,13 +58,22 @@ export const parseSelection = (given: unknown): RunSelection => {
   }
 }
 
-const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((text) => typeof text === 'string')
+const isTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((text) => typeof text === 'string')
 
-/** The list to assume if the stored one is unreadable: every item of every enabled stream, until it is fetched again. */
+/**
+ * The list to assume if the stored one is unreadable: every item of every enabled stream, until it is fetched
+ * again.
+ */
 export const assumeAllFailed = (plan: readonly PlannedStream[]): FailedItems =>
-  Object.fromEntries(plan.flatMap(({ stream, state }) => (state === 'disabled' ? [] : [[stream.name, 'all'] as const])))
+  Object.fromEntries(
+    plan.flatMap(({ stream, state }) => (state === 'disabled' ? [] : [[stream.name, 'all'] as const])),
+  )
 
-/** Whether a run fetches only selected items of a stream. A stream that others depend on is always fetched completely. */
+/**
+ * Whether a run fetches only selected items of a stream. A stream that others depend on is always fetched
+ * completely.
+ */
 export const hasSelectedItems = ({ name, offers }: StreamDefinition, { pairs }: RunSelection): boolean =>
   offers === undefined && pairs !== undefined && Object.hasOwn(pairs, name)
 
@@ -65,8 +85,13 @@ export interface FinishedRun {
   readonly isInterrupted: boolean
 }
 
-/** The list after a run: the items that failed in it, and those of the previous list that it did not request. */
-export const computeFailedItems = (before: FailedItems, { plan, stats, chosen, isInterrupted }: FinishedRun): FailedItems => {
+/**
+ * The list after a run: the items that failed in it, and those of the previous list that it did not request.
+ */
+export const computeFailedItems = (
+  before: FailedItems,
+  { plan, stats, chosen, isInterrupted }: FinishedRun,
+): FailedItems => {
   const statsByStream = new Map(stats.streams().map((stream) => [stream.name, stream]))
   const after = new Map(Object.entries(before))
   for (const { stream, state } of plan) {
@@ -98,8 +123,14 @@ const exclude = (items: FailedList, scope: FailedList): FailedList => {
 const union = (one: FailedList, other: FailedList): FailedList =>
   one === 'all' || other === 'all' ? 'all' : [...new Set([...one, ...other])]
 
-/** Updates the stored list of failed items, and emits it. Writes nothing if no item failed and no list is stored. */
-export const updateFailedItems = ({ stored, storeDocument }: Storage, ended: FinishedRun): Observable<FailedItems> =>
+/**
+ * Updates the stored list of failed items, and emits it. Writes nothing if no item failed and no list is
+ * stored.
+ */
+export const updateFailedItems = (
+  { stored, storeDocument }: Storage,
+  ended: FinishedRun,
+): Observable<FailedItems> =>
   stored.document(toStatePath(FAILED_ITEMS)).pipe(
     catchDamagedFile(() => assumeAllFailed(ended.plan)),
     concatMap((document) => {

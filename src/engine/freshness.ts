@@ -1,5 +1,11 @@
 import { forkJoin, map, type Observable, of } from 'rxjs'
-import { type DatedOutput, findDueSession, findStale, PUBLISHED_AT, toSessionInstant } from '../market/calendar.js'
+import {
+  type DatedOutput,
+  findDueSession,
+  findStale,
+  PUBLISHED_AT,
+  toSessionInstant,
+} from '../market/calendar.js'
 import { findRequestedAt, type RunReport, type StaleOutput } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import type { StreamStats } from '../model/run-stats.js'
@@ -12,8 +18,8 @@ import { isEvidence, listSessionEvidence } from './session-request.js'
 import { REPORT_FILE, type Stored } from './storage.js'
 
 /**
- * Adds to a report with which session each stream ends, and what is not up to date. What this run did not fetch is as the report of the run
- * before has it. A complete run becomes partial if the settings say so.
+ * Adds to a report with which session each stream ends, and what is not up to date. What this run did not
+ * fetch is as the report of the run before has it. A complete run becomes partial if the settings say so.
  */
 export const addFreshness = (
   report: RunReport,
@@ -35,13 +41,17 @@ export const addFreshness = (
         plan.some(({ stream, state }) => state === 'waiting' && stream.name === (name ?? stream.name))
       const early = enabled.flatMap((stream) => {
         const session =
-          hasRun(stream.name) && !hasSelectedItems(stream, chosen) ? findEarly(stream, report, calendar) : tooEarly[stream.name]
+          hasRun(stream.name) && !hasSelectedItems(stream, chosen)
+            ? findEarly(stream, report, calendar)
+            : tooEarly[stream.name]
         return session === undefined ? [] : [[stream.name, session] as const]
       })
       const hasFailed = stale.some((one) => hasRun(one.stream) && isTooLate(one, settings))
       return {
         ...report,
-        ...(outputs.length > 0 ? { newest: Object.fromEntries(outputs.map(({ stream, newest }) => [stream, newest])) } : {}),
+        ...(outputs.length > 0
+          ? { newest: Object.fromEntries(outputs.map(({ stream, newest }) => [stream, newest])) }
+          : {}),
         ...(early.length > 0 ? { early: Object.fromEntries(early) } : {}),
         ...(stale.length > 0 ? { stale } : {}),
         outcome: report.outcome === 'complete' && hasFailed ? 'partial' : report.outcome,
@@ -50,11 +60,17 @@ export const addFreshness = (
   )
 }
 
-/** On the first evening it is a note. Without any sign of a session, two holidays in a row are no failure either. */
+/**
+ * On the first evening it is a note. Without any sign of a session, two holidays in a row are no failure
+ * either.
+ */
 const isTooLate = ({ sessions, shownBy }: StaleOutput, { stale }: RunContext['settings']): boolean =>
   stale === 'fail' || sessions > (shownBy.length > 0 ? 1 : 2)
 
-/** Whether what a run of the whole market stored is final. If data of its session is still to come, to resume the run would keep the old one. */
+/**
+ * Whether what a run of the whole market stored is final. If data of its session is still to come, to resume
+ * the run would keep the old one.
+ */
 export const hasWholeSession = (report: RunReport, { asOf, calendar, chosen }: RunContext): boolean => {
   const session = findDueSession(asOf, calendar)
   const isOver = asOf >= toSessionInstant(session, SESSION_END, calendar) && chosen.symbols === undefined
@@ -62,10 +78,16 @@ export const hasWholeSession = (report: RunReport, { asOf, calendar, chosen }: R
 }
 
 /** The session whose data a stream requested before it was published. */
-const findEarly = ({ name, publishedAt }: StreamDefinition, report: RunReport, calendar: RunContext['calendar']): Day | undefined => {
+const findEarly = (
+  { name, publishedAt }: StreamDefinition,
+  report: RunReport,
+  calendar: RunContext['calendar'],
+): Day | undefined => {
   const requestedAt = findRequestedAt(report, name)
   const session = findDueSession(requestedAt, calendar)
-  return publishedAt !== undefined && requestedAt < toSessionInstant(session, publishedAt, calendar) ? session : undefined
+  return publishedAt !== undefined && requestedAt < toSessionInstant(session, publishedAt, calendar)
+    ? session
+    : undefined
 }
 
 const toDatedOutput = (
@@ -81,11 +103,17 @@ const toDatedOutput = (
 
 /** With fewer series, none may have traded lately. */
 const MIN_SERIES = 3
-/** A market ends with a session that half of its series have: some stocks are suspended, and some do not trade every day. */
+/**
+ * A market ends with a session that half of its series have: some stocks are suspended, and some do not trade
+ * every day.
+ */
 const CURRENT_SHARE = 0.5
 
 /** The session with which the items of a stream end. */
-const findNewest = ({ work }: StreamDefinition, newest: StreamStats['newest'] = new Map()): Day | undefined => {
+const findNewest = (
+  { work }: StreamDefinition,
+  newest: StreamStats['newest'] = new Map(),
+): Day | undefined => {
   const count = (isCounted: (day: Day) => boolean): number =>
     [...newest].reduce((sum, [day, items]) => sum + (isCounted(day) ? items : 0), 0)
   const known = count(() => true)
@@ -95,7 +123,9 @@ const findNewest = ({ work }: StreamDefinition, newest: StreamStats['newest'] = 
   return days.findLast((day) => count((one) => one >= day) >= known * CURRENT_SHARE)
 }
 
-const readEarlier = (stored: Stored): Observable<Readonly<Record<'newest' | 'early', Readonly<Record<string, Day>>>>> =>
+const readEarlier = (
+  stored: Stored,
+): Observable<Readonly<Record<'newest' | 'early', Readonly<Record<string, Day>>>>> =>
   stored.document(REPORT_FILE).pipe(
     catchItemFailure(() => of(undefined)),
     map((document) => {
@@ -105,4 +135,8 @@ const readEarlier = (stored: Stored): Observable<Readonly<Record<'newest' | 'ear
   )
 
 const readDays = (days: unknown): Readonly<Record<string, Day>> =>
-  Object.fromEntries(Object.entries(isRow(days) ? days : {}).flatMap(([name, day]) => (readDay(day) === day ? [[name, day as Day]] : [])))
+  Object.fromEntries(
+    Object.entries(isRow(days) ? days : {}).flatMap(([name, day]) =>
+      readDay(day) === day ? [[name, day as Day]] : [],
+    ),
+  )

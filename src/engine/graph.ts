@@ -30,8 +30,9 @@ import { selectSymbols } from './select-items.js'
 export class CriticalFailureError extends NothingAnsweredError {}
 
 /**
- * The whole pipeline: phase `core` in sequence, the master list first, then `enrichment` and `candles` in parallel, with the list
- * multicast into one branch per stream. A barrier ends each phase. Emits the ends of all branches once.
+ * The whole pipeline: phase `core` in sequence, the master list first, then `enrichment` and `candles` in
+ * parallel, with the list multicast into one branch per stream. A barrier ends each phase. Emits the ends of
+ * all branches once.
  * @throws CriticalFailureError if the master list is unavailable.
  */
 export const runGraph = (run: RunContext, executor: Executor): Observable<readonly BranchEnd[]> => {
@@ -47,7 +48,9 @@ export const runGraph = (run: RunContext, executor: Executor): Observable<readon
     ]).pipe(map((phases) => phases.flat()))
   return fetchMasterList(master, graph).pipe(
     switchMap((stocks) =>
-      runInSequence(others, stocks, graph).pipe(switchMap((first) => multicast(stocks, later).pipe(map((ends) => [...first, ...ends])))),
+      runInSequence(others, stocks, graph).pipe(
+        switchMap((first) => multicast(stocks, later).pipe(map((ends) => [...first, ...ends]))),
+      ),
     ),
   )
 }
@@ -58,8 +61,13 @@ const fetchMasterList = (master: StreamDefinition | undefined, graph: Graph): Ob
   if (master === undefined) return commitSession(run).pipe(map(() => []))
   return defer(() => {
     let stocks: readonly Item[] = []
-    const narrow = (all: readonly Item[]): readonly Item[] => (stocks = selectSymbols(all, run.request, run.emit))
-    return runBranch(master, { all: [], each$: EMPTY }, { ...graph, wrapStore: commitMaster(narrow, run) }).pipe(
+    const narrow = (all: readonly Item[]): readonly Item[] =>
+      (stocks = selectSymbols(all, run.request, run.emit))
+    return runBranch(
+      master,
+      { all: [], each$: EMPTY },
+      { ...graph, wrapStore: commitMaster(narrow, run) },
+    ).pipe(
       switchMap(({ stream, outcome, error, code = 'no-answer' }) =>
         outcome === 'failed'
           ? throwError(() => new CriticalFailureError(`${stream} failed: ${error}`, [{ code }]))
@@ -74,8 +82,8 @@ const fetchMasterList = (master: StreamDefinition | undefined, graph: Graph): Ob
 }
 
 /**
- * Emits once when the run may store. From then on the storage is no longer as the previous run left it. A warning of the storage is
- * reported in the name of the first stream that runs.
+ * Emits once when the run may store. From then on the storage is no longer as the previous run left it. A
+ * warning of the storage is reported in the name of the first stream that runs.
  */
 const commitSession = ({ plan, session, emit }: RunContext): Observable<void> =>
   (session.commit?.() ?? of(undefined)).pipe(
@@ -87,8 +95,8 @@ const commitSession = ({ plan, session, emit }: RunContext): Observable<void> =>
   )
 
 /**
- * Stores the master list after `narrow` has selected the stocks of the run. If the list is unavailable or no symbol is known, the storage
- * stays unchanged.
+ * Stores the master list after `narrow` has selected the stocks of the run. If the list is unavailable or no
+ * symbol is known, the storage stays unchanged.
  */
 const commitMaster =
   (narrow: (all: readonly Item[]) => readonly Item[], run: RunContext) =>
@@ -107,12 +115,27 @@ const commitMaster =
     )
   }
 
-const runInSequence = (streams: readonly StreamDefinition[], stocks: readonly Item[], graph: Graph): Observable<readonly BranchEnd[]> =>
-  concat(...streams.map((stream) => multicast(stocks, (shared) => runBranch(stream, shared, graph)))).pipe(toArray())
+const runInSequence = (
+  streams: readonly StreamDefinition[],
+  stocks: readonly Item[],
+  graph: Graph,
+): Observable<readonly BranchEnd[]> =>
+  concat(...streams.map((stream) => multicast(stocks, (shared) => runBranch(stream, shared, graph)))).pipe(
+    toArray(),
+  )
 
-/** Streams over a few lists begin first: others wait for them, and otherwise they would queue behind the first requests of all stocks. */
-const runInParallel = (streams: readonly StreamDefinition[], stocks: Stocks, graph: Graph): Observable<readonly BranchEnd[]> => {
-  const listsFirst = [...streams].sort((one, other) => Number(one.work.of !== undefined) - Number(other.work.of !== undefined))
+/**
+ * Streams over a few lists begin first: others wait for them, and otherwise they would queue behind the first
+ * requests of all stocks.
+ */
+const runInParallel = (
+  streams: readonly StreamDefinition[],
+  stocks: Stocks,
+  graph: Graph,
+): Observable<readonly BranchEnd[]> => {
+  const listsFirst = [...streams].sort(
+    (one, other) => Number(one.work.of !== undefined) - Number(other.work.of !== undefined),
+  )
   return barrier(listsFirst.map((stream) => runBranch(stream, stocks, graph)))
 }
 
@@ -120,9 +143,9 @@ const multicast = <T>(stocks: readonly Item[], branches: (stocks: Stocks) => Obs
   from(stocks).pipe(connect((each$) => branches({ all: stocks, each$ })))
 
 /**
- * Streams begin their second pass after all streams of the phase have finished the first one, which gives a failing host the most time.
- * Enrichment and candles run in parallel and count as one phase. A stream of the core phase, or one that others wait for, does not wait:
- * so no stream waits for one that waits itself.
+ * Streams begin their second pass after all streams of the phase have finished the first one, which gives a
+ * failing host the most time. Enrichment and candles run in parallel and count as one phase. A stream of the
+ * core phase, or one that others wait for, does not wait: so no stream waits for one that waits itself.
  */
 const createPasses = (plan: readonly PlannedStream[]): Graph['passes'] => {
   const streams = listRunning(plan)

@@ -39,19 +39,25 @@ export const inProcess: Engine = {
 export type ItemWork = (item: Item, pause?: Pause) => Observable<ItemResult>
 
 /** A stage of a run; outside of a run only its workers. Bugs name the stream. */
-export type ItemStage = Pick<Stage, 'workers'> & Partial<Pick<Stage, 'stream' | 'findStored' | 'activeItems' | 'isStopping'>>
+export type ItemStage = Pick<Stage, 'workers'> &
+  Partial<Pick<Stage, 'stream' | 'findStored' | 'activeItems' | 'isStopping'>>
 
 /**
- * Turns items into their outcomes, `workers` at a time. The failure of an item is an outcome. Errors beyond one item (a `stop` verdict, a
- * bug, work that emits nothing or twice) end the run. Workers wait while too many outcomes are being stored; one whose request is told to
- * pause takes another item.
+ * Turns items into their outcomes, `workers` at a time. The failure of an item is an outcome. Errors beyond
+ * one item (a `stop` verdict, a bug, work that emits nothing or twice) end the run. Workers wait while too
+ * many outcomes are being stored; one whose request is told to pause takes another item.
  *
  * @example item$.pipe(workOnItems(createItemWork(stream, run), { stream, workers: 20 }))
  */
 export const workOnItems =
-  (work: ItemWork, { workers, stream, findStored, activeItems, isStopping }: ItemStage): OperatorFunction<Item, ItemOutcome> =>
+  (
+    work: ItemWork,
+    { workers, stream, findStored, activeItems, isStopping }: ItemStage,
+  ): OperatorFunction<Item, ItemOutcome> =>
   (item$) => {
-    const storeHasRoom = activeItems && whenRoom<ItemOutcome>(() => activeItems.active < workers + MAX_BACKLOG, activeItems.ended$)
+    const storeHasRoom =
+      activeItems &&
+      whenRoom<ItemOutcome>(() => activeItems.active < workers + MAX_BACKLOG, activeItems.ended$)
     const begin = (item: Item, pause: Pause): Observable<ItemOutcome> => {
       // A stream that is stopped does not complete: one that completes counts as finished.
       if (isStopping?.()) return NEVER
@@ -72,8 +78,8 @@ export const workOnItems =
   }
 
 /**
- * `single()` that lets go of its value: that of `single` stays in a closure, which is in the old generation when an answer arrives, and keeps
- * its rows until the next major GC (a run then takes 1.1 times the CPU).
+ * `single()` that lets go of its value: that of `single` stays in a closure, which is in the old generation
+ * when an answer arrives, and keeps its rows until the next major GC (a run then takes 1.1 times the CPU).
  */
 const toOneOutcome =
   (item: Item): OperatorFunction<ItemResult, ItemOutcome> =>
@@ -95,7 +101,12 @@ const toOneOutcome =
 
 const toFailedOutcome = (item: Item, reason: string, error: CollectError): ItemOutcome => {
   const { status, code, causes, isTemporary } = error
-  const why = { reason, code, ...(causes.length > 0 ? { causes } : {}), ...(isTemporary ? { isTemporary } : {}) }
+  const why = {
+    reason,
+    code,
+    ...(causes.length > 0 ? { causes } : {}),
+    ...(isTemporary ? { isTemporary } : {}),
+  }
   return { item, status, rows: [], ...why, error }
 }
 
@@ -140,13 +151,20 @@ export const createItemWork = (stream: StreamDefinition, context: ItemContext): 
     drift: context.drift.forStream(stream.name),
     onRequestEvent: (type, item) => {
       if (type === 'requested') context.emit(requested)
-      else context.emit(item === undefined ? { type, stream: stream.name } : { type: 'retried', stream: stream.name, item })
+      else
+        context.emit(
+          item === undefined ? { type, stream: stream.name } : { type: 'retried', stream: stream.name, item },
+        )
     },
     watch: context.watch?.(stream.name),
   })
   const [output] = stream.outputs
   return (item, pause) =>
-    stream.work.each(item, { ...tools, ask: askOf(item.key, pause) }, toFilePath(output, context.settings.exchange, item))
+    stream.work.each(
+      item,
+      { ...tools, ask: askOf(item.key, pause) },
+      toFilePath(output, context.settings.exchange, item),
+    )
 }
 
 const createTools = (stream: StreamDefinition, context: ItemContext): Omit<Tools, 'ask'> => ({
@@ -157,7 +175,9 @@ const createTools = (stream: StreamDefinition, context: ItemContext): Omit<Tools
   shared: context.shared,
   after: (name) => {
     if (!stream.after?.includes(name))
-      throw new Error(`${stream.name} waits for ${name} without declaring it; add after: ['${name}'] to its definition`)
+      throw new Error(
+        `${stream.name} waits for ${name} without declaring it; add after: ['${name}'] to its definition`,
+      )
     return context.ended.get(name) ?? EMPTY
   },
   warn: (text) => context.emit({ type: 'warning', stream: stream.name, text }),

@@ -29,9 +29,14 @@ export const look = (at: LookedAt, day: Day, dependencies: Dependencies, now: nu
   const { streams } = dependencies
   const list = streams.find((stream) => stream.look !== undefined && !isCandleLook(stream))
   const [part] = list?.work.parts ?? []
-  if (at === 'candle' || list === undefined || part === undefined) return lookAtCandles(day, dependencies, now)
+  if (at === 'candle' || list === undefined || part === undefined)
+    return lookAtCandles(day, dependencies, now)
   return askOnce(list, part, dependencies, now).pipe(
-    switchMap((found) => (typeof found === 'object' && found.status === 'empty' ? lookAtCandles(day, dependencies, now) : of(found))),
+    switchMap((found) =>
+      typeof found === 'object' && found.status === 'empty'
+        ? lookAtCandles(day, dependencies, now)
+        : of(found),
+    ),
   )
 }
 
@@ -45,7 +50,9 @@ export const lookAtCandles = (day: Day, dependencies: Dependencies, now: number)
     toFilePath(output, settings.exchange, item ?? { fileName: '' })
   return storage.stored.document(fileOf(source)).pipe(
     catchItemFailure(() => of([])),
-    concatMap((rows) => from(source.offers?.((Array.isArray(rows) ? rows : []) as readonly Row[], () => undefined) ?? [])),
+    concatMap((rows) =>
+      from(source.offers?.((Array.isArray(rows) ? rows : []) as readonly Row[], () => undefined) ?? []),
+    ),
     concatMap((item) =>
       storage.stored.tail(fileOf(stream, item)).pipe(
         filter((tail) => toDay(Number(tail?.lines.at(-1)?.split(',')[0]) * 1_000 || 0) === day),
@@ -59,19 +66,37 @@ export const lookAtCandles = (day: Day, dependencies: Dependencies, now: number)
 }
 
 /** Sends the request of a stream that looks, once. */
-const askOnce = (stream: StreamDefinition, item: Item, dependencies: Dependencies, now: number): Observable<Looked> =>
+const askOnce = (
+  stream: StreamDefinition,
+  item: Item,
+  dependencies: Dependencies,
+  now: number,
+): Observable<Looked> =>
   defer(() => {
     const { clock, random, storage, dispatcher, transport, shared } = dependencies
     const settings = { ...dependencies.settings, retries: 0, throttleRetries: 0 }
     const each = stream.look
-    if (each === undefined || stream.endpoints.some(({ host }) => findAddress(settings, host) === undefined)) return of(undefined)
-    const connections = transport ? { send: transport, close: () => undefined } : openConnections({ dispatcher, settings })
+    if (each === undefined || stream.endpoints.some(({ host }) => findAddress(settings, host) === undefined))
+      return of(undefined)
+    const connections = transport
+      ? { send: transport, close: () => undefined }
+      : openConnections({ dispatcher, settings })
     const limiters = (shared ?? new SharedLimiters(settings)).open(() => undefined, stream.endpoints)
     const work = createItemWork(
       { ...stream, work: { ...stream.work, each } },
       {
-        ...{ settings, clock, random, storage, limiters, transport: connections.send, asOf: now, accept: [], emit: () => undefined },
-        ...{ drift: createRunDriftWatch([]), shared: oncePerRun(), ended: new Map() },
+        settings,
+        clock,
+        random,
+        storage,
+        limiters,
+        transport: connections.send,
+        asOf: now,
+        accept: [],
+        emit: () => undefined,
+        drift: createRunDriftWatch([]),
+        shared: oncePerRun(),
+        ended: new Map(),
       },
     )
     return work(item).pipe(

@@ -53,8 +53,9 @@ export type RunItem<Rows = Readonly<Record<string, unknown>>> = {
 }[NameOf<Rows>]
 
 /**
- * Receives an item after it was emitted. The next item of its stream, and further requests, wait until the returned promise or observable
- * completes; `concurrency` lets so many items of a stream wait at once. An error ends the run.
+ * Receives an item after it was emitted. The next item of its stream, and further requests, wait until the
+ * returned promise or observable completes; `concurrency` lets so many items of a stream wait at once. An
+ * error ends the run.
  */
 export type Consumer<T> =
   | ((item: T) => ObservableInput<unknown>)
@@ -64,7 +65,9 @@ export type Consumer<T> =
 export interface OpenOptions<Rows = Readonly<Record<string, unknown>>> extends RunOptions<NameOf<Rows>> {
   /** Receives the items with backpressure. */
   readonly consume?: Consumer<RunItem<Rows>> | undefined
-  /** Aborts the requests; observables and iteration end with the reason of the signal. The next run resumes. */
+  /**
+   * Aborts the requests; observables and iteration end with the reason of the signal. The next run resumes.
+   */
   readonly signal?: StopSignal | undefined
 }
 
@@ -77,9 +80,9 @@ interface StopSignal {
 }
 
 /**
- * One run. It begins in the turn after the first subscription to one of its observables, or with its iteration; subscriptions of the same turn
- * miss nothing, later ones get what follows, and the report. Once the last subscriber has left, its requests are aborted, and it cannot begin
- * again.
+ * One run. It begins in the turn after the first subscription to one of its observables, or with its
+ * iteration; subscriptions of the same turn miss nothing, later ones get what follows, and the report. Once
+ * the last subscriber has left, its requests are aborted, and it cannot begin again.
  *
  * @example
  * const run = collector.open({ only: ['market-news'] })
@@ -89,7 +92,10 @@ interface StopSignal {
 export interface Run<Rows = Readonly<Record<string, unknown>>> {
   /** What happens; the last event contains the report. */
   readonly event$: Observable<RunEvent>
-  /** The items with their rows as they finish, of the streams in `only` or of all. An item that an earlier run has stored is not among them. */
+  /**
+   * The items with their rows as they finish, of the streams in `only` or of all. An item that an earlier run
+   * has stored is not among them.
+   */
   readonly item$: Observable<RunItem<Rows>>
   /** The report, once. */
   readonly report$: Observable<RunReport<NameOf<Rows>>>
@@ -97,7 +103,10 @@ export interface Run<Rows = Readonly<Record<string, unknown>>> {
   state(): RunState<NameOf<Rows>>
   /** Begins no further item, waits up to 5 s for active ones, and ends the run as interrupted. */
   stop(): void
-  /** The items, with backpressure: the next one is requested when this one is done. Leaving the loop ends the subscription. */
+  /**
+   * The items, with backpressure: the next one is requested when this one is done. Leaving the loop ends the
+   * subscription.
+   */
   [Symbol.asyncIterator](): AsyncGenerator<RunItem<Rows>, void, undefined>
 }
 
@@ -109,7 +118,9 @@ export type RunState<Name extends string = string> =
       /** The counts of each stream so far; `total` is absent until it is known. */
       readonly streams: ByName<
         Name,
-        Pick<StreamStats, 'state' | 'finished' | 'lost' | 'requests' | 'retries' | 'rateLimited'> & { readonly total?: number }
+        Pick<StreamStats, 'state' | 'finished' | 'lost' | 'requests' | 'retries' | 'rateLimited'> & {
+          readonly total?: number
+        }
       >
       /** The hosts that get no requests for now. */
       readonly paused: readonly PausedHosts[]
@@ -140,7 +151,10 @@ export interface CollectorHealth {
 type Untyped = Readonly<Record<string, unknown>>
 type Receive = (item: RunItem) => ObservableInput<unknown>
 
-/** What is used of a run: all (it begins in the turn after the first subscription), or only its events or items. */
+/**
+ * What is used of a run: all (it begins in the turn after the first subscription), or only its events or
+ * items.
+ */
 type RunUse = 'all' | 'events' | 'items'
 
 /** Prepares a run, which begins when something of it is subscribed to. */
@@ -162,14 +176,17 @@ export const openRun = (
     if (last.status === 'ended') host.reported$?.next(last.report)
   }
   const begin = (): Observable<RunEvent> => {
-    if (state.status !== 'waiting') throw new UsageError('this run has begun before and was left; open another one')
+    if (state.status !== 'waiting')
+      throw new UsageError('this run has begun before and was left; open another one')
     state = { status: 'running', streams: {}, paused: [] }
     runs.active += 1
     return start(
       { ...dependencies, ...own, stats, through: use === 'events' ? undefined : items.through },
       { ...selection, stop: merge(stop, stop$) },
     ).pipe(
-      catchError((error: unknown) => throwError(() => (error instanceof ConsumerError ? error.cause : error))),
+      catchError((error: unknown) =>
+        throwError(() => (error instanceof ConsumerError ? error.cause : error)),
+      ),
       tap({
         // Before it is passed on: who takes the first report leaves at once.
         next: (event) => event.type === 'run-finished' && end({ status: 'ended', report: event.report }),
@@ -198,7 +215,9 @@ export const openRun = (
       )
     }),
     state: () =>
-      state.status === 'running' ? { ...state, streams: describeStreams(stats.streams()), paused: stats.pausedHosts() } : state,
+      state.status === 'running'
+        ? { ...state, streams: describeStreams(stats.streams()), paused: stats.pausedHosts() }
+        : state,
     stop: () => stop$.next(undefined),
     [Symbol.asyncIterator]: () => iterate(event$, items.receivers),
   }
@@ -212,7 +231,10 @@ const describeStreams = (all: readonly StreamStats[]) =>
     ]),
   )
 
-/** What a consumer has thrown: it ends the run, even an error that would cost one item if a request failed with it. */
+/**
+ * What a consumer has thrown: it ends the run, even an error that would cost one item if a request failed
+ * with it.
+ */
 class ConsumerError extends Error {
   constructor(cause: unknown) {
     super(formatError(cause), { cause })
@@ -226,7 +248,9 @@ const createItemPipe = ({ settings }: RunHost, { consume, only }: OpenOptions<Un
   const receivers = new Set<Receive>(each ? [each] : [])
   const redact = createRedactor(settings)
   const pass = (stream: string, outcome: ItemOutcome): Observable<never> => {
-    const item = { ...redactRecord(toPublicOutcome(outcome), redact), stream } as PublicOutcome & { readonly stream: string }
+    const item = { ...redactRecord(toPublicOutcome(outcome), redact), stream } as PublicOutcome & {
+      readonly stream: string
+    }
     item$.next(item)
     return merge(...[...receivers].map((receive) => defer(() => receive(item)))).pipe(
       catchError((error: unknown) => throwError(() => new ConsumerError(error))),
@@ -255,7 +279,10 @@ const toAbort = (signal: OpenOptions['signal']): Observable<never> =>
       })
 
 /** The items of a run as they are asked for; the run waits meanwhile. */
-async function* iterate(event$: Observable<RunEvent>, receivers: Set<Receive>): AsyncGenerator<RunItem, void, undefined> {
+async function* iterate(
+  event$: Observable<RunEvent>,
+  receivers: Set<Receive>,
+): AsyncGenerator<RunItem, void, undefined> {
   const waiting: { readonly item: RunItem; readonly done: () => void }[] = []
   let end: { readonly error?: unknown } | undefined
   let wake = (): void => undefined
@@ -269,7 +296,10 @@ async function* iterate(event$: Observable<RunEvent>, receivers: Set<Receive>): 
     wake()
   }
   receivers.add(receive)
-  const running = event$.subscribe({ error: (error: unknown) => endWith({ error }), complete: () => endWith({}) })
+  const running = event$.subscribe({
+    error: (error: unknown) => endWith({ error }),
+    complete: () => endWith({}),
+  })
   try {
     for (;;) {
       const next = waiting.shift()
@@ -312,12 +342,15 @@ export const failIfNothing = (run: Run, name: string): MonoTypeOperatorFunction<
   )
 
 /**
- * The streams for calls of `stream`: the lists that others work on, such as that of all stocks, are requested once for all calls until they
- * are too old. If the call that requests a list ends before, the next one requests it.
+ * The streams for calls of `stream`: the lists that others work on, such as that of all stocks, are requested
+ * once for all calls until they are too old. If the call that requests a list ends before, the next one
+ * requests it.
  */
 export const shareLists = (streams: readonly StreamDefinition[], clock: () => number, maxAgeMs: number) => {
   const shared = new Map(
-    streams.flatMap((stream) => (stream.offers && maxAgeMs > 0 ? [[stream.name, shareWork(stream, clock, maxAgeMs)] as const] : [])),
+    streams.flatMap((stream) =>
+      stream.offers && maxAgeMs > 0 ? [[stream.name, shareWork(stream, clock, maxAgeMs)] as const] : [],
+    ),
   )
   return (wanted: string): readonly StreamDefinition[] =>
     streams.map((stream) => (stream.name === wanted ? stream : (shared.get(stream.name) ?? stream)))
@@ -341,7 +374,8 @@ const shareWork = (stream: StreamDefinition, clock: () => number, maxAgeMs: numb
       pending.set(key, result$)
       const store = (result: ItemResult): void => {
         // Only a whole answer is kept; another one may be better in a minute.
-        if (result.status === 'success' && result.degraded === undefined) known.set(key, { at: clock(), result })
+        if (result.status === 'success' && result.degraded === undefined)
+          known.set(key, { at: clock(), result })
         result$.next(result)
       }
       return defer(() => stream.work.each(item, tools, file)).pipe(

@@ -24,10 +24,16 @@ export interface PlannedStream {
 }
 
 /** The streams without the optional ones that are not named. */
-export const selectOptional = (streams: readonly StreamDefinition[], named: readonly string[]): readonly StreamDefinition[] =>
+export const selectOptional = (
+  streams: readonly StreamDefinition[],
+  named: readonly string[],
+): readonly StreamDefinition[] =>
   streams.filter(({ name, optional }) => optional !== true || named.includes(name))
 
-/** Selects the requested streams and their sources, in registry order. Throws a `UsageError` for unknown or contradictory names. */
+/**
+ * Selects the requested streams and their sources, in registry order. Throws a `UsageError` for unknown or
+ * contradictory names.
+ */
 export const planRun = (
   all: readonly StreamDefinition[],
   { fetchOhlcv, with: added }: Pick<Settings, 'fetchOhlcv' | 'with'>,
@@ -44,9 +50,11 @@ export const planRun = (
   const names = streams.map(({ name }) => name)
 
   const both = skip.filter((name) => only?.includes(name))
-  if (both.length > 0) throw new UsageError(`only and skip both name ${both.join(', ')}; leave it out of one of them`)
+  if (both.length > 0)
+    throw new UsageError(`only and skip both name ${both.join(', ')}; leave it out of one of them`)
   const isDisabled = ({ phase }: StreamDefinition): boolean => phase === 'candles' && !fetchOhlcv
-  const isWanted = (stream: StreamDefinition): boolean => (only ?? names).includes(stream.name) && !skip.includes(stream.name)
+  const isWanted = (stream: StreamDefinition): boolean =>
+    (only ?? names).includes(stream.name) && !skip.includes(stream.name)
   const runs = new Set<StreamDefinition>()
   for (const stream of streams.filter(isWanted)) {
     if (isDisabled(stream) && only === undefined) continue
@@ -56,7 +64,10 @@ export const planRun = (
       runs.add(needed)
     }
   }
-  return streams.map((stream) => ({ stream, state: runs.has(stream) ? 'waiting' : isDisabled(stream) ? 'disabled' : 'skipped' }))
+  return streams.map((stream) => ({
+    stream,
+    state: runs.has(stream) ? 'waiting' : isDisabled(stream) ? 'disabled' : 'skipped',
+  }))
 }
 
 export const listRunning = (plan: readonly PlannedStream[]): readonly StreamDefinition[] =>
@@ -77,21 +88,30 @@ export const checkRequirements = (plan: readonly PlannedStream[], settings: Sett
   /** The unset settings, each with the line that names it and the streams that need it. */
   const missing = new Map<string, { readonly line: string; readonly users: readonly string[] }>()
   for (const stream of listRunning(plan)) {
-    const hosts = stream.endpoints.map(({ host }) => host).filter((host) => findAddress(settings, host) === undefined)
+    const hosts = stream.endpoints
+      .map(({ host }) => host)
+      .filter((host) => findAddress(settings, host) === undefined)
     const others = (stream.requires ?? []).filter((setting) => settings[setting] === undefined)
     const needed = new Map<string, string>([
       ...hosts.map((host) => [toAddressSetting(host), describeAddress(host, settings)] as const),
       ...others.map((setting) => [setting, `${environmentNames[setting]} (${setting})`] as const),
     ])
-    for (const [path, line] of needed) missing.set(path, { line, users: [...(missing.get(path)?.users ?? []), stream.name] })
+    for (const [path, line] of needed)
+      missing.set(path, { line, users: [...(missing.get(path)?.users ?? []), stream.name] })
   }
   if (missing.size === 0) return
-  const issues = [...missing].map(([path, { line, users }]) => ({ path, message: `${line}, needed by ${users.join(', ')}` }))
+  const issues = [...missing].map(([path, { line, users }]) => ({
+    path,
+    message: `${line}, needed by ${users.join(', ')}`,
+  }))
   const lines = issues.map(({ message }) => `  ${message}`)
-  throw new UsageError(`not set:\n${lines.join('\n')}\nSet the variables, or the names in brackets in scripstream.config.json.`, {
-    code: 'missing-setting',
-    issues,
-  })
+  throw new UsageError(
+    `not set:\n${lines.join('\n')}\nSet the variables, or the names in brackets in scripstream.config.json.`,
+    {
+      code: 'missing-setting',
+      issues,
+    },
+  )
 }
 
 const describeAddress = (host: Host, { hosts }: Settings): string => {
@@ -126,7 +146,9 @@ export interface PhaseGroup<Member = StreamDefinition> extends PhaseText {
 }
 
 /** The phases that have streams, each with its streams in the order of the registry. */
-export const groupByPhase = <Member extends Pick<StreamDefinition, 'phase'>>(streams: readonly Member[]): readonly PhaseGroup<Member>[] =>
+export const groupByPhase = <Member extends Pick<StreamDefinition, 'phase'>>(
+  streams: readonly Member[],
+): readonly PhaseGroup<Member>[] =>
   phaseTexts
     .map((text) => ({ ...text, members: streams.filter(({ phase }) => phase === text.phase) }))
     .filter(({ members }) => members.length > 0)
@@ -146,10 +168,20 @@ export const listOutputPatterns = (
   return [...new Set(named)]
 }
 
-export const forecastStreams = (streams: readonly StreamDefinition[], settings: Pick<Settings, 'workers'>): readonly StreamForecast[] =>
+export const forecastStreams = (
+  streams: readonly StreamDefinition[],
+  settings: Pick<Settings, 'workers'>,
+): readonly StreamForecast[] =>
   streams.map(({ name, phase, workers, work: { of, parts } }) => ({
     name,
     isSequential: phaseTexts.some((text) => text.phase === phase && text.isSequential),
     workers: settings.workers[name] ?? workers,
-    items: of === undefined ? parts.length : of === DAYS ? listDayItems(0).length : of === MASTER ? 'stocks' : undefined,
+    items:
+      of === undefined
+        ? parts.length
+        : of === DAYS
+          ? listDayItems(0).length
+          : of === MASTER
+            ? 'stocks'
+            : undefined,
   }))

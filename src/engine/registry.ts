@@ -16,23 +16,31 @@ const OUTPUT_FIELDS: Readonly<Record<Output['shape'], readonly string[]>> = {
 }
 
 const STREAM_FIELDS: Readonly<Record<keyof StreamDefinition, true>> = {
-  ...{ name: true, summary: true, phase: true, position: true, optional: true, workers: true, timeoutMs: true },
-  ...{
-    endpoints: true,
-    requires: true,
-    work: true,
-    after: true,
-    followsAsOf: true,
-    publishedAt: true,
-    offers: true,
-    outputs: true,
-    look: true,
-  },
+  name: true,
+  summary: true,
+  phase: true,
+  position: true,
+  optional: true,
+  workers: true,
+  timeoutMs: true,
+  endpoints: true,
+  requires: true,
+  work: true,
+  after: true,
+  followsAsOf: true,
+  publishedAt: true,
+  offers: true,
+  outputs: true,
+  look: true,
 }
 
 /** Whether a value, such as an export of a module, is a stream definition. */
 export const isStream = (value: unknown): value is StreamDefinition =>
-  isRow(value) && typeof value.name === 'string' && isRow(value.work) && Array.isArray(value.endpoints) && Array.isArray(value.outputs)
+  isRow(value) &&
+  typeof value.name === 'string' &&
+  isRow(value.work) &&
+  Array.isArray(value.endpoints) &&
+  Array.isArray(value.outputs)
 
 const SortBy = z.strictObject({
   key: z.custom((key) => typeof key === 'function', 'must be a function'),
@@ -48,13 +56,23 @@ const Definition = z.looseObject({
   timeoutMs: z.int().min(1),
   publishedAt: z.iso.time({ precision: -1, error: 'use HH:MM' }).optional(),
   endpoints: z.array(z.looseObject({ name: z.string(), host: z.string(), path: z.string() })),
-  outputs: z.array(z.looseObject({ shape: z.enum(Object.keys(OUTPUT_FIELDS)), file: z.string(), sortBy: SortBy.optional() })).min(1),
+  outputs: z
+    .array(
+      z.looseObject({
+        shape: z.enum(Object.keys(OUTPUT_FIELDS)),
+        file: z.string(),
+        sortBy: SortBy.optional(),
+      }),
+    )
+    .min(1),
 })
 
 /** Throws a `UsageError` for a definition with a wrong fact or an unknown field. */
 const checkFacts = (stream: StreamDefinition, place: number): void => {
   if (!isStream(stream))
-    throw new UsageError(`streams[${place}] is not a stream: it needs name, work, endpoints and outputs; use defineStream`)
+    throw new UsageError(
+      `streams[${place}] is not a stream: it needs name, work, endpoints and outputs; use defineStream`,
+    )
   const title = `invalid stream ${JSON.stringify(stream.name)}: `
   const wrong = Definition.safeParse(stream).error?.issues ?? []
   rejectIssues(
@@ -69,12 +87,16 @@ const checkFacts = (stream: StreamDefinition, place: number): void => {
   rejectIssues([...find(stream, Object.keys(STREAM_FIELDS), ''), ...ofOutputs], title)
 }
 
-/** Throws a `UsageError` for a file or a table that two streams have, and for wrong outputs or an endless wait. */
+/**
+ * Throws a `UsageError` for a file or a table that two streams have, and for wrong outputs or an endless
+ * wait.
+ */
 const checkDefinitions = (streams: readonly StreamDefinition[]): void => {
   const owners = new Map<string, string>()
   const claim = (what: string, { name }: StreamDefinition): void => {
     const owner = owners.get(what)
-    if (owner !== undefined) throw new UsageError(`duplicate ${what}: ${owner} and ${name} have it; rename one of the two`)
+    if (owner !== undefined)
+      throw new UsageError(`duplicate ${what}: ${owner} and ${name} have it; rename one of the two`)
     owners.set(what, name)
   }
   for (const stream of streams) {
@@ -87,29 +109,45 @@ const checkDefinitions = (streams: readonly StreamDefinition[]): void => {
   }
 }
 
-/** The records of a stream wait in one journal, in the order of the listed stocks or of its own parts, for the one file that they go to. */
+/**
+ * The records of a stream wait in one journal, in the order of the listed stocks or of its own parts, for the
+ * one file that they go to.
+ */
 const checkOneFileOutputs = ({ name, outputs, work }: StreamDefinition): void => {
   const count = outputs.filter(({ shape }) => shape === 'rows-in-one-file').length
-  if (count > 1) throw new UsageError(`invalid stream ${JSON.stringify(name)}: outputs: only one may have the shape rows-in-one-file`)
+  if (count > 1)
+    throw new UsageError(
+      `invalid stream ${JSON.stringify(name)}: outputs: only one may have the shape rows-in-one-file`,
+    )
   if (count > 0 && work.of !== undefined && work.of !== MASTER)
     throw new UsageError(
       `invalid stream ${JSON.stringify(name)}: outputs: rows-in-one-file needs the stocks or parts of its own, not ${work.of}`,
     )
 }
 
-/** Throws a `UsageError` if a stream would wait for one that runs later, or that waits for it: the run would never end. */
+/**
+ * Throws a `UsageError` if a stream would wait for one that runs later, or that waits for it: the run would
+ * never end.
+ */
 const checkAfter = (stream: StreamDefinition, streams: readonly StreamDefinition[]): void => {
   for (const source of findAwaited(stream, streams)) {
-    const isLater = stream.phase === 'core' && (source.phase !== 'core' || streams.indexOf(source) >= streams.indexOf(stream))
+    const isLater =
+      stream.phase === 'core' &&
+      (source.phase !== 'core' || streams.indexOf(source) >= streams.indexOf(stream))
     if (isLater || source === stream) {
       const why = source === stream ? 'which waits for it' : 'which runs later'
-      throw new UsageError(`invalid stream ${JSON.stringify(stream.name)}: after: it waits for ${source.name}, ${why}`)
+      throw new UsageError(
+        `invalid stream ${JSON.stringify(stream.name)}: after: it waits for ${source.name}, ${why}`,
+      )
     }
   }
 }
 
 /** The streams that a stream waits for, directly or through others. */
-const findAwaited = (stream: StreamDefinition, streams: readonly StreamDefinition[]): ReadonlySet<StreamDefinition> => {
+const findAwaited = (
+  stream: StreamDefinition,
+  streams: readonly StreamDefinition[],
+): ReadonlySet<StreamDefinition> => {
   const awaited = new Set<StreamDefinition>()
   const add = ({ after = [] }: StreamDefinition): void => {
     for (const source of streams.filter(({ name }) => after.includes(name)))
@@ -122,23 +160,31 @@ const findAwaited = (stream: StreamDefinition, streams: readonly StreamDefinitio
   return awaited
 }
 
-/** Throws a `UsageError` for a wrong definition, a duplicate name, or a stream that depends on one that is missing, offers nothing or runs later. */
+/**
+ * Throws a `UsageError` for a wrong definition, a duplicate name, or a stream that depends on one that is
+ * missing, offers nothing or runs later.
+ */
 export const checkRegistry = (streams: readonly StreamDefinition[]): void => {
   streams.forEach(checkFacts)
   for (const [place, { name, phase, work }] of streams.entries()) {
     if (streams.findIndex((stream) => stream.name === name) !== place)
       throw new UsageError(`duplicate stream name: ${name}; rename one of the two`)
-    if (name === MASTER && phase !== 'core') throw new UsageError(`invalid phase of ${MASTER}: it runs first, so its phase must be core`)
+    if (name === MASTER && phase !== 'core')
+      throw new UsageError(`invalid phase of ${MASTER}: it runs first, so its phase must be core`)
     if (work.of === undefined || work.of === DAYS) continue
     const source = streams.find((stream) => stream.name === work.of)
     if (source?.offers === undefined) {
-      const why = source === undefined ? 'does not exist; add that stream' : 'offers nothing; define its offers'
+      const why =
+        source === undefined ? 'does not exist; add that stream' : 'offers nothing; define its offers'
       throw new UsageError(`${name} depends on ${work.of}, which ${why}`)
     }
     const isEarlier =
       PHASE_ORDER.indexOf(source.phase) < PHASE_ORDER.indexOf(phase) ||
       (source.phase === phase && (phase !== 'core' || streams.indexOf(source) < place))
-    if (!isEarlier) throw new UsageError(`${name} depends on ${work.of}, which runs later; move one of them to another phase`)
+    if (!isEarlier)
+      throw new UsageError(
+        `${name} depends on ${work.of}, which runs later; move one of them to another phase`,
+      )
   }
   checkDefinitions(streams)
 }
@@ -148,10 +194,14 @@ export const findUnknownStreams = (
   names: readonly string[],
   streams: readonly Pick<StreamDefinition, 'name'>[],
   toPath: (name: string) => string,
-): readonly UsageIssue[] => findUnknownNames(names, { what: 'stream', names: streams.map(({ name }) => name) }, toPath)
+): readonly UsageIssue[] =>
+  findUnknownNames(names, { what: 'stream', names: streams.map(({ name }) => name) }, toPath)
 
 /** The streams that a stream depends on, nearest first. */
-export function* findSources({ work }: StreamDefinition, streams: readonly StreamDefinition[]): Generator<StreamDefinition> {
+export function* findSources(
+  { work }: StreamDefinition,
+  streams: readonly StreamDefinition[],
+): Generator<StreamDefinition> {
   const source = streams.find(({ name }) => name === work.of)
   if (source === undefined) return
   yield source

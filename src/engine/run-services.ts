@@ -35,14 +35,24 @@ export interface RunInSession extends PlannedRun {
 /** Begins the work of a run, in this process or in others. */
 export const beginWork = ({ engine = inProcess }: RunDependencies, run: RunContext) => engine.begin(run)
 
-export const createRun = ({ dependencies, plan, options, wanted, session, eventBus, redact }: RunInSession): RunContext => {
+export const createRun = ({
+  dependencies,
+  plan,
+  options,
+  wanted,
+  session,
+  eventBus,
+  redact,
+}: RunInSession): RunContext => {
   const { settings, streams, storage, dispatcher, transport, clock, random, shared, through } = dependencies
   const { record, known, calendar } = wanted
   const { emit, ended, followers, stats } = eventBus
   const connections = transport
     ? { send: transport, close: () => undefined }
     : openConnections({
-        ...{ dispatcher, settings, maxConnections: countConnections(plan, settings) },
+        dispatcher,
+        settings,
+        maxConnections: countConnections(plan, settings),
         keepsContext: followers?.isTracing,
       })
   const { accept = [] } = options
@@ -53,7 +63,18 @@ export const createRun = ({ dependencies, plan, options, wanted, session, eventB
   )
   if (followers) followers.limiters = limiters.status
   return {
-    ...{ plan, settings, storage, session, ended, clock, random, accept, drift, stats, redact, emit },
+    plan,
+    settings,
+    storage,
+    session,
+    ended,
+    clock,
+    random,
+    accept,
+    drift,
+    stats,
+    redact,
+    emit,
     asOf: session.record.asOf,
     calendar,
     chosen: record.chosen ?? {},
@@ -61,9 +82,14 @@ export const createRun = ({ dependencies, plan, options, wanted, session, eventB
     activity: createActivity(),
     transport: connections.send,
     watch: followers?.watch,
-    ...{ limiters, through },
+    limiters,
+    through,
     shared: oncePerRun(),
-    offered: new Map(streams.flatMap(({ name, offers }) => (offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : []))),
+    offered: new Map(
+      streams.flatMap(({ name, offers }) =>
+        offers ? [[name, new AsyncSubject<readonly Item[]>()] as const] : [],
+      ),
+    ),
     listed: [],
     close: () => {
       connections.close()
@@ -73,10 +99,13 @@ export const createRun = ({ dependencies, plan, options, wanted, session, eventB
 }
 
 /**
- * The maximum number of connections per origin: one for each worker of each stream and endpoint. Without a limit, undici opens as many
- * again for requests that follow immediately, each with its own handshake.
+ * The maximum number of connections per origin: one for each worker of each stream and endpoint. Without a
+ * limit, undici opens as many again for requests that follow immediately, each with its own handshake.
  */
-export const countConnections = (plan: readonly PlannedStream[], settings: Settings): ReadonlyMap<string, number> => {
+export const countConnections = (
+  plan: readonly PlannedStream[],
+  settings: Settings,
+): ReadonlyMap<string, number> => {
   const needed = new Map<string, number>()
   for (const stream of listRunning(plan)) {
     for (const { host } of stream.endpoints) {

@@ -16,7 +16,8 @@ import type { RunSelection, Session, Storage } from './storage.js'
 export type { SharedLimiters } from '../limiter/limiter-registry.js'
 
 /** What the work of an item needs, in this process or in a worker of a fleet. */
-export interface ItemContext extends Pick<AskDependencies, 'settings' | 'transport' | 'limiters' | 'clock' | 'random'> {
+export interface ItemContext
+  extends Pick<AskDependencies, 'settings' | 'transport' | 'limiters' | 'clock' | 'random'> {
   readonly asOf: number
   /** Rules whose refused answers are stored all the same. */
   readonly accept: readonly RefusalCode[]
@@ -45,8 +46,13 @@ export interface RunContext extends ItemContext {
   readonly activity: Activity
   readonly stats: RunStats
   readonly redact: Redact
-  /** What the outcomes of a stream pass through before they are stored; an unfinished run has stored some of them already. */
-  readonly through?: ((stream: string, isStored: (item: Item) => boolean) => MonoTypeOperatorFunction<ItemOutcome>) | undefined
+  /**
+   * What the outcomes of a stream pass through before they are stored; an unfinished run has stored some of
+   * them already.
+   */
+  readonly through?:
+    | ((stream: string, isStored: (item: Item) => boolean) => MonoTypeOperatorFunction<ItemOutcome>)
+    | undefined
   readonly close: () => void
 }
 
@@ -59,7 +65,10 @@ export interface Stage {
   readonly workers: number
   /** The outcome of an item that an unfinished run has stored: such an item is not worked on again. */
   readonly findStored: (item: Item) => ItemOutcome | undefined
-  /** Counts items from the beginning of their work, or from the arrival of their outcome, until they are stored. */
+  /**
+   * Counts items from the beginning of their work, or from the arrival of their outcome, until they are
+   * stored.
+   */
   readonly activeItems: ActivityCounter
   /** No further item begins. */
   readonly isStopping: () => boolean
@@ -70,8 +79,8 @@ export interface Stage {
 /** Works on the items of one run. */
 export interface Executor {
   /**
-   * Emits one outcome per item of a stage, in any order, then completes. A second pass is a separate stage. Unsubscribing stops active
-   * items.
+   * Emits one outcome per item of a stage, in any order, then completes. A second pass is a separate stage.
+   * Unsubscribing stops active items.
    */
   readonly work: (stage: Stage) => OperatorFunction<Item, ItemOutcome>
   /** The run has ended and everything is stored: the state for resuming it can be removed. */
@@ -80,7 +89,10 @@ export interface Executor {
 
 /** Runs the work of items, in this process or in others. It neither reduces nor stores outcomes. */
 export interface Engine {
-  /** Emits the executor of a run once; unsubscribing releases it. Errors with a `UsageError` or a `StorageError` if it cannot start. */
+  /**
+   * Emits the executor of a run once; unsubscribing releases it. Errors with a `UsageError` or a
+   * `StorageError` if it cannot start.
+   */
   readonly begin: (run: RunContext) => Observable<Executor>
 }
 

@@ -1,6 +1,11 @@
 import { concatMap, EMPTY, forkJoin, from, map, type Observable, of, toArray } from 'rxjs'
 import { MASTER_MAP, readStoredStocks } from '../market/listings.js'
-import { createUnknownSymbolsError, describeWrongSymbol, type NamedStock, resolveSymbols } from '../market/symbols.js'
+import {
+  createUnknownSymbolsError,
+  describeWrongSymbol,
+  type NamedStock,
+  resolveSymbols,
+} from '../market/symbols.js'
 import type { Emit } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
@@ -28,9 +33,15 @@ export interface SymbolRequest {
 }
 
 /** Reads what the folder knows about symbols; nothing without symbols. */
-export const readKnownStocks = (stored: Stored, symbols: readonly string[] | undefined): Observable<KnownStocks> => {
+export const readKnownStocks = (
+  stored: Stored,
+  symbols: readonly string[] | undefined,
+): Observable<KnownStocks> => {
   if (symbols === undefined) return of({ listed: [], earlier: [] })
-  return forkJoin([readStoredStocks(stored), readStoredStocks(stored, `${PREVIOUS_FOLDER}/${MASTER_MAP}`)]).pipe(
+  return forkJoin([
+    readStoredStocks(stored),
+    readStoredStocks(stored, `${PREVIOUS_FOLDER}/${MASTER_MAP}`),
+  ]).pipe(
     concatMap(([listed, before]) =>
       readFormerStocks(stored, resolveSymbols(symbols, listed.map(withoutName)).wrong).pipe(
         map((former) => ({ listed, earlier: [...before, ...former] })),
@@ -43,13 +54,18 @@ export const readKnownStocks = (stored: Stored, symbols: readonly string[] | und
 const withoutName = (stock: NamedStock): NamedStock => ({ ...stock, Name: '' })
 
 /** A renamed stock leaves a file of news under its former symbol, with its ISIN. */
-const readFormerStocks = (stored: Stored, unknown: readonly { readonly given: string }[]): Observable<readonly NamedStock[]> =>
+const readFormerStocks = (
+  stored: Stored,
+  unknown: readonly { readonly given: string }[],
+): Observable<readonly NamedStock[]> =>
   from(unknown).pipe(
     concatMap(({ given }) => {
       const [fileName] = createFileNames([{ key: given.toUpperCase(), id: '' }])
       return stored.document(`market_news/${fileName}_news.json`).pipe(catchItemFailure(() => of(undefined)))
     }),
-    concatMap((news) => (isRow(news) ? of({ Symbol: readText(news.Symbol), ISIN: readText(news.ISIN), Name: '' }) : EMPTY)),
+    concatMap((news) =>
+      isRow(news) ? of({ Symbol: readText(news.Symbol), ISIN: readText(news.ISIN), Name: '' }) : EMPTY,
+    ),
     toArray(),
   )
 
@@ -60,26 +76,47 @@ const toNamedStocks = (items: readonly Item[]): readonly NamedStock[] =>
     return { Symbol: key, ISIN: readText(ISIN), Name: readText(Name) }
   })
 
-/** A selection with the symbols of the stocks that its texts mean, so that every spelling is the same selection. */
-export const resolveSelection = <S extends RunSelection>(selection: S, { listed, earlier }: KnownStocks): S =>
-  selection.symbols === undefined ? selection : { ...selection, symbols: resolveSymbols(selection.symbols, listed, earlier).symbols }
+/**
+ * A selection with the symbols of the stocks that its texts mean, so that every spelling is the same
+ * selection.
+ */
+export const resolveSelection = <S extends RunSelection>(
+  selection: S,
+  { listed, earlier }: KnownStocks,
+): S =>
+  selection.symbols === undefined
+    ? selection
+    : { ...selection, symbols: resolveSymbols(selection.symbols, listed, earlier).symbols }
 
 /** A selection in which symbols are those of the listed stocks; the same before the list is known. */
 export const selectListed = (
   chosen: RunSelection,
-  { listed, request: { symbols, known } }: { readonly listed: readonly Item[]; readonly request: SymbolRequest },
+  {
+    listed,
+    request: { symbols, known },
+  }: { readonly listed: readonly Item[]; readonly request: SymbolRequest },
 ): RunSelection =>
-  symbols === undefined || listed.length === 0 ? chosen : { ...chosen, symbols: resolveListed(symbols, listed, known).symbols }
+  symbols === undefined || listed.length === 0
+    ? chosen
+    : { ...chosen, symbols: resolveListed(symbols, listed, known).symbols }
 
 /** What texts mean among listed stocks. */
-export const resolveListed = (texts: readonly string[], listed: readonly Item[], { listed: before, earlier }: KnownStocks) =>
-  resolveSymbols(texts, toNamedStocks(listed), [...before, ...earlier])
+export const resolveListed = (
+  texts: readonly string[],
+  listed: readonly Item[],
+  { listed: before, earlier }: KnownStocks,
+) => resolveSymbols(texts, toNamedStocks(listed), [...before, ...earlier])
 
 /**
- * Selects the stocks of a run, in the order of the master list; without symbols all stocks. Reports wrong symbols.
+ * Selects the stocks of a run, in the order of the master list; without symbols all stocks. Reports wrong
+ * symbols.
  * @throws UsageError if none of the symbols is listed or, with `reject`, one is not
  */
-export const selectSymbols = (stocks: readonly Item[], { symbols, wrongSymbols, known }: SymbolRequest, emit: Emit): readonly Item[] => {
+export const selectSymbols = (
+  stocks: readonly Item[],
+  { symbols, wrongSymbols, known }: SymbolRequest,
+  emit: Emit,
+): readonly Item[] => {
   if (symbols === undefined) return stocks
   const { symbols: found, wrong, guesses } = resolveListed(symbols, stocks, known)
   const wanted = new Set(found)

@@ -1,7 +1,15 @@
 import { findDueSession, findNewestSession, USUAL_CALENDAR } from '../market/calendar.js'
 import type { HistoryRequest, RecordedDocuments, RecordedTable, SessionEvidence } from '../model/history.js'
 import type { Settings } from '../model/settings.js'
-import { DAYS, listTables, MASTER, type Output, type RowsInOneFile, type StreamDefinition, toFilePath } from './define-stream.js'
+import {
+  DAYS,
+  listTables,
+  MASTER,
+  type Output,
+  type RowsInOneFile,
+  type StreamDefinition,
+  toFilePath,
+} from './define-stream.js'
 import type { WantedRun } from './earlier-runs.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import type { JournalFacts, SessionRequest } from './storage.js'
@@ -23,7 +31,13 @@ export const createSessionRequest = (
     !isInstantGiven &&
     findNewestSession(begunAt, publishedAt, calendar) < findNewestSession(startedAt, publishedAt, calendar)
   return {
-    folders: [...new Set(filesOf(plan.map(({ stream }) => stream)).map((file) => file.slice(0, Math.max(0, file.lastIndexOf('/')))))],
+    folders: [
+      ...new Set(
+        filesOf(plan.map(({ stream }) => stream)).map((file) =>
+          file.slice(0, Math.max(0, file.lastIndexOf('/'))),
+        ),
+      ),
+    ],
     streams: running.map((stream) => ({ ...toJournalFacts(stream), isOutdated: isOutdated(stream) })),
     outputs: filesOf(running),
     session: findDueSession(isSimulated ? record.asOf : startedAt, calendar),
@@ -49,13 +63,21 @@ const USUAL_FACTS = { isLateAllowed: false, calendar: USUAL_CALENDAR, isSimulate
 export const createHistoryRequest = (
   plan: readonly PlannedStream[],
   { exchange }: Pick<Settings, 'exchange'>,
-  { isLateAllowed, calendar, isSimulated }: Pick<HistoryRequest, 'isLateAllowed' | 'calendar' | 'isSimulated'> = USUAL_FACTS,
+  {
+    isLateAllowed,
+    calendar,
+    isSimulated,
+  }: Pick<HistoryRequest, 'isLateAllowed' | 'calendar' | 'isSimulated'> = USUAL_FACTS,
 ): HistoryRequest => {
   const streams = plan.map(({ stream }) => stream)
   return {
     tables: listRecordedTables(streams, exchange),
-    documents: listRunning(plan).flatMap((stream) => stream.outputs.flatMap((output) => listRecordedDocuments(stream, output, exchange))),
-    ...{ isLateAllowed, calendar, isSimulated },
+    documents: listRunning(plan).flatMap((stream) =>
+      stream.outputs.flatMap((output) => listRecordedDocuments(stream, output, exchange)),
+    ),
+    isLateAllowed,
+    calendar,
+    isSimulated,
     evidence: listSessionEvidence(streams, exchange),
   }
 }
@@ -65,10 +87,16 @@ export const isEvidence = (output: Output): boolean =>
   output.shape === 'candles-per-item' || ('tradedOn' in output && output.tradedOn !== undefined)
 
 /** What the outputs of some streams show about the days on which the market traded. */
-export const listSessionEvidence = (streams: readonly StreamDefinition[], exchange: string): SessionEvidence => {
+export const listSessionEvidence = (
+  streams: readonly StreamDefinition[],
+  exchange: string,
+): SessionEvidence => {
   const toPattern = (output: Output): string => toFilePath(output, exchange, { fileName: '*' })
-  const isOfDays = (output: Output): boolean => streams.some(({ work, outputs }) => work.of === DAYS && outputs.includes(output))
-  const indicesFirst = [...streams].sort((one, other) => Number(one.work.of === MASTER) - Number(other.work.of === MASTER))
+  const isOfDays = (output: Output): boolean =>
+    streams.some(({ work, outputs }) => work.of === DAYS && outputs.includes(output))
+  const indicesFirst = [...streams].sort(
+    (one, other) => Number(one.work.of === MASTER) - Number(other.work.of === MASTER),
+  )
   const outputs = indicesFirst.flatMap((stream) => stream.outputs)
   return {
     streams: streams.filter((stream) => stream.outputs.some(isEvidence)).map(({ name }) => name),
@@ -83,7 +111,10 @@ export const listSessionEvidence = (streams: readonly StreamDefinition[], exchan
 }
 
 /** The tables that the history keeps: all but candles, and those of files of single stocks or indices. */
-export const listRecordedTables = (streams: readonly StreamDefinition[], exchange: string): readonly RecordedTable[] =>
+export const listRecordedTables = (
+  streams: readonly StreamDefinition[],
+  exchange: string,
+): readonly RecordedTable[] =>
   streams.flatMap((stream) => {
     const { name, work, publishedAt, followsAsOf = false } = stream
     const isRecorded = (output: Output): boolean =>
@@ -91,13 +122,22 @@ export const listRecordedTables = (streams: readonly StreamDefinition[], exchang
     const outputs = stream.outputs.filter(isRecorded)
     const changesDaily = outputs.some((output) => 'changesDaily' in output && output.changesDaily === true)
     const toPath = (file: string): string => toFilePath({ file }, exchange, { fileName: '' })
-    return listTables([{ work, publishedAt, outputs: outputs as unknown as StreamDefinition['outputs'] }]).map(({ files, ...table }) => ({
+    return listTables([
+      { work, publishedAt, outputs: outputs as unknown as StreamDefinition['outputs'] },
+    ]).map(({ files, ...table }) => ({
       table: { ...table, files: files.map((one) => ({ ...one, path: toPath(one.path) })) },
-      ...{ stream: name, isPerItem: work.of !== undefined, followsAsOf, changesDaily },
+      stream: name,
+      isPerItem: work.of !== undefined,
+      followsAsOf,
+      changesDaily,
     }))
   })
 
-const listRecordedDocuments = ({ work }: StreamDefinition, output: Output, exchange: string): readonly RecordedDocuments[] => {
+const listRecordedDocuments = (
+  { work }: StreamDefinition,
+  output: Output,
+  exchange: string,
+): readonly RecordedDocuments[] => {
   if (output.shape !== 'document-per-item' || work.of === undefined) return []
   const pattern = toFilePath(output, exchange, { fileName: '*' })
   return (output.tables ?? []).flatMap(({ lists, identity }) =>

@@ -19,7 +19,14 @@ import {
 } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
 import { createRedactor, redactError } from '../model/redact.js'
-import { createRunStarted, type Decision, decide, type Remainder, selectionLeft, toWantedRun } from './earlier-runs.js'
+import {
+  createRunStarted,
+  type Decision,
+  decide,
+  type Remainder,
+  selectionLeft,
+  toWantedRun,
+} from './earlier-runs.js'
 import { finishWithReport, isFinal, reuseReport, stopOn } from './ending.js'
 import { createEventBus } from './event-bus.js'
 import { type FoundSessions, findCalendar, findSessions } from './find-sessions.js'
@@ -33,9 +40,9 @@ import { createSessionRequest } from './session-request.js'
 import type { LockedStorage } from './storage.js'
 
 /**
- * Runs the streams and emits the events of the run; the last one carries the report, which is also stored beside the outputs. An unfinished
- * run of the same configuration and trading day is resumed, and a complete one that is up to date is reused. Each subscription is a
- * separate run.
+ * Runs the streams and emits the events of the run; the last one carries the report, which is also stored
+ * beside the outputs. An unfinished run of the same configuration and trading day is resumed, and a complete
+ * one that is up to date is reused. Each subscription is a separate run.
  */
 export const start = (dependencies: RunDependencies, options: RunOptions): Observable<RunEvent> =>
   startReduced(dependencies, options, 'possible')
@@ -43,7 +50,11 @@ export const start = (dependencies: RunDependencies, options: RunOptions): Obser
 /** Whether a run may be reduced to what is left of an earlier one, is reduced, or cannot be. */
 type Reduction = 'possible' | 'done' | 'impossible'
 
-const startReduced = (given: RunDependencies, options: RunOptions, reduction: Reduction): Observable<RunEvent> =>
+const startReduced = (
+  given: RunDependencies,
+  options: RunOptions,
+  reduction: Reduction,
+): Observable<RunEvent> =>
   defer(() => {
     const { settings, streams, storage, clock = Date.now, random = Math.random } = given
     const dependencies = { ...given, clock, random }
@@ -68,7 +79,9 @@ const startReduced = (given: RunDependencies, options: RunOptions, reduction: Re
           findSessions(dependencies, asked).pipe(
             switchMap((found) =>
               decide(plan, found.wanted, locked).pipe(
-                switchMap((decision) => (decision.kind === 'begin' ? decide(plan, found.begun, locked) : of(decision))),
+                switchMap((decision) =>
+                  decision.kind === 'begin' ? decide(plan, found.begun, locked) : of(decision),
+                ),
                 switchMap((decision) => {
                   isReduced = decision.kind === 'reduce'
                   return carryOut(decision, locked, { ...planned, ...found, reduction })
@@ -79,7 +92,10 @@ const startReduced = (given: RunDependencies, options: RunOptions, reduction: Re
         ),
       )
     }
-    return merge(eventBus.event$, defer(() => readKnownStocks(storage.stored, options.symbols)).pipe(switchMap(openSession))).pipe(
+    return merge(
+      eventBus.event$,
+      defer(() => readKnownStocks(storage.stored, options.symbols)).pipe(switchMap(openSession)),
+    ).pipe(
       // The session stays open until the last event.
       takeUntil(eventBus.over$),
       catchError((error: unknown) => {
@@ -103,17 +119,24 @@ const createRunId = (startedAt: number, random: () => number): string => {
     .padStart(4, '0')}`
 }
 
-/** Does what was decided in a locked storage. The events of the run go through its bus; only those of a smaller run are emitted. */
+/**
+ * Does what was decided in a locked storage. The events of the run go through its bus; only those of a
+ * smaller run are emitted.
+ */
 const carryOut = (
   decision: Decision,
   { begin, release }: LockedStorage,
   run: PlannedRun & FoundSessions & { readonly reduction: Reduction },
 ): Observable<RunEvent> => {
   const { dependencies, reduction, plan, startedAt, eventBus, begun: wanted, looked } = run
-  const emitAll = (event$: Observable<RunEvent>): Observable<never> => event$.pipe(tap(eventBus.emit), ignoreElements())
+  const emitAll = (event$: Observable<RunEvent>): Observable<never> =>
+    event$.pipe(tap(eventBus.emit), ignoreElements())
   switch (decision.kind) {
     case 'begin':
-      return begin(decision.choice, createSessionRequest(plan, dependencies.settings, wanted, decision.choice.record.asOf)).pipe(
+      return begin(
+        decision.choice,
+        createSessionRequest(plan, dependencies.settings, wanted, decision.choice.record.asOf),
+      ).pipe(
         switchMap((session) => {
           const started = createRunStarted(plan, decision, { isRemainder: reduction === 'done', wanted })
           return emitAll(
@@ -125,7 +148,11 @@ const carryOut = (
         }),
       )
     case 'reuse':
-      return emitAll(defer(() => reuseReport(decision.ended.report, { startedAt, finishedAt: dependencies.clock(), looked })))
+      return emitAll(
+        defer(() =>
+          reuseReport(decision.ended.report, { startedAt, finishedAt: dependencies.clock(), looked }),
+        ),
+      )
     case 'reduce':
       // What is left is another run, which locks the storage itself.
       release?.()
@@ -170,10 +197,14 @@ const executeRun = (open: RunInSession): Observable<RunEvent> => {
   )
 }
 
-/** Warns about hosts that limited the rate or were down, in the name of the first stream that uses the host. */
+/**
+ * Warns about hosts that limited the rate or were down, in the name of the first stream that uses the host.
+ */
 const warnAboutHosts = ({ plan, limiters, emit }: RunContext): void => {
   for (const { host, text } of limiters.warnings()) {
-    const user = listRunning(plan).find(({ endpoints }) => endpoints.some((endpoint) => endpoint.host === host))
+    const user = listRunning(plan).find(({ endpoints }) =>
+      endpoints.some((endpoint) => endpoint.host === host),
+    )
     if (user) emit({ type: 'warning', stream: user.name, text })
   }
 }

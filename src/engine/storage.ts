@@ -15,8 +15,8 @@ export { REPORT_FILE, STATE_FOLDER, type Stored, type Tail, toStatePath } from '
 export const PREVIOUS_FOLDER = toStatePath('previous')
 
 /**
- * Stores the outcomes of a stream. Emits each item again, with the files that it added, once the data of that item is on disk. Errors only
- * if storing itself is impossible (`StorageError`).
+ * Stores the outcomes of a stream. Emits each item again, with the files that it added, once the data of that
+ * item is on disk. Errors only if storing itself is impossible (`StorageError`).
  */
 export type Sink = MonoTypeOperatorFunction<SinkItem>
 
@@ -26,7 +26,10 @@ export interface SinkContext {
   readonly stream: string
   readonly exchange: string
   readonly asOf: number
-  /** Every listed stock of the stream, in the order of the master list, even if this run does not request it; known when its first item ends. */
+  /**
+   * Every listed stock of the stream, in the order of the master list, even if this run does not request it;
+   * known when its first item ends.
+   */
   readonly listed: readonly Item[]
   /** Whether the run accepts answers that this rule refuses. */
   readonly accepts: (code: RefusalCode) => boolean
@@ -36,7 +39,9 @@ export interface SinkContext {
   readonly wrote: (bytes: number) => void
   /** Adds a warning to the report. */
   readonly warn: (text: string) => void
-  /** Reports that stored data was kept because an answer looks wrong by this rule. The stream ends as partial. */
+  /**
+   * Reports that stored data was kept because an answer looks wrong by this rule. The stream ends as partial.
+   */
   readonly refuse: (code: RefusalCode, text: string) => void
 }
 
@@ -44,20 +49,25 @@ export interface SinkContext {
 export interface Storage {
   readonly stored: Stored
   /**
-   * Locks the storage for one run, and emits once what earlier runs left; unsubscribing releases it. Errors with a `StorageError` that names the
-   * holder if another run has the storage locked.
+   * Locks the storage for one run, and emits once what earlier runs left; unsubscribing releases it. Errors
+   * with a `StorageError` that names the holder if another run has the storage locked.
    */
   openSession(request: SessionRequest): Observable<LockedStorage>
   open(output: Output, context: SinkContext): Sink
   /** Stores a document about the run itself, such as its report. */
   storeDocument(name: string, document: unknown): Observable<void>
-  /** Reads the days with a session that the stored files show, ascending; absent if it cannot list its files. */
+  /**
+   * Reads the days with a session that the stored files show, ascending; absent if it cannot list its files.
+   */
   readSessionDays?(evidence: SessionEvidence): Observable<readonly Day[]>
   /** Adds an ended run to the history of runs; absent if the storage has none. */
   logRun?(entry: RunLogEntry): Observable<void>
 }
 
-/** What passes through the sinks: the outcome of an item, and the files written for it so far, each with its size in bytes. */
+/**
+ * What passes through the sinks: the outcome of an item, and the files written for it so far, each with its
+ * size in bytes.
+ */
 export interface SinkItem {
   readonly outcome: ItemOutcome
   readonly files: Readonly<Record<string, number>>
@@ -66,7 +76,9 @@ export interface SinkItem {
 /** The properties of a stream that its journal depends on (`toJournalFacts`). */
 export interface JournalFacts {
   readonly stream: string
-  /** Whether lines contain the rows: if the output is one file for all items, or other streams need the rows. */
+  /**
+   * Whether lines contain the rows: if the output is one file for all items, or other streams need the rows.
+   */
   readonly carriesRows: boolean
   /** Whether `findStored` returns the rows: if other streams depend on this one. */
   readonly offersRows: boolean
@@ -82,20 +94,24 @@ export interface CarriedRecord {
 }
 
 /**
- * The stored items of a stream. A line is written only after the data of its item is on disk, so that an unfinished run can resume. If
- * the output is one file for all items, the journal also holds its records until the stream ends.
+ * The stored items of a stream. A line is written only after the data of its item is on disk, so that an
+ * unfinished run can resume. If the output is one file for all items, the journal also holds its records
+ * until the stream ends.
  */
 export interface Journal {
   /** The stored item of an unfinished run, unless it is outdated. */
   readonly findStored: (item: Item) => SinkItem | undefined
-  /** Emits each item once its line is written. A resumed run repeats items that were lost or may lack rows. */
+  /**
+   * Emits each item once its line is written. A resumed run repeats items that were lost or may lack rows.
+   */
   readonly write: MonoTypeOperatorFunction<SinkItem>
   /** Carries records of the previous file over to the new one. Emits each once it is written. */
   readonly carryOver: MonoTypeOperatorFunction<CarriedRecord>
   /**
-   * The written and carried records as JSON text or its bytes, in the order of the output file, separated by a comma and a line end. A later
-   * line replaces the earlier records of an item. Those of an unfinished run are read like the others; `findStored` noted their ranks. Call
-   * it once: it releases the records, so that a stream that has ended holds no memory.
+   * The written and carried records as JSON text or its bytes, in the order of the output file, separated by
+   * a comma and a line end. A later line replaces the earlier records of an item. Those of an unfinished run
+   * are read like the others; `findStored` noted their ranks. Call it once: it releases the records, so that
+   * a stream that has ended holds no memory.
    */
   readonly takeRecords: () => Iterable<string | Uint8Array>
 }
@@ -108,7 +124,9 @@ export interface RunSelection {
   readonly pairs?: Readonly<Record<string, readonly string[]>> | undefined
 }
 
-/** The stored record of a run until it is complete. Its journals hold the master list and every stored item. */
+/**
+ * The stored record of a run until it is complete. Its journals hold the master list and every stored item.
+ */
 export interface RunRecord {
   readonly run: string
   /** The run's "now", epoch milliseconds; a resumed run keeps it. */
@@ -123,7 +141,10 @@ export interface RunRecord {
   readonly settings?: string
   /** The streams that run. */
   readonly streams?: readonly string[]
-  /** When the run ended, epoch milliseconds, if it ended with failed items that the same command may still fetch. */
+  /**
+   * When the run ended, epoch milliseconds, if it ended with failed items that the same command may still
+   * fetch.
+   */
   readonly endedAt?: number
 }
 
@@ -134,13 +155,19 @@ export interface EndedRun extends RunRecord {
 
 /** What a run requests from the storage when it opens a session. */
 export interface SessionRequest {
-  /** Folders of the outputs, relative to the output folder; temporary files of interrupted writes in them are deleted. */
+  /**
+   * Folders of the outputs, relative to the output folder; temporary files of interrupted writes in them are
+   * deleted.
+   */
   readonly folders: readonly string[]
   /** The streams of the run, to open their journals. */
   readonly streams: readonly JournalFacts[]
   /** The outputs of the run, relative to the output folder; `*` represents the name of an item. */
   readonly outputs: readonly string[]
-  /** The session in which the run is made, as far as holidays are known; of a simulated market, that of `asOf`. */
+  /**
+   * The session in which the run is made, as far as holidays are known; of a simulated market, that of
+   * `asOf`.
+   */
   readonly session: Day
   /** What the history keeps of the run; absent if it is switched off. */
   readonly history?: HistoryRequest
@@ -179,7 +206,10 @@ export interface SessionChoice {
 
 /** A storage that is locked for one run. */
 export interface LockedStorage extends EarlierRuns {
-  /** Begins or resumes the run; emits once. Call it at most once. `request`: the one with which it was opened, with what is known since. */
+  /**
+   * Begins or resumes the run; emits once. Call it at most once. `request`: the one with which it was opened,
+   * with what is known since.
+   */
   readonly begin: (choice: SessionChoice, request?: SessionRequest) => Observable<Session>
   /** Releases the storage for another run, without a session; absent if it has no lock. */
   readonly release?: () => void
@@ -192,25 +222,31 @@ export interface Session {
   readonly isContinued: boolean
   /** The drift that the resumed run had found. */
   readonly drift?: readonly Drift[]
-  /** Stores the drift found so far beside the journals, until the run ends for good. Absent if the storage cannot resume runs. */
+  /**
+   * Stores the drift found so far beside the journals, until the run ends for good. Absent if the storage
+   * cannot resume runs.
+   */
   readonly saveDrift?: (found: readonly Drift[]) => void
   /** The journal of each stream, with the items of the unfinished run. */
   readonly journals: ReadonlyMap<string, Journal>
   /**
-   * Called once, before anything is stored. A new run changes nothing until then, so that a rejected command leaves the folder as it was.
-   * Emits once: a warning, or `undefined`. Absent if there is nothing to change.
+   * Called once, before anything is stored. A new run changes nothing until then, so that a rejected command
+   * leaves the folder as it was. Emits once: a warning, or `undefined`. Absent if there is nothing to change.
    */
   readonly commit?: () => Observable<string | undefined>
   /**
-   * Adds what the run left to the history. Called before the run ends, so that a kill in between repeats it. Emits once: a warning, or
-   * `undefined`. Absent if the storage has no history, or if it is switched off.
+   * Adds what the run left to the history. Called before the run ends, so that a kill in between repeats it.
+   * Emits once: a warning, or `undefined`. Absent if the storage has no history, or if it is switched off.
    */
   readonly keepHistory?: (report: RunReport) => Observable<string | undefined>
   /**
-   * Ends a run whose failed items may succeed later: record and journals stay, so that the same command requests only those items. Absent
-   * if the storage cannot resume runs.
+   * Ends a run whose failed items may succeed later: record and journals stay, so that the same command
+   * requests only those items. Absent if the storage cannot resume runs.
    */
   readonly keepForResume?: (endedAt: number, report: RunReport) => Observable<void>
-  /** Ends the run and deletes record and journals. The report is stored, so that a later run can reuse what is complete. */
+  /**
+   * Ends the run and deletes record and journals. The report is stored, so that a later run can reuse what is
+   * complete.
+   */
   readonly finish: (report?: RunReport) => Observable<void>
 }

@@ -1,10 +1,19 @@
-/** A whole run: its events as they happen, then its report. The files are in memory; without `storage` they are in the folder `out`. */
+/**
+ * A whole run: its events as they happen, then its report. The files are in memory; without `storage` they
+ * are in the folder `out`.
+ */
 import { lastValueFrom, tap } from 'rxjs'
 import { createCollector, type RunEvent, type RunReport, type SettingsInput } from 'scripstream'
 import { type MemoryFiles, memory } from 'scripstream/sinks'
 
-/** Runs every stream but the candles. Items that are missing do not reject the promise: the report names them with their reasons. */
-export const collectMarket = async (settings: SettingsInput, print: (line: string) => void): Promise<MemoryFiles> => {
+/**
+ * Runs every stream but the candles. Items that are missing do not reject the promise: the report names them
+ * with their reasons.
+ */
+export const collectMarket = async (
+  settings: SettingsInput,
+  print: (line: string) => void,
+): Promise<MemoryFiles> => {
   const files: MemoryFiles = new Map()
   const collector = createCollector({ settings: { ...settings, fetchOhlcv: false }, storage: memory(files) })
   // The last event of a run has the report; `collector.run()` emits it alone.

@@ -1,4 +1,7 @@
-/** A stream of an app on a host of its own: the option chain of each F&O stock, one POST each, without duplicates, most open interest first. */
+/**
+ * A stream of an app on a host of its own: the option chain of each F&O stock, one POST each, without
+ * duplicates, most open interest first.
+ */
 import { from, map, mergeMap } from 'rxjs'
 // biome-ignore format: what a stream needs, in two lines
 import {
@@ -23,13 +26,17 @@ const optionChain = post({
   shape: dataEnvelope(z.array(Contract)),
   sample: ({ symbol }, market) => ({
     data: [90, 100, 110, 100].map((strike) => ({
-      ...{ contract: `${symbol} ${strike} CE`, strike },
+      contract: `${symbol} ${strike} CE`,
+      strike,
       open_interest: market.random('options', symbol, strike).int(0, 9_000),
     })),
   }),
 })
 
-/** Run it with `scripstream run --streams ./03-own-stream.js`, or pass it to `createCollector({ streams: [...streams, optionChains] })`. */
+/**
+ * Run it with `scripstream run --streams ./03-own-stream.js`, or pass it to `createCollector({ streams:
+ * [...streams, optionChains] })`.
+ */
 export const optionChains = defineStream({
   name: 'option-chains',
   summary: 'option chain of each F&O stock',
@@ -50,7 +57,9 @@ export const optionChains = defineStream({
       shape: 'rows-in-one-file',
       file: 'option_chains.json',
       sortBy: { key: (contract) => Number(contract.open_interest) },
-      tables: [{ name: 'options', about: 'option chains of the F&O stocks', columns: [StockRecord, Contract] }],
+      tables: [
+        { name: 'options', about: 'option chains of the F&O stocks', columns: [StockRecord, Contract] },
+      ],
     },
   ],
 })

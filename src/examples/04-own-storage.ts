@@ -19,8 +19,9 @@ export const postTo =
     )
 
 /**
- * Posts outputs to a webhook, `{ file, item, rows }` for each item with rows, one after the other. A slow hook slows the stream down, so
- * the memory does not fill up. A failed post ends the run, so that no rows are lost silently.
+ * Posts outputs to a webhook, `{ file, item, rows }` for each item with rows, one after the other. A slow
+ * hook slows the stream down, so the memory does not fill up. A failed post ends the run, so that no rows are
+ * lost silently.
  */
 export const webhook = (post: Post): Storage => {
   const sink = (output: Output, { wrote }: SinkContext) =>
@@ -29,7 +30,9 @@ export const webhook = (post: Post): Storage => {
       if (status !== 'success') return of(finished)
       const text = JSON.stringify({ file: output.file, item: item.key, rows: [...rows] })
       return post(text).pipe(
-        catchError(({ message }: Error) => throwError(() => new StorageError(`${item.key} cannot be posted: ${message}`))),
+        catchError(({ message }: Error) =>
+          throwError(() => new StorageError(`${item.key} cannot be posted: ${message}`)),
+        ),
         map(() => {
           wrote(text.length)
           return finished

@@ -5,14 +5,16 @@ import type { Collector } from 'scripstream'
 import type { NewsItem } from 'scripstream/streams'
 
 /**
- * A route that sends the news of a watchlist as server-sent events, `GET /news?symbols=INFY,TCS`: each item once, new ones every minute.
- * It works with `createServer` of `node:http` as well as `app.get('/news', …)` of Express.
+ * A route that sends the news of a watchlist as server-sent events, `GET /news?symbols=INFY,TCS`: each item
+ * once, new ones every minute. It works with `createServer` of `node:http` as well as `app.get('/news', …)`
+ * of Express.
  */
 export const newsRoute =
   (collector: Pick<Collector<{ readonly 'market-news': NewsItem }>, 'stream'>, everyMs = 60_000) =>
   (request: IncomingMessage, response: ServerResponse): void => {
     const symbols = new URL(request.url ?? '/', 'http://host').searchParams.get('symbols')?.split(',') ?? []
-    const send = (event: string, data: unknown): void => void response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+    const send = (event: string, data: unknown): void =>
+      void response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
 
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
     response.flushHeaders() // the reader is connected before there is any news

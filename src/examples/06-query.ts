@@ -6,5 +6,8 @@ const MOST_TRADED = `
   where date = (select max(date) from candles)
   order by volume desc limit 3`
 
-/** The stocks with the largest volume of the newest session. The tables and columns are those of `scripstream query`. */
+/**
+ * The stocks with the largest volume of the newest session. The tables and columns are those of `scripstream
+ * query`.
+ */
 export const findMostTraded = (folder: string) => query(folder, MOST_TRADED)

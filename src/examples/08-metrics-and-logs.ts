@@ -1,4 +1,7 @@
-/** Logs with pino, Prometheus metrics, and telemetry of your own. `spans(api)` of `scripstream` traces the same with OpenTelemetry. */
+/**
+ * Logs with pino, Prometheus metrics, and telemetry of your own. `spans(api)` of `scripstream` traces the
+ * same with OpenTelemetry.
+ */
 import { type DestinationStream, pino } from 'pino'
 import { lastValueFrom } from 'rxjs'
 import { createCollector, createMetrics, type SettingsInput, type Telemetry } from 'scripstream'
@@ -15,9 +18,9 @@ const countRequests =
   })
 
 /**
- * One run, logged as NDJSON: the start of streams and retries at `debug`, their ends at `info`, what is missing at `warn`, a failed run at
- * `error`. Resolves to the
- * metrics, which a server would answer at `/metrics`.
+ * One run, logged as NDJSON: the start of streams and retries at `debug`, their ends at `info`, what is
+ * missing at `warn`, a failed run at `error`. Resolves to the metrics, which a server would answer at
+ * `/metrics`.
  */
 export const runLogged = async (settings: SettingsInput, destination: DestinationStream): Promise<string> => {
   const log = pino({ level: 'info' }, destination)

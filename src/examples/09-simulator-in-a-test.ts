@@ -1,4 +1,7 @@
-/** A test of an app against the simulated provider: some stocks refused once with a 429, and another endpoint gone. */
+/**
+ * A test of an app against the simulated provider: some stocks refused once with a 429, and another endpoint
+ * gone.
+ */
 import { equal, ok } from 'node:assert/strict'
 import { lastValueFrom } from 'rxjs'
 import { createCollector } from 'scripstream'
@@ -17,7 +20,10 @@ export const testRefusals = async (): Promise<void> => {
     ],
   })
   try {
-    const collector = createCollector({ settings: { ...provider.settings, throttleMs: 1 }, storage: memory() })
+    const collector = createCollector({
+      settings: { ...provider.settings, throttleMs: 1 },
+      storage: memory(),
+    })
     const report = await lastValueFrom(collector.run({ only: ['market-news', 'new-announcements'] }))
     ok(report.scripts['market-news']?.rateLimited)
     equal(report.scripts['market-news'].outcome, 'success')

@@ -13,14 +13,20 @@ export interface Meeting {
   readonly allowVolatile?: boolean
 }
 
-/** The app's version: workers accept only items of their own version, and of the same build of scripstream. */
+/**
+ * The app's version: workers accept only items of their own version, and of the same build of scripstream.
+ */
 const version = '1.0.0'
 
-/** Works for the app's runs until `stop` emits, then finishes its active items. Start any number, on any machine. */
+/**
+ * Works for the app's runs until `stop` emits, then finishes its active items. Start any number, on any
+ * machine.
+ */
 export const work = (meeting: Meeting, print: (line: string) => void, stop: Observable<unknown>): void => {
   fleetWorker({ ...meeting, version, streams, headers: {}, name: workerName(), stop }).subscribe({
     next: (news) => {
-      if (news.type !== 'item-finished') print(news.type === 'run' ? 'works for a run' : `works for the fleet at ${news.shown}`)
+      if (news.type !== 'item-finished')
+        print(news.type === 'run' ? 'works for a run' : `works for the fleet at ${news.shown}`)
     },
     error: ({ message }: Error) => print(message),
     complete: () => print('has ended its work'),

@@ -1,10 +1,16 @@
-/** A storage on SQLite: the rows of an item replace its earlier ones in one transaction. Works with `node:sqlite` (Node 22.13 or newer) and with better-sqlite3. */
+/**
+ * A storage on SQLite: the rows of an item replace its earlier ones in one transaction. Works with
+ * `node:sqlite` (Node 22.13 or newer) and with better-sqlite3.
+ */
 import { map } from 'rxjs'
 import type { Output } from 'scripstream/define'
 import { StorageError } from 'scripstream/errors'
 import { memory, type SinkContext, type SinkItem, type Storage } from 'scripstream/sinks'
 
-/** What this uses of a database. `new DatabaseSync(path)` of `node:sqlite` and `new Database(path)` of better-sqlite3 have it. */
+/**
+ * What this uses of a database. `new DatabaseSync(path)` of `node:sqlite` and `new Database(path)` of
+ * better-sqlite3 have it.
+ */
 export interface SqliteDatabase {
   exec(sql: string): unknown
   prepare(sql: string): { run(...values: (string | number)[]): unknown }
@@ -15,8 +21,8 @@ const TABLE = `
     (file text, item text, position integer, record text, primary key (file, item, position)) without rowid`
 
 /**
- * Stores each row as JSON: `select item, record ->> 'Title' from records where file like 'market_news/%'`. An item that failed, or has no
- * rows, keeps its earlier ones.
+ * Stores each row as JSON: `select item, record ->> 'Title' from records where file like 'market_news/%'`. An
+ * item that failed, or has no rows, keeps its earlier ones.
  */
 export const sqlite = (database: SqliteDatabase): Storage => {
   database.exec(TABLE)

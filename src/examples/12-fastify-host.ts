@@ -1,7 +1,13 @@
-/** A host that collects on request, as a plugin of Fastify: POST /runs starts a run, GET /runs/last shows it, GET /health is for its monitor, and closing the server stops it. */
+/**
+ * A host that collects on request, as a plugin of Fastify: POST /runs starts a run, GET /runs/last shows it,
+ * GET /health is for its monitor, and closing the server stops it.
+ */
 import type { Collector, Run } from 'scripstream'
 
-/** What this uses of Fastify, so that the example compiles without it. In your app, write `FastifyInstance` instead. */
+/**
+ * What this uses of Fastify, so that the example compiles without it. In your app, write `FastifyInstance`
+ * instead.
+ */
 export interface Host {
   get(path: string, handler: (request: unknown, reply: Reply) => Promise<unknown>): unknown
   post(path: string, handler: (request: unknown, reply: Reply) => Promise<unknown>): unknown

@@ -16,7 +16,8 @@ export const createBlobStore = (folder: string) => {
   const made = new Set<string>()
   /** Undefined while the folder cannot be read, for example because it does not exist yet. */
   let isNetwork: boolean | undefined
-  // A synchronous call costs a tenth of one in the thread pool. On a network file system it could block the event loop.
+  // A synchronous call costs a tenth of one in the thread pool. On a network file system it could block the
+  // event loop.
   const runSyncIfLocal = async <T>(runSync: () => T, runAsync: () => Promise<T>): Promise<T> => {
     isNetwork ??= isRemoteFolder(root)
     return isNetwork === false ? runSync() : runAsync()
@@ -66,7 +67,10 @@ const MAX_PARALLEL_REMOVALS = 64
 /** A file that another machine has open or has just written can make a removal fail for a moment. */
 const REMOVE_OPTIONS = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 } as const
 
-/** Removes a folder, a batch of files at a time: a recursive `rm` alone keeps the names of all files in memory. */
+/**
+ * Removes a folder, a batch of files at a time: a recursive `rm` alone keeps the names of all files in
+ * memory.
+ */
 const removeFolder = async (folder: string): Promise<void> => {
   // If the folder cannot be read, the removal at the end reports the error.
   if ((await lstat(folder).catch(ignoreError(`look up ${folder}`)))?.isDirectory()) {
@@ -100,7 +104,10 @@ export interface BlobFacts {
   readonly form: 'csv' | 'json'
 }
 
-/** The outcome of an item as a worker reports it: its rows are in a blob, its error is left out, because it is not data. */
+/**
+ * The outcome of an item as a worker reports it: its rows are in a blob, its error is left out, because it is
+ * not data.
+ */
 export interface WorkerOutcome extends Omit<ItemOutcome, 'item' | 'rows' | 'error'> {
   /** The name of the worker. */
   readonly by: string
@@ -113,13 +120,16 @@ export interface WorkerOutcome extends Omit<ItemOutcome, 'item' | 'rows' | 'erro
 }
 
 /**
- * The job id of an item. BullMQ refuses ids that are numbers or contain a colon. The second pass has different ids, because the queue still
- * stores the finished jobs and events of the first pass.
+ * The job id of an item. BullMQ refuses ids that are numbers or contain a colon. The second pass has
+ * different ids, because the queue still stores the finished jobs and events of the first pass.
  */
 export const toJobId = ({ fileName }: Item, isSecondPass = false): string =>
   `${isSecondPass ? 'again-' : 'i'}${encodeURIComponent(fileName)}`
 
-/** The name contains length and size: a worker that was stalled may write late, and must not overwrite different rows of another worker. */
+/**
+ * The name contains length and size: a worker that was stalled may write late, and must not overwrite
+ * different rows of another worker.
+ */
 const toBlobFile = (stream: string, { run, item }: ItemJobData, { length, bytes }: BlobFacts): string =>
   `${run}/${stream}/${encodeURIComponent(item.fileName)}-${length}-${bytes}`
 
@@ -138,13 +148,19 @@ export const storeRows = async (
 }
 
 /** The outcome of the item, with its rows from the blob. Missing or damaged rows make it an error. */
-export const loadRows = async (stream: string, work: ItemJobData, outcome: WorkerOutcome, blobs: BlobStore): Promise<ItemOutcome> => {
+export const loadRows = async (
+  stream: string,
+  work: ItemJobData,
+  outcome: WorkerOutcome,
+  blobs: BlobStore,
+): Promise<ItemOutcome> => {
   const { by: _, requestCounts: __, warnings: ___, drift: ____, rows, ...rest } = outcome
   const { item } = work
   if (rows === undefined) return { ...rest, item, rows: [] }
   try {
     const bytes = await blobs.read(toBlobFile(stream, work, rows))
-    if (bytes.length !== rows.bytes) throw new Error(`the file has ${bytes.length} bytes instead of ${rows.bytes}`)
+    if (bytes.length !== rows.bytes)
+      throw new Error(`the file has ${bytes.length} bytes instead of ${rows.bytes}`)
     return { ...rest, item, rows: decodeRows(bytes, rows.form, rows.length) }
   } catch (error) {
     return {
@@ -158,15 +174,20 @@ export const loadRows = async (stream: string, work: ItemJobData, outcome: Worke
 }
 
 /** Encodes rows: as CSV lines if they have them already, else as JSON. */
-export const encodeRows = (rows: RowList): { readonly form: BlobFacts['form']; readonly bytes: Uint8Array } =>
-  rows.csv ? { form: 'csv', bytes: rows.csv } : { form: 'json', bytes: Buffer.from(JSON.stringify([...rows])) }
+export const encodeRows = (
+  rows: RowList,
+): { readonly form: BlobFacts['form']; readonly bytes: Uint8Array } =>
+  rows.csv
+    ? { form: 'csv', bytes: rows.csv }
+    : { form: 'json', bytes: Buffer.from(JSON.stringify([...rows])) }
 
 /**
  * Decodes the rows of a blob.
  * @throws Error if their number is not `length`
  */
 export const decodeRows = (bytes: Buffer, form: BlobFacts['form'], length: number): RowList => {
-  const rows = form === 'csv' ? createCsvCandles(bytes, length) : (JSON.parse(bytes.toString()) as readonly unknown[])
+  const rows =
+    form === 'csv' ? createCsvCandles(bytes, length) : (JSON.parse(bytes.toString()) as readonly unknown[])
   if (rows.length !== length) throw new Error(`the file has ${rows.length} rows instead of ${length}`)
   return rows
 }

@@ -28,8 +28,9 @@ return false`
 const RELEASE_SCRIPT = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`
 
 /**
- * Acquires the lease of a fleet for a run and renews it. The same run gets it at once, because the lock of its output folder admits one
- * driver only. `fail` is called if another run gets the lease later, because this process was stalled.
+ * Acquires the lease of a fleet for a run and renews it. The same run gets it at once, because the lock of
+ * its output folder admits one driver only. `fail` is called if another run gets the lease later, because
+ * this process was stalled.
  * @throws StorageError if another run has the lease
  */
 export const acquireDriverLease = async (
@@ -78,7 +79,12 @@ export const connectDriver = async (options: DriverOptions, run: RunContext) => 
   const readRefusal = waitOutRefusals(redis, { limitMs: run.settings.downMs, shown: address.shown })
   const queues = createQueues(redis, address, version, packages)
   return {
-    ...{ options, run, packages, redis, queues, readRefusal },
+    options,
+    run,
+    packages,
+    redis,
+    queues,
+    readRefusal,
     names: run.plan.flatMap(({ stream, state }) => (state === 'waiting' ? [stream.name] : [])),
     blobs: createBlobStore(options.blobs),
     backoffs: createSharedBackoffs(redis, queues.prefix, (backoff) => emitBackoff(backoff, run)),
@@ -110,9 +116,12 @@ export const closeDriver = async (driver: Driver): Promise<void> => {
   driver.watching.unsubscribe()
   driver.barriers?.stop()
   // The timeout is for a server that is down or refuses commands. What is not released expires.
-  await lastValueFrom(race(from(releaseQueues(driver).catch(ignoreError('release the queues'))), timer(RELEASE_TIMEOUT_MS)), {
-    defaultValue: undefined,
-  })
+  await lastValueFrom(
+    race(from(releaseQueues(driver).catch(ignoreError('release the queues'))), timer(RELEASE_TIMEOUT_MS)),
+    {
+      defaultValue: undefined,
+    },
+  )
   driver.backoffs.close()
   driver.redis.disconnect()
 }

@@ -2,7 +2,14 @@ import { from, interval, merge, mergeMap, Observable, pipe, tap, toArray } from 
 import type { Engine, Executor, Stage } from '../engine/run.js'
 import { formatError, StorageError } from '../model/errors.js'
 import { getErrorCode } from '../storage/file-system.js'
-import { acquireDriverLease, closeDriver, connectDriver, type Driver, type DriverLease, type DriverOptions } from './driver-connections.js'
+import {
+  acquireDriverLease,
+  closeDriver,
+  connectDriver,
+  type Driver,
+  type DriverLease,
+  type DriverOptions,
+} from './driver-connections.js'
 import { ignoreError } from './ignore-error.js'
 import { type FleetOptions, readFleetAddress } from './options.js'
 import { createBarriers, processOnFleet, type StageDependencies } from './process-stage.js'
@@ -23,9 +30,9 @@ export const reachFleet = async (options: FleetOptions): Promise<void> => {
 }
 
 /**
- * Distributes the items of a run to the workers of a fleet (`fleetWorker`), through queues on Redis. Outputs are written to the folder in
- * the settings, as without a fleet. An interrupted run resumes when it is started again. The run errors with a `StorageError` if the server
- * cannot be used.
+ * Distributes the items of a run to the workers of a fleet (`fleetWorker`), through queues on Redis. Outputs
+ * are written to the folder in the settings, as without a fleet. An interrupted run resumes when it is
+ * started again. The run errors with a `StorageError` if the server cannot be used.
  *
  * @example
  * createCollector({ engine: fleet({ address: 'redis://10.0.0.5', blobs: '/mnt/market-blobs', version: '1.0.0' }), settings })
@@ -41,15 +48,16 @@ export const fleet = (options: FleetOptions): Engine => {
           ({ executor }) => subscriber.next(executor),
           (error: unknown) => subscriber.error(error),
         )
-        // If opening failed, the error was reported above and everything is closed. After a failed close, the lease expires by itself.
+        // If opening failed, the error was reported above and everything is closed. After a failed close, the
+        // lease expires by itself.
         return () => void opened.then(({ close }) => close()).catch(ignoreError('close the driver'))
       }),
   }
 }
 
 /**
- * Acquires the fleet for a run, and shares with the workers what they need. Closes the driver if that fails. `fail` is called if the lease
- * is lost later.
+ * Acquires the fleet for a run, and shares with the workers what they need. Closes the driver if that fails.
+ * `fail` is called if the lease is lost later.
  * @throws StorageError if another run uses the fleet, or the shared folder cannot be used
  */
 const openDriver = async (
@@ -63,7 +71,12 @@ const openDriver = async (
     await shareRun(driver)
     // Opens the connections of the queue events early.
     for (const stream of driver.names) driver.queues.events(stream)
-    const barriers = createBarriers(driver.queues, run.session.record.run, driver.packages, options.address.shown)
+    const barriers = createBarriers(
+      driver.queues,
+      run.session.record.run,
+      driver.packages,
+      options.address.shown,
+    )
     driver.barriers = barriers
     driver.isRunning = true
     const emitWorkers = await watchWorkers(driver)
@@ -76,14 +89,20 @@ const openDriver = async (
     await closeDriver(driver)
     throw getErrorCode(error) === undefined
       ? error
-      : new StorageError(`cannot use the shared folder ${driver.options.blobs}: ${formatError(error)}`, { cause: error })
+      : new StorageError(`cannot use the shared folder ${driver.options.blobs}: ${formatError(error)}`, {
+          cause: error,
+        })
   }
 }
 
 const acquireFleet = async (driver: Driver, fail: (error: unknown) => void): Promise<DriverLease> => {
   const { options, run, redis, queues, blobs } = driver
   const { record } = run.session
-  const lease = await acquireDriverLease(redis, { prefix: queues.prefix, run: record.run, shown: options.address.shown }, fail)
+  const lease = await acquireDriverLease(
+    redis,
+    { prefix: queues.prefix, run: record.run, shown: options.address.shown },
+    fail,
+  )
   driver.lease = lease
   if (lease.previousRun !== undefined && lease.previousRun !== record.run) {
     // Also the queues of streams that are not in this run: workers would fail on items of a removed run.
@@ -109,16 +128,25 @@ const shareRun = async ({ run: { plan, settings, accept, session }, blobs }: Dri
 const WORKER_COUNT_MS = 1_000
 
 /**
- * Lists the connected workers now and once a second until the run ends, publishes their number, and emits what they have done. The returned
- * function emits that at once.
+ * Lists the connected workers now and once a second until the run ends, publishes their number, and emits
+ * what they have done. The returned function emits that at once.
  */
-const watchWorkers = async ({ run, names, redis, queues, readRefusal, workerStats, watching }: Driver): Promise<() => void> => {
+const watchWorkers = async ({
+  run,
+  names,
+  redis,
+  queues,
+  readRefusal,
+  workerStats,
+  watching,
+}: Driver): Promise<() => void> => {
   let connected: readonly string[] | undefined
   let others: readonly string[] = []
   const emitWorkers = (): void => {
     const fleet = workerStats.read(connected, readRefusal())
     run.emit({
-      ...{ type: 'fleet', at: run.clock() },
+      type: 'fleet',
+      at: run.clock(),
       fleet: others.length === 0 ? fleet : { ...fleet, others: { build: queues.build, workers: others } },
     })
   }
@@ -129,7 +157,8 @@ const watchWorkers = async ({ run, names, redis, queues, readRefusal, workerStat
       const { workers, otherWorkers } = await queues.listMembers(first)
       ;[connected, others] = [workers, otherWorkers]
       // It waits while Redis refuses it, and is sent again next time.
-      if (readRefusal() === undefined) void queues.publishWorkerCount(workers.length).catch(ignoreError('publish the workers'))
+      if (readRefusal() === undefined)
+        void queues.publishWorkerCount(workers.length).catch(ignoreError('publish the workers'))
     }
     emitWorkers()
   }
@@ -141,7 +170,11 @@ const watchWorkers = async ({ run, names, redis, queues, readRefusal, workerStat
 }
 
 /** Hands the items of a stage to the workers, except those with a stored outcome. */
-const handOutStage = (stage: Stage, dependencies: StageDependencies, onEnd: () => void): ReturnType<Executor['work']> =>
+const handOutStage = (
+  stage: Stage,
+  dependencies: StageDependencies,
+  onEnd: () => void,
+): ReturnType<Executor['work']> =>
   pipe(
     // The barrier needs the complete list.
     toArray(),

@@ -1,5 +1,6 @@
 /**
- * Runs on several machines: `fleet` is the engine of a collector, `fleetWorker` works for it. Needs `bullmq` and `ioredis`.
+ * Runs on several machines: `fleet` is the engine of a collector, `fleetWorker` works for it. Needs `bullmq`
+ * and `ioredis`.
  *
  * @module scripstream/fleet
  * @beta

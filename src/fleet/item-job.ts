@@ -1,4 +1,19 @@
-import { catchError, defer, from, map, merge, mergeMap, type Observable, of, Subject, single, take, tap, throwError, timer } from 'rxjs'
+import {
+  catchError,
+  defer,
+  from,
+  map,
+  merge,
+  mergeMap,
+  type Observable,
+  of,
+  Subject,
+  single,
+  take,
+  tap,
+  throwError,
+  timer,
+} from 'rxjs'
 import type { StreamDefinition } from '../engine/define-stream.js'
 import { createItemWork, workOnItems } from '../engine/in-process.js'
 import { type LimiterRegistry, toHostAddress } from '../limiter/limiter-registry.js'
@@ -6,11 +21,19 @@ import { HostClosedError, ThrottledError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { redactRecord } from '../model/redact.js'
 import type { Drift } from '../model/report.js'
-import { type BlobStore, type ItemJobData, NO_REQUESTS, type RequestCounts, storeRows, type WorkerOutcome } from './blobs.js'
+import {
+  type BlobStore,
+  type ItemJobData,
+  NO_REQUESTS,
+  type RequestCounts,
+  storeRows,
+  type WorkerOutcome,
+} from './blobs.js'
 import type { HostBackoff, SharedBackoffs } from './shared-backoffs.js'
 import type { WorkerRun } from './worker-run.js'
 
-export interface ItemJobDependencies extends Pick<FleetLimiterOptions, 'backoffs' | 'checkStall' | 'pauseQueues'> {
+export interface ItemJobDependencies
+  extends Pick<FleetLimiterOptions, 'backoffs' | 'checkStall' | 'pauseQueues'> {
   /** The name of the worker. */
   readonly by: string
   readonly blobs: BlobStore
@@ -44,7 +67,11 @@ export const runItemJob = (
       if (event.type === 'retried') unreported.requestCounts = [requests, retries + 1, rateLimited]
       if (event.type === 'rate-limited') unreported.requestCounts = [requests, retries, rateLimited + 1]
     }
-    const limiters = createFleetLimiters({ ...limiterOptions, workerRun, requeue: () => requeued$.error(createRequeueError()) })
+    const limiters = createFleetLimiters({
+      ...limiterOptions,
+      workerRun,
+      requeue: () => requeued$.error(createRequeueError()),
+    })
     const toOutcome = (rest: Omit<WorkerOutcome, 'by' | 'requestCounts'>): WorkerOutcome => {
       const { requestCounts } = unreported
       unreported.requestCounts = NO_REQUESTS
@@ -69,7 +96,11 @@ export const runItemJob = (
   })
 
 /** All drift seen in a stream so far, if it differs from the last report. */
-const findNewDrift = ({ name }: StreamDefinition, { drift, redact }: WorkerRun, unreported: Unreported): readonly Drift[] | undefined => {
+const findNewDrift = (
+  { name }: StreamDefinition,
+  { drift, redact }: WorkerRun,
+  unreported: Unreported,
+): readonly Drift[] | undefined => {
   const found = drift.listDrifts().filter(({ stream }) => stream === name)
   const text = JSON.stringify(found)
   if (text === unreported.drift) return undefined
@@ -89,10 +120,17 @@ interface FleetLimiterOptions {
 }
 
 /**
- * The limiters of one item on a worker: those of this process, preceded by the back-offs of the whole fleet. If a host backs off or answers
- * 429, the item is requeued without losing an attempt. A request that other items share is sent again after the back-off.
+ * The limiters of one item on a worker: those of this process, preceded by the back-offs of the whole fleet.
+ * If a host backs off or answers 429, the item is requeued without losing an attempt. A request that other
+ * items share is sent again after the back-off.
  */
-const createFleetLimiters = ({ workerRun, backoffs, checkStall, pauseQueues, requeue }: FleetLimiterOptions): LimiterRegistry => ({
+const createFleetLimiters = ({
+  workerRun,
+  backoffs,
+  checkStall,
+  pauseQueues,
+  requeue,
+}: FleetLimiterOptions): LimiterRegistry => ({
   warnings: workerRun.limiters.warnings,
   link: workerRun.limiters.link,
   status: workerRun.limiters.status,
@@ -102,7 +140,13 @@ const createFleetLimiters = ({ workerRun, backoffs, checkStall, pauseQueues, req
     const address = toHostAddress(workerRun.settings, endpoint.host)
     const retryLater = <T>({ ms, isFinal }: HostBackoff, attempt$: Observable<T>): Observable<T> => {
       if (isFinal)
-        return throwError(() => new HostClosedError('rate_limit', '429: the provider has rate-limited the whole fleet for too long'))
+        return throwError(
+          () =>
+            new HostClosedError(
+              'rate_limit',
+              '429: the provider has rate-limited the whole fleet for too long',
+            ),
+        )
       requeue()
       return timer(Math.ceil(ms)).pipe(mergeMap(() => scheduleOnFleet(attempt$)))
     }
@@ -115,11 +159,15 @@ const createFleetLimiters = ({ workerRun, backoffs, checkStall, pauseQueues, req
           tap(() => backoffs.onServed(address, backoff.generation)),
           catchError((error: unknown) => {
             if (!(error instanceof ThrottledError)) return throwError(() => error)
-            return from(backoffs.onRefused(address, backoff.generation, error.retryAfterMs, workerRun.settings)).pipe(
+            return from(
+              backoffs.onRefused(address, backoff.generation, error.retryAfterMs, workerRun.settings),
+            ).pipe(
               mergeMap((next) => {
                 if (next.ms <= 0) return throwError(() => error)
                 // After a final refusal the queues are not paused: their items fail at once.
-                return next.isFinal ? retryLater(next, attempt$) : from(pauseQueues(next)).pipe(mergeMap(() => retryLater(next, attempt$)))
+                return next.isFinal
+                  ? retryLater(next, attempt$)
+                  : from(pauseQueues(next)).pipe(mergeMap(() => retryLater(next, attempt$)))
               }),
             )
           }),

@@ -14,11 +14,15 @@ import type { createWorkerRuns, WorkerRun } from './worker-run.js'
 /** The job belongs to another worker by now, so its outcome here does not count. */
 class JobReassignedError extends Error {}
 
-/** Whether another attempt may succeed, here or on another machine: after errors of disk, network or queue, not after bugs. */
+/**
+ * Whether another attempt may succeed, here or on another machine: after errors of disk, network or queue,
+ * not after bugs.
+ */
 const isRetryable = (error: unknown): boolean =>
   error instanceof JobReassignedError ||
   error instanceof StorageError ||
-  (error instanceof Error && ('code' in error || error.name === 'ReplyError' || error.name === 'RateLimitError'))
+  (error instanceof Error &&
+    ('code' in error || error.name === 'ReplyError' || error.name === 'RateLimitError'))
 
 export type ItemJob = Job<ItemJobData, WorkerOutcome, string>
 
@@ -73,7 +77,10 @@ export const createRunOpener = ({ runs, streams, backoffs, onRun, fail }: RunOpe
   }
 }
 
-export const createJobProcessor = (stream: StreamDefinition, context: JobContext): ((job: ItemJob) => Promise<WorkerOutcome>) => {
+export const createJobProcessor = (
+  stream: StreamDefinition,
+  context: JobContext,
+): ((job: ItemJob) => Promise<WorkerOutcome>) => {
   const { name: by, streams, queues, blobs, backoffs, stallDetector } = context
   const { bullmq } = context.packages
   let unreported = createUnreported()
@@ -84,15 +91,22 @@ export const createJobProcessor = (stream: StreamDefinition, context: JobContext
     if (unreportedRun !== workerRun.run) unreported = createUnreported()
     unreportedRun = workerRun.run
     // If this process was stalled after it got the job, another worker may have the job by now.
-    if (workerRun.clock() - (job.processedOn ?? 0) > MAX_STALL_MS) throw new JobReassignedError('the job was received too long ago')
+    if (workerRun.clock() - (job.processedOn ?? 0) > MAX_STALL_MS)
+      throw new JobReassignedError('the job was received too long ago')
     const outcome$ = runItemJob(stream, job.data, workerRun, {
-      ...{ by, blobs, unreported, backoffs, checkStall: stallDetector.check },
+      by,
+      blobs,
+      unreported,
+      backoffs,
+      checkStall: stallDetector.check,
       pauseQueues: (backoff) => pauseQueues(backoff, { streams, queues, settings }),
       createRequeueError: () => new bullmq.RateLimitError(),
     })
-    const outcome = await firstValueFrom(merge(outcome$, failWhenReassigned(job, context))).catch((error: unknown) => {
-      throw isRetryable(error) ? error : new bullmq.UnrecoverableError(workerRun.redact(formatError(error)))
-    })
+    const outcome = await firstValueFrom(merge(outcome$, failWhenReassigned(job, context))).catch(
+      (error: unknown) => {
+        throw isRetryable(error) ? error : new bullmq.UnrecoverableError(workerRun.redact(formatError(error)))
+      },
+    )
     context.onFinished(stream.name)
     return outcome
   }
@@ -101,7 +115,10 @@ export const createJobProcessor = (stream: StreamDefinition, context: JobContext
 const isQueued = async (job: ItemJob, stream: StreamDefinition, queues: Queues): Promise<boolean> =>
   (await queues.queue(stream.name).getJob(job.id ?? ''))?.data.run === job.data.run
 
-const failWhenReassigned = (job: ItemJob, { stalled$, lost$ }: Pick<JobContext, 'stalled$' | 'lost$'>): Observable<never> =>
+const failWhenReassigned = (
+  job: ItemJob,
+  { stalled$, lost$ }: Pick<JobContext, 'stalled$' | 'lost$'>,
+): Observable<never> =>
   merge(stalled$, lost$.pipe(mergeMap((ids) => (ids.includes(job.id ?? '') ? [undefined] : [])))).pipe(
     mergeMap(() => throwError(() => new JobReassignedError('the job was given to another worker'))),
   )
@@ -112,7 +129,11 @@ const listAddresses = (streams: readonly StreamDefinition[], settings: Settings)
 /** Pauses the queues of the streams that send requests to a host, as long as it backs off. */
 const pauseQueues = async (
   { address, ms }: HostBackoff,
-  { streams, queues, settings }: { readonly streams: readonly StreamDefinition[]; readonly queues: Queues; readonly settings: Settings },
+  {
+    streams,
+    queues,
+    settings,
+  }: { readonly streams: readonly StreamDefinition[]; readonly queues: Queues; readonly settings: Settings },
 ): Promise<void> => {
   const affected = streams.filter((stream) => listAddresses([stream], settings).has(address))
   await Promise.all(affected.map((stream) => queues.queue(stream.name).rateLimit(Math.ceil(ms))))

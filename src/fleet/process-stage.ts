@@ -18,7 +18,14 @@ import { MAX_BACKLOG, type RunContext, type Stage } from '../engine/run.js'
 import { StorageError } from '../model/errors.js'
 import { formatQuantity } from '../model/format.js'
 import { type Item, type ItemOutcome, isLost } from '../model/outcome.js'
-import { type BlobStore, type ItemJobData, loadRows, NO_REQUESTS, toJobId, type WorkerOutcome } from './blobs.js'
+import {
+  type BlobStore,
+  type ItemJobData,
+  loadRows,
+  NO_REQUESTS,
+  toJobId,
+  type WorkerOutcome,
+} from './blobs.js'
 import { ignoreError } from './ignore-error.js'
 import { BARRIERS, type ItemQueue, type Queues } from './queues.js'
 import { type Packages, retryAborted } from './redis.js'
@@ -28,7 +35,9 @@ import type { WorkerStats } from './worker-stats.js'
 const OUTCOMES_PER_PAGE = 1_000
 const JOB_CHECK_MS = 5_000
 
-/** The barriers of stages: each is a parent job that finishes when all item jobs of its stage have finished. */
+/**
+ * The barriers of stages: each is a parent job that finishes when all item jobs of its stage have finished.
+ */
 export type Barriers = ReturnType<typeof createBarriers>
 
 /** The barriers of a run. This process, the driver, processes their jobs. */
@@ -47,12 +56,19 @@ export const createBarriers = (queues: Queues, run: string, { bullmq }: Packages
     },
     { name: 'driver', concurrency: 1_000 },
   )
-  /** Rejects when the job is gone. Without this check, the driver would wait forever after Redis has lost its data. */
+  /**
+   * Rejects when the job is gone. Without this check, the driver would wait forever after Redis has lost its
+   * data.
+   */
   const failWhenLost = (id: string): Promise<never> =>
     new Promise((_, reject) => {
       // After an error, the next interval checks again.
-      const state$ = interval(JOB_CHECK_MS).pipe(mergeMap(() => queue.getJobState(id).catch(ignoreError('check a barrier'))))
-      const lost = new StorageError(`Redis at ${shown} has lost the items of this run: run the same command to resume`)
+      const state$ = interval(JOB_CHECK_MS).pipe(
+        mergeMap(() => queue.getJobState(id).catch(ignoreError('check a barrier'))),
+      )
+      const lost = new StorageError(
+        `Redis at ${shown} has lost the items of this run: run the same command to resume`,
+      )
       watching.add(state$.subscribe((state) => state === 'unknown' && reject(lost)))
     })
   return {
@@ -74,17 +90,25 @@ export const createBarriers = (queues: Queues, run: string, { bullmq }: Packages
         /** The outcomes of the items by job id, in pages. */
         outcomes: () => readOutcomes(job),
         /** The reason of the first failed item job. */
-        failure: async (): Promise<string | undefined> => Object.values(await job.getIgnoredChildrenFailures())[0],
+        failure: async (): Promise<string | undefined> =>
+          Object.values(await job.getIgnoredChildrenFailures())[0],
       }
     },
     stop: (): void => watching.unsubscribe(),
   }
 }
 
-async function* readOutcomes(job: Job): AsyncIterable<readonly (readonly [id: string, outcome: WorkerOutcome])[]> {
+async function* readOutcomes(
+  job: Job,
+): AsyncIterable<readonly (readonly [id: string, outcome: WorkerOutcome])[]> {
   for (let cursor: number | undefined = 0; cursor !== undefined; ) {
-    const page: Awaited<ReturnType<Job['getDependencies']>> = await job.getDependencies({ processed: { cursor, count: OUTCOMES_PER_PAGE } })
-    yield Object.entries(page.processed ?? {}).map(([key, outcome]) => [key.slice(key.lastIndexOf(':') + 1), outcome as WorkerOutcome])
+    const page: Awaited<ReturnType<Job['getDependencies']>> = await job.getDependencies({
+      processed: { cursor, count: OUTCOMES_PER_PAGE },
+    })
+    yield Object.entries(page.processed ?? {}).map(([key, outcome]) => [
+      key.slice(key.lastIndexOf(':') + 1),
+      outcome as WorkerOutcome,
+    ])
     cursor = page.nextProcessedCursor || undefined
   }
 }
@@ -108,8 +132,15 @@ export interface StageDependencies {
   readonly workerStats: WorkerStats
 }
 
-/** Hands the items of a stage to the fleet, and emits their outcomes as they finish; completes at the barrier of the stage. */
-export const processOnFleet = (stage: Stage, items: readonly Item[], dependencies: StageDependencies): Observable<ItemOutcome> => {
+/**
+ * Hands the items of a stage to the fleet, and emits their outcomes as they finish; completes at the barrier
+ * of the stage.
+ */
+export const processOnFleet = (
+  stage: Stage,
+  items: readonly Item[],
+  dependencies: StageDependencies,
+): Observable<ItemOutcome> => {
   if (items.length === 0) return EMPTY
   const { run, blobs } = dependencies
   const { stream, workers, activeItems, isStopping } = stage
@@ -125,7 +156,10 @@ export const processOnFleet = (stage: Stage, items: readonly Item[], dependencie
         }),
       ),
     ),
-    mergeMap(({ item, outcome }) => loadRows(stream.name, { run: run.session.record.run, item }, outcome, blobs), MAX_PARALLEL_READS),
+    mergeMap(
+      ({ item, outcome }) => loadRows(stream.name, { run: run.session.record.run, item }, outcome, blobs),
+      MAX_PARALLEL_READS,
+    ),
   )
 }
 
@@ -192,7 +226,8 @@ const handOutItems = (
       barrier.close()
       await barrier.reached
       for await (const page of barrier.outcomes()) for (const [id, outcome] of page) finish(id, outcome)
-      // Checked last: the failure may be from the time of an earlier driver, and the item may have succeeded since.
+      // Checked last: the failure may be from the time of an earlier driver, and the item may have succeeded
+      // since.
       if (pending.size > 0)
         throw toJobError(
           (await barrier.failure()) ??
@@ -205,7 +240,10 @@ const handOutItems = (
 
 type QueueListeners = Pick<QueueEventsListener, 'completed' | 'failed' | 'stalled'>
 
-/** Listens to a queue until the returned function is called. A second pass of the same stream has its own listeners. */
+/**
+ * Listens to a queue until the returned function is called. A second pass of the same stream has its own
+ * listeners.
+ */
 const listenToQueue = (events: QueueEvents, { completed, failed, stalled }: QueueListeners): (() => void) => {
   events.on('completed', completed).on('failed', failed).on('stalled', stalled)
   return () => void events.off('completed', completed).off('failed', failed).off('stalled', stalled)
@@ -213,11 +251,15 @@ const listenToQueue = (events: QueueEvents, { completed, failed, stalled }: Queu
 
 /** The error for a failed job: a worker cannot write to the shared folder, or has a bug. */
 const toJobError = (reason: string): Error =>
-  /^E[A-Z]{2,}\b/.test(reason) ? new StorageError(`a worker cannot write to the shared folder: ${reason}`) : new Error(reason)
+  /^E[A-Z]{2,}\b/.test(reason)
+    ? new StorageError(`a worker cannot write to the shared folder: ${reason}`)
+    : new Error(reason)
 
 /** Waits for streams of the run whose outputs are read. */
 const waitForStreams = (names: readonly string[], run: RunContext): Promise<unknown> =>
-  lastValueFrom(merge(...names.map((name) => run.ended.get(name) ?? EMPTY)).pipe(ignoreElements()), { defaultValue: undefined })
+  lastValueFrom(merge(...names.map((name) => run.ended.get(name) ?? EMPTY)).pipe(ignoreElements()), {
+    defaultValue: undefined,
+  })
 
 const addJobs = async (
   queue: ItemQueue,
@@ -237,7 +279,8 @@ const addJobs = async (
   )
   // BullMQ reports a rejected job only by a negative number as its id.
   const rejected = jobs.filter(({ id = '-' }, index) => id !== getJobId(works[index] as ItemJobData))
-  if (rejected.length > 0) throw new Error(`the queue rejected ${rejected.length} of ${works.length} items (${rejected[0]?.id})`)
+  if (rejected.length > 0)
+    throw new Error(`the queue rejected ${rejected.length} of ${works.length} items (${rejected[0]?.id})`)
 }
 
 const getJobId = ({ item, isSecondPass }: ItemJobData): string => toJobId(item, isSecondPass)
@@ -249,7 +292,8 @@ const removeLostJobs = async (queue: ItemQueue, works: readonly ItemJobData[]): 
       const id = getJobId(work)
       const job = await queue.getJob(id)
       const outcome = job?.returnvalue as WorkerOutcome | null | undefined
-      if (job && (job.failedReason || (outcome && (isLost(outcome) || outcome.degraded !== undefined)))) await queue.remove(id)
+      if (job && (job.failedReason || (outcome && (isLost(outcome) || outcome.degraded !== undefined))))
+        await queue.remove(id)
     }),
   )
 }

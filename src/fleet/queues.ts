@@ -8,7 +8,10 @@ import { ignoreError } from './ignore-error.js'
 import type { FleetAddress } from './options.js'
 import type { Packages } from './redis.js'
 
-/** The digest of the sources of this program; `src/cli/bundle.js` writes it into the built file, the same for the command and the library. */
+/**
+ * The digest of the sources of this program; `src/cli/bundle.js` writes it into the built file, the same for
+ * the command and the library.
+ */
 export const BUILD: string = 'source'
 
 /** The queue of the driver. */
@@ -39,8 +42,9 @@ const createMembers = (redis: Redis, name: string, build: string) => {
   const toOthersKey = (of: string): string => `${name}@${of}:others`
   return {
     /**
-     * The workers of a stream; those of other builds, with their build, that are there or were in the last minute; and the build of the driver if
-     * only one of another build is there. A server may refuse to list connections: then it is none.
+     * The workers of a stream; those of other builds, with their build, that are there or were in the last
+     * minute; and the build of the driver if only one of another build is there. A server may refuse to list
+     * connections: then it is none.
      */
     listMembers: async (stream: string) => {
       const reported = await redis.smembers(toOthersKey(build))
@@ -49,26 +53,47 @@ const createMembers = (redis: Redis, name: string, build: string) => {
         return { of, queue: Buffer.from(queue, 'base64').toString(), member }
       })
       const others = members.filter(({ of }) => of !== build)
-      const workers = members.flatMap(({ of, queue, member }) => (of === build && queue === stream ? [member] : []))
+      const workers = members.flatMap(({ of, queue, member }) =>
+        of === build && queue === stream ? [member] : [],
+      )
       const hasDriver = members.some(({ of, queue }) => of === build && queue === BARRIERS)
-      const connected = others.flatMap(({ of, queue, member }) => (queue === BARRIERS ? [] : [`${member} (${of})`]))
+      const connected = others.flatMap(({ of, queue, member }) =>
+        queue === BARRIERS ? [] : [`${member} (${of})`],
+      )
       return {
         workers,
-        otherWorkers: [...new Set([...connected, ...reported])].filter((one) => !workers.some((own) => one.startsWith(`${own} (`))),
+        otherWorkers: [...new Set([...connected, ...reported])].filter(
+          (one) => !workers.some((own) => one.startsWith(`${own} (`)),
+        ),
         otherDriver: hasDriver ? undefined : others.find(({ queue }) => queue === BARRIERS)?.of,
       }
     },
-    /** Tells a driver of another build that a worker is there: it ends before the driver lists the connections. */
+    /**
+     * Tells a driver of another build that a worker is there: it ends before the driver lists the
+     * connections.
+     */
     reportOther: (driver: string, worker: string) =>
-      redis.multi().sadd(toOthersKey(driver), `${worker} (${build})`).pexpire(toOthersKey(driver), OTHERS_TTL_MS).exec(),
+      redis
+        .multi()
+        .sadd(toOthersKey(driver), `${worker} (${build})`)
+        .pexpire(toOthersKey(driver), OTHERS_TTL_MS)
+        .exec(),
   }
 }
 
-/** The queues of a fleet. Their keys start with its prefix and the build of this program: builds differ in their job data. */
+/**
+ * The queues of a fleet. Their keys start with its prefix and the build of this program: builds differ in
+ * their job data.
+ */
 export type Queues = ReturnType<typeof createQueues>
 
 /** All share one connection; BullMQ opens another one for each blocking client. */
-export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, version: string, { bullmq }: Packages) => {
+export const createQueues = (
+  redis: Redis,
+  { prefix: name }: FleetAddress,
+  version: string,
+  { bullmq }: Packages,
+) => {
   const build = `${version}+${BUILD}`
   const prefix = `${name}@${build}`
   const countKey = `${prefix}:workers`
@@ -76,19 +101,26 @@ export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, versi
   const queues = new Map<string, ItemQueue>()
   const workers: Worker[] = []
   const events = new Map<string, QueueEvents>()
-  // The clients reconnect by themselves. Without a listener, an `error` event of a lost connection would end the process.
-  const ignoreErrors = <T extends { on: (event: 'error', listener: (error: Error) => void) => unknown }>(client: T): T => {
+  // The clients reconnect by themselves. Without a listener, an `error` event of a lost connection would end
+  // the process.
+  const ignoreErrors = <T extends { on: (event: 'error', listener: (error: Error) => void) => unknown }>(
+    client: T,
+  ): T => {
     client.on('error', ignoreError('connection of a queue'))
     return client
   }
   return {
-    ...{ prefix, build },
+    prefix,
+    build,
     ...createMembers(redis, name, build),
     queue: (stream: string): ItemQueue =>
       getOrAdd(queues, stream, () =>
-        ignoreErrors(new bullmq.Queue(stream, { ...base, streams: { events: { maxLen: MAX_QUEUE_EVENTS } } })),
+        ignoreErrors(
+          new bullmq.Queue(stream, { ...base, streams: { events: { maxLen: MAX_QUEUE_EVENTS } } }),
+        ),
       ),
-    events: (stream: string): QueueEvents => getOrAdd(events, stream, () => ignoreErrors(new bullmq.QueueEvents(stream, base))),
+    events: (stream: string): QueueEvents =>
+      getOrAdd(events, stream, () => ignoreErrors(new bullmq.QueueEvents(stream, base))),
     worker: <Data, Result>(
       queue: string,
       process: (job: Job<Data, Result, string>, token: string) => Promise<Result>,
@@ -108,7 +140,9 @@ export const createQueues = (redis: Redis, { prefix: name }: FleetAddress, versi
       workers.push(worker)
       return worker
     },
-    /** The driver publishes the number of workers, because the cost of `CLIENT LIST` grows with their number. */
+    /**
+     * The driver publishes the number of workers, because the cost of `CLIENT LIST` grows with their number.
+     */
     publishWorkerCount: (count: number) => redis.set(countKey, count, 'PX', WORKER_COUNT_TTL_MS),
     clearWorkerCount: () => redis.del(countKey),
     /** The number that the driver published in the last 5 s; undefined without a driver. */
@@ -130,8 +164,9 @@ const CHECK_MS = 250
 export type StallDetector = ReturnType<typeof createStallDetector>
 
 /**
- * A process that was stopped, swapped out or disconnected for longer than `limitMs` may have lost its items to other workers without
- * knowing. `onStall` is called then, before any code continues that calls `check` first.
+ * A process that was stopped, swapped out or disconnected for longer than `limitMs` may have lost its items
+ * to other workers without knowing. `onStall` is called then, before any code continues that calls `check`
+ * first.
  */
 export const createStallDetector = (limitMs: number, isConnected: () => boolean, onStall: () => void) => {
   let last = performance.now()
@@ -153,9 +188,13 @@ export const createStallDetector = (limitMs: number, isConnected: () => boolean,
 
 export const clearQueues = async (queues: Queues, names: readonly string[]): Promise<void> => {
   const clear = (name: string): Promise<void> => queues.queue(name).obliterate({ force: true })
-  // If the connection is lost during the command, the client sends it again; BullMQ then rejects it because the half-removed queue is no
-  // longer paused, and a second call succeeds.
+  // If the connection is lost during the command, the client sends it again; BullMQ then rejects it because
+  // the half-removed queue is no longer paused, and a second call succeeds.
   await Promise.all(
-    names.map((name) => clear(name).catch((error) => (/non-paused/.test(formatError(error)) ? clear(name) : Promise.reject(error)))),
+    names.map((name) =>
+      clear(name).catch((error) =>
+        /non-paused/.test(formatError(error)) ? clear(name) : Promise.reject(error),
+      ),
+    ),
   )
 }

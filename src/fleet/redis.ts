@@ -15,15 +15,21 @@ const CLIENT_OPTIONS = {
   retryStrategy: (times: number) => Math.min(50 * 2 ** times, MAX_RECONNECT_MS),
 }
 
-/** Replies of a server that is up but cannot serve: out of memory or disk, without replicas, a replica, still loading. */
-const REFUSED_REPLY = /^(?:EXECABORT|OOM|READONLY|MISCONF|NOREPLICAS|LOADING|TRYAGAIN|CLUSTERDOWN|MASTERDOWN)\b/
+/**
+ * Replies of a server that is up but cannot serve: out of memory or disk, without replicas, a replica, still
+ * loading.
+ */
+const REFUSED_REPLY =
+  /^(?:EXECABORT|OOM|READONLY|MISCONF|NOREPLICAS|LOADING|TRYAGAIN|CLUSTERDOWN|MASTERDOWN)\b/
 const REFUSED_RETRY_MS = 500
 
-export const isRefusal = (error: unknown): boolean => error instanceof Error && REFUSED_REPLY.test(error.message)
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof Error && REFUSED_REPLY.test(error.message)
 
 /**
- * Sends each command again that the server refuses, as the client does while the server is down: a refused command has changed nothing. After
- * `limitMs` it is a `StorageError`. Pipelines are left to `retryAborted`. Returns a function that reads the present refusal.
+ * Sends each command again that the server refuses, as the client does while the server is down: a refused
+ * command has changed nothing. After `limitMs` it is a `StorageError`. Pipelines are left to `retryAborted`.
+ * Returns a function that reads the present refusal.
  */
 export const waitOutRefusals = (
   redis: Redis,
@@ -47,9 +53,12 @@ export const waitOutRefusals = (
       if (performance.now() < until) setTimeout(() => send(command), REFUSED_RETRY_MS)
       else
         reject(
-          new StorageError(`Redis at ${shown} refuses commands (${refusal}); free its memory or disk, or start its replicas`, {
-            cause: error,
-          }),
+          new StorageError(
+            `Redis at ${shown} refuses commands (${refusal}); free its memory or disk, or start its replicas`,
+            {
+              cause: error,
+            },
+          ),
         )
     }
     return send(command)
@@ -60,8 +69,9 @@ export const waitOutRefusals = (
 const MAX_PIPELINE_TRIES = 20
 
 /**
- * Retries a pipeline of commands that a lost connection has aborted, or, after `untilServed`, the server has refused. The client retries single commands itself, but aborts pipelines in the
- * middle of their replies. The commands must be idempotent: they may have been executed.
+ * Retries a pipeline of commands that a lost connection has aborted, or, after `untilServed`, the server has
+ * refused. The client retries single commands itself, but aborts pipelines in the middle of their replies.
+ * The commands must be idempotent: they may have been executed.
  */
 export const retryAborted = async <T>(
   act: () => Promise<T>,
@@ -71,7 +81,8 @@ export const retryAborted = async <T>(
     try {
       return await act()
     } catch (error) {
-      if (isOver() || !(error instanceof Error) || !(isRefusal(error) || error.name === 'AbortError')) throw error
+      if (isOver() || !(error instanceof Error) || !(isRefusal(error) || error.name === 'AbortError'))
+        throw error
       if (isRefusal(error)) await untilServed()
       else if (tries === MAX_PIPELINE_TRIES)
         throw new StorageError(
@@ -99,8 +110,17 @@ export const connectToRedis = async (
   return redis
 }
 
-const checkServer = async ({ url, shown }: FleetAddress, Client: Packages['Redis'], allowVolatile: boolean): Promise<void> => {
-  const redis = new Client(url, { ...CLIENT_OPTIONS, maxRetriesPerRequest: 0, retryStrategy: () => null, lazyConnect: true })
+const checkServer = async (
+  { url, shown }: FleetAddress,
+  Client: Packages['Redis'],
+  allowVolatile: boolean,
+): Promise<void> => {
+  const redis = new Client(url, {
+    ...CLIENT_OPTIONS,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    lazyConnect: true,
+  })
   let cause = ''
   redis.on('error', (error: Error) => (cause = describeNetworkError(error)))
   try {
@@ -108,7 +128,9 @@ const checkServer = async ({ url, shown }: FleetAddress, Client: Packages['Redis
     const info = parseInfo(await redis.info())
     const version = info.get('redis_version') ?? ''
     if (Number.parseInt(version, 10) < MIN_REDIS_VERSION)
-      throw new UsageError(`Redis at ${shown} is ${version}: a fleet needs Redis ${MIN_REDIS_VERSION} or newer`)
+      throw new UsageError(
+        `Redis at ${shown} is ${version}: a fleet needs Redis ${MIN_REDIS_VERSION} or newer`,
+      )
     if (!allowVolatile) checkDurability(info, shown)
   } catch (error) {
     if (error instanceof UsageError) throw error
@@ -130,13 +152,20 @@ const checkDurability = (info: ReadonlyMap<string, string>, shown: string): void
       : [`it may evict data (${info.get('maxmemory_policy')}): set "maxmemory-policy noeviction"`]),
   ]
   if (wrong.length === 0) return
-  throw new UsageError(`Redis at ${shown} is not durable: ${wrong.join('; ')} in redis.conf (or at once with "redis-cli config set")`, {
-    code: 'volatile-redis',
-  })
+  throw new UsageError(
+    `Redis at ${shown} is not durable: ${wrong.join('; ')} in redis.conf (or at once with "redis-cli config set")`,
+    {
+      code: 'volatile-redis',
+    },
+  )
 }
 
 const parseInfo = (info: string): ReadonlyMap<string, string> =>
-  new Map(info.split('\r\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)] as const))
+  new Map(
+    info
+      .split('\r\n')
+      .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)] as const),
+  )
 
 /** BullMQ and the Redis client: optional packages, loaded only for a fleet. */
 export interface Packages {
@@ -148,6 +177,7 @@ const INSTALL = 'bullmq@6 ioredis@6'
 
 /** @throws UsageError if a package is not installed */
 export const loadPackages = (): Packages => {
-  const load = <Module>(name: string): Module => requireOptional(name, 'a fleet needs two packages that are not installed', INSTALL)
+  const load = <Module>(name: string): Module =>
+    requireOptional(name, 'a fleet needs two packages that are not installed', INSTALL)
   return { bullmq: load('bullmq'), Redis: load<typeof import('ioredis')>('ioredis').Redis }
 }

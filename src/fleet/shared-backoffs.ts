@@ -6,8 +6,8 @@ import { ignoreError } from './ignore-error.js'
 export interface HostBackoff {
   readonly address: string
   /**
-   * Grows with each back-off, even after Redis has forgotten the last one. A 429 to a request of an earlier generation is a late reply: it
-   * belongs to a back-off that is known already.
+   * Grows with each back-off, even after Redis has forgotten the last one. A 429 to a request of an earlier
+   * generation is a late reply: it belongs to a back-off that is known already.
    */
   readonly generation: number
   /** Remaining time from now on; 0 if the host may be requested. */
@@ -63,15 +63,25 @@ interface KnownBackoff extends Omit<HostBackoff, 'ms'> {
   readonly isActive: boolean
 }
 
-/** Stores the back-offs in Redis and gets those of other workers by pub/sub; `onChange` is called for each. */
-export const createSharedBackoffs = (redis: Redis, prefix: string, onChange: (backoff: HostBackoff) => void = () => undefined) => {
+/**
+ * Stores the back-offs in Redis and gets those of other workers by pub/sub; `onChange` is called for each.
+ */
+export const createSharedBackoffs = (
+  redis: Redis,
+  prefix: string,
+  onChange: (backoff: HostBackoff) => void = () => undefined,
+) => {
   const known = new Map<string, KnownBackoff>()
   const channel = `${prefix}:backoffs`
   const toKey = (address: string): string => `${prefix}:backoff:${address}`
   const learn = (backoff: HostBackoff): HostBackoff => {
     const before = known.get(backoff.address)
     if (before && before.generation > backoff.generation) return backoff
-    known.set(backoff.address, { ...backoff, until: performance.now() + backoff.ms, isActive: backoff.ms > 0 })
+    known.set(backoff.address, {
+      ...backoff,
+      until: performance.now() + backoff.ms,
+      isActive: backoff.ms > 0,
+    })
     onChange(backoff)
     return backoff
   }
@@ -82,10 +92,15 @@ export const createSharedBackoffs = (redis: Redis, prefix: string, onChange: (ba
   // While the server is down, commands wait. This one fails only when the connection is closed at the end.
   void listener.subscribe(channel).catch(ignoreError('subscribe to back-offs'))
   const readBackoff = async (address: string): Promise<void> => {
-    const [generation, ms, final] = (await redis.eval(LOAD_SCRIPT, 1, toKey(address))) as [number, number, number]
+    const [generation, ms, final] = (await redis.eval(LOAD_SCRIPT, 1, toKey(address))) as [
+      number,
+      number,
+      number,
+    ]
     learn({ address, generation, ms, isFinal: final === 1 })
   }
-  // Messages that were sent while the connection was down are lost. If a read fails, the next 429 brings the back-off.
+  // Messages that were sent while the connection was down are lost. If a read fails, the next 429 brings the
+  // back-off.
   listener.on('ready', () => {
     for (const address of known.keys()) void readBackoff(address).catch(ignoreError('read a back-off'))
   })
@@ -94,15 +109,26 @@ export const createSharedBackoffs = (redis: Redis, prefix: string, onChange: (ba
       const { generation, until, isFinal } = known.get(address) ?? { ...NO_BACKOFF, until: 0 }
       return { address, generation, ms: Math.max(0, until - performance.now()), isFinal }
     },
-    /** Reports a 429 to a request of a generation. The back-off is the `Retry-After` of the host; without one it doubles each time. */
+    /**
+     * Reports a 429 to a request of a generation. The back-off is the `Retry-After` of the host; without one
+     * it doubles each time.
+     */
     onRefused: async (
       address: string,
       generation: number,
       retryAfterMs: number | undefined = -1,
-      { throttleMs, throttleMaxMs, throttleGiveUpMs }: Pick<Settings, 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs'>,
+      {
+        throttleMs,
+        throttleMaxMs,
+        throttleGiveUpMs,
+      }: Pick<Settings, 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs'>,
     ): Promise<HostBackoff> => {
       const args = [address, generation, retryAfterMs, throttleMs, throttleMaxMs, throttleGiveUpMs]
-      const [now, ms, final] = (await redis.eval(REFUSED_SCRIPT, 2, toKey(address), channel, ...args)) as [number, number, number]
+      const [now, ms, final] = (await redis.eval(REFUSED_SCRIPT, 2, toKey(address), channel, ...args)) as [
+        number,
+        number,
+        number,
+      ]
       return learn({ address, generation: now, ms, isFinal: final === 1 })
     },
     /** Reads the back-off of a host that started before this process did. */
@@ -110,10 +136,18 @@ export const createSharedBackoffs = (redis: Redis, prefix: string, onChange: (ba
     /** Reports a successful request of a generation: it resets the back-off. */
     onServed: (address: string, generation: number): void => {
       const before = known.get(address)
-      if (before === undefined || !before.isActive || before.generation !== generation || before.until > performance.now()) return
+      if (
+        before === undefined ||
+        !before.isActive ||
+        before.generation !== generation ||
+        before.until > performance.now()
+      )
+        return
       known.set(address, { ...before, isActive: false })
       // If it fails, the back-off expires by itself.
-      void redis.eval(SERVED_SCRIPT, 2, toKey(address), channel, address, generation).catch(ignoreError('end a back-off'))
+      void redis
+        .eval(SERVED_SCRIPT, 2, toKey(address), channel, address, generation)
+        .catch(ignoreError('end a back-off'))
     },
     close: () => listener.disconnect(),
   }

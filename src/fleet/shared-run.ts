@@ -15,7 +15,10 @@ import { ignoreError } from './ignore-error.js'
 
 const RUN_FILE = 'run.json'
 
-/** The facts of a run that workers need. The file contains no header values and no notification: each machine has its own credentials. */
+/**
+ * The facts of a run that workers need. The file contains no header values and no notification: each machine
+ * has its own credentials.
+ */
 const SharedRunFacts = z.object({
   run: z.string(),
   asOf: z.number(),
@@ -26,9 +29,16 @@ const SharedRunFacts = z.object({
 })
 export type SharedRunFacts = Readonly<z.output<typeof SharedRunFacts>>
 
-export const writeRunFile = ({ settings, ...run }: Omit<SharedRunFacts, 'headers'>, blobs: BlobStore): Promise<void> => {
+export const writeRunFile = (
+  { settings, ...run }: Omit<SharedRunFacts, 'headers'>,
+  blobs: BlobStore,
+): Promise<void> => {
   const { notify: _notify, notifySecret: _secret, ...shared } = settings
-  const facts: SharedRunFacts = { ...run, settings: withHeaders(shared, { headers: {}, hosts: {} }), headers: listHeaderNames(settings) }
+  const facts: SharedRunFacts = {
+    ...run,
+    settings: withHeaders(shared, { headers: {}, hosts: {} }),
+    headers: listHeaderNames(settings),
+  }
   return blobs.write(`${run.run}/${RUN_FILE}`, Buffer.from(`${JSON.stringify(facts, null, 2)}\n`), 0o600)
 }
 
@@ -36,21 +46,32 @@ export type OwnHeaders = Pick<Settings, 'headers' | 'hosts'>
 
 /** Such as `authorization`, or `news: authorization` for those of one host. */
 const listHeaderNames = ({ headers, hosts }: OwnHeaders): string[] =>
-  Object.keys(headers).concat(Object.entries(hosts).flatMap(([host, own]) => Object.keys(own.headers).map((name) => `${host}: ${name}`)))
+  Object.keys(headers).concat(
+    Object.entries(hosts).flatMap(([host, own]) =>
+      Object.keys(own.headers).map((name) => `${host}: ${name}`),
+    ),
+  )
 
 const withHeaders = (settings: Settings, { headers, hosts }: OwnHeaders): Settings => ({
-  ...{ ...settings, headers },
+  ...settings,
+  headers,
   hosts: Object.fromEntries(
-    Object.entries(settings.hosts).map(([host, own]) => [host, { ...own, headers: hosts[host]?.headers ?? {} }] as const),
+    Object.entries(settings.hosts).map(
+      ([host, own]) => [host, { ...own, headers: hosts[host]?.headers ?? {} }] as const,
+    ),
   ),
 })
 
 /** The edition of a missing run. */
 export const NO_EDITION = 0
 
-/** The edition changes when another driver resumes the run: its settings, such as the URLs of the provider, may differ. */
+/**
+ * The edition changes when another driver resumes the run: its settings, such as the URLs of the provider,
+ * may differ.
+ */
 export const readEdition = async (run: string, blobs: BlobStore): Promise<number> => {
-  // The run may have been removed. If the file cannot be read for another reason, reading it as a whole reports that.
+  // The run may have been removed. If the file cannot be read for another reason, reading it as a whole
+  // reports that.
   const facts = await disk.stat(join(blobs.toFolder(run), RUN_FILE)).catch(ignoreError(`look up run ${run}`))
   return facts?.mtimeMs ?? NO_EDITION
 }
@@ -59,7 +80,11 @@ export const readEdition = async (run: string, blobs: BlobStore): Promise<number
  * Reads the facts of a run, with the headers of this machine.
  * @throws UsageError if the run is not in the shared folder, or this machine lacks a header
  */
-export const readRunFile = async (run: string, blobs: BlobStore, own: OwnHeaders): Promise<SharedRunFacts> => {
+export const readRunFile = async (
+  run: string,
+  blobs: BlobStore,
+  own: OwnHeaders,
+): Promise<SharedRunFacts> => {
   const text = await blobs.read(`${run}/${RUN_FILE}`).catch((error: unknown) => {
     throw new UsageError(
       `run ${run} is not in ${blobs.toFolder('')}, which must be the shared folder of the driver: ${(error as Error).message}`,
@@ -67,11 +92,16 @@ export const readRunFile = async (run: string, blobs: BlobStore, own: OwnHeaders
     )
   })
   const { data: facts } = SharedRunFacts.safeParse(JSON.parse(text.toString()))
-  if (facts === undefined) throw new UsageError(`the driver of run ${run} is of another build than this worker; install the same on both`)
+  if (facts === undefined)
+    throw new UsageError(
+      `the driver of run ${run} is of another build than this worker; install the same on both`,
+    )
   const known = listHeaderNames(own).map((name) => name.toLowerCase())
   const missing = facts.headers.filter((name) => !known.includes(name.toLowerCase()))
   if (missing.length > 0)
-    throw new UsageError(`this machine lacks headers of the run: ${missing.join(', ')}. Set SCRIPSTREAM_HEADERS, or hosts, here too`)
+    throw new UsageError(
+      `this machine lacks headers of the run: ${missing.join(', ')}. Set SCRIPSTREAM_HEADERS, or hosts, here too`,
+    )
   return { ...facts, settings: withHeaders(facts.settings, own) }
 }
 
@@ -81,24 +111,33 @@ const MAX_PARALLEL_FILES = 32
 /** The folder in which workers read the outputs of earlier runs. */
 export const toEarlierFolder = (runFolder: string): string => join(runFolder, EARLIER_FOLDER)
 
-/** The outputs that the items of a run may read: all outputs of active streams, and single-file outputs of the others. */
+/**
+ * The outputs that the items of a run may read: all outputs of active streams, and single-file outputs of the
+ * others.
+ */
 export const listReadableOutputs = (plan: readonly PlannedStream[], exchange: string): readonly string[] =>
-  plan.flatMap((planned) => listOutputPatterns(planned, exchange).filter((file) => planned.state === 'waiting' || !file.includes('*')))
+  plan.flatMap((planned) =>
+    listOutputPatterns(planned, exchange).filter(
+      (file) => planned.state === 'waiting' || !file.includes('*'),
+    ),
+  )
 
 /** The outputs of a stream, with `*` for the names of items. */
 export const listOutputPatterns = ({ stream }: PlannedStream, exchange: string): readonly string[] =>
   stream.outputs.map((output) => toFilePath(output, exchange, { fileName: '*' }))
 
 /**
- * Shares stored outputs with workers: as hard links if the shared folder is on the same disk, else as copies. Outputs are always replaced
- * atomically, so a linked file never changes. `*` matches any name.
+ * Shares stored outputs with workers: as hard links if the shared folder is on the same disk, else as copies.
+ * Outputs are always replaced atomically, so a linked file never changes. `*` matches any name.
  */
 export const shareFiles = async (out: string, files: readonly string[], runFolder: string): Promise<void> => {
   const names = await Promise.all([REPORT_FILE, ...files].map((file) => listOutputFiles(out, file)))
   const all = names.flat()
   for (let from = 0; from < all.length; from += MAX_PARALLEL_FILES)
     await Promise.all(
-      all.slice(from, from + MAX_PARALLEL_FILES).map((file) => shareFile(join(out, file), join(toEarlierFolder(runFolder), file))),
+      all
+        .slice(from, from + MAX_PARALLEL_FILES)
+        .map((file) => shareFile(join(out, file), join(toEarlierFolder(runFolder), file))),
     )
 }
 

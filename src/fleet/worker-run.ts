@@ -76,7 +76,10 @@ const openWorkerRun = async (run: string, { blobs, streams, own }: WorkerRunOpti
   const connections = openConnections({ settings, maxConnections: countConnections(plan, settings) })
   const shared = oncePerRun()
   return {
-    ...{ run, asOf, accept, settings },
+    run,
+    asOf,
+    accept,
+    settings,
     redact: createRedactor(settings),
     storage: { stored: folder(toEarlierFolder(blobs.toFolder(run))).stored },
     transport: connections.send,

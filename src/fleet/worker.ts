@@ -1,6 +1,18 @@
 import { hostname } from 'node:os'
 import type { Worker } from 'bullmq'
-import { exhaustMap, filter, firstValueFrom, interval, map, merge, NEVER, Observable, Subject, scan, startWith } from 'rxjs'
+import {
+  exhaustMap,
+  filter,
+  firstValueFrom,
+  interval,
+  map,
+  merge,
+  NEVER,
+  Observable,
+  Subject,
+  scan,
+  startWith,
+} from 'rxjs'
 import type { StreamDefinition } from '../engine/define-stream.js'
 import { UsageError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
@@ -29,7 +41,9 @@ export interface WorkerOptions extends FleetOptions {
   readonly stop?: Observable<unknown> | undefined
 }
 
-/** What a worker reports: that it is connected, the runs that it works for, and the items that it finishes. */
+/**
+ * What a worker reports: that it is connected, the runs that it works for, and the items that it finishes.
+ */
 export type WorkerNews =
   | { readonly type: 'joined'; readonly name: string; readonly shown: string }
   | { readonly type: 'run'; readonly run: string }
@@ -38,12 +52,15 @@ export type WorkerNews =
 /** A unique name: host and process id. */
 export const workerName = (): string => `${hostname()}-${process.pid}`
 
-/** By then Redis has the outcome of the last item. If Redis is down, another worker processes the item again. */
+/**
+ * By then Redis has the outcome of the last item. If Redis is down, another worker processes the item again.
+ */
 const REPORT_MS = 3_000
 
 /**
- * Processes the items of one run after another, until `stop` emits or it is unsubscribed; in both cases active items are finished. Errors
- * with a `UsageError` or a `StorageError` if it cannot work; its items are then given to other workers.
+ * Processes the items of one run after another, until `stop` emits or it is unsubscribed; in both cases
+ * active items are finished. Errors with a `UsageError` or a `StorageError` if it cannot work; its items are
+ * then given to other workers.
  *
  * @example fleetWorker({ address: 'redis://10.0.0.5', blobs: '/mnt/market-blobs', version: '1.0.0', streams, headers: {}, name: workerName() }).subscribe()
  */
@@ -61,7 +78,8 @@ export const fleetWorker = (options: WorkerOptions): Observable<WorkerNews> =>
         opened.then((end) => end(false)).then(() => subscriber.complete(), fail)
       }),
     )
-    // If opening failed, the error was reported above. The items of a worker that fails to close are given to other workers.
+    // If opening failed, the error was reported above. The items of a worker that fails to close are given to
+    // other workers.
     return () => void opened.then((end) => end(hasFailed)).catch(ignoreError('close the worker'))
   })
 
@@ -74,10 +92,16 @@ interface ConnectedWorker extends JobContext {
   readonly disconnect: () => Promise<void>
 }
 
-const openWorker = async (options: WorkerOptions, report: (news: WorkerNews) => void, fail: (error: unknown) => void) => {
+const openWorker = async (
+  options: WorkerOptions,
+  report: (news: WorkerNews) => void,
+  fail: (error: unknown) => void,
+) => {
   const { streams, name, concurrency = Number.POSITIVE_INFINITY } = options
   if (!/^[!-~]{1,100}$/.test(name))
-    throw new UsageError(`invalid worker name ${JSON.stringify(name)}; use 1 to 100 printable ASCII characters without spaces`)
+    throw new UsageError(
+      `invalid worker name ${JSON.stringify(name)}; use 1 to 100 printable ASCII characters without spaces`,
+    )
   const connected = await connectWorker(options, report, fail)
   const workers = new Map(streams.map((stream) => [stream, openStreamWorker(stream, connected, concurrency)]))
   const rebalancing = rebalanceConcurrency(workers, connected, concurrency).subscribe({
@@ -119,7 +143,15 @@ const connectWorker = async (
     () => stalled$.next(),
   )
   return {
-    ...{ name, shown: address.shown, streams, packages, queues, blobs, backoffs, stallDetector, stalled$ },
+    name,
+    shown: address.shown,
+    streams,
+    packages,
+    queues,
+    blobs,
+    backoffs,
+    stallDetector,
+    stalled$,
     lost$: new Subject(),
     activeJobs: 0,
     openRun: createRunOpener({ runs, streams, backoffs, onRun: (run) => report({ type: 'run', run }), fail }),
@@ -163,10 +195,15 @@ const REBALANCE_MS = 1_000
 type Workers = ReadonlyMap<StreamDefinition, Worker<ItemJobData, WorkerOutcome, string>>
 
 /**
- * Divides the concurrency of each stream evenly among all connected workers, once a second, so that a worker that joins late gets an equal
- * share. No stream gets more than `max` on this worker. Errors if a driver of another build is there, and none of this one.
+ * Divides the concurrency of each stream evenly among all connected workers, once a second, so that a worker
+ * that joins late gets an equal share. No stream gets more than `max` on this worker. Errors if a driver of
+ * another build is there, and none of this one.
  */
-const rebalanceConcurrency = (workers: Workers, connected: ConnectedWorker, max: number): Observable<number> =>
+const rebalanceConcurrency = (
+  workers: Workers,
+  connected: ConnectedWorker,
+  max: number,
+): Observable<number> =>
   interval(REBALANCE_MS).pipe(
     startWith(0),
     exhaustMap(() =>
@@ -183,7 +220,10 @@ const rebalance = async (workers: Workers, connected: ConnectedWorker, max: numb
   const { queues } = connected
   const [first] = workers.keys()
   if (first === undefined) return
-  const count = Math.max(1, (await queues.readWorkerCount()) ?? (await countWithoutDriver(connected, first.name)))
+  const count = Math.max(
+    1,
+    (await queues.readWorkerCount()) ?? (await countWithoutDriver(connected, first.name)),
+  )
   for (const [stream, worker] of workers) {
     const cap = (await queues.queue(stream.name).getGlobalConcurrency()) ?? stream.workers
     worker.concurrency = Math.max(1, Math.min(max, Math.ceil(cap / count)))

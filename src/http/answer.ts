@@ -1,7 +1,13 @@
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { parse as parseCsv } from 'csv-parse/sync'
 import type { z } from 'zod'
-import { BadAnswerError, type FailedResponse, formatError, HttpError, ThrottledError } from '../model/errors.js'
+import {
+  BadAnswerError,
+  type FailedResponse,
+  formatError,
+  HttpError,
+  ThrottledError,
+} from '../model/errors.js'
 import type { Redact } from '../model/redact.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import { asBuffer, repairJson } from '../model/text.js'
@@ -9,7 +15,10 @@ import { parseRetryAfter } from '../operators/retry-after-429.js'
 import type { AnswerInspector, AnyEndpoint } from './endpoint.js'
 import type { HttpReply } from './transport.js'
 
-/** @throws the error of any reply but a 200 with a body. `now` is the base of `Retry-After`, epoch milliseconds. */
+/**
+ * @throws the error of any reply but a 200 with a body. `now` is the base of `Retry-After`, epoch
+ * milliseconds.
+ */
 export const checkReply = ({ status, body, retryAfter }: HttpReply, now: number): void => {
   if (status === 200 && body.length > 0) return
   if (status === 200) throw new BadAnswerError('empty', 'the body is empty')
@@ -18,17 +27,24 @@ export const checkReply = ({ status, body, retryAfter }: HttpReply, now: number)
 }
 
 /**
- * The text of a reply, with well-formed characters. Without a stated length, truncated JSON or HTML still lacks its end, but a CSV that lost
- * its last lines looks complete.
+ * The text of a reply, with well-formed characters. Without a stated length, truncated JSON or HTML still
+ * lacks its end, but a CSV that lost its last lines looks complete.
  */
-export const readReplyText = ({ body, isUnframed }: HttpReply, { type }: Pick<AnyEndpoint, 'type'>): string => {
+export const readReplyText = (
+  { body, isUnframed }: HttpReply,
+  { type }: Pick<AnyEndpoint, 'type'>,
+): string => {
   const isCsv = type === 'text/csv'
-  if (isUnframed && isCsv) throw new BadAnswerError('truncated', 'the CSV may be incomplete: the reply states no length')
+  if (isUnframed && isCsv)
+    throw new BadAnswerError('truncated', 'the CSV may be incomplete: the reply states no length')
   const text = decodeUtf8(body)
   return isCsv ? text.replaceAll('\0', '\ufffd') : repairJson(text)
 }
 
-/** Without a byte order mark. `TextDecoder` takes five times as long for ASCII, and four times as long for other text. */
+/**
+ * Without a byte order mark. `TextDecoder` takes five times as long for ASCII, and four times as long for
+ * other text.
+ */
 const decodeUtf8 = (body: Uint8Array): string => {
   if (isAscii(body)) return asBuffer(body).toString('latin1')
   if (!isUtf8(body)) throw new BadAnswerError('encoding', 'the body is not UTF-8')
@@ -83,7 +99,8 @@ const findBetween = (page: string, start: string, end: string): string | undefin
 /** Far deeper than any real answer, and still safe for recursive code. */
 const MAX_DEPTH = 64
 
-// Each function makes a `read` for an endpoint. It ignores the input of the request and passes the parsed answer to the drift check.
+// Each function makes a `read` for an endpoint. It ignores the input of the request and passes the parsed
+// answer to the drift check.
 
 /**
  * Reads JSON and validates it by a schema.
@@ -116,12 +133,14 @@ export const pageJson =
   <T>(shape: z.ZodType<T>) =>
   (text: string): T => {
     const data = findNextData(text)
-    if (data === undefined) throw new BadAnswerError('schema', 'the page has no complete __NEXT_DATA__ element')
+    if (data === undefined)
+      throw new BadAnswerError('schema', 'the page has no complete __NEXT_DATA__ element')
     return applySchema(shape, parseBoundedJson(data))
   }
 
 /**
- * Reads a CSV into records by its header. Header names and cells are trimmed and stay text. All `columns` must be in the header.
+ * Reads a CSV into records by its header. Header names and cells are trimmed and stay text. All `columns`
+ * must be in the header.
  *
  * @throws BadAnswerError, in the returned function, for a text that is not such a CSV
  * @example get({ name: 'list', host: 'archive', path: '/list.csv', input: z.strictObject({}), read: csv(['SYMBOL', 'SERIES']) })
@@ -136,7 +155,9 @@ export const csv =
     inspect?.([columnNames, ...rows.slice(1, 3).map(() => columnNames)])
     const missing = columns.filter((column) => !header.includes(column))
     if (missing.length > 0) throw new BadAnswerError('schema', `the CSV has no column ${missing.join(', ')}`)
-    return rows.map((cells) => Object.fromEntries(header.map((name, index) => [name, (cells[index] ?? '').trim()])))
+    return rows.map((cells) =>
+      Object.fromEntries(header.map((name, index) => [name, (cells[index] ?? '').trim()])),
+    )
   }
 
 /** Reads a CSV; one without rows is an error. */
@@ -154,7 +175,12 @@ const LINE_ENDS = ['\r\n', '\n', '\r']
 
 export const parseTable = (text: string): string[][] => {
   try {
-    return parseCsv(text, { skip_empty_lines: true, trim: true, relax_quotes: true, record_delimiter: LINE_ENDS })
+    return parseCsv(text, {
+      skip_empty_lines: true,
+      trim: true,
+      relax_quotes: true,
+      record_delimiter: LINE_ENDS,
+    })
   } catch (error) {
     throw new BadAnswerError('parse', formatError(error))
   }
@@ -167,7 +193,8 @@ const parseBoundedJson = (text: string): unknown => {
   } catch (error) {
     throw toBadAnswer(text, error instanceof SyntaxError ? 'invalid or truncated JSON' : formatError(error))
   }
-  if (isDeeperThan(MAX_DEPTH, value)) throw new BadAnswerError('schema', `the answer is nested more than ${MAX_DEPTH} levels deep`)
+  if (isDeeperThan(MAX_DEPTH, value))
+    throw new BadAnswerError('schema', `the answer is nested more than ${MAX_DEPTH} levels deep`)
   return value
 }
 
@@ -185,13 +212,17 @@ const reportsFailure = ({ success, status, code, error, errors }: Row): boolean 
   [status, code].some((number) => Number(readText(number)) >= 400) ||
   [error, errors].some((detail) => detail === true || readText(detail) !== '' || hasContent(detail))
 
-const hasContent = (data: unknown): boolean => (Array.isArray(data) ? data.length > 0 : isRow(data) && Object.keys(data).length > 0)
+const hasContent = (data: unknown): boolean =>
+  Array.isArray(data) ? data.length > 0 : isRow(data) && Object.keys(data).length > 0
 
 const applySchema = <T>(shape: z.ZodType<T>, value: unknown): T => {
   const result = shape.safeParse(value)
   if (result.success) return result.data
   const [issue] = result.error.issues
-  throw new BadAnswerError('schema', `${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'unexpected shape'}`)
+  throw new BadAnswerError(
+    'schema',
+    `${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'unexpected shape'}`,
+  )
 }
 
 const toBadAnswer = (text: string, reason: string): BadAnswerError => {

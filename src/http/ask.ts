@@ -12,13 +12,26 @@ import { checkReply, describeResponse, readReplyText } from './answer.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import { createRequestBuilder } from './request.js'
-import type { HttpReply, HttpRequest, RequestEnd, RequestFollower, RequestStart, RequestWatch, Transport } from './transport.js'
+import type {
+  HttpReply,
+  HttpRequest,
+  RequestEnd,
+  RequestFollower,
+  RequestStart,
+  RequestWatch,
+  Transport,
+} from './transport.js'
 
 /**
- * Sends one request to the provider. Emits the answer once, or errors with the last failure after the retries. It repeats one request; whole
- * items are repeated by the second pass of a stream only. Unsubscribing aborts the request.
+ * Sends one request to the provider. Emits the answer once, or errors with the last failure after the
+ * retries. It repeats one request; whole items are repeated by the second pass of a stream only.
+ * Unsubscribing aborts the request.
  */
-export type Ask = <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: NoInfer<Input>, how?: AskOptions) => Observable<Answer>
+export type Ask = <Input, Answer>(
+  endpoint: Endpoint<Input, Answer>,
+  input: NoInfer<Input>,
+  how?: AskOptions,
+) => Observable<Answer>
 
 /** How to send one request; nothing is required. */
 export interface AskOptions {
@@ -35,7 +48,10 @@ export interface AskDependencies {
   readonly stream?: string
   /** Shared by all streams of the run. */
   readonly limiters: LimiterRegistry
-  /** Idle timeout of one attempt (no byte received); the total timeout is six times as long. Time in the limiter's queue does not count. */
+  /**
+   * Idle timeout of one attempt (no byte received); the total timeout is six times as long. Time in the
+   * limiter's queue does not count.
+   */
   readonly timeoutMs: number
   readonly random: () => number
   /** The current instant, epoch milliseconds; the base of `Retry-After`. */
@@ -58,8 +74,8 @@ interface EndpointRoute<Input, Answer> extends AskDependencies {
 }
 
 /**
- * Creates the request function of an item: each request is an attempt behind the limiters of its endpoint and host, retried. `pause` is how a
- * refused request of the item waits.
+ * Creates the request function of an item: each request is an attempt behind the limiters of its endpoint and
+ * host, retried. `pause` is how a refused request of the item waits.
  */
 export const createAsk = (dependencies: AskDependencies): ((item?: string, pause?: Pause) => Ask) => {
   const { settings, limiters, timeoutMs, random, isList, drift, watch, clock, onRequestEvent } = dependencies
@@ -88,7 +104,16 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
         }
         const classify = (error: unknown): unknown => addExchange(error, asked, route)
         return attempt(route, asked).pipe(
-          through(route.limiter, { item, isList, idleMs: timeoutMs, failFast, pause, classify, begun, ended: asked.watched?.end }),
+          through(route.limiter, {
+            item,
+            isList,
+            idleMs: timeoutMs,
+            failFast,
+            pause,
+            classify,
+            begun,
+            ended: asked.watched?.end,
+          }),
           retry as MonoTypeOperatorFunction<Answer>,
         )
       })
@@ -103,7 +128,10 @@ interface Asked<Input> {
 }
 
 /** One attempt per subscription: sends the request, and reads and checks its reply. */
-const attempt = <Input, Answer>(route: EndpointRoute<Input, Answer>, asked: Asked<Input>): Observable<Answer> => {
+const attempt = <Input, Answer>(
+  route: EndpointRoute<Input, Answer>,
+  asked: Asked<Input>,
+): Observable<Answer> => {
   const { transport, limiters, redact, timeoutMs } = route
   const { input, item, watched } = asked
   return defer(() => {
@@ -139,7 +167,11 @@ const addExchange = <Input>(
 }
 
 /** The answer of a 200 with a body; throws for any other reply. */
-const readAnswer = <Input, Answer>(reply: HttpReply, { input, item }: Asked<Input>, route: EndpointRoute<Input, Answer>): Answer => {
+const readAnswer = <Input, Answer>(
+  reply: HttpReply,
+  { input, item }: Asked<Input>,
+  route: EndpointRoute<Input, Answer>,
+): Answer => {
   const { endpoint, shapes, clock, onRequestEvent } = route
   if (reply.status === 429) onRequestEvent('rate-limited')
   checkReply(reply, clock())
@@ -151,18 +183,26 @@ const readAnswer = <Input, Answer>(reply: HttpReply, { input, item }: Asked<Inpu
 
 type AttemptWatch = ReturnType<typeof watchAttempts>
 
-/** Tells the watch of a run of the attempts of one request: the begin of each, with what runs within it, and its end. */
+/**
+ * Tells the watch of a run of the attempts of one request: the begin of each, with what runs within it, and
+ * its end.
+ */
 const watchAttempts = (watch: RequestWatch, endpoint: RequestStart['endpoint'], clock: () => number) => {
   let at = 0
   let follower: RequestFollower | undefined
   let seen: Pick<RequestEnd, 'status' | 'bytes' | 'ms'> | undefined
   return {
-    begin: (reply$: Observable<HttpReply>, describe: () => Pick<RequestStart, 'url' | 'item' | 'attempt'>): Observable<HttpReply> => {
+    begin: (
+      reply$: Observable<HttpReply>,
+      describe: () => Pick<RequestStart, 'url' | 'item' | 'attempt'>,
+    ): Observable<HttpReply> => {
       at = clock()
       seen = undefined
       const begun = watch.begin?.({ endpoint, at, ...describe() })
       follower = begun
-      return begun ? new Observable((subscriber) => begun.run(() => void reply$.subscribe(subscriber))) : reply$
+      return begun
+        ? new Observable((subscriber) => begun.run(() => void reply$.subscribe(subscriber)))
+        : reply$
     },
     onReply: ({ status, body }: HttpReply): void => {
       seen = { status, bytes: body.length, ms: clock() - at }

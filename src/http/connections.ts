@@ -17,7 +17,10 @@ export interface ConnectionOptions {
   readonly settings?: Settings
   /** The maximum of connections by origin; other origins are unbounded. */
   readonly maxConnections?: ReadonlyMap<string, number>
-  /** Sends each request in the asynchronous context of its caller, also after it has waited for a connection. For traces. */
+  /**
+   * Sends each request in the asynchronous context of its caller, also after it has waited for a connection.
+   * For traces.
+   */
   readonly keepsContext?: boolean | undefined
   /** Names the proxies. Default: the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>
@@ -69,7 +72,10 @@ const sendThrough = (open: (origin: string) => OriginRoute, settings: Settings |
   return { send: createTransport(findTarget, settings), close }
 }
 
-const openOwn = (undici: Undici, { settings, maxConnections, keepsContext = false, env = process.env }: ConnectionOptions): Connections => {
+const openOwn = (
+  undici: Undici,
+  { settings, maxConnections, keepsContext = false, env = process.env }: ConnectionOptions,
+): Connections => {
   const { connect, abandon } = createConnector(undici)
   const { send, close } = sendThrough((origin) => {
     const options = { connections: maxConnections?.get(origin) ?? null, pipelining: 1, connect }
@@ -98,9 +104,14 @@ interface BoundOptions extends Dispatcher.DispatchOptions {
   readonly inContext?: (send: () => boolean) => boolean
 }
 
-/** A pool whose queue keeps the context of each request; otherwise a request that had to wait begins in that of another one. */
+/**
+ * A pool whose queue keeps the context of each request; otherwise a request that had to wait begins in that
+ * of another one.
+ */
 const openBoundPool = ({ Client, Pool }: Undici, origin: string, options: Pool.Options): OriginRoute => {
-  /** The instrumentation of undici finds the span of a request in the context in which the client begins it. */
+  /**
+   * The instrumentation of undici finds the span of a request in the context in which the client begins it.
+   */
   class BoundClient extends Client {
     override dispatch(options: BoundOptions, handler: Dispatcher.DispatchHandler): boolean {
       const send = (): boolean => super.dispatch(options, handler)
@@ -109,30 +120,48 @@ const openBoundPool = ({ Client, Pool }: Undici, origin: string, options: Pool.O
   }
   const own = new Pool(origin, { ...options, factory: (address, given) => new BoundClient(address, given) })
   const bind = (): BoundOptions['inContext'] => AsyncResource.bind((send) => send())
-  const agent: HttpDispatcher = { dispatch: (given, handler) => own.dispatch({ ...given, inContext: bind() } as BoundOptions, handler) }
+  const agent: HttpDispatcher = {
+    dispatch: (given, handler) => own.dispatch({ ...given, inContext: bind() } as BoundOptions, handler),
+  }
   return { origin, agent, own }
 }
 
 /**
- * A transport that sends through a dispatcher of undici, to wrap or to pass to `createCollector({ transport })`. It follows redirects to the
- * addresses in `settings`, limits bodies to 32 MiB, decompresses them, and errors with `TransportError`.
+ * A transport that sends through a dispatcher of undici, to wrap or to pass to `createCollector({ transport
+ * })`. It follows redirects to the addresses in `settings`, limits bodies to 32 MiB, decompresses them, and
+ * errors with `TransportError`.
  *
  * @example
  * const send = httpTransport(new MockAgent())
  * createCollector({ settings, transport: (request) => defer(() => log(request.url)).pipe(switchMap(() => send(request))) })
  */
-export const httpTransport = (dispatcher: HttpDispatcher, settings: Pick<SettingsInput, 'urls' | 'hosts' | 'headers'> = {}): Transport =>
-  openConnections({ dispatcher, settings: Settings.parse(settings) }).send
+export const httpTransport = (
+  dispatcher: HttpDispatcher,
+  settings: Pick<SettingsInput, 'urls' | 'hosts' | 'headers'> = {},
+): Transport => openConnections({ dispatcher, settings: Settings.parse(settings) }).send
 
-/** Tunnels https; requests of plain http name the whole address, because many proxies tunnel to port 443 only. */
-const openProxied = ({ Pool, ProxyAgent }: Undici, { url }: NetworkProxy, { connect: _, ...options }: Pool.Options): ProxyAgent =>
+/**
+ * Tunnels https; requests of plain http name the whole address, because many proxies tunnel to port 443 only.
+ */
+const openProxied = (
+  { Pool, ProxyAgent }: Undici,
+  { url }: NetworkProxy,
+  { connect: _, ...options }: Pool.Options,
+): ProxyAgent =>
   new ProxyAgent({
-    ...{ ...options, uri: url, proxyTunnel: false, proxyTls: { timeout: CONNECT_TIMEOUT_MS } },
+    ...options,
+    uri: url,
+    proxyTunnel: false,
+    proxyTls: { timeout: CONNECT_TIMEOUT_MS },
     factory: (origin, given) => new Pool(origin, { ...options, ...given }),
   })
 
-/** Closing a pool leaves its connecting sockets open until they connect or time out; `abandon` destroys them. */
-const createConnector = ({ buildConnector }: Undici): { readonly connect: buildConnector.connector; readonly abandon: () => void } => {
+/**
+ * Closing a pool leaves its connecting sockets open until they connect or time out; `abandon` destroys them.
+ */
+const createConnector = ({
+  buildConnector,
+}: Undici): { readonly connect: buildConnector.connector; readonly abandon: () => void } => {
   const open = buildConnector({ timeout: CONNECT_TIMEOUT_MS })
   const connecting = new Set<Socket>()
   return {
@@ -157,8 +186,9 @@ const BLANK_LINE = '\r\n\r\n'
 const MAX_HEAD_BYTES = 16_384
 
 /**
- * Skips `100 Continue` in front of a response. RFC 9110 (15.2) requires that even of a client that did not expect one, but undici closes
- * the connection ("bad response"). undici itself skips other interim responses, such as 103 Early Hints.
+ * Skips `100 Continue` in front of a response. RFC 9110 (15.2) requires that even of a client that did not
+ * expect one, but undici closes the connection ("bad response"). undici itself skips other interim responses,
+ * such as 103 Early Hints.
  */
 const skipContinue = <S extends Socket>(socket: S): S => {
   const write = socket.write.bind(socket) as (...args: readonly unknown[]) => boolean
@@ -173,7 +203,9 @@ const skipContinue = <S extends Socket>(socket: S): S => {
   socket.read = (size?: number) => {
     for (let chunk = read(size); chunk !== null; chunk = read(size)) {
       if (!isHeadDue) return chunk
-      const { rest, isHead } = skipInterimHeads(waiting === undefined ? chunk : Buffer.concat([waiting, chunk]))
+      const { rest, isHead } = skipInterimHeads(
+        waiting === undefined ? chunk : Buffer.concat([waiting, chunk]),
+      )
       waiting = isHead ? undefined : rest
       isHeadDue = !isHead
       if (isHead) return rest
@@ -183,7 +215,10 @@ const skipContinue = <S extends Socket>(socket: S): S => {
   return socket
 }
 
-/** The bytes behind the skipped responses, and whether they start the final head (not one more, incomplete `100 Continue`). */
+/**
+ * The bytes behind the skipped responses, and whether they start the final head (not one more, incomplete
+ * `100 Continue`).
+ */
 const skipInterimHeads = (bytes: Buffer): { readonly rest: Buffer; readonly isHead: boolean } => {
   let rest = bytes
   while (CONTINUE.startsWith(rest.toString('latin1', 0, CONTINUE.length))) {

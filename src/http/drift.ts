@@ -35,7 +35,10 @@ export interface KnownField {
     isNull: boolean
     example: string
   }
-  /** Answers with a fault in it, if it is required; and how many of them were consecutive up to the latest answer. */
+  /**
+   * Answers with a fault in it, if it is required; and how many of them were consecutive up to the latest
+   * answer.
+   */
   faulty: number
   faultyInARow: number
 }
@@ -55,35 +58,59 @@ export interface ShapeNode {
   records: number
 }
 
-/** The records of one answer at a node: first, middle and last of each list, and all of them if the sample is not enough. */
+/**
+ * The records of one answer at a node: first, middle and last of each list, and all of them if the sample is
+ * not enough.
+ */
 export interface NodeRecords {
   readonly sample: readonly Row[]
   readonly readAll: () => readonly Row[]
 }
 
-const createShapeNode = (steps: readonly string[], path: string, { kinds, fields = {} }: FieldDescription): ShapeNode => {
+const createShapeNode = (
+  steps: readonly string[],
+  path: string,
+  { kinds, fields = {} }: FieldDescription,
+): ShapeNode => {
   const own = kinds.includes('list') ? `${path}[]` : path
   const node = { steps, path: own, answers: 0, records: 0 }
-  const known = Object.entries(fields).map(([name, schema]) => toKnownField(node, name, describeSchema(schema)))
+  const known = Object.entries(fields).map(([name, schema]) =>
+    toKnownField(node, name, describeSchema(schema)),
+  )
   return {
     ...node,
     known: new Map(known.map((field) => [field.name, field])),
     always: known.filter(({ isExpected, isUsual }) => isExpected && !isUsual),
-    perAnswer: known.filter((field) => field.inner !== undefined || field.isRequired || field.isUsual || mayLackValues(field)),
+    perAnswer: known.filter(
+      (field) => field.inner !== undefined || field.isRequired || field.isUsual || mayLackValues(field),
+    ),
   }
 }
 
-const toKnownField = (node: Pick<ShapeNode, 'path' | 'steps'>, name: string, field: FieldDescription): KnownField => {
+const toKnownField = (
+  node: Pick<ShapeNode, 'path' | 'steps'>,
+  name: string,
+  field: FieldDescription,
+): KnownField => {
   const { usual, required, key, format } = field.facts
   return {
-    ...{ name, mask: toMask(field.kinds) },
-    described: { field: joinPath(node, name), expected: field.expected, ...(required === true ? { required } : {}) },
-    ...{ isExpected: !field.isOptional || usual === true, isUsual: usual === true },
-    ...{ isRequired: required === true, mayBeNull: key !== true, format },
+    name,
+    mask: toMask(field.kinds),
+    described: {
+      field: joinPath(node, name),
+      expected: field.expected,
+      ...(required === true ? { required } : {}),
+    },
+    isExpected: !field.isOptional || usual === true,
+    isUsual: usual === true,
+    isRequired: required === true,
+    mayBeNull: key !== true,
+    format,
     inner: field.fields && createShapeNode([...node.steps, name], joinPath(node, name), field),
     filledIn: 0,
     absence: { answers: 0, records: 0, readCompletely: 0, isNull: false, example: '' },
-    ...{ faulty: 0, faultyInARow: 0 },
+    faulty: 0,
+    faultyInARow: 0,
   }
 }
 
@@ -94,7 +121,8 @@ const listNodes = (node: ShapeNode): readonly ShapeNode[] => [
 
 const toMask = (kinds: readonly Kind[]): number => kinds.reduce((mask, kind) => mask | BITS[kind], 0)
 
-const joinPath = ({ path }: { readonly path: string }, name: string): string => (path === '' ? name : `${path}.${name}`)
+const joinPath = ({ path }: { readonly path: string }, name: string): string =>
+  path === '' ? name : `${path}.${name}`
 
 /** The kind of a value as one bit of a mask; no bit for null, which is always allowed. */
 const toKindBit = (value: unknown): number => {
@@ -104,18 +132,23 @@ const toKindBit = (value: unknown): number => {
   return value === null || value === undefined ? 0 : Array.isArray(value) ? BITS.list : BITS.record
 }
 
-export const isWrongKind = (value: unknown, { mask }: { readonly mask: number }): boolean => (toKindBit(value) & ~mask) !== 0
+export const isWrongKind = (value: unknown, { mask }: { readonly mask: number }): boolean =>
+  (toKindBit(value) & ~mask) !== 0
 
 /** A required key without a value is refused per answer. */
-const mayLackValues = (field: KnownField): boolean => field.isExpected && !field.mayBeNull && !field.isRequired && !isContainer(field)
+const mayLackValues = (field: KnownField): boolean =>
+  field.isExpected && !field.mayBeNull && !field.isRequired && !isContainer(field)
 
 /** Whether the field may only be a list or a record. */
-export const isContainer = ({ mask }: { readonly mask: number }): boolean => (mask & ~(BITS.list | BITS.record)) === 0
+export const isContainer = ({ mask }: { readonly mask: number }): boolean =>
+  (mask & ~(BITS.list | BITS.record)) === 0
 
-export const describeKind = (value: unknown): string => Object.entries(BITS).find(([, bit]) => bit === toKindBit(value))?.[0] ?? 'nothing'
+export const describeKind = (value: unknown): string =>
+  Object.entries(BITS).find(([, bit]) => bit === toKindBit(value))?.[0] ?? 'nothing'
 
 /** The first, the middle and the last element of a list. */
-const takeEnds = (list: readonly unknown[]): readonly unknown[] => (list.length < 4 ? list : [list[0], list[list.length >> 1], list.at(-1)])
+const takeEnds = (list: readonly unknown[]): readonly unknown[] =>
+  list.length < 4 ? list : [list[0], list[list.length >> 1], list.at(-1)]
 
 /** Collects all records at the end of a path of names; each step may be a list or a single record. */
 const collectRecords = (value: unknown, [step, ...further]: readonly string[]): readonly Row[] => {
@@ -182,7 +215,14 @@ const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, re
   const whole = { mask: toMask(described.kinds), field: 'the answer', expected: described.expected }
   const root = createShapeNode([], '', described)
   const nodes = listNodes(root)
-  const check: ShapeCheck = { required, differences: new Map(), number: 0, item: '', answer: undefined, problems: [] }
+  const check: ShapeCheck = {
+    required,
+    differences: new Map(),
+    number: 0,
+    item: '',
+    answer: undefined,
+    problems: [],
+  }
   let asExpected = 0
 
   const inspect: AnswerInspector = (answer) => {
@@ -200,11 +240,27 @@ const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, re
       if (problem.isRefused) required?.refuse(problem)
     }
   }
-  const toDrift = ({ kind, field, node, expected, seen, required, answers, records, example }: Omit<FieldDifference, 'last'>): Drift => ({
-    ...{ stream, endpoint, kind, field: field.slice(0, MAX_NAME_LENGTH) },
+  const toDrift = ({
+    kind,
+    field,
+    node,
+    expected,
+    seen,
+    required,
+    answers,
+    records,
+    example,
+  }: Omit<FieldDifference, 'last'>): Drift => ({
+    stream,
+    endpoint,
+    kind,
+    field: field.slice(0, MAX_NAME_LENGTH),
     ...omitUndefined({ expected, seen, required }),
-    ...{ answers, of: Math.max(node.answers, answers) + asExpected },
-    ...{ records, ofRecords: Math.max(node.records, records) + asExpected, example },
+    answers,
+    of: Math.max(node.answers, answers) + asExpected,
+    records,
+    ofRecords: Math.max(node.records, records) + asExpected,
+    example,
   })
   return {
     /** Returns the check for the answers of an item; its name becomes the example of a drift. */
@@ -232,7 +288,10 @@ interface ShapeCheck {
   problems: FieldProblem[]
 }
 
-/** Checks the records of an answer at one node and all nodes below it: one pass over the fields of each record of the sample. */
+/**
+ * Checks the records of an answer at one node and all nodes below it: one pass over the fields of each record
+ * of the sample.
+ */
 const checkNode = (check: ShapeCheck, node: ShapeNode, values: readonly unknown[]): void => {
   const sample: Row[] = []
   const add = (element: unknown): void => {
@@ -250,7 +309,9 @@ const checkNode = (check: ShapeCheck, node: ShapeNode, values: readonly unknown[
     if (field.filledIn === check.number) field.faultyInARow = 0
     else checkUnfilled(check, node, field, sample)
     if (field.inner === undefined) continue
-    const inner = sample.map((record) => record[field.name] ?? null).filter((value) => !isWrongKind(value, field))
+    const inner = sample
+      .map((record) => record[field.name] ?? null)
+      .filter((value) => !isWrongKind(value, field))
     checkNode(check, field.inner, inner)
   }
 }
@@ -269,7 +330,12 @@ const checkRecord = (check: ShapeCheck, node: ShapeNode, record: Row): void => {
 }
 
 /** Looks at a field for which no record of the sample has a proper value. */
-const checkUnfilled = (check: ShapeCheck, node: ShapeNode, field: KnownField, sample: readonly Row[]): void => {
+const checkUnfilled = (
+  check: ShapeCheck,
+  node: ShapeNode,
+  field: KnownField,
+  sample: readonly Row[],
+): void => {
   let all: readonly Row[] | undefined
   const records: NodeRecords = { sample, readAll: () => (all ??= collectRecords(check.answer, node.steps)) }
   countAbsence(field, records, check.item)
@@ -280,7 +346,12 @@ const checkUnfilled = (check: ShapeCheck, node: ShapeNode, field: KnownField, sa
 type DifferenceFacts = Pick<FieldDifference, 'kind' | 'field' | 'expected' | 'seen' | 'required'>
 
 /** Counts records of the answer with a difference; a new one up to the limit. */
-const countDifference = ({ differences, number, item }: ShapeCheck, node: ShapeNode, facts: DifferenceFacts, records = 1): void => {
+const countDifference = (
+  { differences, number, item }: ShapeCheck,
+  node: ShapeNode,
+  facts: DifferenceFacts,
+  records = 1,
+): void => {
   const key = `${facts.kind}\n${facts.field}\n${facts.seen ?? ''}`
   let difference = differences.get(key)
   if (difference === undefined) {
@@ -294,8 +365,12 @@ const countDifference = ({ differences, number, item }: ShapeCheck, node: ShapeN
   difference.answers += 1
 }
 
-const countWrongKind = (check: ShapeCheck, node: ShapeNode, facts: Omit<DifferenceFacts, 'kind'>, value: unknown): void =>
-  countDifference(check, node, { kind: 'type', ...facts, seen: describeKind(value) })
+const countWrongKind = (
+  check: ShapeCheck,
+  node: ShapeNode,
+  facts: Omit<DifferenceFacts, 'kind'>,
+  value: unknown,
+): void => countDifference(check, node, { kind: 'type', ...facts, seen: describeKind(value) })
 
 /** A field is gone if at least this share of the answers lacks it. */
 const MIN_SHARE = 0.95
@@ -305,8 +380,8 @@ const MIN_ANSWERS = 5
 const LONG_LIST = 10
 
 /**
- * Counts the answers that lack a field which single records may lack (`usual`), or that have no value in a `key`. No single answer shows
- * that it is gone: one stock may lack what the others have.
+ * Counts the answers that lack a field which single records may lack (`usual`), or that have no value in a
+ * `key`. No single answer shows that it is gone: one stock may lack what the others have.
  */
 const countAbsence = (field: KnownField, { sample, readAll }: NodeRecords, item: string): void => {
   if (!field.isUsual && !mayLackValues(field)) return
@@ -327,7 +402,10 @@ const hasField = (record: Row, field: KnownField): boolean => {
   return !mayLackValues(field) || (value !== null && value !== '')
 }
 
-/** The fields of a node that (nearly) all answers of the run lack. `others`: answers that had all fields and were not checked. */
+/**
+ * The fields of a node that (nearly) all answers of the run lack. `others`: answers that had all fields and
+ * were not checked.
+ */
 const listLacking = (node: ShapeNode, others: number): readonly Omit<FieldDifference, 'last'>[] =>
   node.perAnswer
     .filter((field) => isLacking(field, node, others))
@@ -336,7 +414,10 @@ const listLacking = (node: ShapeNode, others: number): readonly Omit<FieldDiffer
       return { kind: isNull ? 'null' : 'gone', node, ...field.described, answers, records, example }
     })
 
-/** One answer is judged by itself only if it is a list, and if an absent field is the exception among the fields that may be absent. */
+/**
+ * One answer is judged by itself only if it is a list, and if an absent field is the exception among the
+ * fields that may be absent.
+ */
 const isLacking = ({ absence }: KnownField, { known, answers }: ShapeNode, others: number): boolean => {
   if (absence.answers === 0 || absence.answers < (answers + others) * MIN_SHARE) return false
   if (answers >= MIN_ANSWERS) return true
@@ -350,7 +431,8 @@ export type DriftWatch = ReturnType<typeof createDriftWatch>
 const MAX_REPORTED = 48
 
 /**
- * Collects the drift of a run, by endpoint, with counts of answers and records. Without `required`, no answer is refused.
+ * Collects the drift of a run, by endpoint, with counts of answers and records. Without `required`, no answer
+ * is refused.
  */
 export const createDriftWatch = (required?: RequiredFields) => {
   const streams = new Map<string, Map<AnyEndpoint, ShapeWatch>>()
@@ -364,13 +446,18 @@ export const createDriftWatch = (required?: RequiredFields) => {
         return shape && getOrAdd(watches, endpoint, () => createShapeWatch(stream, name, shape, required))
       }
     },
-    /** Replaces the drift that another process of the run has reported so far; a late report with fewer answers is ignored. */
+    /**
+     * Replaces the drift that another process of the run has reported so far; a late report with fewer
+     * answers is ignored.
+     */
     add: (source: string, seen: readonly Drift[]): void => {
       if (sumAnswers(seen) >= sumAnswers(byProcess.get(source) ?? [])) byProcess.set(source, seen)
     },
     /** The most frequent first. */
     listDrifts: (): readonly Drift[] => {
-      const own = [...streams.values()].flatMap((watches) => [...watches.values()].flatMap(({ listDrifts }) => listDrifts()))
+      const own = [...streams.values()].flatMap((watches) =>
+        [...watches.values()].flatMap(({ listDrifts }) => listDrifts()),
+      )
       const merged = mergeDrifts([...own, ...[...byProcess.values()].flat()])
       return merged.sort((one, other) => other.answers - one.answers).slice(0, MAX_REPORTED)
     },
@@ -384,8 +471,19 @@ const mergeDrifts = (all: readonly Drift[]): Drift[] => {
   const sums = new Map<string, Drift>()
   for (const one of all) {
     const key = JSON.stringify([one.stream, one.endpoint, one.kind, one.field, one.expected, one.seen])
-    const { answers, of, records, ofRecords, ...facts } = sums.get(key) ?? { ...one, answers: 0, of: 0, records: 0, ofRecords: 0 }
-    const counts = { answers: answers + one.answers, of: of + one.of, records: records + one.records, ofRecords: ofRecords + one.ofRecords }
+    const { answers, of, records, ofRecords, ...facts } = sums.get(key) ?? {
+      ...one,
+      answers: 0,
+      of: 0,
+      records: 0,
+      ofRecords: 0,
+    }
+    const counts = {
+      answers: answers + one.answers,
+      of: of + one.of,
+      records: records + one.records,
+      ofRecords: ofRecords + one.ofRecords,
+    }
     sums.set(key, { ...facts, ...counts })
   }
   return [...sums.values()]

@@ -6,7 +6,10 @@ import type { Host } from '../model/settings.js'
 /** Receives the parsed answer for the drift check; throws if the answer must be refused. */
 export type AnswerInspector = (answer: unknown) => void
 
-/** The header sets of the interface document: the usual ones, the usual ones with an Origin, none, or a browser's. */
+/**
+ * The header sets of the interface document: the usual ones, the usual ones with an Origin, none, or a
+ * browser's.
+ */
 export type HeaderSet = 'usual' | 'origin' | 'bare' | 'browser'
 
 /**
@@ -20,7 +23,9 @@ export interface Endpoint<Input, Answer> {
   /** Relative to the host's base address; may have a query and `{placeholders}`. */
   readonly path: string
   readonly headers: HeaderSet
-  /** The schema of the request. Strict: the simulator refuses anything else with a 400 that names the field. */
+  /**
+   * The schema of the request. Strict: the simulator refuses anything else with a 400 that names the field.
+   */
   readonly input: z.ZodType<Input>
   /**
    * Reads the text of a 200. Must refuse a truncated text, except a CSV.
@@ -29,15 +34,19 @@ export interface Endpoint<Input, Answer> {
    */
   readonly read: (text: string, input: Input, inspect?: AnswerInspector) => Answer
   /**
-   * The schema of an answer, such as `dataEnvelope(z.array(Announcement))`, for the drift check: `read` passes the parsed answer to its third
-   * parameter. See `row`.
+   * The schema of an answer, such as `dataEnvelope(z.array(Announcement))`, for the drift check: `read`
+   * passes the parsed answer to its third parameter. See `row`.
    */
   readonly shape?: z.ZodType | undefined
   /**
-   * Reads the bytes of a 200 to the same answer as `read`, only faster. Returns `undefined` if in doubt; then `read` decides.
+   * Reads the bytes of a 200 to the same answer as `read`, only faster. Returns `undefined` if in doubt; then
+   * `read` decides.
    */
   readonly readBytes?: ((body: Uint8Array) => Answer | undefined) | undefined
-  /** What the simulator answers: text as it is, anything else as JSON, `undefined` as a 404. Without it, a 501. */
+  /**
+   * What the simulator answers: text as it is, anything else as JSON, `undefined` as a 404. Without it, a
+   * 501.
+   */
   readonly sample?: ((input: Input, market: SampleMarket) => unknown) | undefined
   /** Content type of a sample that is text. */
   readonly type?: 'text/csv' | 'text/html' | 'application/json' | undefined
@@ -62,15 +71,17 @@ export type EndpointDefinition<Input, Answer> = Omit<Endpoint<Input, Answer>, 'm
  *   read: (text) => json(Rows)(text).data ?? [],
  * })
  */
-export const post = <Input, Answer>(endpoint: EndpointDefinition<Input, Answer>): Endpoint<Input, Answer> => define(endpoint, 'POST')
+export const post = <Input, Answer>(endpoint: EndpointDefinition<Input, Answer>): Endpoint<Input, Answer> =>
+  define(endpoint, 'POST')
 
 /**
  * Defines an endpoint whose whole request is its URL.
  *
  * @example get({ name: 'daily', host: 'archive', path: '/daily/{day}.csv', input: z.strictObject({ day: z.string() }), read: csv(['SYMBOL']) })
  */
-export const get = <Input extends Record<string, string>, Answer>(endpoint: EndpointDefinition<Input, Answer>): Endpoint<Input, Answer> =>
-  define(endpoint, 'GET')
+export const get = <Input extends Record<string, string>, Answer>(
+  endpoint: EndpointDefinition<Input, Answer>,
+): Endpoint<Input, Answer> => define(endpoint, 'GET')
 
 const define = <Input, Answer>(
   { headers = 'usual', ...endpoint }: EndpointDefinition<Input, Answer>,

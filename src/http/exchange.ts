@@ -8,7 +8,9 @@ import { toTransportReason } from '../operators/request-errors.js'
 import { type NetworkProxy, toProxyError } from './proxy.js'
 import type { HttpReply, HttpRequest, Transport } from './transport.js'
 
-/** A dispatcher of undici: an agent, a proxy, a mock, or one with interceptors. Whoever creates it closes it. */
+/**
+ * A dispatcher of undici: an agent, a proxy, a mock, or one with interceptors. Whoever creates it closes it.
+ */
 export type HttpDispatcher = Pick<Dispatcher, 'dispatch'>
 
 /** What requests to an origin go through: a pool, or the agent of a proxy. */
@@ -28,9 +30,20 @@ interface Sender {
   readonly schedule: (task: () => void) => void
 }
 
-/** Creates a transport that sends through the routes which `findTarget` returns, and follows redirects to the addresses in `settings`. */
-export const createTransport = (findTarget: Sender['findTarget'], settings: Settings | undefined): Transport => {
-  const sender = { findTarget, redirect: settings && createRedirect(settings), budget: createBodyBudget(), schedule: createTimeSlicer() }
+/**
+ * Creates a transport that sends through the routes which `findTarget` returns, and follows redirects to the
+ * addresses in `settings`.
+ */
+export const createTransport = (
+  findTarget: Sender['findTarget'],
+  settings: Settings | undefined,
+): Transport => {
+  const sender = {
+    findTarget,
+    redirect: settings && createRedirect(settings),
+    budget: createBodyBudget(),
+    schedule: createTimeSlicer(),
+  }
   return (request) =>
     new Observable((subscriber) => {
       // An observer of the request may have cancelled it.
@@ -45,8 +58,8 @@ export const createTransport = (findTarget: Sender['findTarget'], settings: Sett
 type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 /**
- * One request and its reply so far: the handler that undici calls, and the share of the memory budget. undici's own promises and an
- * AbortSignal per request would add half of the request's CPU cost.
+ * One request and its reply so far: the handler that undici calls, and the share of the memory budget.
+ * undici's own promises and an AbortSignal per request would add half of the request's CPU cost.
  */
 class Exchange implements Dispatcher.DispatchHandler, BodyShare {
   bytes = 0
@@ -75,7 +88,10 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
     // The agent of a proxy adds a header, and a dispatcher of the app may change them.
     const headers = proxy || !own ? { ...given } : given
     try {
-      agent.dispatch({ origin, path, method, headers, body, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }, this)
+      agent.dispatch(
+        { origin, path, method, headers, body, headersTimeout: timeoutMs, bodyTimeout: timeoutMs },
+        this,
+      )
     } catch (error) {
       // A mock throws at once if it has no answer.
       this.fail(error)
@@ -106,9 +122,11 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): void {
-    // Raw headers are slices of the socket's 64 KiB buffer; their list, in the old generation, would keep it until the next major GC.
+    // Raw headers are slices of the socket's 64 KiB buffer; their list, in the old generation, would keep it
+    // until the next major GC.
     if (Array.isArray(controller.rawHeaders)) controller.rawHeaders.length = 0
-    // An interim response (103) is no progress: a host that sends nothing else is as silent as one that sends nothing.
+    // An interim response (103) is no progress: a host that sends nothing else is as silent as one that sends
+    // nothing.
     if (status < 200 && status !== 101) return
     this.transfer.bytesAt = asyncScheduler.now()
     this.status = status
@@ -125,7 +143,8 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
 
   onResponseEnd(): void {
     const encoding = this.headers['content-encoding']
-    // Emptied, not replaced: the list is in the old generation too, and would keep the chunks until the next major GC.
+    // Emptied, not replaced: the list is in the old generation too, and would keep the chunks until the next
+    // major GC.
     const chunks = this.chunks.splice(0)
     const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
     if (encoding === 'gzip') this.decompress(body)
@@ -205,9 +224,13 @@ const toHttpReply = (status: number, headers: ReplyHeaders, body: Uint8Array): H
   isUnframed: (headers['content-length'] ?? headers['transfer-encoding']) === undefined ? true : undefined,
 })
 
-const toHeaderText = (field: string | string[] | undefined): string | undefined => (typeof field === 'string' ? field : undefined)
+const toHeaderText = (field: string | string[] | undefined): string | undefined =>
+  typeof field === 'string' ? field : undefined
 
-/** Up to this size, to decompress at once takes less CPU time (34 of 59 µs at 5 kB) than to wait for the thread pool. */
+/**
+ * Up to this size, to decompress at once takes less CPU time (34 of 59 µs at 5 kB) than to wait for the
+ * thread pool.
+ */
 const MAX_BYTES_AT_ONCE = 16 * 1024
 
 /** The share of the memory budget that one response body uses. */
@@ -227,9 +250,9 @@ const MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024
 export const MAX_REPLY_BYTES = 32 * 1024 * 1024
 
 /**
- * Bounds the bytes of all response bodies that are being received or wait to be decoded. Above the limit only one body is received further,
- * until it ends and frees memory; the other sockets are paused (back-pressure). Memory never exceeds the limit plus one body of the maximum
- * size.
+ * Bounds the bytes of all response bodies that are being received or wait to be decoded. Above the limit only
+ * one body is received further, until it ends and frees memory; the other sockets are paused (back-pressure).
+ * Memory never exceeds the limit plus one body of the maximum size.
  */
 export const createBodyBudget = (limit = MAX_BYTES_IN_FLIGHT) => {
   const paused = new Set<BodyShare>()
@@ -270,8 +293,9 @@ export const createBodyBudget = (limit = MAX_BYTES_IN_FLIGHT) => {
 const MAX_SLICE_MS = 1
 
 /**
- * Creates a queue that runs tasks in order, about 1 ms of them per turn of the event loop. Replies that arrive together would otherwise
- * block all sockets until the last one is decoded. A task never runs in the turn that queued it.
+ * Creates a queue that runs tasks in order, about 1 ms of them per turn of the event loop. Replies that
+ * arrive together would otherwise block all sockets until the last one is decoded. A task never runs in the
+ * turn that queued it.
  */
 export const createTimeSlicer = (): ((task: () => void) => void) => {
   const waiting: (() => void)[] = []
@@ -293,7 +317,10 @@ export const createTimeSlicer = (): ((task: () => void) => void) => {
   }
 }
 
-/** Returns the request that follows a redirect, or nothing if the reply is the answer. The first request is hop 0. */
+/**
+ * Returns the request that follows a redirect, or nothing if the reply is the answer. The first request is
+ * hop 0.
+ */
 type Redirect = (reply: HttpReply, request: HttpRequest, hop: number) => HttpRequest | undefined
 
 const MAX_HOPS = 2
@@ -302,8 +329,9 @@ const keepsMethod = ({ method }: HttpRequest, { status }: HttpReply): boolean =>
   status === 307 || status === 308 || (method === 'GET' && status >= 301 && status <= 303)
 
 /**
- * Follows a redirect that keeps the method, leads to one of the configured hosts and does not downgrade https to http. The headers of the
- * settings are removed: they are for the original address. Any other redirect is returned as the answer.
+ * Follows a redirect that keeps the method, leads to one of the configured hosts and does not downgrade https
+ * to http. The headers of the settings are removed: they are for the original address. Any other redirect is
+ * returned as the answer.
  */
 export const createRedirect = (settings: Settings): Redirect => {
   const addresses = listHosts(settings).flatMap((host) => findAddress(settings, host) ?? [])
@@ -311,18 +339,28 @@ export const createRedirect = (settings: Settings): Redirect => {
   const own = new Set(listHeaders(settings).map(([name]) => name.toLowerCase()))
   return (reply, request, hop) => {
     const { location } = reply
-    if (hop >= MAX_HOPS || location === undefined || !keepsMethod(request, reply) || !URL.canParse(location, request.url)) return undefined
+    if (
+      hop >= MAX_HOPS ||
+      location === undefined ||
+      !keepsMethod(request, reply) ||
+      !URL.canParse(location, request.url)
+    )
+      return undefined
     const target = new URL(location, request.url)
     const isDowngrade = request.url.startsWith('https:') && target.protocol === 'http:'
-    if (!origins.has(target.origin) || isDowngrade || target.username !== '' || target.password !== '') return undefined
-    const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !own.has(name.toLowerCase())))
+    if (!origins.has(target.origin) || isDowngrade || target.username !== '' || target.password !== '')
+      return undefined
+    const headers = Object.fromEntries(
+      Object.entries(request.headers).filter(([name]) => !own.has(name.toLowerCase())),
+    )
     return { ...request, url: target.href, headers }
   }
 }
 
 /**
- * Converts an error of undici. `hasBegun`: part of the response had arrived. `proxy`: the request went through it. A request that a
- * `MockAgent` has no answer for is a mistake in a test: it stays as it is and ends the run, because an outage would be waited for.
+ * Converts an error of undici. `hasBegun`: part of the response had arrived. `proxy`: the request went
+ * through it. A request that a `MockAgent` has no answer for is a mistake in a test: it stays as it is and
+ * ends the run, because an outage would be waited for.
  */
 export const describeTransportError = (error: unknown, hasBegun: boolean, proxy?: NetworkProxy): Error => {
   if (error instanceof TransportError || isUnmatchedMock(error)) return error
@@ -331,7 +369,10 @@ export const describeTransportError = (error: unknown, hasBegun: boolean, proxy?
   const reason = toTransportReason(error, hasBegun)
   const advice = reason === 'fd' ? '; raise the limit with `ulimit -n`, or use fewer workers' : ''
   // A connection is to the proxy: a host behind it that is unreachable is the proxy's answer.
-  const where = proxy && (reason === 'connect' || reason === 'dns') ? `the proxy ${proxy.shown} (${proxy.variable}) is not reachable: ` : ''
+  const where =
+    proxy && (reason === 'connect' || reason === 'dns')
+      ? `the proxy ${proxy.shown} (${proxy.variable}) is not reachable: `
+      : ''
   return new TransportError(reason, where + describeNetworkError(error) + advice, { cause: error, hasBegun })
 }
 

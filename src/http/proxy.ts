@@ -14,27 +14,40 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Lower case first, as curl does. */
 const readVariable = (env: Environment, name: string): readonly [name: string, value: string] | undefined =>
-  [name.toLowerCase(), name].map((key) => [key, env[key]?.trim() ?? ''] as const).find(([, value]) => value !== '')
+  [name.toLowerCase(), name]
+    .map((key) => [key, env[key]?.trim() ?? ''] as const)
+    .find(([, value]) => value !== '')
 
 /**
- * The proxy for an address, as curl chooses it: `HTTPS_PROXY` or `HTTP_PROXY` by the scheme, except for hosts in `NO_PROXY` and this machine.
+ * The proxy for an address, as curl chooses it: `HTTPS_PROXY` or `HTTP_PROXY` by the scheme, except for hosts
+ * in `NO_PROXY` and this machine.
  *
  * @throws UsageError if the variable has no address of a proxy
  */
 export const findProxy = (address: string, env: Environment): NetworkProxy | undefined => {
   const url = new URL(address)
   const found = readVariable(env, url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY')
-  if (found === undefined || isLoopback(url.hostname) || isExcluded(url, readVariable(env, 'NO_PROXY')?.[1] ?? '')) return undefined
+  if (
+    found === undefined ||
+    isLoopback(url.hostname) ||
+    isExcluded(url, readVariable(env, 'NO_PROXY')?.[1] ?? '')
+  )
+    return undefined
   const [variable, value] = found
   const text = value.includes('://') ? value : `http://${value}`
   if (!/^https?:\/\/./i.test(text) || !URL.canParse(text) || /%(?![\da-f]{2})/i.test(text))
-    throw new UsageError(`${variable} is not the address of a proxy, such as http://proxy:3128 (value not shown)`)
+    throw new UsageError(
+      `${variable} is not the address of a proxy, such as http://proxy:3128 (value not shown)`,
+    )
   return { url: text, shown: new URL(text).origin, variable }
 }
 
 const isLoopback = (host: string): boolean => /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(host)
 
-/** Entries of `NO_PROXY`: `*`, a host with its subdomains, `.suffix` or `*.suffix`, each with an optional port. */
+/**
+ * Entries of `NO_PROXY`: `*`, a host with its subdomains, `.suffix` or `*.suffix`, each with an optional
+ * port.
+ */
 const isExcluded = ({ hostname, port, protocol }: URL, noProxy: string): boolean =>
   noProxy
     .toLowerCase()
@@ -50,12 +63,20 @@ const isExcluded = ({ hostname, port, protocol }: URL, noProxy: string): boolean
 const PROXY_REFUSAL = /Proxy response \((\d{3})\)|Proxy Authentication Required \((407)\)/
 
 /** The error of a request that a proxy refused; `undefined` for any other error. */
-export const toProxyError = (error: unknown, { shown, variable }: NetworkProxy): TransportError | undefined => {
+export const toProxyError = (
+  error: unknown,
+  { shown, variable }: NetworkProxy,
+): TransportError | undefined => {
   const [, tunnel, other = tunnel] = PROXY_REFUSAL.exec((error as Error).message) ?? []
   if (other === undefined) return undefined
   const proxy = `the proxy ${shown} (${variable})`
   if (other === '407')
-    return new TransportError('proxy', `${proxy} requires a user name and a password, or rejects them (407)`, { cause: error })
-  if (other.startsWith('5')) return new TransportError('connect', `${proxy} cannot reach the host (${other})`, { cause: error })
+    return new TransportError(
+      'proxy',
+      `${proxy} requires a user name and a password, or rejects them (407)`,
+      { cause: error },
+    )
+  if (other.startsWith('5'))
+    return new TransportError('connect', `${proxy} cannot reach the host (${other})`, { cause: error })
   return new TransportError('proxy', `${proxy} refuses this host (${other})`, { cause: error })
 }

@@ -20,7 +20,10 @@ interface FieldRules {
   readonly minRecords: number
   /** with this many where other answers of the run have the field, or where it may be absent. */
   readonly minRecordsIfUsual: number
-  /** A field is usual once this many answers and `usualShare` of all had it. After this many without it, small answers are refused too. */
+  /**
+   * A field is usual once this many answers and `usualShare` of all had it. After this many without it, small
+   * answers are refused too.
+   */
   readonly answers: number
   readonly usualShare: number
   /** After this many answers in a row without it, a field no longer counts as usual. */
@@ -28,13 +31,23 @@ interface FieldRules {
 }
 
 /** Answers that lack a required field are refused: `refuse` throws unless the run accepts them. */
-export const createRequiredFields = (rules: FieldRules, refuse: (reason: string) => void): RequiredFields => ({
+export const createRequiredFields = (
+  rules: FieldRules,
+  refuse: (reason: string) => void,
+): RequiredFields => ({
   find: (node, field, records) => findProblem(node, field, records, rules),
   refuse: (problem) => refuse(formatFieldProblem(problem)),
 })
 
-/** Checks a required field in the sample of an answer, and in all its records only if the sample has a fault. */
-const findProblem = (node: ShapeNode, field: KnownField, { sample, readAll }: NodeRecords, rules: FieldRules): FieldProblem | undefined => {
+/**
+ * Checks a required field in the sample of an answer, and in all its records only if the sample has a fault.
+ */
+const findProblem = (
+  node: ShapeNode,
+  field: KnownField,
+  { sample, readAll }: NodeRecords,
+  rules: FieldRules,
+): FieldProblem | undefined => {
   if (sample.some((record) => findFieldFault(record, field, node) === undefined)) {
     field.faultyInARow = 0
     return undefined
@@ -45,7 +58,12 @@ const findProblem = (node: ShapeNode, field: KnownField, { sample, readAll }: No
   const first = faulty.find((record) => record[field.name] !== undefined) ?? faulty[0]
   if (first === undefined || faulty.length < all.length * rules.missingShare) return undefined
   const fault = findFieldFault(first, field, node) ?? 'gone'
-  const evidence = { fault, answers: node.answers, records: all.length, isReplaced: faulty.some((one) => hasUnknownField(one, node)) }
+  const evidence = {
+    fault,
+    answers: node.answers,
+    records: all.length,
+    isReplaced: faulty.some((one) => hasUnknownField(one, node)),
+  }
   const isRefused = mustRefuse(field, evidence, rules)
   field.faulty += 1
   return { node, field, fault, seen: first[field.name], sampleSize: sample.length, isRefused }
@@ -61,13 +79,18 @@ interface Evidence {
 }
 
 /**
- * One odd record must not fail its stock. A small answer is refused only with more evidence: a wrong type, a new name, or that most answers
- * of this run lack the field.
+ * One odd record must not fail its stock. A small answer is refused only with more evidence: a wrong type, a
+ * new name, or that most answers of this run lack the field.
  */
-const mustRefuse = (field: KnownField, { fault, answers, records, isReplaced }: Evidence, rules: FieldRules): boolean => {
+const mustRefuse = (
+  field: KnownField,
+  { fault, answers, records, isReplaced }: Evidence,
+  rules: FieldRules,
+): boolean => {
   const { faulty, faultyInARow } = field
   const present = answers - faulty - 1
-  const isUsual = present >= rules.answers && present >= answers * rules.usualShare && faultyInARow < rules.inARow
+  const isUsual =
+    present >= rules.answers && present >= answers * rules.usualShare && faultyInARow < rules.inARow
   const mayBeAbsent = !field.isExpected || field.isUsual
   if (mayBeAbsent && isContainer(field)) return true
   // Records may lack such a field, but not have it without a value.
@@ -87,16 +110,19 @@ const findFieldFault = (record: Row, field: KnownField, node: ShapeNode): FieldF
 
 const findAbsence = (record: Row, field: KnownField, node: ShapeNode): FieldFault | undefined => {
   const isAbsent = record[field.name] === undefined
-  if ((!field.isExpected || field.isUsual) && isContainer(field)) return hasUnknownContainer(record, node) ? 'gone' : undefined
+  if ((!field.isExpected || field.isUsual) && isContainer(field))
+    return hasUnknownContainer(record, node) ? 'gone' : undefined
   if (isAbsent) return 'gone'
   return field.mayBeNull ? undefined : 'null'
 }
 
-const hasUnknownField = (record: Row, { known }: ShapeNode): boolean => Object.keys(record).some((name) => !known.has(name))
+const hasUnknownField = (record: Row, { known }: ShapeNode): boolean =>
+  Object.keys(record).some((name) => !known.has(name))
 
 const hasUnknownContainer = (record: Row, { known }: ShapeNode): boolean =>
   Object.entries(record).some(
-    ([name, value]) => !known.has(name) && typeof value === 'object' && value !== null && Object.keys(value).length > 0,
+    ([name, value]) =>
+      !known.has(name) && typeof value === 'object' && value !== null && Object.keys(value).length > 0,
   )
 
 const formatFieldProblem = ({ fault, field, seen }: FieldProblem): string => {
@@ -104,7 +130,8 @@ const formatFieldProblem = ({ fault, field, seen }: FieldProblem): string => {
     gone: 'is missing from the answer',
     type: `is ${describeKind(seen)} instead of ${field.described.expected?.replaceAll('|', ' or ')}`,
     null: seen === '' ? 'is empty in all records' : 'is null in all records',
-    format: field.format === 'day' ? 'does not start with a date (YYYY-MM-DD)' : 'is not in epoch milliseconds',
+    format:
+      field.format === 'day' ? 'does not start with a date (YYYY-MM-DD)' : 'is not in epoch milliseconds',
   }
   return `${field.described.field} ${descriptions[fault]}`
 }

@@ -12,8 +12,8 @@ export interface HttpRequest {
   /** Idle timeout: the longest time without a byte, from the start of the request on. */
   readonly timeoutMs: number
   /**
-   * The transport may store here when bytes arrived, `Infinity` while it pauses reading, and that the reply is complete, if it emits it some
-   * turns later. Otherwise `timeoutMs` is a total timeout.
+   * The transport may store here when bytes arrived, `Infinity` while it pauses reading, and that the reply
+   * is complete, if it emits it some turns later. Otherwise `timeoutMs` is a total timeout.
    */
   readonly transfer?: Transfer
 }
@@ -30,7 +30,10 @@ export interface HttpReply {
   readonly isUnframed?: boolean | undefined
 }
 
-/** Sends one request on subscription and emits its reply; unsubscribing aborts it. Errors are `TransportError`s. */
+/**
+ * Sends one request on subscription and emits its reply; unsubscribing aborts it. Errors are
+ * `TransportError`s.
+ */
 export type Transport = (request: HttpRequest) => Observable<HttpReply>
 
 /** One attempt of a request that is about to be sent. */
@@ -57,13 +60,17 @@ export interface RequestEnd {
   readonly status: number | undefined
   /** Size of the decompressed body. */
   readonly bytes: number
-  /** The code of the failure: `http_403`, `rate_limit`, `html`, `deadline`, `cancelled`; absent on success. */
+  /**
+   * The code of the failure: `http_403`, `rate_limit`, `html`, `deadline`, `cancelled`; absent on success.
+   */
   readonly failure: string | undefined
 }
 
 /** Follows one attempt of a request. */
 export interface RequestFollower {
-  /** Must call `send` once, at once. What runs within it, such as the client of HTTP, belongs to the request. */
+  /**
+   * Must call `send` once, at once. What runs within it, such as the client of HTTP, belongs to the request.
+   */
   readonly run: (send: () => void) => void
   readonly end: (end: RequestEnd) => void
 }

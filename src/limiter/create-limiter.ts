@@ -1,4 +1,11 @@
-import { catchError, type MonoTypeOperatorFunction, type Observable, Subscription, throwError, using } from 'rxjs'
+import {
+  catchError,
+  type MonoTypeOperatorFunction,
+  type Observable,
+  Subscription,
+  throwError,
+  using,
+} from 'rxjs'
 import { CollectError, HostClosedError, ThrottledError, UsageError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions, toRequestError } from '../operators/request-errors.js'
@@ -49,16 +56,20 @@ export interface LimiterOptions {
   readonly throttleGiveUpMs: number
   /** How long an outage is waited for before requests fail, milliseconds. Default: 300,000. */
   readonly downMs: number
-  /** What an error is: an error of this package, or one that says nothing about the host. Default: `toRequestError`. */
+  /**
+   * What an error is: an error of this package, or one that says nothing about the host. Default:
+   * `toRequestError`.
+   */
   readonly classify: (error: unknown) => unknown
 }
 
 /** What one host allows, for all pipelines that send to it. */
 export interface RequestLimiter {
   /**
-   * Subscribes to the source, one request, when the host may be asked, and learns from its end. After a refusal (`ThrottledError`) or in an
-   * outage the request is sent again when the host works again, and all others wait meanwhile. When the limiter gives up, the request fails
-   * with a `HostClosedError`. Any other failure passes: put `retryFailures()` behind it. Each `pipe` is a request of its own.
+   * Subscribes to the source, one request, when the host may be asked, and learns from its end. After a
+   * refusal (`ThrottledError`) or in an outage the request is sent again when the host works again, and all
+   * others wait meanwhile. When the limiter gives up, the request fails with a `HostClosedError`. Any other
+   * failure passes: put `retryFailures()` behind it. Each `pipe` is a request of its own.
    */
   readonly through: <T>() => MonoTypeOperatorFunction<T>
   /** Reads the limiter now. */
@@ -66,8 +77,16 @@ export interface RequestLimiter {
 }
 
 const LIMITER_DEFAULTS: LimiterOptions & Pick<LimiterSettings, 'retries' | 'backoffMs'> = {
-  ...{ maxInFlight: Number.POSITIVE_INFINITY, maxRate: Number.POSITIVE_INFINITY, classify: toRequestError, throttleRetries: 8 },
-  ...{ throttleMs: 2_000, throttleMaxMs: 60_000, throttleGiveUpMs: 120_000, downMs: 300_000, retries: 3, backoffMs: 500 },
+  maxInFlight: Number.POSITIVE_INFINITY,
+  maxRate: Number.POSITIVE_INFINITY,
+  classify: toRequestError,
+  throttleRetries: 8,
+  throttleMs: 2_000,
+  throttleMaxMs: 60_000,
+  throttleGiveUpMs: 120_000,
+  downMs: 300_000,
+  retries: 3,
+  backoffMs: 500,
 }
 
 /** Work that begins after so long a rest has all patience again. */
@@ -76,11 +95,13 @@ const REST_MS = 10_000
 const MAX_REQUEST_NAMES = 1_000
 
 /**
- * Creates the limiter of one host. A single refusal delays its own request; when they cluster, the limiter holds every request, lets one probe,
- * and then stays just below the rate at which the host refused. Several failures in a row open its circuit: requests wait instead of failing.
- * Create it once for each host, outside of the pipelines that share it.
+ * Creates the limiter of one host. A single refusal delays its own request; when they cluster, the limiter
+ * holds every request, lets one probe, and then stays just below the rate at which the host refused. Several
+ * failures in a row open its circuit: requests wait instead of failing. Create it once for each host, outside
+ * of the pipelines that share it.
  *
- * @throws UsageError for an unknown option, or a number that is not 0 or more (`maxInFlight`, `maxRate`: more than 0)
+ * @throws UsageError for an unknown option, or a number that is not 0 or more (`maxInFlight`, `maxRate`: more
+ * than 0)
  * @example
  * const host = createLimiter({ maxInFlight: 10, maxRate: 50 })
  * from(urls).pipe(mergeMap((url) => fromFetch(url).pipe(tap(rejectStatus), host.through(), retryFailures()), 15))
@@ -92,14 +113,23 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
   for (const [name, value] of Object.entries({ maxInFlight, maxRate }))
     if (value === 0) throw new UsageError(`createLimiter: ${name} is 0; use a number above 0`)
   const now = createStopwatch()
-  const open = (name: string, limits: object): Limiter => new Limiter({ name, settings, now, onChange: () => undefined, ...limits })
+  const open = (name: string, limits: object): Limiter =>
+    new Limiter({ name, settings, now, onChange: () => undefined, ...limits })
   const [endpoint, limiter] = [open('requests', {}), open('the host', { maxInFlight, maxRate })]
-  const host: HostContext = { limiter, endpoints: [endpoint], itemFailures: new ItemFailures(), link: new NetworkLink(), now, settings }
+  const host: HostContext = {
+    limiter,
+    endpoints: [endpoint],
+    itemFailures: new ItemFailures(),
+    link: new NetworkLink(),
+    now,
+    settings,
+  }
   let active = 0
   let restsSince = 0
   let count = 0
   const begin = (): (() => void) => {
-    if (active === 0 && now() - restsSince >= REST_MS) for (const one of [endpoint, limiter]) one.state = renewPatience(one.state, now())
+    if (active === 0 && now() - restsSince >= REST_MS)
+      for (const one of [endpoint, limiter]) one.state = renewPatience(one.state, now())
     active += 1
     return () => {
       active -= 1

@@ -12,4 +12,9 @@ export { toRequestError } from '../operators/request-errors.js'
 export { parseRetryAfter, retryAfter429 } from '../operators/retry-after-429.js'
 export { type RetryOptions, retryFailures } from '../operators/retry-failures.js'
 export { sortDescending, uniqueBy } from '../operators/row-lists.js'
-export { createLimiter, type LimiterOptions, type LimiterReading, type RequestLimiter } from './create-limiter.js'
+export {
+  createLimiter,
+  type LimiterOptions,
+  type LimiterReading,
+  type RequestLimiter,
+} from './create-limiter.js'

@@ -1,7 +1,14 @@
 import { getOrAdd } from '../model/map.js'
 import { findAddress, type Host, listHosts, type Settings } from '../model/settings.js'
 import { type LimiterReading, readLimiter } from './create-limiter.js'
-import { createStopwatch, type HostContext, type HostLimiter, ItemFailures, Limiter, NetworkLink } from './limiter.js'
+import {
+  createStopwatch,
+  type HostContext,
+  type HostLimiter,
+  ItemFailures,
+  Limiter,
+  NetworkLink,
+} from './limiter.js'
 import { computeRate } from './rate.js'
 import {
   allowProbe,
@@ -46,13 +53,21 @@ interface KnownHost {
 export type LimiterRegistry = Omit<ReturnType<SharedLimiters['open']>, 'close'>
 
 /**
- * Called when services, or one endpoint of them, start to back off, and with `undefined` when they accept requests again.
+ * Called when services, or one endpoint of them, start to back off, and with `undefined` when they accept
+ * requests again.
  */
-type OnBackoff = (hosts: readonly Host[], status: BackoffStatus | undefined, endpoint: string | undefined) => void
+type OnBackoff = (
+  hosts: readonly Host[],
+  status: BackoffStatus | undefined,
+  endpoint: string | undefined,
+) => void
 
 type PlannedEndpoint = { readonly host: Host; readonly name: string }
 
-/** A stream whose runs share its workers: together they have as many requests of an endpoint in flight as one run. */
+/**
+ * A stream whose runs share its workers: together they have as many requests of an endpoint in flight as one
+ * run.
+ */
 interface SharedStream {
   readonly name: string
   readonly workers: number
@@ -75,7 +90,10 @@ export class SharedLimiters {
     private readonly streams: readonly SharedStream[] = [],
   ) {}
 
-  /** Those of one run, until it closes. It has all patience for outages, which those that run beside it then have, too. */
+  /**
+   * Those of one run, until it closes. It has all patience for outages, which those that run beside it then
+   * have, too.
+   */
   open(onBackoff: OnBackoff, planned?: readonly PlannedEndpoint[]) {
     this.renew()
     const run = followLimiters(onBackoff, planned)
@@ -99,14 +117,16 @@ export class SharedLimiters {
   /** Reads all limiters now. Nothing is counted for it: whoever wants to know pays. */
   status(): readonly LimiterStatus[] {
     return this.members.map(({ limiter, hosts, endpoint, now }) => ({
-      ...{ hosts, ...(endpoint === undefined ? {} : { endpoint }) },
+      hosts,
+      ...(endpoint === undefined ? {} : { endpoint }),
       ...readLimiter(limiter, now()),
     }))
   }
 
   private renew(): void {
     if (this.runs.size > 0) {
-      for (const { limiter, now } of this.members) limiter.state = extendPatience(limiter.state, now(), this.settings.downMs)
+      for (const { limiter, now } of this.members)
+        limiter.state = extendPatience(limiter.state, now(), this.settings.downMs)
       return
     }
     this.link.reset()
@@ -136,28 +156,48 @@ export class SharedLimiters {
 
   /** The workers of all streams that request an endpoint; none if no stream is known. */
   private countWorkers({ host, name }: PlannedEndpoint): number | undefined {
-    const users = this.streams.filter(({ endpoints }) => endpoints.some((one) => one.host === host && one.name === name))
-    return users.length === 0 ? undefined : users.reduce((sum, stream) => sum + (this.settings.workers[stream.name] ?? stream.workers), 0)
+    const users = this.streams.filter(({ endpoints }) =>
+      endpoints.some((one) => one.host === host && one.name === name),
+    )
+    return users.length === 0
+      ? undefined
+      : users.reduce((sum, stream) => sum + (this.settings.workers[stream.name] ?? stream.workers), 0)
   }
 
-  private openLimiter({ host, hosts }: Pick<KnownHost, 'host' | 'hosts'>, now: () => number, endpoint?: string): Limiter {
+  private openLimiter(
+    { host, hosts }: Pick<KnownHost, 'host' | 'hosts'>,
+    now: () => number,
+    endpoint?: string,
+  ): Limiter {
     const { settings } = this
-    const maxRates = endpoint === undefined ? hosts.flatMap((name) => settings.hosts[name]?.maxRate ?? []) : []
+    const maxRates =
+      endpoint === undefined ? hosts.flatMap((name) => settings.hosts[name]?.maxRate ?? []) : []
     const onChange = (before: LimiterState, after: LimiterState, at: number): void => {
       for (const run of this.runs) run.onChange(member, before, after, at)
     }
     const maxInFlight = endpoint === undefined ? undefined : this.countWorkers({ host, name: endpoint })
-    const limiter = new Limiter({ name: endpoint ?? host, settings, now, maxRate: Math.min(...maxRates), maxInFlight, onChange })
+    const limiter = new Limiter({
+      name: endpoint ?? host,
+      settings,
+      now,
+      maxRate: Math.min(...maxRates),
+      maxInFlight,
+      onChange,
+    })
     const member: KnownLimiter = { limiter, host, hosts, endpoint, now }
     this.members.push(member)
     return limiter
   }
 }
 
-/** What one run sees of the limiters of its plan, or of all: their back-offs as they happen, and a summary for its report. */
+/**
+ * What one run sees of the limiters of its plan, or of all: their back-offs as they happen, and a summary for
+ * its report.
+ */
 const followLimiters = (onBackoff: OnBackoff, planned?: readonly PlannedEndpoint[]) => {
   const isPlanned = ({ hosts, endpoint }: KnownLimiter): boolean =>
-    planned === undefined || planned.some(({ host, name }) => hosts.includes(host) && (endpoint === undefined || endpoint === name))
+    planned === undefined ||
+    planned.some(({ host, name }) => hosts.includes(host) && (endpoint === undefined || endpoint === name))
   const summaries = new Map<KnownLimiter, ReturnType<typeof createHostSummary>>()
   const summaryOf = (member: KnownLimiter) => getOrAdd(summaries, member, () => createHostSummary(member))
   const paused = new Set<KnownLimiter>()
@@ -178,7 +218,8 @@ const followLimiters = (onBackoff: OnBackoff, planned?: readonly PlannedEndpoint
       summaryOf(member).onChange(before, after, at)
       report(member, after, at)
     },
-    warnings: () => [...summaries].flatMap(([{ host }, summary]) => summary.toWarnings().map((text) => ({ host, text }))),
+    warnings: () =>
+      [...summaries].flatMap(([{ host }, summary]) => summary.toWarnings().map((text) => ({ host, text }))),
   }
 }
 
@@ -202,11 +243,22 @@ const createHostSummary = ({ limiter, host: service, endpoint, now: readClock }:
     toWarnings(): readonly string[] {
       const [host, now] = [limiter.state, readClock()]
       const ongoing = host.backoff?.why === 'down' && host.backoff.attempts > 0 ? now - host.backoff.since : 0
-      const rate = lowestRate === Number.POSITIVE_INFINITY ? '' : `; the lowest rate was ${Number(lowestRate.toPrecision(2))} requests/s`
+      const rate =
+        lowestRate === Number.POSITIVE_INFINITY
+          ? ''
+          : `; the lowest rate was ${Number(lowestRate.toPrecision(2))} requests/s`
       const suffix = ongoing > 0 ? ', and has not recovered' : ''
       return [
-        ...(backoffs > 0 ? [`${name} refused requests (429, or pages instead of data); backed off ${formatTimes(backoffs)}${rate}`] : []),
-        ...(outages > 0 ? [`${name} was down ${formatTimes(outages)}, ${Math.round((downMs + ongoing) / 1_000)} s in total${suffix}`] : []),
+        ...(backoffs > 0
+          ? [
+              `${name} refused requests (429, or pages instead of data); backed off ${formatTimes(backoffs)}${rate}`,
+            ]
+          : []),
+        ...(outages > 0
+          ? [
+              `${name} was down ${formatTimes(outages)}, ${Math.round((downMs + ongoing) / 1_000)} s in total${suffix}`,
+            ]
+          : []),
       ]
     },
   }

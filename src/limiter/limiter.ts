@@ -60,7 +60,10 @@ export class Limiter {
     return this.queue.size
   }
 
-  /** Calls `start` or `reject` of the request once, now or later, unless it leaves. Most requests never wait, so they skip the queue. */
+  /**
+   * Calls `start` or `reject` of the request once, now or later, unless it leaves. Most requests never wait,
+   * so they skip the queue.
+   */
   acquire(request: QueuedRequest): void {
     const { backoff } = this.state
     const now = this.options.now()
@@ -84,8 +87,8 @@ export class Limiter {
   }
 
   /**
-   * Returns the permit with the result of the attempt. Queued requests start in a later turn of the event loop, so that a caller that
-   * cancels many at once does not start their successors one by one.
+   * Returns the permit with the result of the attempt. Queued requests start in a later turn of the event
+   * loop, so that a caller that cancels many at once does not start their successors one by one.
    */
   release(permit: Permit, result: Omit<AttemptEnd, 'now' | keyof Permit>): void {
     const { settings, onChange } = this.options
@@ -105,7 +108,10 @@ export class Limiter {
     request.start({ generation: this.state.generation, sentAt: now })
   }
 
-  /** A loop, not recursion: a request that ends synchronously and makes its caller send another must not grow the stack. */
+  /**
+   * A loop, not recursion: a request that ends synchronously and makes its caller send another must not grow
+   * the stack.
+   */
   private admitQueued(): void {
     if (this.isAdmitting) return
     this.isAdmitting = true
@@ -133,7 +139,10 @@ export class Limiter {
   }
 }
 
-/** A monotonic clock on RxJS' scheduler (virtual in tests), in milliseconds. It ignores backward steps of the system clock. */
+/**
+ * A monotonic clock on RxJS' scheduler (virtual in tests), in milliseconds. It ignores backward steps of the
+ * system clock.
+ */
 export const createStopwatch = (): (() => number) => {
   let last = asyncScheduler.now()
   let passed = 0
@@ -145,7 +154,10 @@ export const createStopwatch = (): (() => number) => {
   }
 }
 
-/** Limits the requests of all streams of a run to one endpoint: by the limits of the host and by those of the endpoint. */
+/**
+ * Limits the requests of all streams of a run to one endpoint: by the limits of the host and by those of the
+ * endpoint.
+ */
 export interface HostLimiter {
   readonly endpoint: Limiter
   readonly host: HostContext
@@ -175,8 +187,9 @@ export class ItemFailures {
   }
 
   /**
-   * Whether a failure is the item's own: it has failed before, and the host has answered others since. Such an item stays the cause of its
-   * failures until it is answered; a list is judged anew each time, because few others show whether the host works.
+   * Whether a failure is the item's own: it has failed before, and the host has answered others since. Such
+   * an item stays the cause of its failures until it is answered; a list is judged anew each time, because
+   * few others show whether the host works.
    */
   isOwn(key: string, isList: boolean): boolean {
     const isOwn = (this.answersAtFailure.get(key) ?? this.answers) < this.answers
@@ -187,10 +200,15 @@ export class ItemFailures {
 
 /** EWMA weight of the newest reply. */
 const EWMA_WEIGHT = 0.1
-/** Above this share of the timeout, the average reply time means that some requests time out by load alone. */
+/**
+ * Above this share of the timeout, the average reply time means that some requests time out by load alone.
+ */
 const SATURATED_SHARE = 1 / 4
 
-/** Measurements of the network link, shared by all hosts of a run. They tell a saturated link from a host that is down. */
+/**
+ * Measurements of the network link, shared by all hosts of a run. They tell a saturated link from a host that
+ * is down.
+ */
 export class NetworkLink {
   /** When the last bytes arrived from any host, epoch milliseconds. */
   bytesAt = 0
@@ -208,14 +226,21 @@ export class NetworkLink {
     this.answerMs = this.answerMs === undefined ? ms : this.answerMs + EWMA_WEIGHT * (ms - this.answerMs)
   }
 
-  /** Turns a timeout on a saturated link into `slow`: the limiter lowers concurrency instead of blaming the host, and retries. */
+  /**
+   * Turns a timeout on a saturated link into `slow`: the limiter lowers concurrency instead of blaming the
+   * host, and retries.
+   */
   reclassify(error: unknown, idleMs: number): unknown {
     if (!(error instanceof TransportError) || error.reason !== 'deadline') return error
     const isReceiving = this.bytesAt > asyncScheduler.now() - idleMs
     const isSlow = this.answerMs === undefined || this.answerMs > idleMs * SATURATED_SHARE
     if (!isReceiving || !isSlow) return error
     const { detail, hasBegun, request } = error
-    return new TransportError('slow', `${detail} on a saturated network link`, { cause: error, hasBegun, request })
+    return new TransportError('slow', `${detail} on a saturated network link`, {
+      cause: error,
+      hasBegun,
+      request,
+    })
   }
 }
 

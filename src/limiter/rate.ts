@@ -1,4 +1,7 @@
-/** An adaptive limit of the rate (requests a second) or of the concurrency (requests in flight). It grows until the host refuses again. */
+/**
+ * An adaptive limit of the rate (requests a second) or of the concurrency (requests in flight). It grows
+ * until the host refuses again.
+ */
 interface AdaptiveLimit {
   readonly level: number
   readonly since: number
@@ -9,23 +12,27 @@ interface AdaptiveLimit {
 export const unlimited: AdaptiveLimit = { level: Number.POSITIVE_INFINITY, since: 0, isKnown: false }
 
 /**
- * The limit at an instant. A known limit grows by a cubic curve, like CUBIC (RFC 9438): it starts at 0.8 of its level, stays near it for
- * about 10 s, then grows ever faster. Refusals stay rare, and a raised limit of the host is used fully within half a minute.
+ * The limit at an instant. A known limit grows by a cubic curve, like CUBIC (RFC 9438): it starts at 0.8 of
+ * its level, stays near it for about 10 s, then grows ever faster. Refusals stay rare, and a raised limit of
+ * the host is used fully within half a minute.
  */
 export const computeLimit = ({ level, since, isKnown }: AdaptiveLimit, now: number): number => {
   const seconds = (now - since) / 1_000
   return level * (isKnown ? 1 + 0.2 * (seconds / 10 - 1) ** 3 : 2 ** seconds)
 }
 
-/** The limit after a refusal, given an estimate of the host's own. The first refusal may be an accident, so it only starts the search. */
+/**
+ * The limit after a refusal, given an estimate of the host's own. The first refusal may be an accident, so it
+ * only starts the search.
+ */
 export const lowerLimit = ({ level }: AdaptiveLimit, estimate: number, now: number): AdaptiveLimit => {
   const isKnown = level !== Number.POSITIVE_INFINITY
   return { level: isKnown ? 0.95 * estimate : estimate, since: now, isKnown }
 }
 
 /**
- * The adaptive rate and concurrency limits of a host, with their measurements. Instants are milliseconds of the limiter's stopwatch. What
- * each request of a healthy host changes is changed in place.
+ * The adaptive rate and concurrency limits of a host, with their measurements. Instants are milliseconds of
+ * the limiter's stopwatch. What each request of a healthy host changes is changed in place.
  */
 export interface RateState {
   perSecond: AdaptiveLimit
@@ -58,7 +65,10 @@ interface RefusalSigns {
   readonly below?: number | undefined
   /** Back-offs in a row that did not end them. */
   readonly holds: number
-  /** The rate is lowered to see whether that ends them: the rate after it, and the share that was refused before. */
+  /**
+   * The rate is lowered to see whether that ends them: the rate after it, and the share that was refused
+   * before.
+   */
   readonly test?: { readonly level: number; readonly share: number } | undefined
   /** Requests are refused by accident, this share of them. */
   readonly accidents?: { readonly share: number; readonly until: number } | undefined
@@ -94,7 +104,9 @@ const SMOOTHING = 2
 
 /** Milliseconds until the next request may be sent; infinite while concurrency is exhausted. */
 export const computeDelay = (rate: RateState, inFlight: number, now: number): number =>
-  inFlight >= Math.max(1, Math.floor(computeMaxInFlight(rate, now))) ? Number.POSITIVE_INFINITY : Math.max(0, rate.nextAt - now)
+  inFlight >= Math.max(1, Math.floor(computeMaxInFlight(rate, now)))
+    ? Number.POSITIVE_INFINITY
+    : Math.max(0, rate.nextAt - now)
 
 /** Requests in flight now. */
 export const computeMaxInFlight = ({ inFlight, maxInFlight }: RateState, now: number): number =>
@@ -105,7 +117,8 @@ export const computeRate = ({ perSecond, maxPerSecond }: RateState, now: number)
 
 export const countSend = (rate: RateState, now: number): void => {
   const perSecond = computeRate(rate, now)
-  if (perSecond < Number.POSITIVE_INFINITY) rate.nextAt = Math.max(rate.nextAt, now - MAX_TIMER_LAG_MS) + 1_000 / perSecond
+  if (perSecond < Number.POSITIVE_INFINITY)
+    rate.nextAt = Math.max(rate.nextAt, now - MAX_TIMER_LAG_MS) + 1_000 / perSecond
 }
 
 /** `isLate`: the request was sent before the last back-off or change of the rate. */
@@ -124,11 +137,20 @@ export const countGrant = (rate: RateState, now: number, isLate: boolean): void 
   } else rate.signs = { ...signs, granted: signs.granted + 1 }
 }
 
-const forget = ({ hasGranted }: RefusalSigns): RefusalSigns => ({ hasGranted, since: 0, refused: 0, granted: 0, holds: 0 })
+const forget = ({ hasGranted }: RefusalSigns): RefusalSigns => ({
+  hasGranted,
+  since: 0,
+  refused: 0,
+  granted: 0,
+  holds: 0,
+})
 
 /** So many refusals may be a limit. */
 const MIN_REFUSALS = 4
-/** Above this share of refusals the host backs off. At a lower one the rate is lowered, to see whether that ends them. */
+/**
+ * Above this share of refusals the host backs off. At a lower one the rate is lowered, to see whether that
+ * ends them.
+ */
 const MIN_SHARE_TO_HOLD = 1 / 2
 /** The share that may be accidents, if back-offs did not end them. */
 const MAX_SHARE_TO_TEST = 3 / 4
@@ -152,9 +174,9 @@ const BELOW_LEVEL = 0.97
 type Judgement = { readonly verdict: 'isolated' | 'slower' | 'hold'; readonly rate: RateState }
 
 /**
- * Judges a refusal: `isolated`, it delays its own request only; `slower`, the rate is lowered; `hold`, the host backs off. A host that
- * limits the rate grants every request far below it. If it refuses some there too, they are accidents, such as those of one bad server
- * behind a load balancer.
+ * Judges a refusal: `isolated`, it delays its own request only; `slower`, the rate is lowered; `hold`, the
+ * host backs off. A host that limits the rate grants every request far below it. If it refuses some there
+ * too, they are accidents, such as those of one bad server behind a load balancer.
  */
 export const judgeRefusal = (before: RateState, now: number): Judgement => {
   const { perSecond } = before
@@ -163,20 +185,33 @@ export const judgeRefusal = (before: RateState, now: number): Judgement => {
   const { refused, granted, test, accidents } = signs
   const share = refused / (refused + granted)
   const isolated: Judgement = { verdict: 'isolated', rate: { ...before, signs } }
-  const hold = (holds: number): Judgement => ({ verdict: 'hold', rate: { ...before, signs: { ...forget(signs), holds } } })
+  const hold = (holds: number): Judgement => ({
+    verdict: 'hold',
+    rate: { ...before, signs: { ...forget(signs), holds } },
+  })
   if (!signs.hasGranted) return hold(0)
-  if (test) return refused < MIN_REFUSALS_IN_TEST ? isolated : { verdict: 'isolated', rate: acceptRefusals(before, signs, test.share, now) }
-  if (accidents && now < accidents.until) return refused > MIN_REFUSALS && share > (1 + accidents.share) / 2 ? hold(0) : isolated
+  if (test)
+    return refused < MIN_REFUSALS_IN_TEST
+      ? isolated
+      : { verdict: 'isolated', rate: acceptRefusals(before, signs, test.share, now) }
+  if (accidents && now < accidents.until)
+    return refused > MIN_REFUSALS && share > (1 + accidents.share) / 2 ? hold(0) : isolated
   if (perSecond.isKnown && signs.below !== perSecond.since) return hold(0)
   if (refused < MIN_REFUSALS) return isolated
   const mayBeAccidents = share <= (signs.holds < MAX_HOLDS ? MIN_SHARE_TO_HOLD : MAX_SHARE_TO_TEST)
-  return mayBeAccidents ? { verdict: 'slower', rate: beginTest(before, signs, share, now) } : hold(signs.holds + 1)
+  return mayBeAccidents
+    ? { verdict: 'slower', rate: beginTest(before, signs, share, now) }
+    : hold(signs.holds + 1)
 }
 
 const countRefusal = (signs: RefusalSigns, now: number): RefusalSigns => {
   const { refused, granted, test, accidents } = signs
-  if (test || granted >= MAX_GRANTS_PER_REFUSAL * refused) return { ...signs, since: now, refused: test ? refused + 1 : 1, granted: 0 }
-  const factor = refused + granted > (accidents && now < accidents.until ? MAX_REPLIES_AMONG_ACCIDENTS : MAX_REPLIES) ? 1 / 2 : 1
+  if (test || granted >= MAX_GRANTS_PER_REFUSAL * refused)
+    return { ...signs, since: now, refused: test ? refused + 1 : 1, granted: 0 }
+  const factor =
+    refused + granted > (accidents && now < accidents.until ? MAX_REPLIES_AMONG_ACCIDENTS : MAX_REPLIES)
+      ? 1 / 2
+      : 1
   return { ...signs, refused: refused * factor + 1, granted: granted * factor }
 }
 
@@ -194,7 +229,13 @@ const beginTest = (rate: RateState, signs: RefusalSigns, share: number, now: num
 
 const acceptRefusals = (rate: RateState, signs: RefusalSigns, share: number, now: number): RateState => {
   const accidents = { share, until: now + ACCIDENTS_TTL_MS }
-  return { ...rate, nextAt: now, perSecond: unlimited, inFlight: unlimited, signs: { ...forget(signs), accidents } }
+  return {
+    ...rate,
+    nextAt: now,
+    perSecond: unlimited,
+    inFlight: unlimited,
+    signs: { ...forget(signs), accidents },
+  }
 }
 
 export const onRefusal = (rate: RateState, inFlight: number, now: number): RateState => {
@@ -207,7 +248,10 @@ export const onLateReply = (rate: RateState, isGranted: boolean): RateState => {
   const { refusal } = rate
   if (refusal === undefined) return rate
   const { granted, refused } = refusal
-  return { ...rate, refusal: { ...refusal, granted: granted + (isGranted ? 1 : 0), refused: refused + (isGranted ? 0 : 1) } }
+  return {
+    ...rate,
+    refusal: { ...refusal, granted: granted + (isGranted ? 1 : 0), refused: refused + (isGranted ? 0 : 1) },
+  }
 }
 
 /** Sets the limits after a back-off: lower than before if the host had refused. */
@@ -216,7 +260,8 @@ export const onRecovery = (rate: RateState, now: number): RateState => {
   const recovered = { ...rest, nextAt: now, recoveredAt: now, signs: { ...rate.signs, hasGranted: true } }
   if (refusal === undefined) return recovered
   const share = (refusal.granted + SMOOTHING) / (refusal.granted + refusal.refused + SMOOTHING)
-  const isFull = refusal.inFlight >= Math.floor(computeLimit(rate.inFlight, refusal.at)) || rate.inFlight === unlimited
+  const isFull =
+    refusal.inFlight >= Math.floor(computeLimit(rate.inFlight, refusal.at)) || rate.inFlight === unlimited
   return {
     ...recovered,
     perSecond: lowerLimit(rate.perSecond, estimateRate(rate, refusal, share), now),
@@ -234,8 +279,14 @@ export const onOutageEnd = (rate: RateState, now: number): RateState => {
   return { ...onRecovery(rate, now), inFlight: isLower ? rate.inFlight : inFlight }
 }
 
-/** Halves concurrency after a slow reply; once for all requests that were sent before, since the same load slowed them. */
-export const onSlowReply = (rate: RateState, { inFlight, sentAt, now }: { inFlight: number; sentAt: number; now: number }): RateState => {
+/**
+ * Halves concurrency after a slow reply; once for all requests that were sent before, since the same load
+ * slowed them.
+ */
+export const onSlowReply = (
+  rate: RateState,
+  { inFlight, sentAt, now }: { inFlight: number; sentAt: number; now: number },
+): RateState => {
   if (sentAt < rate.slowedAt) return rate
   const level = Math.max(1, Math.min(inFlight, computeLimit(rate.inFlight, now)) / 2)
   return { ...rate, inFlight: { level, since: now, isKnown: true }, slowedAt: now }
@@ -253,7 +304,8 @@ const estimateRate = (rate: RateState, refusal: Refusal, share: number): number 
   const measured = measureGrantRate(rate, refusal.at)
   if (rate.perSecond === unlimited) return Math.max(MIN_INITIAL_RATE, measured + refusal.granted)
   const limit = computeLimit(rate.perSecond, refusal.at) * share
-  // Without a grant in the last second nothing was measured: the first refusal after a back-off may be an accident.
+  // Without a grant in the last second nothing was measured: the first refusal after a back-off may be an
+  // accident.
   return Math.max(MIN_RATE, measured === 0 ? limit / 2 : Math.min(measured, limit))
 }
 

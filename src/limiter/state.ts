@@ -29,12 +29,17 @@ import {
  * - `answered`: the host works, whatever it replied.
  * - `refused`: a 429.
  * - `non-answer`: an HTML page or an empty body instead of data.
- * - `trouble`: the host is down or overloaded. `sign` is the evidence: `unreachable`, no connection; `gateway`, a 502 to 504, a reset or
- *   silence; `item`, what may be the item's own fault (500, 408, 425, a truncated body); `slow`, a reply that did not end in time.
+ * - `trouble`: the host is down or overloaded. `sign` is the evidence: `unreachable`, no connection;
+ * `gateway`, a 502 to 504, a reset or
+ * silence; `item`, what may be the item's own fault (500, 408, 425, a truncated body); `slow`, a reply that
+ * did not end in time.
  * - `slow`: the network link is saturated.
  * - `inconclusive`: a cancelled request, a bad certificate, a reply that is too large, a bug.
  */
-export type HealthSignal = { readonly kind: 'answered' | 'non-answer' | 'slow' | 'inconclusive' } | RefusalSignal | TroubleSignal
+export type HealthSignal =
+  | { readonly kind: 'answered' | 'non-answer' | 'slow' | 'inconclusive' }
+  | RefusalSignal
+  | TroubleSignal
 
 interface RefusalSignal {
   readonly kind: 'refused'
@@ -64,7 +69,8 @@ const SIGNS: Partial<Record<TransportReason, TroubleSignal['sign']>> = {
 
 export const classifyError = (error: unknown): HealthSignal => {
   if (error instanceof ThrottledError) return { kind: 'refused', retryAfterMs: error.retryAfterMs }
-  if (error instanceof BadAnswerError) return error.reason === 'html' || error.reason === 'empty' ? { kind: 'non-answer' } : answered
+  if (error instanceof BadAnswerError)
+    return error.reason === 'html' || error.reason === 'empty' ? { kind: 'non-answer' } : answered
   if (error instanceof HttpError) {
     if (!error.isTemporary) return answered
     return toTrouble(error, error.statusCode >= 502 ? 'gateway' : 'item', error.retryAfterMs)
@@ -76,7 +82,11 @@ export const classifyError = (error: unknown): HealthSignal => {
   return sign === undefined ? inconclusive : toTrouble(error, sign)
 }
 
-const toTrouble = (error: CollectError, sign: TroubleSignal['sign'], retryAfterMs?: number): TroubleSignal => ({
+const toTrouble = (
+  error: CollectError,
+  sign: TroubleSignal['sign'],
+  retryAfterMs?: number,
+): TroubleSignal => ({
   kind: 'trouble',
   sign,
   reason: formatError(error),
@@ -84,9 +94,15 @@ const toTrouble = (error: CollectError, sign: TroubleSignal['sign'], retryAfterM
   retryAfterMs,
 })
 
-export type LimiterSettings = Pick<Settings, 'retries' | 'backoffMs' | 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs' | 'downMs'>
+export type LimiterSettings = Pick<
+  Settings,
+  'retries' | 'backoffMs' | 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs' | 'downMs'
+>
 
-/** A back-off after refusals (`refuses`), or an open circuit (`down`). Instants are milliseconds of the limiter's stopwatch. */
+/**
+ * A back-off after refusals (`refuses`), or an open circuit (`down`). Instants are milliseconds of the
+ * limiter's stopwatch.
+ */
 interface Backoff {
   readonly why: 'refuses' | 'down'
   /** The refusals were HTML pages or empty bodies, not 429s. */
@@ -112,7 +128,11 @@ export const computeRefusalPause = (
   retryAfterMs: number | undefined,
   { throttleMs, throttleMaxMs }: LimiterSettings,
   attempts = 0,
-): number => Math.min(Math.max(retryAfterMs ?? throttleMs * 2 ** attempts, throttleMs), Math.max(throttleMs, throttleMaxMs))
+): number =>
+  Math.min(
+    Math.max(retryAfterMs ?? throttleMs * 2 ** attempts, throttleMs),
+    Math.max(throttleMs, throttleMaxMs),
+  )
 
 /** The back-off after refusals. */
 const computeRefusalBackoff = (
@@ -122,21 +142,38 @@ const computeRefusalBackoff = (
   settings: LimiterSettings,
 ): Backoff => {
   const { since, attempts } =
-    before?.why === 'refuses' ? { since: before.since, attempts: before.attempts + 1 } : { since: now, attempts: 0 }
+    before?.why === 'refuses'
+      ? { since: before.since, attempts: before.attempts + 1 }
+      : { since: now, attempts: 0 }
   const pauseMs = computeRefusalPause(retryAfterMs, settings, attempts)
   const isFinal = attempts > 0 && now - since >= settings.throttleGiveUpMs
   const reason = `429: every request was refused for ${Math.round((now - since) / 1_000)} s`
-  return { why: 'refuses', since, until: now + pauseMs, attempts, giveUpAt: isFinal ? now : Number.POSITIVE_INFINITY, reason }
+  return {
+    why: 'refuses',
+    since,
+    until: now + pauseMs,
+    attempts,
+    giveUpAt: isFinal ? now : Number.POSITIVE_INFINITY,
+    reason,
+  }
 }
 
-/** Opens the circuit, or keeps it open after a failed probe. Probes: after 1 s (2 × `backoffMs`), 2 s, 4 s, …, 15 s, not before `Retry-After`. */
+/**
+ * Opens the circuit, or keeps it open after a failed probe. Probes: after 1 s (2 × `backoffMs`), 2 s, 4 s, …,
+ * 15 s, not before `Retry-After`.
+ */
 const openCircuit = (
   { backoff, failingSince, waitedMs }: LimiterState,
-  { signal: { reason: lastError, causes, retryAfterMs = 0 }, now }: { readonly signal: TroubleSignal; readonly now: number },
+  {
+    signal: { reason: lastError, causes, retryAfterMs = 0 },
+    now,
+  }: { readonly signal: TroubleSignal; readonly now: number },
   { backoffMs, throttleMaxMs, downMs }: LimiterSettings,
 ): Backoff => {
   const { since, attempts } =
-    backoff?.why === 'down' ? { since: backoff.since, attempts: backoff.attempts + 1 } : { since: failingSince, attempts: 0 }
+    backoff?.why === 'down'
+      ? { since: backoff.since, attempts: backoff.attempts + 1 }
+      : { since: failingSince, attempts: 0 }
   const pauseMs = Math.max(
     Math.min(Math.max(1, 2 * backoffMs) * 2 ** attempts, MAX_PROBE_INTERVAL_MS),
     Math.min(retryAfterMs, throttleMaxMs),
@@ -148,18 +185,25 @@ const openCircuit = (
 
 /** The error of a request that fails fast: the circuit is open. */
 export const createFailFastError = ({ since }: Backoff, now: number): HostClosedError =>
-  new HostClosedError('error', `host-down: the host has been unreachable for ${Math.round((now - since) / 1_000)} s`)
+  new HostClosedError(
+    'error',
+    `host-down: the host has been unreachable for ${Math.round((now - since) / 1_000)} s`,
+  )
 
 const createHostClosedError = ({ why, reason, causes }: Backoff): HostClosedError =>
   new HostClosedError(why === 'refuses' ? 'rate_limit' : 'error', reason, causes && { causes })
 
 /**
- * The limiter's state of a host, or of one endpoint: in-flight count, circuit breaker, adaptive rate. The pure function `applyAttemptEnd`
- * changes it; what each request of a healthy host counts is changed in place. Instants are milliseconds of the limiter's stopwatch.
+ * The limiter's state of a host, or of one endpoint: in-flight count, circuit breaker, adaptive rate. The
+ * pure function `applyAttemptEnd` changes it; what each request of a healthy host counts is changed in place.
+ * Instants are milliseconds of the limiter's stopwatch.
  */
 export interface LimiterState {
   inFlight: number
-  /** Counts the back-offs: a reply to a request of an earlier generation is late and must not extend the current one. */
+  /**
+   * Counts the back-offs: a reply to a request of an earlier generation is late and must not extend the
+   * current one.
+   */
   readonly generation: number
   readonly backoff?: Backoff | undefined
   /** The circuit is half-open: one probe request is in flight. */
@@ -188,22 +232,42 @@ export const createLimiterState = (maxRate: number, maxInFlight?: number): Limit
   waitedMs: 0,
 })
 
-/** The state for work that begins after all other has ended: what was learnt of the host's limits stays, and all patience is there again. */
+/**
+ * The state for work that begins after all other has ended: what was learnt of the host's limits stays, and
+ * all patience is there again.
+ */
 export const renewPatience = ({ backoff, ...state }: LimiterState, now: number): LimiterState => ({
-  ...{ ...state, waitedMs: 0, failures: 0, failedItems: [], nonAnswers: 0 },
-  backoff: backoff?.why === 'refuses' ? { ...backoff, since: now, attempts: 0, giveUpAt: Number.POSITIVE_INFINITY } : undefined,
+  ...state,
+  waitedMs: 0,
+  failures: 0,
+  failedItems: [],
+  nonAnswers: 0,
+  backoff:
+    backoff?.why === 'refuses'
+      ? { ...backoff, since: now, attempts: 0, giveUpAt: Number.POSITIVE_INFINITY }
+      : undefined,
 })
 
-/** The state for a run that begins beside others: all patience is there again, and what the others have found stays. */
+/**
+ * The state for a run that begins beside others: all patience is there again, and what the others have found
+ * stays.
+ */
 export const extendPatience = (state: LimiterState, now: number, downMs: number): LimiterState => {
   const { backoff } = state
   if (backoff?.why !== 'down')
-    return { ...state, waitedMs: 0, backoff: backoff && { ...backoff, since: now, giveUpAt: Number.POSITIVE_INFINITY } }
+    return {
+      ...state,
+      waitedMs: 0,
+      backoff: backoff && { ...backoff, since: now, giveUpAt: Number.POSITIVE_INFINITY },
+    }
   // What the outage has taken so far does not count.
   return { ...state, waitedMs: backoff.since - now, backoff: { ...backoff, giveUpAt: now + downMs } }
 }
 
-/** The state for a second pass: a host that was given up because it refused everything is probed once more, when its pause is over. */
+/**
+ * The state for a second pass: a host that was given up because it refused everything is probed once more,
+ * when its pause is over.
+ */
 export const allowProbe = (state: LimiterState): LimiterState => {
   const { backoff } = state
   const isGivenUp = backoff?.why === 'refuses' && backoff.giveUpAt < backoff.until
@@ -255,13 +319,20 @@ export interface AttemptEnd {
   readonly sentAt: number
   readonly signal: HealthSignal
   readonly item: string
-  /** Failures of less than five items are enough to open the circuit: the host has answered nothing yet, or the item is a list. */
+  /**
+   * Failures of less than five items are enough to open the circuit: the host has answered nothing yet, or
+   * the item is a list.
+   */
   readonly isOneItemEnough: boolean
   readonly isList?: boolean | undefined
   readonly now: number
 }
 
-export const applyAttemptEnd = (before: LimiterState, end: AttemptEnd, settings: LimiterSettings): LimiterState => {
+export const applyAttemptEnd = (
+  before: LimiterState,
+  end: AttemptEnd,
+  settings: LimiterSettings,
+): LimiterState => {
   const { signal, now } = end
   const isCurrent = end.generation === before.generation
   const host = { ...before, inFlight: before.inFlight - 1, isProbing: before.isProbing && !isCurrent }
@@ -275,7 +346,8 @@ export const applyAttemptEnd = (before: LimiterState, end: AttemptEnd, settings:
     case 'non-answer': {
       if (!isCurrent) return host
       const nonAnswers = host.nonAnswers + 1
-      if (nonAnswers < MIN_NON_ANSWERS_FOR_REFUSAL) return { ...host, nonAnswers, failures: 0, failedItems: [] }
+      if (nonAnswers < MIN_NON_ANSWERS_FOR_REFUSAL)
+        return { ...host, nonAnswers, failures: 0, failedItems: [] }
       const next = applyRefusal(host, { ...end, retryAfterMs: undefined, isCertain: true }, settings)
       return next.backoff ? { ...next, backoff: { ...next.backoff, isByPages: true } } : next
     }
@@ -283,7 +355,9 @@ export const applyAttemptEnd = (before: LimiterState, end: AttemptEnd, settings:
       return applyRefusal(host, { ...end, ...signal }, settings)
     case 'trouble': {
       const isSlow = signal.sign === 'slow'
-      const next = isSlow ? { ...host, rate: onSlowReply(host.rate, { inFlight: before.inFlight, sentAt: end.sentAt, now }) } : host
+      const next = isSlow
+        ? { ...host, rate: onSlowReply(host.rate, { inFlight: before.inFlight, sentAt: end.sentAt, now }) }
+        : host
       return isCurrent ? applyFailure(next, { ...end, signal }, settings) : next
     }
   }
@@ -296,9 +370,12 @@ const applyAnswer = (host: LimiterState, { generation, now }: AttemptEnd): Limit
     return host
   }
   if (backoff.why === 'down') {
-    // Any answer closes the circuit, whenever its request was sent. Without a failed probe there may have been no outage.
+    // Any answer closes the circuit, whenever its request was sent. Without a failed probe there may have
+    // been no outage.
     const closed = { ...host, backoff: undefined, isProbing: false }
-    return backoff.attempts === 0 ? closed : { ...closed, rate: onOutageEnd(rate, now), waitedMs: host.waitedMs + now - backoff.since }
+    return backoff.attempts === 0
+      ? closed
+      : { ...closed, rate: onOutageEnd(rate, now), waitedMs: host.waitedMs + now - backoff.since }
   }
   if (generation !== host.generation) return { ...host, rate: onLateReply(rate, true) }
   return now < backoff.until ? host : { ...host, backoff: undefined, rate: onRecovery(rate, now) }
@@ -306,7 +383,12 @@ const applyAnswer = (host: LimiterState, { generation, now }: AttemptEnd): Limit
 
 const applyRefusal = (
   before: LimiterState,
-  { generation, now, retryAfterMs, isCertain = false }: Omit<AttemptEnd, 'signal'> & Omit<RefusalSignal, 'kind'>,
+  {
+    generation,
+    now,
+    retryAfterMs,
+    isCertain = false,
+  }: Omit<AttemptEnd, 'signal'> & Omit<RefusalSignal, 'kind'>,
   settings: LimiterSettings,
 ): LimiterState => {
   const { backoff, rate } = before
@@ -318,12 +400,21 @@ const applyRefusal = (
     if (judged.verdict === 'isolated') return { ...host, rate: judged.rate }
     if (judged.verdict === 'slower') return { ...host, generation: generation + 1, rate: judged.rate }
     const next = computeRefusalBackoff(backoff, retryAfterMs, now, settings)
-    return { ...host, generation: generation + 1, backoff: next, rate: isNew ? onRefusal(judged.rate, host.inFlight + 1, now) : rate }
+    return {
+      ...host,
+      generation: generation + 1,
+      backoff: next,
+      rate: isNew ? onRefusal(judged.rate, host.inFlight + 1, now) : rate,
+    }
   }
   // A late reply can extend the back-off, but does not count as a refusal of the reduced rate.
   if (backoff === undefined) return host
   const late = computeRefusalBackoff(undefined, retryAfterMs, now, settings)
-  return { ...host, backoff: { ...backoff, until: Math.max(backoff.until, late.until) }, rate: onLateReply(rate, false) }
+  return {
+    ...host,
+    backoff: { ...backoff, until: Math.max(backoff.until, late.until) },
+    rate: onLateReply(rate, false),
+  }
 }
 
 const applyFailure = (
@@ -332,15 +423,22 @@ const applyFailure = (
   settings: LimiterSettings,
 ): LimiterState => {
   const failures = host.failures + 1
-  const failedItems = host.failedItems.includes(item) ? host.failedItems : [...host.failedItems, item].slice(0, MIN_ITEMS_FOR_OUTAGE)
+  const failedItems = host.failedItems.includes(item)
+    ? host.failedItems
+    : [...host.failedItems, item].slice(0, MIN_ITEMS_FOR_OUTAGE)
   const next = { ...host, failures, failedItems, failingSince: host.failures === 0 ? now : host.failingSince }
-  if (host.backoff?.why !== 'down' && !isOutage(next, { signal, isOneItemEnough, isList }, settings)) return next
+  if (host.backoff?.why !== 'down' && !isOutage(next, { signal, isOneItemEnough, isList }, settings))
+    return next
   return { ...next, generation: host.generation + 1, backoff: openCircuit(next, { signal, now }, settings) }
 }
 
 const isOutage = (
   { failures, failedItems, inFlight }: LimiterState,
-  { signal, isOneItemEnough, isList }: { readonly signal: TroubleSignal; readonly isOneItemEnough: boolean; readonly isList: boolean },
+  {
+    signal,
+    isOneItemEnough,
+    isList,
+  }: { readonly signal: TroubleSignal; readonly isOneItemEnough: boolean; readonly isList: boolean },
   { downMs, retries }: LimiterSettings,
 ): boolean => {
   const isPatient = downMs > 0
@@ -351,7 +449,8 @@ const isOutage = (
   if (isPatient && isOneItemEnough && failures > retries) return true
   if (failures < MIN_FAILURES_FOR_OUTAGE) return false
   // Near the end of a phase fewer than five items are left, and all of them may fail.
-  const areAllFailing = isPatient && signal.sign !== 'item' && failedItems.length + inFlight < MIN_ITEMS_FOR_OUTAGE
+  const areAllFailing =
+    isPatient && signal.sign !== 'item' && failedItems.length + inFlight < MIN_ITEMS_FOR_OUTAGE
   return isOneItemEnough || areAllFailing || signal.sign === 'unreachable'
 }
 
@@ -376,5 +475,7 @@ export const toBackoffStatus = ({ backoff }: LimiterState, now: number) =>
     ms: backoff.until - now,
     sinceMs: now - backoff.since,
     /** Until waiting requests fail; absent while unknown. */
-    ...(backoff.giveUpAt === Number.POSITIVE_INFINITY ? {} : { giveUpMs: Math.max(0, backoff.giveUpAt - now) }),
+    ...(backoff.giveUpAt === Number.POSITIVE_INFINITY
+      ? {}
+      : { giveUpMs: Math.max(0, backoff.giveUpAt - now) }),
   }

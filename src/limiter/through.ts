@@ -1,8 +1,25 @@
-import { asyncScheduler, catchError, identity, type MonoTypeOperatorFunction, mergeMap, Observable, tap, timer } from 'rxjs'
+import {
+  asyncScheduler,
+  catchError,
+  identity,
+  type MonoTypeOperatorFunction,
+  mergeMap,
+  Observable,
+  tap,
+  timer,
+} from 'rxjs'
 import { formatError, HostDownError } from '../model/errors.js'
 import type { Pause } from '../operators/merge-map-with-pauses.js'
 import type { HostContext, HostLimiter, Limiter, Permit, QueuedRequest } from './limiter.js'
-import { answered, classifyError, computeRefusalPause, type HealthSignal, inconclusive, isDown, isRefusing } from './state.js'
+import {
+  answered,
+  classifyError,
+  computeRefusalPause,
+  type HealthSignal,
+  inconclusive,
+  isDown,
+  isRefusing,
+} from './state.js'
 
 export type { Pause } from '../operators/merge-map-with-pauses.js'
 
@@ -12,7 +29,10 @@ export interface LimitedRequest {
   readonly item: string
   /** It is one of a few lists: no other items can show whether a failure is the host's or the item's. */
   readonly isList?: boolean | undefined
-  /** The idle timeout, milliseconds. A timeout may be the fault of a saturated network link, where it is measured; 0 where it is not. */
+  /**
+   * The idle timeout, milliseconds. A timeout may be the fault of a saturated network link, where it is
+   * measured; 0 where it is not.
+   */
   readonly idleMs?: number | undefined
   /** The caller has another source: fail at once while the circuit is open. */
   readonly failFast?: boolean | undefined
@@ -27,9 +47,10 @@ export interface LimitedRequest {
 }
 
 /**
- * Subscribes to one attempt of a request as soon as it has a permit of its endpoint and one of its host, each first in, first out. Both learn
- * from its end. A refused attempt fails when it may be sent again: what is behind this operator, `retryFailures`, need not wait. During an
- * outage an attempt fails with a `HostDownError`, and waits here when it is sent again. A host that is given up fails it with a
+ * Subscribes to one attempt of a request as soon as it has a permit of its endpoint and one of its host, each
+ * first in, first out. Both learn from its end. A refused attempt fails when it may be sent again: what is
+ * behind this operator, `retryFailures`, need not wait. During an outage an attempt fails with a
+ * `HostDownError`, and waits here when it is sent again. A host that is given up fails it with a
  * `HostClosedError`.
  */
 export const through =
@@ -102,7 +123,8 @@ const createPermits = (
     // The endpoint may have refused another request while this one waited for the host.
     mayStart: () => {
       const { generation, backoff } = endpoint.state
-      if (ofEndpoint === undefined || backoff === undefined || generation === ofEndpoint.generation) return true
+      if (ofEndpoint === undefined || backoff === undefined || generation === ofEndpoint.generation)
+        return true
       releaseUnsent(ofEndpoint)
       acquire()
       return false
@@ -128,7 +150,11 @@ const createPermits = (
 export const cancelled = Symbol('cancelled')
 
 /** What the limiters learn from the end of an attempt. */
-const createAttemptEnd = (limiter: HostLimiter, request: LimitedRequest, permits: ReturnType<typeof createPermits>) => {
+const createAttemptEnd = (
+  limiter: HostLimiter,
+  request: LimitedRequest,
+  permits: ReturnType<typeof createPermits>,
+) => {
   const { endpoint, host } = limiter
   const { idleMs = 0, failFast = false, ended } = request
   let hasAnswered = false
@@ -150,7 +176,8 @@ const createAttemptEnd = (limiter: HostLimiter, request: LimitedRequest, permits
       const both = permits.take()
       ended?.(error)
       if (both) returnPermits(limiter, request, both, findCause(signal, limiter, request))
-      const isOutage = signal.kind === 'trouble' && !failFast && (isDown(host.limiter.state) || isDown(endpoint.state))
+      const isOutage =
+        signal.kind === 'trouble' && !failFast && (isDown(host.limiter.state) || isDown(endpoint.state))
       return {
         failure: isOutage ? new HostDownError(formatError(error), { cause: error }) : failure,
         pauseMs: signal.kind === 'refused' ? findOwnPause(signal.retryAfterMs, limiter) : undefined,
@@ -168,8 +195,15 @@ const createAttemptEnd = (limiter: HostLimiter, request: LimitedRequest, permits
   }
 }
 
-/** The signal of a failure for the limiters: none if the item fails by itself. No item is to blame for a host that cannot be reached. */
-const findCause = (signal: HealthSignal, { endpoint, host }: HostLimiter, { item, isList = false }: LimitedRequest): HealthSignal => {
+/**
+ * The signal of a failure for the limiters: none if the item fails by itself. No item is to blame for a host
+ * that cannot be reached.
+ */
+const findCause = (
+  signal: HealthSignal,
+  { endpoint, host }: HostLimiter,
+  { item, isList = false }: LimitedRequest,
+): HealthSignal => {
   if (signal.kind !== 'trouble' || signal.sign === 'unreachable') return signal
   const isOwn = host.itemFailures.isOwn(`${endpoint.name} ${item}`, isList)
   if (!isOwn || host.limiter.state.backoff !== undefined) return signal
@@ -179,8 +213,14 @@ const findCause = (signal: HealthSignal, { endpoint, host }: HostLimiter, { item
 /** A back-off that began with this very refusal may end some milliseconds before its pause. */
 const MAX_EARLY_MS = 100
 
-/** The pause of a refused request that nothing else holds; undefined if the back-off of its endpoint or host holds it for long enough. */
-const findOwnPause = (retryAfterMs: number | undefined, { endpoint, host }: HostLimiter): number | undefined => {
+/**
+ * The pause of a refused request that nothing else holds; undefined if the back-off of its endpoint or host
+ * holds it for long enough.
+ */
+const findOwnPause = (
+  retryAfterMs: number | undefined,
+  { endpoint, host }: HostLimiter,
+): number | undefined => {
   const pauseMs = computeRefusalPause(retryAfterMs, host.settings)
   const dueAt = host.now() + Math.max(0, pauseMs - MAX_EARLY_MS)
   return isRefusing(host.limiter.state, dueAt) || isRefusing(endpoint.state, dueAt) ? undefined : pauseMs

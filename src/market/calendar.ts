@@ -14,7 +14,10 @@ import {
 import { dayToNumber } from './candle-file.js'
 import { thresholds } from './refusal-policy.js'
 
-/** When the data of a session is complete, in India, unless a stream knows better: a run before that lacks a part of it. */
+/**
+ * When the data of a session is complete, in India, unless a stream knows better: a run before that lacks a
+ * part of it.
+ */
 export const PUBLISHED_AT = '18:00'
 
 /** That of every weekday. */
@@ -24,8 +27,9 @@ export const isSession = (day: Day, { holidays, sessions }: MarketCalendar): boo
   day in sessions || (isWeekday(day) && !holidays.has(day))
 
 /**
- * The instant of a time of usual days (`HH:MM` in India) on a day, epoch milliseconds. A special session has an opening and an end of its own,
- * and what is published of a usual one by some hour is there at that hour of its day, but not before its end.
+ * The instant of a time of usual days (`HH:MM` in India) on a day, epoch milliseconds. A special session has
+ * an opening and an end of its own, and what is published of a usual one by some hour is there at that hour
+ * of its day, but not before its end.
  */
 export const toSessionInstant = (day: Day, time: string, { sessions }: MarketCalendar): number => {
   const hours = sessions[day]
@@ -34,7 +38,9 @@ export const toSessionInstant = (day: Day, time: string, { sessions }: MarketCal
   return toInstant(day, time === SESSION_START ? opens : time === SESSION_END || ends > time ? ends : time)
 }
 
-/** The newest day with a session of which `time` of usual days has passed at an instant (epoch milliseconds). */
+/**
+ * The newest day with a session of which `time` of usual days has passed at an instant (epoch milliseconds).
+ */
 export const findNewestSession = (instant: number, time: string, calendar = USUAL_CALENDAR): Day => {
   let day = toDay(instant)
   while (!isSession(day, calendar) || instant < toSessionInstant(day, time, calendar)) day = addDays(day, -1)
@@ -42,20 +48,26 @@ export const findNewestSession = (instant: number, time: string, calendar = USUA
 }
 
 /**
- * The session that a run at an instant (epoch milliseconds) belongs to: the newest one that has opened. A run on a day without one, or before
- * 09:15 in India, belongs to the session before.
+ * The session that a run at an instant (epoch milliseconds) belongs to: the newest one that has opened. A run
+ * on a day without one, or before 09:15 in India, belongs to the session before.
  *
  * @example findDueSession(Date.parse('2026-02-14T12:00:00+05:30')) // a Saturday: '2026-02-13'
  */
-export const findDueSession = (instant: number, calendar?: MarketCalendar): Day => findNewestSession(instant, SESSION_START, calendar)
+export const findDueSession = (instant: number, calendar?: MarketCalendar): Day =>
+  findNewestSession(instant, SESSION_START, calendar)
 
 /** The weekdays up to a day, since 1970; a weekend adds none. */
-const countWeekdaysTo = (day: Day): number => Math.floor((dayToNumber(day) + 3) / 7) * 5 + Math.min((dayToNumber(day) + 3) % 7, 4)
+const countWeekdaysTo = (day: Day): number =>
+  Math.floor((dayToNumber(day) + 3) / 7) * 5 + Math.min((dayToNumber(day) + 3) % 7, 4)
 
 /** The weekdays from a day on, before another one. */
-export const countWeekdays = (from: Day, before: Day): number => countWeekdaysTo(addDays(before, -1)) - countWeekdaysTo(addDays(from, -1))
+export const countWeekdays = (from: Day, before: Day): number =>
+  countWeekdaysTo(addDays(before, -1)) - countWeekdaysTo(addDays(from, -1))
 
-/** Whether the full history of a series is to be compared: its turn comes after its newest candle, up to today (`thresholds.rotation`). */
+/**
+ * Whether the full history of a series is to be compared: its turn comes after its newest candle, up to today
+ * (`thresholds.rotation`).
+ */
 export const isTurn = (series: string, newest: Day, today: Day): boolean => {
   const { weekdays, catchUp } = thresholds.rotation
   const offset = [...series].reduce((sum, letter) => (sum * 33 + letter.charCodeAt(0)) % 1_000_003, 0)
@@ -72,23 +84,33 @@ export interface DatedOutput {
   /** `HH:MM` in India. */
   readonly publishedAt: string
   readonly newest: Day
-  /** Whether it has a day only if the market traded on it. An archive can answer a holiday with the file of another day. */
+  /**
+   * Whether it has a day only if the market traded on it. An archive can answer a holiday with the file of
+   * another day.
+   */
   readonly isEvidence: boolean
   /** Whether it has the special sessions on weekends, too. */
   readonly isEverySession: boolean
 }
 
-/** From so many weekdays on of which nothing is known, it is said: a single one is a holiday more often than not. */
+/**
+ * From so many weekdays on of which nothing is known, it is said: a single one is a holiday more often than
+ * not.
+ */
 const MIN_UNKNOWN_DAYS = 2
 
 /**
- * What ends before a session that is due. That a session took place is shown by candles and deals alone: filings and news are published on
- * holidays, too. If nothing shows a session for several weekdays, that is one entry without a stream. `sessions`: the days with a session
- * that the stored files show.
+ * What ends before a session that is due. That a session took place is shown by candles and deals alone:
+ * filings and news are published on holidays, too. If nothing shows a session for several weekdays, that is
+ * one entry without a stream. `sessions`: the days with a session that the stored files show.
  */
 export const findStale = (
   outputs: readonly DatedOutput[],
-  { instant, calendar, sessions }: { readonly instant: number; readonly calendar: MarketCalendar; readonly sessions: readonly Day[] },
+  {
+    instant,
+    calendar,
+    sessions,
+  }: { readonly instant: number; readonly calendar: MarketCalendar; readonly sessions: readonly Day[] },
 ): readonly StaleOutput[] => {
   const today = toDay(instant)
   const evidence = outputs.filter(({ isEvidence, newest }) => isEvidence && newest <= today)
@@ -98,21 +120,30 @@ export const findStale = (
   // Up to the newest session that is stored, a weekday that shows none had none.
   const lastStored = findLast(sessions.filter((day) => day <= today)) ?? ''
   const mayBeSession = (day: Day): boolean => known.has(day) || (day > lastStored && isSession(day, calendar))
-  const late = outputs.flatMap(({ stream, output, publishedAt, newest, isEverySession }): readonly StaleOutput[] => {
-    const isExpected = (day: Day): boolean =>
-      day > newest && (isEverySession || isWeekday(day)) && toSessionInstant(day, publishedAt, calendar) <= instant
-    const expected = findLast([...known].filter(isExpected))
-    if (expected === undefined) return []
-    const shownBy = evidence.filter((other) => other.newest >= expected).map((other) => other.output)
-    // Once a session is missing, the later ones that nothing shows count, too.
-    const due = listDaysBetween(newest, today).filter((day) => isExpected(day) && mayBeSession(day))
-    return [{ stream, output, newest, expected, sessions: due.length, shownBy }]
-  })
+  const late = outputs.flatMap(
+    ({ stream, output, publishedAt, newest, isEverySession }): readonly StaleOutput[] => {
+      const isExpected = (day: Day): boolean =>
+        day > newest &&
+        (isEverySession || isWeekday(day)) &&
+        toSessionInstant(day, publishedAt, calendar) <= instant
+      const expected = findLast([...known].filter(isExpected))
+      if (expected === undefined) return []
+      const shownBy = evidence.filter((other) => other.newest >= expected).map((other) => other.output)
+      // Once a session is missing, the later ones that nothing shows count, too.
+      const due = listDaysBetween(newest, today).filter((day) => isExpected(day) && mayBeSession(day))
+      return [{ stream, output, newest, expected, sessions: due.length, shownBy }]
+    },
+  )
   const unknown = listDaysBetween(last, today).filter(
     (day) => mayBeSession(day) && toSessionInstant(day, PUBLISHED_AT, calendar) <= instant,
   )
   const expected = unknown.at(-1)
-  if (expected === undefined || unknown.length < MIN_UNKNOWN_DAYS || !evidence.some((one) => one.isEverySession)) return late
+  if (
+    expected === undefined ||
+    unknown.length < MIN_UNKNOWN_DAYS ||
+    !evidence.some((one) => one.isEverySession)
+  )
+    return late
   return [...late, { output: 'everything', newest: last, expected, sessions: unknown.length, shownBy: [] }]
 }
 
@@ -126,8 +157,9 @@ export const listDaysBetween = (from: Day, to: Day): readonly Day[] => {
 }
 
 /**
- * When something was collected: `final` after the end of its session and before the next one opened, `session` before that end, `late` after the
- * next one had opened, or perhaps had. `early`, of a list alone: after the session, but before the list of that session was published.
+ * When something was collected: `final` after the end of its session and before the next one opened,
+ * `session` before that end, `late` after the next one had opened, or perhaps had. `early`, of a list alone:
+ * after the session, but before the list of that session was published.
  */
 export type Timing = (typeof TIMINGS)[number]
 
@@ -171,9 +203,10 @@ const MAX_LAG = 5
 export const isNear = (from: Day, to: Day): boolean => countWeekdays(from, to) <= MAX_LAG
 
 /**
- * The place of what was collected at an instant. It belongs to the newest session that had opened, or to the one before if that day shows no
- * session: a holiday, or a provider that serves unchanged data. If the clock is far ahead of fresh data, the day is that of the data; if
- * it is behind the data or the history, the place is late.
+ * The place of what was collected at an instant. It belongs to the newest session that had opened, or to the
+ * one before if that day shows no session: a holiday, or a provider that serves unchanged data. If the clock
+ * is far ahead of fresh data, the day is that of the data; if it is behind the data or the history, the place
+ * is late.
  */
 export const findPlace = (instant: number, sessions: KnownSessions, knownAt = instant): Place => {
   const { calendar, days, recorded, newest } = sessions
@@ -192,9 +225,19 @@ export const findPlace = (instant: number, sessions: KnownSessions, knownAt = in
     ...days.filter((one) => one > day).map((one) => toSessionInstant(one, SESSION_START, calendar)),
   )
   return omitUndefined({
-    ...{ day, timing: toTiming(day, { from: Math.min(instant, known), until: known }, sessions), knownAt: known },
-    ...{ seenOn: isAhead ? day : toDay(known), isConfirmed: day === last },
-    doubt: known > knownAt ? describeBehind(day) : isAhead ? describeAhead(day) : isFar ? describeSilence(day, evidence) : undefined,
+    day,
+    timing: toTiming(day, { from: Math.min(instant, known), until: known }, sessions),
+    knownAt: known,
+    seenOn: isAhead ? day : toDay(known),
+    isConfirmed: day === last,
+    doubt:
+      known > knownAt
+        ? describeBehind(day)
+        : isAhead
+          ? describeAhead(day)
+          : isFar
+            ? describeSilence(day, evidence)
+            : undefined,
   })
 }
 

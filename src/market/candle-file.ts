@@ -11,7 +11,10 @@ import { thresholds } from './refusal-policy.js'
 const HEADER = Buffer.from(`${CANDLE_COLUMNS.join(',')}\n`)
 const [LINE_FEED, COMMA, POINT, ZERO, NINE] = [10, 44, 46, 48, 57] as const
 
-/** Candles that stay CSV and are parsed during iteration. Each of the `length` lines has six plain numbers and ends in `\n`. */
+/**
+ * Candles that stay CSV and are parsed during iteration. Each of the `length` lines has six plain numbers and
+ * ends in `\n`.
+ */
 export const createCsvCandles = (lines: Uint8Array, length: number): Candles => {
   const csv = asBuffer(lines)
   return {
@@ -22,7 +25,8 @@ export const createCsvCandles = (lines: Uint8Array, length: number): Candles => 
       return parseCandle(csv, index === 0 ? 0 : csv.lastIndexOf(LINE_FEED, -2) + 1)
     },
     *[Symbol.iterator]() {
-      for (let from = 0; from < csv.length; from = csv.indexOf(LINE_FEED, from) + 1) yield parseCandle(csv, from)
+      for (let from = 0; from < csv.length; from = csv.indexOf(LINE_FEED, from) + 1)
+        yield parseCandle(csv, from)
     },
   }
 }
@@ -62,15 +66,20 @@ export interface CandleFile {
 }
 
 /**
- * Reads a candle file from its bytes: ten times faster than from text. Who reads thousands of files passes arrays with room for all lines,
- * which the next file overwrites: new ones for each file cost more than the reading.
+ * Reads a candle file from its bytes: ten times faster than from text. Who reads thousands of files passes
+ * arrays with room for all lines, which the next file overwrites: new ones for each file cost more than the
+ * reading.
  */
-export const readCandleFile = (bytes: Buffer, columns = createCandleArrays(countLines(bytes))): CandleFile => {
+export const readCandleFile = (
+  bytes: Buffer,
+  columns = createCandleArrays(countLines(bytes)),
+): CandleFile => {
   const hasHeader = bytes.subarray(0, HEADER.length).equals(HEADER)
   const cells = new Float64Array(CANDLE_COLUMNS.length)
   let [at, line, length] = hasHeader ? [HEADER.length, 2, 0] : [0, 1, 0]
   let badLine: CandleFile['badLine']
-  // Behind the last line end, nothing is read: V8 reads an array twice as fast in a loop that never reads past its end.
+  // Behind the last line end, nothing is read: V8 reads an array twice as fast in a loop that never reads
+  // past its end.
   for (const last = bytes.lastIndexOf(LINE_FEED); at <= last; line += 1) {
     const read = readCandleLine(bytes, at, cells)
     const end = read < 0 ? bytes.indexOf(LINE_FEED, at) : read
@@ -78,7 +87,12 @@ export const readCandleFile = (bytes: Buffer, columns = createCandleArrays(count
     else badLine ??= { number: line, candlesBefore: length, isLast: end === bytes.length - 1 }
     at = end + 1
   }
-  return { candles: { ...columns, length }, hasHeader, ...(badLine ? { badLine } : {}), isTruncated: at < bytes.length }
+  return {
+    candles: { ...columns, length },
+    hasHeader,
+    ...(badLine ? { badLine } : {}),
+    isTruncated: at < bytes.length,
+  }
 }
 
 const countLines = (bytes: Buffer): number => {
@@ -98,7 +112,11 @@ export const createCandleArrays = (room: number): CandleArrays => ({
   volume: new Float64Array(room),
 })
 
-const setCandle = ({ time, day, open, high, low, close, volume }: CandleArrays, index: number, cells: Float64Array): void => {
+const setCandle = (
+  { time, day, open, high, low, close, volume }: CandleArrays,
+  index: number,
+  cells: Float64Array,
+): void => {
   time[index] = cells[0] as number
   day[index] = toDayNumber(cells[0] as number)
   open[index] = cells[1] as number
@@ -112,8 +130,8 @@ const setCandle = ({ time, day, open, high, low, close, volume }: CandleArrays, 
 const NUMBER_PATTERN = /^-?\d+(?:\.\d+)?(?:e[+-]\d+)?$/
 
 /**
- * Reads the numbers of a line that has an end into `cells`. Returns its end, or -1 unless they are the six of a candle; a timestamp in
- * milliseconds is not.
+ * Reads the numbers of a line that has an end into `cells`. Returns its end, or -1 unless they are the six of
+ * a candle; a timestamp in milliseconds is not.
  */
 const readCandleLine = (bytes: Buffer, from: number, cells: Float64Array): number => {
   let at = from
@@ -134,10 +152,14 @@ const readCandleLine = (bytes: Buffer, from: number, cells: Float64Array): numbe
     const isPlain = byte === COMMA || byte === LINE_FEED
     while (byte !== COMMA && byte !== LINE_FEED) byte = bytes[++at] as number
     if (at === start || byte !== (cell < cells.length - 1 ? COMMA : LINE_FEED)) return -1
-    if (cell === 0 && !(isPlain && decimals === 0 && bytes[start] !== ZERO && digits <= MAX_EPOCH_SECONDS)) return -1
-    // Fast path: an integer below 2^53 divided by an exact power of ten equals `Number(text)`. Anything else uses `Number`.
+    if (cell === 0 && !(isPlain && decimals === 0 && bytes[start] !== ZERO && digits <= MAX_EPOCH_SECONDS))
+      return -1
+    // Fast path: an integer below 2^53 divided by an exact power of ten equals `Number(text)`. Anything else
+    // uses `Number`.
     const isExact = isPlain && digits < Number.MAX_SAFE_INTEGER && decimals < POWERS.length
-    const value = isExact ? digits / (POWERS[decimals] as number) : parseCell(bytes.toString('latin1', start, at))
+    const value = isExact
+      ? digits / (POWERS[decimals] as number)
+      : parseCell(bytes.toString('latin1', start, at))
     if (!Number.isFinite(value)) return -1
     cells[cell] = value
     at += 1
@@ -149,16 +171,24 @@ const POWERS = Array.from({ length: 16 }, (_, power) => 10 ** power)
 
 const parseCell = (text: string): number => (NUMBER_PATTERN.test(text) ? Number(text) : Number.NaN)
 
-export const candleAt = ({ length, time, open, high, low, close, volume }: CandleArrays, index: number): Candle | undefined =>
+export const candleAt = (
+  { length, time, open, high, low, close, volume }: CandleArrays,
+  index: number,
+): Candle | undefined =>
   index < 0 || index >= length
     ? undefined
     : ([time, open, high, low, close, volume].map((column) => column[index] as number) as unknown as Candle)
 
 /**
- * Why no candle can be appended to a file; `undefined` if its candles ascend, one per day or session, and only its last line is incomplete:
- * an interrupted write can truncate no other line.
+ * Why no candle can be appended to a file; `undefined` if its candles ascend, one per day or session, and
+ * only its last line is incomplete: an interrupted write can truncate no other line.
  */
-export const findFileFault = ({ candles, hasHeader, badLine, isTruncated }: CandleFile): string | undefined => {
+export const findFileFault = ({
+  candles,
+  hasHeader,
+  badLine,
+  isTruncated,
+}: CandleFile): string | undefined => {
   if (!hasHeader) return 'unexpected header'
   const { time } = candles
   const length = badLine?.candlesBefore ?? candles.length
@@ -169,11 +199,14 @@ export const findFileFault = ({ candles, hasHeader, badLine, isTruncated }: Cand
   return badLine !== undefined && (isTruncated || !badLine.isLast) ? 'malformed line' : undefined
 }
 
-export const formatCandleFile = (candles: Candles): readonly (string | Uint8Array)[] => [HEADER, formatCandles(candles)]
+export const formatCandleFile = (candles: Candles): readonly (string | Uint8Array)[] => [
+  HEADER,
+  formatCandles(candles),
+]
 
 /**
- * The chunks of a file in which new candles replace the stored ones from the first new timestamp on. Stored bytes without the header are
- * dropped. Searches backwards, because new candles overlap only the end.
+ * The chunks of a file in which new candles replace the stored ones from the first new timestamp on. Stored
+ * bytes without the header are dropped. Searches backwards, because new candles overlap only the end.
  */
 export const formatAppended = (stored: Uint8Array, candles: Candles): readonly (string | Uint8Array)[] => {
   const bytes = asBuffer(stored)
@@ -211,9 +244,17 @@ export const numberToDay = (number: number): Day => toDay(number * DAY_SECONDS *
 
 export const dayToNumber = (day: Day): number => Date.parse(`${day}T00:00:00Z`) / (DAY_SECONDS * 1_000)
 
-const list = <S extends z.ZodType>(cell: S) => column(z.array(cell).nullish(), { usual: true, required: true })
+const list = <S extends z.ZodType>(cell: S) =>
+  column(z.array(cell).nullish(), { usual: true, required: true })
 const [whole, decimal] = [z.int(), z.number()]
-const AnsweredColumns = row({ Time: list(whole), o: list(decimal), h: list(decimal), l: list(decimal), c: list(decimal), v: list(decimal) })
+const AnsweredColumns = row({
+  Time: list(whole),
+  o: list(decimal),
+  h: list(decimal),
+  l: list(decimal),
+  c: list(decimal),
+  v: list(decimal),
+})
 const EmptyList = z.array(z.unknown()).length(0)
 const CandleAnswer = z.looseObject({ data: z.union([AnsweredColumns, EmptyList]).nullish() })
 
@@ -223,7 +264,10 @@ const AnswerShape = row({
   data: column(z.union([z.array(AnsweredColumns), AnsweredColumns]).optional(), { required: true }),
 })
 
-/** Defines the candle endpoint, for stocks or for indices. Candles are ascending and unique by timestamp; there may be none. */
+/**
+ * Defines the candle endpoint, for stocks or for indices. Candles are ascending and unique by timestamp;
+ * there may be none.
+ */
 export const createCandleEndpoint = (name: string, instrument: z.ZodType<string>) =>
   post({
     name,
@@ -240,7 +284,8 @@ export const createCandleEndpoint = (name: string, instrument: z.ZodType<string>
       START: z.int().positive(),
       END: z.int().positive(),
     }),
-    read: (text, _, inspect): Candles => readCandleRows(json(CandleAnswer)(text, undefined, inspect).data ?? []),
+    read: (text, _, inspect): Candles =>
+      readCandleRows(json(CandleAnswer)(text, undefined, inspect).data ?? []),
     shape: AnswerShape,
     readBytes: toCandleCsv,
     sample: ({ SEC_ID, START, END }, market) => ({ success: true, data: market.candles(SEC_ID, START, END) }),
@@ -251,12 +296,20 @@ const readCandleRows = (data: z.output<typeof AnsweredColumns> | readonly unknow
   const { Time, o, h, l, c, v } = data as z.output<typeof AnsweredColumns>
   const columns = [Time ?? [], o ?? [], h ?? [], l ?? [], c ?? [], v ?? []]
   const lengths = columns.map(({ length }) => length)
-  if (new Set(lengths).size > 1) throw new BadAnswerError('schema', `the six candle columns differ in length: ${lengths.join(', ')}`)
-  if (Time?.some((time) => time > MAX_EPOCH_SECONDS)) throw new BadAnswerError('schema', 'the timestamps of the candles are not in seconds')
+  if (new Set(lengths).size > 1)
+    throw new BadAnswerError('schema', `the six candle columns differ in length: ${lengths.join(', ')}`)
+  if (Time?.some((time) => time > MAX_EPOCH_SECONDS))
+    throw new BadAnswerError('schema', 'the timestamps of the candles are not in seconds')
   const rows = (Time ?? []).map((_, index) => columns.map((column) => column[index]) as unknown as Candle)
-  const misfit = rows.find((row) => !Number.isSafeInteger(row[VOLUME]) || row.some((cell) => Math.abs(cell) > Number.MAX_SAFE_INTEGER))
+  const misfit = rows.find(
+    (row) =>
+      !Number.isSafeInteger(row[VOLUME]) || row.some((cell) => Math.abs(cell) > Number.MAX_SAFE_INTEGER),
+  )
   if (misfit)
-    throw new BadAnswerError('schema', `the candle of ${toDay(misfit[0] * 1_000)} does not fit its columns: ${misfit.slice(1).join(', ')}`)
+    throw new BadAnswerError(
+      'schema',
+      `the candle of ${toDay(misfit[0] * 1_000)} does not fit its columns: ${misfit.slice(1).join(', ')}`,
+    )
   return hasAscendingTimes(rows) ? rows : sortUnique(rows)
 }
 
@@ -281,10 +334,11 @@ const MAX_DIGITS = 15
 const MAX_DIGITS_BELOW_ONE = '0.000001'.length
 
 /**
- * Converts the candles of an answer to CSV lines, from bytes to bytes: six cursors walk the columns side by side, and no row becomes an
- * object. Returns nothing for anything unusual (white space, a number that JavaScript would print differently, a volume with a fraction, two
- * new candles of a day, a duplicate name, a missing or shorter column, no candle at all): then the answer must be parsed as JSON, which also
- * finds the error.
+ * Converts the candles of an answer to CSV lines, from bytes to bytes: six cursors walk the columns side by
+ * side, and no row becomes an object. Returns nothing for anything unusual (white space, a number that
+ * JavaScript would print differently, a volume with a fraction, two new candles of a day, a duplicate name, a
+ * missing or shorter column, no candle at all): then the answer must be parsed as JSON, which also finds the
+ * error.
  */
 export const toCandleCsv = (answer: Uint8Array): Candles | undefined => {
   const bytes = asBuffer(answer)
@@ -298,7 +352,8 @@ const findColumns = (bytes: Buffer): readonly number[] | undefined => {
   let at = HEADS.find((head) => bytes.toString('latin1', 0, head.length) === head)?.length ?? 0
   do {
     const first = bytes.indexOf(LIST_START, at) + 1
-    const column = first - at > MAX_START_LENGTH ? -1 : COLUMN_STARTS.indexOf(bytes.toString('latin1', at, first))
+    const column =
+      first - at > MAX_START_LENGTH ? -1 : COLUMN_STARTS.indexOf(bytes.toString('latin1', at, first))
     if (column < 0 || starts[column] !== 0) return undefined
     starts[column] = first
     at = bytes.indexOf(LIST_END, first) + 1
@@ -309,8 +364,9 @@ const findColumns = (bytes: Buffer): readonly number[] | undefined => {
 }
 
 /**
- * Walks the columns to their common end. Cursors in local variables, each declared alone as an integer, are 1.4 times as fast as an array: a
- * list of initial values with a number that is no integer would make all of them floating-point numbers.
+ * Walks the columns to their common end. Cursors in local variables, each declared alone as an integer, are
+ * 1.4 times as fast as an array: a list of initial values with a number that is no integer would make all of
+ * them floating-point numbers.
  */
 const copyCandleRows = (bytes: Buffer, starts: readonly number[]): Candles | undefined => {
   let [t, o, h, l, c, v] = starts as [number, number, number, number, number, number]
@@ -353,15 +409,19 @@ const copyCandleRows = (bytes: Buffer, starts: readonly number[]): Candles | und
     for (let at = from; at < to; at += 1) if (csv[at] === POINT) return undefined
     csv[to - 1] = LINE_FEED
   }
-  return end === LIST_END && length - repeated >= thresholds.prices.newest ? createCsvCandles(csv.subarray(0, to), length) : undefined
+  return end === LIST_END && length - repeated >= thresholds.prices.newest
+    ? createCsvCandles(csv.subarray(0, to), length)
+    : undefined
 }
 
-/** The two numbers that `copyCell` returns as one: written bytes in the low bits, read bytes in the high ones. */
+/**
+ * The two numbers that `copyCell` returns as one: written bytes in the low bits, read bytes in the high ones.
+ */
 const [READ, WRITTEN] = [5, 31] as const
 
 /**
- * Copies a number and a comma. Returns how many bytes it has read, up to and including `end`, and written; 0 for a number that JavaScript would
- * print differently, or another end.
+ * Copies a number and a comma. Returns how many bytes it has read, up to and including `end`, and written; 0
+ * for a number that JavaScript would print differently, or another end.
  */
 const copyCell = (bytes: Buffer, start: number, csv: Buffer, from: number, end: number): number => {
   let at = start

@@ -4,7 +4,15 @@ import { formatNumber, formatQuantity, groupDigits } from '../model/format.js'
 import { median } from '../model/map.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
 import { addDays, toDay } from '../model/trading-day.js'
-import { type CandleArrays, candleAt, DAY_SECONDS, isSameDay, readCandleFile, toCandleDay, toDayNumber } from './candle-file.js'
+import {
+  type CandleArrays,
+  candleAt,
+  DAY_SECONDS,
+  isSameDay,
+  readCandleFile,
+  toCandleDay,
+  toDayNumber,
+} from './candle-file.js'
 import { findAction, type PriceAction } from './price-actions.js'
 import { refuse, type SuspectCounts, thresholds } from './refusal-policy.js'
 import type { Tools } from './tools.js'
@@ -25,11 +33,14 @@ interface CheckContext {
 }
 
 /** The corporate action that may explain a move from the candle of some day. */
-const findExplanation = (from: string, { actions, tools }: Pick<CheckContext, 'actions' | 'tools'>): string | undefined =>
-  findAction(actions, { since: addDays(from, -actionDays), until: toDay(tools.asOf) })
+const findExplanation = (
+  from: string,
+  { actions, tools }: Pick<CheckContext, 'actions' | 'tools'>,
+): string | undefined => findAction(actions, { since: addDays(from, -actionDays), until: toDay(tools.asOf) })
 
 /**
- * Checks new candles: each must be possible by itself, and a jump from the close before it must have a corporate action that explains it.
+ * Checks new candles: each must be possible by itself, and a jump from the close before it must have a
+ * corporate action that explains it.
  *
  * @throws RefusedError (`prices`) otherwise, unless the run accepts such prices
  */
@@ -40,9 +51,15 @@ export const checkNewCandles = (candles: readonly NewCandle[], context: CheckCon
     const repeated = findRepeatedDay(before, candle)
     if (repeated !== undefined) refuse(tools, 'prices', repeated)
     const isUsual = series.isIndex === true && before !== undefined && findCandleFault(before) !== undefined
-    if (fault !== undefined && !isUsual) refuse(tools, 'prices', `a new candle is impossible (${toCandleDay(candle)}: ${fault})`)
+    if (fault !== undefined && !isUsual)
+      refuse(tools, 'prices', `a new candle is impossible (${toCandleDay(candle)}: ${fault})`)
     const leap = before && findImpossibleMove(before, candle)
-    if (before !== undefined && leap !== undefined && fault === undefined && findExplanation(toCandleDay(before), context) === undefined)
+    if (
+      before !== undefined &&
+      leap !== undefined &&
+      fault === undefined &&
+      findExplanation(toCandleDay(before), context) === undefined
+    )
       refuse(tools, 'prices', `a new candle has an unexplained price jump (${toCandleDay(candle)}: ${leap})`)
   }
 }
@@ -53,7 +70,9 @@ export const checkMoves = (
   { watch, ...context }: Omit<CheckContext, 'series'> & { readonly watch: SuspectCounts },
 ): Observable<unknown> => {
   const { tools } = context
-  const moves = added.map(([before, candle]) => before && findImpossibleMove(before, candle, thresholds.prices.unusual))
+  const moves = added.map(
+    ([before, candle]) => before && findImpossibleMove(before, candle, thresholds.prices.unusual),
+  )
   const at = moves.findIndex((move) => move !== undefined)
   const first = added[at]
   if (first === undefined || findExplanation(toCandleDay(first[1]), context) !== undefined) {
@@ -85,8 +104,9 @@ export interface RefetchReason {
 }
 
 /**
- * The result that replaces the stored history, if it belongs to the same instrument, is not much shorter, its new candles are plausible, and
- * its prices are not a multiple of the stored ones that only an error explains. Emits once.
+ * The result that replaces the stored history, if it belongs to the same instrument, is not much shorter, its
+ * new candles are plausible, and its prices are not a multiple of the stored ones that only an error
+ * explains. Emits once.
  *
  * @throws RefusedError otherwise, unless the run accepts that
  */
@@ -110,7 +130,9 @@ export const acceptHistory = (
   if (rows.length === 0) return of(createResult(rows))
   checkNewCandles(findNewCandles(rows, stored, likeness), context)
   // The factor means nothing for a history that was accepted although it belongs to another instrument.
-  const level$ = isOfAnother ? of(undefined) : checkLevel({ rows, stored, factor: likeness.factor, reason }, context, counts)
+  const level$ = isOfAnother
+    ? of(undefined)
+    : checkLevel({ rows, stored, factor: likeness.factor, reason }, context, counts)
   return level$.pipe(map(() => ({ ...createResult(rows), whole: true, remark: reason.remark })))
 }
 
@@ -121,12 +143,28 @@ const checkLength = (
 ): void => {
   const end = rows.at(-1)?.[0] ?? 0
   if (rows.length < count * thresholds.minShare)
-    refuse(tools, 'shrink', `the full history has ${formatQuantity(rows.length, 'candle')} instead of ${formatNumber(count)} (${remark})`)
-  else if (end < newest) refuse(tools, 'shrink', `the full history ends on ${toDay(end * 1_000)}, before the stored one (${remark})`)
+    refuse(
+      tools,
+      'shrink',
+      `the full history has ${formatQuantity(rows.length, 'candle')} instead of ${formatNumber(count)} (${remark})`,
+    )
+  else if (end < newest)
+    refuse(
+      tools,
+      'shrink',
+      `the full history ends on ${toDay(end * 1_000)}, before the stored one (${remark})`,
+    )
 }
 
-/** The candles that the stored history lacks, and recent ones that became impossible or differ from it by more than 25 %. */
-const findNewCandles = (rows: Candles, { recent, newest }: StoredHistory, { factor }: SeriesComparison): readonly NewCandle[] => {
+/**
+ * The candles that the stored history lacks, and recent ones that became impossible or differ from it by more
+ * than 25 %.
+ */
+const findNewCandles = (
+  rows: Candles,
+  { recent, newest }: StoredHistory,
+  { factor }: SeriesComparison,
+): readonly NewCandle[] => {
   const isChanged = (stored: number, now: number): boolean =>
     now !== stored && !(Math.abs(now / (stored * factor) - 1) <= thresholds.prices.changed)
   const isNew = ([, candle]: NewCandle): boolean => {
@@ -148,7 +186,10 @@ interface Compared {
   readonly reason: RefetchReason
 }
 
-/** How the price level of a new history differs from the stored one; `undefined` if a few corrections or a corporate action explain it. */
+/**
+ * How the price level of a new history differs from the stored one; `undefined` if a few corrections or a
+ * corporate action explain it.
+ */
 const describeLevelChange = ({ rows, stored: { recent }, factor, reason }: Compared): string | undefined => {
   if (reason.change !== undefined) return reason.change
   if (isMultiple(factor)) return `${Number(factor.toPrecision(3))} times the stored prices`
@@ -157,14 +198,21 @@ const describeLevelChange = ({ rows, stored: { recent }, factor, reason }: Compa
     const stored = recent.get(toDayNumber(candle[0]))
     return stored !== undefined && isOtherClose(stored, candle)
   })
-  return changed && `a close of ${changed[CLOSE]} on ${toCandleDay(changed)} instead of ${recent.get(toDayNumber(changed[0]))?.[CLOSE]}`
+  return (
+    changed &&
+    `a close of ${changed[CLOSE]} on ${toCandleDay(changed)} instead of ${recent.get(toDayNumber(changed[0]))?.[CLOSE]}`
+  )
 }
 
 /**
- * Accepts a changed price level if a corporate action explains it, or if few series have one. Refuses it if no action can explain it, if it
- * is higher without any known action, or if many series change at once.
+ * Accepts a changed price level if a corporate action explains it, or if few series have one. Refuses it if
+ * no action can explain it, if it is higher without any known action, or if many series change at once.
  */
-const checkLevel = (compared: Compared, context: CheckContext, counts: SuspectCounts): Observable<unknown> => {
+const checkLevel = (
+  compared: Compared,
+  context: CheckContext,
+  counts: SuspectCounts,
+): Observable<unknown> => {
   const { tools } = context
   const { factor, reason, stored } = compared
   const isHigher = factor > thresholds.rescale.usualRise
@@ -172,21 +220,28 @@ const checkLevel = (compared: Compared, context: CheckContext, counts: SuspectCo
   if (change === undefined) counts.countUsual()
   if (change === undefined || (reason.isAdjusted && !isHigher && !isErrorFactor(factor))) return of(undefined)
   counts.countSuspect()
-  if (isErrorFactor(factor)) refuse(tools, 'rescale', `no corporate action explains the new price level (${change})`)
+  if (isErrorFactor(factor))
+    refuse(tools, 'rescale', `no corporate action explains the new price level (${change})`)
   if (tools.accepts('rescale')) return of(undefined)
   if (isHigher && findExplanation(toDay(stored.newest * 1_000), context) === undefined)
     refuse(tools, 'rescale', `no corporate action explains the higher prices (${change})`)
   return refuseIfMany(change, tools, counts)
 }
 
-const refuseIfMany = (change: string, tools: CheckContext['tools'], counts: SuspectCounts): Observable<unknown> =>
+const refuseIfMany = (
+  change: string,
+  tools: CheckContext['tools'],
+  counts: SuspectCounts,
+): Observable<unknown> =>
   counts.whenDecided().pipe(
     map((areMany) => {
       if (areMany) refuse(tools, 'rescale', `the prices of many series changed in this run (${change})`)
     }),
   )
 
-/** Refuses a stored close that alone became another one, if that happens to many series at once. Emits once. */
+/**
+ * Refuses a stored close that alone became another one, if that happens to many series at once. Emits once.
+ */
 export const checkChangedClose = (
   stored: Candle,
   now: Candle,
@@ -196,7 +251,11 @@ export const checkChangedClose = (
   if (!isOtherClose(stored, now)) return of(undefined)
   counts.countSuspect()
   if (tools.accepts('rescale')) return of(undefined)
-  return refuseIfMany(`a close of ${now[CLOSE]} on ${toCandleDay(now)} instead of ${stored[CLOSE]}`, tools, counts)
+  return refuseIfMany(
+    `a close of ${now[CLOSE]} on ${toCandleDay(now)} instead of ${stored[CLOSE]}`,
+    tools,
+    counts,
+  )
 }
 
 const isOtherClose = (stored: Candle, now: Candle): boolean =>
@@ -209,13 +268,14 @@ export const findCandleFault = ([, open, high, low, close, volume]: Candle): str
   if (![open, high, low, close, volume].every(Number.isFinite))
     return `a value that is not a number: ${prices}, volume ${groupDigits(volume)}`
   if (low <= 0) return `a price that is not above zero: ${prices}`
-  if (low > Math.min(open, close) || high < Math.max(open, close)) return `open or close outside of low and high: ${prices}`
+  if (low > Math.min(open, close) || high < Math.max(open, close))
+    return `open or close outside of low and high: ${prices}`
   return volume < 0 ? `volume ${groupDigits(volume)}` : undefined
 }
 
 /**
- * Why a whole history must not be stored, although older candles are stored as served: a volume that is no number of shares, or a new day
- * with two candles.
+ * Why a whole history must not be stored, although older candles are stored as served: a volume that is no
+ * number of shares, or a new day with two candles.
  */
 const findHistoryFault = (candles: Candles): string | undefined => {
   const rows = [...candles]
@@ -229,7 +289,9 @@ const findHistoryFault = (candles: Candles): string | undefined => {
 
 /** A text if two candles with different timestamps are of one day, else undefined. */
 const findRepeatedDay = (before: Candle | undefined, candle: Candle): string | undefined =>
-  before !== undefined && before[0] < candle[0] && isSameDay(before[0], candle[0]) ? `two candles of ${toCandleDay(candle)}` : undefined
+  before !== undefined && before[0] < candle[0] && isSameDay(before[0], candle[0])
+    ? `two candles of ${toCandleDay(candle)}`
+    : undefined
 
 /** A move to this multiple of the previous close or more, or to this share of it or less. */
 interface MoveLimits {
@@ -238,14 +300,19 @@ interface MoveLimits {
 }
 
 /**
- * A price move beyond the limits. By default one that the market cannot make: a provider error, unless a corporate action explains it.
- * Undefined for other moves.
+ * A price move beyond the limits. By default one that the market cannot make: a provider error, unless a
+ * corporate action explains it. Undefined for other moves.
  */
-export const findImpossibleMove = (before: Candle, candle: Candle, { rise, fall }: MoveLimits = thresholds.prices): string | undefined => {
+export const findImpossibleMove = (
+  before: Candle,
+  candle: Candle,
+  { rise, fall }: MoveLimits = thresholds.prices,
+): string | undefined => {
   const { minChange, restDays } = thresholds.prices
   const close = before[4]
   if (close <= 0 || (candle[0] - before[0]) / DAY_SECONDS >= restDays) return undefined
-  const isBeyond = (price: number): boolean => (price >= close * rise || price <= close * fall) && Math.abs(price - close) >= minChange
+  const isBeyond = (price: number): boolean =>
+    (price >= close * rise || price <= close * fall) && Math.abs(price - close) >= minChange
   const price = [candle[4], candle[1], candle[2], candle[3]].find(isBeyond)
   return price === undefined ? undefined : `from a close of ${groupDigits(close)} to ${groupDigits(price)}`
 }
@@ -295,8 +362,9 @@ export const compareSeries = (stored: ReadonlyMap<number, number>, answered: Ite
     before = close
     beforeNow = now
   }
-  // The median ratio of answered to stored closes (1 if no day is in both), the close-to-close moves that are in both series, and how many of
-  // these are equal. A factor does not change them, not even one that applies up to some day only.
+  // The median ratio of answered to stored closes (1 if no day is in both), the close-to-close moves that are
+  // in both series, and how many of these are equal. A factor does not change them, not even one that applies
+  // up to some day only.
   return { factor: median(factors), moves, same }
 }
 
@@ -304,19 +372,35 @@ export const compareSeries = (stored: ReadonlyMap<number, number>, answered: Ite
 export const isOtherInstrument = ({ moves, same }: SeriesComparison): boolean =>
   moves >= thresholds.identity.minMoves && same < moves * thresholds.identity.share
 
-/** Whether two prices differ by more than rounding to paise (up to 2 % of a low price) or to four digits explains. */
+/**
+ * Whether two prices differ by more than rounding to paise (up to 2 % of a low price) or to four digits
+ * explains.
+ */
 export const isDifferentPrice = (one: number, other: number): boolean =>
   Math.abs(one - other) > Math.max(Math.min(0.011, Math.abs(one) * 0.02), Math.abs(one) * 1e-4)
 
-/** How the first `length` candles of an answered history differ from the stored ones: in a price, or because they are not stored. */
-export const describeRewriting = (stored: CandleArrays, answered: CandleArrays, length: number): string | undefined => {
-  const prices = (['open', 'high', 'low', 'close'] as const).map((name) => [stored[name], answered[name]] as const)
+/**
+ * How the first `length` candles of an answered history differ from the stored ones: in a price, or because
+ * they are not stored.
+ */
+export const describeRewriting = (
+  stored: CandleArrays,
+  answered: CandleArrays,
+  length: number,
+): string | undefined => {
+  const prices = (['open', 'high', 'low', 'close'] as const).map(
+    (name) => [stored[name], answered[name]] as const,
+  )
   const changed: number[] = []
   for (let [at, index] = [0, 0]; index < length; index += 1) {
     const time = answered.time[index] as number
     while (at < stored.length && (stored.time[at] as number) < time) at += 1
     const isStored = at < stored.length && stored.time[at] === time
-    if (!isStored || prices.some(([one, other]) => isDifferentPrice(one[at] as number, other[index] as number))) changed.push(time)
+    if (
+      !isStored ||
+      prices.some(([one, other]) => isDifferentPrice(one[at] as number, other[index] as number))
+    )
+      changed.push(time)
   }
   const counts = `${formatNumber(changed.length)} of ${formatNumber(length)} earlier candles differ`
   return changed[0] === undefined ? undefined : `${counts}, from ${toDay(changed[0] * 1_000)} on`

@@ -1,4 +1,11 @@
-import { type MonoTypeOperatorFunction, map, type Observable, type OperatorFunction, switchMap, tap } from 'rxjs'
+import {
+  type MonoTypeOperatorFunction,
+  map,
+  type Observable,
+  type OperatorFunction,
+  switchMap,
+  tap,
+} from 'rxjs'
 import { DamagedFileError } from '../model/errors.js'
 import { formatNumber, formatPart, formatQuantity } from '../model/format.js'
 import { median } from '../model/map.js'
@@ -13,22 +20,31 @@ import type { Tools } from './tools.js'
 type Records = readonly unknown[]
 
 /**
- * Drops exact copies of records, with a warning. No list has two equal records by nature (0 among the captured 489 deals, 947 stocks with
- * actions, 3,110 bands, 154 stocks under surveillance, 194 indices), so a copy says nothing. To be used before the rules that count records:
- * half of a list, each record twice, must not pass for the whole one.
+ * Drops exact copies of records, with a warning. No list has two equal records by nature (0 among the
+ * captured 489 deals, 947 stocks with actions, 3,110 bands, 154 stocks under surveillance, 194 indices), so a
+ * copy says nothing. To be used before the rules that count records: half of a list, each record twice, must
+ * not pass for the whole one.
  */
-export const withoutCopies = <R>(rows: readonly R[], { warn }: Pick<Tools, 'warn'>, list = 'the list'): readonly R[] => {
+export const withoutCopies = <R>(
+  rows: readonly R[],
+  { warn }: Pick<Tools, 'warn'>,
+  list = 'the list',
+): readonly R[] => {
   const distinct = new Map<string, R>()
   for (const row of rows) {
     const text = JSON.stringify(row)
     if (!distinct.has(text)) distinct.set(text, row)
   }
   const copies = rows.length - distinct.size
-  if (copies > 0) warn(`${list}: left out ${formatPart(copies, rows.length, 'record')}, exact copies of others`)
+  if (copies > 0)
+    warn(`${list}: left out ${formatPart(copies, rows.length, 'record')}, exact copies of others`)
   return [...distinct.values()]
 }
 
-/** How to read and count the stored records of a list, if the file is not a JSON array or not every record counts. */
+/**
+ * How to read and count the stored records of a list, if the file is not a JSON array or not every record
+ * counts.
+ */
 export interface ShrinkOptions {
   readonly readStored?: (stored: Stored, file: string) => Observable<Records | undefined>
   /** Counts the records of either list; also gets the stored records. */
@@ -36,8 +52,9 @@ export interface ShrinkOptions {
 }
 
 /**
- * Refuses a list with less than 70 % of the records of the stored file, with a `RefusedError` (`shrink`), unless the run accepts that: half
- * a list looks like a complete one and must not replace it. A stored file that is unreadable does not count.
+ * Refuses a list with less than 70 % of the records of the stored file, with a `RefusedError` (`shrink`),
+ * unless the run accepts that: half a list looks like a complete one and must not replace it. A stored file
+ * that is unreadable does not count.
  */
 export const rejectShrunk =
   <R>(
@@ -78,18 +95,26 @@ const readStoredArray: NonNullable<ShrinkOptions['readStored']> = (stored, file)
     }),
   )
 
-/** Refuses rows if a figure seems to have another unit than in the stored master list (`units`), unless the run accepts that. */
-export const rejectOtherUnits = <R extends Row>(tools: Tools): MonoTypeOperatorFunction<readonly R[]> => compareUnits(tools, (rows) => rows)
+/**
+ * Refuses rows if a figure seems to have another unit than in the stored master list (`units`), unless the
+ * run accepts that.
+ */
+export const rejectOtherUnits = <R extends Row>(tools: Tools): MonoTypeOperatorFunction<readonly R[]> =>
+  compareUnits(tools, (rows) => rows)
 
 /**
- * The same for the master list itself: the run goes on with the stored one, as partial. Its symbols, ISINs and Sids are good, so a wrong
- * figure must not end the whole run; stocks listed since are fetched once the figures are right again, or accepted.
+ * The same for the master list itself: the run goes on with the stored one, as partial. Its symbols, ISINs
+ * and Sids are good, so a wrong figure must not end the whole run; stocks listed since are fetched once the
+ * figures are right again, or accepted.
  */
 export const keepUnits = <R extends Row>(tools: Tools): MonoTypeOperatorFunction<ItemResult<R>> =>
   compareUnits(
     tools,
     ({ rows }) => [...rows],
-    (stored, change) => ({ ...createResult(stored as readonly R[], `units: ${change}; the stored list is used`), code: 'units' }),
+    (stored, change) => ({
+      ...createResult(stored as readonly R[], `units: ${change}; the stored list is used`),
+      code: 'units',
+    }),
   )
 
 /** What takes the place of an answer with another unit that the run does not accept: by default an error. */
@@ -111,9 +136,10 @@ const compareUnits = <T>(
   )
 
 /**
- * Compares a list, without copies of records, with its reported total. Errors with a `RefusedError` (`count`) if rows are missing, unless the run accepts that. A list
- * of as many rows as requested may be cut off, because one request returns no more: that is a warning, or, if its total is higher, the
- * reason why the list counts as incomplete.
+ * Compares a list, without copies of records, with its reported total. Errors with a `RefusedError` (`count`)
+ * if rows are missing, unless the run accepts that. A list of as many rows as requested may be cut off,
+ * because one request returns no more: that is a warning, or, if its total is higher, the reason why the list
+ * counts as incomplete.
  */
 export const rejectTruncated = <R>(
   limit: number,
@@ -135,16 +161,22 @@ export const rejectTruncated = <R>(
   })
 
 /** Warns about a list of as many rows as requested, if its total is unknown. */
-export const warnIfFull = <R>(limit: number, { warn }: Pick<Tools, 'warn'>, list: string): MonoTypeOperatorFunction<readonly R[]> =>
+export const warnIfFull = <R>(
+  limit: number,
+  { warn }: Pick<Tools, 'warn'>,
+  list: string,
+): MonoTypeOperatorFunction<readonly R[]> =>
   tap((rows) => {
-    if (rows.length >= limit) warn(`${list}: the list has ${formatQuantity(rows.length, 'row')}${MORE_MAY_EXIST}`)
+    if (rows.length >= limit)
+      warn(`${list}: the list has ${formatQuantity(rows.length, 'row')}${MORE_MAY_EXIST}`)
   })
 
 const MORE_MAY_EXIST = ', the maximum of one request; more may exist'
 
 /**
- * Which figure of a list seems to have another unit than in the stored master list: its median ratio over the stocks in both is too far
- * from 1. `undefined` if none does. A figure that few stocks have in both lists decides nothing.
+ * Which figure of a list seems to have another unit than in the stored master list: its median ratio over the
+ * stocks in both is too far from 1. `undefined` if none does. A figure that few stocks have in both lists
+ * decides nothing.
  */
 export const findUnitChange = (stored: readonly Row[], rows: readonly Row[]): string | undefined => {
   const before = new Map(stored.map((row) => [readText(row.Sym), row]))

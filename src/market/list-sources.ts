@@ -33,8 +33,8 @@ export const buildIdPage = get({
 })
 
 /**
- * The web site of the provider as second and third source of the lists with the given keys: its data file, then the page. Fetches the build
- * id once per run.
+ * The web site of the provider as second and third source of the lists with the given keys: its data file,
+ * then the page. Fetches the build id once per run.
  */
 export const createWebSource = (key: z.ZodType<string>, sampleRows: SampleRows) => {
   const data = get({
@@ -45,7 +45,12 @@ export const createWebSource = (key: z.ZodType<string>, sampleRows: SampleRows) 
     read: (text) => findListIn(json(z.looseObject({ pageProps: z.unknown() }))(text).pageProps),
     sample: (input, market) => {
       const rows = input.buildId === market.buildId ? sampleRows(input.key, market) : undefined
-      return rows && { pageProps: { meta: { title: input.key }, content: { blocks: [{ list: rows }] } }, __N_SSG: true }
+      return (
+        rows && {
+          pageProps: { meta: { title: input.key }, content: { blocks: [{ list: rows }] } },
+          __N_SSG: true,
+        }
+      )
     },
   })
   const page = get({
@@ -53,7 +58,10 @@ export const createWebSource = (key: z.ZodType<string>, sampleRows: SampleRows) 
     host: 'web',
     path: '/{key}/',
     input: z.strictObject({ key }),
-    read: (text) => findListIn(pageJson(z.looseObject({ props: z.looseObject({ pageProps: z.unknown() }) }))(text).props.pageProps),
+    read: (text) =>
+      findListIn(
+        pageJson(z.looseObject({ props: z.looseObject({ pageProps: z.unknown() }) }))(text).props.pageProps,
+      ),
     type: 'text/html',
     sample: (input, market) => {
       const rows = sampleRows(input.key, market)
@@ -78,7 +86,10 @@ export const createWebSource = (key: z.ZodType<string>, sampleRows: SampleRows) 
 /** The rows of the simulated page with a key; nothing if there is no such page. */
 type SampleRows = (key: string, market: SampleMarket) => readonly Row[] | undefined
 
-/** Finds the first array of more than 3 records whose first has a symbol, at any depth (interface document, endpoint 11). */
+/**
+ * Finds the first array of more than 3 records whose first has a symbol, at any depth (interface document,
+ * endpoint 11).
+ */
 const findListIn = (root: unknown): readonly Row[] => {
   const list = findListBelow(root, 0)
   if (list === undefined) throw new BadAnswerError('schema', 'the page has no list of stocks')
@@ -87,7 +98,8 @@ const findListIn = (root: unknown): readonly Row[] => {
 
 const findListBelow = (value: unknown, depth: number): readonly Row[] | undefined => {
   if (typeof value !== 'object' || value === null || depth > MAX_SEARCH_DEPTH) return undefined
-  if (Array.isArray(value) && value.length > 3 && isRow(value[0]) && ('sym' in value[0] || 'Sym' in value[0])) return value.filter(isRow)
+  if (Array.isArray(value) && value.length > 3 && isRow(value[0]) && ('sym' in value[0] || 'Sym' in value[0]))
+    return value.filter(isRow)
   for (const inner of Object.values(value)) {
     const list = findListBelow(inner, depth + 1)
     if (list !== undefined) return list
@@ -101,7 +113,8 @@ const renderPage = (data: unknown): string =>
 const EXCHANGE_MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 /** A day as the exchange's lists have it, such as `12-Feb-2026`. */
-export const formatListDay = (day: Day): string => `${day.slice(8)}-${EXCHANGE_MONTHS[Number(day.slice(5, 7)) - 1]}-${day.slice(0, 4)}`
+export const formatListDay = (day: Day): string =>
+  `${day.slice(8)}-${EXCHANGE_MONTHS[Number(day.slice(5, 7)) - 1]}-${day.slice(0, 4)}`
 
 /** Reads such a day, in whatever letters. */
 export const LIST_DAY: Conversion & { readonly value: (text: string) => Day | undefined } = {
@@ -114,7 +127,9 @@ export const LIST_DAY: Conversion & { readonly value: (text: string) => Day | un
   },
 }
 
-/** Defines a CSV endpoint of the archive, published each trading day in the evening. `{date}` is `DDMMYYYY`. */
+/**
+ * Defines a CSV endpoint of the archive, published each trading day in the evening. `{date}` is `DDMMYYYY`.
+ */
 export const dailyCsv = (
   name: string,
   read: (text: string, input: unknown, inspect?: AnswerInspector) => readonly Row[],
@@ -134,7 +149,9 @@ export const dailyCsv = (
     sample: ({ date }, market) => {
       const day = `${date.slice(4)}-${date.slice(2, 4)}-${date.slice(0, 2)}`
       const isPublished =
-        formatCompactDmy(day) === date && market.tradingDays(day, day).length === 1 && market.asOf >= toInstant(day, '18:00')
+        formatCompactDmy(day) === date &&
+        market.tradingDays(day, day).length === 1 &&
+        market.asOf >= toInstant(day, '18:00')
       return isPublished ? `${sampleLines(market.stocksOn(day), market, day).join('\r\n')}\r\n` : undefined
     },
   })
@@ -142,9 +159,9 @@ export const dailyCsv = (
 const MAX_DAYS_BACK = 8
 
 /**
- * Fetches the newest daily file of an archive: today's, or that of an earlier day, 8 days at most. Only a 404 means that a day has no file
- * (a weekend, a holiday, not published yet). Any other failure is an error: an outage must not lead to an older file. The result has the day
- * of the file.
+ * Fetches the newest daily file of an archive: today's, or that of an earlier day, 8 days at most. Only a 404
+ * means that a day has no file (a weekend, a holiday, not published yet). Any other failure is an error: an
+ * outage must not lead to an older file. The result has the day of the file.
  */
 export const fetchNewestFile = <R = Row>(
   endpoint: Endpoint<{ date: string }, readonly Row[]>,
@@ -153,11 +170,18 @@ export const fetchNewestFile = <R = Row>(
   const today = toDay(asOf)
   const from = (day: Day): Observable<ItemResult<R>> =>
     day <= addDays(today, -MAX_DAYS_BACK)
-      ? throwError(() => new NothingAnsweredError(`no daily file for the ${MAX_DAYS_BACK} days up to ${today}`))
+      ? throwError(
+          () => new NothingAnsweredError(`no daily file for the ${MAX_DAYS_BACK} days up to ${today}`),
+        )
       : defer(() => ask(endpoint, { date: formatCompactDmy(day) })).pipe(
-          map((rows) => ({ ...createResult(withoutCopies(rows as readonly unknown[] as readonly R[], { warn })), newest: day })),
+          map((rows) => ({
+            ...createResult(withoutCopies(rows as readonly unknown[] as readonly R[], { warn })),
+            newest: day,
+          })),
           catchError((error: unknown) =>
-            error instanceof HttpError && error.statusCode === 404 ? from(addDays(day, -1)) : throwError(() => error),
+            error instanceof HttpError && error.statusCode === 404
+              ? from(addDays(day, -1))
+              : throwError(() => error),
           ),
         )
   return from(today)
@@ -176,19 +200,27 @@ export const exchangeCondition = z.strictObject({
 
 /** The schemas of the parts of a request that are always the same. */
 export const constants = <const T extends Readonly<Record<string, unknown>>>(values: T) =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, exactly(value)])) as { [Name in keyof T]: z.ZodType<T[Name]> }
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, exactly(value)])) as {
+    [Name in keyof T]: z.ZodType<T[Name]>
+  }
 
 /** Reads the rows of an answer, and the total that it reports (`tot_rec`), if it does. */
 export const readCountedRows = <R>(text: string, inspect?: AnswerInspector) => {
   const { data, tot_rec } = json(Rows)(text, undefined, inspect)
   const total = typeof tot_rec === 'string' && tot_rec.trim() !== '' ? Number(tot_rec) : tot_rec
-  return { rows: (data ?? []) as readonly R[], total: typeof total === 'number' && total >= 0 ? total : undefined }
+  return {
+    rows: (data ?? []) as readonly R[],
+    total: typeof total === 'number' && total >= 0 ? total : undefined,
+  }
 }
 
 /** A fast pre-check: most lines have no such cell and need no parsing. */
 const MAY_CONTAIN_FORMULA = /(?:^|,)[\s"]*[=+\-@\t\r]/
 
-/** Prefixes each cell of a CSV line that a spreadsheet would run as a formula with `'`. Other lines stay unchanged. */
+/**
+ * Prefixes each cell of a CSV line that a spreadsheet would run as a formula with `'`. Other lines stay
+ * unchanged.
+ */
 export const escapeFormulasInLine = (line: string): string => {
   if (!MAY_CONTAIN_FORMULA.test(line)) return line
   const [cells = []] = parseTable(line)

@@ -22,7 +22,17 @@ export const readStoredRows = (stored: Stored, file: string): Observable<readonl
 
 export const readStoredStocks = (stored: Stored, file = MASTER_MAP): Observable<readonly Stock[]> =>
   readStoredRows(stored, file).pipe(
-    map((rows) => toStocks(rows.map(({ Symbol: Sym, ISIN, Name, Sid, FnoFlag }) => ({ Sym, Isin: ISIN, DispSym: Name, Sid, FnoFlag })))),
+    map((rows) =>
+      toStocks(
+        rows.map(({ Symbol: Sym, ISIN, Name, Sid, FnoFlag }) => ({
+          Sym,
+          Isin: ISIN,
+          DispSym: Name,
+          Sid,
+          FnoFlag,
+        })),
+      ),
+    ),
   )
 
 interface MasterEntry {
@@ -36,8 +46,9 @@ interface Pair {
 }
 
 /**
- * How a new master list affects stored files and records, one sentence per kind of change: stocks with another symbol or ISIN, files whose
- * name changes because several stocks share a symbol, stocks that are no longer listed. Independent of the order of both lists.
+ * How a new master list affects stored files and records, one sentence per kind of change: stocks with
+ * another symbol or ISIN, files whose name changes because several stocks share a symbol, stocks that are no
+ * longer listed. Independent of the order of both lists.
  */
 export const listingWarnings = (before: readonly Stock[], now: readonly Stock[]): readonly string[] => {
   const [earlier, present] = [toListings(before), toListings(now)]
@@ -48,8 +59,16 @@ export const listingWarnings = (before: readonly Stock[], now: readonly Stock[])
       matches.renamed.map(formatRenaming),
       'files under the old symbol stay as they are; the new symbol starts with new files',
     ),
-    ...formatSentence('another ISIN', matches.reissued.map(formatReissue), 'their files continue under the symbol'),
-    ...formatSentence('file names', describeFileChanges(earlier, present, matches), 'files under earlier names stay as they are'),
+    ...formatSentence(
+      'another ISIN',
+      matches.reissued.map(formatReissue),
+      'their files continue under the symbol',
+    ),
+    ...formatSentence(
+      'file names',
+      describeFileChanges(earlier, present, matches),
+      'files under earlier names stay as they are',
+    ),
     ...formatSentence(
       'no longer listed',
       matches.gone.map(formatGone),
@@ -65,7 +84,10 @@ const toListings = (stocks: readonly Stock[]): readonly MasterEntry[] =>
 
 const getKey = ({ stock }: MasterEntry): string => `${stock.Symbol}\n${stock.ISIN}`
 
-/** How the stocks of the earlier list match those of the current one: by symbol and ISIN, else by ISIN, else by symbol. */
+/**
+ * How the stocks of the earlier list match those of the current one: by symbol and ISIN, else by ISIN, else
+ * by symbol.
+ */
 const matchListings = (earlier: readonly MasterEntry[], present: readonly MasterEntry[]) => {
   const [gone, added] = [new Set(earlier), new Set(present)]
   /** Takes out the stocks of both lists with the same key, if exactly one stock of each list has it. */
@@ -104,7 +126,9 @@ const describeFileChanges = (
     const isTaken = owner !== undefined && owner !== origins.get(now)
     if (!isMoved && !isTaken && sharing.get(now.stock.Symbol)?.length === 1) return []
     const was = isMoved ? `, was ${before.fileName}` : ''
-    return [`${formatName(now)} is ${now.fileName}${was}${isTaken ? `, which belonged to ${formatName(owner)}` : ''}`]
+    return [
+      `${formatName(now)} is ${now.fileName}${was}${isTaken ? `, which belonged to ${formatName(owner)}` : ''}`,
+    ]
   })
 }
 
@@ -113,24 +137,37 @@ const formatName = ({ stock }: MasterEntry): string => `${stock.Symbol} (${stock
 const formatLabel = ({ stock, fileName }: MasterEntry): string =>
   fileName === stock.Symbol ? stock.Symbol : `${stock.Symbol} (files ${fileName})`
 const formatGone = ({ stock, fileName }: MasterEntry): string =>
-  fileName === stock.Symbol ? formatName({ stock, fileName }) : `${stock.Symbol} (${stock.ISIN}, files ${fileName})`
+  fileName === stock.Symbol
+    ? formatName({ stock, fileName })
+    : `${stock.Symbol} (${stock.ISIN}, files ${fileName})`
 
 const formatRenaming = ({ before, now }: Pair): string => `${formatLabel(before)} is now ${formatLabel(now)}`
-const formatReissue = ({ before, now }: Pair): string => `${now.stock.Symbol} has ${now.stock.ISIN} instead of ${before.stock.ISIN}`
+const formatReissue = ({ before, now }: Pair): string =>
+  `${now.stock.Symbol} has ${now.stock.ISIN} instead of ${before.stock.ISIN}`
 
 const MAX_CHANGES_NAMED = 10
 
 /** One sentence about several entries; it names the first ten. */
-export const formatSentence = (kind: string, entries: readonly string[], consequence: string): readonly string[] => {
+export const formatSentence = (
+  kind: string,
+  entries: readonly string[],
+  consequence: string,
+): readonly string[] => {
   if (entries.length === 0) return []
   const more = entries.length > MAX_CHANGES_NAMED ? `, and ${entries.length - MAX_CHANGES_NAMED} more` : ''
   return [`${kind}: ${entries.slice(0, MAX_CHANGES_NAMED).join(', ')}${more}; ${consequence}`]
 }
 
-/** The names that a list has for one of its entries, such as symbol, ISIN and Sid. An empty one is unknown and is not compared. */
+/**
+ * The names that a list has for one of its entries, such as symbol, ISIN and Sid. An empty one is unknown and
+ * is not compared.
+ */
 export type Identifiers = Readonly<Record<string, string>>
 
-/** An entry of the earlier list, and the entry of the current list that agrees with it in the most identifiers. */
+/**
+ * An entry of the earlier list, and the entry of the current list that agrees with it in the most
+ * identifiers.
+ */
 interface ListingMatch {
   readonly before: Identifiers
   readonly now: Identifiers
@@ -153,7 +190,10 @@ export const compareIdentifiers = (earlier: readonly Identifiers[], present: rea
   }
 }
 
-/** Why a master list must not replace the earlier one: too many stocks left at once, have other identifiers at once, or exchanged them. */
+/**
+ * Why a master list must not replace the earlier one: too many stocks left at once, have other identifiers at
+ * once, or exchanged them.
+ */
 export const findIdentifierProblems = ({
   pairs,
   changed,
@@ -172,13 +212,21 @@ export const findIdentifierProblems = ({
     )
   const exchanged = changed.filter((one) => changed.some((other) => haveExchanged(one, other)))
   if (exchanged.length > 0 && !problems.has('identity'))
-    problems.set('identity', `${exchanged.length} listed stocks exchanged an identifier, ${describeExamples(exchanged)}`)
+    problems.set(
+      'identity',
+      `${exchanged.length} listed stocks exchanged an identifier, ${describeExamples(exchanged)}`,
+    )
   return problems
 }
 
-/** Two listed stocks that change places are an error of the list: a renamed company takes a value that no listed one gets rid of for its own. */
+/**
+ * Two listed stocks that change places are an error of the list: a renamed company takes a value that no
+ * listed one gets rid of for its own.
+ */
 const haveExchanged = (one: ListingMatch, other: ListingMatch): boolean =>
-  findChangedIdentifiers(one).some((name) => one.now[name] === other.before[name] && one.before[name] === other.now[name])
+  findChangedIdentifiers(one).some(
+    (name) => one.now[name] === other.before[name] && one.before[name] === other.now[name],
+  )
 
 const listIdentifiers = (entry: Identifiers): readonly string[] =>
   Object.entries(entry).flatMap(([name, value]) => (value === '' ? [] : [`${name}\n${value}`]))
@@ -188,7 +236,8 @@ const findBestMatch = (
   index: ReadonlyMap<string, readonly { readonly entry: Identifiers }[]>,
 ): Identifiers | undefined => {
   const counts = new Map<Identifiers, number>()
-  for (const key of listIdentifiers(before)) for (const { entry } of index.get(key) ?? []) counts.set(entry, (counts.get(entry) ?? 0) + 1)
+  for (const key of listIdentifiers(before))
+    for (const { entry } of index.get(key) ?? []) counts.set(entry, (counts.get(entry) ?? 0) + 1)
   let best: Identifiers | undefined
   for (const [entry, count] of counts) if (best === undefined || count > (counts.get(best) ?? 0)) best = entry
   return best
@@ -210,8 +259,8 @@ const describeExamples = (changed: readonly ListingMatch[]): string => {
 }
 
 /**
- * Returns the records if none names another ISIN; records without an ISIN pass. A wrong ISIN means that the whole answer belongs to another
- * stock, such as a late answer on a reused connection.
+ * Returns the records if none names another ISIN; records without an ISIN pass. A wrong ISIN means that the
+ * whole answer belongs to another stock, such as a late answer on a reused connection.
  *
  * @throws BadAnswerError with the reason `other-stock`
  */
@@ -219,7 +268,8 @@ export const assertSameIsin = <R extends Row>(isin: string, rows: readonly R[]):
   for (const { isin: one = isin, Isin: two = isin, ISIN: three = isin } of rows) {
     if (one === isin && two === isin && three === isin) continue
     const named = [one, two, three].map(readText).find((text) => text !== '' && text !== isin)
-    if (named !== undefined) throw new BadAnswerError('other-stock', `the answer is about another stock (${named}, not ${isin})`)
+    if (named !== undefined)
+      throw new BadAnswerError('other-stock', `the answer is about another stock (${named}, not ${isin})`)
   }
   return rows
 }

@@ -31,10 +31,12 @@ interface PageProgress<R> {
 }
 
 /**
- * Reads a list page by page to its end and emits the rows of each page. Requests as many pages as the total of page 1 implies. If the total
- * is missing or counts one page only, or if pages are shorter than requested, it continues as long as full pages arrive.
+ * Reads a list page by page to its end and emits the rows of each page. Requests as many pages as the total
+ * of page 1 implies. If the total is missing or counts one page only, or if pages are shorter than requested,
+ * it continues as long as full pages arrive.
  *
- * @throws RefusedError (`count`) after the last page if the list has fewer rows than its total; errors of requests pass through
+ * @throws RefusedError (`count`) after the last page if the list has fewer rows than its total; errors of
+ * requests pass through
  */
 export const readPages = <R>(paging: Paging<R>): Observable<readonly R[]> => {
   const { request, size, keyOf, accept } = paging
@@ -48,18 +50,41 @@ export const readPages = <R>(paging: Paging<R>): Observable<readonly R[]> => {
       const lacking = isLastPage(progress, size) ? findShortfall(progress, size) : undefined
       if (lacking !== undefined) accept?.(lacking)
       const isRefused = lacking !== undefined && accept === undefined
-      return concat(of(progress.rows), isRefused ? throwError(() => new RefusedError('count', lacking)) : EMPTY)
+      return concat(
+        of(progress.rows),
+        isRefused ? throwError(() => new RefusedError('count', lacking)) : EMPTY,
+      )
     }),
   )
 }
 
-const addPage = <R>(before: PageProgress<R> | undefined, { rows, total }: Page<R>, keyOf: (row: R) => string): PageProgress<R> => {
+const addPage = <R>(
+  before: PageProgress<R> | undefined,
+  { rows, total }: Page<R>,
+  keyOf: (row: R) => string,
+): PageProgress<R> => {
   const own = rows.map(keyOf)
-  if (before === undefined) return { page: 1, rows, first: rows.length, received: rows.length, total, keys: new Set(own), isRepeat: false }
+  if (before === undefined)
+    return {
+      page: 1,
+      rows,
+      first: rows.length,
+      received: rows.length,
+      total,
+      keys: new Set(own),
+      isRepeat: false,
+    }
   // A short last page may consist of duplicate rows only.
   const isRepeat = rows.length > 0 && rows.length >= before.first && own.every((key) => before.keys.has(key))
   const received = before.received + (isRepeat ? 0 : rows.length)
-  return { ...before, page: before.page + 1, rows, received, keys: new Set([...before.keys, ...own]), isRepeat }
+  return {
+    ...before,
+    page: before.page + 1,
+    rows,
+    received,
+    keys: new Set([...before.keys, ...own]),
+    isRepeat,
+  }
 }
 
 const countPages = (total: number, size: number): number => Math.ceil(total / size)
@@ -80,8 +105,16 @@ const isLastPage = <R>(progress: PageProgress<R>, size: number): boolean => {
 const findShortfall = <R>(progress: PageProgress<R>, size: number): string | undefined => {
   const { page, rows, first, received, total, isRepeat } = progress
   if (total > thresholds.maxListRows) return `a total of ${formatQuantity(total, 'row')} is impossible`
-  const end = rows.length === 0 ? `page ${page} is empty` : isRepeat ? `page ${page} repeats earlier ones` : `page ${page} was the last`
+  const end =
+    rows.length === 0
+      ? `page ${page} is empty`
+      : isRepeat
+        ? `page ${page} repeats earlier ones`
+        : `page ${page} was the last`
   if (received < total) return `${formatPart(received, total, 'row')} (${end})`
-  if (isRepeat && first >= size && received > total) return `${formatQuantity(received, 'row')}, and perhaps more (${end})`
-  return isBeyondTotal(progress, size) && rows.length >= first ? `more rows follow after ${formatQuantity(page, 'page')}` : undefined
+  if (isRepeat && first >= size && received > total)
+    return `${formatQuantity(received, 'row')}, and perhaps more (${end})`
+  return isBeyondTotal(progress, size) && rows.length >= first
+    ? `more rows follow after ${formatQuantity(page, 'page')}`
+    : undefined
 }

@@ -8,7 +8,9 @@ import type { Tools } from './tools.js'
 const ACTIONS_STREAM = 'corporate-actions'
 export const ACTION_FILES = ['history_corporate_actions.json', 'upcoming_corporate_actions.json'] as const
 
-/** Kinds of corporate actions that move a price, and whether the provider divides all earlier candles by them. */
+/**
+ * Kinds of corporate actions that move a price, and whether the provider divides all earlier candles by them.
+ */
 const ACTION_KINDS = [
   { kind: 'split', sign: /split/i, divides: true },
   { kind: 'bonus', sign: /bonus/i, divides: true },
@@ -30,10 +32,13 @@ export interface PriceAction {
 }
 
 /**
- * Reads the price actions of a stock; emits once. Waits for the corporate actions of this run if the run fetches them; if that fails, it uses
- * the stored ones.
+ * Reads the price actions of a stock; emits once. Waits for the corporate actions of this run if the run
+ * fetches them; if that fails, it uses the stored ones.
  */
-export const readStockActions = (symbol: string, { after, shared, stored, warn }: Tools): Observable<readonly PriceAction[]> => {
+export const readStockActions = (
+  symbol: string,
+  { after, shared, stored, warn }: Tools,
+): Observable<readonly PriceAction[]> => {
   const readRows = (file: string): Observable<unknown> =>
     stored.document(file).pipe(
       catchItemFailure((reason) => {
@@ -42,20 +47,33 @@ export const readStockActions = (symbol: string, { after, shared, stored, warn }
       }),
     )
   return shared('price actions', () =>
-    concat(after(ACTIONS_STREAM), defer(() => forkJoin(ACTION_FILES.map(readRows))).pipe(map(readPriceActions))),
+    concat(
+      after(ACTIONS_STREAM),
+      defer(() => forkJoin(ACTION_FILES.map(readRows))).pipe(map(readPriceActions)),
+    ),
   ).pipe(map((all) => all.get(symbol) ?? []))
 }
 
-/** The first action between two days, both included, as its kind and day; `dividing`: only one by which the provider divides earlier candles. */
+/**
+ * The first action between two days, both included, as its kind and day; `dividing`: only one by which the
+ * provider divides earlier candles.
+ */
 export const findAction = (
   actions: readonly PriceAction[],
-  { since, until, dividing = false }: { readonly since: Day; readonly until: Day; readonly dividing?: boolean },
+  {
+    since,
+    until,
+    dividing = false,
+  }: { readonly since: Day; readonly until: Day; readonly dividing?: boolean },
 ): string | undefined => {
   const found = actions.find(({ on, divides }) => on >= since && on <= until && (divides || !dividing))
   return found && `${found.kind} on ${found.on}`
 }
 
-/** The price actions in lists of corporate actions, by symbol. Skips rows of another shape, another kind or without a day. */
+/**
+ * The price actions in lists of corporate actions, by symbol. Skips rows of another shape, another kind or
+ * without a day.
+ */
 export const readPriceActions = (lists: readonly unknown[]): ReadonlyMap<string, readonly PriceAction[]> => {
   const all = new Map<string, PriceAction[]>()
   for (const row of lists.flat().filter(isRow)) {
@@ -69,5 +87,7 @@ const readPriceAction = ({ ActType, ExDate, RecDate, ActDate, Note }: Row): read
   const type = readText(ActType)
   const known = ACTION_KINDS.find(({ sign }) => sign.test(type))
   const on = readDay(ExDate) ?? readDay(RecDate) ?? readDay(ActDate)
-  return known === undefined || on === undefined ? [] : [{ kind: known.kind, divides: known.divides, on, type, note: readText(Note) }]
+  return known === undefined || on === undefined
+    ? []
+    : [{ kind: known.kind, divides: known.divides, on, type, note: readText(Note) }]
 }

@@ -2,8 +2,8 @@ import { asapScheduler, defer, finalize, type Observable, of, Subject } from 'rx
 import { CollectError, type FailedExchange, refusals } from '../model/errors.js'
 
 /**
- * The code of a rule, as in `RunOptions.accept` and `Problem.code`. Stored data stays, the item or the stream fails with this code, and the
- * run ends as partial; `RunOptions.accept` stores such answers anyway.
+ * The code of a rule, as in `RunOptions.accept` and `Problem.code`. Stored data stays, the item or the stream
+ * fails with this code, and the run ends as partial; `RunOptions.accept` stores such answers anyway.
  */
 export type RefusalCode = keyof typeof refusals
 
@@ -13,29 +13,43 @@ export const refusalCodes = Object.keys(refusals) as readonly RefusalCode[]
 export const thresholds = {
   /** A list or a history must have at least this share of the stored length. */
   minShare: 0.7,
-  /** More stocks than this, and more than this share, leave the master list at once. Usual is less than 1 %. */
+  /**
+   * More stocks than this, and more than this share, leave the master list at once. Usual is less than 1 %.
+   */
   left: { most: 5, share: 0.05 },
-  /** More stocks of the master list than this, and more than this share, have another symbol, ISIN or Sid at once. Usual are a handful. */
+  /**
+   * More stocks of the master list than this, and more than this share, have another symbol, ISIN or Sid at
+   * once. Usual are a handful.
+   */
   identifiers: { most: 5, share: 0.02 },
-  /** The median ratio of a figure to the stored master list, over at least `minStocks` stocks, is at most `most` and at least its inverse. */
+  /**
+   * The median ratio of a figure to the stored master list, over at least `minStocks` stocks, is at most
+   * `most` and at least its inverse.
+   */
   units: {
     minStocks: 20,
     figures: {
-      // The worst day of the Indian market was -13 %, its widest year about a factor of 2. A wrong unit is a factor of 10 or more.
+      // The worst day of the Indian market was -13 %, its widest year about a factor of 2. A wrong unit is a
+      // factor of 10 or more.
       Mcap: { name: 'market cap', most: 2 },
       // As the market cap; a quarter of bad results moves the median by less.
       Pe: { name: 'P/E', most: 2 },
-      // Shares since the opening: some minutes have a hundredth of a day, a special session of an hour a tenth. Thousands or lakhs are beyond.
+      // Shares since the opening: some minutes have a hundredth of a day, a special session of an hour a
+      // tenth. Thousands or lakhs are beyond.
       volume: { name: 'volume', most: 500 },
     },
   },
-  /** If at least this many stocks with records, and more than this share of them, get empty answers, their records stay. */
+  /**
+   * If at least this many stocks with records, and more than this share of them, get empty answers, their
+   * records stay.
+   */
   emptied: { least: 20, share: 0.3 },
   /** A stream over at least this many items fails if all of them are empty. */
   allEmpty: 20,
   /**
-   * A new candle of a stock or an index. No price band is wider than 40 %, so only a corporate action or a long gap explains such a move.
-   * An unlisted demerger can take 80 to 90 % of a price, so a fall must exceed that.
+   * A new candle of a stock or an index. No price band is wider than 40 %, so only a corporate action or a
+   * long gap explains such a move. An unlisted demerger can take 80 to 90 % of a price, so a fall must exceed
+   * that.
    */
   prices: {
     /** A price of this many times the previous close, or more. */
@@ -44,22 +58,38 @@ export const thresholds = {
     fall: 0.12,
     /** Rupees: a tick or two multiplies a price of a few paise. */
     minChange: 1,
-    /** After this many days without a candle any price is possible (7537 of the captured market: 8 times, after 1,126 days). */
+    /**
+     * After this many days without a candle any price is possible (7537 of the captured market: 8 times,
+     * after 1,126 days).
+     */
     restDays: 30,
-    /** Corporate actions explain a move this many days before or after their date (a session or a weekend). */
+    /**
+     * Corporate actions explain a move this many days before or after their date (a session or a weekend).
+     */
     actionDays: 4,
     /** This many of the newest candles count as new; older ones are history and stored as served. */
     newest: 30,
-    /** A stored candle also counts as new if one of its prices changed by more than this share against the rest of its history. */
+    /**
+     * A stored candle also counts as new if one of its prices changed by more than this share against the
+     * rest of its history.
+     */
     changed: 0.25,
-    /** A move to this multiple of the previous close, or this share of it: possible for a few stocks, a provider error for many at once. */
+    /**
+     * A move to this multiple of the previous close, or this share of it: possible for a few stocks, a
+     * provider error for many at once.
+     */
     unusual: { rise: 1.45, fall: 0.6 },
   },
-  /** A history whose prices are a multiple of the stored ones, without a corporate action that explains it. */
+  /**
+   * A history whose prices are a multiple of the stored ones, without a corporate action that explains it.
+   */
   rescale: {
     /** A factor within this share of 1 is no multiple: single corrections of the history. */
     tolerance: 0.01,
-    /** A recent stored close that changed by more than this share disagrees with the stored history, whatever the rest of it does. */
+    /**
+     * A recent stored close that changed by more than this share disagrees with the stored history, whatever
+     * the rest of it does.
+     */
     recentChange: 0.05,
     /** A corporate action divides earlier prices; rounding may raise them up to this factor. */
     usualRise: 1.2,
@@ -68,8 +98,8 @@ export const thresholds = {
     /** Refused for a single series below this: a split into 10 with a bonus of 4 for 1 makes 1/50. */
     impossibleFall: 1 / 60,
     /**
-     * A provider error if `maxSuspects` of the last `window` compared series are suspect. Usual are a few of 2,775; after a year without the
-     * list of actions 8 %.
+     * A provider error if `maxSuspects` of the last `window` compared series are suspect. Usual are a few of
+     * 2,775; after a year without the list of actions 8 %.
      */
     window: 60,
     maxSuspects: 12,
@@ -78,12 +108,16 @@ export const thresholds = {
     suspectShare: 0.2,
   },
   /**
-   * An update requests the last stored candle and what follows. On one weekday in `weekdays`, in turns, the request of a series is for its
-   * full history (139 of 2,775 stocks a day), which is compared. A turn that was missed is made up for `catchUp` weekdays: a weekly run
-   * also compares each history within 20 sessions, and one after a long pause a quarter of them, not all.
+   * An update requests the last stored candle and what follows. On one weekday in `weekdays`, in turns, the
+   * request of a series is for its full history (139 of 2,775 stocks a day), which is compared. A turn that
+   * was missed is made up for `catchUp` weekdays: a weekly run also compares each history within 20 sessions,
+   * and one after a long pause a quarter of them, not all.
    */
   rotation: { weekdays: 20, catchUp: 5 },
-  /** Two series of one instrument have the same day-to-day moves, whatever the factor. Those of two stocks agree in about 5 %. */
+  /**
+   * Two series of one instrument have the same day-to-day moves, whatever the factor. Those of two stocks
+   * agree in about 5 %.
+   */
   identity: {
     /** Fewer comparable moves decide nothing. */
     minMoves: 10,
@@ -94,14 +128,22 @@ export const thresholds = {
   /** The most pages requested beyond those that the total implies: ten days of deals fill about 16. */
   maxExtraPages: 200,
   /**
-   * A required field is gone from an answer if 95 % of its records lack it. Such an answer is refused from 3 records on; a smaller one too,
-   * unless at least 5 answers of the run, and 4 in 5, have the field. In that case answers are refused from 10 records on, and all of them
-   * after 10 answers in a row without the field: it was renamed during the run.
+   * A required field is gone from an answer if 95 % of its records lack it. Such an answer is refused from 3
+   * records on; a smaller one too, unless at least 5 answers of the run, and 4 in 5, have the field. In that
+   * case answers are refused from 10 records on, and all of them after 10 answers in a row without the field:
+   * it was renamed during the run.
    */
-  fields: { missingShare: 0.95, minRecords: 3, minRecordsIfUsual: 10, answers: 5, usualShare: 0.8, inARow: 10 },
+  fields: {
+    missingShare: 0.95,
+    minRecords: 3,
+    minRecordsIfUsual: 10,
+    answers: 5,
+    usualShare: 0.8,
+    inARow: 10,
+  },
   /**
-   * Drift makes a run partial if at least this many answers, and this share of them, show it. For a list that one request fetches: this many
-   * of the checked records (three per answer), and `shareOfList` of them.
+   * Drift makes a run partial if at least this many answers, and this share of them, show it. For a list that
+   * one request fetches: this many of the checked records (three per answer), and `shareOfList` of them.
    */
   drift: { answers: 5, share: 0.2, records: 3, shareOfList: 0.8 },
 } as const
@@ -141,14 +183,18 @@ export const refuse = ({ accepts, warn }: Accepting, code: RefusalCode, message:
   warn(`accepted although ${message}`)
 }
 
-/** Counts the compared series of a run, and those that are suspect: their prices jump, or have changed as a whole. */
+/**
+ * Counts the compared series of a run, and those that are suspect: their prices jump, or have changed as a
+ * whole.
+ */
 export type SuspectCounts = ReturnType<typeof createCounts>
 
 export type SuspectDetector = ReturnType<typeof createSuspectDetector>
 
 /**
- * Counts the suspect series of a run, each rule for itself: many indicate an error of the provider, a few are single stocks whose prices changed.
- * While the count is undecided, such series wait without occupying a worker, at most `maxSuspects` of them.
+ * Counts the suspect series of a run, each rule for itself: many indicate an error of the provider, a few are
+ * single stocks whose prices changed. While the count is undecided, such series wait without occupying a
+ * worker, at most `maxSuspects` of them.
  */
 export const createSuspectDetector = () => {
   const groups: CountGroup[] = []
@@ -166,7 +212,10 @@ export const createSuspectDetector = () => {
   }
   return {
     ...createCounts(work),
-    /** The same for histories compared in rotation: 20 times as many updates beside them must not hide that all of them changed. */
+    /**
+     * The same for histories compared in rotation: 20 times as many updates beside them must not hide that
+     * all of them changed.
+     */
     histories: createCounts(work),
     /** The same for newest closes that the exchange's file contradicts. */
     witness: createCounts(work),
@@ -226,7 +275,10 @@ const createCounts = (work: ActiveWork) => {
       areMany ||= recent.length >= maxSuspects
       if (areMany) releaseWhere(() => true)
     },
-    /** Whether many series are multiples: emits once that is decided, at the latest when only waiting work is left. */
+    /**
+     * Whether many series are multiples: emits once that is decided, at the latest when only waiting work is
+     * left.
+     */
     whenDecided: (): Observable<boolean> =>
       defer(() => {
         if (areMany) return of(true)

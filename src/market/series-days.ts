@@ -17,7 +17,9 @@ export const createDaySet = ({ day, length }: CandleArrays) => {
     first,
     last,
     has: (wanted: number): boolean =>
-      wanted >= first && wanted <= last && ((bits[(wanted - first) >> 3] as number) & (1 << ((wanted - first) & 7))) !== 0,
+      wanted >= first &&
+      wanted <= last &&
+      ((bits[(wanted - first) >> 3] as number) & (1 << ((wanted - first) & 7))) !== 0,
   }
 }
 
@@ -29,11 +31,15 @@ export interface DayCount {
   readonly listed: number
 }
 
-/** With candles of at least this share of the listed series, a day is a session: some stocks are suspended, some files have gaps. */
+/**
+ * With candles of at least this share of the listed series, a day is a session: some stocks are suspended,
+ * some files have gaps.
+ */
 const SESSION_SHARE = 0.5
 
 /** Whether a day on which so many series have a candle was a session. */
-export const isSessionOf = ({ trading, listed }: DayCount): boolean => trading > 0 && trading >= SESSION_SHARE * listed
+export const isSessionOf = ({ trading, listed }: DayCount): boolean =>
+  trading > 0 && trading >= SESSION_SHARE * listed
 
 /** Counts, for each day, the listed series and those with a candle. */
 export const countDays = (all: readonly DaySet[]) => {
@@ -46,7 +52,8 @@ export const countDays = (all: readonly DaySet[]) => {
   const trading = new Int32Array(length)
   const changes = new Int32Array(length + 1)
   for (const { first, last, has } of all) {
-    for (let day = first; day <= last; day += 1) if (has(day)) trading[day - from] = (trading[day - from] as number) + 1
+    for (let day = first; day <= last; day += 1)
+      if (has(day)) trading[day - from] = (trading[day - from] as number) + 1
     changes[first - from] = (changes[first - from] as number) + 1
     changes[last - from + 1] = (changes[last - from + 1] as number) - 1
   }

@@ -7,11 +7,15 @@ import { findNearMatch } from '../model/text.js'
 export type NamedStock = Pick<Stock, 'Symbol' | 'ISIN' | 'Name'>
 
 /**
- * Finds the stock that each text means: a symbol (also `NSE:TCS`, `TCS.NS` and `TCS.BO`), an ISIN, a symbol or an ISIN that the stock had
- * earlier, or the name of the company or its beginning, if that is unique. Case does not matter. A symbol goes before an earlier one, and
- * both before a name.
+ * Finds the stock that each text means: a symbol (also `NSE:TCS`, `TCS.NS` and `TCS.BO`), an ISIN, a symbol
+ * or an ISIN that the stock had earlier, or the name of the company or its beginning, if that is unique. Case
+ * does not matter. A symbol goes before an earlier one, and both before a name.
  */
-export const resolveSymbols = (texts: readonly string[], stocks: readonly NamedStock[], earlier: readonly NamedStock[] = []) => {
+export const resolveSymbols = (
+  texts: readonly string[],
+  stocks: readonly NamedStock[],
+  earlier: readonly NamedStock[] = [],
+) => {
   const find = createSymbolFinder(stocks, earlier)
   const suggest = createSuggester(stocks)
   const found = new Set<string>()
@@ -55,7 +59,11 @@ export const createUnknownSymbolsError = (wrong: readonly WrongSymbol[]): UsageE
     {
       issues: wrong.map(({ given, now, near = [] }) => {
         const suggestion = now ?? near[0]
-        return { path: 'symbols', message: `unknown symbol: ${given}`, ...(suggestion === undefined ? {} : { suggestion }) }
+        return {
+          path: 'symbols',
+          message: `unknown symbol: ${given}`,
+          ...(suggestion === undefined ? {} : { suggestion }),
+        }
       }),
     },
   )
@@ -65,7 +73,10 @@ interface Match {
   readonly by?: 'identifier' | 'earlier' | 'name' | 'beginning'
 }
 
-const createSymbolFinder = (stocks: readonly NamedStock[], earlier: readonly NamedStock[]): ((text: string) => Match) => {
+const createSymbolFinder = (
+  stocks: readonly NamedStock[],
+  earlier: readonly NamedStock[],
+): ((text: string) => Match) => {
   const listed = indexIdentifiers(stocks)
   const former = indexIdentifiers(earlier)
   const plain = stocks.map((stock) => [toComparableName(stock.Name), stock] as const)
@@ -95,7 +106,8 @@ const MIN_BEGINNING = 3
 const indexIdentifiers = (stocks: readonly NamedStock[]): ReadonlyMap<string, NamedStock> => {
   const index = new Map<string, NamedStock>()
   for (const stock of stocks)
-    for (const key of [stock.Symbol.toUpperCase(), stock.ISIN.toUpperCase()]) if (!index.has(key)) index.set(key, stock)
+    for (const key of [stock.Symbol.toUpperCase(), stock.ISIN.toUpperCase()])
+      if (!index.has(key)) index.set(key, stock)
   return index
 }
 
@@ -120,7 +132,8 @@ const createSuggester = (stocks: readonly NamedStock[]): ((text: string) => read
     const near = findNearMatch(text, symbols)
     if (near !== undefined) return [near]
     const name = toComparableName(text)
-    const alike = name.length < MIN_BEGINNING ? [] : stocks.filter(({ Name }) => toComparableName(Name).includes(name))
+    const alike =
+      name.length < MIN_BEGINNING ? [] : stocks.filter(({ Name }) => toComparableName(Name).includes(name))
     return alike.slice(0, MAX_SUGGESTIONS).map(({ Symbol: symbol }) => symbol)
   }
 }

@@ -13,7 +13,10 @@ export interface Tools {
   readonly asOf: number
   /** Runs `make` once per run and key: later callers get the same answer or the same error. */
   readonly shared: <T>(key: string, make: () => Observable<T>) => Observable<T>
-  /** Completes when another stream has ended, even if it failed; at once if this run lacks it. The definition's `after` must name it. */
+  /**
+   * Completes when another stream has ended, even if it failed; at once if this run lacks it. The
+   * definition's `after` must name it.
+   */
   readonly after: (stream: string) => Observable<never>
   /** Whether the run accepts answers that this rule refuses (`RunOptions.accept`). */
   readonly accepts: (code: RefusalCode) => boolean

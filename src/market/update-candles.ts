@@ -6,7 +6,14 @@ import { REPORT_FILE } from '../model/stored.js'
 import { addDays, findSessionEnd, type SpecialSessions, toDay, toInstant } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { isTurn } from './calendar.js'
-import { candleAt, type createCandleEndpoint, findFileFault, formatCandleFile, readCandleFile, toCandleDay } from './candle-file.js'
+import {
+  candleAt,
+  type createCandleEndpoint,
+  findFileFault,
+  formatCandleFile,
+  readCandleFile,
+  toCandleDay,
+} from './candle-file.js'
 import {
   acceptHistory,
   checkChangedClose,
@@ -50,9 +57,10 @@ interface Update {
 }
 
 /**
- * Fetches the candles that a stored file lacks: all, those of later days, or none. The request for later days begins with the last complete
- * stored candle, which the answer must repeat (the join). If it does not, if a split or bonus is known, or if the file is damaged, the full
- * history is fetched again and replaces the file, unless it is refused.
+ * Fetches the candles that a stored file lacks: all, those of later days, or none. The request for later days
+ * begins with the last complete stored candle, which the answer must repeat (the join). If it does not, if a
+ * split or bonus is known, or if the file is damaged, the full history is fetched again and replaces the
+ * file, unless it is refused.
  */
 export const updateCandles = (series: CandleSeries, tools: Tools): Observable<ItemResult<Candle>> =>
   tools
@@ -61,16 +69,22 @@ export const updateCandles = (series: CandleSeries, tools: Tools): Observable<It
       switchMap((watch) =>
         watch.track(
           readStoredEnd(series.file, tools).pipe(
-            switchMap((stored) => (stored === undefined ? fetchFirst(series, tools) : updateStored(stored, { series, tools, watch }))),
-            isWitnessed(series, tools) ? switchMap(checkWitness(series.instrument.SYM, tools, watch)) : identity,
+            switchMap((stored) =>
+              stored === undefined
+                ? fetchFirst(series, tools)
+                : updateStored(stored, { series, tools, watch }),
+            ),
+            isWitnessed(series, tools)
+              ? switchMap(checkWitness(series.instrument.SYM, tools, watch))
+              : identity,
           ),
         ),
       ),
     )
 
 /**
- * Looks with one request whether the provider has later candles than a stored file, or another last one: `skipped` if not. The result is
- * empty if that cannot be told.
+ * Looks with one request whether the provider has later candles than a stored file, or another last one:
+ * `skipped` if not. The result is empty if that cannot be told.
  */
 export const lookForCandles = (series: CandleSeries, tools: Tools): Observable<ItemResult<Candle>> =>
   readStoredEnd(series.file, tools).pipe(
@@ -80,7 +94,8 @@ export const lookForCandles = (series: CandleSeries, tools: Tools): Observable<I
       return fetchCandles(last[0], series, tools).pipe(
         map((rows) => {
           const [first, ...later] = rows
-          const isSame = first !== undefined && describeJoinChange(last, first, true) === undefined && later.length === 0
+          const isSame =
+            first !== undefined && describeJoinChange(last, first, true) === undefined && later.length === 0
           return isSame ? skippedResult : addNewest(createResult(rows))
         }),
       )
@@ -109,7 +124,8 @@ const updateStored = (
   stored: StoredEnd | DamagedFile,
   { series, tools, watch }: Pick<Update, 'series' | 'tools' | 'watch'>,
 ): Observable<ItemResult<Candle>> => {
-  if (stored.fault === undefined && isUpToDate(stored, tools.asOf)) return of(addNewest(skippedResult, stored.last))
+  if (stored.fault === undefined && isUpToDate(stored, tools.asOf))
+    return of(addNewest(skippedResult, stored.last))
   const actions$ = series.readActions?.() ?? of([])
   return actions$.pipe(
     switchMap((actions) => {
@@ -123,43 +139,68 @@ const updateStored = (
 
 const fetchLacking = (update: Update): Observable<ItemResult<Candle>> => {
   const { series, tools, stored, actions } = update
-  const adjustment = findAction(actions, { since: toCandleDay(stored.last), until: toDay(tools.asOf), dividing: true })
-  if (adjustment !== undefined) return fetchHistory({ remark: `history fetched again: ${adjustment}`, isAdjusted: true }, update)
+  const adjustment = findAction(actions, {
+    since: toCandleDay(stored.last),
+    until: toDay(tools.asOf),
+    dividing: true,
+  })
+  if (adjustment !== undefined)
+    return fetchHistory({ remark: `history fetched again: ${adjustment}`, isAdjusted: true }, update)
   return isTurn(series.file, toCandleDay(stored.last), toDay(tools.asOf))
     ? fetchCandles(FIRST_CANDLE, series, tools).pipe(switchMap((rows) => compareHistory(rows, update)))
     : fetchCandles(stored.join[0], series, tools).pipe(switchMap((rows) => addLater(rows, update)))
 }
 
 /** Fetches the candles from a timestamp to the run's "now". */
-const fetchCandles = (START: number, { endpoint, instrument }: CandleSeries, { ask, asOf }: Tools): Observable<Candles> => {
+const fetchCandles = (
+  START: number,
+  { endpoint, instrument }: CandleSeries,
+  { ask, asOf }: Tools,
+): Observable<Candles> => {
   const END = Math.floor(asOf / 1_000)
   return ask(endpoint, { ...instrument, EXPCODE: 0, INTERVAL: 'D', START, END }).pipe(
     map((candles) => {
       const [first = START, last = START] = [candles.at(0)?.[0], candles.at(-1)?.[0]]
       // Candles outside of the requested range must not replace stored ones.
-      return first >= START && last <= END ? candles : [...candles].filter(([time]) => time >= START && time <= END)
+      return first >= START && last <= END
+        ? candles
+        : [...candles].filter(([time]) => time >= START && time <= END)
     }),
   )
 }
 
 /** Fetches the full history, which replaces the stored one unless a rule refuses it. */
-const fetchHistory = (reason: RefetchReason, context: Omit<Update, 'stored'>): Observable<ItemResult<Candle>> => {
+const fetchHistory = (
+  reason: RefetchReason,
+  context: Omit<Update, 'stored'>,
+): Observable<ItemResult<Candle>> => {
   const { series, tools, watch } = context
   return fetchCandles(FIRST_CANDLE, series, tools).pipe(
     switchMap((rows) =>
-      tools.stored.text(series.file).pipe(switchMap((text = '') => acceptHistory({ rows, text, reason }, context, watch))),
+      tools.stored
+        .text(series.file)
+        .pipe(switchMap((text = '') => acceptHistory({ rows, text, reason }, context, watch))),
     ),
   )
 }
 
-/** Replaces the stored history if only candles before the join differ; else adds the later candles, if the answer repeats the join. */
+/**
+ * Replaces the stored history if only candles before the join differ; else adds the later candles, if the
+ * answer repeats the join.
+ */
 const compareHistory = (rows: Candles, update: Update): Observable<ItemResult<Candle>> => {
   const { series, tools, watch, stored } = update
   // As columns: reading lines one by one takes five times as long.
-  const { candles } = readCandleFile(Buffer.concat(formatCandleFile(rows).map((chunk) => Buffer.from(chunk as Uint8Array))))
+  const { candles } = readCandleFile(
+    Buffer.concat(formatCandleFile(rows).map((chunk) => Buffer.from(chunk as Uint8Array))),
+  )
   const from = candles.time.findIndex((time) => time >= stored.join[0])
-  const later = Array.from({ length: from < 0 ? 0 : candles.length - from }, (_, place) => candleAt(candles, from + place) as Candle)
-  if (later[0] === undefined || describeJoinChange(stored.join, later[0], true) !== undefined) return addLater(later, update)
+  const later = Array.from(
+    { length: from < 0 ? 0 : candles.length - from },
+    (_, place) => candleAt(candles, from + place) as Candle,
+  )
+  if (later[0] === undefined || describeJoinChange(stored.join, later[0], true) !== undefined)
+    return addLater(later, update)
   return tools.stored.text(series.file).pipe(
     switchMap((text = '') => {
       const change = describeRewriting(readCandleFile(Buffer.from(text)).candles, candles, from)
@@ -175,30 +216,44 @@ const addLater = (rows: Candles, update: Update): Observable<ItemResult<Candle>>
   const { tools, watch, stored, actions, series } = update
   const { join, before, isComplete, isTruncated } = stored
   const [first, ...others] = rows
-  if (first === undefined) return of(createResult(rows, `the answer has neither the stored candle of ${toCandleDay(join)} nor a later one`))
+  if (first === undefined)
+    return of(
+      createResult(rows, `the answer has neither the stored candle of ${toCandleDay(join)} nor a later one`),
+    )
   const isRepeated = isComplete || before !== undefined
   const change = describeJoinChange(join, first, isRepeated)
   if (change !== undefined) {
     const reason = { remark: `history fetched again: the stored candle of ${toCandleDay(join)} ${change}` }
-    // Only the last candle may have changed: then the one before it is as stored, and nothing else is replaced.
+    // Only the last candle may have changed: then the one before it is as stored, and nothing else is
+    // replaced.
     if (!isComplete || before === undefined || first[0] !== join[0]) return fetchHistory(reason, update)
     return fetchCandles(before[0], series, tools).pipe(
       switchMap((again) => {
         const [one] = again
-        if (one === undefined || describeJoinChange(before, one, true) !== undefined) return fetchHistory(reason, update)
+        if (one === undefined || describeJoinChange(before, one, true) !== undefined)
+          return fetchHistory(reason, update)
         const unfinished = { ...stored, isComplete: false, join: before }
-        return checkChangedClose(join, first, tools, watch).pipe(switchMap(() => addLater(again, { ...update, stored: unfinished })))
+        return checkChangedClose(join, first, tools, watch).pipe(
+          switchMap(() => addLater(again, { ...update, stored: unfinished })),
+        )
       }),
     )
   }
-  if (isComplete && !isTruncated && others.length === 0 && first.every((cell, place) => cell === join[place])) {
+  if (
+    isComplete &&
+    !isTruncated &&
+    others.length === 0 &&
+    first.every((cell, place) => cell === join[place])
+  ) {
     watch.countUsual()
     return of(skippedResult)
   }
   const added = pairWithPrevious(isRepeated ? others : [first, ...others], join)
   checkNewCandles(added, { series, tools, actions })
   return checkMoves(added, { tools, actions, watch }).pipe(
-    map(() => (isTruncated ? { ...createResult(rows), remark: 'repaired: truncated last line' } : createResult(rows))),
+    map(() =>
+      isTruncated ? { ...createResult(rows), remark: 'repaired: truncated last line' } : createResult(rows),
+    ),
   )
 }
 
@@ -207,8 +262,12 @@ const PRICE_NAMES = ['open', 'high', 'low', 'close'] as const
 /** How a fetched candle differs from the stored one. Volume does not count: it is revised late. */
 const describeJoinChange = (stored: Candle, answered: Candle, isFinal: boolean): string | undefined => {
   if (stored[0] !== answered[0]) return 'is missing from the answer'
-  const wrong = PRICE_NAMES.findIndex((_, place) => isDifferentPrice(stored[place + 1] as number, answered[place + 1] as number))
-  return isFinal && wrong >= 0 ? `differs (${PRICE_NAMES[wrong]} ${stored[wrong + 1]}, now ${answered[wrong + 1]})` : undefined
+  const wrong = PRICE_NAMES.findIndex((_, place) =>
+    isDifferentPrice(stored[place + 1] as number, answered[place + 1] as number),
+  )
+  return isFinal && wrong >= 0
+    ? `differs (${PRICE_NAMES[wrong]} ${stored[wrong + 1]}, now ${answered[wrong + 1]})`
+    : undefined
 }
 
 /** The end of a stored candle file to which later candles can be appended. */
@@ -220,7 +279,10 @@ interface StoredEnd {
   readonly isTruncated: boolean
   /** Whether the last candle was stored after its session. */
   readonly isComplete: boolean
-  /** The candle that an answer must repeat: that of an unfinished session changes anyway, so only the one before it shows a change. */
+  /**
+   * The candle that an answer must repeat: that of an unfinished session changes anyway, so only the one
+   * before it shows a change.
+   */
   readonly join: Candle
 }
 
@@ -231,8 +293,9 @@ interface DamagedFile {
 }
 
 /**
- * Reads the end of a candle file; `undefined` if it has no candle yet. A file with the instant of the last run is as that run wrote it:
- * reading its end is enough. Any other file is read completely: an editor, a copy or an older tool may have changed it.
+ * Reads the end of a candle file; `undefined` if it has no candle yet. A file with the instant of the last
+ * run is as that run wrote it: reading its end is enough. Any other file is read completely: an editor, a
+ * copy or an older tool may have changed it.
  */
 const readStoredEnd = (
   file: string,
@@ -243,7 +306,8 @@ const readStoredEnd = (
       if (tail === undefined) return of(undefined)
       return readLastRunInstant(tools).pipe(
         switchMap((lastRunAsOf) => {
-          // A later time comes from an editor, a copy, or a run that was killed: its last candle is requested again.
+          // A later time comes from an editor, a copy, or a run that was killed: its last candle is requested
+          // again.
           const asOf = Math.min(tail.asOf, lastRunAsOf)
           const { sessions } = tools.settings
           const end = toStoredEnd([tail.header, ...tail.lines, ''].join('\n'), asOf, sessions)
@@ -267,7 +331,11 @@ const readLastRunInstant = ({ shared, stored }: Pick<Tools, 'shared' | 'stored'>
     ),
   )
 
-const toStoredEnd = (text: string, asOf: number, sessions: SpecialSessions): StoredEnd | DamagedFile | undefined => {
+const toStoredEnd = (
+  text: string,
+  asOf: number,
+  sessions: SpecialSessions,
+): StoredEnd | DamagedFile | undefined => {
   const file = readCandleFile(Buffer.from(text))
   const fault = findFileFault(file)
   if (fault !== undefined) return { fault }
@@ -278,6 +346,9 @@ const toStoredEnd = (text: string, asOf: number, sessions: SpecialSessions): Sto
   return { last, before, isTruncated, isComplete, join: isComplete ? last : (before ?? last) }
 }
 
-/** Whether no day can be missing. Weekends and holidays get no special treatment: some of them have a session. */
+/**
+ * Whether no day can be missing. Weekends and holidays get no special treatment: some of them have a session.
+ */
 const isUpToDate = ({ last, isTruncated, isComplete }: StoredEnd, now: number): boolean =>
-  last[0] * 1_000 > now || (!isTruncated && isComplete && now < toInstant(addDays(toCandleDay(last), 1), SESSION_OPENS))
+  last[0] * 1_000 > now ||
+  (!isTruncated && isComplete && now < toInstant(addDays(toCandleDay(last), 1), SESSION_OPENS))

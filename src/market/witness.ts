@@ -30,9 +30,13 @@ export interface ExchangeTrade {
 export const readExchangeTrades = (document: unknown): ReadonlyMap<string, ExchangeTrade> =>
   new Map(
     (Array.isArray(document) ? document : []).filter(isRow).flatMap((row) => {
-      const [close, last, volume] = [row.CLOSE_PRICE, row.LAST_PRICE, row.TTL_TRD_QNTY].map((cell) => Number(readText(cell) || Number.NaN))
+      const [close, last, volume] = [row.CLOSE_PRICE, row.LAST_PRICE, row.TTL_TRD_QNTY].map((cell) =>
+        Number(readText(cell) || Number.NaN),
+      )
       const isShare = SHARE_SERIES.includes(readText(row.SERIES)) && close !== undefined && close > 0
-      return isShare ? [[readText(row.SYMBOL), { close, last: last ?? close, volume: volume ?? 0 }] as const] : []
+      return isShare
+        ? [[readText(row.SYMBOL), { close, last: last ?? close, volume: volume ?? 0 }] as const]
+        : []
     }),
   )
 
@@ -45,7 +49,10 @@ export const readTradesOf = (file: string, rows: unknown): TradesByDay => {
   return new Map(day === undefined ? [] : [[day, readExchangeTrades(rows)]])
 }
 
-/** The close of a candle may be the last trade or the average of the last half hour: they differ by this share, or these rupees. */
+/**
+ * The close of a candle may be the last trade or the average of the last half hour: they differ by this
+ * share, or these rupees.
+ */
 const CLOSE_SHARE = 0.005
 const CLOSE_RUPEES = 0.1
 
@@ -54,8 +61,9 @@ export const isSamePrice = (price: number, exchange: number): boolean =>
   Math.abs(price - exchange) <= Math.max(CLOSE_SHARE * exchange, Math.min(CLOSE_RUPEES, 0.02 * exchange))
 
 /**
- * Compares the newest candle of an update with the exchange's file of its day, if this run or an earlier one has that file. Many stocks with
- * another close are an error of the provider, and are refused (`witness`); a single one is stored, and `verify` names it.
+ * Compares the newest candle of an update with the exchange's file of its day, if this run or an earlier one
+ * has that file. Many stocks with another close are an error of the provider, and are refused (`witness`); a
+ * single one is stored, and `verify` names it.
  */
 export const checkWitness =
   (symbol: string, tools: Tools, watch: SuspectDetector) =>
@@ -76,7 +84,11 @@ export const checkWitness =
           map((areMany) => {
             const what = `many closes of ${day} differ from the exchange's file`
             if (areMany)
-              refuse(tools, 'witness', `${what} (this one is ${groupDigits(close)}, the exchange has ${groupDigits(trade.close)})`)
+              refuse(
+                tools,
+                'witness',
+                `${what} (this one is ${groupDigits(close)}, the exchange has ${groupDigits(trade.close)})`,
+              )
             return result
           }),
         )

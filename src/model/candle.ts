@@ -35,7 +35,8 @@ export const CandleRow = row({
   Volume: column(z.int(), {
     about: 'shares traded',
     sql: 'volume',
-    // Earlier versions stored fractions. NULL would take their days out of every sum, and a candle has no `extra`.
+    // Earlier versions stored fractions. NULL would take their days out of every sum, and a candle has no
+    // `extra`.
     convert: {
       sql: (volume) => `TRY_CAST(round(TRY_CAST(${volume} AS DOUBLE)) AS BIGINT)`,
       value: (volume) => Math.round(Number(volume)),

@@ -19,17 +19,22 @@ export const createDriftMatcher = (document: unknown): ((drift: DriftName) => bo
   return (drift) => keys.has(toDriftKey(drift))
 }
 
-export const driftIn = (document: unknown): readonly Drift[] => (Array.isArray(document) ? document.filter(isDrift) : [])
+export const driftIn = (document: unknown): readonly Drift[] =>
+  Array.isArray(document) ? document.filter(isDrift) : []
 
 const isDrift = (value: unknown): value is Drift =>
   isRow(value) &&
   ['stream', 'endpoint', 'kind', 'field', 'example'].every((name) => typeof value[name] === 'string') &&
   ['answers', 'of', 'records', 'ofRecords'].every((name) => typeof value[name] === 'number')
 
-/** Joins the drift of two runs over partly the same items. Drift that both found counts once, as the run with more answers found it. */
+/**
+ * Joins the drift of two runs over partly the same items. Drift that both found counts once, as the run with
+ * more answers found it.
+ */
 export const joinDrift = (one: readonly Drift[], other: readonly Drift[]): readonly Drift[] => {
   const joined = new Map(one.map((drift) => [toDriftKey(drift), drift]))
-  for (const drift of other) if (drift.answers > (joined.get(toDriftKey(drift))?.answers ?? 0)) joined.set(toDriftKey(drift), drift)
+  for (const drift of other)
+    if (drift.answers > (joined.get(toDriftKey(drift))?.answers ?? 0)) joined.set(toDriftKey(drift), drift)
   return [...joined.values()]
 }
 

@@ -1,5 +1,12 @@
 import { isRow, type Row } from './row.js'
-import { environmentNames, type Host, isBuiltInHost, listEndpointHosts, Settings, toAddressVariable } from './settings.js'
+import {
+  environmentNames,
+  type Host,
+  isBuiltInHost,
+  listEndpointHosts,
+  Settings,
+  toAddressVariable,
+} from './settings.js'
 import { findClosest, findNearMatch } from './text.js'
 
 /** Streams, as far as their endpoints name hosts. */
@@ -21,15 +28,20 @@ export const readEnvironment = (env: EnvironmentVariables, streams: HostUsers): 
   return {
     ...values,
     urls: Object.fromEntries(addresses.filter(([host]) => isBuiltInHost(host))),
-    hosts: Object.fromEntries(addresses.flatMap(([host, url]) => (isBuiltInHost(host) ? [] : [[host, { url }]]))),
+    hosts: Object.fromEntries(
+      addresses.flatMap(([host, url]) => (isBuiltInHost(host) ? [] : [[host, { url }]])),
+    ),
   }
 }
 
-const listStreamHosts = (streams: HostUsers): readonly Host[] => listEndpointHosts(streams.flatMap(({ endpoints }) => endpoints))
+const listStreamHosts = (streams: HostUsers): readonly Host[] =>
+  listEndpointHosts(streams.flatMap(({ endpoints }) => endpoints))
 
 const defaults: Row = Settings.parse({})
 
-/** Converts a variable's text to the type of its setting. Invalid text stays text, and the schema rejects it. */
+/**
+ * Converts a variable's text to the type of its setting. Invalid text stays text, and the schema rejects it.
+ */
 const parseValue = (setting: string, text: string): unknown => {
   const usual = defaults[setting]
   if (setting === 'headers' || setting === 'watchlists' || setting === 'watch') return parseJson(text)
@@ -40,12 +52,14 @@ const parseValue = (setting: string, text: string): unknown => {
   return text
 }
 
-const splitTrimmed = (text: string, separator: string): readonly string[] => text.split(separator).map((part) => part.trim())
+const splitTrimmed = (text: string, separator: string): readonly string[] =>
+  text.split(separator).map((part) => part.trim())
 
 const parseBoolean = (text: string): boolean | string =>
   /^(true|1|yes|on)$/i.test(text) ? true : /^(false|0|no|off)$/i.test(text) ? false : text
 
-const parseNumberText = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
+const parseNumberText = (text: string): number | string =>
+  /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
 
 /** Reads `market-news=10,all-ohlcv=8`; anything else stays text. */
 const parsePairs = (text: string): Row | string => {
@@ -78,7 +92,8 @@ export const findMisspeltVariables = (env: EnvironmentVariables, streams: HostUs
     .filter((name) => /SCRI|FETCH_|FORCE_|NEWS_/i.test(name) && !known.includes(name))
     .flatMap((name) => {
       const same = known.find((one) => toBareName(one) === toBareName(name))
-      const near = same ?? (name.startsWith('SCRIPSTREAM_') ? findClosest(name, known) : findNearMatch(name, known))
+      const near =
+        same ?? (name.startsWith('SCRIPSTREAM_') ? findClosest(name, known) : findNearMatch(name, known))
       return near === undefined ? [] : [`unknown variable ${name} is ignored. Did you mean ${near}?`]
     })
 }

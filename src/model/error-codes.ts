@@ -5,7 +5,8 @@ export const refusals = {
   fields: 'a required field is missing in nearly all answers',
   prices: 'a new candle is impossible, or its price move is',
   rescale: 'many stored series disagree with the answers of one day',
-  identity: 'a series belongs to another stock, many stocks have another symbol, ISIN or Sid at once, or listed stocks exchanged theirs',
+  identity:
+    'a series belongs to another stock, many stocks have another symbol, ISIN or Sid at once, or listed stocks exchanged theirs',
   witness: "the closes of many stocks differ from the exchange's own file of that day",
   units: 'the market cap, P/E or volume of half of the stocks is a multiple of the one before',
 } as const
@@ -24,7 +25,10 @@ const transportReasons = {
   fd: 'too many open files on this machine',
 } as const
 
-/** Why no complete reply arrived. `slow`: a deadline passed while our own line was full. `fd`: this machine has too few file descriptors. */
+/**
+ * Why no complete reply arrived. `slow`: a deadline passed while our own line was full. `fd`: this machine
+ * has too few file descriptors.
+ */
 export type TransportReason = keyof typeof transportReasons
 
 const usageCodes = {
@@ -66,7 +70,10 @@ export const errorCodes = {
 /** A code of `errorCodes`, with `http_<status>` written out. */
 export type ErrorCode = Exclude<keyof typeof errorCodes, 'http_<status>'> | `http_${number}`
 
-/** The code of several failures: the one that they share, that of a refusal (its answer can be accepted), or `no-answer`. */
+/**
+ * The code of several failures: the one that they share, that of a refusal (its answer can be accepted), or
+ * `no-answer`.
+ */
 export const joinCodes = (codes: readonly ErrorCode[]): ErrorCode => {
   const [code = 'no-answer', ...others] = new Set(codes)
   return others.length === 0 ? code : (codes.find((one) => Object.hasOwn(refusals, one)) ?? 'no-answer')

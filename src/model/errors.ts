@@ -1,12 +1,19 @@
 import { type ErrorCode, joinCodes, type TransportReason, type UsageCode } from './error-codes.js'
 import { type Optional, omitUndefined } from './row.js'
 
-export { type ErrorCode, errorCodes, joinCodes, refusals, type TransportReason, type UsageCode } from './error-codes.js'
+export {
+  type ErrorCode,
+  errorCodes,
+  joinCodes,
+  refusals,
+  type TransportReason,
+  type UsageCode,
+} from './error-codes.js'
 
 /**
- * What the collector does after an error; the error class decides. `await-host`: try again when the host is back, without a limit.
- * `wait`: try again after the pause that the host requests. `retry`: try again after a back-off. `give-up`: this item fails, the run
- * continues. `stop`: the run ends.
+ * What the collector does after an error; the error class decides. `await-host`: try again when the host is
+ * back, without a limit. `wait`: try again after the pause that the host requests. `retry`: try again after a
+ * back-off. `give-up`: this item fails, the run continues. `stop`: the run ends.
  */
 export type Verdict = 'await-host' | 'wait' | 'retry' | 'give-up' | 'stop'
 
@@ -75,7 +82,9 @@ interface UsageOptions extends ErrorOptions {
 export abstract class CollectError extends Error {
   abstract readonly verdict: Verdict
   abstract readonly status: Status
-  /** The kind of failure, for programs, in reports and logs: `http_503`, `deadline`, `host-down`, `shrink`. */
+  /**
+   * The kind of failure, for programs, in reports and logs: `http_503`, `deadline`, `host-down`, `shrink`.
+   */
   abstract readonly code: ErrorCode
   /** Whether the same request may succeed later: the host was down, slow or overloaded. */
   readonly isTemporary: boolean
@@ -84,7 +93,10 @@ export abstract class CollectError extends Error {
 
   readonly #causes: readonly FailureCause[] | undefined
 
-  constructor(message: string, { request, response, causes, isTemporary = false, ...options }: FailureOptions = {}) {
+  constructor(
+    message: string,
+    { request, response, causes, isTemporary = false, ...options }: FailureOptions = {},
+  ) {
     super(message, options)
     this.request = request
     this.response = response
@@ -94,7 +106,10 @@ export abstract class CollectError extends Error {
 
   static override readonly [Symbol.hasInstance] = isInstance
 
-  /** The same failure with its request and reply, as a new error. A class that a request can fail with constructs a new error. */
+  /**
+   * The same failure with its request and reply, as a new error. A class that a request can fail with
+   * constructs a new error.
+   */
   during(_exchange: FailedExchange): CollectError {
     return this
   }
@@ -105,9 +120,16 @@ export abstract class CollectError extends Error {
   }
 }
 
-/** Any thrown value as one line of text. For a failed request, with the request and, in brackets, the reply. */
+/**
+ * Any thrown value as one line of text. For a failed request, with the request and, in brackets, the reply.
+ */
 export const formatError = (error: unknown): string =>
-  (error instanceof CollectError ? formatExchange(error) : error instanceof Error ? error.message : String(error))
+  (error instanceof CollectError
+    ? formatExchange(error)
+    : error instanceof Error
+      ? error.message
+      : String(error)
+  )
     .replace(/\s+/g, ' ')
     .slice(0, MAX_MESSAGE_LENGTH)
 
@@ -127,11 +149,16 @@ export const formatResponse = ({ type, bytes, start }: FailedResponse): string =
 const formatSize = (bytes: number): string =>
   bytes === 0 ? 'empty body' : bytes < 10_000 ? `${bytes} B` : `${Math.round(bytes / 1_000)} kB`
 
-/** An error in the code of a stream, as an error that names stream and item. An expected failure stays as it is. */
+/**
+ * An error in the code of a stream, as an error that names stream and item. An expected failure stays as it
+ * is.
+ */
 export const nameBug = (error: unknown, what: string, item?: string): unknown =>
   error instanceof CollectError
     ? error
-    : new Error(`${what} failed${item === undefined ? '' : ` at ${item}`}: ${formatError(error)}`, { cause: error })
+    : new Error(`${what} failed${item === undefined ? '' : ` at ${item}`}: ${formatError(error)}`, {
+        cause: error,
+      })
 
 /** Calls the code of a stream; an error that it throws names stream and item. */
 export const runNamed = <T>(what: string, item: string | undefined, act: () => T): T => {
@@ -143,13 +170,17 @@ export const runNamed = <T>(what: string, item: string | undefined, act: () => T
 }
 
 /** Whether a failure affects one item only, so that the run continues. */
-export const isItemError = (error: unknown): error is CollectError => error instanceof CollectError && error.verdict !== 'stop'
+export const isItemError = (error: unknown): error is CollectError =>
+  error instanceof CollectError && error.verdict !== 'stop'
 
 /**
- * Makes `instanceof` true for an error of another copy of this package: the command is one bundled file, so a module of `--streams` that
- * imports the package gets classes of its own.
+ * Makes `instanceof` true for an error of another copy of this package: the command is one bundled file, so a
+ * module of `--streams` that imports the package gets classes of its own.
  */
-export function isInstance(this: { readonly name: string; readonly prototype: object }, value: unknown): boolean {
+export function isInstance(
+  this: { readonly name: string; readonly prototype: object },
+  value: unknown,
+): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (Object.prototype.isPrototypeOf.call(this.prototype, value)) return true
   const { name, verdict, isTemporary } = value as { readonly [field: string]: unknown }
@@ -193,7 +224,10 @@ export class HttpError extends CollectError {
     readonly retryAfterMs?: number,
     exchange?: FailedExchange,
   ) {
-    super(`the provider answered ${statusCode}`, { isTemporary: TEMPORARY_STATUSES.has(statusCode), ...exchange })
+    super(`the provider answered ${statusCode}`, {
+      isTemporary: TEMPORARY_STATUSES.has(statusCode),
+      ...exchange,
+    })
     this.verdict = TEMPORARY_STATUSES.has(statusCode) || statusCode >= 500 ? 'retry' : 'give-up'
     this.status = `http_${statusCode}`
     this.code = this.status
@@ -204,7 +238,10 @@ export class HttpError extends CollectError {
   }
 }
 
-/** The host refused requests, or was down, for longer or more often than the settings allow: waiting for it is over. */
+/**
+ * The host refused requests, or was down, for longer or more often than the settings allow: waiting for it is
+ * over.
+ */
 export class HostClosedError extends CollectError {
   override readonly name = 'HostClosedError'
   readonly verdict = 'give-up'
@@ -220,7 +257,10 @@ export class HostClosedError extends CollectError {
   }
 }
 
-/** The host is down and its circuit is open. The request is sent again when the host is back, which does not count as a retry. */
+/**
+ * The host is down and its circuit is open. The request is sent again when the host is back, which does not
+ * count as a retry.
+ */
 export class HostDownError extends CollectError {
   override readonly name = 'HostDownError'
   readonly verdict = 'await-host'
@@ -232,7 +272,10 @@ export class HostDownError extends CollectError {
   }
 }
 
-/** A request to an unreachable host waits until the host is back or given up: the request itself is not at fault. */
+/**
+ * A request to an unreachable host waits until the host is back or given up: the request itself is not at
+ * fault.
+ */
 const VERDICTS: Partial<Record<TransportReason, Verdict>> = {
   slow: 'wait',
   connect: 'wait',
@@ -243,7 +286,10 @@ const VERDICTS: Partial<Record<TransportReason, Verdict>> = {
   fd: 'stop',
 }
 
-/** No complete reply arrived. With too few file descriptors (`fd`) the run ends, because this machine is at fault, not the item. */
+/**
+ * No complete reply arrived. With too few file descriptors (`fd`) the run ends, because this machine is at
+ * fault, not the item.
+ */
 export class TransportError extends CollectError {
   override readonly name = 'TransportError'
   readonly verdict: Verdict
@@ -265,11 +311,18 @@ export class TransportError extends CollectError {
   }
 
   override during(exchange: FailedExchange): TransportError {
-    return new TransportError(this.reason, this.detail, { cause: this.cause, hasBegun: this.hasBegun, ...exchange })
+    return new TransportError(this.reason, this.detail, {
+      cause: this.cause,
+      hasBegun: this.hasBegun,
+      ...exchange,
+    })
   }
 }
 
-/** A 200 with an unusable body: an HTML page, truncated JSON, another envelope, another stock's data. Often a retry succeeds. */
+/**
+ * A 200 with an unusable body: an HTML page, truncated JSON, another envelope, another stock's data. Often a
+ * retry succeeds.
+ */
 export class BadAnswerError extends CollectError {
   override readonly name = 'BadAnswerError'
   readonly verdict = 'retry'
@@ -281,7 +334,10 @@ export class BadAnswerError extends CollectError {
     readonly detail: string,
     exchange?: FailedExchange,
   ) {
-    super(`${reason}: ${detail}`, { isTemporary: reason !== 'schema' && reason !== 'other-stock', ...exchange })
+    super(`${reason}: ${detail}`, {
+      isTemporary: reason !== 'schema' && reason !== 'other-stock',
+      ...exchange,
+    })
     this.code = reason
   }
 
@@ -298,14 +354,22 @@ export class NothingAnsweredError extends CollectError {
   /** The code of the failures, joined by `joinCodes`. */
   readonly code: ErrorCode
 
-  /** @param failures the failure of each alternative; temporary if one of them is. The last error among them is the `cause`. */
+  /**
+   * @param failures the failure of each alternative; temporary if one of them is. The last error among them
+   * is the `cause`.
+   */
   constructor(
     message: string,
-    failures: readonly (Pick<CollectError, 'code'> & Optional<Pick<CollectError, 'isTemporary' | 'causes'>>)[] = [],
+    failures: readonly (Pick<CollectError, 'code'> &
+      Optional<Pick<CollectError, 'isTemporary' | 'causes'>>)[] = [],
   ) {
     const causes = failures.flatMap((failure) => failure.causes ?? [{ code: failure.code }])
     const cause = failures.findLast((failure) => failure instanceof Error)
-    super(message, { causes, isTemporary: failures.some(({ isTemporary }) => isTemporary), ...(cause ? { cause } : {}) })
+    super(message, {
+      causes,
+      isTemporary: failures.some(({ isTemporary }) => isTemporary),
+      ...(cause ? { cause } : {}),
+    })
     this.code = joinCodes(failures.map((failure) => failure.code))
   }
 }
@@ -326,7 +390,10 @@ export class DamagedFileError extends CollectError {
   readonly code = 'damaged-file'
 }
 
-/** Counts that must agree do not, or written bytes differ from those read back: a bug, or broken memory. The run ends; nothing of it is trusted. */
+/**
+ * Counts that must agree do not, or written bytes differ from those read back: a bug, or broken memory. The
+ * run ends; nothing of it is trusted.
+ */
 export class InternalError extends CollectError {
   override readonly name = 'InternalError'
   readonly verdict = 'stop'
@@ -352,14 +419,20 @@ export class UsageError extends CollectError {
 
 /** Why a connection failed, in plain words where the text of Node or OpenSSL is not. */
 export const describeNetworkError = (error: unknown): string => {
-  const fields = (error ?? {}) as { readonly code?: string; readonly address?: string; readonly port?: number; readonly hostname?: string }
+  const fields = (error ?? {}) as {
+    readonly code?: string
+    readonly address?: string
+    readonly port?: number
+    readonly hostname?: string
+  }
   const { code = '', address = '', port, hostname } = fields
   const place = `${address.includes(':') ? `[${address}]` : address}${port === undefined ? '' : `:${port}`}`
   if (code === 'ECONNREFUSED' && place !== '') return `${place} refuses connections`
   if (code === 'ENOTFOUND' && hostname !== undefined) return `unknown host ${hostname}`
   if (code === 'EMFILE' || code === 'ENFILE') return 'too many open files'
   if (code === 'EADDRINUSE') return 'another process uses it'
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'this port does not speak TLS; an address with http instead of https may be right'
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER')
+    return 'this port does not speak TLS; an address with http instead of https may be right'
   const text = formatError(error).replace(/ - Local \(.*\)$/, '')
   return text.replace(/^[\dA-F]+:error:[\dA-F]+:SSL routines:\w*:([^:]+):.*$/, 'TLS failed: $1')
 }

@@ -15,7 +15,10 @@ export type RunEvent =
       readonly asOf: number
       /** Which outputs are of `asOf`, if it is of another session than the one due now. */
       readonly asOfSession?: AsOfSession
-      /** Whether this run resumes an unfinished run of the same configuration and trading day: it requests only what is missing. */
+      /**
+       * Whether this run resumes an unfinished run of the same configuration and trading day: it requests
+       * only what is missing.
+       */
       readonly isContinued?: boolean
       /** Whether the requested run ended before with items missing: this one requests only those. */
       readonly isRemainder?: boolean
@@ -36,21 +39,31 @@ export type RunEvent =
   | { readonly type: 'rate-limited'; readonly stream: string }
   /** `item`: for which the request is sent again; absent if another machine sends it. */
   | { readonly type: 'retried'; readonly stream: string; readonly item?: string }
-  | (Pick<ItemOutcome, 'status' | 'degraded' | 'remark' | 'newest' | 'reason' | 'code' | 'causes' | 'isTemporary'> & {
+  | (Pick<
+      ItemOutcome,
+      'status' | 'degraded' | 'remark' | 'newest' | 'reason' | 'code' | 'causes' | 'isTemporary'
+    > & {
       readonly type: 'item-finished'
       readonly stream: string
       readonly item: string
       /** The item was resumed from the journal of an unfinished run, without a request. */
       readonly isTakenOver?: boolean
     })
-  /** This many items of a stream failed for a temporary reason. They are tried once more when all streams of the phase have finished their first pass. */
+  /**
+   * This many items of a stream failed for a temporary reason. They are tried once more when all streams of
+   * the phase have finished their first pass.
+   */
   | { readonly type: 'items-deferred'; readonly stream: string; readonly items: number }
-  /** This many items of a stream failed for a temporary reason and are tried once more. None of them has an outcome yet. */
+  /**
+   * This many items of a stream failed for a temporary reason and are tried once more. None of them has an
+   * outcome yet.
+   */
   | { readonly type: 'second-pass'; readonly stream: string; readonly items: number }
   /**
-   * A host, or one endpoint of it, gets no requests for now: it answered 429, or HTML instead of data, or is down. `until`: when one request
-   * checks whether it works again. `since`: when the trouble began. `giveUpAt`: when waiting requests fail (absent if unknown). Services with
-   * the same base address back off together.
+   * A host, or one endpoint of it, gets no requests for now: it answered 429, or HTML instead of data, or is
+   * down. `until`: when one request checks whether it works again. `since`: when the trouble began.
+   * `giveUpAt`: when waiting requests fail (absent if unknown). Services with the same base address back off
+   * together.
    */
   | {
       readonly type: 'host-paused'
@@ -63,7 +76,12 @@ export type RunEvent =
       readonly giveUpAt?: number
     }
   /** A host, or an endpoint, works again after a back-off or an outage. */
-  | { readonly type: 'host-resumed'; readonly at: number; readonly hosts: readonly Host[]; readonly endpoint?: string }
+  | {
+      readonly type: 'host-resumed'
+      readonly at: number
+      readonly hosts: readonly Host[]
+      readonly endpoint?: string
+    }
   /** The workers of the run, once a second; only in a fleet. */
   | { readonly type: 'fleet'; readonly at: number; readonly fleet: FleetState }
   /** A file was written, or was up to date. */
@@ -86,7 +104,9 @@ export type RunEvent =
   /** The last event; the only event of a run that has nothing to do. */
   | { readonly type: 'run-finished'; readonly report: RunReport }
 
-/** A stream at the start of a run: `disabled` by the settings, `skipped` by the run's selection, or waiting. */
+/**
+ * A stream at the start of a run: `disabled` by the settings, `skipped` by the run's selection, or waiting.
+ */
 export interface StreamStart {
   readonly name: string
   readonly state: 'waiting' | 'skipped' | 'disabled'

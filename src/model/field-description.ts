@@ -29,7 +29,8 @@ const FORMATS = { day: 'text', millis: 'number' } as const
 const described = new WeakMap<z.core.$ZodType, FieldDescription>()
 
 /** Reads a schema, once. @throws TypeError for a schema that says no kind, such as `z.unknown()` */
-export const describeField = (schema: z.core.$ZodType): FieldDescription => getOrAdd(described, schema, () => describe(schema))
+export const describeField = (schema: z.core.$ZodType): FieldDescription =>
+  getOrAdd(described, schema, () => describe(schema))
 
 const describe = (schema: z.core.$ZodType): FieldDescription => {
   const facts = findFacts(schema)
@@ -48,12 +49,15 @@ const describe = (schema: z.core.$ZodType): FieldDescription => {
 
 const readKind = ({ _zod: { def } }: z.core.$ZodType): Kind => {
   const kind = KIND_OF_TYPE[def.type]
-  if (kind === undefined) throw new TypeError(`a row schema cannot contain ${def.type}; use text, numbers, flags, lists or records`)
+  if (kind === undefined)
+    throw new TypeError(`a row schema cannot contain ${def.type}; use text, numbers, flags, lists or records`)
   return kind
 }
 
 const unwrap = (schema: z.core.$ZodType): z.core.$ZodType | undefined =>
-  schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly ? schema.unwrap() : undefined
+  schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly
+    ? schema.unwrap()
+    : undefined
 
 const listOptions = (schema: z.core.$ZodType): readonly z.core.$ZodType[] => {
   const inner = unwrap(schema)

@@ -1,13 +1,30 @@
 import { formatMinute, formatSecond, toDay } from './trading-day.js'
 
-const MONTH_NAMES = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const
+const MONTH_NAMES = [
+  'Jan',
+  'Feb',
+  'Mar',
+  'Apr',
+  'May',
+  'Jun',
+  'Jul',
+  'Aug',
+  'Sep',
+  'Oct',
+  'Nov',
+  'Dec',
+] as const
 
 /** What is shown where a value is missing. */
 export const MISSING = '–'
 
-const isNumber = (value: number | null | undefined): value is number => typeof value === 'number' && Number.isFinite(value)
+const isNumber = (value: number | null | undefined): value is number =>
+  typeof value === 'number' && Number.isFinite(value)
 
-/** `2,775`, `-1,234,567.5`: the digits before the point by thousands. Without `Intl`, which takes 11 ms to load. */
+/**
+ * `2,775`, `-1,234,567.5`: the digits before the point by thousands. Without `Intl`, which takes 11 ms to
+ * load.
+ */
 export const groupDigits = (digits: number | string): string =>
   String(digits).replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(?:\d{3})+$)/g, ','))
 
@@ -23,14 +40,18 @@ export const formatQuantity = (value: number, noun: string, plural = `${noun}s`)
   `${formatNumber(value)} ${value === 1 ? noun : plural}`
 
 /** `3 of 2,775 stocks`. */
-export const formatPart = (part: number, whole: number, noun: string): string => `${formatNumber(part)} of ${formatQuantity(whole, noun)}`
+export const formatPart = (part: number, whole: number, noun: string): string =>
+  `${formatNumber(part)} of ${formatQuantity(whole, noun)}`
 
 /** `a, b or c`. */
-export const joinWords = (words: readonly string[], last: 'and' | 'or'): string => words.join(', ').replace(/, ([^,]*)$/, ` ${last} $1`)
+export const joinWords = (words: readonly string[], last: 'and' | 'or'): string =>
+  words.join(', ').replace(/, ([^,]*)$/, ` ${last} $1`)
 
 /** `A, B, C and 4 more`. */
 export const nameFirst = (names: readonly string[], max = 3): string =>
-  names.length > max ? `${names.slice(0, max).join(', ')} and ${formatNumber(names.length - max)} more` : names.join(', ')
+  names.length > max
+    ? `${names.slice(0, max).join(', ')} and ${formatNumber(names.length - max)} more`
+    : names.join(', ')
 
 /** `+1.2`, `-3`: with its sign. */
 export const formatSigned = (value: number | undefined, decimals = 1): string => {
@@ -43,7 +64,8 @@ export const formatCrore = (value: number | null | undefined): string =>
   isNumber(value) ? `₹ ${formatNumber(value, Math.abs(value) < 9.995 ? 2 : 0)} crore` : MISSING
 
 /** `₹ 1,412.30`. */
-export const formatPrice = (value: number | null | undefined): string => (isNumber(value) ? `₹ ${formatNumber(value, 2)}` : MISSING)
+export const formatPrice = (value: number | null | undefined): string =>
+  isNumber(value) ? `₹ ${formatNumber(value, 2)}` : MISSING
 
 /** `38 %`, or with decimals `1.2 %`. */
 export const formatPercent = (value: number | null | undefined, decimals = 1): string =>
@@ -57,7 +79,8 @@ export const formatDay = (day: string | null | undefined): string => {
 }
 
 /** A sentence of the server with its days as people write them. The name of a file stays as it is. */
-export const formatDaysIn = (text: string): string => text.replace(/(?<![\w/.-])\d{4}-\d\d-\d\d(?![\w/-]|\.\w)/g, formatDay)
+export const formatDaysIn = (text: string): string =>
+  text.replace(/(?<![\w/.-])\d{4}-\d\d-\d\d(?![\w/-]|\.\w)/g, formatDay)
 
 /** The day in India of an instant: `12 Feb 2026`. */
 export const formatDayOf = (at: number): string => formatDay(toDay(at))
@@ -93,7 +116,9 @@ export const formatAgo = (at: number, now: number): string => {
   if (minutes < 1) return 'just now'
   if (minutes < 60) return `${minutes} min ago`
   const hours = Math.floor(minutes / 60)
-  return hours < 24 ? `${hours} h ago` : `${formatNumber(Math.floor(hours / 24))} ${hours < 48 ? 'day' : 'days'} ago`
+  return hours < 24
+    ? `${hours} h ago`
+    : `${formatNumber(Math.floor(hours / 24))} ${hours < 48 ? 'day' : 'days'} ago`
 }
 
 const BYTE_UNITS = ['kB', 'MB', 'GB', 'TB'] as const

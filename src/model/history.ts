@@ -6,7 +6,10 @@ export interface RecordedTable {
   readonly stream: string
   /** The paths of its files have the exchange, and no other placeholder. */
   readonly table: Table
-  /** Whether each session changes it: on a day on which nothing has changed in such a table, there was no session. */
+  /**
+   * Whether each session changes it: on a day on which nothing has changed in such a table, there was no
+   * session.
+   */
   readonly changesDaily: boolean
   /** Whether a run of some stocks updates only a part of it. */
   readonly isPerItem: boolean
@@ -41,7 +44,10 @@ export interface HistoryRequest {
   /** The tables of all streams, also of those that do not run. */
   readonly tables: readonly RecordedTable[]
   readonly documents: readonly RecordedDocuments[]
-  /** Whether files that do not follow `asOf` are recorded as of another session, too, marked as late (`RunOptions.recordLate`). */
+  /**
+   * Whether files that do not follow `asOf` are recorded as of another session, too, marked as late
+   * (`RunOptions.recordLate`).
+   */
   readonly isLateAllowed: boolean
   readonly calendar: MarketCalendar
   /** Whether the data is simulated: the market's "now" is `asOf` then, and every file follows it. */

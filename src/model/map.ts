@@ -12,7 +12,10 @@ export const getOrAdd = <K, V extends object>(
 }
 
 /** The elements of a list by a key, in the order of the list. */
-export const groupBy = <T>(list: Iterable<T>, keyOf: (element: T) => string): ReadonlyMap<string, readonly T[]> => {
+export const groupBy = <T>(
+  list: Iterable<T>,
+  keyOf: (element: T) => string,
+): ReadonlyMap<string, readonly T[]> => {
   const groups = new Map<string, T[]>()
   for (const element of list) {
     const key = keyOf(element)
@@ -24,4 +27,5 @@ export const groupBy = <T>(list: Iterable<T>, keyOf: (element: T) => string): Re
 }
 
 /** The upper one of two; 1 without any: no factor. */
-export const median = (values: ArrayLike<number>): number => new Float64Array(values).sort()[values.length >> 1] ?? 1
+export const median = (values: ArrayLike<number>): number =>
+  new Float64Array(values).sort()[values.length >> 1] ?? 1

@@ -14,7 +14,10 @@ export interface Random {
   fill(text: string): string
 }
 
-/** A stock of the simulated market. `Mcap` (₹ crore), `Ltp` (rupees) and `pe` are those of the turn of the year 2026; `quote` has those of now. */
+/**
+ * A stock of the simulated market. `Mcap` (₹ crore), `Ltp` (rupees) and `pe` are those of the turn of the
+ * year 2026; `quote` has those of now.
+ */
 export interface SampleStock extends Stock {
   readonly Mcap: number
   readonly Ltp: number
@@ -25,22 +28,35 @@ export interface SampleStock extends Stock {
   readonly dividend: number
   readonly sector: string
   readonly series: 'EQ' | 'BE' | 'SM'
-  /** How far its price usually may move in a session, in percent; undefined without a limit. `bandOn` has that of a day. */
+  /**
+   * How far its price usually may move in a session, in percent; undefined without a limit. `bandOn` has that
+   * of a day.
+   */
   readonly band: number | undefined
-  /** Its place among the stocks that close at a limit in each session from the anchor on: of each pair, one at the upper and one at the lower. */
+  /**
+   * Its place among the stocks that close at a limit in each session from the anchor on: of each pair, one at
+   * the upper and one at the lower.
+   */
   readonly limitPlace?: number | undefined
   /** The surveillance list that it is always on. */
   readonly watched?: 'asm' | 'gsm' | undefined
   /** First trading day, `YYYY-MM-DD`. */
   readonly listedOn: string
   readonly split?: SampleSplit
-  /** Only in a market with planned events: its place among all stocks that were ever listed, 0 for the first. */
+  /**
+   * Only in a market with planned events: its place among all stocks that were ever listed, 0 for the first.
+   */
   readonly rank?: number
-  /** The planned events that it has had so far, in the order of their planning; splits and bonuses from their announcement on. */
+  /**
+   * The planned events that it has had so far, in the order of their planning; splits and bonuses from their
+   * announcement on.
+   */
   readonly events?: readonly PlannedStockEvent[]
 }
 
-/** A split or bonus. From the opening of that day on, all earlier candles are served divided by the factor. */
+/**
+ * A split or bonus. From the opening of that day on, all earlier candles are served divided by the factor.
+ */
 export interface SampleSplit {
   readonly type: 'SPLIT' | 'BONUS'
   /** The ex-date, `YYYY-MM-DD`. */
@@ -56,8 +72,8 @@ export type MarketEvent =
   | { readonly kind: 'frozen-provider'; readonly day: string; readonly until: string }
 
 /**
- * An event of one stock. `day` is the first session whose answers show it, from 09:15 in India on; of splits and bonuses it is the ex-date.
- * `symbol` and `isin` are those before the event.
+ * An event of one stock. `day` is the first session whose answers show it, from 09:15 in India on; of splits
+ * and bonuses it is the ex-date. `symbol` and `isin` are those before the event.
  */
 export type PlannedStockEvent = {
   readonly day: string
@@ -69,7 +85,10 @@ export type PlannedStockEvent = {
       /** New shares for one old share. */
       readonly factor: number
       readonly announcedOn: string
-      /** The provider divides the earlier candles by the factor on the ex-date (`at-once`), on `adjustedOn` (`late`) or `never`. */
+      /**
+       * The provider divides the earlier candles by the factor on the ex-date (`at-once`), on `adjustedOn`
+       * (`late`) or `never`.
+       */
       readonly adjusted: 'at-once' | 'late' | 'never'
       /** Absent if never. */
       readonly adjustedOn?: string
@@ -79,11 +98,19 @@ export type PlannedStockEvent = {
   | { readonly kind: 'listing' | 'delisting' }
   /** The net profit of that quarter (`YYYYMM`) is multiplied by the factor. */
   | { readonly kind: 'restated-quarter'; readonly quarter: string; readonly factor: number }
-  /** A filing with the time `filedAt` (India time): some days before `day` if late, a month or more if backdated. */
+  /**
+   * A filing with the time `filedAt` (India time): some days before `day` if late, a month or more if
+   * backdated.
+   */
   | { readonly kind: 'late-filing' | 'backdated-filing'; readonly filedAt: string; readonly newsId: string }
   | { readonly kind: 'surveillance-entry' | 'surveillance-exit'; readonly list: 'asm' | 'gsm' }
   /** The prices of the candles from `from` to `to` are multiplied by the factor. */
-  | { readonly kind: 'rewritten-history'; readonly from: string; readonly to: string; readonly factor: number }
+  | {
+      readonly kind: 'rewritten-history'
+      readonly from: string
+      readonly to: string
+      readonly factor: number
+    }
 )
 
 /** What happened in a simulated market. */
@@ -96,7 +123,10 @@ export interface SampleIndex {
   readonly Sid: number
 }
 
-/** Daily candles as the provider sends them: six columns of equal length, `Time` in epoch seconds at midnight in India. */
+/**
+ * Daily candles as the provider sends them: six columns of equal length, `Time` in epoch seconds at midnight
+ * in India.
+ */
 export interface CandleColumns {
   readonly Time: number[]
   readonly o: number[]
@@ -157,18 +187,33 @@ export interface SampleMarket {
   readonly sheet: { readonly id: string; readonly asmTabId: string; readonly gsmTabId: string }
   /** The stocks listed on a day that is not after `asOf`. */
   stocksOn(day: string): readonly SampleStock[]
-  /** The largest stocks of the turn of the year, from one place to another; a market of fewer than 500 stocks has fewer in proportion. */
+  /**
+   * The largest stocks of the turn of the year, from one place to another; a market of fewer than 500 stocks
+   * has fewer in proportion.
+   */
   largest(from: number, to: number): readonly SampleStock[]
   /** The newest candle of a stock; undefined without one. */
   quote(stock: SampleStock): SampleQuote | undefined
   /** The price band of a stock on a day that is not after `asOf`, in percent; undefined without a limit. */
   bandOn(stock: SampleStock, day: string): number | undefined
-  /** The quarters that a company has reported, or will within `days`, newest first. Earnings are those of today's number of shares. */
+  /**
+   * The quarters that a company has reported, or will within `days`, newest first. Earnings are those of
+   * today's number of shares.
+   */
   results(stock: SampleStock, count: number, days?: number): readonly SampleQuarter[]
-  /** The same of the years that end in March and whose quarters it has all reported; each figure is the sum of its quarters. */
+  /**
+   * The same of the years that end in March and whose quarters it has all reported; each figure is the sum of
+   * its quarters.
+   */
   years(stock: SampleStock, count: number): readonly SampleQuarter[]
-  /** The newest documents of a kind, newest first: at most `count` of the last `days`, at a rate of `perYear`. */
-  documents(stock: SampleStock, kind: string, wanted: Readonly<Record<'perYear' | 'count' | 'days', number>>): readonly SampleDocument[]
+  /**
+   * The newest documents of a kind, newest first: at most `count` of the last `days`, at a rate of `perYear`.
+   */
+  documents(
+    stock: SampleStock,
+    kind: string,
+    wanted: Readonly<Record<'perYear' | 'count' | 'days', number>>,
+  ): readonly SampleDocument[]
   stockByIsin(isin: string): SampleStock | undefined
   stockBySid(sid: string): SampleStock | undefined
   indexBySid(sid: string): SampleIndex | undefined
@@ -176,8 +221,14 @@ export interface SampleMarket {
   random(...key: readonly (string | number)[]): Random
   /** Days on which the market traded, oldest first, both ends included; never after `asOf`. */
   tradingDays(from: string, to: string): readonly string[]
-  /** Candles of a stock or index from `start` to `end` (epoch seconds, both included). The candle of the current session still changes. */
+  /**
+   * Candles of a stock or index from `start` to `end` (epoch seconds, both included). The candle of the
+   * current session still changes.
+   */
   candles(sid: string, start: number, end: number): CandleColumns
-  /** What a stock traded at on a day, as the exchange published it that evening: later splits and errors of the provider change nothing. */
+  /**
+   * What a stock traded at on a day, as the exchange published it that evening: later splits and errors of
+   * the provider change nothing.
+   */
   tradesOn(sid: string, day: string): CandleColumns
 }

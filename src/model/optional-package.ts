@@ -2,14 +2,22 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { formatError, UsageError } from './errors.js'
 
-/** Where optional packages are looked up: beside this package, then in the current folder, for a command that is installed globally. */
-const listPlaces = (): readonly NodeJS.Require[] => [createRequire(import.meta.url), createRequire(join(process.cwd(), 'package.json'))]
+/**
+ * Where optional packages are looked up: beside this package, then in the current folder, for a command that
+ * is installed globally.
+ */
+const listPlaces = (): readonly NodeJS.Require[] => [
+  createRequire(import.meta.url),
+  createRequire(join(process.cwd(), 'package.json')),
+]
 
 /** The folders in which an optional package may be. */
-export const listPackageFolders = (name: string): readonly string[] => listPlaces().flatMap((require) => require.resolve.paths(name) ?? [])
+export const listPackageFolders = (name: string): readonly string[] =>
+  listPlaces().flatMap((require) => require.resolve.paths(name) ?? [])
 
 /**
- * Loads an optional package on demand. By `require`: `import()` would scan hundreds of CommonJS files for export names first.
+ * Loads an optional package on demand. By `require`: `import()` would scan hundreds of CommonJS files for
+ * export names first.
  *
  * @param install its name, as `npm install` takes it
  * @throws UsageError with the code `missing-package`; it ends with the command that installs the package
@@ -21,7 +29,10 @@ export const requireOptional = <Module>(name: string, missing: string, install =
     try {
       return require(path) as Module
     } catch (error) {
-      throw new UsageError(`cannot load ${name} (${formatError(error)}): npm install ${install}`, { code: 'missing-package', cause: error })
+      throw new UsageError(`cannot load ${name} (${formatError(error)}): npm install ${install}`, {
+        code: 'missing-package',
+        cause: error,
+      })
     }
   }
   throw new UsageError(`${missing}: npm install ${install}`, { code: 'missing-package' })

@@ -1,7 +1,9 @@
 import type { CollectError, ErrorCode, FailureCause, Status } from './errors.js'
 import type { Day } from './trading-day.js'
 
-/** One piece of a stream's work: a stock, an index, a list. `fileName` is safe and unique within the stream. */
+/**
+ * One piece of a stream's work: a stock, an index, a list. `fileName` is safe and unique within the stream.
+ */
 export interface Item<T = unknown> {
   /** The symbol, or the list's name. */
   readonly key: string
@@ -34,7 +36,10 @@ export interface ItemResult<R = unknown> {
   readonly whole?: boolean
   /** Why a stored file is replaced as a whole or repaired. */
   readonly remark?: string
-  /** The newest session of the item, stored earlier or fetched now: the day of its newest candle, or of its file. */
+  /**
+   * The newest session of the item, stored earlier or fetched now: the day of its newest candle, or of its
+   * file.
+   */
   readonly newest?: Day
 }
 
@@ -45,8 +50,8 @@ export interface ItemOutcome<R = unknown> extends Omit<ItemResult<R>, 'status'> 
   /** Why it failed; absent on `success`, `skipped` and `empty`. */
   readonly reason?: string
   /**
-   * The error with which it failed, with its request, its response and its `cause`. Only if this process did the work: an outcome of a
-   * fleet's worker has `reason`, `code` and `causes` alone.
+   * The error with which it failed, with its request, its response and its `cause`. Only if this process did
+   * the work: an outcome of a fleet's worker has `reason`, `code` and `causes` alone.
    */
   readonly error?: CollectError
 }
@@ -55,8 +60,8 @@ export interface ItemOutcome<R = unknown> extends Omit<ItemResult<R>, 'status'> 
 type GoodStatus = ItemResult['status']
 
 /**
- * The outcome of an item as an app receives it: its rows are an array. `status` tells whether it failed; only then it has a `reason`, a
- * `code`, and no rows.
+ * The outcome of an item as an app receives it: its rows are an array. `status` tells whether it failed; only
+ * then it has a `reason`, a `code`, and no rows.
  */
 export type PublicOutcome<R = unknown> =
   | (Omit<ItemOutcome<R>, 'status' | 'rows' | 'reason' | 'error'> & {
@@ -86,6 +91,8 @@ export const createResult = <R>(rows: RowList<R>, degraded?: string): ItemResult
 export const skippedResult: ItemResult<never> = { status: 'skipped', rows: [] }
 
 /** Whether the provider answered for this item, so that the answer replaces what is stored. */
-export const isAnswered = ({ status }: { readonly status: Status }): boolean => status === 'success' || status === 'empty'
+export const isAnswered = ({ status }: { readonly status: Status }): boolean =>
+  status === 'success' || status === 'empty'
 
-export const isLost = ({ status }: { readonly status: Status }): boolean => !['success', 'empty', 'skipped'].includes(status)
+export const isLost = ({ status }: { readonly status: Status }): boolean =>
+  !['success', 'empty', 'skipped'].includes(status)

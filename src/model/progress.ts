@@ -111,7 +111,8 @@ export const createRunProgress = (stats: RunStatsReading, forecasts: readonly St
   const sampleStream = (stream: StreamStats, now: number): StreamRow => {
     const track = getOrAdd(tracks, stream.name, () => new Track())
     track.share = Math.max(track.share, computeShare(stream))
-    if (stream.state === 'running') updateTrack(track, { stream, now, isPaused: stats.pausesOf(stream).length > 0 })
+    if (stream.state === 'running')
+      updateTrack(track, { stream, now, isPaused: stats.pausesOf(stream).length > 0 })
     const forecast = forecastOf.get(stream.name)
     return { stream, forecast, track, items: countExpectedItems(stream, forecast, stats.stocks()) }
   }
@@ -163,7 +164,11 @@ const measureRate = ({ items, ms }: Track): number | undefined =>
   ms >= MIN_SHOWN_RATE.ms && items >= MIN_SHOWN_RATE.items ? (items * 1_000) / ms : undefined
 
 /** Infinite while unknown. */
-const countExpectedItems = (stream: StreamStats, forecast: StreamForecast | undefined, stocks: number): number => {
+const countExpectedItems = (
+  stream: StreamStats,
+  forecast: StreamForecast | undefined,
+  stocks: number,
+): number => {
   const listed = stocks || Number.POSITIVE_INFINITY
   const expected = forecast?.items === 'stocks' ? listed : (forecast?.items ?? 0)
   return hasEnded(stream) ? stream.finished : (stream.total ?? expected)

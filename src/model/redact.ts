@@ -12,21 +12,31 @@ const PREFIX_LENGTH = 8
 const ADDRESS = /\w{1,20}:\/\/[^\s"'<>]+/g
 
 /**
- * Redacts the values of headers, each word in them, and the spreadsheet's ids (plain, JSON-escaped and URL-encoded), and the credentials
- * and queries of any address.
+ * Redacts the values of headers, each word in them, and the spreadsheet's ids (plain, JSON-escaped and
+ * URL-encoded), and the credentials and queries of any address.
  */
 export const createRedactor = (settings: Partial<Settings>): Redact => {
   const { sheetId = '', asmTabId = '', gsmTabId = '', notifySecret = '' } = settings
   const values = listHeaders(settings).map(([, value]) => value)
-  const words = values.flatMap((value) => value.split(/[\s,;:=&]+/)).filter(({ length }) => length >= PREFIX_LENGTH)
+  const words = values
+    .flatMap((value) => value.split(/[\s,;:=&]+/))
+    .filter(({ length }) => length >= PREFIX_LENGTH)
   const secrets = [...values, ...words, sheetId, asmTabId, gsmTabId, notifySecret]
-    .flatMap((secret) => [secret, secret.replace(/\s+/g, ' ').trim(), JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
+    .flatMap((secret) => [
+      secret,
+      secret.replace(/\s+/g, ' ').trim(),
+      JSON.stringify(secret).slice(1, -1),
+      encodeURIComponent(secret),
+    ])
     .filter(({ length }) => length >= MIN_SECRET_LENGTH)
   // Longest first: if one secret starts with another, replacing the shorter one would leave the rest visible.
   const inOrder = [...new Set(secrets)].sort((one, other) => other.length - one.length)
   // Complete secrets before truncated ones, for the same reason.
   return (text) =>
-    inOrder.reduce(maskTruncated, inOrder.reduce(maskWhole, text.includes('://') ? text.replace(ADDRESS, redactAddress) : text))
+    inOrder.reduce(
+      maskTruncated,
+      inOrder.reduce(maskWhole, text.includes('://') ? text.replace(ADDRESS, redactAddress) : text),
+    )
 }
 
 /** Credentials in an address, also truncated ones: a colon without a port after it. */
@@ -52,7 +62,10 @@ const maskTruncated = (text: string, secret: string): string => {
 
 const FREE_TEXTS = ['item', 'reason', 'degraded', 'text', 'error'] as const
 
-/** Redacts the free texts of a record (an event, an outcome), and its error in place; returns the same object if no text has a secret. */
+/**
+ * Redacts the free texts of a record (an event, an outcome), and its error in place; returns the same object
+ * if no text has a secret.
+ */
 export const redactRecord = <T extends object>(record: T, redact: Redact): T => {
   let clean: T & { readonly [Text in (typeof FREE_TEXTS)[number]]?: unknown } = record
   for (const field of FREE_TEXTS) {
@@ -64,9 +77,16 @@ export const redactRecord = <T extends object>(record: T, redact: Redact): T => 
   return clean
 }
 
-/** Redacts the texts of an error and its causes, in place: messages, stacks, other own texts, and those of the failed request and its response. */
+/**
+ * Redacts the texts of an error and its causes, in place: messages, stacks, other own texts, and those of the
+ * failed request and its response.
+ */
 export const redactError = (error: unknown, redact: Redact): unknown => {
-  for (let [inner, left] = [error, 9]; inner instanceof Error && left > 0; [inner, left] = [inner.cause, left - 1]) {
+  for (
+    let [inner, left] = [error, 9];
+    inner instanceof Error && left > 0;
+    [inner, left] = [inner.cause, left - 1]
+  ) {
     inner.message = redact(inner.message)
     if (inner.stack !== undefined) inner.stack = redact(inner.stack)
     Object.assign(inner, redactTexts(inner, redact))

@@ -1,12 +1,16 @@
 import type { ErrorCode, Status } from './errors.js'
 
-/** How a stream ended: complete, with failed items or items that may lack rows (`partial`), or without any useful result (`failed`). */
+/**
+ * How a stream ended: complete, with failed items or items that may lack rows (`partial`), or without any
+ * useful result (`failed`).
+ */
 export type ScriptOutcome = 'success' | 'partial' | 'failed' | 'skipped' | 'disabled'
 /** How a run ended: with everything, with parts missing, without the master list, or early. */
 export type RunOutcome = 'complete' | 'partial' | 'failed' | 'interrupted'
 
 /** How many items ended with each status. `http_<status>` is present only if it occurred. */
-export type ItemCounts = Record<'success' | 'empty' | 'skipped' | 'rate_limit' | 'error', number> & Record<string, number>
+export type ItemCounts = Record<'success' | 'empty' | 'skipped' | 'rate_limit' | 'error', number> &
+  Record<string, number>
 
 /** A failure or a warning of an item or a stream. */
 export interface Problem {
@@ -69,7 +73,10 @@ export interface ScriptReport {
   readonly code?: ErrorCode
 }
 
-/** A change in the answers of an endpoint: a field is gone, new, of another type, null in all records of an answer, or in another format. */
+/**
+ * A change in the answers of an endpoint: a field is gone, new, of another type, null in all records of an
+ * answer, or in another format.
+ */
 export interface Drift {
   readonly stream: string
   readonly endpoint: string
@@ -118,11 +125,16 @@ export interface FleetState {
   readonly isAway?: boolean
   /** With what Redis refuses commands at the moment; the run waits for it. */
   readonly refusal?: string
-  /** The build of this driver, and workers of other builds in the last minute, such as `market-2 (0.1.0+1a2b3c4d5e)`: they take no items. */
+  /**
+   * The build of this driver, and workers of other builds in the last minute, such as `market-2
+   * (0.1.0+1a2b3c4d5e)`: they take no items.
+   */
   readonly others?: { readonly build: string; readonly workers: readonly string[] }
 }
 
-/** A run as of another session than the one due when it began: only some of its outputs are of that session. */
+/**
+ * A run as of another session than the one due when it began: only some of its outputs are of that session.
+ */
 export interface AsOfSession {
   /** The session of `asOf`, a day in India: that of the outputs of `following`. */
   readonly session: string
@@ -153,9 +165,13 @@ export interface StaleOutput {
 }
 
 /** A value for some of the names. */
-export type ByName<Name extends string, T> = string extends Name ? Readonly<Record<string, T>> : { readonly [One in Name]?: T }
+export type ByName<Name extends string, T> = string extends Name
+  ? Readonly<Record<string, T>>
+  : { readonly [One in Name]?: T }
 
-/** What a run did; printed by `--json` and stored at `.scripstream/report.json`. Instants are ISO 8601 in UTC. */
+/**
+ * What a run did; printed by `--json` and stored at `.scripstream/report.json`. Instants are ISO 8601 in UTC.
+ */
 export interface RunReport<Name extends string = string> {
   readonly run: string
   readonly asOf: string
@@ -167,32 +183,51 @@ export interface RunReport<Name extends string = string> {
   /** When the run was already complete; this one found all files up to date and requested none of them. */
   readonly finishedBefore?: string
   /**
-   * What a run that found all files up to date has seen by one request on a day that may have no session: the newest one, and the weekday after it
-   * that nobody named as a holiday; or why that could not be found out.
+   * What a run that found all files up to date has seen by one request on a day that may have no session: the
+   * newest one, and the weekday after it that nobody named as a holiday; or why that could not be found out.
    */
   readonly looked?: { readonly newest: string; readonly expected?: string } | { readonly failure: string }
   readonly outcome: RunOutcome
-  /** Whether the same run, started again, requests only what is missing: something failed for a temporary reason. */
+  /**
+   * Whether the same run, started again, requests only what is missing: something failed for a temporary
+   * reason.
+   */
   readonly isResumable?: boolean
   /** Stocks in the run: the whole master list, or those that `--symbols` selects. */
   readonly stocks: number
   readonly scripts: Readonly<Record<Name, ScriptReport>>
-  /** Symbols of `RunOptions.symbols` that are not listed, or that have changed; the run is partial then. Absent without one. */
+  /**
+   * Symbols of `RunOptions.symbols` that are not listed, or that have changed; the run is partial then.
+   * Absent without one.
+   */
   readonly wrongSymbols?: readonly WrongSymbol[]
   /**
-   * What is missing in the stored outputs after this run, from this and earlier runs: how many items of each stream failed, or may lack
-   * records, when they were last requested, or `all`. `.scripstream/failed.json` names them. Absent if nothing is missing.
+   * What is missing in the stored outputs after this run, from this and earlier runs: how many items of each
+   * stream failed, or may lack records, when they were last requested, or `all`. `.scripstream/failed.json`
+   * names them. Absent if nothing is missing.
    */
   readonly missing?: ByName<Name, number | 'all'>
-  /** The newest session of each stream with sessions, after this run, from it or an earlier one: a day in India. Absent if none is known. */
+  /**
+   * The newest session of each stream with sessions, after this run, from it or an earlier one: a day in
+   * India. Absent if none is known.
+   */
   readonly newest?: ByName<Name, string>
-  /** The session of each stream that was last requested after it opened, and before its data was published; absent if there is none. */
+  /**
+   * The session of each stream that was last requested after it opened, and before its data was published;
+   * absent if there is none.
+   */
   readonly early?: ByName<Name, string>
   /** What ends before a session that is due; absent if nothing does. */
   readonly stale?: readonly StaleOutput[]
-  /** How answers differ from their expected shapes, the most frequent first, a few dozen at most; absent without one. */
+  /**
+   * How answers differ from their expected shapes, the most frequent first, a few dozen at most; absent
+   * without one.
+   */
   readonly drift?: readonly Drift[]
-  /** What has failed beside the run, such as its terminal, log or metrics, a sentence each; absent if nothing has. */
+  /**
+   * What has failed beside the run, such as its terminal, log or metrics, a sentence each; absent if nothing
+   * has.
+   */
   readonly notes?: readonly string[]
   /** The workers of the run; only in a fleet. */
   readonly fleet?: FleetState
@@ -202,9 +237,13 @@ export interface RunReport<Name extends string = string> {
   readonly code?: ErrorCode
 }
 
-/** When a stream was requested, epoch milliseconds. What a resumed run took over is as old as its beginning, `asOf`. */
+/**
+ * When a stream was requested, epoch milliseconds. What a resumed run took over is as old as its beginning,
+ * `asOf`.
+ */
 export const findRequestedAt = (
   { scripts, startedAt, ...report }: Pick<RunReport, 'scripts' | 'startedAt' | 'asOf'>,
   stream: string,
   asOf = Date.parse(report.asOf),
-): number => Math.min(Date.parse(startedAt), (scripts[stream]?.takenOver ?? 0) > 0 ? asOf : Number.POSITIVE_INFINITY)
+): number =>
+  Math.min(Date.parse(startedAt), (scripts[stream]?.takenOver ?? 0) > 0 ? asOf : Number.POSITIVE_INFINITY)

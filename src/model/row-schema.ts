@@ -3,11 +3,17 @@ import { z } from 'zod'
 /** The types of columns. */
 export type SqlType = 'VARCHAR' | 'DOUBLE' | 'BIGINT' | 'DATE' | 'TIMESTAMP' | 'JSON'
 
-/** Converts a text to the value of a column, if a cast alone cannot. Both ways must agree; a test compares them. */
+/**
+ * Converts a text to the value of a column, if a cast alone cannot. Both ways must agree; a test compares
+ * them.
+ */
 export interface Conversion {
   /** The SQL of the value, from that of the text. */
   readonly sql: (text: string) => string
-  /** The value itself, for lists that are recorded: a day as `2026-02-12`, a time as `2026-02-12 18:30:00`; undefined if the text has none. */
+  /**
+   * The value itself, for lists that are recorded: a day as `2026-02-12`, a time as `2026-02-12 18:30:00`;
+   * undefined if the text has none.
+   */
   readonly value: (text: string) => string | number | undefined
 }
 
@@ -25,8 +31,9 @@ export interface TableColumn {
 export const ITEM_SYMBOL = { name: 'symbol', type: 'VARCHAR', from: { file: 'symbol' } } as const
 
 /**
- * Where a value comes from: one of these keys of the row (a text that starts with `$` is a JSON path) or of the document around it; the item
- * of the file; the part of the work that wrote the file; or the day on which a recorded run first had the row.
+ * Where a value comes from: one of these keys of the row (a text that starts with `$` is a JSON path) or of
+ * the document around it; the item of the file; the part of the work that wrote the file; or the day on which
+ * a recorded run first had the row.
  */
 export type ColumnSource =
   | { readonly row: readonly string[] }
@@ -41,20 +48,24 @@ export type Kind = 'text' | 'number' | 'flag' | 'list' | 'record'
 export interface ColumnFacts {
   /** What it contains: unit, time zone, when it is empty. The comment of its column in SQL. */
   readonly about?: string | undefined
-  /** The name of its column in SQL, and its type if that does not follow from the schema. Without it, it appears in `extra`. */
+  /**
+   * The name of its column in SQL, and its type if that does not follow from the schema. Without it, it
+   * appears in `extra`.
+   */
   readonly sql?: string | readonly [name: string, type: SqlType] | undefined
   /** Converts its text to its value, if a cast alone cannot. */
   readonly convert?: Conversion | undefined
   /** Further columns that are read from it, placed behind its own. */
   readonly further?: readonly TableColumn[] | undefined
   /**
-   * An output depends on it: an answer is refused if the field is missing from all records, has another type, or its `format` cannot be
-   * read. An optional or usual list or record counts as missing only if an unknown field is in its place.
+   * An output depends on it: an answer is refused if the field is missing from all records, has another type,
+   * or its `format` cannot be read. An optional or usual list or record counts as missing only if an unknown
+   * field is in its place.
    */
   readonly required?: true | undefined
   /**
-   * Null and empty text are no values of it: they are drift if (nearly) all answers of the run have nothing else. If it is also required,
-   * an answer is refused that has nothing else.
+   * Null and empty text are no values of it: they are drift if (nearly) all answers of the run have nothing
+   * else. If it is also required, an answer is refused that has nothing else.
    */
   readonly key?: true | undefined
   /** Some records may lack it: it counts as gone if (nearly) all answers lack it. */
@@ -66,7 +77,8 @@ export interface ColumnFacts {
 }
 
 /**
- * A field of a row with its facts. They are in zod's registry, so that `z.toJSONSchema` describes the field, too.
+ * A field of a row with its facts. They are in zod's registry, so that `z.toJSONSchema` describes the field,
+ * too.
  *
  * @example column(z.number(), { about: 'open interest, contracts', sql: 'open_interest', required: true })
  */
@@ -79,8 +91,9 @@ export const column = <S extends z.ZodType>(schema: S, facts: ColumnFacts): S =>
 }
 
 /**
- * Describes a kind of row once: its TypeScript type, the drift check, the SQL table and its comments follow from it. Unknown fields pass
- * through. `.optional()` marks a field that may be absent. Rows are compared with it, not parsed: nothing is converted or removed.
+ * Describes a kind of row once: its TypeScript type, the drift check, the SQL table and its comments follow
+ * from it. Unknown fields pass through. `.optional()` marks a field that may be absent. Rows are compared
+ * with it, not parsed: nothing is converted or removed.
  *
  * @example
  * export const Pledge = row({
@@ -89,14 +102,18 @@ export const column = <S extends z.ZodType>(schema: S, facts: ColumnFacts): S =>
  * })
  * export interface Pledge extends RowOf<typeof Pledge> {}
  */
-export const row = <const F extends z.ZodRawShape>(fields: F): z.ZodObject<F, z.core.$loose> => z.looseObject(fields)
+export const row = <const F extends z.ZodRawShape>(fields: F): z.ZodObject<F, z.core.$loose> =>
+  z.looseObject(fields)
 
 /**
  * The usual envelope of an answer: rows under `data`, and fields of its own.
  *
  * @example const shape = dataEnvelope(z.array(Contract))
  */
-export const dataEnvelope = <D extends z.ZodType, F extends z.ZodRawShape = Record<never, never>>(data: D, more?: F) =>
+export const dataEnvelope = <D extends z.ZodType, F extends z.ZodRawShape = Record<never, never>>(
+  data: D,
+  more?: F,
+) =>
   row({
     code: z.number().optional(),
     status: z.union([z.string(), z.number()]).optional(),
@@ -106,10 +123,13 @@ export const dataEnvelope = <D extends z.ZodType, F extends z.ZodRawShape = Reco
   })
 
 /** A list of rows, or a single row instead of a list of one. Its TypeScript type is the list. */
-export const oneOrMore = <S extends z.ZodObject>(schema: S): z.ZodArray<S> => z.union([z.array(schema), schema]) as unknown as z.ZodArray<S>
+export const oneOrMore = <S extends z.ZodObject>(schema: S): z.ZodArray<S> =>
+  z.union([z.array(schema), schema]) as unknown as z.ZodArray<S>
 
 /** Text with the values that were observed so far. */
-export const textSuchAs = <const T extends string>(..._observed: readonly T[]): z.ZodType<T | (string & {})> => z.string()
+export const textSuchAs = <const T extends string>(
+  ..._observed: readonly T[]
+): z.ZodType<T | (string & {})> => z.string()
 
 type ReadonlyDeep<T> = T extends string | number | boolean | null | undefined
   ? T

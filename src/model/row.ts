@@ -4,14 +4,16 @@ import { z } from 'zod'
 export type Row = Readonly<Record<string, unknown>>
 
 /** Whether a value is a record: an object, not an array. */
-export const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isRow = (value: unknown): value is Row =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Checks that a value is a record; passes the same object on. */
 export const Row = /* @__PURE__ */ z.custom<Row>(isRow, 'is not a record')
 
 /**
- * A list of records without nulls; the same array if it has none. One check for the whole list: a schema per record would take as long as
- * parsing them. No `transform`: its closure per answer survives many minor GCs and retains the answer.
+ * A list of records without nulls; the same array if it has none. One check for the whole list: a schema per
+ * record would take as long as parsing them. No `transform`: its closure per answer survives many minor GCs
+ * and retains the answer.
  */
 const createRecordList = () =>
   z
@@ -25,7 +27,10 @@ const createRecordList = () =>
 // A bundler leaves these out of an app that uses the operators alone, and zod with them.
 const RecordList = /* @__PURE__ */ createRecordList()
 
-/** The envelope of nearly every endpoint. `data` may be null (an empty list) but must be present. Other fields pass. */
+/**
+ * The envelope of nearly every endpoint. `data` may be null (an empty list) but must be present. Other fields
+ * pass.
+ */
 export const Rows = /* @__PURE__ */ z.looseObject({ data: /* @__PURE__ */ RecordList.nullable() })
 
 /** The envelope of an endpoint that may omit `data`. */
@@ -54,5 +59,8 @@ export const toNumber = (text: string): number | undefined => {
   return Number.isFinite(number) ? number : undefined
 }
 
-/** All fields may be absent, or undefined: for options, which an app with `exactOptionalPropertyTypes` passes on as it has them. */
+/**
+ * All fields may be absent, or undefined: for options, which an app with `exactOptionalPropertyTypes` passes
+ * on as it has them.
+ */
 export type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }

@@ -28,7 +28,8 @@ export type LoggedScript = Pick<
 }
 
 /** An ended run, as `scripstream log` shows it. Instants are ISO 8601 in UTC. */
-export interface RunLogEntry extends Pick<RunReport, 'run' | 'asOf' | 'startedAt' | 'finishedAt' | 'durationMs' | 'outcome' | 'stocks'> {
+export interface RunLogEntry
+  extends Pick<RunReport, 'run' | 'asOf' | 'startedAt' | 'finishedAt' | 'durationMs' | 'outcome' | 'stocks'> {
   readonly stale?: NonNullable<RunReport['stale']>
   readonly error?: string
   /** The streams that ran. */
@@ -39,29 +40,79 @@ export interface RunLogEntry extends Pick<RunReport, 'run' | 'asOf' | 'startedAt
   readonly drift?: number
 }
 
-export const toRunLogEntry = (report: RunReport, failed: Readonly<Record<string, readonly string[] | 'all'>>): RunLogEntry => {
-  const { run, asOf, startedAt, finishedAt, durationMs, outcome, stocks, error, scripts, stale, drift = [] } = report
+export const toRunLogEntry = (
+  report: RunReport,
+  failed: Readonly<Record<string, readonly string[] | 'all'>>,
+): RunLogEntry => {
+  const {
+    run,
+    asOf,
+    startedAt,
+    finishedAt,
+    durationMs,
+    outcome,
+    stocks,
+    error,
+    scripts,
+    stale,
+    drift = [],
+  } = report
   const missing = Object.entries(failed).map(([name, items]) => [name, countFailed(items)] as const)
   const unaccepted = drift.filter(isSignificant).length
-  const logged = Object.entries(scripts).flatMap(([name, script]) => (hasRun(script) ? [[name, toLoggedScript(script)] as const] : []))
+  const logged = Object.entries(scripts).flatMap(([name, script]) =>
+    hasRun(script) ? [[name, toLoggedScript(script)] as const] : [],
+  )
   return omitUndefined({
-    ...{ run, asOf, startedAt, finishedAt, durationMs, outcome, stocks, error },
+    run,
+    asOf,
+    startedAt,
+    finishedAt,
+    durationMs,
+    outcome,
+    stocks,
+    error,
     scripts: Object.fromEntries(logged),
     missing: missing.length === 0 ? undefined : Object.fromEntries(missing),
-    ...{ stale, drift: unaccepted || undefined },
+    stale,
+    drift: unaccepted || undefined,
   })
 }
 
 const countFailed = (items: readonly string[] | 'all'): FailedCount =>
   items === 'all' ? { count: items } : { count: items.length, items: items.slice(0, MAX_NAMED_ITEMS) }
 
-const hasRun = ({ outcome, requests }: ScriptReport): boolean => requests > 0 || outcome === 'failed' || outcome === 'partial'
+const hasRun = ({ outcome, requests }: ScriptReport): boolean =>
+  requests > 0 || outcome === 'failed' || outcome === 'partial'
 
 const toLoggedScript = (script: ScriptReport): LoggedScript => {
-  const { outcome, durationMs, requests, retries, rateLimited, items, files, bytes, degraded, error, problems } = script
+  const {
+    outcome,
+    durationMs,
+    requests,
+    retries,
+    rateLimited,
+    items,
+    files,
+    bytes,
+    degraded,
+    error,
+    problems,
+  } = script
   return omitUndefined({
-    ...{ outcome, durationMs, requests, retries, rateLimited, items, files, bytes, degraded: degraded || undefined, error },
-    problems: problems.length === 0 ? undefined : problems.map(({ item, status, reason }) => omitUndefined({ item, status, reason })),
+    outcome,
+    durationMs,
+    requests,
+    retries,
+    rateLimited,
+    items,
+    files,
+    bytes,
+    degraded: degraded || undefined,
+    error,
+    problems:
+      problems.length === 0
+        ? undefined
+        : problems.map(({ item, status, reason }) => omitUndefined({ item, status, reason })),
   })
 }
 
@@ -70,10 +121,15 @@ export const toRunReport = ({ scripts, missing = {}, drift: _, ...entry }: RunLo
   omitUndefined({
     ...entry,
     scripts: Object.fromEntries(
-      Object.entries(scripts).map(([name, script]) => [name, { degraded: 0, takenOver: 0, problems: [], ...script } as ScriptReport]),
+      Object.entries(scripts).map(([name, script]) => [
+        name,
+        { degraded: 0, takenOver: 0, problems: [], ...script } as ScriptReport,
+      ]),
     ),
     missing:
-      Object.keys(missing).length === 0 ? undefined : Object.fromEntries(Object.entries(missing).map(([name, { count }]) => [name, count])),
+      Object.keys(missing).length === 0
+        ? undefined
+        : Object.fromEntries(Object.entries(missing).map(([name, { count }]) => [name, count])),
   })
 
 const countField = z.number().default(0)
@@ -81,23 +137,40 @@ const instant = z.string().refine((text) => !Number.isNaN(Date.parse(text)))
 const missingCount = z.union([z.number(), z.literal('all')])
 const problems = z.array(z.looseObject({ reason: z.string() }))
 
-/** What a report and its line in the log have in common. Each reader depends on it; other fields pass through. */
+/**
+ * What a report and its line in the log have in common. Each reader depends on it; other fields pass through.
+ */
 const runShape = {
-  ...{ run: z.string(), asOf: instant, startedAt: instant, finishedAt: instant, durationMs: countField, stocks: countField },
+  run: z.string(),
+  asOf: instant,
+  startedAt: instant,
+  finishedAt: instant,
+  durationMs: countField,
+  stocks: countField,
   outcome: z.enum(['complete', 'partial', 'failed', 'interrupted']),
   error: z.string().optional(),
 }
 const scriptShape = {
   outcome: z.enum(['success', 'partial', 'failed', 'skipped', 'disabled']),
-  ...{ durationMs: countField, requests: countField, retries: countField, rateLimited: countField, files: countField, bytes: countField },
+  durationMs: countField,
+  requests: countField,
+  retries: countField,
+  rateLimited: countField,
+  files: countField,
+  bytes: countField,
   items: z.record(z.string(), z.number()).default({}),
   error: z.string().optional(),
 }
 
 const EntryShape = z.looseObject({
   ...runShape,
-  scripts: z.record(z.string(), z.looseObject({ ...scriptShape, degraded: z.number().optional(), problems: problems.optional() })),
-  missing: z.record(z.string(), z.looseObject({ count: missingCount, items: z.array(z.string()).optional() })).optional(),
+  scripts: z.record(
+    z.string(),
+    z.looseObject({ ...scriptShape, degraded: z.number().optional(), problems: problems.optional() }),
+  ),
+  missing: z
+    .record(z.string(), z.looseObject({ count: missingCount, items: z.array(z.string()).optional() }))
+    .optional(),
   drift: z.number().optional(),
 })
 
@@ -107,33 +180,50 @@ const ReportShape = z.looseObject({
   scripts: z.record(
     z.string(),
     z.looseObject({
-      ...{ ...scriptShape, degraded: countField, takenOver: countField, problems: problems.default([]) },
-      ...{ rewritten: rows.optional(), causes: rows.optional() },
+      ...scriptShape,
+      degraded: countField,
+      takenOver: countField,
+      problems: problems.default([]),
+      rewritten: rows.optional(),
+      causes: rows.optional(),
     }),
   ),
   missing: z.record(z.string(), missingCount).optional(),
   notes: z.array(z.string()).optional(),
-  ...{ wrongSymbols: rows.optional(), drift: rows.optional() },
+  wrongSymbols: rows.optional(),
+  drift: rows.optional(),
   fleet: z.looseObject({ workers: rows, stalled: z.number() }).optional(),
 })
 
 /** Reads a report; undefined if it is damaged. */
-export const parseReport = (text: string): RunReport | undefined => ReportShape.safeParse(parseFields(text)).data as RunReport | undefined
+export const parseReport = (text: string): RunReport | undefined =>
+  ReportShape.safeParse(parseFields(text)).data as RunReport | undefined
 
 /** The entries of the log, and the numbers of the lines that are none, such as one that a kill has cut. */
-export const parseRunLog = (text: string): { readonly runs: readonly RunLogEntry[]; readonly badLines: readonly number[] } => {
-  const lines = text.split('\n').map((line, index) => ({ line, number: index + 1, entry: EntryShape.safeParse(parseFields(line)).data }))
+export const parseRunLog = (
+  text: string,
+): { readonly runs: readonly RunLogEntry[]; readonly badLines: readonly number[] } => {
+  const lines = text
+    .split('\n')
+    .map((line, index) => ({ line, number: index + 1, entry: EntryShape.safeParse(parseFields(line)).data }))
   return {
     runs: lines.flatMap(({ entry }) => (entry === undefined ? [] : [entry as unknown as RunLogEntry])),
-    badLines: lines.flatMap(({ line, number, entry }) => (entry === undefined && line.trim() !== '' ? [number] : [])),
+    badLines: lines.flatMap(({ line, number, entry }) =>
+      entry === undefined && line.trim() !== '' ? [number] : [],
+    ),
   }
 }
 
-/** The fields of a document. Another version may leave some out: then the run is one that needs a look, at its `asOf`. */
+/**
+ * The fields of a document. Another version may leave some out: then the run is one that needs a look, at its
+ * `asOf`.
+ */
 const parseFields = (text: string): unknown => {
   try {
     const fields: unknown = JSON.parse(repairJson(text))
-    return isRow(fields) ? { startedAt: fields.asOf, finishedAt: fields.asOf, outcome: 'partial', ...fields } : undefined
+    return isRow(fields)
+      ? { startedAt: fields.asOf, finishedAt: fields.asOf, outcome: 'partial', ...fields }
+      : undefined
   } catch {
     return undefined
   }

@@ -21,7 +21,10 @@ export const MAX_MARBLES = 60
 const MAX_FAILURES = 10
 const MAX_WARNINGS = 5
 
-/** How one of the newest items ended; `retried` is a success after a further attempt, `partial` one that may lack rows. */
+/**
+ * How one of the newest items ended; `retried` is a success after a further attempt, `partial` one that may
+ * lack rows.
+ */
 export type MarbleKind = 'success' | 'empty' | 'skipped' | 'retried' | 'partial' | 'failed' | 'resumed'
 
 /** One of the newest items of a stream. */
@@ -36,7 +39,10 @@ export class StreamStats {
   /** Items that failed. */
   lost = 0
   requests = 0
-  /** Requests that have ended, and the size of their decompressed bodies; both are counted only where somebody watches the run. */
+  /**
+   * Requests that have ended, and the size of their decompressed bodies; both are counted only where somebody
+   * watches the run.
+   */
   answered = 0
   received = 0
   retries = 0
@@ -91,8 +97,8 @@ export const hasEnded = ({ state }: StreamStats): boolean => state !== 'waiting'
 export type PausedHosts = Omit<Extract<RunEvent, { readonly type: 'host-paused' }>, 'type' | 'at'>
 
 /**
- * The statistics of a run: the sum of its events. The progress display, the page, the log, the summary and the report all read this one
- * object.
+ * The statistics of a run: the sum of its events. The progress display, the page, the log, the summary and
+ * the report all read this one object.
  */
 export type RunStats = ReturnType<typeof createRunStats>
 
@@ -116,7 +122,8 @@ export const createRunStats = () => {
     record(event: RunEvent): void {
       if (event.type === 'run-started') {
         started = event
-        for (const { name, state, hosts } of event.streams) streams.set(name, new StreamStats(name, state, hosts))
+        for (const { name, state, hosts } of event.streams)
+          streams.set(name, new StreamStats(name, state, hosts))
       } else if (event.type === 'host-paused' || event.type === 'host-resumed') recordPause(pauses, event)
       else if (event.type === 'master-read') stocks = event.stocks
       else if (event.type === 'wrong-symbols') wrongSymbols = event.symbols
@@ -128,11 +135,17 @@ export const createRunStats = () => {
     },
     streams: (): readonly StreamStats[] => [...streams.values()],
     stream: (name: string): StreamStats | undefined => streams.get(name),
-    /** The hosts that are paused now. A host whose streams have all ended gets no request any more, so that its pause would never end. */
+    /**
+     * The hosts that are paused now. A host whose streams have all ended gets no request any more, so that
+     * its pause would never end.
+     */
     pausedHosts: (): readonly PausedHosts[] =>
-      [...new Set(pauses.values())].filter(({ hosts }) => hosts.some((host) => isNeeded(host, [...streams.values()]))),
+      [...new Set(pauses.values())].filter(({ hosts }) =>
+        hosts.some((host) => isNeeded(host, [...streams.values()])),
+      ),
     /** The pauses of a stream's hosts as a whole. */
-    pausesOf: ({ hosts }: StreamStats): readonly PausedHosts[] => hosts.flatMap((host) => pauses.get(host) ?? []),
+    pausesOf: ({ hosts }: StreamStats): readonly PausedHosts[] =>
+      hosts.flatMap((host) => pauses.get(host) ?? []),
     stocks: (): number => stocks,
     /** The first event of the run; undefined before it. */
     started: () => started,
@@ -144,7 +157,9 @@ export const createRunStats = () => {
     fleet: (): FleetState | undefined => fleet,
     /** The report of the run so far. `end` overrides the outcome that follows from the streams. */
     report(finishedAt: number, end?: Pick<RunReport, 'outcome' | 'error' | 'code'>): RunReport {
-      const scripts = Object.fromEntries([...streams.values()].map((stats) => [stats.name, createScriptReport(stats, finishedAt)]))
+      const scripts = Object.fromEntries(
+        [...streams.values()].map((stats) => [stats.name, createScriptReport(stats, finishedAt)]),
+      )
       return {
         ...describeTime(started, finishedAt),
         outcome: end?.outcome ?? (wrongSymbols.length > 0 ? 'partial' : deriveOutcome([...streams.values()])),
@@ -186,7 +201,10 @@ const recordPause = (
 }
 
 /** A warning with a code is a refusal of an answer. */
-const countWarning = (stats: StreamStats, { text, code }: Extract<RunEvent, { readonly type: 'warning' }>): void => {
+const countWarning = (
+  stats: StreamStats,
+  { text, code }: Extract<RunEvent, { readonly type: 'warning' }>,
+): void => {
   if (code === undefined) addProblem(stats.warnings, MAX_WARNINGS, { reason: text })
   else {
     stats.refusals += 1
@@ -260,7 +278,10 @@ const finishItem = (stats: StreamStats, event: RunEvent & { readonly type: 'item
   }
 }
 
-const toMarbleKind = (event: Extract<RunEvent, { readonly type: 'item-finished' }>, isRetried: boolean): MarbleKind => {
+const toMarbleKind = (
+  event: Extract<RunEvent, { readonly type: 'item-finished' }>,
+  isRetried: boolean,
+): MarbleKind => {
   if (isLost(event)) return 'failed'
   if (event.degraded !== undefined) return 'partial'
   if (event.isTakenOver) return 'resumed'
@@ -268,10 +289,15 @@ const toMarbleKind = (event: Extract<RunEvent, { readonly type: 'item-finished' 
   return event.status === 'empty' || event.status === 'skipped' ? event.status : 'success'
 }
 
-const toProblem = ({ item, status, code }: RunEvent & { readonly type: 'item-finished' }, reason: string): Problem =>
-  omitUndefined({ item, status, code, reason })
+const toProblem = (
+  { item, status, code }: RunEvent & { readonly type: 'item-finished' },
+  reason: string,
+): Problem => omitUndefined({ item, status, code, reason })
 
-const addCauses = ({ causes }: StreamStats, { code, causes: found }: Pick<ItemOutcome, 'code' | 'causes'>): void => {
+const addCauses = (
+  { causes }: StreamStats,
+  { code, causes: found }: Pick<ItemOutcome, 'code' | 'causes'>,
+): void => {
   const reported: readonly ReportedCause[] = found ?? (code === undefined ? [] : [{ code }])
   for (const cause of reported) causes.set(`${cause.code} ${cause.host}`, cause)
 }
@@ -281,19 +307,42 @@ const addProblem = (problems: Problem[], limit: number, problem: Problem): void 
 }
 
 const deriveOutcome = (streams: readonly StreamStats[]): RunOutcome =>
-  streams.some(({ state, lost, degraded }) => state === 'failed' || state === 'partial' || lost > 0 || degraded > 0)
+  streams.some(
+    ({ state, lost, degraded }) => state === 'failed' || state === 'partial' || lost > 0 || degraded > 0,
+  )
     ? 'partial'
     : 'complete'
 
 export const NOT_STARTED = 'the run ended before this stream started'
 
-/** A stream that was still running when the run ended counts as failed; one that had not started, as skipped with that reason. */
+/**
+ * A stream that was still running when the run ended counts as failed; one that had not started, as skipped
+ * with that reason.
+ */
 const createScriptReport = (stats: StreamStats, now: number): ScriptReport => {
-  const { state, startedAt, finishedAt = now, requests, retries, rateLimited, degraded, takenOver, files, bytes } = stats
+  const {
+    state,
+    startedAt,
+    finishedAt = now,
+    requests,
+    retries,
+    rateLimited,
+    degraded,
+    takenOver,
+    files,
+    bytes,
+  } = stats
   return {
     outcome: state === 'running' ? 'failed' : state === 'waiting' ? 'skipped' : state,
     durationMs: startedAt === undefined ? 0 : finishedAt - startedAt,
-    ...{ requests, retries, rateLimited, items: { ...stats.items }, degraded, takenOver, files, bytes },
+    requests,
+    retries,
+    rateLimited,
+    items: { ...stats.items },
+    degraded,
+    takenOver,
+    files,
+    bytes,
     problems: [...stats.failures, ...stats.warnings],
     ...(stats.rewritten.length === 0 ? {} : { rewritten: [...stats.rewritten] }),
     ...(stats.causes.size === 0 ? {} : { causes: [...stats.causes.values()] }),

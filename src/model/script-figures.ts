@@ -4,12 +4,17 @@ import type { RunReport, ScriptReport, StaleOutput } from './report.js'
 
 /** Number of items that a stream lost to any error. */
 export const countLost = ({ items }: Pick<ScriptReport, 'items'>): number =>
-  Object.entries(items).reduce((total, [status, n]) => total + (isLost({ status: status as Status }) ? n : 0), 0)
+  Object.entries(items).reduce(
+    (total, [status, n]) => total + (isLost({ status: status as Status }) ? n : 0),
+    0,
+  )
 
-export const countItems = ({ items }: Pick<ScriptReport, 'items'>): number => Object.values(items).reduce((total, n) => total + n, 0)
+export const countItems = ({ items }: Pick<ScriptReport, 'items'>): number =>
+  Object.values(items).reduce((total, n) => total + n, 0)
 
 /** Whether another run of the stream could fetch what is missing. */
-export const isIncomplete = ({ outcome }: ScriptReport): boolean => outcome === 'failed' || outcome === 'partial'
+export const isIncomplete = ({ outcome }: ScriptReport): boolean =>
+  outcome === 'failed' || outcome === 'partial'
 
 /** Whether the stream did not run: not selected, disabled, or not started. */
 export const isIdle = ({ outcome, durationMs, requests, files }: ScriptReport): boolean =>
@@ -25,8 +30,12 @@ export const stripBrackets = (reason: string): string => reason.replace(BRACKETS
 /** Quoted texts inside the brackets may contain brackets themselves. */
 const BRACKETS = / \((?:"(?:[^"\\]|\\.)*"|[^()"])*\)/g
 
-/** What is not up to date, a sentence each: `candles end at 2026-02-09, expected 2026-02-10 (deals of that day exist)`. */
-export const describeStale = ({ stale = [] }: Pick<RunReport, 'stale'>): readonly string[] => stale.map(describe)
+/**
+ * What is not up to date, a sentence each: `candles end at 2026-02-09, expected 2026-02-10 (deals of that day
+ * exist)`.
+ */
+export const describeStale = ({ stale = [] }: Pick<RunReport, 'stale'>): readonly string[] =>
+  stale.map(describe)
 
 const describe = ({ stream, output, newest, expected, shownBy }: StaleOutput): string => {
   if (stream === undefined)

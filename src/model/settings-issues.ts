@@ -11,18 +11,28 @@ export interface SettingsIssue extends UsageIssue {
 }
 
 /**
- * Everything that is wrong with some settings. A message continues the name of the setting: `must be …, but is "many"`. `known`: the names
- * that a setting may have, of streams or checks.
+ * Everything that is wrong with some settings. A message continues the name of the setting: `must be …, but
+ * is "many"`. `known`: the names that a setting may have, of streams or checks.
  */
-export const findSettingsIssues = (values: Row, known: Readonly<Record<string, KnownNames>>): readonly SettingsIssue[] => {
+export const findSettingsIssues = (
+  values: Row,
+  known: Readonly<Record<string, KnownNames>>,
+): readonly SettingsIssue[] => {
   if (!isRow(values)) return [{ path: 'settings', setting: '', code: 'usage', message: 'must be an object' }]
-  const issues = (Settings.safeParse(values).error?.issues ?? []).flatMap((issue) => describeIssue(issue, values))
+  const issues = (Settings.safeParse(values).error?.issues ?? []).flatMap((issue) =>
+    describeIssue(issue, values),
+  )
   const unknown = Object.entries(known).flatMap(([setting, one]) => {
     const value = values[setting]
     if (value === undefined || issues.some(({ path }) => path === setting)) return []
     const names = isRow(value) ? Object.keys(value) : [value].flat().map(String)
     const found = findUnknownNames(names, one, (name) => (isRow(value) ? `${setting}.${name}` : setting))
-    return found.map((issue) => ({ ...issue, setting, code: 'usage' as const, message: `has an ${issue.message}` }))
+    return found.map((issue) => ({
+      ...issue,
+      setting,
+      code: 'usage' as const,
+      message: `has an ${issue.message}`,
+    }))
   })
   return [...issues, ...unknown]
 }
@@ -31,7 +41,8 @@ export const findSettingsIssues = (values: Row, known: Readonly<Record<string, K
 export const createSettingsError = (issues: readonly SettingsIssue[]): UsageError => {
   const lines = issues.map(({ message }) => message)
   const code = issues.every((issue) => issue.code === 'unknown-setting') ? 'unknown-setting' : 'usage'
-  const message = lines.length === 1 ? (lines[0] ?? '') : [`${lines.length} settings are wrong:`, ...lines].join('\n')
+  const message =
+    lines.length === 1 ? (lines[0] ?? '') : [`${lines.length} settings are wrong:`, ...lines].join('\n')
   return new UsageError(message, {
     code,
     issues: issues.map(({ path, message, suggestion }) => omitUndefined({ path, message, suggestion })),
@@ -44,7 +55,12 @@ export const isAddressSetting = (setting: unknown): boolean => setting === 'urls
 const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsIssue[] => {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => {
-      const names = issue.path[0] === 'urls' ? builtInHosts : issue.path[0] === 'hosts' ? hostFields : Object.keys(Settings.shape)
+      const names =
+        issue.path[0] === 'urls'
+          ? builtInHosts
+          : issue.path[0] === 'hosts'
+            ? hostFields
+            : Object.keys(Settings.shape)
       const [setting, path] = [issue.path.join('.'), [...issue.path, key].join('.')]
       const suggestion = findClosest(key, names)
       const message = `has no setting ${JSON.stringify(key)}${suggest(suggestion)}`
@@ -53,7 +69,9 @@ const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsI
   const path = findSetting(issue, values)
   const [setting = '', ...names] = issue.path.map(String)
   const isName = issue.code === 'invalid_key'
-  const given = isName ? names.at(-1) : issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : value), values)
+  const given = isName
+    ? names.at(-1)
+    : issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : value), values)
   const inside = names.slice(isAddressSetting(setting) ? 1 : 0).filter((name) => name !== 'url')
   const where = inside.length > 0 && !isName ? `(${inside.join('.')}) ` : ''
   const isHidden = isConfidential(setting) || names.includes('headers')
@@ -63,7 +81,9 @@ const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsI
 
 const findSetting = ({ path }: z.core.$ZodIssue, values: Row): string => {
   const [setting = '', host] = path.map(String)
-  return isAddressSetting(setting) && host !== undefined && isRow(values[setting]) ? `${setting}.${host}` : setting
+  return isAddressSetting(setting) && host !== undefined && isRow(values[setting])
+    ? `${setting}.${host}`
+    : setting
 }
 
 /** Whether the value of a setting may identify the user: it is not shown. */
@@ -83,7 +103,10 @@ export interface KnownNames {
   readonly shown?: readonly string[]
 }
 
-/** An issue for each name that is unknown, with the known one that it most likely means. `toPath` says where the name is. */
+/**
+ * An issue for each name that is unknown, with the known one that it most likely means. `toPath` says where
+ * the name is.
+ */
 export const findUnknownNames = (
   given: readonly string[],
   { what, names, shown = names }: KnownNames,
@@ -105,7 +128,9 @@ export const rejectIssues = (issues: readonly UsageIssue[], place = ''): void =>
 
 /** @throws UsageError for an option that is not one of the known ones */
 export const checkOptionNames = (options: object, known: Readonly<Record<string, unknown>>): void => {
-  rejectIssues(findUnknownNames(Object.keys(options), { what: 'option', names: Object.keys(known) }, (name) => name))
+  rejectIssues(
+    findUnknownNames(Object.keys(options), { what: 'option', names: Object.keys(known) }, (name) => name),
+  )
 }
 
 /** The checked value. @throws UsageError that begins with `head` and says what is wrong, part by part */
@@ -113,8 +138,12 @@ export const parseOptions = <T>(schema: z.ZodType<T>, given: unknown, head: stri
   const { data, error } = schema.safeParse(given)
   if (error === undefined) return data
   const lines = error.issues.map((issue) => {
-    const value = issue.path.reduce<unknown>((all, key) => (all as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key], given)
-    const meant = issue.code === 'invalid_value' ? findClosest(String(value), issue.values.map(String)) : undefined
+    const value = issue.path.reduce<unknown>(
+      (all, key) => (all as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key],
+      given,
+    )
+    const meant =
+      issue.code === 'invalid_value' ? findClosest(String(value), issue.values.map(String)) : undefined
     return `${issue.path.join('.')} ${explainIssue(issue)}${suggest(meant)}`.trim()
   })
   throw new UsageError([head, ...lines].join('\n'))

@@ -2,14 +2,27 @@ import { z } from 'zod'
 import { readDay, readHours } from './trading-day.js'
 
 /** The services of the interface document, each with its own base address. */
-export const builtInHosts = ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'sheet', 'web'] as const
+export const builtInHosts = [
+  'analytics',
+  'fundamental',
+  'static',
+  'news',
+  'ticks',
+  'archive',
+  'sheet',
+  'web',
+] as const
 /** The name of a service that the built-in streams use. */
 export type BuiltInHost = (typeof builtInHosts)[number]
 
-/** The name of a service: a built-in one, as in `urls.news`, or one of your own, as in `hosts.options`. Both have settings in `hosts`. */
+/**
+ * The name of a service: a built-in one, as in `urls.news`, or one of your own, as in `hosts.options`. Both
+ * have settings in `hosts`.
+ */
 export type Host = BuiltInHost | (string & {})
 
-export const isBuiltInHost = (name: string): name is BuiltInHost => (builtInHosts as readonly string[]).includes(name)
+export const isBuiltInHost = (name: string): name is BuiltInHost =>
+  (builtInHosts as readonly string[]).includes(name)
 
 const BaseUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http(s) address such as https://example.com/path' })
@@ -38,7 +51,13 @@ const oneOrMoreTexts = (error: string) => {
 }
 /** Numbers by names, as a variable of the environment and a file have them. */
 const numbersByName = (example: string, least: number, most: number) =>
-  z.record(z.string(), integerSchema(least, most), `must be such as ${example}=10, in a file { "${example}": 10 }`).default({})
+  z
+    .record(
+      z.string(),
+      integerSchema(least, most),
+      `must be such as ${example}=10, in a file { "${example}": 10 }`,
+    )
+    .default({})
 const booleanSchema = z.boolean({ error: 'must be true or false' })
 
 const SESSIONS_EXAMPLE = 'must be such as 2026-11-08=18:00-19:15, in a file { "2026-11-08": "18:00-19:15" }'
@@ -63,7 +82,9 @@ export const ROW_CHANGES = ['entered', 'left', 'changed'] as const
 
 /** A standing query. */
 export const WatchRule = z.strictObject({
-  name: z.string().regex(/^[a-z][a-z0-9-]{0,49}$/, 'must have small letters, digits and dashes, such as my-rule'),
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,49}$/, 'must have small letters, digits and dashes, such as my-rule'),
   query: z.string().min(1),
   /** The columns that say what a row is about. Default: `symbol` if there is such a column, otherwise all. */
   key: z.array(z.string().min(1)).min(1).optional(),
@@ -84,7 +105,10 @@ export type WatchRule = Readonly<z.output<typeof WatchRule>>
 
 /** All settings. `--help` and the README show the descriptions. */
 export const Settings = z.strictObject({
-  urls: z.partialRecord(z.enum(builtInHosts), BaseUrl).default({}).describe('base address of each service; may include a path'),
+  urls: z
+    .partialRecord(z.enum(builtInHosts), BaseUrl)
+    .default({})
+    .describe('base address of each service; may include a path'),
   hosts: z
     .record(
       HostName,
@@ -114,7 +138,9 @@ export const Settings = z.strictObject({
   fetchOhlcv: booleanSchema.default(true).describe('whether the candle streams run'),
   forceUpdate: booleanSchema.default(true).describe('whether stored filings are fetched again'),
   history: booleanSchema.default(true).describe('whether each day is kept in `.scripstream/history`'),
-  lake: booleanSchema.default(false).describe('whether each run writes `lake/`, Parquet files of all tables; needs DuckDB'),
+  lake: booleanSchema
+    .default(false)
+    .describe('whether each run writes `lake/`, Parquet files of all tables; needs DuckDB'),
   holidays: z.string().min(1).optional().describe('file of weekdays without a session, one a line'),
   sessions: z
     .record(
@@ -123,21 +149,35 @@ export const Settings = z.strictObject({
       SESSIONS_EXAMPLE,
     )
     .default({})
-    .describe('special sessions, on any day, with their hours in India; such a day has a session although it is a holiday or a weekend'),
+    .describe(
+      'special sessions, on any day, with their hours in India; such a day has a session although it is a holiday or a weekend',
+    ),
   stale: z
     .enum(['note', 'fail'], { error: 'must be note or fail' })
     .default('note')
-    .describe('outputs that end before a session that is due: `note` them, and exit with 3 from the second session on, or `fail` at once'),
+    .describe(
+      'outputs that end before a session that is due: `note` them, and exit with 3 from the second session on, or `fail` at once',
+    ),
   newsLimit: integerSchema(1, 100).default(50).describe('news items per stock'),
   retries: integerSchema(0, 10).default(2).describe('retries after a failed request'),
-  backoffMs: integerSchema(0, 60_000).default(500).describe('longest pause before the first retry; doubles each time'),
-  throttleMs: integerSchema(0, 60_000).default(2_000).describe('shortest pause of an endpoint after a 429; 0 also disables the rate limit'),
-  throttleMaxMs: integerSchema(0, 600_000).default(60_000).describe('longest pause accepted from a Retry-After'),
-  throttleRetries: integerSchema(0, 100).default(8).describe('attempts after a 429; they do not count as retries'),
+  backoffMs: integerSchema(0, 60_000)
+    .default(500)
+    .describe('longest pause before the first retry; doubles each time'),
+  throttleMs: integerSchema(0, 60_000)
+    .default(2_000)
+    .describe('shortest pause of an endpoint after a 429; 0 also disables the rate limit'),
+  throttleMaxMs: integerSchema(0, 600_000)
+    .default(60_000)
+    .describe('longest pause accepted from a Retry-After'),
+  throttleRetries: integerSchema(0, 100)
+    .default(8)
+    .describe('attempts after a 429; they do not count as retries'),
   throttleGiveUpMs: integerSchema(0, 3_600_000)
     .default(120_000)
     .describe('how long an endpoint may refuse every request before its requests fail'),
-  downMs: integerSchema(0, 86_400_000).default(300_000).describe('how long a run waits for a host that is down, in total'),
+  downMs: integerSchema(0, 86_400_000)
+    .default(300_000)
+    .describe('how long a run waits for a host that is down, in total'),
   workers: numbersByName('market-news', 1, 1_000).describe('parallel requests of a stream, by its name'),
   timeoutsMs: numbersByName('market-news', 1, 600_000).describe(
     'longest time without a byte of a reply, by the name of the stream; a whole reply may take six times as long',
@@ -148,11 +188,15 @@ export const Settings = z.strictObject({
   with: oneOrMoreTexts('must be the name of a stream or a list of names').describe(
     'optional streams that run, too: `exchange-daily`, `index-members`',
   ),
-  streams: oneOrMoreTexts('must be a path or a list of paths').describe('modules with streams of your own, for the command'),
+  streams: oneOrMoreTexts('must be a path or a list of paths').describe(
+    'modules with streams of your own, for the command',
+  ),
   watchlists: z
     .record(
       z.string().regex(/^[\w-]+$/, 'must have names of letters, digits, _ and -'),
-      z.union([z.array(z.string().min(1)).min(1), z.string().regex(/^@./s, LIST_OR_FILE)], { error: LIST_OR_FILE }),
+      z.union([z.array(z.string().min(1)).min(1), z.string().regex(/^@./s, LIST_OR_FILE)], {
+        error: LIST_OR_FILE,
+      }),
       'must be an object such as {"mine":["TCS","INFY"]}',
     )
     .default({})
@@ -161,7 +205,13 @@ export const Settings = z.strictObject({
     .array(WatchRule, 'must be a list such as [{"name":"highs","query":"near-highs"}]')
     .check(({ value, issues }) => {
       const again = value.findIndex(({ name }, place) => value.findIndex((one) => one.name === name) < place)
-      if (again >= 0) issues.push({ code: 'custom', input: value, path: [again, 'name'], message: 'must be the name of one rule only' })
+      if (again >= 0)
+        issues.push({
+          code: 'custom',
+          input: value,
+          path: [again, 'name'],
+          message: 'must be the name of one rule only',
+        })
     })
     .default([])
     .describe(
@@ -192,23 +242,36 @@ export const Settings = z.strictObject({
     .string()
     .regex(/[^/\\]\.prom$/, 'must end in .prom, because node_exporter reads no other files')
     .optional()
-    .describe('file into which a run writes its metrics when it ends, for the textfile collector of node_exporter'),
+    .describe(
+      'file into which a run writes its metrics when it ends, for the textfile collector of node_exporter',
+    ),
 })
 export type Settings = Readonly<z.output<typeof Settings>>
 /** The types of JSON in plain words. */
 const TYPE_WORDS: Readonly<Record<string, string>> = {
-  ...{ string: 'a text', number: 'a number', boolean: 'true or false' },
-  ...{ array: 'a list', object: 'an object', record: 'an object', tuple: 'a list' },
+  string: 'a text',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  tuple: 'a list',
 }
 
-/** What is wrong with a value, in our words where the schema has none of its own; for a wrong name in a record, what is wrong with the name. */
+/**
+ * What is wrong with a value, in our words where the schema has none of its own; for a wrong name in a
+ * record, what is wrong with the name.
+ */
 export const explainIssue = (issue: z.core.$ZodIssue): string => {
   if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? issue.message
-  if (issue.code === 'unrecognized_keys') return `has no field ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`
+  if (issue.code === 'unrecognized_keys')
+    return `has no field ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`
   if (!/^(Invalid|Too) /.test(issue.message)) return issue.message
-  if (issue.code === 'invalid_type') return `must be ${TYPE_WORDS[issue.expected] ?? `of the type ${issue.expected}`}`
+  if (issue.code === 'invalid_type')
+    return `must be ${TYPE_WORDS[issue.expected] ?? `of the type ${issue.expected}`}`
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`
-  if (issue.code === 'too_small') return issue.origin === 'string' ? 'must not be empty' : `must be ${issue.minimum} or more`
+  if (issue.code === 'too_small')
+    return issue.origin === 'string' ? 'must not be empty' : `must be ${issue.minimum} or more`
   if (issue.code === 'too_big') return `must be ${issue.maximum} or less`
   return issue.message.replace(/^(Invalid|Too)/, (word) => word.toLowerCase())
 }
@@ -217,19 +280,34 @@ export const explainIssue = (issue: z.core.$ZodIssue): string => {
 export type SettingsInput = z.input<typeof Settings>
 
 /** The base address of a service; undefined if it is not set. */
-export const findAddress = ({ urls, hosts }: Pick<Settings, 'urls' | 'hosts'>, host: Host): string | undefined =>
-  (isBuiltInHost(host) ? urls[host] : undefined) ?? hosts[host]?.url
+export const findAddress = (
+  { urls, hosts }: Pick<Settings, 'urls' | 'hosts'>,
+  host: Host,
+): string | undefined => (isBuiltInHost(host) ? urls[host] : undefined) ?? hosts[host]?.url
 
 /** The own headers of requests to a service, in lower case: those for all, and those for it alone. */
-export const findHeaders = ({ headers, hosts }: Pick<Settings, 'headers' | 'hosts'>, host: Host): Settings['headers'] =>
-  Object.fromEntries(Object.entries({ ...headers, ...hosts[host]?.headers }).map(([name, value]) => [name.toLowerCase(), value]))
+export const findHeaders = (
+  { headers, hosts }: Pick<Settings, 'headers' | 'hosts'>,
+  host: Host,
+): Settings['headers'] =>
+  Object.fromEntries(
+    Object.entries({ ...headers, ...hosts[host]?.headers }).map(([name, value]) => [
+      name.toLowerCase(),
+      value,
+    ]),
+  )
 
 /** The headers of all services. */
-export const listHeaders = ({ headers = {}, hosts = {} }: Partial<Settings>): readonly (readonly [name: string, value: string])[] =>
+export const listHeaders = ({
+  headers = {},
+  hosts = {},
+}: Partial<Settings>): readonly (readonly [name: string, value: string])[] =>
   [headers, ...Object.values(hosts).map((host) => host.headers)].flatMap((some) => Object.entries(some))
 
 /** The names of all services: the built-in ones, and those of the settings. */
-export const listHosts = ({ hosts }: Pick<Settings, 'hosts'>): readonly Host[] => [...new Set([...builtInHosts, ...Object.keys(hosts)])]
+export const listHosts = ({ hosts }: Pick<Settings, 'hosts'>): readonly Host[] => [
+  ...new Set([...builtInHosts, ...Object.keys(hosts)]),
+]
 
 /** The built-in services, and those that endpoints name. */
 export const listEndpointHosts = (endpoints: readonly { readonly host: Host }[]): readonly Host[] => [
@@ -248,6 +326,8 @@ const UNPREFIXED: readonly string[] = ['fetchOhlcv', 'forceUpdate', 'newsLimit']
 export const environmentNames: Readonly<Record<string, string>> = Object.fromEntries(
   Object.keys(Settings.shape).flatMap((name) => {
     const variable = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
-    return name === 'urls' || name === 'hosts' ? [] : [[name, UNPREFIXED.includes(name) ? variable : `SCRIPSTREAM_${variable}`]]
+    return name === 'urls' || name === 'hosts'
+      ? []
+      : [[name, UNPREFIXED.includes(name) ? variable : `SCRIPSTREAM_${variable}`]]
   }),
 )

@@ -21,7 +21,10 @@ export const Stock = row({
 })
 export interface Stock extends BuiltRowOf<typeof Stock> {}
 
-/** The stocks of the master list's rows, in their order. Rows without symbol or ISIN, and duplicates, are skipped. */
+/**
+ * The stocks of the master list's rows, in their order. Rows without symbol or ISIN, and duplicates, are
+ * skipped.
+ */
 export const toStocks = (rows: readonly Row[]): readonly Stock[] => {
   const seen = new Set<string>()
   return rows.flatMap((row) => {
@@ -44,10 +47,18 @@ const toStock = (row: Row): Stock => ({
 /** The stocks as work items, each with its file name. */
 export const toStockItems = (stocks: readonly Stock[]): readonly Item<Stock>[] => {
   const names = createFileNames(stocks.map((stock) => ({ key: stock.Symbol, id: stock.ISIN })))
-  return stocks.map((stock, rank) => ({ key: stock.Symbol, rank, fileName: names[rank] as string, value: stock }))
+  return stocks.map((stock, rank) => ({
+    key: stock.Symbol,
+    rank,
+    fileName: names[rank] as string,
+    value: stock,
+  }))
 }
 
-/** The security id of a stock, which requests for indicators and candles need. @throws NothingAnsweredError if the master list has none */
+/**
+ * The security id of a stock, which requests for indicators and candles need. @throws NothingAnsweredError if
+ * the master list has none
+ */
 export const requireSid = ({ Sid }: Stock): string => {
   if (Sid === '') throw new NothingAnsweredError('the master list has no Sid for this stock')
   return Sid
@@ -58,8 +69,8 @@ export const StockRecord = row(ownFields())
 export interface StockRecord extends BuiltRowOf<typeof StockRecord> {}
 
 /**
- * A record for a file over many stocks: symbol and ISIN first, then the record as answered. `R` lists fields that such records have; they
- * are not checked.
+ * A record for a file over many stocks: symbol and ISIN first, then the record as answered. `R` lists fields
+ * that such records have; they are not checked.
  */
 export const toStockRecord = <R extends Row = Row>(stock: Stock, record: Row): R & StockRecord => {
   const own: Record<string, unknown> = { Symbol: stock.Symbol, ISIN: stock.ISIN, ...record }
@@ -79,15 +90,21 @@ const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d) *(\.|$)/i
 const fold = (name: string): string => name.normalize('NFC').toLowerCase()
 
 /**
- * A file name for each entry, in the same order. Names are safe on every common file system and unique even if case is ignored.
+ * A file name for each entry, in the same order. Names are safe on every common file system and unique even
+ * if case is ignored.
  *
- * A safe and unique key is the name. Any other key (a path, a device name, empty, too long, shared) becomes `key~id`, or `key~~hash` if
- * that is not safe or unique either. With `mayReplace` (index names) every character other than letters, digits, space, `&`, `.`, `_`,
- * `-` is first replaced by `_`.
+ * A safe and unique key is the name. Any other key (a path, a device name, empty, too long, shared) becomes
+ * `key~id`, or `key~~hash` if that is not safe or unique either. With `mayReplace` (index names) every
+ * character other than letters, digits, space, `&`, `.`, `_`, `-` is first replaced by `_`.
  */
-export const createFileNames = (entries: readonly NamedEntry[], { mayReplace = false } = {}): readonly string[] => {
+export const createFileNames = (
+  entries: readonly NamedEntry[],
+  { mayReplace = false } = {},
+): readonly string[] => {
   const plain = entries.map(({ key }) => toPortableName(key, mayReplace))
-  const withId = entries.map(({ key, id }) => (/^[A-Z0-9]{1,20}$/.test(id) ? `${toSafeName(key)}~${id}` : undefined))
+  const withId = entries.map(({ key, id }) =>
+    /^[A-Z0-9]{1,20}$/.test(id) ? `${toSafeName(key)}~${id}` : undefined,
+  )
   const plainOwners = findOwners(plain, entries)
   const idOwners = findOwners(withId, [])
   return entries.map((entry, index) => {
@@ -96,12 +113,20 @@ export const createFileNames = (entries: readonly NamedEntry[], { mayReplace = f
   })
 }
 
-/** The indices whose form is unique. If several share a form, the one whose key is that form in capitals, if there is just one. */
-const findOwners = (forms: readonly (string | undefined)[], entries: readonly NamedEntry[]): ReadonlySet<number> => {
+/**
+ * The indices whose form is unique. If several share a form, the one whose key is that form in capitals, if
+ * there is just one.
+ */
+const findOwners = (
+  forms: readonly (string | undefined)[],
+  entries: readonly NamedEntry[],
+): ReadonlySet<number> => {
   const indices = forms.flatMap((form, index) => (form === undefined ? [] : [index]))
   const owners = [...groupBy(indices, (index) => fold(forms[index] ?? '')).values()].flatMap((sharing) => {
     if (sharing.length === 1) return sharing
-    const inCapitals = sharing.filter((index) => entries[index]?.key === forms[index] && forms[index] === forms[index]?.toUpperCase())
+    const inCapitals = sharing.filter(
+      (index) => entries[index]?.key === forms[index] && forms[index] === forms[index]?.toUpperCase(),
+    )
     return inCapitals.length === 1 ? inCapitals : []
   })
   return new Set(owners)

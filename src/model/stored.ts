@@ -12,7 +12,9 @@ export const REPORT_FILE = toStatePath('report.json')
 export interface Tail {
   /** The file's first line, without its end. */
   readonly header: string
-  /** The last complete lines after it, at most two, the newest last; one without its line end does not count. */
+  /**
+   * The last complete lines after it, at most two, the newest last; one without its line end does not count.
+   */
   readonly lines: readonly string[]
   /** The instant as of which the file was written, epoch milliseconds. */
   readonly asOf: number
@@ -25,6 +27,9 @@ export interface Stored {
   tail(file: string): Observable<Tail | undefined>
   /** The whole text; `undefined` if the file does not exist. */
   text(file: string): Observable<string | undefined>
-  /** A JSON document; `undefined` if the file does not exist. Errors with `DamagedFileError` if it is not JSON. */
+  /**
+   * A JSON document; `undefined` if the file does not exist. Errors with `DamagedFileError` if it is not
+   * JSON.
+   */
   document(file: string): Observable<unknown>
 }

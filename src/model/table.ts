@@ -21,7 +21,10 @@ export interface TableFacts {
   readonly position?: number | undefined
 }
 
-/** Files of a table, by their path below the output folder. `{exch}` is an exchange, another placeholder the file name of an item. */
+/**
+ * Files of a table, by their path below the output folder. `{exch}` is an exchange, another placeholder the
+ * file name of an item.
+ */
 export interface TableFiles {
   readonly path: string
   /** A value for all rows of these files. */
@@ -50,12 +53,17 @@ export const toColumns = (schema: z.ZodObject): readonly TableColumn[] =>
     if (facts.sql === undefined) return facts.further ?? []
     const [name, type = toSqlType(description)] = typeof facts.sql === 'string' ? [facts.sql] : facts.sql
     const { about: comment = '', convert, further = [] } = facts
-    return [{ name, type, comment, from: { row: [key] }, ...(convert === undefined ? {} : { convert }) }, ...further]
+    return [
+      { name, type, comment, from: { row: [key] }, ...(convert === undefined ? {} : { convert }) },
+      ...further,
+    ]
   })
 
 /** The same columns, read from the document around the rows. */
 export const toDocumentColumns = (schema: z.ZodObject): readonly TableColumn[] =>
-  toColumns(schema).map((column) => ('row' in column.from ? { ...column, from: { document: column.from.row } } : column))
+  toColumns(schema).map((column) =>
+    'row' in column.from ? { ...column, from: { document: column.from.row } } : column,
+  )
 
 const toSqlType = ({ kinds: [kind], isWhole, facts }: FieldDescription): SqlType => {
   if (facts.format === 'day') return 'DATE'
@@ -67,7 +75,8 @@ const toSqlType = ({ kinds: [kind], isWhole, facts }: FieldDescription): SqlType
 export const EXTRA = {
   name: 'extra',
   type: 'JSON',
-  comment: 'fields without a column of their own, and values that did not fit their column; NULL if there are none',
+  comment:
+    'fields without a column of their own, and values that did not fit their column; NULL if there are none',
 } as const
 
 export interface ShownColumn {

@@ -1,7 +1,10 @@
 /** ` (did you mean X?)`, or an empty text. */
-export const suggest = (meant: string | undefined): string => (meant === undefined ? '' : ` (did you mean ${meant}?)`)
+export const suggest = (meant: string | undefined): string =>
+  meant === undefined ? '' : ` (did you mean ${meant}?)`
 
-/** The candidate that differs by one letter, or by two where the name has six or more; undefined without one. */
+/**
+ * The candidate that differs by one letter, or by two where the name has six or more; undefined without one.
+ */
 export const findNearMatch = (name: string, candidates: readonly string[]): string | undefined => {
   const most = name.length < 6 ? 1 : 2
   return findBest(name, candidates, () => most)
@@ -9,12 +12,17 @@ export const findNearMatch = (name: string, candidates: readonly string[]): stri
 
 /** The candidate that a mistyped name most likely means; undefined if none is close. */
 export const findClosest = (name: string, candidates: readonly string[]): string | undefined => {
-  const containing = name.length > 2 ? candidates.find((candidate) => candidate.includes(name.toLowerCase())) : undefined
+  const containing =
+    name.length > 2 ? candidates.find((candidate) => candidate.includes(name.toLowerCase())) : undefined
   if (containing !== undefined) return containing
   return findBest(name, candidates, ({ length }) => Math.max(2, Math.floor(length / 3)))
 }
 
-const findBest = (name: string, candidates: readonly string[], most: (candidate: string) => number): string | undefined => {
+const findBest = (
+  name: string,
+  candidates: readonly string[],
+  most: (candidate: string) => number,
+): string | undefined => {
   const [best] = candidates
     .map((candidate) => ({ candidate, edits: countEdits(name.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, edits }) => edits <= most(candidate))
@@ -36,9 +44,13 @@ const countEdits = (one: string, other: string): number => {
 }
 
 /** A document as JSON that is safe to print, on one line or indented by `spaces`. */
-export const formatJson = (document: unknown, spaces?: number): string => escapeUnprintable(JSON.stringify(document, null, spaces))
+export const formatJson = (document: unknown, spaces?: number): string =>
+  escapeUnprintable(JSON.stringify(document, null, spaces))
 
-/** Escapes control characters, line separators and direction marks, which JSON permits as they are but a terminal may interpret. */
+/**
+ * Escapes control characters, line separators and direction marks, which JSON permits as they are but a
+ * terminal may interpret.
+ */
 export const escapeUnprintable = (json: string): string =>
   json.replace(
     /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
@@ -46,24 +58,32 @@ export const escapeUnprintable = (json: string): string =>
   )
 
 const BROKEN = /\\u(?:d[89a-f]|0000)/i
-// One match for each escape, a whole pair of surrogates included, so that `\\ud83d` (a backslash and letters) stays.
+// One match for each escape, a whole pair of surrogates included, so that `\\ud83d` (a backslash and letters)
+// stays.
 const JSON_ESCAPE = /\\(?:u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|d[89a-f][\da-f]{2}|0000)|.)/gis
 const LONE_LENGTH = '\\u0000'.length
 
 /**
- * The JSON with well-formed texts: U+FFFD for each half of a surrogate pair, which DuckDB refuses together with its whole table, and for NUL,
- * which ends an SQL statement and which workbooks refuse. In decoded UTF-8 both exist as escapes only, so nearly all texts need one search.
+ * The JSON with well-formed texts: U+FFFD for each half of a surrogate pair, which DuckDB refuses together
+ * with its whole table, and for NUL, which ends an SQL statement and which workbooks refuse. In decoded UTF-8
+ * both exist as escapes only, so nearly all texts need one search.
  */
 export const repairJson = (json: string): string =>
-  json.includes('\\u') && BROKEN.test(json) ? json.replace(JSON_ESCAPE, (text) => (text.length === LONE_LENGTH ? '\\ufffd' : text)) : json
+  json.includes('\\u') && BROKEN.test(json)
+    ? json.replace(JSON_ESCAPE, (text) => (text.length === LONE_LENGTH ? '\\ufffd' : text))
+    : json
 
 /** A text as the content, or in an attribute in double quotes, of XML and HTML. */
 export const escapeMarkup = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 /** An argument as typed in a POSIX shell. */
-export const quoteShell = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
+export const quoteShell = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
-/** The same bytes as a `Buffer`, without a copy. The public types use `Uint8Array`, so that they need no types of Node. */
+/**
+ * The same bytes as a `Buffer`, without a copy. The public types use `Uint8Array`, so that they need no types
+ * of Node.
+ */
 export const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -8,7 +8,10 @@ export const DAYS_OF_52_WEEKS = 364
 export const SESSION_START = '09:15'
 export const SESSION_END = '15:30'
 
-/** Special sessions by their day: when each opens and ends in India, such as `18:00-19:15`. One of unknown hours ends at `24:00`. */
+/**
+ * Special sessions by their day: when each opens and ends in India, such as `18:00-19:15`. One of unknown
+ * hours ends at `24:00`.
+ */
 export type SpecialSessions = Readonly<Record<Day, string>>
 
 /** On which days there is a session, as far as that is known. */
@@ -20,7 +23,10 @@ export interface MarketCalendar {
 }
 
 /** When a special session opens, and when it ends. */
-export const readHours = (hours: string): readonly [opens: string, ends: string] => [hours.slice(0, 5), hours.slice(6)]
+export const readHours = (hours: string): readonly [opens: string, ends: string] => [
+  hours.slice(0, 5),
+  hours.slice(6),
+]
 
 /** Until when a candle of a day changes. On a weekend nobody knows, unless the session is named. */
 export const findSessionEnd = (day: Day, sessions: SpecialSessions): string => {
@@ -29,16 +35,20 @@ export const findSessionEnd = (day: Day, sessions: SpecialSessions): string => {
 }
 
 const DAY_MS = 86_400_000
-// India has used +05:30 without daylight saving time since 1945, so plain arithmetic is exact for every candle.
+// India has used +05:30 without daylight saving time since 1945, so plain arithmetic is exact for every
+// candle.
 const INDIA_OFFSET_MS = 5.5 * 3_600_000
 
 /** The day in India at an instant (epoch milliseconds). */
-export const toDay = (instantMs: number): Day => new Date(instantMs + INDIA_OFFSET_MS).toISOString().slice(0, 10)
+export const toDay = (instantMs: number): Day =>
+  new Date(instantMs + INDIA_OFFSET_MS).toISOString().slice(0, 10)
 
 /** The minute in India of an instant (epoch milliseconds), for people: `2026-02-12 20:00 IST`. */
 export const formatMinute = (instantMs: number): string => `${formatSecond(instantMs).slice(0, 16)} IST`
 
-/** The second in India of an instant (epoch milliseconds), as the provider writes it: `2026-02-12 20:00:00`. */
+/**
+ * The second in India of an instant (epoch milliseconds), as the provider writes it: `2026-02-12 20:00:00`.
+ */
 export const formatSecond = (instantMs: number): string =>
   new Date(instantMs + INDIA_OFFSET_MS).toISOString().slice(0, 19).replace('T', ' ')
 
@@ -49,10 +59,12 @@ export const toInstant = (day: Day, time = '00:00'): number => Date.parse(`${day
 export const toDayEnd = (day: Day): number => toInstant(day) + DAY_MS - 1_000
 
 /** Whether an instant is later than the clock. The end of today is not: it stands for today. */
-export const isAfterClock = (instantMs: number, nowMs: number): boolean => instantMs > nowMs && instantMs !== toDayEnd(toDay(nowMs))
+export const isAfterClock = (instantMs: number, nowMs: number): boolean =>
+  instantMs > nowMs && instantMs !== toDayEnd(toDay(nowMs))
 
 /** The day that many calendar days later (earlier if negative). */
-export const addDays = (day: Day, days: number): Day => new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
+export const addDays = (day: Day, days: number): Day =>
+  new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
 
 /** The day itself, or the Friday before a weekend. */
 export const lastWeekday = (day: Day): Day => {
@@ -62,7 +74,10 @@ export const lastWeekday = (day: Day): Day => {
 
 export const isWeekday = (day: Day): boolean => lastWeekday(day) === day
 
-/** The same day of another month, or that month's last day if it is shorter (31 January + 1 month = 28 February). */
+/**
+ * The same day of another month, or that month's last day if it is shorter (31 January + 1 month = 28
+ * February).
+ */
 export const addMonths = (day: Day, months: number): Day => {
   const [year = 0, month = 0, date = 0] = day.split('-').map(Number)
   const first = new Date(Date.UTC(year, month - 1 + months, 1))
@@ -79,7 +94,10 @@ export const formatCompactDmy = (day: Day): string => day.split('-').reverse().j
 
 const IS_IN_EVERY_MONTH = /-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])$/
 
-/** The day that a text starts with (`2026-02-12` or `2026-02-12 19:28:12`), or undefined if it is not a real day. */
+/**
+ * The day that a text starts with (`2026-02-12` or `2026-02-12 19:28:12`), or undefined if it is not a real
+ * day.
+ */
 export const readDay = (text: unknown): Day | undefined => {
   const day = typeof text === 'string' ? /^\d{4}-\d{2}-\d{2}(?!\d)/.exec(text)?.[0] : undefined
   if (day === undefined || IS_IN_EVERY_MONTH.test(day)) return day

@@ -2,8 +2,8 @@ import { catchError, type ObservableInput, type OperatorFunction, of, throwError
 import { type CollectError, DamagedFileError, formatError, isItemError } from '../model/errors.js'
 
 /**
- * `catchError` for failures that affect one item only. Bugs, and errors that must end the run, pass through. `classify` says what an error is that
- * is not of this package, such as `toRequestError`.
+ * `catchError` for failures that affect one item only. Bugs, and errors that must end the run, pass through.
+ * `classify` says what an error is that is not of this package, such as `toRequestError`.
  *
  * @example ask(chain, input).pipe(catchItemFailure((reason) => of(createResult([], reason))))
  * @example fromFetch(url).pipe(catchItemFailure((reason) => [{ url, reason }], toRequestError))
@@ -19,4 +19,6 @@ export const catchItemFailure = <T, Instead>(
 
 /** Replaces a `DamagedFileError` by a value. Any other error passes. */
 export const catchDamagedFile = <T, U>(instead: () => U): OperatorFunction<T, T | U> =>
-  catchError((error: unknown) => (error instanceof DamagedFileError ? of(instead()) : throwError(() => error)))
+  catchError((error: unknown) =>
+    error instanceof DamagedFileError ? of(instead()) : throwError(() => error),
+  )

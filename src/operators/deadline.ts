@@ -21,8 +21,9 @@ export interface Deadline {
 }
 
 /**
- * Errors with a `TransportError` (deadline) when no byte of a reply arrived for `idleMs`, or the reply is not complete within `totalMs`.
- * The source is unsubscribed, which aborts the request. A slow reply that makes progress is not aborted before `totalMs`.
+ * Errors with a `TransportError` (deadline) when no byte of a reply arrived for `idleMs`, or the reply is not
+ * complete within `totalMs`. The source is unsubscribed, which aborts the request. A slow reply that makes
+ * progress is not aborted before `totalMs`.
  *
  * @throws UsageError for an unknown option, or a time that is not 0 or more
  * @example
@@ -39,14 +40,18 @@ export const deadline = <T>(limits: Deadline): MonoTypeOperatorFunction<T> => {
     })
 }
 
-/** Calls `fail` when a deadline has passed: looks when the earliest one is due, and again later if bytes have arrived since. */
+/**
+ * Calls `fail` when a deadline has passed: looks when the earliest one is due, and again later if bytes have
+ * arrived since.
+ */
 const startTimer = (limits: Deadline, fail: (error: TransportError) => void): Subscription => {
   const { idleMs, totalMs = idleMs, transfer } = limits
   let startedAt = asyncScheduler.now()
   let dueAt = startedAt + Math.min(idleMs, totalMs)
   return asyncScheduler.schedule(function () {
     const now = asyncScheduler.now()
-    // The clock was set, or this machine slept: the timer took as long as it should, and the reply keeps the rest of its time.
+    // The clock was set, or this machine slept: the timer took as long as it should, and the reply keeps the
+    // rest of its time.
     startedAt = Math.min(now, startedAt + now - dueAt)
     if (transfer?.isComplete) return
     dueAt = findDue(limits, startedAt, now)
@@ -55,12 +60,22 @@ const startTimer = (limits: Deadline, fail: (error: TransportError) => void): Su
   }, dueAt - startedAt)
 }
 
-/** When a reply fails if no further byte arrives; at most one idle timeout from now, because we may not be reading. */
+/**
+ * When a reply fails if no further byte arrives; at most one idle timeout from now, because we may not be
+ * reading.
+ */
 const findDue = ({ idleMs, totalMs = idleMs, transfer }: Deadline, startedAt: number, now: number): number =>
   Math.min(startedAt + totalMs, Math.min(now, Math.max(startedAt, transfer?.bytesAt ?? 0)) + idleMs)
 
-const toDeadlineError = ({ idleMs, totalMs = idleMs, transfer }: Deadline, startedAt: number, now: number): TransportError => {
-  const message = startedAt + totalMs <= now ? `no whole answer within ${formatMs(totalMs)}` : `no byte for ${formatMs(idleMs)}`
+const toDeadlineError = (
+  { idleMs, totalMs = idleMs, transfer }: Deadline,
+  startedAt: number,
+  now: number,
+): TransportError => {
+  const message =
+    startedAt + totalMs <= now
+      ? `no whole answer within ${formatMs(totalMs)}`
+      : `no byte for ${formatMs(idleMs)}`
   return new TransportError('deadline', message, { hasBegun: transfer !== undefined && transfer.bytesAt > 0 })
 }
 

@@ -24,9 +24,9 @@ export type Pause = (ms: number) => Observable<unknown>
 type Turn = Observable<never>
 
 /**
- * `mergeMap(work, workers)`, whose work may pause: its worker takes the next value meanwhile, and after the pause it stands in line for a
- * worker again, behind the values that have come. Nothing is begun twice. Completes when all work has. Costs about 5 µs a value more than
- * `mergeMap`.
+ * `mergeMap(work, workers)`, whose work may pause: its worker takes the next value meanwhile, and after the
+ * pause it stands in line for a worker again, behind the values that have come. Nothing is begun twice.
+ * Completes when all work has. Costs about 5 µs a value more than `mergeMap`.
  *
  * @example url$.pipe(mergeMapWithPauses((url, pause) => get(url).pipe(retry({ delay: () => pause(60_000) })), 15))
  */
@@ -69,10 +69,15 @@ export const mergeMapWithPauses =
       )
       // A loop, not recursion: a long list of work that ends at once must not grow the stack.
       const inLoop = subscribeOn<never>(queueScheduler)
-      return merge(begun$.pipe(mergeAll()), merge(first$, again$).pipe(mergeMap((turn) => defer(turn).pipe(inLoop), workers)))
+      return merge(
+        begun$.pipe(mergeAll()),
+        merge(first$, again$).pipe(mergeMap((turn) => defer(turn).pipe(inLoop), workers)),
+      )
     })
 
-/** The turns of work that pauses: from its beginning, or the end of a pause, to the next pause, or its end. */
+/**
+ * The turns of work that pauses: from its beginning, or the end of a pause, to the next pause, or its end.
+ */
 const createTurns = (first$: Subject<never>, lineUp: (resume: () => Turn) => void) => {
   const resumed$ = new Subject<void>()
   let turn$ = first$
@@ -95,7 +100,9 @@ const createTurns = (first$: Subject<never>, lineUp: (resume: () => Turn) => voi
     defer(() => {
       if (state === 'working') state = 'pausing'
       turn$.complete()
-      return timer(ms).pipe(mergeMap(() => (state === 'working' ? of(0) : merge(resumed$.pipe(take(1)), defer(standInLine)))))
+      return timer(ms).pipe(
+        mergeMap(() => (state === 'working' ? of(0) : merge(resumed$.pipe(take(1)), defer(standInLine)))),
+      )
     })
   const end = (): void => {
     state = 'over'

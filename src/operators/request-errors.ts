@@ -1,11 +1,27 @@
-import { CollectError, describeNetworkError, TransportError, type TransportReason, UsageError } from '../model/errors.js'
+import {
+  CollectError,
+  describeNetworkError,
+  TransportError,
+  type TransportReason,
+  UsageError,
+} from '../model/errors.js'
 import { findClosest, suggest } from '../model/text.js'
 
 const REASONS: Readonly<Record<string, TransportReason>> = {
-  ...{ ECONNREFUSED: 'connect', EHOSTUNREACH: 'connect', ENETUNREACH: 'connect', ETIMEDOUT: 'connect', UND_ERR_CONNECT_TIMEOUT: 'connect' },
-  ...{ ENOTFOUND: 'dns', EAI_AGAIN: 'dns', UND_ERR_HEADERS_TIMEOUT: 'deadline', UND_ERR_BODY_TIMEOUT: 'deadline' },
-  ...{ UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'truncated', ERR_BUFFER_TOO_LARGE: 'too_large', UND_ERR_HEADERS_OVERFLOW: 'protocol' },
-  ...{ EMFILE: 'fd', ENFILE: 'fd' },
+  ECONNREFUSED: 'connect',
+  EHOSTUNREACH: 'connect',
+  ENETUNREACH: 'connect',
+  ETIMEDOUT: 'connect',
+  UND_ERR_CONNECT_TIMEOUT: 'connect',
+  ENOTFOUND: 'dns',
+  EAI_AGAIN: 'dns',
+  UND_ERR_HEADERS_TIMEOUT: 'deadline',
+  UND_ERR_BODY_TIMEOUT: 'deadline',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'truncated',
+  ERR_BUFFER_TOO_LARGE: 'too_large',
+  UND_ERR_HEADERS_OVERFLOW: 'protocol',
+  EMFILE: 'fd',
+  ENFILE: 'fd',
 }
 
 /** What an error of Node or undici says about a request. `hasBegun`: part of the reply had arrived. */
@@ -25,13 +41,17 @@ export const toTransportReason = (error: unknown, hasBegun: boolean): TransportR
 const NETWORK_CODE =
   /^(?:UND_ERR_(?!ABORTED|INVALID_ARG|INVALID_RETURN)|ECONN|EPIPE|ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO_)|SELF_SIGNED/
 
-/** The texts of `fetch` for a request without an answer, in Node and in browsers, and for one whose body ended early. */
+/**
+ * The texts of `fetch` for a request without an answer, in Node and in browsers, and for one whose body ended
+ * early.
+ */
 const FETCH_FAILED = /^(?:fetch failed|Failed to fetch|Load failed|NetworkError\b)/
 const BODY_ENDED = /^terminated$/
 
 /**
- * The error of a request of `fetch`, undici or `node:http`, or of RxJS's `timeout`, as a `TransportError`, whose verdict says whether another
- * attempt may succeed. Any other error stays as it is: an expected failure, a bug, or a request that the app aborted.
+ * The error of a request of `fetch`, undici or `node:http`, or of RxJS's `timeout`, as a `TransportError`,
+ * whose verdict says whether another attempt may succeed. Any other error stays as it is: an expected
+ * failure, a bug, or a request that the app aborted.
  *
  * @example
  * fromFetch(url).pipe(retryFailures(), catchItemFailure((reason) => of({ url, reason })))
@@ -53,11 +73,16 @@ export const toRequestError = (error: unknown): unknown => {
 const wrapInTransportError = (why: unknown, hasBegun: boolean, cause: Error): TransportError =>
   new TransportError(toTransportReason(why, hasBegun), describeNetworkError(why), { cause, hasBegun })
 
-/** Checks what the compiler does not see in JavaScript. @throws UsageError for an unknown option, or a number that is not 0 or more */
+/**
+ * Checks what the compiler does not see in JavaScript. @throws UsageError for an unknown option, or a number
+ * that is not 0 or more
+ */
 export const checkOperatorOptions = (operator: string, options: object, known: readonly string[]): void => {
   for (const name in options) {
     const value: unknown = options[name as keyof typeof options]
-    if (!known.includes(name)) throw new UsageError(`${operator}: unknown option "${name}"${suggest(findClosest(name, known))}`)
-    if (typeof value === 'number' && !(value >= 0)) throw new UsageError(`${operator}: ${name} is ${value}; use a number from 0 on`)
+    if (!known.includes(name))
+      throw new UsageError(`${operator}: unknown option "${name}"${suggest(findClosest(name, known))}`)
+    if (typeof value === 'number' && !(value >= 0))
+      throw new UsageError(`${operator}: ${name} is ${value}; use a number from 0 on`)
   }
 }

@@ -1,4 +1,14 @@
-import { catchError, defer, type MonoTypeOperatorFunction, type Observable, of, retry, tap, throwError, timer } from 'rxjs'
+import {
+  catchError,
+  defer,
+  type MonoTypeOperatorFunction,
+  type Observable,
+  of,
+  retry,
+  tap,
+  throwError,
+  timer,
+} from 'rxjs'
 import { CollectError, HostClosedError, HostDownError, HttpError, ThrottledError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions, toRequestError } from './request-errors.js'
@@ -15,8 +25,8 @@ export interface RetryPolicy extends ThrottlePolicy {
 /** What `retryFailures` may be told besides how often. */
 export interface RetryOptions extends RetryPolicy {
   /**
-   * What an error is, before its verdict counts: an error of this package, or one that passes at once. Default: `toRequestError`, which knows the
-   * errors of `fetch`, undici and `timeout`.
+   * What an error is, before its verdict counts: an error of this package, or one that passes at once.
+   * Default: `toRequestError`, which knows the errors of `fetch`, undici and `timeout`.
    */
   readonly classify: (error: unknown) => unknown
 }
@@ -24,14 +34,22 @@ export interface RetryOptions extends RetryPolicy {
 const MAX_BACKOFF_MS = 30_000
 
 const RETRY_DEFAULTS: RetryOptions = {
-  ...{ retries: 3, backoffMs: 500, throttleRetries: 8, throttleMs: 2_000, throttleMaxMs: 60_000, random: Math.random, hasLimiter: false },
-  ...{ classify: toRequestError, resetOnSuccess: false },
+  retries: 3,
+  backoffMs: 500,
+  throttleRetries: 8,
+  throttleMs: 2_000,
+  throttleMaxMs: 60_000,
+  random: Math.random,
+  hasLimiter: false,
+  classify: toRequestError,
+  resetOnSuccess: false,
 }
 
 /**
- * Retries one request by the verdict of its error: after a random back-off on `retry`; on `wait` (a 429, an unreachable host) after the
- * pause of `retryAfter429`; at once on `await-host`, where the host's limiter does the waiting; never on any other. Only `retry` and `wait`
- * are counted. When the limiter gives the host up, the result is the original error, not that of the limiter.
+ * Retries one request by the verdict of its error: after a random back-off on `retry`; on `wait` (a 429, an
+ * unreachable host) after the pause of `retryAfter429`; at once on `await-host`, where the host's limiter
+ * does the waiting; never on any other. Only `retry` and `wait` are counted. When the limiter gives the host
+ * up, the result is the original error, not that of the limiter.
  *
  * @throws UsageError for an unknown option, or for a count or a time that is not 0 or more
  *
@@ -44,7 +62,14 @@ export const retryFailures = <T>(options: Optional<RetryOptions> = {}): MonoType
   checkOperatorOptions('retryFailures', options, Object.keys(RETRY_DEFAULTS))
   const whole: RetryOptions = { ...RETRY_DEFAULTS, ...omitUndefined(options) }
   const { classify, resetOnSuccess, throttleRetries, throttleMs, throttleMaxMs, random, hasLimiter } = whole
-  const throttled = retryAfter429<T>({ throttleRetries, throttleMs, throttleMaxMs, random, hasLimiter, resetOnSuccess })
+  const throttled = retryAfter429<T>({
+    throttleRetries,
+    throttleMs,
+    throttleMaxMs,
+    random,
+    hasLimiter,
+    resetOnSuccess,
+  })
   return (source$) =>
     source$.pipe(
       // Most requests succeed at once: `retry` and what it counts exist after a first failure only.
@@ -65,7 +90,10 @@ export const retryFailures = <T>(options: Optional<RetryOptions> = {}): MonoType
     )
 }
 
-/** Emits when the request is to be sent again, or errors with what the request ends with: a 429 that comes here was the last one. */
+/**
+ * Emits when the request is to be sent again, or errors with what the request ends with: a 429 that comes
+ * here was the last one.
+ */
 const createRetryDelay = (policy: RetryPolicy): ((error: unknown) => Observable<unknown>) => {
   const { retries, throttleRetries, throttleMaxMs, backoffMs, random, hasLimiter = false } = policy
   let failures = 0

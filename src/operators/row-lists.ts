@@ -3,20 +3,27 @@ import { defer, map, type OperatorFunction, reduce } from 'rxjs'
 type Replaces<R> = (later: R, current: R) => boolean
 
 /**
- * Reduces rows to a list with one row per key, in the order of first appearance; emits on completion. The first row of a key wins unless
- * `replaces` prefers a later one, which then takes its position.
+ * Reduces rows to a list with one row per key, in the order of first appearance; emits on completion. The
+ * first row of a key wins unless `replaces` prefers a later one, which then takes its position.
  *
  * @example from(rows).pipe(uniqueBy(({ id }) => id, (later, current) => later.date > current.date))
  */
 export const uniqueBy =
-  <R>(keyOf: (row: R) => string, replaces: (later: R, current: R) => boolean = () => false): OperatorFunction<R, readonly R[]> =>
+  <R>(
+    keyOf: (row: R) => string,
+    replaces: (later: R, current: R) => boolean = () => false,
+  ): OperatorFunction<R, readonly R[]> =>
   (row$) =>
-    defer(() => row$.pipe(reduce(addUnique(keyOf, replaces), new Map<string, R>()))).pipe(map((rows) => [...rows.values()]))
+    defer(() => row$.pipe(reduce(addUnique(keyOf, replaces), new Map<string, R>()))).pipe(
+      map((rows) => [...rows.values()]),
+    )
 
 /** The same for a list, without passing each of its rows through an Observable. */
-export const keepUnique = <R>(rows: readonly R[], keyOf: (row: R) => string, replaces: Replaces<R>): readonly R[] => [
-  ...rows.reduce(addUnique(keyOf, replaces), new Map<string, R>()).values(),
-]
+export const keepUnique = <R>(
+  rows: readonly R[],
+  keyOf: (row: R) => string,
+  replaces: Replaces<R>,
+): readonly R[] => [...rows.reduce(addUnique(keyOf, replaces), new Map<string, R>()).values()]
 
 const addUnique =
   <R>(keyOf: (row: R) => string, replaces: Replaces<R>) =>
@@ -27,7 +34,8 @@ const addUnique =
   }
 
 /**
- * Sorts each list by a text key, greatest first (newest first for dates). Stable: rows with the same key keep their order.
+ * Sorts each list by a text key, greatest first (newest first for dates). Stable: rows with the same key keep
+ * their order.
  *
  * @example rows$.pipe(sortDescending(({ date }) => date))
  */

@@ -57,7 +57,9 @@ export interface MarketAnswer {
   readonly indices: Panel<IndexRow>
 }
 
-/** `GET /api/today`: results of the last days, the largest stocks first, and the ex-dates of the days to come. */
+/**
+ * `GET /api/today`: results of the last days, the largest stocks first, and the ex-dates of the days to come.
+ */
 export interface TodayAnswer {
   readonly results: Panel<ResultsRow>
   readonly actions: Panel<UpcomingAction>
@@ -201,7 +203,11 @@ export interface StockAnswer {
   readonly price?: PriceFacts
   readonly facts: StockFacts
   readonly events: { readonly about: readonly About[]; readonly rows: readonly StockEvent[] }
-  readonly quarters: { readonly about: About; readonly basis?: 'consolidated' | 'standalone'; readonly rows: readonly Quarter[] }
+  readonly quarters: {
+    readonly about: About
+    readonly basis?: 'consolidated' | 'standalone'
+    readonly rows: readonly Quarter[]
+  }
   readonly shareholding: { readonly about: About; readonly rows: readonly Holding[] }
   readonly findings: StockFindings
 }
@@ -301,7 +307,10 @@ export interface StockFindings {
   readonly problems: readonly string[]
 }
 
-/** `GET /api/stock/SYMBOL/candles` and `GET /api/index/NAME/candles`: columns of equal length, ascending by day, each day once. */
+/**
+ * `GET /api/stock/SYMBOL/candles` and `GET /api/index/NAME/candles`: columns of equal length, ascending by
+ * day, each day once.
+ */
 export interface CandlesAnswer {
   readonly about: About
   readonly days: readonly string[]

@@ -12,7 +12,12 @@ import { verify } from '../verify/verify.js'
 
 /** One way in which a back-test on a folder differs from what was known then. */
 export interface AuditPart {
-  readonly name: 'days without record' | 'dead names' | 'rewritten prices' | 'restated quarters' | 'back-filled rows'
+  readonly name:
+    | 'days without record'
+    | 'dead names'
+    | 'rewritten prices'
+    | 'restated quarters'
+    | 'back-filled rows'
   /** How many there are, and of how many. */
   readonly count: number
   readonly of: number
@@ -42,7 +47,8 @@ interface AuditOptions {
 const SHOWN_EXAMPLES = 3
 
 /**
- * Counts what a back-test on a folder does not see: days without a record, dead names, rewritten prices, restated quarters and back-filled rows.
+ * Counts what a back-test on a folder does not see: days without a record, dead names, rewritten prices,
+ * restated quarters and back-filled rows.
  *
  * @throws UsageError without a recorded day
  */
@@ -52,15 +58,22 @@ export const audit = async (root: string, { streams, exchange }: AuditOptions): 
   const [from, to] = [recorded[0]?.day, recorded.at(-1)?.day]
   if (from === undefined || to === undefined)
     throw new UsageError(
-      [`no day is recorded in ${root}, so nothing shows what was known when`, ...describeEarlier(history.earlier)].join('; '),
+      [
+        `no day is recorded in ${root}, so nothing shows what was known when`,
+        ...describeEarlier(history.earlier),
+      ].join('; '),
     )
-  const ask = (sql: string): Promise<readonly Row[]> => queryRows(sql, { out: root, tables: listTables(streams) })
+  const ask = (sql: string): Promise<readonly Row[]> =>
+    queryRows(sql, { out: root, tables: listTables(streams) })
   const sessions = await readSessionDays(root, listSessionEvidence(streams, exchange))
   const gaps = history.days.filter(({ records }) => records === 0).map(({ day }) => day)
   const older = sessions.filter((day) => day < from).length
   const parts: readonly AuditPart[] = [
     {
-      ...{ name: 'days without record', count: gaps.length, of: gaps.length + recorded.length, examples: takeNewest(gaps) },
+      name: 'days without record',
+      count: gaps.length,
+      of: gaps.length + recorded.length,
+      examples: takeNewest(gaps),
       proof: `lists and filings of ${formatQuantity(recorded.length, 'day')} are as they were collected`,
       limit: `sessions with candles before ${from}, ${formatNumber(older)} of them, are known only as the provider shows them since`,
     },
@@ -85,11 +98,16 @@ const auditDeadNames = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
   const dead = await ask(`SELECT isin, max_by(symbol, day) AS symbol, max(day) AS until FROM history.master
     WHERE isin NOT IN (SELECT isin FROM master) AND symbol NOT IN (SELECT symbol FROM master) GROUP BY isin ORDER BY until, symbol`)
   const priced = new Set(
-    (await ask('SELECT DISTINCT symbol FROM candle_days WHERE symbol NOT IN (SELECT symbol FROM master)')).map(({ symbol }) => symbol),
+    (
+      await ask('SELECT DISTINCT symbol FROM candle_days WHERE symbol NOT IN (SELECT symbol FROM master)')
+    ).map(({ symbol }) => symbol),
   )
-  const describe = ({ symbol, until }: Row): string => `${symbol} until ${until}${priced.has(symbol) ? '' : ', without candles'}`
+  const describe = ({ symbol, until }: Row): string =>
+    `${symbol} until ${until}${priced.has(symbol) ? '' : ', without candles'}`
   return {
-    ...{ name: 'dead names', count: dead.length, of: await readCount(ask, 'SELECT count(DISTINCT isin) AS n FROM history.master') },
+    name: 'dead names',
+    count: dead.length,
+    of: await readCount(ask, 'SELECT count(DISTINCT isin) AS n FROM history.master'),
     examples: takeNewest(dead.map(describe)),
     proof: `every stock that left since ${from} is named, and ${formatNumber(dead.filter(({ symbol }) => priced.has(symbol)).length)} of them still have candles`,
     limit: `stocks that left before ${from} are in no list: a back-test that begins earlier knows survivors only`,
@@ -97,9 +115,12 @@ const auditDeadNames = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
 }
 
 const auditPrices = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
-  const rows = await ask("SELECT symbol, day, reason FROM rewritten WHERE stream = 'all-ohlcv' ORDER BY day, symbol")
+  const rows = await ask(
+    "SELECT symbol, day, reason FROM rewritten WHERE stream = 'all-ohlcv' ORDER BY day, symbol",
+  )
   return {
-    ...{ name: 'rewritten prices', count: new Set(rows.map(({ symbol }) => symbol)).size },
+    name: 'rewritten prices',
+    count: new Set(rows.map(({ symbol }) => symbol)).size,
     of: await readCount(ask, 'SELECT count(DISTINCT symbol) AS n FROM candle_days'),
     examples: takeNewest(rows.map(({ symbol, day, reason }) => `${symbol} on ${day}: ${readText(reason)}`)),
     proof: `stocks whose stored candles a run replaced since ${from}; candles_known has since when each price is known`,
@@ -110,27 +131,38 @@ const auditPrices = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
 const auditQuarters = async (ask: ReadRows, root: string, options: AuditOptions): Promise<AuditPart> => {
   const { findings } = await verify(root, { ...options, limits: {}, only: ['restated-figures'] })
   return {
-    ...{ name: 'restated quarters', count: findings.length, of: await readCount(ask, 'SELECT count(*) AS n FROM quarters') },
+    name: 'restated quarters',
+    count: findings.length,
+    of: await readCount(ask, 'SELECT count(*) AS n FROM quarters'),
     examples: findings
       .slice(0, SHOWN_EXAMPLES)
       .map(({ symbol, day, detail }) => [symbol ?? '', day ?? '', detail].filter(Boolean).join(' ')),
     proof: 'figures as of a recorded day are those that the provider showed then',
-    limit: 'restatements of the newest 21 recorded days; a figure that was restated before its first record counts as original',
+    limit:
+      'restatements of the newest 21 recorded days; a figure that was restated before its first record counts as original',
   }
 }
 
-/** A row that two runs did not have although it is dated before them. One may be early: filings of an evening come later. */
+/**
+ * A row that two runs did not have although it is dated before them. One may be early: filings of an evening
+ * come later.
+ */
 const auditRows = async (ask: ReadRows, days: readonly Day[]): Promise<AuditPart> => {
   const list = `[${days.map((day) => `DATE '${day}'`).join(', ')}]`
   const late = `FROM first_seen WHERE len(list_filter(${list}, lambda d: d >= day AND d < first_seen)) >= 2`
-  const rows = await ask(`SELECT symbol, kind, day, first_seen ${late} ORDER BY first_seen DESC, symbol LIMIT ${SHOWN_EXAMPLES}`)
+  const rows = await ask(
+    `SELECT symbol, kind, day, first_seen ${late} ORDER BY first_seen DESC, symbol LIMIT ${SHOWN_EXAMPLES}`,
+  )
   return {
-    ...{ name: 'back-filled rows', count: await readCount(ask, `SELECT count(*) AS n ${late}`) },
+    name: 'back-filled rows',
+    count: await readCount(ask, `SELECT count(*) AS n ${late}`),
     of: await readCount(ask, 'SELECT count(*) AS n FROM first_seen WHERE first_seen IS NOT NULL'),
     examples: rows.map(
-      (row) => `${readText(row.symbol)}: ${readText(row.kind)} of ${readText(row.day)}, first seen on ${readText(row.first_seen)}`,
+      (row) =>
+        `${readText(row.symbol)}: ${readText(row.kind)} of ${readText(row.day)}, first seen on ${readText(row.first_seen)}`,
     ),
     proof: 'first_seen names the day of the first run that had a filing, news, announcement or deal',
-    limit: 'a row that is older than the first record has no such day; candles that were filled in later are not marked',
+    limit:
+      'a row that is older than the first record has no such day; candles that were filled in later are not marked',
   }
 }

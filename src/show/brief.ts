@@ -15,7 +15,10 @@ import type { Finding } from '../verify/finding.js'
 
 export interface Freshness {
   readonly stream: string
-  /** How the stream ended in the last run; `not run` if that run did not include it, `stopped` if the run ended before it. */
+  /**
+   * How the stream ended in the last run; `not run` if that run did not include it, `stopped` if the run
+   * ended before it.
+   */
   readonly outcome: ScriptOutcome | 'not run' | 'stopped'
   /** The day in India of the last run that fetched all of it; absent if no run is known that did. */
   readonly completeOn?: string
@@ -51,7 +54,10 @@ export interface Brief {
   /** Watched stocks first, then those with rare changes, then those with the most kinds of changes. */
   readonly changes: readonly StockChanges[]
   readonly counts: Readonly<Partial<Record<Section, number>>>
-  /** Candle histories that were fetched again instead of extended, for example because a split has adjusted all prices. */
+  /**
+   * Candle histories that were fetched again instead of extended, for example because a split has adjusted
+   * all prices.
+   */
   readonly rewritten: readonly RewrittenFile[]
   /** The run that it is compared with; null without one. */
   readonly since: { readonly run?: string; readonly asOf?: string } | null
@@ -61,7 +67,10 @@ export interface Brief {
   readonly signals?: readonly Signal[]
   /** Which standing queries failed, and why, a sentence each; absent if none did. */
   readonly failedRules?: readonly string[]
-  /** Symbols of the run and of the watchlist that are not listed, or that have changed, and what they may mean. */
+  /**
+   * Symbols of the run and of the watchlist that are not listed, or that have changed, and what they may
+   * mean.
+   */
   readonly wrongSymbols: readonly string[]
   /** Missing inputs, and what could not be compared. */
   readonly notes: readonly string[]
@@ -81,18 +90,45 @@ export interface BriefOptions {
   readonly unchecked: readonly string[]
 }
 
-const WITHOUT_LIST: Omit<Difference, 'folder'> = { since: null, notes: ['changes: the master list is damaged'], counts: {}, changes: [] }
+const WITHOUT_LIST: Omit<Difference, 'folder'> = {
+  since: null,
+  notes: ['changes: the master list is damaged'],
+  counts: {},
+  changes: [],
+}
 
 /** What the last run of a folder did, what it changed, and what deserves a look. */
 export const createBrief = async (root: string, options: BriefOptions): Promise<Brief> => {
-  const { report, runs, streams, failedRules, exchange, watchlist, findings, newestSession, unchecked } = options
+  const { report, runs, streams, failedRules, exchange, watchlist, findings, newestSession, unchecked } =
+    options
   const list = await readStocksIfIntact(root)
   const difference = list === undefined ? WITHOUT_LIST : await diff(root, { exchange })
   const signals = await readSignals(root, { since: 'newest' })
-  const { wanted, wrong } = await selectFolderSymbols(root, list === undefined ? {} : watchlist, { stocks: list ?? [] })
-  const { run, asOf, asOfSession, outcome, error, durationMs, stocks, stale, scripts, wrongSymbols = [] } = report
+  const { wanted, wrong } = await selectFolderSymbols(root, list === undefined ? {} : watchlist, {
+    stocks: list ?? [],
+  })
+  const {
+    run,
+    asOf,
+    asOfSession,
+    outcome,
+    error,
+    durationMs,
+    stocks,
+    stale,
+    scripts,
+    wrongSymbols = [],
+  } = report
   return omitUndefined({
-    ...{ folder: root, run, asOf, asOfSession, outcome, error, durationMs, stocks, newestSession },
+    folder: root,
+    run,
+    asOf,
+    asOfSession,
+    outcome,
+    error,
+    durationMs,
+    stocks,
+    newestSession,
     simulated: options.isSimulated ? true : undefined,
     outputs: streams.map(({ name }) => describeFreshness(name, report, runs)),
     stale: stale && describeStale(report),
@@ -108,31 +144,55 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
   })
 }
 
-export const describeFreshness = (stream: string, { scripts, missing = {} }: RunReport, runs: readonly RunLogEntry[]): Freshness => {
+export const describeFreshness = (
+  stream: string,
+  { scripts, missing = {} }: RunReport,
+  runs: readonly RunLogEntry[],
+): Freshness => {
   const complete = runs.findLast((run) => run.scripts[stream]?.outcome === 'success')
   const completeOn = complete && toDay(Date.parse(complete.startedAt))
   const script = scripts[stream]
   const { error, problems = [] } = script ?? {}
   const outcome = script === undefined ? 'not run' : wasStopped(script) ? 'stopped' : script.outcome
   const reason =
-    outcome === 'success' || outcome === 'skipped' ? undefined : (error ?? problems.find(({ status }) => status !== undefined)?.reason)
-  return omitUndefined({ stream, outcome, completeOn, missing: missing[stream], reason: reason && stripBrackets(reason) })
+    outcome === 'success' || outcome === 'skipped'
+      ? undefined
+      : (error ?? problems.find(({ status }) => status !== undefined)?.reason)
+  return omitUndefined({
+    stream,
+    outcome,
+    completeOn,
+    missing: missing[stream],
+    reason: reason && stripBrackets(reason),
+  })
 }
 
 /** Errors first, then findings about a whole file, then recent days. */
 const orderFindings = (findings: readonly Finding[]): readonly Finding[] => {
   const weigh = ({ severity, day = '9999' }: Finding): string => `${severity === 'error' ? 1 : 0} ${day}`
-  return [...findings].sort((one, other) => (weigh(one) === weigh(other) ? 0 : weigh(one) < weigh(other) ? 1 : -1))
+  return [...findings].sort((one, other) =>
+    weigh(one) === weigh(other) ? 0 : weigh(one) < weigh(other) ? 1 : -1,
+  )
 }
 
 /** Changes that only a few stocks have on a day, and that say more than a filing. */
-const RARE_SECTIONS: ReadonlySet<Section> = new Set(['listings', 'renames', 'surveillance', 'bands', 'results'])
+const RARE_SECTIONS: ReadonlySet<Section> = new Set([
+  'listings',
+  'renames',
+  'surveillance',
+  'bands',
+  'results',
+])
 
 /** Changes by stock: watched stocks first, then by the number of rare and of all kinds, then by symbol. */
-export const groupByStock = (changes: readonly Change[], watched: ReadonlySet<string>): readonly StockChanges[] => {
+export const groupByStock = (
+  changes: readonly Change[],
+  watched: ReadonlySet<string>,
+): readonly StockChanges[] => {
   const groups = groupBy(changes, ({ symbol }) => symbol)
   const kinds = (all: readonly Change[]): number => new Set(all.map(({ section }) => section)).size
-  const rare = (all: readonly Change[]): number => kinds(all.filter(({ section }) => RARE_SECTIONS.has(section)))
+  const rare = (all: readonly Change[]): number =>
+    kinds(all.filter(({ section }) => RARE_SECTIONS.has(section)))
   return [...groups]
     .map(([symbol, all]) => ({ symbol, isWatched: watched.has(symbol), changes: all }))
     .sort(

@@ -12,8 +12,8 @@ import type { DataSource } from './folder.js'
 export type ShownCandles = Awaited<ReturnType<typeof readShownCandles>>
 
 /**
- * Reads a candle file of a stock or an index, up to the day of the folder. A chart needs ascending days and possible prices: other candles are
- * left out, and named.
+ * Reads a candle file of a stock or an index, up to the day of the folder. A chart needs ascending days and
+ * possible prices: other candles are left out, and named.
  */
 export const readShownCandles = async ({ root, day }: Pick<DataSource, 'root' | 'day'>, file: string) => {
   const bytes = await disk.readFile(join(root, file)).catch((error: unknown) => {
@@ -24,7 +24,9 @@ export const readShownCandles = async ({ root, day }: Pick<DataSource, 'root' | 
   const raw = day === undefined ? candles : pickCandles(candles, upTo(candles, day))
   const ordered = keepLastOfDays(raw)
   const { days: impossible } = findImpossibleCandles(ordered)
-  const indices = [...ordered.day.subarray(0, ordered.length).keys()].filter((index) => !impossible.has(ordered.day[index] as number))
+  const indices = [...ordered.day.subarray(0, ordered.length).keys()].filter(
+    (index) => !impossible.has(ordered.day[index] as number),
+  )
   return {
     /** Ascending by day, each day once, without impossible ones, as stored. */
     stored: impossible.size === 0 ? ordered : pickCandles(ordered, indices),
@@ -38,19 +40,32 @@ export const readShownCandles = async ({ root, day }: Pick<DataSource, 'root' | 
 const upTo = ({ day: days, length }: CandleArrays, day: Day): readonly number[] =>
   [...days.subarray(0, length).keys()].filter((index) => numberToDay(days[index] as number) <= day)
 
-const describeCleaning = (raw: CandleArrays, ordered: CandleArrays, impossible: number): readonly string[] => {
+const describeCleaning = (
+  raw: CandleArrays,
+  ordered: CandleArrays,
+  impossible: number,
+): readonly string[] => {
   const repeated = raw.length - ordered.length
-  const isUnordered = ordered !== raw && [...raw.day.subarray(1, raw.length)].some((day, index) => day < (raw.day[index] as number))
+  const isUnordered =
+    ordered !== raw &&
+    [...raw.day.subarray(1, raw.length)].some((day, index) => day < (raw.day[index] as number))
   return [
     ...(repeated > 0
-      ? [`${formatQuantity(repeated, 'candle repeats a day', 'candles repeat a day')}: the last one in the file is shown`]
+      ? [
+          `${formatQuantity(repeated, 'candle repeats a day', 'candles repeat a day')}: the last one in the file is shown`,
+        ]
       : []),
     ...(isUnordered ? ['the days were not in order'] : []),
-    ...(impossible > 0 ? [`${formatQuantity(impossible, 'impossible candle is', 'impossible candles are')} left out`] : []),
+    ...(impossible > 0
+      ? [`${formatQuantity(impossible, 'impossible candle is', 'impossible candles are')} left out`]
+      : []),
   ]
 }
 
-/** The factors by which the view `candles_adjusted` divides stored prices, each with the last day that it counts for; oldest first. */
+/**
+ * The factors by which the view `candles_adjusted` divides stored prices, each with the last day that it
+ * counts for; oldest first.
+ */
 export type Factors = readonly { readonly until: string; readonly factor: number }[]
 
 export interface ChartWishes {
@@ -62,15 +77,25 @@ export interface ChartWishes {
 
 export const toCandlesAnswer = (
   { stored, cleaned, fault }: ShownCandles,
-  { about, factors = [], isStored = false, isWeekly = false }: ChartWishes & { readonly about: About; readonly factors?: Factors },
+  {
+    about,
+    factors = [],
+    isStored = false,
+    isWeekly = false,
+  }: ChartWishes & { readonly about: About; readonly factors?: Factors },
 ): CandlesAnswer => {
   const days = Array.from(stored.day.subarray(0, stored.length), numberToDay)
-  const divisors = days.map((day) => (isStored ? 1 : (factors.find(({ until }) => day <= until)?.factor ?? 1)))
+  const divisors = days.map((day) =>
+    isStored ? 1 : (factors.find(({ until }) => day <= until)?.factor ?? 1),
+  )
   const divide = (values: Float64Array): readonly number[] =>
     divisors.map((factor, index) => roundPrice((values[index] as number) / factor))
   const daily: ChartColumns = {
     days,
-    ...{ open: divide(stored.open), high: divide(stored.high), low: divide(stored.low), close: divide(stored.close) },
+    open: divide(stored.open),
+    high: divide(stored.high),
+    low: divide(stored.low),
+    close: divide(stored.close),
     volume: divisors.map((factor, index) => roundPrice((stored.volume[index] as number) * factor)),
   }
   const columns = isWeekly ? toWeeks(daily) : daily
@@ -116,5 +141,7 @@ const averageOf = (close: readonly number[], length: number): readonly (number |
   })
 }
 
-/** Six digits after the point are more than any price has; divided prices have more, which only cost space. */
+/**
+ * Six digits after the point are more than any price has; divided prices have more, which only cost space.
+ */
 const roundPrice = (value: number): number => Math.round(value * 1e6) / 1e6

@@ -17,7 +17,10 @@ export interface DataSource {
 
 /** An output folder whose content is read when it is asked for, and kept until its files change. */
 export interface MarketFolder extends DataSource {
-  /** What `load` made of some files or folders, relative to the root; loads again once one of them has changed. */
+  /**
+   * What `load` made of some files or folders, relative to the root; loads again once one of them has
+   * changed.
+   */
   readonly remember: <T>(key: string, paths: readonly string[], load: () => Promise<T>) => Promise<T>
 }
 
@@ -51,7 +54,10 @@ export interface StoredList<R = Row> {
   readonly damage?: string
 }
 
-/** Reads a list of the output folder and keeps what `reduce` makes of its rows. One that is missing or damaged is empty, and says so. */
+/**
+ * Reads a list of the output folder and keeps what `reduce` makes of its rows. One that is missing or damaged
+ * is empty, and says so.
+ */
 export const readStoredList = <R = Row>(
   folder: MarketFolder,
   file: string,
@@ -59,18 +65,27 @@ export const readStoredList = <R = Row>(
 ): Promise<StoredList<R>> =>
   folder.remember(`list ${file}`, [file], async (): Promise<StoredList<R>> => {
     try {
-      return { rows: reduce(parseRecords(await disk.readFile(join(folder.root, file), 'utf8'), file)), isMissing: false }
+      return {
+        rows: reduce(parseRecords(await disk.readFile(join(folder.root, file), 'utf8'), file)),
+        isMissing: false,
+      }
     } catch (error) {
       if (getErrorCode(error) === 'ENOENT') return { rows: [], isMissing: true }
       if (error instanceof DamagedFileError || error instanceof SyntaxError)
         return { rows: [], isMissing: false, damage: `${file} is damaged; move it away and run again` }
       if (getErrorCode(error) === undefined) throw error
-      return { rows: [], isMissing: false, damage: `${file} cannot be read: ${describeFileError(error, 'read')}` }
+      return {
+        rows: [],
+        isMissing: false,
+        damage: `${file} cannot be read: ${describeFileError(error, 'read')}`,
+      }
     }
   })
 
 /** A file that cannot be read is a problem for the page to show; any other error is ours. */
-export const tellUnreadable = <T>(read: Promise<T>): Promise<{ readonly value?: T; readonly problems: readonly string[] }> =>
+export const tellUnreadable = <T>(
+  read: Promise<T>,
+): Promise<{ readonly value?: T; readonly problems: readonly string[] }> =>
   read.then(
     (value) => ({ value, problems: [] }),
     (error: unknown) => {

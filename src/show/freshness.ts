@@ -36,8 +36,15 @@ const toListDay = (asOf: string | undefined): Day | undefined => {
   return Number.isNaN(instant) ? undefined : lastWeekday(toDay(instant))
 }
 
-/** What an output of a stream is about: the day and the time of the newest run that fetched it, and what is wrong with it. */
-export const describeAbout = (facts: KnownRuns, stream: string, list?: Pick<StoredList, 'isMissing' | 'damage'>): About => {
+/**
+ * What an output of a stream is about: the day and the time of the newest run that fetched it, and what is
+ * wrong with it.
+ */
+export const describeAbout = (
+  facts: KnownRuns,
+  stream: string,
+  list?: Pick<StoredList, 'isMissing' | 'damage'>,
+): About => {
   const fetched = findFetch(facts, stream)
   return omitUndefined({
     day: toListDay(fetched?.asOf),
@@ -46,34 +53,54 @@ export const describeAbout = (facts: KnownRuns, stream: string, list?: Pick<Stor
   })
 }
 
-/** The first of the files of a stream that is not there: such a list is not known, which is not the same as empty. */
-export const findMissingFile = ({ root, exchange, streams, day }: DataSource, stream: string): string | undefined => {
+/**
+ * The first of the files of a stream that is not there: such a list is not known, which is not the same as
+ * empty.
+ */
+export const findMissingFile = (
+  { root, exchange, streams, day }: DataSource,
+  stream: string,
+): string | undefined => {
   const { outputs = [], work } = streams.find(({ name }) => name === stream) ?? {}
   // Files of single stocks may be missing, and those of a past day are in its record.
   if (work === undefined || day !== undefined) return undefined
   const parts = work.parts.length > 0 ? work.parts : [{ fileName: '' }]
   const files = outputs.flatMap((output) =>
-    work.of !== undefined && output.file.includes('{') ? [] : parts.map((part) => toFilePath(output, exchange, part)),
+    work.of !== undefined && output.file.includes('{')
+      ? []
+      : parts.map((part) => toFilePath(output, exchange, part)),
   )
   return files.find((file) => statFile(join(root, file)) === undefined)
 }
 
 const FETCHED: readonly string[] = ['success', 'partial']
 
-/** The newest run that fetched a stream. A run that resumed everything or found it up to date sent no request, and does not count. */
-const findFetch = ({ report, runs }: KnownRuns, stream: string): Pick<RunReport, 'asOf' | 'finishedAt'> | undefined => {
+/**
+ * The newest run that fetched a stream. A run that resumed everything or found it up to date sent no request,
+ * and does not count.
+ */
+const findFetch = (
+  { report, runs }: KnownRuns,
+  stream: string,
+): Pick<RunReport, 'asOf' | 'finishedAt'> | undefined => {
   const logged = runs.findLast(({ scripts }) => FETCHED.includes(scripts[stream]?.outcome ?? ''))
   return logged ?? (report && FETCHED.includes(report.scripts[stream]?.outcome ?? '') ? report : undefined)
 }
 
-const describeProblem = ({ report, runs }: KnownRuns, stream: string, isMissing: boolean): string | undefined => {
-  if (report === undefined) return isMissing ? 'not fetched yet: no run has finished in this folder' : undefined
+const describeProblem = (
+  { report, runs }: KnownRuns,
+  stream: string,
+  isMissing: boolean,
+): string | undefined => {
+  if (report === undefined)
+    return isMissing ? 'not fetched yet: no run has finished in this folder' : undefined
   const { outcome, missing, reason, completeOn } = describeFreshness(stream, report, runs)
   const because = reason === undefined ? '' : `: ${reason}`
   if (outcome === 'failed' || outcome === 'stopped')
     return `${stream} ${outcome === 'failed' ? 'failed' : 'was stopped'} in the last run${because}${isMissing ? '' : '; what is shown is older'}`
   if (missing === 'all') return `${stream} is missing${because}`
-  if (missing !== undefined) return `${formatQuantity(missing, 'item is', 'items are')} missing in ${stream}${because}`
+  if (missing !== undefined)
+    return `${formatQuantity(missing, 'item is', 'items are')} missing in ${stream}${because}`
   const { stale = [] } = report
   const [late] = describeStale({ stale: stale.filter((one) => one.stream === stream) })
   if (late !== undefined) return late

@@ -24,11 +24,21 @@ export const readMorning = async (folder: MarketFolder, watched: readonly string
 
 /** What is asked of the tables: all needs DuckDB, and up to some hundred MB. */
 const readers = {
-  ...{ market: readMarket, feed: readFeed, stock: readStock, candles: readCandles },
-  ...{ index: readIndex, list: readWholeList, today: readToday, stocks: readOwnStocks },
-} satisfies Readonly<Record<string, (folder: MarketFolder, name: string, wishes: ChartWishes) => Promise<unknown>>>
+  market: readMarket,
+  feed: readFeed,
+  stock: readStock,
+  candles: readCandles,
+  index: readIndex,
+  list: readWholeList,
+  today: readToday,
+  stocks: readOwnStocks,
+} satisfies Readonly<
+  Record<string, (folder: MarketFolder, name: string, wishes: ChartWishes) => Promise<unknown>>
+>
 
-export type ShowAnswers = { readonly [Kind in keyof typeof readers]: Awaited<ReturnType<(typeof readers)[Kind]>> }
+export type ShowAnswers = {
+  readonly [Kind in keyof typeof readers]: Awaited<ReturnType<(typeof readers)[Kind]>>
+}
 
 export interface ShowRequest<Kind extends keyof ShowAnswers = keyof ShowAnswers> extends ChartWishes {
   readonly show: Kind
@@ -38,8 +48,13 @@ export interface ShowRequest<Kind extends keyof ShowAnswers = keyof ShowAnswers>
   readonly day?: Day
 }
 
-/** Answers in this process or in another one, which `signal` ends; undefined for an unknown stock or index. */
-export type ShowRunner = <Kind extends keyof ShowAnswers>(request: ShowRequest<Kind>, signal?: AbortSignal) => Promise<ShowAnswers[Kind]>
+/**
+ * Answers in this process or in another one, which `signal` ends; undefined for an unknown stock or index.
+ */
+export type ShowRunner = <Kind extends keyof ShowAnswers>(
+  request: ShowRequest<Kind>,
+  signal?: AbortSignal,
+) => Promise<ShowAnswers[Kind]>
 
 export const createShowRunner =
   (folder: MarketFolder): ShowRunner =>

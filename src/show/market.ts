@@ -32,9 +32,13 @@ type FoundIndex = Omit<IndexRow, 'key'> & { readonly sid: string }
 const SHOWN_SESSIONS = 60
 /** Stocks that did not trade for longer do not decide what the newest session is. */
 const RECENT_DAYS = 10
-const PRICE_COLUMNS = 'price_day, change_pct, turnover_cr, new_high_52w, new_low_52w, from_sma_50_pct, from_sma_200_pct'
+const PRICE_COLUMNS =
+  'price_day, change_pct, turnover_cr, new_high_52w, new_low_52w, from_sma_50_pct, from_sma_200_pct'
 
-/** All columns of a view are asked for where its rows are stored. For a day of the past they are not, and `*` would take ten times as long. */
+/**
+ * All columns of a view are asked for where its rows are stored. For a day of the past they are not, and `*`
+ * would take ten times as long.
+ */
 const listPrices = (universe: string, isPast: boolean): readonly string[] => [
   `prices AS MATERIALIZED (SELECT ${PRICE_COLUMNS} FROM screener${whereUniverse(universe)})`,
   // The day that half of the stocks have reached: while a run is fetching, a few have a newer one.
@@ -65,21 +69,45 @@ const MARKET_PARTS = {
   ),
 }
 
-/** What the market, or a universe of it, did on the newest session. The sessions before are known of the whole market only. */
+/**
+ * What the market, or a universe of it, did on the newest session. The sessions before are known of the whole
+ * market only.
+ */
 export const readMarket = async (folder: MarketFolder, universe = ''): Promise<MarketAnswer> => {
-  const [runs, names, list] = [await readRunFacts(folder), await readStockNames(folder), await readIndices(folder)]
-  const { answer, damage, problem } = await readAnswer(folder, MARKET_PARTS, { with: listPrices(universe, folder.day !== undefined) })
+  const [runs, names, list] = [
+    await readRunFacts(folder),
+    await readStockNames(folder),
+    await readIndices(folder),
+  ]
+  const { answer, damage, problem } = await readAnswer(folder, MARKET_PARTS, {
+    with: listPrices(universe, folder.day !== undefined),
+  })
   const { breadth, sessions = [] } = answer
   const about = omitUndefined({
-    ...describeAbout(runs, 'all-ohlcv', omitUndefined({ isMissing: breadth === undefined, damage: problem ?? [...damage.values()][0] })),
+    ...describeAbout(
+      runs,
+      'all-ohlcv',
+      omitUndefined({ isMissing: breadth === undefined, damage: problem ?? [...damage.values()][0] }),
+    ),
     day: breadth?.day,
   })
   return {
     breadth: {
-      ...{ traded: 0, advances: 0, declines: 0, unchanged: 0, newHighs: 0, newLows: 0, turnoverCr: 0, listed: names.items.length },
+      traded: 0,
+      advances: 0,
+      declines: 0,
+      unchanged: 0,
+      newHighs: 0,
+      newLows: 0,
+      turnoverCr: 0,
+      listed: names.items.length,
       ...breadth,
       about,
-      sessions: (universe === '' ? sessions : []).map(({ day, advances, declines }) => [day, advances, declines]),
+      sessions: (universe === '' ? sessions : []).map(({ day, advances, declines }) => [
+        day,
+        advances,
+        declines,
+      ]),
     },
     indices: toIndexPanel(answer.indices ?? [], { runs, list, problem }),
   }
@@ -88,7 +116,11 @@ export const readMarket = async (folder: MarketFolder, universe = ''): Promise<M
 /** The indices with candles, well-known ones first. */
 const toIndexPanel = (
   found: readonly FoundIndex[],
-  { runs, list, problem }: { readonly runs: KnownRuns; readonly list: StoredList<Item>; readonly problem: string | undefined },
+  {
+    runs,
+    list,
+    problem,
+  }: { readonly runs: KnownRuns; readonly list: StoredList<Item>; readonly problem: string | undefined },
 ): Panel<IndexRow> => {
   const items = new Map(list.rows.map((item) => [`${item.key}\n${readSid(item)}`, item]))
   const rows = found.flatMap(({ sid, ...index }): IndexRow[] => {
@@ -101,7 +133,10 @@ const toIndexPanel = (
     'indices-ohlcv',
     omitUndefined({ isMissing: rows.length === 0 && list.rows.length > 0, damage: problem }),
   )
-  const day = rows.reduce<string | undefined>((newest, row) => (newest === undefined || row.day > newest ? row.day : newest), undefined)
+  const day = rows.reduce<string | undefined>(
+    (newest, row) => (newest === undefined || row.day > newest ? row.day : newest),
+    undefined,
+  )
   const about: About = omitUndefined({ ...(listed.problem === undefined ? candles : listed), day })
   return { about, rows: orderIndices(rows), total: list.rows.length }
 }
@@ -134,17 +169,27 @@ const FEED_PARTS = {
     (SELECT kind, count(*) AS n FROM of_day GROUP BY kind ORDER BY list_position(${FEED_KINDS.replace('(', '[').replace(')', ']')}, kind))), CAST('{}' AS JSON)) AS kinds FROM of_day`),
 }
 
-/** What happened to each stock on the newest day: filings, news, announcements and deals, each document once; the largest stocks first. */
+/**
+ * What happened to each stock on the newest day: filings, news, announcements and deals, each document once;
+ * the largest stocks first.
+ */
 export const readFeed = async (folder: MarketFolder): Promise<FeedAnswer> => {
   const facts = await readRunFacts(folder)
   const { answer, damage, problem } = await readAnswer(folder, FEED_PARTS, { with: FEED_WITH })
   const { rows = [], counts: { day, stocks = 0, kinds = {} } = {} } = answer
   const problems = Object.entries(EVENT_STREAMS).flatMap(([stream, table]) => {
-    const own = describeAbout(facts, stream, omitUndefined({ isMissing: false, damage: problem ?? damage.get(table) }))
+    const own = describeAbout(
+      facts,
+      stream,
+      omitUndefined({ isMissing: false, damage: problem ?? damage.get(table) }),
+    )
     return own.problem ?? []
   })
   return omitUndefined({
-    ...{ day, stocks, kinds, problems: [...new Set(problems)] },
+    day,
+    stocks,
+    kinds,
+    problems: [...new Set(problems)],
     rows: rows.map(({ events, ...row }) => ({
       ...row,
       events: events.map(({ url, ...event }) => omitUndefined({ ...event, url: toLink(url) })),
@@ -186,7 +231,10 @@ const TODAY_PARTS = {
   ),
 }
 
-/** What one looks at in the morning besides the market: results of the last days, and the actions of the days to come. */
+/**
+ * What one looks at in the morning besides the market: results of the last days, and the actions of the days
+ * to come.
+ */
 export const readToday = async (folder: MarketFolder): Promise<TodayAnswer> => {
   const facts = await readRunFacts(folder)
   const { answer, damage, problem } = await readAnswer(folder, TODAY_PARTS, { with: TODAY_WITH })
@@ -195,7 +243,11 @@ export const readToday = async (folder: MarketFolder): Promise<TodayAnswer> => {
   const about = (stream: string) => {
     const missing = findMissingFile(folder, stream)
     const lost = missing === undefined ? undefined : `${missing} is missing`
-    return describeAbout(facts, stream, omitUndefined({ isMissing: false, damage: problem ?? broken ?? lost }))
+    return describeAbout(
+      facts,
+      stream,
+      omitUndefined({ isMissing: false, damage: problem ?? broken ?? lost }),
+    )
   }
   return {
     results: { about: about('fundamental-data'), rows: results, total: counts.results },
@@ -208,9 +260,14 @@ const NOTE_DAYS = 2
 const MAX_STOCK_NOTES = 4
 export const MAX_OWN_STOCKS = 200
 
-/** The stocks of a list, each with its price and with what happened to it. Symbols that are in no list are named. */
+/**
+ * The stocks of a list, each with its price and with what happened to it. Symbols that are in no list are
+ * named.
+ */
 export const readOwnStocks = async (folder: MarketFolder, text: string): Promise<OwnStocksAnswer> => {
-  const symbols = [...new Set(text.split(',').map((one) => one.trim().toUpperCase()))].filter(Boolean).slice(0, MAX_OWN_STOCKS)
+  const symbols = [...new Set(text.split(',').map((one) => one.trim().toUpperCase()))]
+    .filter(Boolean)
+    .slice(0, MAX_OWN_STOCKS)
   if (symbols.length === 0) return { rows: [], unknown: [] }
   const list = symbols.map(quoteText).join(', ')
   const stocks = listOf<OwnStock>(
@@ -233,5 +290,8 @@ export const readOwnStocks = async (folder: MarketFolder, text: string): Promise
 /** What standing queries found in the newest session, or in that of a day. */
 export const readSignalRows = async (root: string, until: Day | undefined): Promise<readonly SignalRow[]> =>
   (await readSignals(root, { since: 'newest', until })).map((signal) => ({
-    ...{ day: signal.day, rule: signal.rule, subject: signal.subject, text: describeSignal(signal) },
+    day: signal.day,
+    rule: signal.rule,
+    subject: signal.subject,
+    text: describeSignal(signal),
   }))

@@ -19,7 +19,13 @@ import type {
   StockFacts,
   StockFindings,
 } from './answers.js'
-import { type ChartWishes, type Factors, readShownCandles, type ShownCandles, toCandlesAnswer } from './candles.js'
+import {
+  type ChartWishes,
+  type Factors,
+  readShownCandles,
+  type ShownCandles,
+  toCandlesAnswer,
+} from './candles.js'
 import { type DataSource, type MarketFolder, tellUnreadable } from './folder.js'
 import { describeAbout, readRunFacts } from './freshness.js'
 import { nameIndex, readIndices, readSid, readStockNames } from './stocks.js'
@@ -55,22 +61,35 @@ interface StockDeal {
 
 /** The streams whose tables are shown beside the prices, and these tables. */
 export const EVENT_STREAMS = {
-  ...{ 'company-filings': 'filings', 'market-news': 'news', 'corporate-actions': 'corporate_actions' },
-  ...{ 'bulk-block-deals': 'deals', 'new-announcements': 'announcements' },
+  'company-filings': 'filings',
+  'market-news': 'news',
+  'corporate-actions': 'corporate_actions',
+  'bulk-block-deals': 'deals',
+  'new-announcements': 'announcements',
 } as const
 const LIST_STREAMS = {
-  ...{ 'surveillance-lists': 'surveillance', 'complete-price-bands': 'bands' },
-  ...{ 'circuit-stocks': 'circuits', 'listing-dates': 'listing_dates' },
+  'surveillance-lists': 'surveillance',
+  'complete-price-bands': 'bands',
+  'circuit-stocks': 'circuits',
+  'listing-dates': 'listing_dates',
 } as const
 
 /** The columns of the views `screener` and `index_prices` that a price line has. */
 const PRICE_LINE = `{ day: price_day, close: close_inr, changePct: change_pct, volume: volume, volumeTimes: rvol, high52: high_52w_inr, low52: low_52w_inr,
   returns: { '1W': return_1w_pct, '1M': return_1m_pct, '3M': return_3m_pct, '6M': return_6m_pct, '1Y': return_1y_pct } } AS price`
 
-/** Reads what the tables say about a stock; its own files only. `filled`: whether the table of a stream has rows. */
-const readStockTables = (source: DataSource, { symbol, isin }: { readonly symbol: string; readonly isin: string }) => {
+/**
+ * Reads what the tables say about a stock; its own files only. `filled`: whether the table of a stream has
+ * rows.
+ */
+const readStockTables = (
+  source: DataSource,
+  { symbol, isin }: { readonly symbol: string; readonly isin: string },
+) => {
   const own = `WHERE isin = ${quoteText(isin)}`
-  const filled = Object.entries({ ...EVENT_STREAMS, ...LIST_STREAMS }).map(([stream, table]) => `EXISTS (FROM ${table}) AS "${stream}"`)
+  const filled = Object.entries({ ...EVENT_STREAMS, ...LIST_STREAMS }).map(
+    ([stream, table]) => `EXISTS (FROM ${table}) AS "${stream}"`,
+  )
   return readAnswer(
     source,
     {
@@ -105,25 +124,63 @@ const readStockTables = (source: DataSource, { symbol, isin }: { readonly symbol
 }
 
 /** The events of the page, newest first: corporate actions may lie ahead. */
-const toStockEvents = (events: readonly EventRow[] = [], deals: readonly StockDeal[] = []): readonly StockEvent[] => {
+const toStockEvents = (
+  events: readonly EventRow[] = [],
+  deals: readonly StockDeal[] = [],
+): readonly StockEvent[] => {
   const all = [...events.flatMap(toStockEvent), ...deals.map(toDeal)]
   const keyOf = ({ day, time = '' }: StockEvent): string => `${day} ${time}`
   return all.toSorted((one, other) => (keyOf(one) < keyOf(other) ? 1 : keyOf(one) > keyOf(other) ? -1 : 0))
 }
 
-const toStockEvent = ({ day, time, kind, title, detail, value, unit, url, summary }: EventRow): readonly StockEvent[] => {
+const toStockEvent = ({
+  day,
+  time,
+  kind,
+  title,
+  detail,
+  value,
+  unit,
+  url,
+  summary,
+}: EventRow): readonly StockEvent[] => {
   const event = { day, time, title, detail }
   switch (kind) {
     case 'filing':
-      return [omitUndefined({ ...event, kind, mark: 'F', detail: detail === title ? undefined : detail, url: toLink(url) } as const)]
+      return [
+        omitUndefined({
+          ...event,
+          kind,
+          mark: 'F',
+          detail: detail === title ? undefined : detail,
+          url: toLink(url),
+        } as const),
+      ]
     case 'news':
-      return [omitUndefined({ ...event, kind, mark: 'N', detail: summary || undefined, sentiment: detail?.toLowerCase() } as const)]
+      return [
+        omitUndefined({
+          ...event,
+          kind,
+          mark: 'N',
+          detail: summary || undefined,
+          sentiment: detail?.toLowerCase(),
+        } as const),
+      ]
     case 'announcement':
       return [omitUndefined({ ...event, kind, mark: 'A' } as const)]
     case 'corporate action': {
       const mark = /dividend/.test(title) ? 'D' : /split|bonus|right/.test(title) ? 'S' : 'A'
-      const terms = unit === 'rupees a share' ? `${formatPrice(value)} a share` : detail === 'NA' ? undefined : detail
-      return [omitUndefined({ day, kind: 'action', mark, title: title.slice(0, 1).toUpperCase() + title.slice(1), detail: terms } as const)]
+      const terms =
+        unit === 'rupees a share' ? `${formatPrice(value)} a share` : detail === 'NA' ? undefined : detail
+      return [
+        omitUndefined({
+          day,
+          kind: 'action',
+          mark,
+          title: title.slice(0, 1).toUpperCase() + title.slice(1),
+          detail: terms,
+        } as const),
+      ]
     }
     default:
       return []
@@ -131,7 +188,8 @@ const toStockEvent = ({ day, time, kind, title, detail, value, unit, url, summar
 }
 
 /** Only addresses of the web; a text of the provider must not become a script. */
-export const toLink = (url: unknown): string | undefined => (/^https?:\/\//i.test(readText(url)) ? readText(url) : undefined)
+export const toLink = (url: unknown): string | undefined =>
+  /^https?:\/\//i.test(readText(url)) ? readText(url) : undefined
 
 const toDeal = ({ day, client, side, kind, quantity, price, value }: StockDeal): StockEvent => {
   const terms = `${formatNumber(quantity)} at ${formatPrice(price)}`
@@ -153,7 +211,13 @@ const findStock = async (folder: MarketFolder, symbol: string) => {
   const names = await readStockNames(folder)
   const capitals = symbol.toUpperCase()
   const item = names.find(symbol) ?? names.find(capitals)
-  return item && { item, file: `ohlcv_data/${item.fileName}.csv`, oldSymbol: names.former.has(capitals) ? capitals : undefined }
+  return (
+    item && {
+      item,
+      file: `ohlcv_data/${item.fileName}.csv`,
+      oldSymbol: names.former.has(capitals) ? capitals : undefined,
+    }
+  )
 }
 
 /** Everything that the page of a stock shows, besides its candles; undefined for an unknown symbol. */
@@ -166,19 +230,31 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
   const { answer, damage, problem } = await readStockTables(folder, { symbol: item.key, isin })
   const { facts, quarters = [], shareholding = [], filled = {} } = answer
   const describe = (stream: string, table: string, isOptional = false): About => {
-    const isMissing = problem === undefined && filled[stream] === false && !(isOptional && runs.report?.scripts[stream] !== undefined)
+    const isMissing =
+      problem === undefined &&
+      filled[stream] === false &&
+      !(isOptional && runs.report?.scripts[stream] !== undefined)
     return describeAbout(runs, stream, omitUndefined({ isMissing, damage: damage.get(table) }))
   }
   const about = describe('fundamental-data', 'fundamentals')
-  const problems = Object.entries(LIST_STREAMS).flatMap(([stream, table]) => describe(stream, table).problem ?? [])
+  const problems = Object.entries(LIST_STREAMS).flatMap(
+    ([stream, table]) => describe(stream, table).problem ?? [],
+  )
   const { price, asm, gsm, ...own } = facts ?? { hasDerivatives: item.value.FnoFlag === 1 }
   return omitUndefined({
-    ...{ symbol: item.key, name, isin, oldSymbol, problem },
+    symbol: item.key,
+    name,
+    isin,
+    oldSymbol,
+    problem,
     price: toPrice(price, describeAbout(runs, 'all-ohlcv')),
     facts: omitUndefined({
       ...own,
       bandChange: findBandChange(answer.events),
-      surveillance: [...(asm === undefined ? [] : [`ASM: ${asm}`]), ...(gsm === undefined ? [] : [`GSM: ${gsm}`])],
+      surveillance: [
+        ...(asm === undefined ? [] : [`ASM: ${asm}`]),
+        ...(gsm === undefined ? [] : [`GSM: ${gsm}`]),
+      ],
       listDay: describe('circuit-stocks', 'circuits').day,
       problems: [...new Set(problems)],
     }),
@@ -194,7 +270,11 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
     },
     quarters: omitUndefined({ about, basis: quarters[0]?.basis, rows: quarters }),
     shareholding: { about, rows: shareholding },
-    findings: await findInCandles(folder, item.key, { file, shown: await readShownCandles(folder, file), isStock: true }),
+    findings: await findInCandles(folder, item.key, {
+      file,
+      shown: await readShownCandles(folder, file),
+      isStock: true,
+    }),
   })
 }
 
@@ -203,15 +283,25 @@ const toPrice = (price: Partial<PriceFacts> | undefined, about: About): PriceFac
   price?.day === undefined ? undefined : ({ ...price, about: { ...about, day: price.day } } as PriceFacts)
 
 /** The candles of a stock for a chart; undefined for an unknown symbol. */
-export const readCandles = async (folder: MarketFolder, symbol: string, wishes: ChartWishes): Promise<CandlesAnswer | undefined> => {
+export const readCandles = async (
+  folder: MarketFolder,
+  symbol: string,
+  wishes: ChartWishes,
+): Promise<CandlesAnswer | undefined> => {
   const found = await findStock(folder, symbol)
   if (found === undefined) return undefined
   const shown = await readShownCandles(folder, found.file)
   const stock = found.item.key
   const rows = `SELECT max(day) AS until, factor FROM candles_adjusted WHERE symbol = ${quoteText(stock)} AND factor <> 1 GROUP BY factor`
-  const { answer, problem } = await readAnswer(folder, { factors: listOf<Factors[number]>(rows, 'r.until') }, { symbol: stock })
+  const { answer, problem } = await readAnswer(
+    folder,
+    { factors: listOf<Factors[number]>(rows, 'r.until') },
+    { symbol: stock },
+  )
   const cleaned =
-    problem === undefined ? shown.cleaned : [...shown.cleaned, 'prices are as stored, because they cannot be adjusted without DuckDB']
+    problem === undefined
+      ? shown.cleaned
+      : [...shown.cleaned, 'prices are as stored, because they cannot be adjusted without DuckDB']
   const about = describeAbout(await readRunFacts(folder), 'all-ohlcv', { isMissing: shown.raw.length === 0 })
   return toCandlesAnswer({ ...shown, cleaned }, { ...answer, ...wishes, about })
 }
@@ -221,7 +311,9 @@ const findIndex = async (folder: MarketFolder, key: string) => {
   if (item === undefined) return undefined
   const file = `ohlcv_data/indices/${item.fileName}.csv`
   const shown = await readShownCandles(folder, file)
-  const about = describeAbout(await readRunFacts(folder), 'indices-ohlcv', { isMissing: shown.raw.length === 0 })
+  const about = describeAbout(await readRunFacts(folder), 'indices-ohlcv', {
+    isMissing: shown.raw.length === 0,
+  })
   return { item, file, shown, about, isStock: false }
 }
 
@@ -231,21 +323,32 @@ export const readIndex = async (folder: MarketFolder, key: string): Promise<Inde
   if (found === undefined) return undefined
   const { item, about } = found
   const row = `SELECT ${PRICE_LINE} FROM index_prices WHERE symbol = ${quoteText(item.key)} AND sid = ${quoteText(readSid(item))}`
-  const { answer, problem } = await readAnswer(folder, { facts: rowOf<{ readonly price: Partial<PriceFacts> }>(row) })
+  const { answer, problem } = await readAnswer(folder, {
+    facts: rowOf<{ readonly price: Partial<PriceFacts> }>(row),
+  })
   return omitUndefined({
-    ...{ key, symbol: item.key, name: nameIndex(item) },
+    key,
+    symbol: item.key,
+    name: nameIndex(item),
     price: toPrice(answer.facts?.price, about),
     findings: await findInCandles(folder, item.key, found),
     problem: about.problem ?? problem,
   })
 }
 
-export const readIndexChart = async (folder: MarketFolder, key: string, wishes: ChartWishes = {}): Promise<CandlesAnswer | undefined> => {
+export const readIndexChart = async (
+  folder: MarketFolder,
+  key: string,
+  wishes: ChartWishes = {},
+): Promise<CandlesAnswer | undefined> => {
   const found = await findIndex(folder, key)
   return found && toCandlesAnswer(found.shown, { ...wishes, about: found.about })
 }
 
-/** A stock or an index that a name of a request means. Files are found by it, never by the text of the request. */
+/**
+ * A stock or an index that a name of a request means. Files are found by it, never by the text of the
+ * request.
+ */
 interface FoundFile {
   readonly file: string
   readonly shown: ShownCandles
@@ -253,11 +356,22 @@ interface FoundFile {
   readonly isStock: boolean
 }
 
-/** What `verify` finds in the candles of one stock. Checks that compare with other stocks need the whole market, and are left out. */
-const findInCandles = async (folder: MarketFolder, symbol: string, { file, shown, isStock }: FoundFile): Promise<StockFindings> => {
+/**
+ * What `verify` finds in the candles of one stock. Checks that compare with other stocks need the whole
+ * market, and are left out.
+ */
+const findInCandles = async (
+  folder: MarketFolder,
+  symbol: string,
+  { file, shown, isStock }: FoundFile,
+): Promise<StockFindings> => {
   const known = await readActionLists(folder)
   const actions = known.bySymbol.get(symbol) ?? []
-  const { findings: found } = checkSeries({ symbol, file }, { candles: shown.raw, fault: shown.fault }, { isStock, actions })
+  const { findings: found } = checkSeries(
+    { symbol, file },
+    { candles: shown.raw, fault: shown.fault },
+    { isStock, actions },
+  )
   const accepted = await tellUnreadable(readBaseline(folder.root))
   // Without the list of accepted findings, every finding counts as new.
   const { fresh } = compareWithBaseline(found, accepted.value ?? [])
@@ -266,13 +380,21 @@ const findInCandles = async (folder: MarketFolder, symbol: string, { file, shown
       const { severity, check, day, detail } = finding
       return omitUndefined({ severity, check, day, detail, isAccepted: !fresh.includes(finding) })
     })
-    .toSorted((one, other) => Number(one.isAccepted) - Number(other.isAccepted) || ((one.day ?? '') < (other.day ?? '') ? 1 : -1))
+    .toSorted(
+      (one, other) =>
+        Number(one.isAccepted) - Number(other.isAccepted) || ((one.day ?? '') < (other.day ?? '') ? 1 : -1),
+    )
   return { rows, problems: [...known.problems, ...accepted.problems] }
 }
 
 /** The price actions of all stocks, as `verify` reads them. Without a list, moves have fewer explanations. */
 const readActionLists = ({ root, remember }: MarketFolder) =>
   remember('price actions', ACTION_FILES, async () => {
-    const lists = await Promise.all(ACTION_FILES.map((file) => tellUnreadable(readStateDocument(join(root, file)))))
-    return { bySymbol: readKnownActions(lists.map(({ value }) => value ?? [])), problems: lists.flatMap(({ problems }) => problems) }
+    const lists = await Promise.all(
+      ACTION_FILES.map((file) => tellUnreadable(readStateDocument(join(root, file)))),
+    )
+    return {
+      bySymbol: readKnownActions(lists.map(({ value }) => value ?? [])),
+      problems: lists.flatMap(({ problems }) => problems),
+    }
   })

@@ -7,7 +7,10 @@ import { readFormerSymbols } from '../tables/former-symbols.js'
 import type { NamedInstrument } from './answers.js'
 import { type MarketFolder, readStoredList, type StoredList } from './folder.js'
 
-/** Reads the master list, and what is known of former symbols. `find`: the stock of a symbol, also of an earlier one. */
+/**
+ * Reads the master list, and what is known of former symbols. `find`: the stock of a symbol, also of an
+ * earlier one.
+ */
 export const readStockNames = (folder: MarketFolder) =>
   folder.remember('stock names', [MASTER_MAP, PREVIOUS_FOLDER, 'market_news'], async () => {
     const items = toStockItems((await readListedStocks(folder)).rows)
@@ -40,20 +43,39 @@ export const readIndices = async (folder: MarketFolder): Promise<StoredList<Item
   return readStoredList<Item>(folder, INDEX_LIST, (rows) => offers?.(rows, () => undefined) ?? [])
 }
 
-export const nameIndex = ({ value }: Item): string => (isRow(value) && typeof value.DispSym === 'string' ? value.DispSym : '')
+export const nameIndex = ({ value }: Item): string =>
+  isRow(value) && typeof value.DispSym === 'string' ? value.DispSym : ''
 
 /** The id of an index, which tells those that share a symbol apart. */
 export const readSid = ({ value }: Item): string => (isRow(value) ? readText(value.Sid) : '')
 
 const HEADLINES = [
-  ...['NIFTY', 'SENSEX', 'BANKNIFTY', 'NIFTYNXT50', 'NIFTY 500', 'NIFTY MID100 FREE', 'NIFTY SMALLCAP 100', 'INDIA VIX'],
-  ...['NIFTYIT', 'NIFTY AUTO', 'NIFTY FMCG', 'NIFTY PHARMA', 'NIFTY METAL', 'NIFTY ENERGY', 'NIFTY REALTY', 'NIFTY PSU BANK'],
+  'NIFTY',
+  'SENSEX',
+  'BANKNIFTY',
+  'NIFTYNXT50',
+  'NIFTY 500',
+  'NIFTY MID100 FREE',
+  'NIFTY SMALLCAP 100',
+  'INDIA VIX',
+  'NIFTYIT',
+  'NIFTY AUTO',
+  'NIFTY FMCG',
+  'NIFTY PHARMA',
+  'NIFTY METAL',
+  'NIFTY ENERGY',
+  'NIFTY REALTY',
+  'NIFTY PSU BANK',
 ]
 
 /** Well-known indices first, in the order of the list above; then the others as listed. */
-export const orderIndices = <T extends { readonly symbol: string; readonly name: string }>(rows: readonly T[]): readonly T[] => {
+export const orderIndices = <T extends { readonly symbol: string; readonly name: string }>(
+  rows: readonly T[],
+): readonly T[] => {
   const rankOf = ({ symbol, name }: T): number => {
-    const ranks = [symbol, name].map((text) => HEADLINES.indexOf(text.toUpperCase())).filter((rank) => rank >= 0)
+    const ranks = [symbol, name]
+      .map((text) => HEADLINES.indexOf(text.toUpperCase()))
+      .filter((rank) => rank >= 0)
     return Math.min(HEADLINES.length, ...ranks)
   }
   return rows.toSorted((one, other) => rankOf(one) - rankOf(other))
@@ -73,18 +95,32 @@ export const search = async (folder: MarketFolder, text: string): Promise<readon
     return { kind: 'stock', key, symbol: key, name, isin }
   }
   const stocks = names.items.map(toStock)
-  const former = [...names.former].map(([symbol, item]): NamedInstrument => ({ ...toStock(item), oldSymbol: symbol }))
+  const former = [...names.former].map(
+    ([symbol, item]): NamedInstrument => ({ ...toStock(item), oldSymbol: symbol }),
+  )
   const listed = indices.rows.map(
-    (item): NamedInstrument => ({ kind: 'index', key: item.fileName, symbol: item.key, name: nameIndex(item) }),
+    (item): NamedInstrument => ({
+      kind: 'index',
+      key: item.fileName,
+      symbol: item.key,
+      name: nameIndex(item),
+    }),
   )
   const ranked = [...stocks, ...listed, ...former].map((one) => ({ one, rank: rankOf(one, wanted) }))
-  const best = ranked.filter(({ rank }) => rank < NONE).toSorted((a, b) => a.rank - b.rank || a.one.symbol.length - b.one.symbol.length)
-  return [...new Map(best.toReversed().map(({ one }) => [`${one.kind} ${one.key}`, one])).values()].toReversed().slice(0, MAX_FOUND)
+  const best = ranked
+    .filter(({ rank }) => rank < NONE)
+    .toSorted((a, b) => a.rank - b.rank || a.one.symbol.length - b.one.symbol.length)
+  return [...new Map(best.toReversed().map(({ one }) => [`${one.kind} ${one.key}`, one])).values()]
+    .toReversed()
+    .slice(0, MAX_FOUND)
 }
 
 const NONE = 9
 
-/** An exact symbol goes before the beginning of one, that before the beginning of a name, and that before a part of either. */
+/**
+ * An exact symbol goes before the beginning of one, that before the beginning of a name, and that before a
+ * part of either.
+ */
 const rankOf = ({ symbol, name, isin = '', oldSymbol }: NamedInstrument, wanted: string): number => {
   const code = (oldSymbol ?? symbol).toUpperCase()
   const former = oldSymbol === undefined ? 0 : 0.5

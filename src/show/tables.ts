@@ -29,8 +29,9 @@ export const listOf = <Row>(rows: string, order: string): Statement<readonly Row
 export const rowOf = <Row>(row: string): Statement<Row> => `SELECT to_json(r) FROM (${row}) AS r`
 
 /**
- * Answers several statements at once, each of which has one JSON value; `with` are common table expressions. Fields without a value are absent.
- * Damaged files are left out, and with `symbol` those of other stocks; without DuckDB there is no answer but the reason.
+ * Answers several statements at once, each of which has one JSON value; `with` are common table expressions.
+ * Fields without a value are absent. Damaged files are left out, and with `symbol` those of other stocks;
+ * without DuckDB there is no answer but the reason.
  */
 export const readAnswer = async <Answer extends object>(
   { root, streams, day }: Pick<DataSource, 'root' | 'streams' | 'day'>,
@@ -38,7 +39,9 @@ export const readAnswer = async <Answer extends object>(
   { symbol, with: common = [] }: { readonly symbol?: string; readonly with?: readonly string[] } = {},
 ): Promise<Readable<Partial<Answer>>> => {
   const tables = listTables(streams)
-  const sql = `${common.length === 0 ? '' : `WITH ${common.join(', ')} `}SELECT json_object(${Object.entries(parts)
+  const sql = `${common.length === 0 ? '' : `WITH ${common.join(', ')} `}SELECT json_object(${Object.entries(
+    parts,
+  )
     .map(([name, part]) => `'${name}', (${part})`)
     .join(', ')})`
   const read = (without: ReadonlySet<string>) =>
@@ -46,9 +49,16 @@ export const readAnswer = async <Answer extends object>(
   return readUndamaged({ root, tables, symbol }, read, {})
 }
 
-/** Reads again without the tables that turn out to be damaged. `nothing` is the answer where there is no DuckDB, or no data. */
+/**
+ * Reads again without the tables that turn out to be damaged. `nothing` is the answer where there is no
+ * DuckDB, or no data.
+ */
 export const readUndamaged = async <Answer>(
-  { root, tables, symbol }: { readonly root: string; readonly tables: readonly Table[]; readonly symbol?: string | undefined },
+  {
+    root,
+    tables,
+    symbol,
+  }: { readonly root: string; readonly tables: readonly Table[]; readonly symbol?: string | undefined },
   read: (without: ReadonlySet<string>) => Promise<Answer>,
   nothing: Answer,
 ): Promise<Readable<Answer>> => {
@@ -58,10 +68,12 @@ export const readUndamaged = async <Answer>(
       return { answer: await read(new Set(damage.keys())), damage }
     } catch (error) {
       if (error instanceof CollectError && UNANSWERABLE.includes(error.code)) {
-        const problem = error.code === 'no-outputs' ? 'there is no master list' : `no figures, because ${error.message}`
+        const problem =
+          error.code === 'no-outputs' ? 'there is no master list' : `no figures, because ${error.message}`
         return { answer: nothing, damage, problem }
       }
-      const [table, path] = (await findNamedFile(formatError(error), await openFolder(root, symbol), tables)) ?? []
+      const [table, path] =
+        (await findNamedFile(formatError(error), await openFolder(root, symbol), tables)) ?? []
       if (table === undefined || path === undefined || damage.has(table)) throw error
       damage.set(table, `${path} is damaged; move it away and run again`)
     }
@@ -73,7 +85,9 @@ const UNANSWERABLE: readonly unknown[] = ['missing-package', 'no-outputs']
 /** The table and the path of the file that an error names. */
 const findNamedFile = async (message: string, folder: TableFolder, tables: readonly Table[]) => {
   for (const table of tables) {
-    const path = (await folder.listFiles(table)).flatMap(({ paths }) => paths).find((one) => message.includes(one))
+    const path = (await folder.listFiles(table))
+      .flatMap(({ paths }) => paths)
+      .find((one) => message.includes(one))
     if (path !== undefined) return [table.name, relative(folder.root, path)] as const
   }
   return undefined
@@ -88,10 +102,14 @@ const readJson = <Answer>(sql: string, source: Parameters<typeof readQuery>[1]):
 /** Before the symbols of a list that is kept by its reader. */
 const OWN_PREFIX = 'mine:'
 
-/** Narrows `screener` to a universe: `F&O`, the members of an index, or `mine:TCS,INFY`; to nothing less for an empty name. */
+/**
+ * Narrows `screener` to a universe: `F&O`, the members of an index, or `mine:TCS,INFY`; to nothing less for
+ * an empty name.
+ */
 export const whereUniverse = (universe: string): string => {
   if (universe === '') return ''
   if (universe === 'F&O') return ' WHERE fno = 1'
-  if (universe.startsWith(OWN_PREFIX)) return ` WHERE symbol IN (${universe.slice(OWN_PREFIX.length).split(',').map(quoteText).join(', ')})`
+  if (universe.startsWith(OWN_PREFIX))
+    return ` WHERE symbol IN (${universe.slice(OWN_PREFIX.length).split(',').map(quoteText).join(', ')})`
   return ` WHERE isin IN (SELECT isin FROM index_spells WHERE until IS NULL AND "index" = ${quoteText(universe)})`
 }

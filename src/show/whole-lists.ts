@@ -28,14 +28,19 @@ const item = (name: string): string => `max(value) FILTER (item = '${name}')`
 /** What is known of one stock, `{own}` being the condition of its rows. */
 const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
   quarters: {
-    ...{ title: 'Quarters', facets: [], streams: ['fundamental-data'] },
+    title: 'Quarters',
+    facets: [],
+    streams: ['fundamental-data'],
     about: 'Results by quarter against the year and the quarter before',
     sql: `SELECT quarter, day, sales_cr, sales_yoy_pct, ${growthOfRow('sales_cr')} AS sales_qoq_pct, net_profit_cr, net_profit_yoy_pct,
       ${growthOfRow('net_profit_cr')} AS net_profit_qoq_pct, ebitda_cr, opm_pct, eps_inr, basis
       FROM (SELECT * FROM quarters WHERE {own} QUALIFY basis = min(basis) OVER ()) ORDER BY place`,
   },
   years: {
-    ...{ title: 'Years', about: 'Results and balance sheet by year', facets: [], streams: ['fundamental-data'] },
+    title: 'Years',
+    about: 'Results and balance sheet by year',
+    facets: [],
+    streams: ['fundamental-data'],
     sql: `SELECT year, y.day, sales_cr, ${growthOfRow('sales_cr')} AS sales_yoy_pct, net_profit_cr, ${growthOfRow('net_profit_cr')} AS net_profit_yoy_pct, opm_pct, eps_inr,
       total_assets_cr, total_equity_cr, basis FROM (
         SELECT basis, place, year, day, ${item('sales')} AS sales_cr, ${item('net_profit')} AS net_profit_cr, ${item('opm')} AS opm_pct, ${item('eps')} AS eps_inr
@@ -45,24 +50,33 @@ const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
       ) AS b USING (basis, day) ORDER BY place`,
   },
   holders: {
-    ...{ title: 'Shareholding', about: 'Who held the shares by quarter, percent', facets: [], streams: ['fundamental-data'] },
+    title: 'Shareholding',
+    about: 'Who held the shares by quarter, percent',
+    facets: [],
+    streams: ['fundamental-data'],
     sql: `SELECT day AS quarter_to, promoter_pct, promoter_pct - lead(promoter_pct) OVER (ORDER BY place) AS promoter_change_pp, fii_pct AS foreign_institutions_pct,
       fii_pct - lead(fii_pct) OVER (ORDER BY place) AS foreign_change_pp, dii_pct AS domestic_institutions_pct, public_pct FROM shareholding WHERE {own} ORDER BY place`,
   },
   documents: {
-    ...{ title: 'Documents', facets: ['kind'], streams: ['company-filings', 'new-announcements', 'market-news', 'corporate-actions'] },
+    title: 'Documents',
+    facets: ['kind'],
+    streams: ['company-filings', 'new-announcements', 'market-news', 'corporate-actions'],
     about: 'Filings, announcements, news, deals and corporate actions, each once, the newest first',
     sql: `SELECT day, strftime(happened_at, '%H:%M') AS time, kind, title, url, detail FROM events
       WHERE {own} ORDER BY day DESC, happened_at DESC`,
   },
   deals: {
-    ...{ title: 'Bulk and block deals', facets: ['side'], streams: ['bulk-block-deals'] },
+    title: 'Bulk and block deals',
+    facets: ['side'],
+    streams: ['bulk-block-deals'],
     about: 'The deals that the provider lists, the newest first',
     sql: `SELECT day, kind, if(side = 'B', 'bought', 'sold') AS side, client, quantity, price_inr, value_cr, exchange FROM deals_valued
       WHERE {own} ORDER BY day DESC, value_cr DESC NULLS LAST`,
   },
   peers: {
-    ...{ title: 'Peers', facets: [], streams: ['fundamental-data', 'all-ohlcv'] },
+    title: 'Peers',
+    facets: [],
+    streams: ['fundamental-data', 'all-ohlcv'],
     about: 'The stocks of the same industry, the largest first',
     sql: `SELECT symbol, name, close_inr, change_pct, return_1m_pct AS month_pct, return_1y_pct AS year_pct, market_cap_cr, pe_ttm, roe_pct, sales_yoy_pct, net_profit_yoy_pct
       FROM screener WHERE coalesce(industry, sector) = (SELECT any_value(coalesce(industry, sector)) FROM screener WHERE {own})
@@ -77,7 +91,10 @@ export const findListOfStock = (name: string): ListDefinition | undefined => {
   return (
     list && {
       ...list,
-      sql: list.sql.replaceAll('{own}', `isin = (SELECT any_value(isin) FROM master WHERE symbol = ${quoteText(symbol)})`),
+      sql: list.sql.replaceAll(
+        '{own}',
+        `isin = (SELECT any_value(isin) FROM master WHERE symbol = ${quoteText(symbol)})`,
+      ),
     }
   )
 }
@@ -94,7 +111,14 @@ const selectNewest = (
   WHERE ${isUpToRun(day)} AND ${day} > (SELECT max(${day}) FROM ${table} WHERE ${isUpToRun(day)}) - ${days}`
 
 const figures = (before: string, after: string): string =>
-  ['sales_q0_cr', 'sales_yoy_pct', 'sales_qoq_pct', 'net_profit_q0_cr', 'net_profit_yoy_pct', 'net_profit_qoq_pct']
+  [
+    'sales_q0_cr',
+    'sales_yoy_pct',
+    'sales_qoq_pct',
+    'net_profit_q0_cr',
+    'net_profit_yoy_pct',
+    'net_profit_qoq_pct',
+  ]
     .map((column) => `${before}${column}${after} AS ${column.replace('_q0', '')}`)
     .join(', ')
 
@@ -112,7 +136,9 @@ const NO_MEMBERS = '(SELECT isin, CAST(NULL AS VARCHAR) AS indices FROM master W
 
 const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
   stocks: {
-    ...{ title: 'Stocks', facets: ['universe', 'tags', 'sector', 'board'], streams: ['all-ohlcv'] },
+    title: 'Stocks',
+    facets: ['universe', 'tags', 'sector', 'board'],
+    streams: ['all-ohlcv'],
     about: 'Every stock of the market, the most traded first',
     sql: `SELECT symbol, name, close_inr, change_pct, rvol AS volume_x, turnover_cr,
       100 * (close_inr - low_52w_inr) / nullif(high_52w_inr - low_52w_inr, 0) AS place_52w_pct, ${TAGS} AS tags, sector, return_1m_pct AS month_pct,
@@ -120,7 +146,9 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
       FROM screener LEFT JOIN ${MEMBERS} AS i USING (isin) ORDER BY turnover_cr DESC NULLS LAST, symbol`,
   },
   sectors: {
-    ...{ title: 'Sectors', facets: [], streams: ['all-ohlcv'] },
+    title: 'Sectors',
+    facets: [],
+    streams: ['all-ohlcv'],
     about: 'The stocks of each sector: how many rose and fell, and what they traded',
     sql: `SELECT sector, '/market?is.sector=' || url_encode(sector) AS path, count(*) AS stocks, median(change_pct) AS median_change_pct, count(*) FILTER (change_pct > 0) AS advances,
       count(*) FILTER (change_pct < 0) AS declines, count(*) FILTER (new_high_52w = 1) AS highs_52w, count(*) FILTER (new_low_52w = 1) AS lows_52w,
@@ -128,56 +156,76 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
       FROM screener${UNIVERSE_PLACE} GROUP BY sector ORDER BY turnover_cr DESC NULLS LAST`,
   },
   indices: {
-    ...{ title: 'Indices', facets: ['price_day'], streams: ['indices-ohlcv'] },
+    title: 'Indices',
+    facets: ['price_day'],
+    streams: ['indices-ohlcv'],
     about: 'Every index with candles, in points',
     sql: `SELECT name, sid AS path, symbol AS index, price_day, close_inr AS close, change_pct, return_1w_pct, return_1m_pct, return_3m_pct, return_1y_pct, from_high_52w_pct,
       from_low_52w_pct FROM index_prices ORDER BY name`,
   },
   circuits: {
-    ...{ title: 'At their price limit', facets: ['side', 'band'], streams: ['circuit-stocks'] },
+    title: 'At their price limit',
+    facets: ['side', 'band'],
+    streams: ['circuit-stocks'],
     about: 'Stocks at the upper or the lower limit of their price band',
     sql: `SELECT c.symbol, c.name, c.side, c.price, c.change_percent, b.band, c.volume FROM circuits AS c
       LEFT JOIN (SELECT symbol, any_value(band) AS band FROM bands GROUP BY symbol) AS b USING (symbol) ORDER BY c.side DESC, c.volume DESC NULLS LAST, c.symbol`,
   },
   surveillance: {
-    ...{ title: 'Surveillance', facets: ['list', 'stage'], streams: ['surveillance-lists'] },
+    title: 'Surveillance',
+    facets: ['list', 'stage'],
+    streams: ['surveillance-lists'],
     about: 'Stocks that the exchange watches: additional (ASM) and graded (GSM) measures',
     sql: 'SELECT symbol, name, list, stage, isin FROM surveillance ORDER BY symbol, list',
   },
   bands: {
-    ...{ title: 'Price bands', facets: ['band', 'series'], streams: ['complete-price-bands'] },
+    title: 'Price bands',
+    facets: ['band', 'series'],
+    streams: ['complete-price-bands'],
     about: 'The price band of every stock',
     sql: 'SELECT symbol, name, series, band, remarks FROM bands ORDER BY symbol, series',
   },
   deals: {
-    ...{ title: 'Bulk and block deals', facets: ['day', 'kind', 'side', 'exchange'], streams: ['bulk-block-deals'] },
+    title: 'Bulk and block deals',
+    facets: ['day', 'kind', 'side', 'exchange'],
+    streams: ['bulk-block-deals'],
     about: 'The deals of the days that the provider lists, the newest and largest first',
     sql: `SELECT d.symbol, m.name, d.day, d.kind, if(d.side = 'B', 'bought', 'sold') AS side, d.client, d.quantity, d.price_inr, d.value_cr, d.exchange
       FROM deals_valued AS d ${NAMED} ORDER BY d.day DESC, d.value_cr DESC NULLS LAST`,
   },
   filings: {
-    ...{ title: 'Filings', facets: ['day', 'descriptor'], streams: ['company-filings'] },
+    title: 'Filings',
+    facets: ['day', 'descriptor'],
+    streams: ['company-filings'],
     about: 'The filings of the last seven days that have some, each document once, the newest first',
     sql: `${selectNewest(DOCUMENT_DAYS, 'filings_unique', { day: 'day', rows: 'symbol, name, day, filed_at, caption, descriptor, category, url' })} ORDER BY filed_at DESC, symbol`,
   },
   news: {
-    ...{ title: 'News', facets: ['sentiment', 'source'], streams: ['market-news'] },
+    title: 'News',
+    facets: ['sentiment', 'source'],
+    streams: ['market-news'],
     about: 'The news of the newest day, the newest first',
     sql: `${selectNewest(1, 'news_unique', { day: 'day', rows: 'symbol, m.name, published_at, title, lower(sentiment) AS sentiment, source' })} ORDER BY published_at DESC, symbol`,
   },
   announcements: {
-    ...{ title: 'Announcements', facets: ['day', 'kind'], streams: ['new-announcements'] },
+    title: 'Announcements',
+    facets: ['day', 'kind'],
+    streams: ['new-announcements'],
     about: 'The announcements of the last seven days that have some, the newest first',
     sql: `${selectNewest(DOCUMENT_DAYS, 'announcements', { day: 'CAST(announced_at AS DATE)', rows: 'symbol, m.name, CAST(announced_at AS DATE) AS day, announced_at, kind, event' })} ORDER BY announced_at DESC, symbol`,
   },
   actions: {
-    ...{ title: 'Corporate actions to come', facets: ['action', 'ex_date'], streams: ['corporate-actions'] },
+    title: 'Corporate actions to come',
+    facets: ['action', 'ex_date'],
+    streams: ['corporate-actions'],
     about: 'Dividends, splits, bonuses and others with an ex-date from the day of the run on, the next first',
     sql: `SELECT DISTINCT symbol, m.name, ex_date, lower(action) AS action, amount, note, record_date FROM corporate_actions ${NAMED}
       WHERE ex_date >= ${RUN_DAY} ORDER BY ex_date, symbol`,
   },
   results: {
-    ...{ title: 'Results', facets: ['results_day', 'results_quarter', 'sector'], streams: ['company-filings'] },
+    title: 'Results',
+    facets: ['results_day', 'results_quarter', 'sector'],
+    streams: ['company-filings'],
     about:
       'Results of the last days, the newest first, with the growth against the year and the quarter before; without figures while the provider still has the quarter before',
     sql: `SELECT symbol, name, CAST(results_at AS DATE) AS results_day, results_quarter, ${figures('if(figures_are_of_results = 1, ', ', NULL)')},
@@ -185,8 +233,11 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
       WHERE CAST(results_at AS DATE) > ${RUN_DAY} - ${RESULT_DAYS} ORDER BY results_at DESC, symbol`,
   },
   quarters: {
-    ...{ title: 'Newest quarters', facets: ['quarter', 'sector'], streams: ['fundamental-data'] },
-    about: 'The newest quarter that is known of every stock, with the growth against the year and the quarter before',
+    title: 'Newest quarters',
+    facets: ['quarter', 'sector'],
+    streams: ['fundamental-data'],
+    about:
+      'The newest quarter that is known of every stock, with the growth against the year and the quarter before',
     sql: `SELECT symbol, name, quarter, ${figures('', '')}, eps_q0_inr AS eps_inr, sector FROM screener WHERE quarter IS NOT NULL ORDER BY sales_q0_cr DESC NULLS LAST, symbol`,
   },
 }
@@ -197,7 +248,8 @@ const MAX_LIST_ROWS = 20_000
 const LIST_TIME_MS = 60_000
 
 /**
- * Reads a whole list, one of a universe (`sectors/F&O`), or one of a stock (`quarters/TCS`), as it stood on the day of the folder; undefined for an unknown name. What it lacks is its problem.
+ * Reads a whole list, one of a universe (`sectors/F&O`), or one of a stock (`quarters/TCS`), as it stood on
+ * the day of the folder; undefined for an unknown name. What it lacks is its problem.
  * @throws UsageError if no record answers for the day
  */
 export const readWholeList = async (folder: MarketFolder, name: string): Promise<ListTable | undefined> => {
@@ -210,7 +262,9 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   const facts = await readRunFacts(folder)
   const runDay = day ?? getRunDay(facts)
   // A statement over tables alone has no variables.
-  const known = listTables(streams).some(({ name: table }) => table === 'index_spells') ? raw : raw.replace(MEMBERS, NO_MEMBERS)
+  const known = listTables(streams).some(({ name: table }) => table === 'index_spells')
+    ? raw
+    : raw.replace(MEMBERS, NO_MEMBERS)
   const sql = runDay === undefined ? known : known.replaceAll(RUN_DAY, `DATE '${runDay}'`)
   const limits = { rows: MAX_LIST_ROWS, timeMs: LIST_TIME_MS }
   const read = (without: ReadonlySet<string>): Promise<LimitedResult> =>
@@ -223,11 +277,18 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   const { columns, rows, isCut, usedDay, warnings = [] } = answer
   const lacks = own.flatMap((stream) => {
     const missing = findMissingFile(folder, stream)
-    const { problem: told } = describeAbout(facts, stream, omitUndefined({ isMissing: missing !== undefined, damage: problem }))
+    const { problem: told } = describeAbout(
+      facts,
+      stream,
+      omitUndefined({ isMissing: missing !== undefined, damage: problem }),
+    )
     return told ?? (missing === undefined ? [] : [`${missing} is missing`])
   })
   return {
-    ...{ ...about, sql, isCut, rows: name === 'indices' ? await addPaths(folder, answer) : rows },
+    ...about,
+    sql,
+    isCut,
+    rows: name === 'indices' ? await addPaths(folder, answer) : rows,
     columns: columns.map(({ name: column, isNumber }) => ({ name: column, isNumber })),
     ...(usedDay === undefined ? {} : { usedDay }),
     warnings: [...new Set([...lacks, ...damage.values(), ...warnings])],
@@ -235,11 +296,16 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
 }
 
 /** The address of each index, which ends in the name of its file. */
-const addPaths = async (folder: MarketFolder, { columns, rows }: LimitedResult): Promise<ListTable['rows']> => {
+const addPaths = async (
+  folder: MarketFolder,
+  { columns, rows }: LimitedResult,
+): Promise<ListTable['rows']> => {
   const keys = new Map((await readIndices(folder)).rows.map((item) => [readSid(item), item.fileName]))
   const place = columns.findIndex(({ name }) => name === 'path')
   return rows.map((row) => {
     const key = keys.get(row[place] ?? '')
-    return row.map((cell, at) => (at === place ? (key === undefined ? null : `/index/${encodeURIComponent(key)}`) : cell))
+    return row.map((cell, at) =>
+      at === place ? (key === undefined ? null : `/index/${encodeURIComponent(key)}`) : cell,
+    )
   })
 }

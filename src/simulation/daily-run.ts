@@ -7,14 +7,24 @@ import { readDiffAndRecord } from './diff-and-record.js'
 import { noteEnd, simulateHours } from './hours.js'
 import { type DailyRun, findLosses, invariants, listChangedFiles, listLateCandles } from './invariants.js'
 import { type ExpectedDay, filesOf, instantOf, type Scenario } from './scenario.js'
-import { countRun, createSeedContext, increase, planKill, SETTLE_MS, type SeedContext, type Simulation, SimulationError } from './seed.js'
+import {
+  countRun,
+  createSeedContext,
+  increase,
+  planKill,
+  SETTLE_MS,
+  type SeedContext,
+  type Simulation,
+  SimulationError,
+} from './seed.js'
 import { describeRunEnd, type Kill, SIMULATED_EXCHANGE, type SimulatedRun, type World } from './world.js'
 
 /** Simulates all daily runs of a seed. @throws SimulationError */
 export const simulateDailyRuns = async (seed: number, simulation: Simulation): Promise<void> => {
   const context = createSeedContext(seed, simulation)
   simulation.log?.(`seed ${seed}: ${[...context.kinds].join(', ')}; ${context.share * 100} % of the requests`)
-  for (const session of simulation.scenario.sessions.keys()) await simulateDailyRun(session, context, simulation)
+  for (const session of simulation.scenario.sessions.keys())
+    await simulateDailyRun(session, context, simulation)
 }
 
 const RENAMED_FILE = 'master_data_response.json'
@@ -30,12 +40,24 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
     await scenario.expect(session),
     ...(kinds.has('midnight') ? [await scenario.expectLate(session)] : []),
   ]
-  const network = scenario.open(session, { random: createRandom(seed, 'network', session), kinds, share, odd: odd.get(day) })
+  const network = scenario.open(session, {
+    random: createRandom(seed, 'network', session),
+    kinds,
+    share,
+    odd: odd.get(day),
+  })
   const [runs, kills]: [SimulatedRun[], DailyRun['kills'][number][]] = [[], []]
   let before = filesOf(world)
   const describe = (): DailyRun => ({
-    ...{ day, before, after: filesOf(world), runs, kills, streams, exchange: SIMULATED_EXCHANGE },
-    ...{ expected: expectedDays.map(({ files }) => files), violations: network.violations },
+    day,
+    before,
+    after: filesOf(world),
+    runs,
+    kills,
+    streams,
+    exchange: SIMULATED_EXCHANGE,
+    expected: expectedDays.map(({ files }) => files),
+    violations: network.violations,
   })
   const assert = (name: string, wrong: readonly string[]): void => {
     increase(totals.checks, name)
@@ -45,9 +67,15 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
     'a run without faults is complete',
     expectedDays.flatMap(({ problem = [] }) => problem),
   )
-  let clock = kinds.has('midnight') ? toInstant(day, '23:59') + 50_000 : instantOf(day) + plan.int(0, 90) * 60_000
+  let clock = kinds.has('midnight')
+    ? toInstant(day, '23:59') + 50_000
+    : instantOf(day) + plan.int(0, 90) * 60_000
   return {
-    ...{ day, expectedDays, network, runs, assert },
+    day,
+    expectedDays,
+    network,
+    runs,
+    assert,
     assertAll: (): void => {
       const dailyRun = describe()
       for (const [name, find] of invariants) assert(name, find(dailyRun))
@@ -60,7 +88,11 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
       before = filesOf(world)
       const seconds: string[] = []
       const pauseMs = plan.int(1, 600) * 1_000
-      const run = await world.run(network, { kill, pauseMs, interventions: planInterventions(context, scenario, { network, seconds }) })
+      const run = await world.run(network, {
+        kill,
+        pauseMs,
+        interventions: planInterventions(context, scenario, { network, seconds }),
+      })
       countRun(totals, run)
       context.reports.push(run.report)
       log?.(`seed ${seed} ${day}: ${describeRunEnd(run)}, ${run.requests} requests`)
@@ -68,7 +100,9 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
       runs.push(run)
       kills.push(run.end === 'killed' ? (kill?.kind ?? 'process') : undefined)
       // What was not synced may be lost in a power cut, and a renamed column is stored, but reported.
-      const losses = findLosses(describe()).filter((loss) => !(network.faults.has('renamed') && loss.startsWith(RENAMED_FILE)))
+      const losses = findLosses(describe()).filter(
+        (loss) => !(network.faults.has('renamed') && loss.startsWith(RENAMED_FILE)),
+      )
       if (kills.at(-1) !== 'power') assert('nothing good is replaced by worse', losses)
       // The clock is right again before the next start.
       clock = Math.max(clock + pauseMs, time.now())
@@ -82,10 +116,14 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
 }
 
 /**
- * One daily run: the command is started up to four times while things go wrong, then once more if the last start did not end, and, once all is
- * quiet, until the folder is complete.
+ * One daily run: the command is started up to four times while things go wrong, then once more if the last
+ * start did not end, and, once all is quiet, until the folder is complete.
  */
-const simulateDailyRun = async (session: number, context: SeedContext, simulation: Simulation): Promise<void> => {
+const simulateDailyRun = async (
+  session: number,
+  context: SeedContext,
+  simulation: Simulation,
+): Promise<void> => {
   const { scenario } = simulation
   const { streams } = scenario
   const { world, plan } = context
@@ -102,14 +140,21 @@ const simulateDailyRun = async (session: number, context: SeedContext, simulatio
   if (!mayChange) assertAll()
   network.stopFaults()
   for (let tries = 3; tries > 0 && !isComplete(); tries -= 1) await start()
-  assert('a quiet daily run completes the folder', isComplete() || isStale() ? [] : [describeRunEnd(runs.at(-1))])
+  assert(
+    'a quiet daily run completes the folder',
+    isComplete() || isStale() ? [] : [describeRunEnd(runs.at(-1))],
+  )
   if (!mayChange) assertAll()
   // A run that was begun at an earlier hour is as of that hour: the next one requests what is due since.
   if (Date.parse(runs.at(-1)?.report?.asOf ?? '') < instantOf(day)) await start()
   // It is over once its candle stands still.
-  for (let tries = 4; tries > 0 && mayChange; tries -= 1) if ((await start(undefined, UNCHANGED_MS)).requests <= 1) break
+  for (let tries = 4; tries > 0 && mayChange; tries -= 1)
+    if ((await start(undefined, UNCHANGED_MS)).requests <= 1) break
   assertAll()
-  assert('the evening of a session has its candles', isStale() ? [] : listLateCandles(runs.at(-1), day, scenario.streams))
+  assert(
+    'the evening of a session has its candles',
+    isStale() ? [] : listLateCandles(runs.at(-1), day, scenario.streams),
+  )
   await checkKnown(session, opened, { context, scenario })
   const wasStale = isStale()
   let [files, again] = [filesOf(world), await start()]
@@ -117,7 +162,11 @@ const simulateDailyRun = async (session: number, context: SeedContext, simulatio
   if (again.requests === 1) [files, again] = [filesOf(world), await start()]
   const wrong = again.requests > 0 ? [`${again.requests} requests`] : listChangedFiles(files, filesOf(world))
   if (!wasStale) assert('a complete folder is left as it is', wrong)
-  noteEnd(runs.findLast(({ requests }) => requests > 1) ?? again, { at: instantOf(day), day, streams }, context)
+  noteEnd(
+    runs.findLast(({ requests }) => requests > 1) ?? again,
+    { at: instantOf(day), day, streams },
+    context,
+  )
   context.endedAt = scenario.time.now()
   simulation.totals.hash.update(network.digest())
   for (const [kind, count] of network.faults) increase(simulation.totals.faults, kind, count)
@@ -136,13 +185,18 @@ const checkKnown = async (
 ): Promise<void> => {
   const { world, unrecorded } = context
   const known = await readDiffAndRecord(world, day)
-  // A run does not fail because its day cannot be recorded, or what diff compares with cannot be saved: it says so.
+  // A run does not fail because its day cannot be recorded, or what diff compares with cannot be saved: it
+  // says so.
   const isWhole = runs.every(({ diskFaults }) => diskFaults === 0)
   if (!isWhole) unrecorded.add(day)
-  const isBefore = scenario.sessions.slice(Math.max(0, session - 1), session + 1).every((one) => !unrecorded.has(one))
+  const isBefore = scenario.sessions
+    .slice(Math.max(0, session - 1), session + 1)
+    .every((one) => !unrecorded.has(one))
   // On the first day, diff compares with the first run that ended.
   const isDiffed =
-    session > 0 || (!context.kinds.has('hours') && runs.find(({ end }) => end === 'finished')?.report?.outcome === 'complete')
+    session > 0 ||
+    (!context.kinds.has('hours') &&
+      runs.find(({ end }) => end === 'finished')?.report?.outcome === 'complete')
   if (isBefore && isDiffed) {
     assert('diff says what it says without faults', compareChanges(known.changes, expectedDays))
     const shown = scenario.planted.filter((event) => isShownOn(event, session, scenario))
@@ -160,8 +214,10 @@ const checkKnown = async (
   }
   const early = known.early.filter((name) => name.startsWith(day))
   if (isWhole) assert('the record of a list that answers was collected after it was published', early)
-  // Past midnight the border between past and coming actions moves: both files may be right, but not of one instant.
-  const isSplit = (name: string): boolean => context.kinds.has('midnight') && name.endsWith(' corporate_actions')
+  // Past midnight the border between past and coming actions moves: both files may be right, but not of one
+  // instant.
+  const isSplit = (name: string): boolean =>
+    context.kinds.has('midnight') && name.endsWith(' corporate_actions')
   const wrongLists = compareRecords(known.record, expectedDays, day).filter((name) => !isSplit(name))
   if (isWhole) assert('each list is recorded as it is without faults', wrongLists)
 }
@@ -177,7 +233,10 @@ const planInterventions = (
       .open(network)
       .events()
       .pipe(filter(({ type }) => type === 'requested'))
-      .subscribe({ next: () => seconds.push('a second start sent a request while the first one ran'), error: () => undefined })
+      .subscribe({
+        next: () => seconds.push('a second start sent a request while the first one ran'),
+        error: () => undefined,
+      })
   return [
     ...(kinds.has('clock') ? [[jump, plan.int(1, 5_000)] as const] : []),
     ...(kinds.has('two-starts') ? [[startAgain, plan.int(1, 900)] as const] : []),
@@ -187,15 +246,28 @@ const planInterventions = (
 const UNCHANGED_MS = 15 * 60_000
 
 /** The lists of a day that are recorded otherwise than without faults. */
-const compareRecords = (record: ReadonlyMap<string, string>, expectedDays: readonly ExpectedDay[], day: Day): readonly string[] => {
-  const names = [...new Set([record, ...expectedDays.map((expectedDay) => expectedDay.record)].flatMap((one) => [...one.keys()]))]
+const compareRecords = (
+  record: ReadonlyMap<string, string>,
+  expectedDays: readonly ExpectedDay[],
+  day: Day,
+): readonly string[] => {
+  const names = [
+    ...new Set(
+      [record, ...expectedDays.map((expectedDay) => expectedDay.record)].flatMap((one) => [...one.keys()]),
+    ),
+  ]
   return names.filter(
-    (name) => name.startsWith(day) && !expectedDays.some((expectedDay) => expectedDay.record.get(name) === record.get(name)),
+    (name) =>
+      name.startsWith(day) &&
+      !expectedDays.some((expectedDay) => expectedDay.record.get(name) === record.get(name)),
   )
 }
 
 /** The changes that only one of both has, with a sign as in a patch. */
-const compareChanges = (changes: readonly string[], expectedDays: readonly ExpectedDay[]): readonly string[] => {
+const compareChanges = (
+  changes: readonly string[],
+  expectedDays: readonly ExpectedDay[],
+): readonly string[] => {
   if (expectedDays.some((expectedDay) => expectedDay.changes.join() === changes.join())) return []
   const [expected = []] = expectedDays.map((expectedDay) => expectedDay.changes)
   return [
@@ -205,7 +277,9 @@ const compareChanges = (changes: readonly string[], expectedDays: readonly Expec
 }
 
 /** The section and the kind of the change that shows an event; undefined: only candles show it. */
-const CHANGE_OF_EVENT: Readonly<Partial<Record<PlantedEvent['kind'], readonly [Change['section'], Change['change']]>>> = {
+const CHANGE_OF_EVENT: Readonly<
+  Partial<Record<PlantedEvent['kind'], readonly [Change['section'], Change['change']]>>
+> = {
   split: ['actions', 'new'],
   bonus: ['actions', 'new'],
   rename: ['renames', 'renamed'],
@@ -239,7 +313,10 @@ const checkPlantedEvent = (event: PlantedEvent, changes: readonly string[]): rea
   const now = 'newSymbol' in more ? more.newSymbol : symbol
   const found = changes
     .map((change) => JSON.parse(change) as Change)
-    .filter((change) => change.section === section && change.change === kind && [symbol, now].includes(change.symbol))
+    .filter(
+      (change) =>
+        change.section === section && change.change === kind && [symbol, now].includes(change.symbol),
+    )
     .filter(({ detail }) => section !== 'actions' || detail.startsWith(event.kind))
   return found.length === 1 ? [] : [`${event.kind} of ${symbol} is in diff ${found.length} times`]
 }

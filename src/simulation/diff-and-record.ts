@@ -45,14 +45,23 @@ export const listOutdatedAnswers = (world: World, day: Day): Promise<readonly st
   world.read(async () => {
     const records = (await openHistory(ROOT)).records.filter((record) => record.day === day)
     if (records.some(({ timing }) => timing !== 'session')) return []
-    const last = new Map(records.flatMap((record) => Object.keys(record.lists).map((table) => [table, record.name] as const)))
-    return [...last].flatMap(([table, name]) => (chooseList(records, table, day)?.record.name === name ? [] : [table]))
+    const last = new Map(
+      records.flatMap((record) => Object.keys(record.lists).map((table) => [table, record.name] as const)),
+    )
+    return [...last].flatMap(([table, name]) =>
+      chooseList(records, table, day)?.record.name === name ? [] : [table],
+    )
   })
 
-/** When a row became known, from which other one it differs, and the order of the rows depend on earlier records. */
+/**
+ * When a row became known, from which other one it differs, and the order of the rows depend on earlier
+ * records.
+ */
 const digest = (rows: readonly TableRow[]): string => {
   const toText = (row: TableRow): string =>
-    JSON.stringify(Object.entries(row).map(([name, value]) => (RUN_COLUMNS.has(name) ? '' : [name, String(value)])))
+    JSON.stringify(
+      Object.entries(row).map(([name, value]) => (RUN_COLUMNS.has(name) ? '' : [name, String(value)])),
+    )
   return createHash('sha256').update(rows.map(toText).sort().join('\n')).digest('hex').slice(0, 16)
 }
 

@@ -13,7 +13,10 @@ export interface DailyRun {
   readonly before: Files
   /** now, */
   readonly after: Files
-  /** and after the same daily run without any fault; of a run that passes midnight, also those of one that begins after it. */
+  /**
+   * and after the same daily run without any fault; of a run that passes midnight, also those of one that
+   * begins after it.
+   */
   readonly expected: readonly Files[]
   /** All starts of the command, in order. */
   readonly runs: readonly SimulatedRun[]
@@ -25,12 +28,15 @@ export interface DailyRun {
   readonly violations: readonly string[]
 }
 
-const outputsIn = (files: Files): readonly string[] => [...files.keys()].filter((file) => !file.startsWith('.scripstream/'))
+const outputsIn = (files: Files): readonly string[] =>
+  [...files.keys()].filter((file) => !file.startsWith('.scripstream/'))
 export const haveSameBytes = (one: Buffer | undefined, other: Buffer | undefined): boolean =>
   one && other ? one.equals(other) : one === other
 
 export const listChangedFiles = (before: Files, after: Files): readonly string[] =>
-  [...new Set([...before.keys(), ...after.keys()])].filter((file) => !haveSameBytes(before.get(file), after.get(file)))
+  [...new Set([...before.keys(), ...after.keys()])].filter(
+    (file) => !haveSameBytes(before.get(file), after.get(file)),
+  )
 
 /** The failed items as the folder itself lists them. */
 const readFailed = (files: Files): FailedItems => {
@@ -39,12 +45,22 @@ const readFailed = (files: Files): FailedItems => {
 }
 
 /** The stream and the name of the item that a file belongs to; the name is empty for a file of many items. */
-const findOwner = (file: string, { streams, exchange }: DailyRun): { readonly stream: string; readonly item: string } | undefined => {
+const findOwner = (
+  file: string,
+  { streams, exchange }: DailyRun,
+): { readonly stream: string; readonly item: string } | undefined => {
   for (const { name, outputs } of streams)
     for (const output of outputs) {
       const [head = '', tail] = toFilePath(output, exchange, { fileName: '\0' }).split('\0')
-      if (tail === undefined ? file === head : file.startsWith(head) && file.endsWith(tail) && !file.slice(head.length).includes('/'))
-        return { stream: name, item: tail === undefined ? '' : file.slice(head.length, file.length - tail.length) }
+      if (
+        tail === undefined
+          ? file === head
+          : file.startsWith(head) && file.endsWith(tail) && !file.slice(head.length).includes('/')
+      )
+        return {
+          stream: name,
+          item: tail === undefined ? '' : file.slice(head.length, file.length - tail.length),
+        }
     }
   return undefined
 }
@@ -55,7 +71,11 @@ const isNamed = (file: string, failed: FailedItems, dailyRun: DailyRun): boolean
   const items = owner && failed[owner.stream]
   if (owner === undefined || items === undefined) return false
   // The file of an item whose symbol is not unique has its id behind a tilde.
-  return items === 'all' || owner.item === '' || items.some((item) => owner.item.split('~')[0] === item.replace(/[^\w .&-]/g, '_'))
+  return (
+    items === 'all' ||
+    owner.item === '' ||
+    items.some((item) => owner.item.split('~')[0] === item.replace(/[^\w .&-]/g, '_'))
+  )
 }
 
 /** The outputs that are not as expected. */
@@ -66,11 +86,20 @@ const findWrongOutputs = ({ after, expected }: DailyRun): readonly string[] =>
 
 const endsComplete = ({ runs }: DailyRun): boolean => runs.at(-1)?.report?.outcome === 'complete'
 
-/** What must be true of every daily run, in the order in which it is checked: a name, and a check that returns what is wrong. */
-export const invariants: readonly (readonly [name: string, check: (dailyRun: DailyRun) => readonly string[]])[] = [
+/**
+ * What must be true of every daily run, in the order in which it is checked: a name, and a check that returns
+ * what is wrong.
+ */
+export const invariants: readonly (readonly [
+  name: string,
+  check: (dailyRun: DailyRun) => readonly string[],
+])[] = [
   [
     'every run ends',
-    ({ runs }) => runs.flatMap(({ end }) => (end === 'stalled' || end === 'late' ? [`a run ended neither well nor badly: ${end}`] : [])),
+    ({ runs }) =>
+      runs.flatMap(({ end }) =>
+        end === 'stalled' || end === 'late' ? [`a run ended neither well nor badly: ${end}`] : [],
+      ),
   ],
   [
     'only the disk ends a run early',
@@ -82,13 +111,17 @@ export const invariants: readonly (readonly [name: string, check: (dailyRun: Dai
   ],
   [
     'each item of a run that ends has one outcome',
-    ({ runs }) => runs.flatMap(({ end, report, events }) => (end === 'finished' && report ? countOutcomes(events) : [])),
+    ({ runs }) =>
+      runs.flatMap(({ end, report, events }) => (end === 'finished' && report ? countOutcomes(events) : [])),
   ],
   [
     'each output is that of a run without faults, or named as missing',
     (dailyRun) => {
       const drifted = dailyRun.runs.at(-1)?.report?.drift?.filter(isSignificant) ?? []
-      const named = { ...readFailed(dailyRun.after), ...Object.fromEntries(drifted.map(({ stream }) => [stream, 'all' as const])) }
+      const named = {
+        ...readFailed(dailyRun.after),
+        ...Object.fromEntries(drifted.map(({ stream }) => [stream, 'all' as const])),
+      }
       const failed = endsComplete(dailyRun) ? {} : named
       return findWrongOutputs(dailyRun).filter((file) => !isNamed(file, failed, dailyRun))
     },
@@ -104,7 +137,10 @@ export const invariants: readonly (readonly [name: string, check: (dailyRun: Dai
             : [],
         ),
   ],
-  ['a second pass is announced as soon as its items are deferred', ({ runs }) => runs.flatMap(({ events }) => listUnannounced(events))],
+  [
+    'a second pass is announced as soon as its items are deferred',
+    ({ runs }) => runs.flatMap(({ events }) => listUnannounced(events)),
+  ],
   ['a record of the history is never changed', ({ runs }) => runs.flatMap(({ overwritten }) => overwritten)],
   ['caps and pauses are kept', ({ violations }) => violations],
   [
@@ -114,12 +150,17 @@ export const invariants: readonly (readonly [name: string, check: (dailyRun: Dai
         ...(timers > 0 ? [`${timers} timers`] : []),
         ...(descriptors > 0 ? [`${descriptors} descriptors`] : []),
       ])
-      // The temporary lock of a killed process that has the id of a running one, as here, stays until that one ends.
+      // The temporary lock of a killed process that has the id of a running one, as here, stays until that
+      // one ends.
       const names = [...dailyRun.after.keys()].filter((file) =>
-        /^(?!.*\.lock-).*\.tmp$|^(?!.*journals\/).*\.next$|\.scripstream\/(lock|live|history\/work-)/.test(file),
+        /^(?!.*\.lock-).*\.tmp$|^(?!.*journals\/).*\.next$|\.scripstream\/(lock|live|history\/work-)/.test(
+          file,
+        ),
       )
       // Journals without a record are ignored, and deleted by the next run.
-      const journals = endsComplete(dailyRun) ? [...dailyRun.after.keys()].filter((file) => /scripstream\/run\.json$/.test(file)) : []
+      const journals = endsComplete(dailyRun)
+        ? [...dailyRun.after.keys()].filter((file) => /scripstream\/run\.json$/.test(file))
+        : []
       return [...held, ...names, ...journals]
     },
   ],
@@ -127,7 +168,9 @@ export const invariants: readonly (readonly [name: string, check: (dailyRun: Dai
     'the timers of a run do not grow with the number of stocks',
     ({ runs, streams }) => {
       const workers = streams.reduce((sum, stream) => sum + Math.max(2, stream.workers), 0)
-      return runs.flatMap(({ mostTimers }) => (mostTimers > 3 * workers + 50 ? [`${mostTimers} timers, ${workers} workers`] : []))
+      return runs.flatMap(({ mostTimers }) =>
+        mostTimers > 3 * workers + 50 ? [`${mostTimers} timers, ${workers} workers`] : [],
+      )
     },
   ],
 ]
@@ -145,7 +188,9 @@ const countLostRecords = (file: string, { after, expected, before }: DailyRun): 
   const now = after.get(file)
   if (was === undefined || haveSameBytes(was, now)) return 0
   const [kept, right] = [readRecordSet(now), expected.map((files) => readRecordSet(files.get(file)))]
-  return [...readRecordSet(was)].filter((record) => !kept.has(record) && right.every((records) => records.has(record))).length
+  return [...readRecordSet(was)].filter(
+    (record) => !kept.has(record) && right.every((records) => records.has(record)),
+  ).length
 }
 
 /** The same files, of a run without faults or of the start before, are read for many starts. */
@@ -176,11 +221,17 @@ const parseWhole = (text: string): unknown => {
 }
 
 /** The streams of candles that lack those of a session. */
-export const listLateCandles = (run: SimulatedRun | undefined, day: Day, streams: readonly StreamDefinition[]): readonly string[] =>
+export const listLateCandles = (
+  run: SimulatedRun | undefined,
+  day: Day,
+  streams: readonly StreamDefinition[],
+): readonly string[] =>
   streams.flatMap(({ name, outputs }) => {
     const newest = run?.report?.newest?.[name]
     // Too few series tell nothing.
-    return outputs[0].shape !== 'candles-per-item' || (newest ?? day) === day ? [] : [`${name} ends with ${newest}`]
+    return outputs[0].shape !== 'candles-per-item' || (newest ?? day) === day
+      ? []
+      : [`${name} ends with ${newest}`]
   })
 
 const countOutcomes = (events: SimulatedRun['events']): readonly string[] => {
@@ -225,13 +276,15 @@ const listRepeated = (
   const isContinued = started?.isContinued
   // What was stored before it was published is requested again.
   const isOutdated = ({ publishedAt }: StreamDefinition): boolean => {
-    const published = publishedAt === undefined ? Number.NaN : toInstant(toDay(started?.asOf ?? 0), publishedAt)
+    const published =
+      publishedAt === undefined ? Number.NaN : toInstant(toDay(started?.asOf ?? 0), publishedAt)
     return started !== undefined && started.asOf < published && published <= started.at
   }
   const outdated = streams.filter(isOutdated).map(({ name }) => name)
   // That of a session that has ended since is given up.
   if (end !== 'finished' || started?.givenUp?.reason === 'session') return []
-  if (!isContinued) return [...journaled.values()].some((count) => count > 0) ? ['the run was not resumed'] : []
+  if (!isContinued)
+    return [...journaled.values()].some((count) => count > 0) ? ['the run was not resumed'] : []
   return [...journaled].flatMap(([stream, stored]) => {
     const own = events.filter((event) => 'stream' in event && event.stream === stream)
     // Without the master list, a stream has no items to take over.

@@ -26,14 +26,19 @@ interface Descriptor {
 type Calls = Readonly<Record<string, (...args: never[]) => unknown>>
 
 /**
- * A disk in memory that behaves like a local one on Linux. It can fail, be slow, and lose what is not synced. It has no symbolic links and no
- * permissions. Promises settle by the global `setTimeout`.
+ * A disk in memory that behaves like a local one on Linux. It can fail, be slow, and lose what is not synced.
+ * It has no symbolic links and no permissions. Promises settle by the global `setTimeout`.
  *
  * @example
  * const memory = createMemoryDisk({ random: Math.random, now: Date.now })
  * const restore = replaceDisk(memory.disk)
  */
-export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () => undefined }: MemoryDiskOptions) => {
+export const createMemoryDisk = ({
+  random,
+  now,
+  latencyMs = () => 0,
+  fault = () => undefined,
+}: MemoryDiskOptions) => {
   const volume = new Volume(now)
   let generation = 0
   let descriptors = createDescriptors(volume)
@@ -41,7 +46,12 @@ export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () 
     const [mine, { open, calls: withDescriptor }] = [generation, descriptors]
     const isKilled = (): boolean => mine !== generation
     const content = createContentCalls(descriptors, mine)
-    const calls: Calls = { ...withDescriptor, ...content, ...createPathCalls(volume), ...createFolderCalls(volume, random) }
+    const calls: Calls = {
+      ...withDescriptor,
+      ...content,
+      ...createPathCalls(volume),
+      ...createFolderCalls(volume, random),
+    }
     /** One of the calls, unless the process was killed or the call is to fail. */
     const run = (name: string, call: string, args: readonly unknown[]): unknown => {
       // A file that is closed twice would be an error in a clean-up, which nobody catches.
@@ -76,11 +86,16 @@ export const createMemoryDisk = ({ random, now, latencyMs = () => 0, fault = () 
   }
   let disk = createDisk()
   return {
-    /** The disk as the present process sees it. A kill ends it: replace the process's disk with the next one. */
+    /**
+     * The disk as the present process sees it. A kill ends it: replace the process's disk with the next one.
+     */
     get disk() {
       return disk
     },
-    /** Ends the process: its promises never settle, its other calls throw. Files stay as written; a power cut takes what is not synced. */
+    /**
+     * Ends the process: its promises never settle, its other calls throw. Files stay as written; a power cut
+     * takes what is not synced.
+     */
     kill: (kind: 'process' | 'power'): void => {
       generation += 1
       descriptors = createDescriptors(volume)
@@ -108,7 +123,13 @@ const assembleDisk = (names: readonly string[], { run, runLater, sizeOf }: RunCa
   ])
   const disk = Object.fromEntries(calls) as Disk
   const read: Disk['read'] = async (fd, bytes, { position } = { position: -1 }) => ({
-    bytesRead: (await runLater('read', [fd, bytes, 0, bytes.length, position < 0 ? null : position])) as number,
+    bytesRead: (await runLater('read', [
+      fd,
+      bytes,
+      0,
+      bytes.length,
+      position < 0 ? null : position,
+    ])) as number,
   })
   return Object.assign(disk, { read, createReadStream: createStreams(disk, sizeOf) })
 }
@@ -163,7 +184,13 @@ const createDescriptors = (volume: Volume) => {
     find(fd, 'close')
     open.delete(fd)
   }
-  const readSync = (fd: number, bytes: Uint8Array, offset = 0, length = bytes.length - offset, position: number | null = null): number => {
+  const readSync = (
+    fd: number,
+    bytes: Uint8Array,
+    offset = 0,
+    length = bytes.length - offset,
+    position: number | null = null,
+  ): number => {
     const found = find(fd, 'read', WRITE_ONLY)
     const from = position ?? found.at
     const part = asFile(found.node, 'read').bytes.subarray(from, from + length)
@@ -183,14 +210,22 @@ const createDescriptors = (volume: Volume) => {
   }
   const sync = (fd: number): void => volume.sync(find(fd, 'fsync').node)
   const calls = {
-    ...{ openSync, closeSync, readSync, writeSync, fdatasyncSync: sync, fsyncSync: sync },
+    openSync,
+    closeSync,
+    readSync,
+    writeSync,
+    fdatasyncSync: sync,
+    fsyncSync: sync,
     fstatSync: (fd: number) => toStats(find(fd, 'fstat').node),
     futimesSync: (fd: number, _: unknown, mtime: number | Date) => setTime(find(fd, 'futimes').node, mtime),
   }
   return { open, find, calls }
 }
 
-const createContentCalls = ({ find, calls: { openSync, writeSync, closeSync } }: Descriptors, generation: number) => {
+const createContentCalls = (
+  { find, calls: { openSync, writeSync, closeSync } }: Descriptors,
+  generation: number,
+) => {
   const withFile = <T>(file: string | number, flags: string, act: (fd: number) => T): T => {
     if (typeof file === 'number') return act(file)
     const fd = openSync(file, flags)
@@ -228,15 +263,13 @@ const setTime = (node: Node, mtime: number | Date): void => {
 }
 
 const toStats = ({ bytes, names, ino, mtimeMs }: Node): FileStats => ({
-  ...{
-    mtimeMs,
-    ctimeMs: mtimeMs,
-    dev: 1,
-    ino,
-    size: bytes?.length ?? 0,
-    isFile: () => names === undefined,
-    isDirectory: () => names !== undefined,
-  },
+  mtimeMs,
+  ctimeMs: mtimeMs,
+  dev: 1,
+  ino,
+  size: bytes?.length ?? 0,
+  isFile: () => names === undefined,
+  isDirectory: () => names !== undefined,
   // Few callers want an object of a time.
   get mtime() {
     return new Date(mtimeMs)
@@ -271,10 +304,14 @@ const createPathCalls = (volume: Volume) => ({
   utimesSync: (path: string, _: unknown, mtime: number | Date) => setTime(volume.find(path, 'utime'), mtime),
 })
 
-const toEntry = (name: string, node: Node): FolderEntry => Object.assign(toStats(node), { name, isSymbolicLink: () => false })
+const toEntry = (name: string, node: Node): FolderEntry =>
+  Object.assign(toStats(node), { name, isSymbolicLink: () => false })
 
 const listBelow = (folder: FolderNode, prefix = ''): readonly string[] =>
-  [...folder.names].flatMap(([name, node]) => [join(prefix, name), ...(node.names ? listBelow(node, join(prefix, name)) : [])])
+  [...folder.names].flatMap(([name, node]) => [
+    join(prefix, name),
+    ...(node.names ? listBelow(node, join(prefix, name)) : []),
+  ])
 
 const createFolderCalls = (volume: Volume, random: () => number) => {
   const mkdirSync = (path: string, { recursive = false } = {}): void => {
@@ -290,7 +327,8 @@ const createFolderCalls = (volume: Volume, random: () => number) => {
     volume.remove(path, node)
   }
   return {
-    ...{ mkdirSync, rmSync },
+    mkdirSync,
+    rmSync,
     rmdirSync: (path: string) => volume.remove(path, volume.findFolder(path, 'rmdir')),
     readdirSync: (path: string, { recursive = false, withFileTypes = false } = {}) => {
       const folder = volume.findFolder(path, 'scandir')

@@ -1,5 +1,17 @@
 import { createHash } from 'node:crypto'
-import { asyncScheduler, defer, finalize, map, mergeMap, NEVER, type Observable, of, tap, throwError, timer } from 'rxjs'
+import {
+  asyncScheduler,
+  defer,
+  finalize,
+  map,
+  mergeMap,
+  NEVER,
+  type Observable,
+  of,
+  tap,
+  throwError,
+  timer,
+} from 'rxjs'
 import type { AnyEndpoint } from '../http/endpoint.js'
 import type { HttpReply, HttpRequest, Transport } from '../http/transport.js'
 import { TransportError } from '../model/errors.js'
@@ -53,7 +65,11 @@ export interface NetworkOptions {
 const SINGLE_FAULTS = NETWORK_FAULTS.filter((kind) => kind !== 'limit' && kind !== 'outage')
 const OUTAGES = ['refused', 'unavailable', 'silent'] as const
 
-const reply = (status: number, body: string | Buffer = '', more: Partial<HttpReply> = {}): HttpReply & { readonly body: Buffer } => ({
+const reply = (
+  status: number,
+  body: string | Buffer = '',
+  more: Partial<HttpReply> = {},
+): HttpReply & { readonly body: Buffer } => ({
   status,
   ...more,
   body: typeof body === 'string' ? Buffer.from(body) : body,
@@ -62,14 +78,20 @@ const reply = (status: number, body: string | Buffer = '', more: Partial<HttpRep
 const failTransport = (reason: 'reset' | 'dns' | 'connect' | 'tls', hasBegun = false): Observable<never> =>
   throwError(() => new TransportError(reason, 'simulated', { hasBegun }))
 
-/** The right answers of a session, each made once for a market. @throws an error for a request that the contract does not have */
+/**
+ * The right answers of a session, each made once for a market. @throws an error for a request that the
+ * contract does not have
+ */
 export const createAnswers = (endpoints: readonly AnyEndpoint[]) => {
   const route = createRouter(endpoints)
   const accept = ({ method, url, headers, body = '' }: HttpRequest) => {
     const { hostname, pathname, search } = new URL(url)
-    const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+    const fields = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+    )
     const request = route({ method, url: `/${hostname}${pathname}${search}`, headers: fields, body })
-    if (request.kind !== 'accepted') throw new Error(`a request against the contract: ${method} ${url} ${body}`)
+    if (request.kind !== 'accepted')
+      throw new Error(`a request against the contract: ${method} ${url} ${body}`)
     return { ...request, answers: new Map<SampleMarket, ReturnType<typeof create>>() }
   }
   const create = (endpoint: AnyEndpoint, input: unknown, market: SampleMarket) => {
@@ -79,7 +101,9 @@ export const createAnswers = (endpoints: readonly AnyEndpoint[]) => {
   }
   const known = new Map<string, ReturnType<typeof accept>>()
   return (marketOf: (endpoint: string) => SampleMarket) => (request: HttpRequest) => {
-    const { endpoint, input, answers } = getOrAdd(known, `${request.url} ${request.body ?? ''}`, () => accept(request))
+    const { endpoint, input, answers } = getOrAdd(known, `${request.url} ${request.body ?? ''}`, () =>
+      accept(request),
+    )
     const market = marketOf(endpoint.name)
     return getOrAdd(answers, market, () => create(endpoint, input, market))
   }
@@ -115,9 +139,17 @@ const damage = (
     case 'slow':
       return timer(random.int(1_000, 9_000)).pipe(map(() => good))
     case 'truncated':
-      return later({ ...good, body: good.body.subarray(0, random.int(1, Math.max(1, good.body.length - 3))), isUnframed: true })
+      return later({
+        ...good,
+        body: good.body.subarray(0, random.int(1, Math.max(1, good.body.length - 3))),
+        isUnframed: true,
+      })
     case 'html':
-      return later(reply(200, '<!doctype html><title>Sorry</title><p>Try again later.</p>', { contentType: 'text/html' }))
+      return later(
+        reply(200, '<!doctype html><title>Sorry</title><p>Try again later.</p>', {
+          contentType: 'text/html',
+        }),
+      )
     case 'empty':
       return later(reply(200))
     default:
@@ -148,7 +180,8 @@ const planOutages = (now: number, hosts: readonly Host[], random: Random) => {
   })
 }
 
-const isWrongAnswer = (kind: NetworkFault): kind is WrongAnswer => (WRONG_ANSWERS as readonly string[]).includes(kind)
+const isWrongAnswer = (kind: NetworkFault): kind is WrongAnswer =>
+  (WRONG_ANSWERS as readonly string[]).includes(kind)
 
 /** Watches for requests that no run may send. */
 const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: ReadonlySet<string>) => {
@@ -167,7 +200,11 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
   }
   return {
     violations,
-    observe: (request: HttpRequest, answer: Answers, reply$: Observable<HttpReply>): Observable<HttpReply> => {
+    observe: (
+      request: HttpRequest,
+      answer: Answers,
+      reply$: Observable<HttpReply>,
+    ): Observable<HttpReply> => {
       const endpoint = findEndpoint(request, answer)
       const key = `${request.url} ${request.body ?? ''}`
       const running = (inFlight.get(endpoint) ?? 0) + 1
@@ -175,7 +212,8 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
       if (running > (limits.get(endpoint) ?? 0)) violate(`${running} requests of ${endpoint} at once`)
       const early = (pausedUntil.get(key) ?? 0) - asyncScheduler.now()
       // A clock that is set forwards ends a pause.
-      if (early > 0 && !kinds.has('clock')) violate(`${endpoint} again ${early} ms before its Retry-After is over`)
+      if (early > 0 && !kinds.has('clock'))
+        violate(`${endpoint} again ${early} ms before its Retry-After is over`)
       let isOpen = true
       const close = (): void => {
         if (isOpen) inFlight.set(endpoint, (inFlight.get(endpoint) ?? 0) - 1)
@@ -185,7 +223,8 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
         tap(({ status, retryAfter }) => {
           // Now, because the reply may lead to the next request at once.
           close()
-          if (status === 429 && retryAfter !== undefined) pausedUntil.set(key, asyncScheduler.now() + Number(retryAfter) * 1_000)
+          if (status === 429 && retryAfter !== undefined)
+            pausedUntil.set(key, asyncScheduler.now() + Number(retryAfter) * 1_000)
         }),
         finalize(close),
       )
@@ -198,15 +237,19 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
 }
 
 /** The outages and limits of a start, from now on. */
-const planHindrances = (kinds: NetworkOptions['kinds'], hosts: NetworkOptions['hosts'], random: NetworkOptions['random']) => {
+const planHindrances = (
+  kinds: NetworkOptions['kinds'],
+  hosts: NetworkOptions['hosts'],
+  random: NetworkOptions['random'],
+) => {
   const outages = kinds.has('outage') ? planOutages(asyncScheduler.now(), hosts, random) : []
   const limit = { perSecond: random.int(20, 200), burst: random.int(5, 50) }
   return { outages, exceeds: createRateLimits(kinds.has('limit') ? { '*': limit } : {}, asyncScheduler.now) }
 }
 
 /**
- * The simulated provider behind a network with faults; time comes from RxJS' schedulers. Each request has a latency of its own, so that
- * the order of the answers differs from seed to seed.
+ * The simulated provider behind a network with faults; time comes from RxJS' schedulers. Each request has a
+ * latency of its own, so that the order of the answers differs from seed to seed.
  */
 export const createNetwork = ({ random, hosts, answersAt, limits, kinds, share, stored }: NetworkOptions) => {
   const faults = new Map<NetworkFault, number>()
@@ -222,7 +265,8 @@ export const createNetwork = ({ random, hosts, answersAt, limits, kinds, share, 
     return made
   }
   const requestCheck = createRequestCheck(limits, kinds)
-  const transport: Transport = (request) => defer(() => arrive(request, requestCheck.observe(request, answer, respond(request))))
+  const transport: Transport = (request) =>
+    defer(() => arrive(request, requestCheck.observe(request, answer, respond(request))))
   const respond: Transport = (request) =>
     defer(() => {
       const now = asyncScheduler.now()
@@ -243,7 +287,9 @@ export const createNetwork = ({ random, hosts, answersAt, limits, kinds, share, 
       if (kind === 'not-found' && hostname === 'archive') return timer(ms).pipe(map(() => good))
       if (!isWrongAnswer(kind)) return damage(count(kind, kind), good, { ms, random })
       const text = good.body.toString()
-      const wrong = falsify(kind, { endpoint, request: request.body ?? '', text, other: other?.toString(), ...stored }) ?? text
+      const wrong =
+        falsify(kind, { endpoint, request: request.body ?? '', text, other: other?.toString(), ...stored }) ??
+        text
       return timer(ms).pipe(map(() => (wrong === text ? good : reply(200, count(kind, wrong)))))
     })
   return {

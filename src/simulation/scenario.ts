@@ -3,7 +3,15 @@ import { listDaysBetween } from '../market/calendar.js'
 import { getOrAdd } from '../model/map.js'
 import type { PlantedEvent, SampleMarket } from '../model/market.js'
 import { listEndpointHosts } from '../model/settings.js'
-import { addDays, type Day, isWeekday, SESSION_END, SESSION_START, toDayEnd, toInstant } from '../model/trading-day.js'
+import {
+  addDays,
+  type Day,
+  isWeekday,
+  SESSION_END,
+  SESSION_START,
+  toDayEnd,
+  toInstant,
+} from '../model/trading-day.js'
 import { createTimeline } from '../simulator/market.js'
 import { createRandom } from '../simulator/random.js'
 import { type DiffAndRecord, readDiffAndRecord } from './diff-and-record.js'
@@ -36,7 +44,10 @@ interface ScenarioOptions {
 export interface OddSession {
   /** Its hours in India, if they are others, */
   readonly hours?: readonly [opens: string, ends: string]
-  /** and whether it is known from the beginning when it ends: one whose candles come late looks like one in the evening. */
+  /**
+   * and whether it is known from the beginning when it ends: one whose candles come late looks like one in
+   * the evening.
+   */
   readonly isNamed?: boolean
   /** When its candles appear, if not with its first trade. */
   readonly candlesFrom?: string
@@ -54,14 +65,23 @@ export const FIRST_INSTANT = instantOf(FIRST_SESSION)
 
 /** Builds the market and its daily runs without faults, each when it is first needed. */
 export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions) => {
-  const options = { seed: MARKET_SEED, stocks, exchange: SIMULATED_EXCHANGE, indices: 4, candleDays: 40, asOf: FIRST_INSTANT }
+  const options = {
+    seed: MARKET_SEED,
+    stocks,
+    exchange: SIMULATED_EXCHANGE,
+    indices: 4,
+    candleDays: 40,
+    asOf: FIRST_INSTANT,
+  }
   const marketAt = createTimeline({ ...options, events: days > 1 })
   const sessions = marketAt(toInstant('2030-01-01')).tradingDays(FIRST_SESSION, '2029-12-31').slice(0, days)
   const hosts = listEndpointHosts(streams.flatMap((stream) => stream.endpoints))
   const { sheet } = marketAt(FIRST_INSTANT)
   const settings = {
     hosts: Object.fromEntries(hosts.map((host) => [host, `http://${host}`])),
-    ...{ sheetId: sheet.id, asmTabId: sheet.asmTabId, gsmTabId: sheet.gsmTabId },
+    sheetId: sheet.id,
+    asmTabId: sheet.asmTabId,
+    gsmTabId: sheet.gsmTabId,
   }
   const limits = countWorkers(streams)
   const planted = marketAt.plan(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION)
@@ -69,10 +89,16 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   const answersAt = createAnswersAt(streams, marketAt, sessions)
   const open = (
     session: number,
-    { odd, ...conditions }: Pick<NetworkOptions, 'random' | 'kinds' | 'share'> & { odd?: OddSession | undefined },
+    {
+      odd,
+      ...conditions
+    }: Pick<NetworkOptions, 'random' | 'kinds' | 'share'> & { odd?: OddSession | undefined },
   ): Network =>
     createNetwork({
-      ...{ ...conditions, hosts, limits, stored: { isFollowing: session > 0, unsteady } },
+      ...conditions,
+      hosts,
+      limits,
+      stored: { isFollowing: session > 0, unsteady },
       answersAt: (now) => answersAt(session, now, odd),
     })
   const create = (delayMs: number) => {
@@ -82,7 +108,9 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
       for (let next = expectedDays.length; next <= session; next += 1) {
         world.disk.settle()
         time.setClock(instantOf(sessions[next] as Day) + delayMs)
-        const end = await world.run(open(next, { random: createRandom(0, 'fault-free', next), kinds: new Set(), share: 0 }))
+        const end = await world.run(
+          open(next, { random: createRandom(0, 'fault-free', next), kinds: new Set(), share: 0 }),
+        )
         const isWhole = end.report?.outcome === 'complete' || end.report?.stale !== undefined
         const known = isWhole
           ? await readDiffAndRecord(world, sessions[next])
@@ -93,9 +121,14 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     }
   }
   return {
-    ...{ time, streams, sessions, settings },
+    time,
+    streams,
+    sessions,
+    settings,
     /** The weekdays between them. */
-    holidays: listDaysBetween(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION).filter((day) => isWeekday(day) && !sessions.includes(day)),
+    holidays: listDaysBetween(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION).filter(
+      (day) => isWeekday(day) && !sessions.includes(day),
+    ),
     /** What was planted, by the day from which on the answers show it. */
     planted,
     open,
@@ -105,18 +138,37 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   }
 }
 
-/** From the end of the session on the market stands still, but each list is that of the day before until it is published. */
-const createAnswersAt = (streams: readonly StreamDefinition[], marketAt: ReturnType<typeof createTimeline>, sessions: readonly Day[]) => {
+/**
+ * From the end of the session on the market stands still, but each list is that of the day before until it is
+ * published.
+ */
+const createAnswersAt = (
+  streams: readonly StreamDefinition[],
+  marketAt: ReturnType<typeof createTimeline>,
+  sessions: readonly Day[],
+) => {
   const endpoints = streams.flatMap((stream) => stream.endpoints)
   const publishedAt = new Map(
-    streams.flatMap((stream) => stream.endpoints.map(({ name }) => [name, stream.publishedAt ?? '00:00'] as const)),
+    streams.flatMap((stream) =>
+      stream.endpoints.map(({ name }) => [name, stream.publishedAt ?? '00:00'] as const),
+    ),
   )
-  const ofCandles = streams.filter(({ outputs }) => outputs[0].shape === 'candles-per-item').flatMap((stream) => stream.endpoints)
+  const ofCandles = streams
+    .filter(({ outputs }) => outputs[0].shape === 'candles-per-item')
+    .flatMap((stream) => stream.endpoints)
   const candleNames = new Set(ofCandles.map(({ name }) => name))
-  const begin = (session: number) => ({ session, answer: createAnswers(endpoints), markets: new Map<number, SampleMarket>() })
+  const begin = (session: number) => ({
+    session,
+    answer: createAnswers(endpoints),
+    markets: new Map<number, SampleMarket>(),
+  })
   // All daily runs of a session have the same answers.
   let last = begin(0)
-  return (session: number, now: number, { hours = USUAL_HOURS, candlesFrom = '00:00', listsFrom = '23:59' }: OddSession = {}): Answers => {
+  return (
+    session: number,
+    now: number,
+    { hours = USUAL_HOURS, candlesFrom = '00:00', listsFrom = '23:59' }: OddSession = {},
+  ): Answers => {
     if (last.session !== session) last = begin(session)
     const day = sessions[session] as Day
     const toMarket = (at: number): SampleMarket => getOrAdd(last.markets, at, () => marketAt(at))
@@ -124,25 +176,35 @@ const createAnswersAt = (streams: readonly StreamDefinition[], marketAt: ReturnT
     const [opens, ends] = hours.map((time) => toInstant(day, time)) as [number, number]
     const [usualOpens, usualEnds] = USUAL_HOURS.map((time) => toInstant(day, time)) as [number, number]
     const during = Math.round(usualOpens + ((now - opens) / (ends - opens)) * (usualEnds - usualOpens))
-    const market = toMarket(now < opens ? Math.min(now, toInstant(day, BEFORE_SESSION)) : now < ends ? during : instantOf(day))
+    const market = toMarket(
+      now < opens ? Math.min(now, toInstant(day, BEFORE_SESSION)) : now < ends ? during : instantOf(day),
+    )
     const earlier = toMarket(toDayEnd(addDays(day, -1)))
     const isUnpublished = (name: string): boolean => isBefore(publishedAt.get(name)) && isBefore(listsFrom)
-    const isLate = (name: string): boolean => isUnpublished(name) || (candleNames.has(name) && isBefore(candlesFrom))
+    const isLate = (name: string): boolean =>
+      isUnpublished(name) || (candleNames.has(name) && isBefore(candlesFrom))
     return last.answer((name) => (now < instantOf(day) && isLate(name) ? earlier : market))
   }
 }
 
-/** The symbols of stocks whose earlier candles change, or that have none, with the symbols that they get later. */
+/**
+ * The symbols of stocks whose earlier candles change, or that have none, with the symbols that they get
+ * later.
+ */
 const listUnsteady = (events: readonly PlantedEvent[]): ReadonlySet<string> => {
   const symbols = new Set<string>()
   for (const event of events) {
-    if (['split', 'bonus', 'rewritten-history', 'listing'].includes(event.kind) && 'symbol' in event) symbols.add(event.symbol)
+    if (['split', 'bonus', 'rewritten-history', 'listing'].includes(event.kind) && 'symbol' in event)
+      symbols.add(event.symbol)
     if (event.kind === 'rename' && symbols.has(event.symbol)) symbols.add(event.newSymbol)
   }
   return symbols
 }
 
-/** The most requests of an endpoint at once: the workers of the streams that use it. A stream with one worker may ask for two lists at once. */
+/**
+ * The most requests of an endpoint at once: the workers of the streams that use it. A stream with one worker
+ * may ask for two lists at once.
+ */
 const countWorkers = (streams: readonly StreamDefinition[]): ReadonlyMap<string, number> => {
   const limits = new Map<string, number>()
   for (const { endpoints, workers } of streams)

@@ -49,7 +49,10 @@ export interface Simulation {
 
 /** What is counted over all daily runs. */
 export const createTotals = () => ({
-  ...{ runs: 0, kills: 0, requests: 0, hash: createHash('sha256') },
+  runs: 0,
+  kills: 0,
+  requests: 0,
+  hash: createHash('sha256'),
   faults: {} as Record<string, number>,
   codes: {} as Record<string, number>,
   checks: {} as Record<string, number>,
@@ -81,7 +84,8 @@ export const createSeedContext = (seed: number, { scenario, faults, totals }: Si
   const kinds = new Set(faults.filter(() => plan.chance(0.5)))
   let areOn = false
   const fault = (call: string, path: string): string | undefined => {
-    // A close that fails closes all the same. All processes have one id here: only their start times tell which of them was killed.
+    // A close that fails closes all the same. All processes have one id here: only their start times tell
+    // which of them was killed.
     if (!areOn || call.startsWith('close') || path.startsWith('/proc/')) return undefined
     const isShort = kinds.has('short-write') && call.startsWith('write') && random.chance(1 / 500)
     if (!isShort && !(kinds.has('disk') && random.chance(1 / 1_500))) return undefined
@@ -91,16 +95,28 @@ export const createSeedContext = (seed: number, { scenario, faults, totals }: Si
   const { time, streams } = scenario
   const latencyMs = (call: string): number => (call === 'fdatasync' ? random.int(0, 8) : 0)
   const odd = kinds.has('hours') ? planOddSessions(plan, kinds, scenario) : new Map<Day, OddSession>()
-  const named = [...odd].flatMap(([day, { hours, isNamed }]) => (hours && isNamed ? [[day, hours.join('-')]] : []))
+  const named = [...odd].flatMap(([day, { hours, isNamed }]) =>
+    hours && isNamed ? [[day, hours.join('-')]] : [],
+  )
   const areHolidaysNamed = kinds.has('hours') && plan.chance(0.5)
-  const calendar = { sessions: Object.fromEntries(named), ...(areHolidaysNamed ? { holidays: HOLIDAYS } : {}) }
+  const calendar = {
+    sessions: Object.fromEntries(named),
+    ...(areHolidaysNamed ? { holidays: HOLIDAYS } : {}),
+  }
   const settings = { ...scenario.settings, ...calendar }
   const world = createWorld({ time, random, streams, settings, fault, latencyMs })
   world.disk.disk.writeFileSync(HOLIDAYS, scenario.holidays.join('\n'))
   world.disk.settle()
   return {
-    ...{ seed, plan, kinds, world, odd },
-    /** What the folder is complete with: the instant of that run, which a resumed one keeps, and when it began; NaN if that is unknown. */
+    seed,
+    plan,
+    kinds,
+    world,
+    odd,
+    /**
+     * What the folder is complete with: the instant of that run, which a resumed one keeps, and when it
+     * began; NaN if that is unknown.
+     */
     completed: { asOf: Number.NEGATIVE_INFINITY, at: Number.NEGATIVE_INFINITY },
     /** Of the runs since the last daily run. */
     reports: [] as (SimulatedRun['report'] | undefined)[],
@@ -119,15 +135,25 @@ export const createSeedContext = (seed: number, { scenario, faults, totals }: Si
 const HOLIDAYS = '/holidays.txt'
 const MUHURAT = ['18:00', '19:15'] as const
 
-/** At most one session is in the evening of what else is a holiday; the candles of some come late, and the lists of some early. */
-const planOddSessions = (plan: Random, kinds: ReadonlySet<string>, { sessions, planted }: Scenario): ReadonlyMap<Day, OddSession> => {
-  const maySpecial = sessions.length > 1 && !kinds.has('midnight') && planted.every(({ kind }) => kind !== 'frozen-provider')
+/**
+ * At most one session is in the evening of what else is a holiday; the candles of some come late, and the
+ * lists of some early.
+ */
+const planOddSessions = (
+  plan: Random,
+  kinds: ReadonlySet<string>,
+  { sessions, planted }: Scenario,
+): ReadonlyMap<Day, OddSession> => {
+  const maySpecial =
+    sessions.length > 1 && !kinds.has('midnight') && planted.every(({ kind }) => kind !== 'frozen-provider')
   const special = maySpecial && plan.chance(0.7) ? sessions[plan.int(1, sessions.length - 1)] : undefined
   return new Map(
     sessions.flatMap((day): readonly (readonly [Day, OddSession])[] => {
       if (day === special && isWeekday(day)) return [[day, { hours: MUHURAT, isNamed: plan.chance(0.5) }]]
       if (plan.chance(0.3)) return [[day, { listsFrom: '17:00' }]]
-      return plan.chance(0.3) ? [[day, { candlesFrom: plan.pick(['15:40', '17:00', '19:00']), isNamed: false }]] : []
+      return plan.chance(0.3)
+        ? [[day, { candlesFrom: plan.pick(['15:40', '17:00', '19:00']), isNamed: false }]]
+        : []
     }),
   )
 }

@@ -10,11 +10,17 @@ import { startVirtualTime } from './virtual-time.js'
 
 /** What is simulated, and how often. Only `seed` is required. */
 export interface SimulationOptions {
-  /** Everything that happens follows from it: latencies, order, faults, kills. The market is the same for all seeds. */
+  /**
+   * Everything that happens follows from it: latencies, order, faults, kills. The market is the same for all
+   * seeds.
+   */
   readonly seed: number
   /** How many seeds, from `seed` on. Default 1. */
   readonly seeds?: number | undefined
-  /** How many sessions in a row, one daily run each. With more than one, the market has planted events. Default 1. */
+  /**
+   * How many sessions in a row, one daily run each. With more than one, the market has planted events.
+   * Default 1.
+   */
   readonly days?: number | undefined
   /** How many stocks are listed. Default 8. */
   readonly stocks?: number | undefined
@@ -51,9 +57,10 @@ export interface SimulationResult {
 let isSimulating = false
 
 /**
- * Runs whole daily runs of the command on virtual time: requests, retries, limits, storage, kills and the clock are real code on a simulated
- * network, disk and process. After each daily run it checks every invariant. While it runs, the timers, the clock and the disk of this process
- * are replaced: run one simulation at a time, and nothing beside it.
+ * Runs whole daily runs of the command on virtual time: requests, retries, limits, storage, kills and the
+ * clock are real code on a simulated network, disk and process. After each daily run it checks every
+ * invariant. While it runs, the timers, the clock and the disk of this process are replaced: run one
+ * simulation at a time, and nothing beside it.
  *
  * @throws SimulationError if an invariant does not hold; its `seed` alone repeats it
  * @throws UsageError while another simulation is running
@@ -62,19 +69,39 @@ let isSimulating = false
  * await simulate({ seed: 1, seeds: 100, streams: [masterData, optionChains] })
  */
 export const simulate = async (options: SimulationOptions): Promise<SimulationResult> => {
-  const { seed, seeds = 1, days = 1, stocks = 8, streams = allStreams, faults = SIMULATED_FAULTS, check, log } = options
-  if (isSimulating) throw new UsageError('a simulation is already running in this process: start the next one when it has ended')
+  const {
+    seed,
+    seeds = 1,
+    days = 1,
+    stocks = 8,
+    streams = allStreams,
+    faults = SIMULATED_FAULTS,
+    check,
+    log,
+  } = options
+  if (isSimulating)
+    throw new UsageError(
+      'a simulation is already running in this process: start the next one when it has ended',
+    )
   isSimulating = true
   const time = startVirtualTime(FIRST_INSTANT)
   const totals = createTotals()
   const { stackTraceLimit } = Error
-  // The stack of an error costs more than a request. A simulation with a log is there to look for the reason of one.
+  // The stack of an error costs more than a request. A simulation with a log is there to look for the reason
+  // of one.
   if (log === undefined) Error.stackTraceLimit = 0
   try {
     const scenario = createScenario({ time, streams, days, stocks })
-    for (let one = seed; one < seed + seeds; one += 1) await simulateDailyRuns(one, { scenario, faults, totals, check, log })
+    for (let one = seed; one < seed + seeds; one += 1)
+      await simulateDailyRuns(one, { scenario, faults, totals, check, log })
     const { hash, ...counts } = totals
-    return { ...counts, seeds, planted: scenario.planted, virtualMs: time.elapsed(), digest: hash.digest('hex') }
+    return {
+      ...counts,
+      seeds,
+      planted: scenario.planted,
+      virtualMs: time.elapsed(),
+      digest: hash.digest('hex'),
+    }
   } finally {
     Error.stackTraceLimit = stackTraceLimit
     time.restore()

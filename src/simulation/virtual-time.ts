@@ -97,8 +97,9 @@ class TimerQueue {
 const isPending = (timer: VirtualTimer): boolean => timer.isActive && timer.isRef
 
 /**
- * Replaces `setTimeout`, `setInterval`, `setImmediate`, `Date.now` and `performance.now` of this process by virtual ones that start at `startAt`
- * (epoch milliseconds). RxJS and Node's own code look them up at each call. One at a time: they belong to the process.
+ * Replaces `setTimeout`, `setInterval`, `setImmediate`, `Date.now` and `performance.now` of this process by
+ * virtual ones that start at `startAt` (epoch milliseconds). RxJS and Node's own code look them up at each
+ * call. One at a time: they belong to the process.
  */
 export const startVirtualTime = (startAt: number) => {
   const real = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate }
@@ -113,11 +114,15 @@ export const startVirtualTime = (startAt: number) => {
     else real.clearTimeout(timer as NodeJS.Timeout)
   }
   Object.assign(globalThis, {
-    setTimeout: (call: TimerCallback, ms?: unknown, ...args: readonly unknown[]) => queue.add(() => call(...args), ms),
-    setInterval: (call: TimerCallback, ms?: unknown, ...args: readonly unknown[]) => queue.add(() => call(...args), ms, true),
+    setTimeout: (call: TimerCallback, ms?: unknown, ...args: readonly unknown[]) =>
+      queue.add(() => call(...args), ms),
+    setInterval: (call: TimerCallback, ms?: unknown, ...args: readonly unknown[]) =>
+      queue.add(() => call(...args), ms, true),
     setImmediate: (call: TimerCallback, ...args: readonly unknown[]) =>
       queue.insert(new VirtualTimer(queue.elapsed, () => call(...args), undefined)),
-    ...{ clearTimeout: clear, clearInterval: clear, clearImmediate: clear },
+    clearTimeout: clear,
+    clearInterval: clear,
+    clearImmediate: clear,
   })
   Date.now = now
   performance.now = () => queue.elapsed
@@ -129,7 +134,10 @@ export const startVirtualTime = (startAt: number) => {
     setClock: (at: number): void => {
       offset = at - queue.elapsed
     },
-    /** Fires timers in order until `isDone`. Resolves to `stalled` if nothing is left that could fire, and to `late` after `maxMs`. */
+    /**
+     * Fires timers in order until `isDone`. Resolves to `stalled` if nothing is left that could fire, and to
+     * `late` after `maxMs`.
+     */
     advance: async (isDone: () => boolean, maxMs: number): Promise<'done' | 'stalled' | 'late'> => {
       const end = queue.elapsed + maxMs
       for (;;) {

@@ -49,7 +49,13 @@ export class Volume {
   }
 
   private createFile(): FileNode {
-    return { ino: ++this.lastIno, mtimeMs: this.now(), bytes: NO_CONTENT.bytes, room: NO_CONTENT.bytes, synced: NO_CONTENT }
+    return {
+      ino: ++this.lastIno,
+      mtimeMs: this.now(),
+      bytes: NO_CONTENT.bytes,
+      room: NO_CONTENT.bytes,
+      synced: NO_CONTENT,
+    }
   }
 
   find(path: string, call: string): Node {
@@ -108,7 +114,8 @@ export class Volume {
     if (node?.names && flags !== 'r') throw fail('EISDIR', 'open', path)
     const opened = node ?? this.createFile()
     if (node === undefined) this.change([folder, name, opened])
-    else if (flags.startsWith('w')) Object.assign(node, { bytes: NO_CONTENT.bytes, room: NO_CONTENT.bytes, mtimeMs: this.now() })
+    else if (flags.startsWith('w'))
+      Object.assign(node, { bytes: NO_CONTENT.bytes, room: NO_CONTENT.bytes, mtimeMs: this.now() })
     return opened
   }
 
@@ -176,7 +183,8 @@ export class Volume {
 
   /** Each unsynced change of a name is kept or lost alone. */
   losePower(random: () => number): void {
-    for (const changes of this.unsynced) if (random() < 0.5) for (const one of changes) setName(one[0].synced, one)
+    for (const changes of this.unsynced)
+      if (random() < 0.5) for (const one of changes) setName(one[0].synced, one)
     this.unsynced = []
     restore(this.root, random, new Set())
   }
@@ -199,13 +207,21 @@ const setName = (names: Map<string, Node>, [, name, node]: NameChange): void => 
   else names.set(name, node)
 }
 
-/** A path that begins with a slash and has neither a dot behind one nor a slash at its end is resolved already, which is most of them. */
+/**
+ * A path that begins with a slash and has neither a dot behind one nor a slash at its end is resolved
+ * already, which is most of them.
+ */
 const toAbsolute = (path: string): string =>
-  path.startsWith('/') && !path.includes('/..') && !path.includes('/./') && !path.endsWith('/') ? path : resolve(path)
+  path.startsWith('/') && !path.includes('/..') && !path.includes('/./') && !path.endsWith('/')
+    ? path
+    : resolve(path)
 
 const isInside = (path: string, folder: string): boolean => resolve(path).startsWith(`${resolve(folder)}/`)
 
-/** The changes of the names in a folder, and the earlier ones that concern the same names: an older change never follows a newer one. */
+/**
+ * The changes of the names in a folder, and the earlier ones that concern the same names: an older change
+ * never follows a newer one.
+ */
 const splitChanges = (all: readonly (readonly NameChange[])[], folder: FolderNode) => {
   const names = new Set<string>()
   const keyOf = ([parent, name]: NameChange): string => `${parent.ino}/${name}`
@@ -233,7 +249,10 @@ const restore = (node: Node, random: () => number, done: Set<Node>): void => {
   }
 }
 
-/** Of a file with unsynced content: the synced content, a part or all of the new one, or its length without its bytes. */
+/**
+ * Of a file with unsynced content: the synced content, a part or all of the new one, or its length without
+ * its bytes.
+ */
 const chooseContent = ({ bytes, synced: { bytes: old } }: FileNode, random: () => number): Buffer => {
   const start = bytes.subarray(0, old.length).equals(old) ? old.length : 0
   const kept = start + Math.floor(random() * (bytes.length - start + 1))

@@ -29,7 +29,10 @@ export interface SimulatedRun {
   readonly error?: unknown
   readonly events: readonly RunEvent[]
   readonly requests: number
-  /** How many items of each stream the journals hold after a kill, or should hold: the next start takes over as many. */
+  /**
+   * How many items of each stream the journals hold after a kill, or should hold: the next start takes over
+   * as many.
+   */
   readonly journaled?: ReadonlyMap<string, number>
   /** The files of the history that are gone or differ from those before. */
   readonly overwritten: readonly string[]
@@ -40,7 +43,9 @@ export interface SimulatedRun {
   readonly mostTimers: number
 }
 
-/** When a run is killed: after this many calls of the disk, or at this instant, milliseconds after its start. */
+/**
+ * When a run is killed: after this many calls of the disk, or at this instant, milliseconds after its start.
+ */
 export interface Kill {
   readonly kind: 'process' | 'power'
   readonly afterCalls?: number
@@ -69,9 +74,23 @@ interface WorldOptions {
 /** Longer than any run: the patience with a host that is down is ten minutes. */
 const MAX_RUN_MS = 12 * 3_600_000
 
-/** Creates a machine with an empty disk. Its runs use the disk and the timers of this process while they last. */
-export const createWorld = ({ time, random, streams, settings, fault = () => undefined, latencyMs }: WorldOptions) => {
-  let [killed, callsLeft, kind, diskFaults]: [boolean, number, Kill['kind'], number] = [false, Number.POSITIVE_INFINITY, 'process', 0]
+/**
+ * Creates a machine with an empty disk. Its runs use the disk and the timers of this process while they last.
+ */
+export const createWorld = ({
+  time,
+  random,
+  streams,
+  settings,
+  fault = () => undefined,
+  latencyMs,
+}: WorldOptions) => {
+  let [killed, callsLeft, kind, diskFaults]: [boolean, number, Kill['kind'], number] = [
+    false,
+    Number.POSITIVE_INFINITY,
+    'process',
+    0,
+  ]
   const kill = (): void => {
     if (!killed) disk.kill(kind)
     killed = true
@@ -86,16 +105,30 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
     kill()
     return 'EIO'
   }
-  const disk = createMemoryDisk({ random: random.next, now: time.now, fault: onCall, ...(latencyMs ? { latencyMs } : {}) })
+  const disk = createMemoryDisk({
+    random: random.next,
+    now: time.now,
+    fault: onCall,
+    ...(latencyMs ? { latencyMs } : {}),
+  })
   /** The command, started in the present process. */
-  const open = ({ transport }: Network) => createCollector({ settings, streams, storage: folder(ROOT), transport, random: random.next })
+  const open = ({ transport }: Network) =>
+    createCollector({ settings, streams, storage: folder(ROOT), transport, random: random.next })
   const countHeld = () => ({ timers: time.pending(), descriptors: disk.openDescriptors() })
-  const run = async (network: Network, { kill: planned, interventions = [], pauseMs = 0 }: StartOptions = {}): Promise<SimulatedRun> => {
+  const run = async (
+    network: Network,
+    { kill: planned, interventions = [], pauseMs = 0 }: StartOptions = {},
+  ): Promise<SimulatedRun> => {
     network.connect()
     time.takePeak()
     const restoreDisk = replaceDisk(disk.disk)
     const [before, records] = [network.requests(), listHistoryFiles(disk)]
-    ;[killed, callsLeft, kind, diskFaults] = [false, planned?.afterCalls ?? Number.POSITIVE_INFINITY, planned?.kind ?? 'process', 0]
+    ;[killed, callsLeft, kind, diskFaults] = [
+      false,
+      planned?.afterCalls ?? Number.POSITIVE_INFINITY,
+      planned?.kind ?? 'process',
+      0,
+    ]
     const running = new Subscription()
     try {
       const seen = follow(open(network).events(), () => killed, time)
@@ -105,7 +138,9 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
       const advanced = await time.advance(() => killed || seen.end() !== undefined, MAX_RUN_MS)
       const overwritten = listOverwritten(records, listHistoryFiles(disk))
       const mostTimers = time.takePeak()
-      const journaled = killed ? countJournaled(disk, diskFaults > 0 ? new Map() : seen.countStored()) : undefined
+      const journaled = killed
+        ? countJournaled(disk, diskFaults > 0 ? new Map() : seen.countStored())
+        : undefined
       // Nothing of a killed process goes on: neither its timers nor what it was waiting for.
       if (killed) time.clear()
       else running.unsubscribe()
@@ -114,7 +149,14 @@ export const createWorld = ({ time, random, streams, settings, fault = () => und
       await time.pass(pauseMs)
       // Of a run that fails, the calls of the disk that are under way end later.
       const left = seen.end() === 'finished' ? atEnd : countHeld()
-      const counts = { events: seen.events, diskFaults, overwritten, requests: network.requests() - before, left, mostTimers }
+      const counts = {
+        events: seen.events,
+        diskFaults,
+        overwritten,
+        requests: network.requests() - before,
+        left,
+        mostTimers,
+      }
       if (journaled) return { ...counts, end: 'killed', journaled }
       const end = advanced === 'done' ? (seen.end() ?? 'failed') : advanced
       return { ...counts, end, ...omitUndefined({ report: seen.report(), error: seen.error() }) }
@@ -150,7 +192,8 @@ const follow = (event$: Observable<RunEvent>, isKilled: () => boolean, { elapsed
     next: (event) => {
       if (isKilled()) return
       events.push(event)
-      if (event.type === 'item-finished' && !isLost(event) && event.degraded === undefined) stored.push([event.stream, elapsed()])
+      if (event.type === 'item-finished' && !isLost(event) && event.degraded === undefined)
+        stored.push([event.stream, elapsed()])
     },
     error: (failure: unknown) => {
       ;[end, error] = ['failed', failure]
@@ -165,11 +208,21 @@ const follow = (event$: Observable<RunEvent>, isKilled: () => boolean, { elapsed
       stored.filter(([, at]) => at <= elapsed() - STORED_AFTER_MS),
       ([stream]) => stream,
     )
-  return { events, subscription, countStored, end: () => end, error: () => error, report: () => last()?.report }
+  return {
+    events,
+    subscription,
+    countStored,
+    end: () => end,
+    error: () => error,
+    report: () => last()?.report,
+  }
 }
 
 /** Counts the whole lines of items that need not be fetched again; at least as many as were stored. */
-const countJournaled = ({ files }: MemoryDisk, stored: ReadonlyMap<string, readonly unknown[]>): ReadonlyMap<string, number> => {
+const countJournaled = (
+  { files }: MemoryDisk,
+  stored: ReadonlyMap<string, readonly unknown[]>,
+): ReadonlyMap<string, number> => {
   // A run that has just ended has no record any more: its journals are ignored.
   const state = files('/data/.scripstream')
   if (!state.has('run.json')) return new Map()
@@ -179,10 +232,18 @@ const countJournaled = ({ files }: MemoryDisk, stored: ReadonlyMap<string, reado
       if (stream === undefined) return []
       const items = new Map<string, boolean>()
       for (const line of bytes.toString().split('\n').slice(0, -1)) {
-        const { item, degraded } = JSON.parse(line || '{}') as { readonly item?: string; readonly degraded?: string }
+        const { item, degraded } = JSON.parse(line || '{}') as {
+          readonly item?: string
+          readonly degraded?: string
+        }
         if (item !== undefined) items.set(item, degraded === undefined)
       }
-      return [[stream, Math.max(stored.get(stream)?.length ?? 0, [...items.values()].filter(Boolean).length)] as const]
+      return [
+        [
+          stream,
+          Math.max(stored.get(stream)?.length ?? 0, [...items.values()].filter(Boolean).length),
+        ] as const,
+      ]
     }),
   )
 }
@@ -197,5 +258,7 @@ export const describeRunEnd = ({ error, report, end }: Partial<SimulatedRun> = {
   const problems = Object.entries(report?.scripts ?? {}).flatMap(([name, script]) =>
     script.problems.map(({ reason }) => `${name}: ${reason}`),
   )
-  return [end, report?.outcome, error === undefined ? undefined : String(error), report?.error, ...problems].filter(Boolean).join(' ')
+  return [end, report?.outcome, error === undefined ? undefined : String(error), report?.error, ...problems]
+    .filter(Boolean)
+    .join(' ')
 }

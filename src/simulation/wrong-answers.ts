@@ -17,7 +17,10 @@ interface AnswerParts {
   /** The answer to the request before it, of another stock, to the same endpoint. */
   readonly other?: string | undefined
   readonly isFollowing: boolean
-  /** The symbols whose earlier candles the provider changes, or that have none: a history of theirs is compared with nothing. */
+  /**
+   * The symbols whose earlier candles the provider changes, or that have none: a history of theirs is
+   * compared with nothing.
+   */
   readonly unsteady: ReadonlySet<string>
 }
 
@@ -26,7 +29,15 @@ const COUNTED = ['master', 'indices', 'deal']
 const COMPARED_ENDPOINTS = ['sec_list', 'listing_dates', 'sheet', 'corporate_actions']
 /** A shorter list may have been as short the day before. */
 const MIN_COMPARED_RECORDS = 5
-const WITHOUT_COPIES = ['company_filings', 'lodr', 'circuit', 'eq_band_changes', 'master', 'indices', ...COMPARED_ENDPOINTS]
+const WITHOUT_COPIES = [
+  'company_filings',
+  'lodr',
+  'circuit',
+  'eq_band_changes',
+  'master',
+  'indices',
+  ...COMPARED_ENDPOINTS,
+]
 const WITH_ISIN = ['fundamental', 'indicator', 'company_filings', 'lodr']
 const CANDLES = ['ohlcv', 'index_ohlcv']
 /** Fewer figures do not decide which unit a list has, and fewer candles not whose they are. */
@@ -39,17 +50,25 @@ export const falsify = (kind: WrongAnswer, parts: AnswerParts): string | undefin
     case 'cut': {
       const isCompared = isFollowing && COMPARED_ENDPOINTS.includes(endpoint) && !request.includes('"GT"')
       if (!COUNTED.includes(endpoint) && !isCompared) return undefined
-      return changeList(text, (list) => (isCompared && list.length < MIN_COMPARED_RECORDS ? list : list.slice(0, list.length / 4)))
+      return changeList(text, (list) =>
+        isCompared && list.length < MIN_COMPARED_RECORDS ? list : list.slice(0, list.length / 4),
+      )
     }
     case 'doubled':
-      return WITHOUT_COPIES.includes(endpoint) ? changeList(text, (list) => list.flatMap((record) => [record, record])) : undefined
+      return WITHOUT_COPIES.includes(endpoint)
+        ? changeList(text, (list) => list.flatMap((record) => [record, record]))
+        : undefined
     case 'divided':
       return hasKnownPrices(parts) ? text.replace(PRICE_FIELDS, dividePrices) : undefined
     case 'renamed':
       return endpoint === 'master' ? text.replaceAll('"volume":', '"traded":') : undefined
     case 'exchanged': {
       const isin = /"isin":"(\w+)"/.exec(request)?.[1]
-      const isOfOther = isin !== undefined && WITH_ISIN.includes(endpoint) && /"isin":"/i.test(other ?? '') && !other?.includes(isin)
+      const isOfOther =
+        isin !== undefined &&
+        WITH_ISIN.includes(endpoint) &&
+        /"isin":"/i.test(other ?? '') &&
+        !other?.includes(isin)
       return isOfOther || (CANDLES.includes(endpoint) && hasKnownPrices(parts)) ? other : undefined
     }
   }
@@ -71,8 +90,14 @@ const hasKnownPrices = ({ endpoint, request, text, isFollowing, unsteady }: Answ
   return CANDLES.includes(endpoint) && !unsteady.has(symbol) && candles > (isUpdate ? 0 : MIN_CANDLES)
 }
 
-/** Changes the records of an answer: the longest list of objects in its JSON, or the lines of a CSV below the header. */
-const changeList = (text: string, change: (list: readonly unknown[]) => readonly unknown[]): string | undefined => {
+/**
+ * Changes the records of an answer: the longest list of objects in its JSON, or the lines of a CSV below the
+ * header.
+ */
+const changeList = (
+  text: string,
+  change: (list: readonly unknown[]) => readonly unknown[],
+): string | undefined => {
   const [start, end] = [text.search(/[[{]/), text.search(/[\]}][^\]}]*$/) + 1]
   if (start < 0 || /^[^{[]*\n/.test(text)) {
     const [header, ...lines] = text.trimEnd().split('\n')

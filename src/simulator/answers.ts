@@ -19,7 +19,8 @@ export const createJsonAnswer = (status: number, value: unknown): SimulatedAnswe
 /** The answer of an endpoint's sample. */
 export const buildAnswer = (endpoint: AnyEndpoint, input: unknown, market: SampleMarket): SimulatedAnswer => {
   try {
-    if (endpoint.sample === undefined) return createJsonAnswer(501, { message: `${endpoint.name} has no sample` })
+    if (endpoint.sample === undefined)
+      return createJsonAnswer(501, { message: `${endpoint.name} has no sample` })
     const sample = endpoint.sample(input, market)
     if (sample === undefined) return createJsonAnswer(404, { message: 'not found' })
     if (typeof sample !== 'string') return createJsonAnswer(200, sample)

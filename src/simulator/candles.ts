@@ -4,8 +4,9 @@ import { lowerBound, type TradingCalendar } from './calendar.js'
 import type { PriceHistory } from './prices.js'
 
 /**
- * Reads the candles of one instrument from `start` to `end` (epoch seconds, both included) as of `asOf` (epoch milliseconds), changed by
- * `scales`. The candle of the current day changes until the close; a day that has not opened has none.
+ * Reads the candles of one instrument from `start` to `end` (epoch seconds, both included) as of `asOf`
+ * (epoch milliseconds), changed by `scales`. The candle of the current day changes until the close; a day
+ * that has not opened has none.
  */
 export const createCandleReader =
   (calendar: TradingCalendar, historyOf: (sid: string, last: number) => PriceHistory | undefined) =>
@@ -24,7 +25,10 @@ export const createCandleReader =
 const MAX_CACHED_CANDLES = 10_000_000
 const FURTHER_DAYS = 250
 
-/** Keeps what `make` computes for a key, to the session `last` or further; a history that ends too early is computed again, further than necessary. */
+/**
+ * Keeps what `make` computes for a key, to the session `last` or further; a history that ends too early is
+ * computed again, further than necessary.
+ */
 export const createHistoryCache = () => {
   const cache = new Map<string, PriceHistory>()
   let candles = 0
@@ -50,7 +54,12 @@ export interface Scale {
   readonly shares: number
 }
 
-const sliceHistory = (history: PriceHistory, from: number, to: number, scales: readonly Scale[]): Omit<CandleColumns, 'Time'> => {
+const sliceHistory = (
+  history: PriceHistory,
+  from: number,
+  to: number,
+  scales: readonly Scale[],
+): Omit<CandleColumns, 'Time'> => {
   // Loops: a callback for each of a million candles takes longer than all the rest.
   const slice = (column: Int32Array | Float64Array, unit: number): number[] => {
     const values: number[] = []
@@ -58,10 +67,17 @@ const sliceHistory = (history: PriceHistory, from: number, to: number, scales: r
     return values
   }
   const { open, high, low, close, volume } = history
-  const [o, h, l, c, v] = [slice(open, 100), slice(high, 100), slice(low, 100), slice(close, 100), slice(volume, 1)]
+  const [o, h, l, c, v] = [
+    slice(open, 100),
+    slice(high, 100),
+    slice(low, 100),
+    slice(close, 100),
+    slice(volume, 1),
+  ]
   for (const scale of scales)
     for (let i = Math.max(from, scale.from) - from; i <= Math.min(to, scale.to) - from; i++) {
-      for (const prices of [o, h, l, c]) prices[i] = Math.round(Math.round((prices[i] as number) * 100) / scale.divisor) / 100
+      for (const prices of [o, h, l, c])
+        prices[i] = Math.round(Math.round((prices[i] as number) * 100) / scale.divisor) / 100
       v[i] = (v[i] as number) * scale.shares
     }
   return { o, h, l, c, v }
@@ -75,13 +91,19 @@ const computeElapsedShare = (calendar: TradingCalendar, index: number, asOf: num
 }
 
 /**
- * The last candle as far as the session has come. All instruments are at the same share of their way from the open to the close, so that an
- * index is that of its stocks at each minute.
+ * The last candle as far as the session has come. All instruments are at the same share of their way from the
+ * open to the close, so that an index is that of its stocks at each minute.
  */
 const applyOpenSession = (columns: CandleColumns, done: number): CandleColumns => {
   const { o, h, l, c, v } = columns
   const index = o.length - 1
-  const [open = 0, high = 0, low = 0, close = 0, volume = 0] = [o[index], h[index], l[index], c[index], v[index]]
+  const [open = 0, high = 0, low = 0, close = 0, volume = 0] = [
+    o[index],
+    h[index],
+    l[index],
+    c[index],
+    v[index],
+  ]
   const round = (price: number) => Math.round(price * 100) / 100
   const now = round(open + (close - open) * done)
   h[index] = Math.max(open, now, round(open + (high - open) * done))

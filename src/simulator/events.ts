@@ -7,8 +7,16 @@ import { createNextIsin, createStocks, MAX_COMPANIES } from './stocks.js'
 
 /** Kinds of events that the plan starts by itself, one of each in every period. */
 const ownKinds = [
-  ...['split', 'bonus', 'rename', 'listing', 'delisting', 'restated-quarter', 'late-filing', 'backdated-filing'],
-  ...['surveillance-entry', 'rewritten-history'],
+  'split',
+  'bonus',
+  'rename',
+  'listing',
+  'delisting',
+  'restated-quarter',
+  'late-filing',
+  'backdated-filing',
+  'surveillance-entry',
+  'rewritten-history',
 ] as readonly OwnKind[]
 type OwnKind = Exclude<PlannedStockEvent['kind'], 'isin-change' | 'surveillance-exit'>
 
@@ -25,9 +33,13 @@ export const eventKinds = [
 
 /** Which events happen in a market, and how many. */
 export interface EventOptions {
-  /** All kinds if absent. An ISIN change comes with its split, and the exit from surveillance with its entry. */
+  /**
+   * All kinds if absent. An ISIN change comes with its split, and the exit from surveillance with its entry.
+   */
   readonly kinds?: readonly PlantedEvent['kind'][] | undefined
-  /** Events of stocks in a session on average, up to 10; 0.2 if absent, which is five of each kind in a year. */
+  /**
+   * Events of stocks in a session on average, up to 10; 0.2 if absent, which is five of each kind in a year.
+   */
   readonly perSession?: number | undefined
 }
 
@@ -54,21 +66,31 @@ interface Due {
   readonly rank?: number | undefined
 }
 
-/** A stock has no other event for this many sessions, except one that follows, and none in twice as many sessions after its listing. */
+/**
+ * A stock has no other event for this many sessions, except one that follows, and none in twice as many
+ * sessions after its listing.
+ */
 const QUIET_SESSIONS = 15
 const DEFAULT_PER_SESSION = 0.2
 const MIN_FREEZE_PERIOD = 20
 
 /**
- * The events of a market, planned session by session from the seed alone: the same options give the same plan in every process, whatever
- * was requested before. No event of a stock becomes visible while the provider is frozen.
+ * The events of a market, planned session by session from the seed alone: the same options give the same plan
+ * in every process, whatever was requested before. No event of a stock becomes visible while the provider is
+ * frozen.
  */
 export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: PlanOptions) => {
   const { kinds = eventKinds, perSession = DEFAULT_PER_SESSION } = events ?? { kinds: [] }
-  const own = ownKinds.filter((kind) => [kind, followers[kind]].some((one) => one !== undefined && kinds.includes(one)))
+  const own = ownKinds.filter((kind) =>
+    [kind, followers[kind]].some((one) => one !== undefined && kinds.includes(one)),
+  )
   const period = Math.max(1, Math.round(own.length / perSession))
   const days = calendar.days
-  const findFreeze = createFreezes(seed, anchor, kinds.includes('frozen-provider') ? Math.max(MIN_FREEZE_PERIOD, period) : 0)
+  const findFreeze = createFreezes(
+    seed,
+    anchor,
+    kinds.includes('frozen-provider') ? Math.max(MIN_FREEZE_PERIOD, period) : 0,
+  )
   const planter = createPlanter({ seed, days, count: stocks.length, kinds, findFreeze })
   const sessions = [toListed(stocks)]
   let waiting: readonly Due[] = []
@@ -93,7 +115,8 @@ export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: Plan
   }
   const listedAt = (session: number): Listed => {
     const place = own.length === 0 ? 0 : Math.max(0, session - anchor)
-    while (sessions.length <= place) sessions.push(planSession(anchor + sessions.length, sessions.at(-1) as Listed))
+    while (sessions.length <= place)
+      sessions.push(planSession(anchor + sessions.length, sessions.at(-1) as Listed))
     return sessions[place] as Listed
   }
   return {
@@ -112,7 +135,9 @@ export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: Plan
       listedAt(end - 1)
       const freezes = days.slice(start, end).flatMap((day, place) => {
         const freeze = findFreeze(start + place)
-        return freeze?.first === start + place ? [{ kind: 'frozen-provider' as const, day, until: days[freeze.last] ?? '' }] : []
+        return freeze?.first === start + place
+          ? [{ kind: 'frozen-provider' as const, day, until: days[freeze.last] ?? '' }]
+          : []
       })
       const closed = listCalendarEvents(calendar, from, to).filter(({ kind }) => kinds.includes(kind))
       const planted = planter.planted.filter(({ day }) => day >= from && day <= to)
@@ -131,26 +156,38 @@ interface PlanterOptions {
 
 /** Chooses the stock and the numbers of each event, and changes the stocks. */
 const createPlanter = ({ seed, days, count, kinds, findFreeze }: PlanterOptions) => {
-  const nextLive = (session: number): number => (findFreeze(session) === undefined ? session : nextLive(session + 1))
+  const nextLive = (session: number): number =>
+    findFreeze(session) === undefined ? session : nextLive(session + 1)
   const planted: PlannedStockEvent[] = []
   const firstIsins = new Map<string, string>()
   const quietUntil = new Map<number, number>()
   const details = createDetails(days, nextLive)
   const nextListing = createListings(seed, count)
 
-  const chooseStock = ({ kind, rank }: Due, session: number, stocks: readonly SampleStock[]): SampleStock | undefined => {
+  const chooseStock = (
+    { kind, rank }: Due,
+    session: number,
+    stocks: readonly SampleStock[],
+  ): SampleStock | undefined => {
     if (kind === 'listing') return nextListing(days[session] ?? '')
     if (rank !== undefined) return stocks.find((stock) => stock.rank === rank)
     const old = days[Math.max(0, session - 2 * QUIET_SESSIONS)] ?? ''
     const isQuiet = ({ rank = 0 }: SampleStock) => (quietUntil.get(rank) ?? 0) < session
-    const candidates = stocks.filter((stock) => stock.listedOn <= old && isQuiet(stock) && isEligible(kind, stock))
+    const candidates = stocks.filter(
+      (stock) => stock.listedOn <= old && isQuiet(stock) && isEligible(kind, stock),
+    )
     return candidates[createRandom(seed, 'event-stock', kind, session).int(0, candidates.length - 1)]
   }
   const findFollower = (event: PlannedStockEvent, session: number, rank: number): Due | undefined => {
     const kind = followers[event.kind]
     if (kind === undefined || !kinds.includes(kind)) return undefined
     const wait = createRandom(seed, 'event-follower', kind, session)
-    return { kind, from: kind === 'isin-change' ? lowerBound(days, event.day) + wait.int(0, 2) : session + wait.int(20, 60), rank }
+    return {
+      kind,
+      from:
+        kind === 'isin-change' ? lowerBound(days, event.day) + wait.int(0, 2) : session + wait.int(20, 60),
+      rank,
+    }
   }
   return {
     planted: planted as readonly PlannedStockEvent[],
@@ -160,14 +197,21 @@ const createPlanter = ({ seed, days, count, kinds, findFreeze }: PlanterOptions)
       if (stock?.rank === undefined) return { stocks }
       const base = { kind: due.kind, day: days[session] ?? '', symbol: stock.Symbol, isin: stock.ISIN }
       const random = createRandom(seed, 'event-details', due.kind, session)
-      const isTaken = (text: string) => firstIsins.has(text) || stocks.some((one) => one.ISIN === text || one.Symbol === text)
-      const event = { ...base, ...details(due.kind, { stock, session, random, isTaken }) } as PlannedStockEvent
+      const isTaken = (text: string) =>
+        firstIsins.has(text) || stocks.some((one) => one.ISIN === text || one.Symbol === text)
+      const event = {
+        ...base,
+        ...details(due.kind, { stock, session, random, isTaken }),
+      } as PlannedStockEvent
       planted.push(event)
       const end = lowerBound(days, 'adjustedOn' in event && event.adjustedOn ? event.adjustedOn : event.day)
       if (due.rank === undefined) quietUntil.set(stock.rank, end + QUIET_SESSIONS)
       const isin = firstIsins.get(stock.ISIN) ?? stock.ISIN
       if (event.kind === 'isin-change') firstIsins.set(isin, isin).set(event.newIsin, isin)
-      return { stocks: applyToStocks(event, stock, stocks), follower: findFollower(event, session, stock.rank) }
+      return {
+        stocks: applyToStocks(event, stock, stocks),
+        follower: findFollower(event, session, stock.rank),
+      }
     },
   }
 }
@@ -206,11 +250,16 @@ const createListings = (seed: number, count: number) => {
 
 /** Stocks that are always under surveillance stay: its lists are never empty, and no stock is on both. */
 const isEligible = (kind: PlannedStockEvent['kind'], { watched, events = [] }: SampleStock): boolean => {
-  const isWatched = events.filter(({ kind }) => kind.startsWith('surveillance-')).at(-1)?.kind === 'surveillance-entry'
+  const isWatched =
+    events.filter(({ kind }) => kind.startsWith('surveillance-')).at(-1)?.kind === 'surveillance-entry'
   return (kind !== 'delisting' && kind !== 'surveillance-entry') || (watched === undefined && !isWatched)
 }
 
-const applyToStocks = (event: PlannedStockEvent, stock: SampleStock, stocks: readonly SampleStock[]): readonly SampleStock[] => {
+const applyToStocks = (
+  event: PlannedStockEvent,
+  stock: SampleStock,
+  stocks: readonly SampleStock[],
+): readonly SampleStock[] => {
   if (event.kind === 'delisting') return stocks.filter((one) => one !== stock)
   const changed = {
     ...stock,
@@ -218,7 +267,9 @@ const applyToStocks = (event: PlannedStockEvent, stock: SampleStock, stocks: rea
     ...(event.kind === 'isin-change' ? { ISIN: event.newIsin } : {}),
     events: [...(stock.events ?? []), event],
   }
-  return event.kind === 'listing' ? [...stocks, changed] : stocks.map((one) => (one === stock ? changed : one))
+  return event.kind === 'listing'
+    ? [...stocks, changed]
+    : stocks.map((one) => (one === stock ? changed : one))
 }
 
 interface DetailOptions {
@@ -238,10 +289,25 @@ const createDetails = (days: readonly Day[], nextLive: (session: number) => numb
   const createSplit = (factor: number, random: Random, session: number, count: number): Details => {
     const ex = nextLive(session + random.int(5, 10))
     const adjusted = (['at-once', 'late', 'never'] as const)[count % 3] ?? 'never'
-    const adjustedOn = { 'at-once': dayAt(ex), late: dayAt(nextLive(ex + random.int(1, 4))), never: undefined }[adjusted]
-    return { day: dayAt(ex), factor, announcedOn: dayAt(session), adjusted, ...(adjustedOn && { adjustedOn }) }
+    const adjustedOn = {
+      'at-once': dayAt(ex),
+      late: dayAt(nextLive(ex + random.int(1, 4))),
+      never: undefined,
+    }[adjusted]
+    return {
+      day: dayAt(ex),
+      factor,
+      announcedOn: dayAt(session),
+      adjusted,
+      ...(adjustedOn && { adjustedOn }),
+    }
   }
-  const createRewrite = ({ listedOn }: SampleStock, random: Random, session: number, count: number): Details => {
+  const createRewrite = (
+    { listedOn }: SampleStock,
+    random: Random,
+    session: number,
+    count: number,
+  ): Details => {
     const to = session - random.int(6, 10)
     const from = dayAt(count % 2 === 0 ? 0 : to - random.int(3, 12))
     return { from: from > listedOn ? from : listedOn, to: dayAt(to), factor: random.decimal(1.05, 1.2) }
@@ -260,11 +326,16 @@ const createDetails = (days: readonly Day[], nextLive: (session: number) => numb
       'isin-change': () => ({ newIsin: createNextIsin(stock.ISIN, isTaken) }),
       listing: () => ({}),
       delisting: () => ({}),
-      'restated-quarter': () => ({ quarter: listPublishedPeriods(dayAt(session), 3)[random.int(0, 2)], factor: random.decimal(0.8, 0.95) }),
+      'restated-quarter': () => ({
+        quarter: listPublishedPeriods(dayAt(session), 3)[random.int(0, 2)],
+        factor: random.decimal(0.8, 0.95),
+      }),
       'late-filing': () => createFiling(kind, stock.ISIN, session, random.int(2, 5)),
       'backdated-filing': () => createFiling(kind, stock.ISIN, session, random.int(25, 60)),
       'surveillance-entry': () => ({ list: count % 2 === 0 ? 'asm' : 'gsm' }),
-      'surveillance-exit': () => ({ list: stock.events?.flatMap((event) => ('list' in event ? event.list : [])).at(-1) }),
+      'surveillance-exit': () => ({
+        list: stock.events?.flatMap((event) => ('list' in event ? event.list : [])).at(-1),
+      }),
       'rewritten-history': () => createRewrite(stock, random, session, count),
     }
     return details[kind]()

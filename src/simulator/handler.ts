@@ -24,7 +24,10 @@ export const createHandler = (
   const reply = ({ endpoint, key, input }: Accepted, url: string, response: ServerResponse, done: Done) => {
     const answer = buildAnswer(endpoint, input, conditions.market())
     if (answer.broken) requestLog.violation(answer.broken)
-    respond({ response, answer, done }, conditions.findFault({ name: endpoint.name, key, texts: [url, ...collectTexts(input)] }))
+    respond(
+      { response, answer, done },
+      conditions.findFault({ name: endpoint.name, key, texts: [url, ...collectTexts(input)] }),
+    )
   }
 
   /** An input schema that throws is a bug of the endpoint: it is reported, and the simulator goes on. */
@@ -33,7 +36,12 @@ export const createHandler = (
       return route(request)
     } catch (error) {
       const { url, body } = request
-      return { kind: 'refused', name: url, key: body, message: `${url}: the input schema failed: ${formatError(error)}` }
+      return {
+        kind: 'refused',
+        name: url,
+        key: body,
+        message: `${url}: the input schema failed: ${formatError(error)}`,
+      }
     }
   }
   return (request: IncomingRequest, response: ServerResponse): void => {
@@ -67,9 +75,13 @@ interface PendingReply {
   readonly done?: Done
 }
 
-export const respond = (reply: PendingReply, fault?: Fault): void => (fault ? faultResponses[fault.mode](reply, fault) : send(reply))
+export const respond = (reply: PendingReply, fault?: Fault): void =>
+  fault ? faultResponses[fault.mode](reply, fault) : send(reply)
 
-/** Runs a function after a delay (at once for 0), unless the response is closed before. The timer does not keep the process alive. */
+/**
+ * Runs a function after a delay (at once for 0), unless the response is closed before. The timer does not
+ * keep the process alive.
+ */
 const runAfter = (response: ServerResponse, ms: number, run: () => void): void => {
   if (ms <= 0) run()
   else if (!response.closed) {
@@ -110,7 +122,12 @@ const faultResponses: Record<Fault['mode'], (reply: PendingReply, fault: Fault) 
       response.destroy()
     })
   },
-  html: (reply) => sendText(reply, 'text/html', '<!DOCTYPE html><html><body><h1>Service temporarily unavailable</h1></body></html>'),
+  html: (reply) =>
+    sendText(
+      reply,
+      'text/html',
+      '<!DOCTYPE html><html><body><h1>Service temporarily unavailable</h1></body></html>',
+    ),
   // The usual shape without rows: a CSV table still has its header line.
   empty: (reply) => {
     const { type, body } = reply.answer

@@ -22,7 +22,12 @@ export const createIndices = (count = INDEX_COUNT): readonly IndexRule[] => {
   return [...readLines(AWKWARD_INDICES), ...themedIndices]
     .slice(0, count)
     .map(([Sym = '', DispSym = '', from, to, points, selects], place) => ({
-      ...{ Sym, DispSym, Sid: sidAt(place + 1), from: Number(from), to: Number(to), points: Number(points) },
+      Sym,
+      DispSym,
+      Sid: sidAt(place + 1),
+      from: Number(from),
+      to: Number(to),
+      points: Number(points),
       selects: selects ? selects.split(', ') : [],
     }))
     .sort((a, b) => (a.Sym < b.Sym ? -1 : a.Sym > b.Sym ? 1 : a.Sid - b.Sid))
@@ -90,16 +95,21 @@ BSE THEME TR|BSE Theme 65:35 TR|0|12
 const themedIndices = readLines(INDEX_FAMILIES).flatMap((family) =>
   readLines(THEMES).map(([theme = '', sectors = '']) => [
     ...family.map((text) => text.replace('THEME', theme.toUpperCase()).replace('Theme', theme)),
-    ...['0', sectors],
+    '0',
+    sectors,
   ]),
 )
 
-/** Returns the stocks from one place to another by market capitalisation; a market that began with fewer than 500 has fewer in proportion. */
+/**
+ * Returns the stocks from one place to another by market capitalisation; a market that began with fewer than
+ * 500 has fewer in proportion.
+ */
 export const createLargest = (count: number) => {
   const scale = Math.min(1, count / 500)
   let [known, sorted]: (readonly SampleStock[])[] = []
   return (stocks: readonly SampleStock[], from: number, to: number): readonly SampleStock[] => {
-    if (sorted === undefined || known !== stocks) sorted = [...stocks].sort((one, other) => other.Mcap - one.Mcap)
+    if (sorted === undefined || known !== stocks)
+      sorted = [...stocks].sort((one, other) => other.Mcap - one.Mcap)
     known = stocks
     return sorted.slice(Math.round(from * scale), Math.ceil(to * scale))
   }
@@ -107,9 +117,15 @@ export const createLargest = (count: number) => {
 export type SelectLargest = ReturnType<typeof createLargest>
 
 /** The members of an index; the largest stocks of the market if it selects none of them. */
-const findMembers = ({ selects, from, to }: IndexRule, stocks: readonly SampleStock[], selectLargest: SelectLargest) => {
+const findMembers = (
+  { selects, from, to }: IndexRule,
+  stocks: readonly SampleStock[],
+  selectLargest: SelectLargest,
+) => {
   if (selects.length === 0) return selectLargest(stocks, from, to)
-  const own = selectLargest(stocks, 0, 500).filter(({ sector, Name }) => selects.some((word) => sector === word || Name.startsWith(word)))
+  const own = selectLargest(stocks, 0, 500).filter(({ sector, Name }) =>
+    selects.some((word) => sector === word || Name.startsWith(word)),
+  )
   return own.length === 0 ? selectLargest(stocks, 0, 50) : own.slice(own.length > from ? from : 0, to)
 }
 
@@ -118,14 +134,16 @@ interface IndexOptions {
   readonly anchor: number
   readonly vix: PriceHistory
   readonly selectLargest: SelectLargest
-  /** The listed stocks in a session; the same list for all sessions without a listing or a delisting between. */
+  /**
+   * The listed stocks in a session; the same list for all sessions without a listing or a delisting between.
+   */
   readonly stocksIn: (session: number) => readonly SampleStock[]
   readonly historyOf: (stock: SampleStock, last: number) => PriceHistory
 }
 
 /**
- * The candles of an index from a session, or the first one of its members, to another: from one close to the next, it moves as the value of
- * those members does that have both closes; bonds move by a tenth of it.
+ * The candles of an index from a session, or the first one of its members, to another: from one close to the
+ * next, it moves as the value of those members does that have both closes; bonds move by a tenth of it.
  */
 export const simulateIndex = (
   index: IndexRule,

@@ -23,7 +23,10 @@ export interface MarketOptions {
   readonly candleDays?: number | undefined
   /** How many indices there are, up to 194. */
   readonly indices?: number | undefined
-  /** Plans events from the turn of the year on; `true` for all kinds. Without it the only events are splits that the provider adjusts at once. */
+  /**
+   * Plans events from the turn of the year on; `true` for all kinds. Without it the only events are splits
+   * that the provider adjusts at once.
+   */
   readonly events?: boolean | EventOptions | undefined
 }
 
@@ -42,20 +45,25 @@ export interface Timeline {
 export const createMarket = (options: MarketOptions): SampleMarket => createTimeline(options)(options.asOf)
 
 /**
- * The market at any instant (epoch milliseconds): stocks and past events stay the same, only "now" moves. Each call is cheap.
- * `options.asOf` only determines the listing dates and the first day of the planned events.
+ * The market at any instant (epoch milliseconds): stocks and past events stay the same, only "now" moves.
+ * Each call is cheap. `options.asOf` only determines the listing dates and the first day of the planned
+ * events.
  *
  * @example createTimeline({ seed: 1, stocks: 50, asOf: Date.now(), exchange: 'NSE', events: true }).plan('2026-01-01', '2026-12-31')
  */
 export const createTimeline = (options: MarketOptions): Timeline => {
   const { seed, exchange } = options
   const events = options.events === true ? {} : options.events || undefined
-  const calendar = createTradingCalendar(seed, events !== undefined && (events.kinds?.includes('weekend-session') ?? true))
+  const calendar = createTradingCalendar(
+    seed,
+    events !== undefined && (events.kinds?.includes('weekend-session') ?? true),
+  )
   const { days, lastOpened } = calendar
   const anchor = Math.max(0, lowerBound(days, findAnchorDay(options.asOf)) - 1)
   const listedAt = createListingIndex(seed, anchor, options.candleDays ?? 2_500)
   const first = createStocks(seed, options.stocks, (rank) => days[listedAt(rank)] ?? '')
-  const stocks = events === undefined ? first : first.map(({ split: _, ...stock }, rank) => ({ ...stock, rank }))
+  const stocks =
+    events === undefined ? first : first.map(({ split: _, ...stock }, rank) => ({ ...stock, rank }))
   const plan = createEventPlan({ seed, calendar, anchor, stocks, events })
   const indices = createIndices(options.indices)
   const indexBySid = new Map(indices.map((index) => [String(index.Sid), index]))
@@ -95,7 +103,8 @@ export const createTimeline = (options: MarketOptions): Timeline => {
         documents: ({ Sid }, kind, wanted) => listDocuments([seed, kind, Sid], asOf, wanted),
         tradingDays: (from, to) => listOpenedDays(calendar, from, to, asOf),
         candles: (sid, start, end) => candles(sid, start, end, candlesAsOf),
-        tradesOn: (sid, day) => candles(sid, toInstant(day) / 1_000, toInstant(day) / 1_000, Math.min(asOf, toDayEnd(day))),
+        tradesOn: (sid, day) =>
+          candles(sid, toInstant(day) / 1_000, toInstant(day) / 1_000, Math.min(asOf, toDayEnd(day))),
       }
     },
     { plan: plan.plan },
@@ -107,7 +116,12 @@ const createResults = (seed: number, asOf: number): SampleMarket['results'] => {
   const known = new Map<string, readonly SampleQuarter[]>()
   return (stock, count, ahead = 0) => {
     const key = `${stock.Sid} ${ahead}`
-    const options = { seed, until: asOf + ahead * 86_400_000, count: Math.max(count, 12), shareFactor: countShares(stock, asOf) }
+    const options = {
+      seed,
+      until: asOf + ahead * 86_400_000,
+      count: Math.max(count, 12),
+      shareFactor: countShares(stock, asOf),
+    }
     const found = known.get(key)
     const made = found && found.length >= count ? found : simulateResults(stock, options)
     known.set(key, made)
@@ -120,7 +134,13 @@ interface QuoteOptions extends Pick<SampleMarket, 'asOf' | 'bandOn' | 'results'>
   readonly calendar: TradingCalendar
 }
 
-const createQuotes = ({ read, calendar: { days, times, lastOpened }, asOf, bandOn, results }: QuoteOptions): SampleMarket['quote'] => {
+const createQuotes = ({
+  read,
+  calendar: { days, times, lastOpened },
+  asOf,
+  bandOn,
+  results,
+}: QuoteOptions): SampleMarket['quote'] => {
   const last = lastOpened(asOf)
   return (stock) => {
     // In shares of the anchor: what a split changes is not a move of the price.
@@ -134,9 +154,13 @@ const createQuotes = ({ read, calendar: { days, times, lastOpened }, asOf, bandO
     const earnings = results(stock, 4).reduce((sum, { eps }) => sum + eps, 0)
     const growth = now / (stock.Ltp * 100)
     return {
-      ...{ close, volume: volume * shares, change: (now / before - 1) * 100, marketCap: stock.Mcap * growth },
+      close,
+      volume: volume * shares,
+      change: (now / before - 1) * 100,
+      marketCap: stock.Mcap * growth,
       pe: earnings > 0 ? toCents(close / earnings) : undefined,
-      ...{ pb: toCents(stock.pb * growth), dividendYield: toCents((stock.dividend * 10_000) / now) },
+      pb: toCents(stock.pb * growth),
+      dividendYield: toCents((stock.dividend * 10_000) / now),
       ...(band && now === findHighest(before, band) && { limit: 'upper' as const }),
       ...(band && now === findLowest(before, band) && { limit: 'lower' as const }),
     }
@@ -154,37 +178,59 @@ interface HistoryOptions {
 }
 
 /** The candles of stocks and indices by their Sids, each computed when it is first needed. */
-const createHistories = ({ seed, calendar: { days }, anchor, plan, indexBySid, listedAt, selectLargest }: HistoryOptions) => {
+const createHistories = ({
+  seed,
+  calendar: { days },
+  anchor,
+  plan,
+  indexBySid,
+  listedAt,
+  selectLargest,
+}: HistoryOptions) => {
   const { moves, vix } = simulateMarket(seed, days.length)
   const stocksIn = (session: number) => plan.listedAt(session).stocks
   const keep = createHistoryCache()
   const historyOf = (stock: SampleStock, last: number) => {
     const first = lowerBound(days, stock.listedOn)
-    return keep(stock.Sid, last, (to) => simulatePrices({ seed, stock, anchor, first, last: Math.max(anchor, first, to), moves }))
+    return keep(stock.Sid, last, (to) =>
+      simulatePrices({ seed, stock, anchor, first, last: Math.max(anchor, first, to), moves }),
+    )
   }
   const options = { seed, anchor, vix, stocksIn, historyOf, selectLargest }
   return (sid: string, last: number) => {
     const stock = plan.listedAt(last).bySid.get(sid)
     const index = indexBySid.get(sid)
     if (stock) return historyOf(stock, last)
-    return index && keep(sid, last, (to) => simulateIndex(index, listedAt(index.Sym), Math.max(anchor, to), options))
+    return (
+      index &&
+      keep(sid, last, (to) => simulateIndex(index, listedAt(index.Sym), Math.max(anchor, to), options))
+    )
   }
 }
 
 /** The splits and bonuses of a stock until an instant. */
 const listSplits = ({ split, events = [] }: SampleStock, asOf: number) =>
-  [...(split ? [{ day: split.on, adjusted: true, adjustedOn: split.on, factor: split.factor }] : []), ...events].flatMap((event) =>
-    'adjusted' in event && asOf >= toInstant(event.day, SESSION_START) ? [event] : [],
-  )
+  [
+    ...(split ? [{ day: split.on, adjusted: true, adjustedOn: split.on, factor: split.factor }] : []),
+    ...events,
+  ].flatMap((event) => ('adjusted' in event && asOf >= toInstant(event.day, SESSION_START) ? [event] : []))
 
 /** Today's shares for one of the anchor. */
-const countShares = (stock: SampleStock, asOf: number): number => listSplits(stock, asOf).reduce((all, { factor }) => all * factor, 1)
+const countShares = (stock: SampleStock, asOf: number): number =>
+  listSplits(stock, asOf).reduce((all, { factor }) => all * factor, 1)
 
 /** How the provider has changed the candles of a stock until an instant. */
 const listScales = (stock: SampleStock, days: readonly Day[], asOf: number): readonly Scale[] => [
   ...(stock.events ?? []).flatMap((event) =>
     event.kind === 'rewritten-history'
-      ? [{ from: lowerBound(days, event.from), to: lowerBound(days, event.to), divisor: 1 / event.factor, shares: 1 }]
+      ? [
+          {
+            from: lowerBound(days, event.from),
+            to: lowerBound(days, event.to),
+            divisor: 1 / event.factor,
+            shares: 1,
+          },
+        ]
       : [],
   ),
   ...listSplits(stock, asOf).map(({ day, adjustedOn, factor }) => {
@@ -193,20 +239,25 @@ const listScales = (stock: SampleStock, days: readonly Day[], asOf: number): rea
   }),
 ]
 
-// Listing dates must not move from one day to the next, or every stored candle would be wrong tomorrow. They depend on a day that is
-// the same for all runs from 2026 on; for an earlier "now" it is the turn of that year.
+// Listing dates must not move from one day to the next, or every stored candle would be wrong tomorrow. They
+// depend on a day that is the same for all runs from 2026 on; for an earlier "now" it is the turn of that
+// year.
 const findAnchorDay = (asOf: number): Day => {
   const turn = `${toDay(asOf).slice(0, 4)}-01-01`
   return turn < '2026-01-01' ? turn : '2026-01-01'
 }
 
-/** The calendar index of a listing date: half of all nearly `candleDays` ago, the others since, the first stock and NIFTY long before. */
-const createListingIndex = (seed: number, anchor: number, candleDays: number) => (rankOrIndex: string | number) => {
-  const random = createRandom(seed, 'listed', rankOrIndex)
-  const share = random.chance(0.5) ? 0.9 + random.next() / 10 : random.next()
-  const age = Math.ceil((rankOrIndex === 0 || rankOrIndex === 'NIFTY' ? 8 : share) * candleDays)
-  return Math.max(0, anchor - Math.max(0, age - 1))
-}
+/**
+ * The calendar index of a listing date: half of all nearly `candleDays` ago, the others since, the first
+ * stock and NIFTY long before.
+ */
+const createListingIndex =
+  (seed: number, anchor: number, candleDays: number) => (rankOrIndex: string | number) => {
+    const random = createRandom(seed, 'listed', rankOrIndex)
+    const share = random.chance(0.5) ? 0.9 + random.next() / 10 : random.next()
+    const age = Math.ceil((rankOrIndex === 0 || rankOrIndex === 'NIFTY' ? 8 : share) * candleDays)
+    return Math.max(0, anchor - Math.max(0, age - 1))
+  }
 
 const listOpenedDays = (calendar: TradingCalendar, from: Day, to: Day, asOf: number): readonly Day[] => {
   const end = Math.min(calendar.lastOpened(asOf) + 1, lowerBound(calendar.days, `${to}~`))
@@ -217,9 +268,14 @@ const ID_CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234
 
 const createProviderIds = (seed: number) => {
   const random = createRandom(seed, 'names')
-  const text = (length: number) => Array.from({ length }, () => ID_CHARACTERS[random.int(0, ID_CHARACTERS.length - 1)]).join('')
+  const text = (length: number) =>
+    Array.from({ length }, () => ID_CHARACTERS[random.int(0, ID_CHARACTERS.length - 1)]).join('')
   return {
     buildId: `b${text(20)}`,
-    sheet: { id: `1${text(43)}`, asmTabId: String(random.int(100_000, 499_999)), gsmTabId: String(random.int(500_000, 999_999)) },
+    sheet: {
+      id: `1${text(43)}`,
+      asmTabId: String(random.int(100_000, 499_999)),
+      gsmTabId: String(random.int(500_000, 999_999)),
+    },
   }
 }

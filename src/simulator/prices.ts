@@ -1,7 +1,10 @@
 import type { Random, SampleStock } from '../model/market.js'
 import { createRandom, drawBell } from './random.js'
 
-/** Daily candles from a first session on. Prices are in paise: integers are exact. A split of the stock changes nothing here. */
+/**
+ * Daily candles from a first session on. Prices are in paise: integers are exact. A split of the stock
+ * changes nothing here.
+ */
 export interface PriceHistory {
   /** Index of the first session in the calendar. */
   readonly first: number
@@ -15,11 +18,25 @@ export interface PriceHistory {
 
 export const createHistory = (first: number, length: number): PriceHistory => {
   const column = () => new Int32Array(length)
-  return { first, length, open: column(), high: column(), low: column(), close: column(), volume: new Float64Array(length) }
+  return {
+    first,
+    length,
+    open: column(),
+    high: column(),
+    low: column(),
+    close: column(),
+    volume: new Float64Array(length),
+  }
 }
 
 /** Stores a candle whose high and low are so far above and below its open and close. */
-export const writeCandle = (history: PriceHistory, i: number, open: number, close: number, range: number): void => {
+export const writeCandle = (
+  history: PriceHistory,
+  i: number,
+  open: number,
+  close: number,
+  range: number,
+): void => {
   history.open[i] = Math.round(open)
   history.close[i] = Math.round(close)
   history.high[i] = Math.round(Math.max(open, close) + range)
@@ -28,7 +45,10 @@ export const writeCandle = (history: PriceHistory, i: number, open: number, clos
 
 const VIX_PAISE = 1_450
 
-/** What all stocks have in common in each session of the calendar: the share by which the market moves, and its volatility index. */
+/**
+ * What all stocks have in common in each session of the calendar: the share by which the market moves, and
+ * its volatility index.
+ */
 export const simulateMarket = (seed: number, sessions: number) => {
   const random = createRandom(seed, 'market')
   const moves = new Float64Array(sessions)
@@ -50,7 +70,10 @@ const NARROW_BAND = 5
 /** So many sessions a band stays as it is. */
 const BAND_SESSIONS = 20
 
-/** The band of a stock in each session, in percent. Wider bands are narrowed for some weeks; those before the anchor are not known. */
+/**
+ * The band of a stock in each session, in percent. Wider bands are narrowed for some weeks; those before the
+ * anchor are not known.
+ */
 export const createBands = (seed: number, { Sid, band, limitPlace }: SampleStock, anchor: number) => {
   let [known, isNarrow] = [-1, false]
   return (session: number): number | undefined => {
@@ -66,7 +89,8 @@ export const createBands = (seed: number, { Sid, band, limitPlace }: SampleStock
 
 /** The lowest price of a session after a close, in paise. Like the highest one, it is within the band. */
 export const findLowest = (close: number, band = FREE_BAND): number => Math.ceil((close * (100 - band)) / 100)
-export const findHighest = (close: number, band = FREE_BAND): number => Math.floor((close * (100 + band)) / 100)
+export const findHighest = (close: number, band = FREE_BAND): number =>
+  Math.floor((close * (100 + band)) / 100)
 
 /** A stock without a band has derivatives, and moves by less than this. */
 const FREE_BAND = 9.5
@@ -85,8 +109,8 @@ interface WalkOptions {
 }
 
 /**
- * The candles of a stock, from its listing to the session `last`. They close at its price in the session `anchor`, or open at it if it is
- * listed later. More sessions change no earlier one.
+ * The candles of a stock, from its listing to the session `last`. They close at its price in the session
+ * `anchor`, or open at it if it is listed later. More sessions change no earlier one.
  */
 export const simulatePrices = ({ seed, stock, anchor, first, last, moves }: WalkOptions): PriceHistory => {
   const { Sid, Ltp, band, limitPlace } = stock
@@ -102,8 +126,13 @@ export const simulatePrices = ({ seed, stock, anchor, first, last, moves }: Walk
   const drawMove = (session: number, price: number, random: Random): number => {
     const age = session - anchor
     const usual = (Ltp * 100 * (GROWTH_SESSIONS + age)) / (GROWTH_SESSIONS - age)
-    const own = band !== undefined && random.chance(0.001) ? random.next() - 0.5 : drawBell(random) * volatility
-    return beta * (moves[session] ?? 0) + own + ((session > start ? 0.01 : -0.01) * (usual - price)) / (usual + price)
+    const own =
+      band !== undefined && random.chance(0.001) ? random.next() - 0.5 : drawBell(random) * volatility
+    return (
+      beta * (moves[session] ?? 0) +
+      own +
+      ((session > start ? 0.01 : -0.01) * (usual - price)) / (usual + price)
+    )
   }
   const bandIn = createBands(seed, stock, anchor)
   const ahead = createRandom(seed, 'closes', Sid)
@@ -113,7 +142,8 @@ export const simulatePrices = ({ seed, stock, anchor, first, last, moves }: Walk
     const lowest = findLowest(before, today)
     const highest = findHighest(before, today)
     const isUp = (moves[session] ?? 0) > 0 === (Number(limitPlace) % 2 === 0)
-    const wanted = limitPlace === undefined ? before * (1 + drawMove(session, before, ahead)) : isUp ? highest : lowest
+    const wanted =
+      limitPlace === undefined ? before * (1 + drawMove(session, before, ahead)) : isUp ? highest : lowest
     close[session - first] = Math.max(MIN_PAISE, clamp(Math.round(wanted), lowest, highest))
   }
   const back = createRandom(seed, 'earlier closes', Sid)
@@ -121,7 +151,11 @@ export const simulatePrices = ({ seed, stock, anchor, first, last, moves }: Walk
   for (let session = start; session > first; session--) {
     const after = close[session - first] ?? 0
     const wanted = Math.round(after / (1 + drawMove(session, after, back)))
-    const before = clamp(wanted, Math.ceil((after * 100) / (100 + most)), Math.floor((after * 100) / (100 - most)))
+    const before = clamp(
+      wanted,
+      Math.ceil((after * 100) / (100 + most)),
+      Math.floor((after * 100) / (100 - most)),
+    )
     close[session - first - 1] = Math.max(MIN_PAISE, before)
   }
   drawCandles(history, stock, bandIn, createRandom(seed, 'shape', Sid))
@@ -129,7 +163,12 @@ export const simulatePrices = ({ seed, stock, anchor, first, last, moves }: Walk
 }
 
 /** Opens, highs, lows and volumes around the closes. A high or low is within the band. */
-const drawCandles = (history: PriceHistory, stock: SampleStock, bandIn: ReturnType<typeof createBands>, shape: Random): void => {
+const drawCandles = (
+  history: PriceHistory,
+  stock: SampleStock,
+  bandIn: ReturnType<typeof createBands>,
+  shape: Random,
+): void => {
   const { first, length, open, high, low, close, volume } = history
   // A day trades 0.02 to 0.3 % of a company.
   const usualVolume = ((stock.Mcap * 1e7) / stock.Ltp) * (0.0002 + 0.0028 * shape.next() * shape.next())
@@ -142,11 +181,15 @@ const drawCandles = (history: PriceHistory, stock: SampleStock, bandIn: ReturnTy
     const luck = shape.next()
     const interest = shape.next()
     // Many a stock that closes at its limit has opened there, and did not leave it.
-    const isLimit = now !== before && (now === lowest || now === highest) && (luck < 0.6 || stock.limitPlace !== undefined)
+    const isLimit =
+      now !== before && (now === lowest || now === highest) && (luck < 0.6 || stock.limitPlace !== undefined)
     const opened = isLimit ? now : clamp(Math.round(before * (1 + (luck - 0.5) * 0.012)), lowest, highest)
     open[i] = opened
     high[i] = Math.min(highest, Math.round(Math.max(opened, now) * (1 + shape.next() * 0.012)))
     low[i] = Math.max(lowest, Math.round(Math.min(opened, now) * (1 - shape.next() * 0.012)))
-    volume[i] = Math.max(1, Math.round(usualVolume * (0.4 + 1.4 * interest * interest + (20 * Math.abs(now - before)) / before)))
+    volume[i] = Math.max(
+      1,
+      Math.round(usualVolume * (0.4 + 1.4 * interest * interest + (20 * Math.abs(now - before)) / before)),
+    )
   }
 }

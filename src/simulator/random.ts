@@ -32,7 +32,10 @@ export const readLines = (text: string): readonly (readonly string[])[] =>
     .split('\n')
     .map((line) => line.split('|'))
 
-/** A permutation of 0 … size-1 without a table: distinct positions get distinct numbers, and a longer list starts like a shorter one. */
+/**
+ * A permutation of 0 … size-1 without a table: distinct positions get distinct numbers, and a longer list
+ * starts like a shorter one.
+ */
 export const createPermutation = (size: number, offset: number): ((position: number) => number) => {
   let step = Math.ceil(size * 0.618)
   while (greatestCommonDivisor(step, size) !== 1) step += 1
@@ -46,7 +49,8 @@ const drawDecimal = (share: number, min: number, max: number, scale: number) => 
   return (first + Math.floor(share * Math.max(0, end - first))) / scale
 }
 
-const greatestCommonDivisor = (a: number, b: number): number => (b === 0 ? a : greatestCommonDivisor(b, a % b))
+const greatestCommonDivisor = (a: number, b: number): number =>
+  b === 0 ? a : greatestCommonDivisor(b, a % b)
 
 // FNV-1a with the finaliser of MurmurHash3: similar keys must not give similar sequences.
 const hashText = (text: string): number => {

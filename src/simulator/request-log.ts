@@ -1,6 +1,9 @@
 import { getOrAdd } from '../model/map.js'
 
-/** Requests to one endpoint. `statuses` counts HTTP statuses, and `reset`, `truncated` and `closed` (by the client, before the answer). */
+/**
+ * Requests to one endpoint. `statuses` counts HTTP statuses, and `reset`, `truncated` and `closed` (by the
+ * client, before the answer).
+ */
 export interface EndpointStats {
   requests: number
   inFlight: number
@@ -50,7 +53,8 @@ export const createRequestLog = () => {
     },
     violation: (text: string) => note(violations, text),
     unknown: (text: string) => note(unknown, text),
-    read: (): SimulatorStats => structuredClone({ endpoints: Object.fromEntries(endpoints), violations, unknown }),
+    read: (): SimulatorStats =>
+      structuredClone({ endpoints: Object.fromEntries(endpoints), violations, unknown }),
     reset: () => {
       endpoints.clear()
       violations.length = 0

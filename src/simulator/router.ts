@@ -10,14 +10,26 @@ export interface IncomingRequest {
   readonly body: string
 }
 
-/** The result for a request: no endpoint matches, an endpoint matches but its input is invalid, or accepted. */
+/**
+ * The result for a request: no endpoint matches, an endpoint matches but its input is invalid, or accepted.
+ */
 export type RouteResult =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'refused'; readonly name: string; readonly key: string; readonly message: string }
-  | { readonly kind: 'accepted'; readonly endpoint: AnyEndpoint; readonly key: string; readonly input: unknown }
+  | {
+      readonly kind: 'accepted'
+      readonly endpoint: AnyEndpoint
+      readonly key: string
+      readonly input: unknown
+    }
 
-/** Finds the endpoint of a request. If several share a URL, the one whose input schema accepts the request is taken. */
-export const createRouter = (endpoints: readonly AnyEndpoint[]): ((request: IncomingRequest) => RouteResult) => {
+/**
+ * Finds the endpoint of a request. If several share a URL, the one whose input schema accepts the request is
+ * taken.
+ */
+export const createRouter = (
+  endpoints: readonly AnyEndpoint[],
+): ((request: IncomingRequest) => RouteResult) => {
   // Fewer placeholders first: a literal path beats a placeholder that matches anything.
   const routes = [...endpoints]
     .sort((a, b) => countPlaceholders(a.path) - countPlaceholders(b.path))
@@ -43,9 +55,13 @@ export const collectTexts = (input: unknown): readonly string[] => {
   return typeof input === 'object' && input !== null ? Object.values(input).flatMap(collectTexts) : []
 }
 
-const parseBody = ({ headers, body }: IncomingRequest): { readonly json: unknown } | { readonly wrong: string } => {
+const parseBody = ({
+  headers,
+  body,
+}: IncomingRequest): { readonly json: unknown } | { readonly wrong: string } => {
   const type = headers['content-type']
-  if (!/^application\/json\b/i.test(type ?? '')) return { wrong: `content-type: must be application/json, not ${type ?? 'absent'}` }
+  if (!/^application\/json\b/i.test(type ?? ''))
+    return { wrong: `content-type: must be application/json, not ${type ?? 'absent'}` }
   try {
     return { json: JSON.parse(body) }
   } catch {
@@ -63,7 +79,9 @@ const chooseEndpoint = (
     const parsed = endpoint.input.safeParse(values)
     if (parsed.success) {
       const wrong = findWrongHeader(endpoint, request.headers)
-      return wrong ? refuseRequest(endpoint, key, wrong) : { kind: 'accepted', endpoint, key, input: parsed.data }
+      return wrong
+        ? refuseRequest(endpoint, key, wrong)
+        : { kind: 'accepted', endpoint, key, input: parsed.data }
     }
     const issues = listIssues(parsed.error)
     if (closest === undefined || issues.length < closest.issues.length) closest = { endpoint, issues }
@@ -74,13 +92,15 @@ const chooseEndpoint = (
 
 const listIssues = (error: z.ZodError): readonly string[] =>
   error.issues.flatMap((issue) => {
-    const fields = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]
+    const fields =
+      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]
     return fields.map((path) => `${path.map(String).join('.') || 'body'}: ${issue.message}`)
   })
 
 const findWrongHeader = ({ headers }: AnyEndpoint, sent: IncomingHttpHeaders): string | undefined => {
   if (headers === 'origin' && !sent.origin) return 'origin: the header is missing'
-  if (headers === 'browser' && !sent['user-agent']?.startsWith('Mozilla/')) return 'user-agent: must be a browser’s, starting with Mozilla/'
+  if (headers === 'browser' && !sent['user-agent']?.startsWith('Mozilla/'))
+    return 'user-agent: must be a browser’s, starting with Mozilla/'
   return undefined
 }
 
@@ -93,11 +113,17 @@ const refuseRequest = (endpoint: AnyEndpoint, key: string, what: string): RouteR
 
 type Values = Readonly<Record<string, string>>
 
-/** Reads the values of the placeholders of a template; undefined if the URL does not match. Placeholders are lazy and may span segments; the query has the template's parameters, in any order. */
+/**
+ * Reads the values of the placeholders of a template; undefined if the URL does not match. Placeholders are
+ * lazy and may span segments; the query has the template's parameters, in any order.
+ */
 const createPathReader = (template: string) => {
   const [path = '', query = ''] = template.split('?')
   const readPath = createTextReader(path)
-  const wanted = [...new URLSearchParams(query)].map(([name, value]) => ({ name, read: createTextReader(value) }))
+  const wanted = [...new URLSearchParams(query)].map(([name, value]) => ({
+    name,
+    read: createTextReader(value),
+  }))
   return (actualPath: string, actualQuery: string): Values | undefined => {
     const actual = new URLSearchParams(actualQuery)
     if (actual.size !== wanted.length) return undefined
@@ -117,7 +143,11 @@ const createTextReader = (template: string) => {
   return (text: string, convert: (value: string) => string): Values | undefined => {
     const match = whole.exec(text)
     try {
-      return match ? Object.fromEntries(Object.entries(match.groups ?? {}).map(([name, value]) => [name, convert(value)])) : undefined
+      return match
+        ? Object.fromEntries(
+            Object.entries(match.groups ?? {}).map(([name, value]) => [name, convert(value)]),
+          )
+        : undefined
     } catch {
       return undefined // an invalid percent escape matches no endpoint
     }

@@ -5,7 +5,14 @@ import { z } from 'zod'
 import type { AnyEndpoint } from '../http/endpoint.js'
 import { formatError } from '../model/errors.js'
 import type { SampleMarket } from '../model/market.js'
-import { type BuiltInHost, builtInHosts, isBuiltInHost, listEndpointHosts, type Settings, toAddressVariable } from '../model/settings.js'
+import {
+  type BuiltInHost,
+  builtInHosts,
+  isBuiltInHost,
+  listEndpointHosts,
+  type Settings,
+  toAddressVariable,
+} from '../model/settings.js'
 import { checkOptionNames, parseOptions } from '../model/settings-issues.js'
 import { createJsonAnswer, type SimulatedAnswer } from './answers.js'
 import { type Control, createConditions, createControlSchema, type Fault, type Limits } from './conditions.js'
@@ -27,7 +34,10 @@ export interface SimulatorOptions {
   readonly limits?: Limits | undefined
   /** 0 or absent: any free port. */
   readonly port?: number | undefined
-  /** The market's "now", epoch milliseconds; a function is rounded down to whole minutes. `Date.now` if absent. */
+  /**
+   * The market's "now", epoch milliseconds; a function is rounded down to whole minutes. `Date.now` if
+   * absent.
+   */
   readonly asOf?: number | (() => number) | undefined
   readonly exchange?: string | undefined
   readonly candleDays?: number | undefined
@@ -63,8 +73,9 @@ export interface Simulator {
 }
 
 /**
- * Starts a simulated provider on loopback, with a path prefix for each host (`/static/…`). Requests are validated by the input schemas of
- * the endpoints. `GET /__stats` and `POST /__control` do the same as the methods.
+ * Starts a simulated provider on loopback, with a path prefix for each host (`/static/…`). Requests are
+ * validated by the input schemas of the endpoints. `GET /__stats` and `POST /__control` do the same as the
+ * methods.
  *
  * @throws UsageError for an unknown or invalid option
  * @example
@@ -74,7 +85,17 @@ export interface Simulator {
 export const serveSimulator = async (options: SimulatorOptions): Promise<Simulator> => {
   const schema = createControlSchema(options.endpoints)
   checkOptions(options, schema)
-  const { seed = 1, stocks = 500, exchange = 'NSE', candleDays, events, asOf = Date.now, latencyMs = 0, faults = [], limits = {} } = options
+  const {
+    seed = 1,
+    stocks = 500,
+    exchange = 'NSE',
+    candleDays,
+    events,
+    asOf = Date.now,
+    latencyMs = 0,
+    faults = [],
+    limits = {},
+  } = options
   const start = typeof asOf === 'number' ? asOf : asOf()
   const marketAt = createTimeline({ seed, stocks, exchange, candleDays, events, asOf: start })
   const hosts = listEndpointHosts(options.endpoints)
@@ -94,7 +115,10 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
     const { method = '', url = '', headers } = request
     const answerOwn = own[`${method} ${url}`]
     text(request).then(
-      (body) => (answerOwn ? respond({ response, answer: answerOwn(body) }) : handle({ method, url, headers, body }, response)),
+      (body) =>
+        answerOwn
+          ? respond({ response, answer: answerOwn(body) })
+          : handle({ method, url, headers, body }, response),
       () => response.destroy(), // the client disconnected in the middle of its body
     )
   })
@@ -112,15 +136,33 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
   }
 }
 
-/** Checks what the compiler does not see in JavaScript. @throws UsageError with the likely name for a mistyped one */
-const checkOptions = (options: SimulatorOptions, { shape: { reset: _, ...shape } }: ReturnType<typeof createControlSchema>): void => {
+/**
+ * Checks what the compiler does not see in JavaScript. @throws UsageError with the likely name for a mistyped
+ * one
+ */
+const checkOptions = (
+  options: SimulatorOptions,
+  { shape: { reset: _, ...shape } }: ReturnType<typeof createControlSchema>,
+): void => {
   const count = z.int().min(0).optional()
-  const instant = z.union([z.number(), z.custom((value) => typeof value === 'function')], 'must be epoch milliseconds, or a function')
+  const instant = z.union(
+    [z.number(), z.custom((value) => typeof value === 'function')],
+    'must be epoch milliseconds, or a function',
+  )
   const kinds = z.array(z.enum(eventKinds)).optional()
-  const events = z.union([z.boolean(), z.strictObject({ kinds, perSession: z.number().positive().max(10).optional() })]).optional()
+  const events = z
+    .union([z.boolean(), z.strictObject({ kinds, perSession: z.number().positive().max(10).optional() })])
+    .optional()
   const schema = z.object({
-    ...{ ...shape, endpoints: z.array(z.unknown()), exchange: z.string().optional(), asOf: instant.optional(), events },
-    ...{ stocks: count, seed: count, port: count, candleDays: count },
+    ...shape,
+    endpoints: z.array(z.unknown()),
+    exchange: z.string().optional(),
+    asOf: instant.optional(),
+    events,
+    stocks: count,
+    seed: count,
+    port: count,
+    candleDays: count,
   })
   checkOptionNames(options, schema.shape)
   parseOptions(schema, options, 'the simulator has invalid options')
@@ -137,8 +179,15 @@ const applyControl = (control: (change: Control) => void, body: string): Simulat
 
 const describeAddresses = (origin: string, hosts: readonly string[], { sheet }: SampleMarket) => ({
   settings: {
-    urls: Object.fromEntries(builtInHosts.map((host) => [host, `${origin}/${host}`])) as Record<BuiltInHost, string>,
-    hosts: Object.fromEntries(hosts.flatMap((host) => (isBuiltInHost(host) ? [] : [[host, { url: `${origin}/${host}`, headers: {} }]]))),
+    urls: Object.fromEntries(builtInHosts.map((host) => [host, `${origin}/${host}`])) as Record<
+      BuiltInHost,
+      string
+    >,
+    hosts: Object.fromEntries(
+      hosts.flatMap((host) =>
+        isBuiltInHost(host) ? [] : [[host, { url: `${origin}/${host}`, headers: {} }]],
+      ),
+    ),
     sheetId: sheet.id,
     asmTabId: sheet.asmTabId,
     gsmTabId: sheet.gsmTabId,

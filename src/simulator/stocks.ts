@@ -5,16 +5,28 @@ import { createPermutation, createRandom, readLines } from './random.js'
 
 const MIN_SID = 1_001
 const STOCK_SID_COUNT = 100_000
-/** Stocks with this market capitalisation (₹ crore) or more have derivatives, and no price band: about one in ten. */
+/**
+ * Stocks with this market capitalisation (₹ crore) or more have derivatives, and no price band: about one in
+ * ten.
+ */
 const MIN_DERIVATIVES_MCAP = 40_000
 
-/** The listed stocks. `listedOn` returns the listing date of a rank. The names that people type come first, not the largest stocks. */
-export const createStocks = (seed: number, count: number, listedOn: (rank: number) => Day): readonly SampleStock[] => {
-  if (!Number.isInteger(count) || count < 0 || count > MAX_COMPANIES) throw new RangeError(`stocks: 0 to ${MAX_COMPANIES}, not ${count}`)
+/**
+ * The listed stocks. `listedOn` returns the listing date of a rank. The names that people type come first,
+ * not the largest stocks.
+ */
+export const createStocks = (
+  seed: number,
+  count: number,
+  listedOn: (rank: number) => Day,
+): readonly SampleStock[] => {
+  if (!Number.isInteger(count) || count < 0 || count > MAX_COMPANIES)
+    throw new RangeError(`stocks: 0 to ${MAX_COMPANIES}, not ${count}`)
   const random = createRandom(seed, 'stocks')
   const isinAt = createPermutation(ISIN_COUNT, random.int(0, ISIN_COUNT - 1))
   const sidAt = createPermutation(STOCK_SID_COUNT, random.int(0, STOCK_SID_COUNT - 1))
-  // Eight small stocks are always under surveillance and at a limit, so that each list has four, or a page would not be read.
+  // Eight small stocks are always under surveillance and at a limit, so that each list has four, or a page
+  // would not be read.
   const firstLimited = count < realCompanies.length + 8 ? 0 : realCompanies.length
   return createCompanies(seed, count).map(({ Symbol: symbol, Name, sector, ...known }, rank) => {
     const figures = createRandom(seed, 'stock', rank)
@@ -28,11 +40,16 @@ export const createStocks = (seed: number, count: number, listedOn: (rank: numbe
     const watched = luck < 0.045 ? 'asm' : luck < 0.07 ? 'gsm' : undefined
     const hasDerivatives = Mcap >= MIN_DERIVATIVES_MCAP
     return {
-      ...{ Symbol: symbol, Name, sector },
+      Symbol: symbol,
+      Name,
+      sector,
       ISIN: createIsin(isinAt(rank)),
       Sid: String(MIN_SID + sidAt(rank)),
       FnoFlag: hasDerivatives ? 1 : 0,
-      ...{ Mcap, Ltp, pe, pb: toCents(pe * figures.decimal(0.04, 0.25)) },
+      Mcap,
+      Ltp,
+      pe,
+      pb: toCents(pe * figures.decimal(0.04, 0.25)),
       dividend: Math.round((Ltp / pe) * figures.pick([0, 0.1, 0.2, 0.3, 0.5]) * 10) / 10,
       // Those under surveillance have no intraday trades, and a narrow band.
       series: watched ? 'BE' : Mcap < 150 && figures.chance(0.65) ? 'SM' : 'EQ',
@@ -48,7 +65,8 @@ export const createStocks = (seed: number, count: number, listedOn: (rank: numbe
 const MAX_WATCHED_MCAP = 4_500
 
 /** The operator differs between machines. */
-const power = (base: number, exponent: number): number => (exponent === 0 ? 1 : base * power(base, exponent - 1))
+const power = (base: number, exponent: number): number =>
+  exponent === 0 ? 1 : base * power(base, exponent - 1)
 
 // Splits are on fixed dates, not relative to "now": past events must not move from one run to the next.
 const firstSplit: Day = '2026-02-13'
@@ -59,12 +77,18 @@ const splitKinds = [
   { type: 'BONUS', factor: 2 },
 ] as const
 
-/** One stock in fifty has a split within two years; the fifth always has one, so that small markets have one too. */
+/**
+ * One stock in fifty has a split within two years; the fifth always has one, so that small markets have one
+ * too.
+ */
 const createSplit = (seed: number, rank: number): { readonly split?: SampleSplit } => {
   const random = createRandom(seed, 'split', rank)
   if (rank !== 4 && !random.chance(0.02)) return {}
   return {
-    split: { ...random.pick<Omit<SampleSplit, 'on'>>(splitKinds), on: rank === 4 ? firstSplit : addDays(firstSplit, random.int(1, 600)) },
+    split: {
+      ...random.pick<Omit<SampleSplit, 'on'>>(splitKinds),
+      on: rank === 4 ? firstSplit : addDays(firstSplit, random.int(1, 600)),
+    },
   }
 }
 
@@ -74,7 +98,10 @@ interface Company extends Pick<SampleStock, 'Symbol' | 'Name' | 'sector'> {
   readonly price?: number
 }
 
-/** Creates `count` companies (at most `companyCount`) with distinct symbols, those of real companies first. A longer list starts like a shorter one. */
+/**
+ * Creates `count` companies (at most `companyCount`) with distinct symbols, those of real companies first. A
+ * longer list starts like a shorter one.
+ */
 const createCompanies = (seed: number, count: number): readonly Company[] => {
   const companies = realCompanies.slice(0, count)
   const usedSymbols = new Set(realCompanies.map(({ Symbol: symbol }) => symbol))
@@ -97,8 +124,9 @@ const createUniqueSymbol = ([family, trade, form]: NameWords, usedSymbols: Reado
 }
 
 /**
- * First symbols that have broken naive code: characters with a meaning in URLs, file names or CSV, and leading digits. Then symbols that people
- * type when they try something out. Only the order of size of their figures is like that of the real ones.
+ * First symbols that have broken naive code: characters with a meaning in URLs, file names or CSV, and
+ * leading digits. Then symbols that people type when they try something out. Only the order of size of their
+ * figures is like that of the real ones.
  */
 const REAL_COMPANIES = `
 M&M|Mahindra & Mahindra|Automobile and Auto Components|420000|3500
@@ -170,10 +198,13 @@ Telecommunication|Telecom
 Textiles|Apparel Cotton Silks Spinning Textiles
 `
 const sectorOf = new Map(
-  readLines(tradesBySector).flatMap(([sector = '', trades = '']) => trades.split(' ').map((trade) => [trade, sector] as const)),
+  readLines(tradesBySector).flatMap(([sector = '', trades = '']) =>
+    trades.split(' ').map((trade) => [trade, sector] as const),
+  ),
 )
 const tradeNames = [...sectorOf.keys()].sort()
-const companyForms = 'Industries Enterprises Corporation Holdings India International Limited Products Works Ventures'.split(' ')
+const companyForms =
+  'Industries Enterprises Corporation Holdings India International Limited Products Works Ventures'.split(' ')
 
 type NameWords = readonly [family: string, trade: string, form: string]
 
@@ -189,7 +220,10 @@ const pickWords = (number: number): NameWords => {
 
 const letterA = 'A'.charCodeAt(0)
 
-/** An Indian equity ISIN, check digit included. Distinct numbers from 0 to `isinCount - 1` give distinct ISINs. */
+/**
+ * An Indian equity ISIN, check digit included. Distinct numbers from 0 to `isinCount - 1` give distinct
+ * ISINs.
+ */
 const createIsin = (number: number): string => {
   const digits = String(number % 1_000).padStart(3, '0')
   const letter = String.fromCharCode(letterA + (Math.floor(number / 1_000) % 26))
@@ -207,7 +241,9 @@ export const createNextIsin = (isin: string, isTaken: (isin: string) => boolean)
   return isTaken(next) ? createNextIsin(next, isTaken) : next
 }
 
-/** The check digit of ISO 6166: letters become 10 to 35, then Luhn over all digits; the last digit is doubled. */
+/**
+ * The check digit of ISO 6166: letters become 10 to 35, then Luhn over all digits; the last digit is doubled.
+ */
 export const computeCheckDigit = (body: string): number => {
   const digits = [...body].map((character) => Number.parseInt(character, 36)).join('')
   const sum = [...digits].reverse().reduce((total, digit, index) => {

@@ -17,7 +17,10 @@ const OPTIONS = {
   allow_persistent_secrets: 'false',
 }
 
-/** Opens an in-memory DuckDB in India's time zone. @throws UsageError with the install command if the package is missing */
+/**
+ * Opens an in-memory DuckDB in India's time zone. @throws UsageError with the install command if the package
+ * is missing
+ */
 export const openDuckDb = async (options: Readonly<Record<string, string>> = {}): Promise<DuckDb> => {
   const { DuckDBInstance: Instance } = loadDuckDb()
   const instance: DuckDBInstance = await Instance.create(':memory:', { ...OPTIONS, ...options })
@@ -36,16 +39,21 @@ export const openDuckDb = async (options: Readonly<Record<string, string>> = {})
 export const toSpillFolder = (pid: number): string => join(tmpdir(), `scripstream-query-${pid}`)
 
 /** Loads the optional package on first use. */
-export const loadDuckDb = (): typeof import('@duckdb/node-api') => requireOptional('@duckdb/node-api', 'DuckDB is not installed')
+export const loadDuckDb = (): typeof import('@duckdb/node-api') =>
+  requireOptional('@duckdb/node-api', 'DuckDB is not installed')
 
 /** Converts DuckDB's error; keeps its message with the line and the position. */
 export const toQueryError = (error: unknown): unknown => {
   if (!(error instanceof Error) || error.name !== 'Error') return error
-  if (/\bin file "|^IO Error/.test(error.message)) return new DamagedFileError(formatError(error), { cause: error })
+  if (/\bin file "|^IO Error/.test(error.message))
+    return new DamagedFileError(formatError(error), { cause: error })
   if (error.message.startsWith('Out of Memory')) {
     const limit = /\/([\d.]+ \w+) used\)/.exec(error.message)?.[1]
     const room = limit === undefined ? '' : ` (${limit})`
-    return new UsageError(`the query needs more memory than it may use${room}; select fewer days, stocks or columns`, { cause: error })
+    return new UsageError(
+      `the query needs more memory than it may use${room}; select fewer days, stocks or columns`,
+      { cause: error },
+    )
   }
   return new UsageError(
     error.message

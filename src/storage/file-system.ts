@@ -4,7 +4,10 @@ import { CollectError, formatError, StorageError } from '../model/errors.js'
 import { asBuffer, repairJson } from '../model/text.js'
 import { disk, type FileStats, type OpenFlags } from './disk.js'
 
-/** Lets the event loop serve others. Looks the global up at the call, so that a simulation can replace it; so does `pause`. */
+/**
+ * Lets the event loop serve others. Looks the global up at the call, so that a simulation can replace it; so
+ * does `pause`.
+ */
 export const yieldTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
@@ -17,24 +20,35 @@ const SHARING_CODES: readonly (string | undefined)[] = ['EPERM', 'EACCES', 'EBUS
 const MAX_RENAMES = 8
 
 /**
- * Renames a file over another one, synchronously. On Windows a rename fails while another program has the target open, so it is tried again for
- * about 2.5 s. Elsewhere these codes mean a lack of permission, and fail at once.
+ * Renames a file over another one, synchronously. On Windows a rename fails while another program has the
+ * target open, so it is tried again for about 2.5 s. Elsewhere these codes mean a lack of permission, and
+ * fail at once.
  */
-export const renameOver = async (from: string, to: string, platform: NodeJS.Platform = process.platform): Promise<void> => {
+export const renameOver = async (
+  from: string,
+  to: string,
+  platform: NodeJS.Platform = process.platform,
+): Promise<void> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return disk.renameSync(from, to)
     } catch (error) {
-      if (platform !== 'win32' || attempt === MAX_RENAMES || !SHARING_CODES.includes(getErrorCode(error))) throw error
+      if (platform !== 'win32' || attempt === MAX_RENAMES || !SHARING_CODES.includes(getErrorCode(error)))
+        throw error
       await pause(10 * 2 ** attempt)
     }
   }
 }
 
 /** NFS, SMB2, CIFS, FUSE, 9P, Ceph: a call on them may take as long as the network does. */
-const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x6969, 0xfe534d42, 0xff534d42, 0x65735546, 0x01021997, 0x00c36400])
+const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([
+  0x6969, 0xfe534d42, 0xff534d42, 0x65735546, 0x01021997, 0x00c36400,
+])
 
-/** Whether a folder is on a network file system; undefined while it cannot be read, for example because it does not exist yet. */
+/**
+ * Whether a folder is on a network file system; undefined while it cannot be read, for example because it
+ * does not exist yet.
+ */
 export const isRemoteFolder = (folder: string): boolean | undefined => {
   try {
     return NETWORK_FILE_SYSTEMS.has(disk.statfsSync(folder).type)
@@ -86,13 +100,19 @@ export const describeFileError = (error: unknown, what: 'read' | 'written' = 'wr
   return (what === 'read' ? READ_CAUSES[code] : undefined) ?? CAUSES[code] ?? formatError(error)
 }
 
-/** Turns a file system error into a `StorageError` with path and cause, which ends the run. Returns any other error (a bug) unchanged. */
+/**
+ * Turns a file system error into a `StorageError` with path and cause, which ends the run. Returns any other
+ * error (a bug) unchanged.
+ */
 export const toStorageError = (error: unknown, what: 'read' | 'written', path: string): unknown => {
   if (getErrorCode(error) === undefined || error instanceof CollectError) return error
   return new StorageError(`${path} cannot be ${what}: ${describeFileError(error, what)}`, { cause: error })
 }
 
-/** Returns the stats of a file; `undefined` if it is missing or unreadable. Synchronous: several times faster than awaiting each file. */
+/**
+ * Returns the stats of a file; `undefined` if it is missing or unreadable. Synchronous: several times faster
+ * than awaiting each file.
+ */
 export const statFile = (path: string): FileStats | undefined => {
   try {
     const found = disk.statSync(path, { throwIfNoEntry: false })
@@ -105,7 +125,10 @@ export const statFile = (path: string): FileStats | undefined => {
 /** The size of a file in bytes and its modification time, epoch milliseconds. */
 export type FileStamp = readonly [bytes: number, modifiedAt: number]
 
-/** Whether a file still has its stamp. An archive such as tar restores its time without the fraction of a second. */
+/**
+ * Whether a file still has its stamp. An archive such as tar restores its time without the fraction of a
+ * second.
+ */
 export const hasStamp = (found: FileStamp | undefined, [bytes, modifiedAt]: FileStamp): boolean =>
   found?.[0] === bytes && (found[1] === modifiedAt || found[1] === Math.floor(modifiedAt / 1_000) * 1_000)
 
@@ -121,7 +144,9 @@ export const statPath = (path: string): Promise<FileStats | undefined> =>
     throw toStorageError(error, 'read', path)
   })
 
-/** Whether two paths name one file, or none. The previous version of an unchanged output is a hard link to it. */
+/**
+ * Whether two paths name one file, or none. The previous version of an unchanged output is a hard link to it.
+ */
 export const isSameFile = (one: string, other: string): boolean => {
   const [found, otherFound] = [statFile(one), statFile(other)]
   return found?.ino === otherFound?.ino && found?.dev === otherFound?.dev
@@ -153,7 +178,11 @@ export const withFileSync = <T>(path: string, use: (fd: number) => T): T => {
   }
 }
 
-export const withFile = async <T>(path: string, flags: OpenFlags, use: (fd: number) => Promise<T>): Promise<T> => {
+export const withFile = async <T>(
+  path: string,
+  flags: OpenFlags,
+  use: (fd: number) => Promise<T>,
+): Promise<T> => {
   const fd = await disk.open(path, flags)
   try {
     return await use(fd)
@@ -172,11 +201,20 @@ export const listNames = async (folder: string): Promise<readonly string[]> => {
 }
 
 /** Error codes of systems that cannot sync a folder, and of folders that no output needed. */
-const IGNORED_CODES: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'ENOSYS']
+const IGNORED_CODES: readonly (string | undefined)[] = [
+  'ENOENT',
+  'ENOTDIR',
+  'EISDIR',
+  'EPERM',
+  'EACCES',
+  'EINVAL',
+  'ENOTSUP',
+  'ENOSYS',
+]
 
 /**
- * Syncs the names in folders, where the system supports it, so that renames survive a power cut. Call before deleting the journals, from which
- * a lost file could be restored. A disk failure is an error.
+ * Syncs the names in folders, where the system supports it, so that renames survive a power cut. Call before
+ * deleting the journals, from which a lost file could be restored. A disk failure is an error.
  */
 export const syncFolders = async (folders: readonly string[]): Promise<void> => {
   for (const folder of folders)
@@ -199,7 +237,10 @@ export const appendLine = async (path: string, line: string): Promise<void> => {
   }
 }
 
-/** Creates a folder and those above it. Not Node's recursive `mkdir`, which never ends where the system forbids folders, as in `/proc`. */
+/**
+ * Creates a folder and those above it. Not Node's recursive `mkdir`, which never ends where the system
+ * forbids folders, as in `/proc`.
+ */
 export const createFolder = async (path: string): Promise<void> => {
   try {
     await disk.mkdir(path)
@@ -236,13 +277,19 @@ export interface WriteOptions {
   readonly isRemote?: boolean
 }
 
-export const isTemporaryName = (name: string): boolean => /^\..{1,50}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.tmp$/s.test(name)
+export const isTemporaryName = (name: string): boolean =>
+  /^\..{1,50}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.tmp$/s.test(name)
 
 /**
- * Writes a file atomically: to a temporary file next to the target, checked and synced, then renamed. A failure leaves the target
- * unchanged and no temporary file. A target with the same bytes is not touched. Resolves to the size in bytes.
+ * Writes a file atomically: to a temporary file next to the target, checked and synced, then renamed. A
+ * failure leaves the target unchanged and no temporary file. A target with the same bytes is not touched.
+ * Resolves to the size in bytes.
  */
-export const writeFileAtomically = async (path: string, parts: Iterable<FileChunk>, writing: WriteOptions = {}): Promise<number> => {
+export const writeFileAtomically = async (
+  path: string,
+  parts: Iterable<FileChunk>,
+  writing: WriteOptions = {},
+): Promise<number> => {
   const chunks = joinChunks(parts)
   const first = chunks.next().value ?? Buffer.alloc(0)
   if (first.length < CHUNK_BYTES && hasSameBytes(path, first)) {
@@ -254,16 +301,23 @@ export const writeFileAtomically = async (path: string, parts: Iterable<FileChun
 }
 
 /**
- * Only the sync waits for the disk, and so it alone is handed to another thread: the other calls reach the page cache, which takes less time
- * than a hand-over. Chunks of 1 MiB are written in another thread, because many of them are not written in no time. On a network file system
- * every call is a round trip, so that each is handed over.
+ * Only the sync waits for the disk, and so it alone is handed to another thread: the other calls reach the
+ * page cache, which takes less time than a hand-over. Chunks of 1 MiB are written in another thread, because
+ * many of them are not written in no time. On a network file system every call is a round trip, so that each
+ * is handed over.
  */
-const writeAndRename = async (path: string, chunks: Iterable<Buffer>, writing: WriteOptions): Promise<number> => {
+const writeAndRename = async (
+  path: string,
+  chunks: Iterable<Buffer>,
+  writing: WriteOptions,
+): Promise<number> => {
   const { isAborted, watcher, isRemote = false } = writing
   const temporary = join(dirname(path), `.${basename(path).slice(0, 50)}.${randomUUID()}.tmp`)
   const fd = await openNewFile(temporary, isRemote)
   try {
-    const written = await writeChunks(fd, chunks, writing).finally(() => (isRemote ? disk.close(fd) : disk.closeSync(fd)))
+    const written = await writeChunks(fd, chunks, writing).finally(() =>
+      isRemote ? disk.close(fd) : disk.closeSync(fd),
+    )
     if (isAborted?.()) throw new Error('the write was aborted')
     // Shorter files were compared before they were written.
     const isUnchanged = written.size >= CHUNK_BYTES && (await haveSameContent(temporary, path))
@@ -288,7 +342,11 @@ const openNewFile = async (path: string, isRemote: boolean): Promise<number> => 
   }
 }
 
-const writeChunks = async (fd: number, chunks: Iterable<Buffer>, { asOf, watcher, isRemote }: WriteOptions): Promise<FileStats> => {
+const writeChunks = async (
+  fd: number,
+  chunks: Iterable<Buffer>,
+  { asOf, watcher, isRemote }: WriteOptions,
+): Promise<FileStats> => {
   let bytes = 0
   for (const chunk of chunks) {
     watcher?.add(chunk)
@@ -298,7 +356,8 @@ const writeChunks = async (fd: number, chunks: Iterable<Buffer>, { asOf, watcher
   }
   if (asOf !== undefined) disk.futimesSync(fd, asOf / 1_000, asOf / 1_000)
   const written = disk.fstatSync(fd)
-  if (written.size !== bytes) throw Object.assign(new Error(`only ${written.size} of ${bytes} bytes were written`), { code: 'ESHORT' })
+  if (written.size !== bytes)
+    throw Object.assign(new Error(`only ${written.size} of ${bytes} bytes were written`), { code: 'ESHORT' })
   await disk.fdatasync(fd)
   return written
 }

@@ -33,9 +33,14 @@ import {
 } from './run-state.js'
 
 /**
- * Locks a folder for one run, deletes temporary files of killed runs, and reads what earlier runs left. Unsubscribing releases the folder.
+ * Locks a folder for one run, deletes temporary files of killed runs, and reads what earlier runs left.
+ * Unsubscribing releases the folder.
  */
-export const openFolderSession = (root: string, digests: DigestLog, request: SessionRequest): Observable<LockedStorage> =>
+export const openFolderSession = (
+  root: string,
+  digests: DigestLog,
+  request: SessionRequest,
+): Observable<LockedStorage> =>
   new Observable((subscriber) => {
     const opened: (() => void)[] = []
     const release = (): void => {
@@ -56,8 +61,12 @@ export const openFolderSession = (root: string, digests: DigestLog, request: Ses
         if (subscriber.closed) return release()
         const begin = (choice: SessionChoice, now = request): Observable<Session> =>
           beginSession({
-            ...{ root, paths: statePaths(root)[choice.isPartOfUnfinished ? 'part' : 'run'], request: now },
-            ...{ choice, digests, opened },
+            root,
+            paths: statePaths(root)[choice.isPartOfUnfinished ? 'part' : 'run'],
+            request: now,
+            choice,
+            digests,
+            opened,
           })
         subscriber.next({ ...earlier, begin, release })
       },
@@ -77,7 +86,9 @@ export const inspectFolder = async (root: string): Promise<EarlierRuns> => {
   return {
     unfinished: await readRunRecord(run),
     unfinishedPart: await readRunRecord(part),
-    ...(whole?.isComplete ? { complete: whole.run, completePart: whole.part?.run } : { incomplete: whole?.run }),
+    ...(whole?.isComplete
+      ? { complete: whole.run, completePart: whole.part?.run }
+      : { incomplete: whole?.run }),
     findChangedFile: (ended) =>
       defer(async () => {
         const snapshot = [whole, whole?.part].find((one) => one?.run === ended)
@@ -131,16 +142,24 @@ const beginSession = (run: FolderRun): Observable<Session> => {
   }
   const { history } = request
   const act = <T>(change: () => Promise<T>, path = paths.record): Observable<T> =>
-    defer(change).pipe(catchError((error: unknown) => throwError(() => toStorageError(error, 'written', path))))
+    defer(change).pipe(
+      catchError((error: unknown) => throwError(() => toStorageError(error, 'written', path))),
+    )
   const open = async (): Promise<Session> => {
     if (isContinued && !isPartOfUnfinished) await mergePart(root)
     if (isContinued) await openJournals()
     return {
-      ...{ record, isContinued, journals: new Map([...journals].map(([stream, { journal }]) => [stream, journal])) },
+      record,
+      isContinued,
+      journals: new Map([...journals].map(([stream, { journal }]) => [stream, journal])),
       ...(isContinued ? { drift: readDrift(paths) } : {}),
       saveDrift: (found) => (isOpen && !isClosed ? writeDrift(paths, found) : undefined),
       commit: () => act(commit),
-      ...(history ? { keepHistory: (report) => defer(() => recordDay(root, { history, record, report, isPartOfEnded })) } : {}),
+      ...(history
+        ? {
+            keepHistory: (report) => defer(() => recordDay(root, { history, record, report, isPartOfEnded })),
+          }
+        : {}),
       keepForResume: (endedAt, report) => act(() => endFolderRun(run, { close, report, endedAt })),
       finish: (report) => act(() => endFolderRun(run, { close, report })),
     }
@@ -148,7 +167,12 @@ const beginSession = (run: FolderRun): Observable<Session> => {
   return act(open, statePaths(root).folder)
 }
 
-const createJournals = ({ root, paths, request: { streams }, digests: { timeOf } }: FolderRun): ReadonlyMap<string, FolderJournal> =>
+const createJournals = ({
+  root,
+  paths,
+  request: { streams },
+  digests: { timeOf },
+}: FolderRun): ReadonlyMap<string, FolderJournal> =>
   new Map(
     streams.map((facts) => {
       const path = join(paths.journals, `${facts.stream}.ndjson`)
@@ -167,7 +191,8 @@ const replaceRecord = async ({ root, paths, request, choice }: FolderRun): Promi
   else await deleteRunState(paths)
   await deletePart(root)
   await writeFileAtomically(paths.record, [`${JSON.stringify(record, null, 2)}\n`])
-  // After a power cut, a run whose record is lost but whose outputs are not would count them as those before it.
+  // After a power cut, a run whose record is lost but whose outputs are not would count them as those before
+  // it.
   await syncFolders([dirname(paths.record), root])
   return warning
 }
@@ -178,7 +203,10 @@ interface SessionEnding {
   readonly endedAt?: number
 }
 
-/** Ends a run. Its record and journals stay if it can be resumed, or if an unfinished run of more takes them over. */
+/**
+ * Ends a run. Its record and journals stay if it can be resumed, or if an unfinished run of more takes them
+ * over.
+ */
 const endFolderRun = async (
   { root, paths, request, choice: { record, isPartOfEnded, isPartOfUnfinished } }: FolderRun,
   { close, report, endedAt }: SessionEnding,
@@ -192,19 +220,26 @@ const endFolderRun = async (
   // The note of an ended run is ignored until the record of the unfinished run is deleted below.
   if (report && !isPartOfUnfinished) {
     const end = { run: { ...record, report }, outputs: request.outputs, isComplete }
-    if (isPartOfEnded) await updateFullRun(root, { ...end, isComplete: isComplete && report.missing === undefined })
-    else if (!isLeft && (isComplete || (report.outcome === 'partial' && coversAllStocks))) await recordFullRun(root, end)
+    if (isPartOfEnded)
+      await updateFullRun(root, { ...end, isComplete: isComplete && report.missing === undefined })
+    else if (!isLeft && (isComplete || (report.outcome === 'partial' && coversAllStocks)))
+      await recordFullRun(root, end)
   }
-  if (isLeft) await writeFileAtomically(paths.record, [`${JSON.stringify({ ...record, endedAt }, null, 2)}\n`])
+  if (isLeft)
+    await writeFileAtomically(paths.record, [`${JSON.stringify({ ...record, endedAt }, null, 2)}\n`])
   else if (isPartOfUnfinished) await mergePart(root)
   else await deleteRunState(paths)
 }
 
 /**
- * Renames must survive a power cut before the journals, from which a lost file could be restored, are deleted. After a whole run, outputs that
- * it did not leave are those of stocks that are not listed any more.
+ * Renames must survive a power cut before the journals, from which a lost file could be restored, are
+ * deleted. After a whole run, outputs that it did not leave are those of stocks that are not listed any more.
  */
-const settleOutputs = async (root: string, { folders, outputs }: SessionRequest, isWhole: boolean): Promise<void> => {
+const settleOutputs = async (
+  root: string,
+  { folders, outputs }: SessionRequest,
+  isWhole: boolean,
+): Promise<void> => {
   await syncFolders([STATE_FOLDER, ...folders].map((folder) => join(root, folder)))
   await compactOutputDigests(root, isWhole ? outputs : [])
 }

@@ -2,7 +2,14 @@ import { basename, join } from 'node:path'
 import { type EndedRun, REPORT_FILE, toStatePath } from '../engine/storage.js'
 import { driftIn, isSignificant, joinDrift } from '../model/drift.js'
 import { isRow, omitUndefined } from '../model/row.js'
-import { type FileStamp, hasStamp, readStamp, readStateDocument, statFile, writeFileAtomically } from './file-system.js'
+import {
+  type FileStamp,
+  hasStamp,
+  readStamp,
+  readStateDocument,
+  statFile,
+  writeFileAtomically,
+} from './file-system.js'
 import { createOutputMatcher, forEachYielding, readOutputDigests } from './output-files.js'
 import { isRunRecord, statePaths } from './run-state.js'
 
@@ -27,7 +34,10 @@ export const readFullRun = async (root: string): Promise<RunSnapshot | undefined
   return isRunSnapshot(part) ? { ...run, part } : run
 }
 
-/** Finds the first file that has changed since the run stored it; `undefined` if none has. Without its digests, nothing shows that. */
+/**
+ * Finds the first file that has changed since the run stored it; `undefined` if none has. Without its
+ * digests, nothing shows that.
+ */
 export const findChangedFile = async (snapshot: RunSnapshot, root: string): Promise<string | undefined> => {
   const written = await listWritten(snapshot, root)
   if (written.length === 0) return toStatePath(basename(statePaths(root).digests))
@@ -49,7 +59,10 @@ export const listMissingOutputs = async (snapshot: RunSnapshot, root: string): P
 }
 
 /** The files of the outputs of a run, with their sizes and times. */
-const listWritten = async ({ outputs }: RunSnapshot, root: string): Promise<readonly (readonly [file: string, FileStamp])[]> => {
+const listWritten = async (
+  { outputs }: RunSnapshot,
+  root: string,
+): Promise<readonly (readonly [file: string, FileStamp])[]> => {
   const isOutput = createOutputMatcher(outputs)
   const digests = await readOutputDigests(root, { hasUnwritten: false })
   return [...digests].flatMap(([file, { stamp }]) => (isOutput(file) ? [[file, stamp] as const] : []))
@@ -58,17 +71,22 @@ const listWritten = async ({ outputs }: RunSnapshot, root: string): Promise<read
 /** Call before a run of a part writes: until it ends, the folder is not complete. */
 export const markIncomplete = async (root: string): Promise<void> => {
   const whole = await readFullRun(root)
-  if (whole !== undefined) await writeSnapshot(root, { run: whole.run, outputs: whole.outputs, isComplete: false })
+  if (whole !== undefined)
+    await writeSnapshot(root, { run: whole.run, outputs: whole.outputs, isComplete: false })
 }
 
 /** A run that ended, its outputs, and whether it left nothing missing. */
 export type RunEnd = Pick<RunSnapshot, 'run' | 'outputs' | 'isComplete'>
 
 /** Records a run of everything that ended. */
-export const recordFullRun = (root: string, end: RunEnd): Promise<void> => writeSnapshot(root, { ...end, report: readReportStamp(root) })
+export const recordFullRun = (root: string, end: RunEnd): Promise<void> =>
+  writeSnapshot(root, { ...end, report: readReportStamp(root) })
 
 /** After a run of a part: if nothing is missing, the run of everything is complete again. */
-export const updateFullRun = async (root: string, { run: part, outputs, isComplete: isPartComplete }: RunEnd): Promise<void> => {
+export const updateFullRun = async (
+  root: string,
+  { run: part, outputs, isComplete: isPartComplete }: RunEnd,
+): Promise<void> => {
   const whole = await readFullRun(root)
   if (whole === undefined) return
   const { newest, early, stale, ...earlier } = whole.run.report
@@ -78,7 +96,10 @@ export const updateFullRun = async (root: string, { run: part, outputs, isComple
   const isComplete = isPartComplete && !driftIn(run.report.drift).some(isSignificant)
   const report = readReportStamp(root)
   await writeSnapshot(root, {
-    ...{ run, outputs: [...new Set([...whole.outputs, ...outputs])], report, isComplete },
+    run,
+    outputs: [...new Set([...whole.outputs, ...outputs])],
+    report,
+    isComplete,
     ...(isComplete ? { part: { run: part, outputs, report, isComplete } } : {}),
   })
 }

@@ -23,7 +23,11 @@ interface JournalLine {
 /** Where the lines of a journal are stored. A `Place` locates the records of one line. */
 export interface LineStore<Place> {
   /** Appends a line with records, each a JSON text. Calls `done` once it is written, or with the error. */
-  readonly append: (line: object, records: readonly string[] | undefined, done: (error?: unknown) => void) => Place
+  readonly append: (
+    line: object,
+    records: readonly string[] | undefined,
+    done: (error?: unknown) => void,
+  ) => Place
   /** Reads the records of a line; returns a function that selects one by its index. */
   readonly read: (place: Place) => (index: number) => FileChunk
 }
@@ -45,7 +49,9 @@ interface JournalContent<Place> {
   readonly records: Map<string, LineRecords<Place>>
 }
 
-/** Creates the journal of a stream. Records stay in the store; only their places and sort keys are in memory. */
+/**
+ * Creates the journal of a stream. Records stay in the store; only their places and sort keys are in memory.
+ */
 export const createJournal = <Place>(
   facts: JournalFacts,
   store: LineStore<Place>,
@@ -71,14 +77,19 @@ export const createJournal = <Place>(
       ranks.set(item.fileName, item.rank)
     }),
     carryOver: appendEach(({ rank, record }, done) => {
-      carried.push({ rank, line: appendRecords({ rank, status: 'carried' }, [record], { facts, store, done }) })
+      carried.push({
+        rank,
+        line: appendRecords({ rank, status: 'carried' }, [record], { facts, store, done }),
+      })
     }),
     takeRecords: () => {
       const noted = [...ranks].flatMap(([item, rank]) => {
         const line = records.get(item)
         return line === undefined ? [] : [{ rank, line }]
       })
-      const lines = [...noted, ...carried.splice(0)].sort((one, other) => one.rank - other.rank).map(({ line }) => line)
+      const lines = [...noted, ...carried.splice(0)]
+        .sort((one, other) => one.rank - other.rank)
+        .map(({ line }) => line)
       for (const known of [ranks, records]) known.clear()
       return readSorted(lines, facts.sortBy, store)
     },
@@ -155,7 +166,8 @@ function* readSorted<Place>(
       indexOf[next] = index
       next += 1
     }
-  const getLine = (record: number): LineRecords<Place> => lines[lineOf[record] as number] as LineRecords<Place>
+  const getLine = (record: number): LineRecords<Place> =>
+    lines[lineOf[record] as number] as LineRecords<Place>
   const keyOf = (record: number): string | number => getLine(record).keys?.[indexOf[record] as number] ?? ''
   const order = Uint32Array.from(lineOf.keys())
   const sign = sortBy?.direction === 'ascending' ? 1 : -1
@@ -201,10 +213,14 @@ interface JournalPlace {
 }
 
 /**
- * Creates the journal of a stream. Opening it rewrites an existing one first, and drops a torn last line, items whose files have changed, and
- * carried-over records. The old journal stays until the new one is complete.
+ * Creates the journal of a stream. Opening it rewrites an existing one first, and drops a torn last line,
+ * items whose files have changed, and carried-over records. The old journal stays until the new one is
+ * complete.
  */
-export const createFolderJournal = (facts: JournalFacts, { path, root, timeOf }: JournalPlace): FolderJournal => {
+export const createFolderJournal = (
+  facts: JournalFacts,
+  { path, root, timeOf }: JournalPlace,
+): FolderJournal => {
   const temporary = `${path}.next`
   const found: JournalContent<RecordsPlace> = { earlier: new Map(), records: new Map() }
   const kept = new Set<string>()
@@ -215,13 +231,18 @@ export const createFolderJournal = (facts: JournalFacts, { path, root, timeOf }:
   }
   const copyLine = ({ rows = [], ...line }: StoredLine): void => {
     const { item, status, files, remark, newest } = line
-    if (facts.carriesRows) found.records.set(item, appendRecords(line, rows, { facts, store: opened(), done: throwError }))
+    if (facts.carriesRows)
+      found.records.set(item, appendRecords(line, rows, { facts, store: opened(), done: throwError }))
     else opened().append(line, undefined, throwError)
     opened().flush()
     for (const name of Object.keys(files)) kept.add(name)
     // An item that may lack rows is fetched again; its records stay valid until then.
     if (line.degraded !== undefined) found.earlier.delete(item)
-    else found.earlier.set(item, omitUndefined({ status, files, rows: facts.offersRows ? rows : [], remark, newest }))
+    else
+      found.earlier.set(
+        item,
+        omitUndefined({ status, files, rows: facts.offersRows ? rows : [], remark, newest }),
+      )
   }
   const open = async (): Promise<void> => {
     file = createJournalFile(temporary)
@@ -233,7 +254,8 @@ export const createFolderJournal = (facts: JournalFacts, { path, root, timeOf }:
       throw toStorageError(error, 'written', path)
     }
   }
-  const append: LineStore<RecordsPlace>['append'] = (line, ...more) => opened().append({ ...line, ...listTimes(line, timeOf) }, ...more)
+  const append: LineStore<RecordsPlace>['append'] = (line, ...more) =>
+    opened().append({ ...line, ...listTimes(line, timeOf) }, ...more)
   const journal = createJournal(facts, { append, read: (place) => opened().read(place) }, found)
   return { journal, files: kept, open, close: () => file?.close() }
 }
@@ -242,8 +264,14 @@ const throwError = (error?: unknown): void => {
   if (error !== undefined) throw error
 }
 
-/** `times`: of its files, when they were last modified. A power cut may keep a line and lose the rename of its file: the earlier one may be as long. */
-type StoredLine = JournalLine & { readonly rows?: readonly unknown[]; readonly times: readonly (number | null)[] }
+/**
+ * `times`: of its files, when they were last modified. A power cut may keep a line and lose the rename of its
+ * file: the earlier one may be as long.
+ */
+type StoredLine = JournalLine & {
+  readonly rows?: readonly unknown[]
+  readonly times: readonly (number | null)[]
+}
 
 /** Reads the whole lines of a journal whose files are unchanged; none if the journal is missing. */
 async function* readJournalLines(path: string, root: string): AsyncGenerator<StoredLine> {
@@ -264,13 +292,16 @@ const parseLine = (text: string): unknown => {
   }
 }
 
-const isItemLine = (line: unknown): line is StoredLine & Row => isRow(line) && typeof line.item === 'string' && isRow(line.files)
+const isItemLine = (line: unknown): line is StoredLine & Row =>
+  isRow(line) && typeof line.item === 'string' && isRow(line.files)
 
 const listTimes = (line: object, timeOf: JournalPlace['timeOf']): Partial<Pick<StoredLine, 'times'>> =>
   isItemLine(line) ? { times: Object.keys(line.files).map((file) => timeOf(file) ?? null) } : {}
 
 const areFilesUnchanged = ({ files, times }: StoredLine, root: string): boolean =>
-  Object.entries(files).every(([file, bytes], index) => hasStamp(readStamp(join(root, file)), [bytes, times[index] ?? Number.NaN]))
+  Object.entries(files).every(([file, bytes], index) =>
+    hasStamp(readStamp(join(root, file)), [bytes, times[index] ?? Number.NaN]),
+  )
 
 /** Where the records of a line are in the file: consecutive, with one byte between two. */
 interface RecordsPlace {
@@ -290,9 +321,9 @@ interface PendingLine {
 }
 
 /**
- * Lines of JSON in a new file. All lines of one turn of the event loop are written together and synchronously: they reach only the page
- * cache, which takes no longer than a hand-over to another thread. The position of each record in its line is known, so that it
- * can be read alone.
+ * Lines of JSON in a new file. All lines of one turn of the event loop are written together and
+ * synchronously: they reach only the page cache, which takes no longer than a hand-over to another thread.
+ * The position of each record in its line is known, so that it can be read alone.
  */
 export const createJournalFile = (path: string): JournalFile => {
   const fd = disk.openSync(path, 'w+')
@@ -303,7 +334,8 @@ export const createJournalFile = (path: string): JournalFile => {
   const flush = (): void => {
     clearImmediate(scheduled)
     scheduled = undefined
-    // Reuse the array: V8 moves it to the old generation, and a new one per batch would keep all its lines until the next major GC.
+    // Reuse the array: V8 moves it to the old generation, and a new one per batch would keep all its lines
+    // until the next major GC.
     const batch = waiting.splice(0)
     // After close, the descriptor number may belong to another file.
     if (isOpen) writeBatch(fd, batch, path)
@@ -342,14 +374,19 @@ const writeBatch = (fd: number, batch: readonly PendingLine[], path: string): vo
   for (const { done } of batch) done(failure)
 }
 
-/** Formats a line with its records, and computes their positions in the file if the line starts at `start`. */
+/**
+ * Formats a line with its records, and computes their positions in the file if the line starts at `start`.
+ */
 const formatLine = (line: object, records: readonly string[] | undefined, start: number) => {
   const head = JSON.stringify(line)
   const before = records === undefined ? head : `${head.slice(0, -1)},"rows":[`
   const text = records === undefined ? `${head}\n` : `${before}${records.join(',')}]}\n`
   const bytes = Buffer.from(text)
   // In most lines each character is one byte: then the length of a text is its number of bytes.
-  const lengthOf = bytes.length === text.length ? (record: string) => record.length : (record: string) => Buffer.byteLength(record)
+  const lengthOf =
+    bytes.length === text.length
+      ? (record: string) => record.length
+      : (record: string) => Buffer.byteLength(record)
   let end = -1
   const ends = (records ?? []).map((record) => (end += lengthOf(record) + 1))
   return { bytes, place: { at: start + Buffer.byteLength(before), ends } }

@@ -19,7 +19,10 @@ import {
 export interface LockHolder {
   readonly pid: number
   readonly host: string
-  /** When the process started, in clock ticks since boot; distinguishes processes that reuse a pid. Linux only. */
+  /**
+   * When the process started, in clock ticks since boot; distinguishes processes that reuse a pid. Linux
+   * only.
+   */
   readonly began?: string
   /** When the lock was taken, ISO 8601. */
   readonly since: string
@@ -32,7 +35,10 @@ export interface LockHolder {
 }
 
 export const HEARTBEAT_MS = 5_000
-/** The age at which a lock without heartbeat is stale: far longer than an event loop is busy or a file server hangs. */
+/**
+ * The age at which a lock without heartbeat is stale: far longer than an event loop is busy or a file server
+ * hangs.
+ */
 export const LOCK_EXPIRY_MS = 60_000
 
 const tryRead = (read: () => string): string | undefined => {
@@ -50,31 +56,60 @@ const processScope = {
 
 /** Describes this process for its lock files. */
 export const describeThisProcess = (): Omit<LockHolder, 'since' | 'token'> =>
-  removeUnknownFields({ pid: process.pid, host: hostname(), began: readStartTime(process.pid), ...processScope })
+  removeUnknownFields({
+    pid: process.pid,
+    host: hostname(),
+    began: readStartTime(process.pid),
+    ...processScope,
+  })
 
 export const parseHolder = (text: string): LockHolder | undefined => {
   try {
     const { pid, host, since, began, token, boot, pidNamespace } = JSON.parse(text) as Partial<LockHolder>
-    if (!Number.isInteger(pid) || Number(pid) <= 0 || typeof host !== 'string' || typeof token !== 'string') return undefined
-    return removeUnknownFields({ pid: Number(pid), host, since: String(since), began, token, boot, pidNamespace })
+    if (!Number.isInteger(pid) || Number(pid) <= 0 || typeof host !== 'string' || typeof token !== 'string')
+      return undefined
+    return removeUnknownFields({
+      pid: Number(pid),
+      host,
+      since: String(since),
+      began,
+      token,
+      boot,
+      pidNamespace,
+    })
   } catch {
     return undefined
   }
 }
 
-const removeUnknownFields = (holder: Pick<LockHolder, 'pid' | 'host'> & { readonly [name in keyof LockHolder]?: unknown }): LockHolder =>
-  Object.fromEntries(Object.entries(holder).filter(([name, value]) => name === 'pid' || typeof value === 'string')) as unknown as LockHolder
+const removeUnknownFields = (
+  holder: Pick<LockHolder, 'pid' | 'host'> & { readonly [name in keyof LockHolder]?: unknown },
+): LockHolder =>
+  Object.fromEntries(
+    Object.entries(holder).filter(([name, value]) => name === 'pid' || typeof value === 'string'),
+  ) as unknown as LockHolder
 
 /** Whether our process table shows the holder: same kernel, same boot and same PID namespace. */
 const isVisible = ({ host, boot, pidNamespace }: LockHolder): boolean =>
-  boot === processScope.boot && pidNamespace === processScope.pidNamespace && (boot !== undefined || host === hostname())
+  boot === processScope.boot &&
+  pidNamespace === processScope.pidNamespace &&
+  (boot !== undefined || host === hostname())
 
 /** Whether a holder has ended, given the time since its last heartbeat. */
-export const hasHolderEnded = (holder: LockHolder, silentMs: number, bootedForMs = uptime() * 1_000): boolean => {
+export const hasHolderEnded = (
+  holder: LockHolder,
+  silentMs: number,
+  bootedForMs = uptime() * 1_000,
+): boolean => {
   if (isVisible(holder)) return !isAlive(holder)
   if (silentMs > LOCK_EXPIRY_MS) return true
-  // The holder ran on this machine before the last boot. Another machine with this name would have renewed its lock since then.
-  return holder.host === hostname() && holder.boot !== processScope.boot && silentMs > Math.max(bootedForMs, 2 * HEARTBEAT_MS)
+  // The holder ran on this machine before the last boot. Another machine with this name would have renewed
+  // its lock since then.
+  return (
+    holder.host === hostname() &&
+    holder.boot !== processScope.boot &&
+    silentMs > Math.max(bootedForMs, 2 * HEARTBEAT_MS)
+  )
 }
 
 const isAlive = ({ pid, began }: LockHolder): boolean => {
@@ -108,35 +143,51 @@ interface LockFile {
 }
 
 /**
- * Reads the lock file and its successors: files of processes that took the lock over and have not renamed theirs to the lock file yet. The
- * last one has the lock. A process killed during a takeover leaves an ordinary dead holder, from which the next process takes over.
+ * Reads the lock file and its successors: files of processes that took the lock over and have not renamed
+ * theirs to the lock file yet. The last one has the lock. A process killed during a takeover leaves an
+ * ordinary dead holder, from which the next process takes over.
  */
 export const readLockChain = (path: string): readonly LockFile[] => {
   const chain: LockFile[] = []
-  for (let file = readLockFile(path); file !== undefined; file = readLockFile(successorPath(path, file))) chain.push(file)
+  for (let file = readLockFile(path); file !== undefined; file = readLockFile(successorPath(path, file)))
+    chain.push(file)
   return chain
 }
 
-/** The path of the file that takes a lock over. It can be created only once, so only one process takes over from a holder. */
+/**
+ * The path of the file that takes a lock over. It can be created only once, so only one process takes over
+ * from a holder.
+ */
 export const successorPath = (path: string, last: LockFile): string =>
   `${path}.after-${createHash('sha256').update(basename(last.path)).update('\n').update(last.text).digest('hex').slice(0, 32)}`
 
-/** Deletes the files of earlier takeovers. A process that has just created one sees that the lock has changed. */
+/**
+ * Deletes the files of earlier takeovers. A process that has just created one sees that the lock has changed.
+ */
 const clearSuccessors = (path: string): void => {
-  const isSuccessor = (name: string): boolean => /^\.after-[\da-f]{32}$/.test(name.slice(basename(path).length))
+  const isSuccessor = (name: string): boolean =>
+    /^\.after-[\da-f]{32}$/.test(name.slice(basename(path).length))
   for (const name of disk.readdirSync(dirname(path)))
-    if (name.startsWith(basename(path)) && isSuccessor(name)) disk.rmSync(join(dirname(path), name), { force: true })
+    if (name.startsWith(basename(path)) && isSuccessor(name))
+      disk.rmSync(join(dirname(path), name), { force: true })
 }
 
 const readLockFile = (path: string): LockFile | undefined => {
   try {
-    return withFileSync(path, (fd) => ({ path, renewedAt: disk.fstatSync(fd).mtimeMs, text: disk.readFileSync(fd, 'utf8') }))
+    return withFileSync(path, (fd) => ({
+      path,
+      renewedAt: disk.fstatSync(fd).mtimeMs,
+      text: disk.readFileSync(fd, 'utf8'),
+    }))
   } catch (error) {
     return ignoreMissing(error)
   }
 }
 
-/** Creates a file with its content in one step, so that no one reads a partial file. Resolves to false if the file exists. */
+/**
+ * Creates a file with its content in one step, so that no one reads a partial file. Resolves to false if the
+ * file exists.
+ */
 const createExclusively = async (path: string, content: string): Promise<boolean> => {
   const temporary = createTemporaryPath(path)
   await disk.writeFile(temporary, content, { flag: 'wx' })
@@ -160,7 +211,10 @@ const createExclusively = async (path: string, content: string): Promise<boolean
   }
 }
 
-/** Reads the clock of the file system, which may be on another machine: file times can be compared only with this clock. */
+/**
+ * Reads the clock of the file system, which may be on another machine: file times can be compared only with
+ * this clock.
+ */
 const readFileSystemTime = async (path: string): Promise<number> => {
   const probe = createTemporaryPath(path)
   try {
@@ -175,7 +229,8 @@ const readFileSystemTime = async (path: string): Promise<number> => {
   }
 }
 
-const createTemporaryPath = (path: string): string => join(dirname(path), `.lock-${process.pid}.${randomUUID()}.tmp`)
+const createTemporaryPath = (path: string): string =>
+  join(dirname(path), `.lock-${process.pid}.${randomUUID()}.tmp`)
 
 /** Whether a file is the temporary lock of a running process that is acquiring the lock. */
 const isPendingLock = (name: string): boolean => {
@@ -183,11 +238,18 @@ const isPendingLock = (name: string): boolean => {
   return pid !== undefined && isProcessRunning(Number(pid))
 }
 
-/** Deletes temporary files of interrupted writes. `before`: only older ones, where other processes may write; epoch milliseconds. */
-export const deleteTemporaryFiles = async (folder: string, before = Number.POSITIVE_INFINITY): Promise<void> => {
+/**
+ * Deletes temporary files of interrupted writes. `before`: only older ones, where other processes may write;
+ * epoch milliseconds.
+ */
+export const deleteTemporaryFiles = async (
+  folder: string,
+  before = Number.POSITIVE_INFINITY,
+): Promise<void> => {
   for (const name of await listNames(folder)) {
     const path = join(folder, name)
-    if (isTemporaryName(name) && !isPendingLock(name) && (statFile(path)?.mtimeMs ?? 0) < before) await disk.rm(path, { force: true })
+    if (isTemporaryName(name) && !isPendingLock(name) && (statFile(path)?.mtimeMs ?? 0) < before)
+      await disk.rm(path, { force: true })
   }
 }
 
@@ -201,7 +263,10 @@ const removeIfUnchanged = (path: string, content: string): boolean => {
   }
 }
 
-/** Too many open files, for example, are a matter of time; the process, and with it the lock, may live for months. */
+/**
+ * Too many open files, for example, are a matter of time; the process, and with it the lock, may live for
+ * months.
+ */
 const removeInTime = (path: string, content: string): void => {
   if (!removeIfUnchanged(path, content)) setTimeout(() => removeInTime(path, content), HEARTBEAT_MS).unref()
 }
@@ -216,7 +281,10 @@ export interface LiveHolder extends LockHolder {
 }
 
 export interface LockOptions {
-  /** Called once if another process has taken over the lock, for example while this machine slept. Stop writing then. */
+  /**
+   * Called once if another process has taken over the lock, for example while this machine slept. Stop
+   * writing then.
+   */
   readonly onLost?: (error: StorageError) => void
   /** When to renew the lock. */
   readonly heartbeat$?: Observable<unknown>
@@ -226,12 +294,20 @@ const MAX_ATTEMPTS = 200
 const RETRY_DELAY_MS = 10
 
 /**
- * Acquires a lock file and renews it until the returned function is called. Takes over the lock of a process that has ended. Throws a
- * `StorageError` that names the holder if it is alive. The process table shows whether it is alive; on another machine or in another
- * container, the heartbeat does.
+ * Acquires a lock file and renews it until the returned function is called. Takes over the lock of a process
+ * that has ended. Throws a `StorageError` that names the holder if it is alive. The process table shows
+ * whether it is alive; on another machine or in another container, the heartbeat does.
  */
-export const acquireLock = async (path: string, now: number, options: LockOptions = {}): Promise<() => void> => {
-  const mine = JSON.stringify({ ...describeThisProcess(), token: randomUUID(), since: new Date(now).toISOString() })
+export const acquireLock = async (
+  path: string,
+  now: number,
+  options: LockOptions = {},
+): Promise<() => void> => {
+  const mine = JSON.stringify({
+    ...describeThisProcess(),
+    token: randomUUID(),
+    since: new Date(now).toISOString(),
+  })
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const last = readLockChain(path).at(-1)
     if (last !== undefined) await rejectIfLive(path, last)
@@ -256,7 +332,10 @@ export const acquireLock = async (path: string, now: number, options: LockOption
   throw new StorageError(`${path} cannot be locked: other processes keep taking the lock; try again`)
 }
 
-/** Finds the holder of a lock: a process that may be running, `stale` if its process is gone, `undefined` if there is no lock. */
+/**
+ * Finds the holder of a lock: a process that may be running, `stale` if its process is gone, `undefined` if
+ * there is no lock.
+ */
 export const findLockHolder = (path: string): LiveHolder | 'stale' | undefined => {
   const last = readLockChain(path).at(-1)
   return last === undefined ? undefined : (toLiveHolder(last, Date.now()) ?? 'stale')
@@ -268,9 +347,10 @@ const rejectIfLive = async (path: string, last: LockFile): Promise<void> => {
   const now = isVisible(parsed) ? last.renewedAt : await readFileSystemTime(path)
   const holder = toLiveHolder(last, now)
   if (holder === undefined) return
-  // A heartbeat in the future means that the clock was wrong. Reset it to now; otherwise the lock would not expire before that date.
-  // Whether that succeeds or not, the run is rejected.
-  if (holder.silentMs < -HEARTBEAT_MS) await disk.utimes(last.path, now / 1_000, now / 1_000).catch(() => undefined)
+  // A heartbeat in the future means that the clock was wrong. Reset it to now; otherwise the lock would not
+  // expire before that date. Whether that succeeds or not, the run is rejected.
+  if (holder.silentMs < -HEARTBEAT_MS)
+    await disk.utimes(last.path, now / 1_000, now / 1_000).catch(() => undefined)
   throw new StorageError(describeLockConflict(holder))
 }
 
@@ -290,7 +370,11 @@ const startHeartbeat = (path: string, mine: string, options: LockOptions): (() =
       take(1),
     )
     .subscribe(() =>
-      onLost(new StorageError(`another run has taken over this folder: ${path} is no longer locked by process ${process.pid}`)),
+      onLost(
+        new StorageError(
+          `another run has taken over this folder: ${path} is no longer locked by process ${process.pid}`,
+        ),
+      ),
     )
   return () => {
     heartbeat.unsubscribe()
@@ -305,8 +389,9 @@ const defaultHeartbeat$ = fromEventPattern<void>(
 )
 
 /**
- * Renews the lock; resolves to false if it is no longer ours. Rewrites the file instead of touching it: so its time comes from the clock of
- * the file server. A disk error does not mean that another process has the lock.
+ * Renews the lock; resolves to false if it is no longer ours. Rewrites the file instead of touching it: so
+ * its time comes from the clock of the file server. A disk error does not mean that another process has the
+ * lock.
  */
 const renewLock = async (path: string, mine: string): Promise<boolean> => {
   try {

@@ -17,7 +17,10 @@ import {
 } from './file-system.js'
 import { statePaths } from './run-state.js'
 
-/** Creates a test whether a file is one of some outputs: paths in which `*` is any name that does not begin with a dot. */
+/**
+ * Creates a test whether a file is one of some outputs: paths in which `*` is any name that does not begin
+ * with a dot.
+ */
 export const createOutputMatcher = (outputs: readonly string[]): ((file: string) => boolean) => {
   const byFolder = groupBy(outputs, (output) => posix.dirname(output))
   return (file) =>
@@ -28,7 +31,10 @@ export const createOutputMatcher = (outputs: readonly string[]): ((file: string)
     }) ?? false
 }
 
-/** Lists the files of an output, relative to `root`. An output without `*` is returned as it is, even if there is no such file. */
+/**
+ * Lists the files of an output, relative to `root`. An output without `*` is returned as it is, even if there
+ * is no such file.
+ */
 export const listOutputFiles = async (root: string, output: string): Promise<readonly string[]> => {
   if (!output.includes('*')) return [output]
   const folder = posix.dirname(output)
@@ -39,7 +45,10 @@ export const listOutputFiles = async (root: string, output: string): Promise<rea
 const ELEMENTS_PER_TURN = 500
 
 /** Calls `visit` for each element and yields to the event loop every few milliseconds. */
-export const forEachYielding = async <T>(elements: readonly T[], visit: (element: T) => void): Promise<void> => {
+export const forEachYielding = async <T>(
+  elements: readonly T[],
+  visit: (element: T) => void,
+): Promise<void> => {
   for (let from = 0; from < elements.length; from += ELEMENTS_PER_TURN) {
     elements.slice(from, from + ELEMENTS_PER_TURN).forEach(visit)
     await yieldTurn()
@@ -49,8 +58,9 @@ export const forEachYielding = async <T>(elements: readonly T[], visit: (element
 /** The content of an output as a run wrote it. */
 export interface OutputDigest {
   /**
-   * Its CRC-32, as eight hexadecimal digits: it shows every damage within 32 bits in a row, and any other change but one in 4 billion. It is
-   * no protection against forgery. `DAMAGED` if a run continued a damaged file.
+   * Its CRC-32, as eight hexadecimal digits: it shows every damage within 32 bits in a row, and any other
+   * change but one in 4 billion. It is no protection against forgery. `DAMAGED` if a run continued a damaged
+   * file.
    */
   readonly digest: string
   readonly stamp: FileStamp
@@ -63,9 +73,15 @@ const formatDigest = (sum: number): string => sum.toString(16).padStart(8, '0')
 /** The digests of the outputs that a run writes. Outside a run nothing is recorded. */
 export interface DigestLog {
   readonly open: () => Promise<void>
-  /** Digests the content of an output while it is written. `base`: the stored content that it continues, which may be damaged. */
+  /**
+   * Digests the content of an output while it is written. `base`: the stored content that it continues, which
+   * may be damaged.
+   */
   readonly watch: (file: string, base?: Uint8Array) => ContentWatcher | undefined
-  /** Digests an output that the run accepts as it is, if that is not the one of its line: a power cut may have lost the right line. */
+  /**
+   * Digests an output that the run accepts as it is, if that is not the one of its line: a power cut may have
+   * lost the right line.
+   */
   readonly renew: (file: string) => void
   /** When an output was last modified that this run has written, epoch milliseconds. */
   readonly timeOf: (file: string) => number | undefined
@@ -73,15 +89,20 @@ export interface DigestLog {
 }
 
 /**
- * Appends a line for each written output before the rename, so that a kill leaves no output without its digest. The line of the content
- * before stays until the run ends: the one whose size and time are those of the file counts.
+ * Appends a line for each written output before the rename, so that a kill leaves no output without its
+ * digest. The line of the content before stays until the run ends: the one whose size and time are those of
+ * the file counts.
  */
 export const createDigestLog = (root: string): DigestLog => {
   let fd: number | undefined
   let recorded = new Map<string, OutputDigest>()
   const isDamaged = (file: string, base: Uint8Array): boolean => {
     const wanted = recorded.get(file)
-    if (wanted === undefined || (base.length === wanted.stamp[0] && formatDigest(crc32(base)) === wanted.digest)) return false
+    if (
+      wanted === undefined ||
+      (base.length === wanted.stamp[0] && formatDigest(crc32(base)) === wanted.digest)
+    )
+      return false
     return hasStamp(readStamp(join(root, file)), wanted.stamp)
   }
   const add = (file: string, entry: OutputDigest): void => {
@@ -123,7 +144,8 @@ export const createDigestLog = (root: string): DigestLog => {
   }
 }
 
-const formatDigestLine = (file: string, { digest, stamp }: OutputDigest): string => `${digest} ${stamp.join(' ')} ${file}\n`
+const formatDigestLine = (file: string, { digest, stamp }: OutputDigest): string =>
+  `${digest} ${stamp.join(' ')} ${file}\n`
 
 const LINE = /^([\da-f]{8}|damaged) (\d+) (\S+) (.+)$/
 
@@ -146,16 +168,20 @@ export const readOutputDigests = async (
     const earlier = digests.get(file)
     const found = earlier || !(hasRunEnded || hasUnwritten) ? readStamp(join(root, file)) : undefined
     if (earlier === undefined && found === undefined && !(hasRunEnded || hasUnwritten)) return
-    if (earlier === undefined || !hasStamp(found, earlier.stamp) || hasStamp(found, entry.stamp)) digests.set(file, entry)
+    if (earlier === undefined || !hasStamp(found, earlier.stamp) || hasStamp(found, entry.stamp))
+      digests.set(file, entry)
   })
   return digests
 }
 
 /**
- * Call at the end of a run, after the log is closed: leaves one line for each output. One that does not exist any more stays, so that `verify`
- * names it; those of `forgotten` do not.
+ * Call at the end of a run, after the log is closed: leaves one line for each output. One that does not exist
+ * any more stays, so that `verify` names it; those of `forgotten` do not.
  */
-export const compactOutputDigests = async (root: string, forgotten: readonly string[] = []): Promise<void> => {
+export const compactOutputDigests = async (
+  root: string,
+  forgotten: readonly string[] = [],
+): Promise<void> => {
   const isForgotten = createOutputMatcher(forgotten)
   const digests = [...(await readOutputDigests(root, { hasUnwritten: false }))].filter(
     ([file]) => !isForgotten(file) || statFile(join(root, file)) !== undefined,
@@ -174,6 +200,7 @@ export const digestFile = (path: string): OutputDigest =>
     const { size, mtimeMs } = disk.fstatSync(fd)
     const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size + 1))
     let sum = 0
-    for (let bytes = disk.readSync(fd, buffer); bytes > 0; bytes = disk.readSync(fd, buffer)) sum = crc32(buffer.subarray(0, bytes), sum)
+    for (let bytes = disk.readSync(fd, buffer); bytes > 0; bytes = disk.readSync(fd, buffer))
+      sum = crc32(buffer.subarray(0, bytes), sum)
     return { digest: formatDigest(sum), stamp: [size, mtimeMs] }
   })

@@ -51,14 +51,23 @@ export const createParquet = (columns: readonly ParquetColumn[]): NewParquet => 
     writer,
     schema: [
       { name: 'root', num_children: columns.length },
-      ...columns.map(({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...ELEMENTS[type] })),
+      ...columns.map(
+        ({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...ELEMENTS[type] }),
+      ),
     ],
-    ...{ codec: 'BROTLI', compressors: { BROTLI: compressPage }, statistics: false, createdBy: 'scripstream' },
+    codec: 'BROTLI',
+    compressors: { BROTLI: compressPage },
+    statistics: false,
+    createdBy: 'scripstream',
   })
   return {
     addGroup: (all) => {
       const rows = all[0]?.length ?? 0
-      const columnData = columns.map((column, at) => ({ name: column.name, data: encodeColumn(column, all[at], rows), offsetIndex: false }))
+      const columnData = columns.map((column, at) => ({
+        name: column.name,
+        data: encodeColumn(column, all[at], rows),
+        offsetIndex: false,
+      }))
       if (rows > 0) void file.write({ columnData, rowGroupSize: rows, pageSize: PAGE_BYTES })
     },
     finish: () => {
@@ -77,7 +86,11 @@ export const writeParquet = (columns: readonly ParquetColumn[], rows: readonly T
   return file.finish()
 }
 
-const encodeColumn = ({ type, constant = null }: ParquetColumn, own: readonly Value[] | undefined, rows: number): unknown[] => {
+const encodeColumn = (
+  { type, constant = null }: ParquetColumn,
+  own: readonly Value[] | undefined,
+  rows: number,
+): unknown[] => {
   const encode = ENCODERS[type]
   // Many rows have the same day or time as the one before.
   let last: Value = null
@@ -93,20 +106,26 @@ const encodeColumn = ({ type, constant = null }: ParquetColumn, own: readonly Va
 }
 
 const compressPage = (bytes: Uint8Array): Uint8Array =>
-  brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } })
+  brotliCompressSync(bytes, {
+    params: { [constants.BROTLI_PARAM_QUALITY]: QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
+  })
 
 /** The rows of a file that `writeParquet` wrote. Throws if it is damaged, as far as that can be seen. */
 export const readParquet = async (bytes: Buffer): Promise<readonly TableRow[]> => {
   const rows: TableRow[] = []
-  for await (const group of readParquetGroups(bytes)) for (let row = 0; row < group.rows; row++) rows.push(group.rowAt(row))
+  for await (const group of readParquetGroups(bytes))
+    for (let row = 0; row < group.rows; row++) rows.push(group.rowAt(row))
   return rows
 }
 
 /**
- * Reads the groups of rows of a file, each from a place on, column by column: most readers need few of the rows as objects. Groups without a
- * wanted row are left out. Each group is read in a turn of its own.
+ * Reads the groups of rows of a file, each from a place on, column by column: most readers need few of the
+ * rows as objects. Groups without a wanted row are left out. Each group is read in a turn of its own.
  */
-export async function* readParquetGroups(bytes: Buffer, isWanted = (_from: number, _until: number): boolean => true) {
+export async function* readParquetGroups(
+  bytes: Buffer,
+  isWanted = (_from: number, _until: number): boolean => true,
+) {
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
   const metadata = parquetMetadata(file)
   const names = metadata.schema.slice(1).map(({ name }) => name)
@@ -118,38 +137,59 @@ export async function* readParquetGroups(bytes: Buffer, isWanted = (_from: numbe
     const columns = new Map(names.map((name) => [name, new Array<Value>(rows).fill(null)]))
     const onChunk = ({ columnName, columnData, rowStart }: ColumnData): void => {
       const values = columns.get(columnName) ?? []
-      for (let at = 0; at < columnData.length; at++) values[rowStart - first + at] = toReadValue(columnData[at])
+      for (let at = 0; at < columnData.length; at++)
+        values[rowStart - first + at] = toReadValue(columnData[at])
     }
-    await parquetRead({ file, metadata, rowStart: first, rowEnd: from, onChunk, compressors: DECOMPRESSORS, parsers: PARSERS })
+    await parquetRead({
+      file,
+      metadata,
+      rowStart: first,
+      rowEnd: from,
+      onChunk,
+      compressors: DECOMPRESSORS,
+      parsers: PARSERS,
+    })
     yield {
       from: first,
       rows,
       /** The values of some columns; null where the file lacks a column. */
-      select: (some: readonly string[]): Columns => some.map((name) => columns.get(name) ?? new Array<Value>(rows).fill(null)),
-      rowAt: (row: number): TableRow => Object.fromEntries(names.map((name) => [name, columns.get(name)?.[row] ?? null])),
+      select: (some: readonly string[]): Columns =>
+        some.map((name) => columns.get(name) ?? new Array<Value>(rows).fill(null)),
+      rowAt: (row: number): TableRow =>
+        Object.fromEntries(names.map((name) => [name, columns.get(name)?.[row] ?? null])),
     }
     await yieldTurn()
   }
 }
 
 /** The rows at some places, by their place, ascending. */
-export const readRowsAt = async (bytes: Buffer, places: readonly number[]): Promise<ReadonlyMap<number, TableRow>> => {
+export const readRowsAt = async (
+  bytes: Buffer,
+  places: readonly number[],
+): Promise<ReadonlyMap<number, TableRow>> => {
   const found = new Map<number, TableRow>()
-  const isWanted = (from: number, until: number): boolean => places.some((place) => place >= from && place < until)
+  const isWanted = (from: number, until: number): boolean =>
+    places.some((place) => place >= from && place < until)
   for await (const { from, rows, rowAt } of readParquetGroups(bytes, isWanted))
-    for (const place of places) if (place >= from && place < from + rows) found.set(place, rowAt(place - from))
+    for (const place of places)
+      if (place >= from && place < from + rows) found.set(place, rowAt(place - from))
   return found
 }
 
-const toReadValue = (value: unknown): Value => (typeof value === 'bigint' ? toSafeNumber(value) : ((value ?? null) as Value))
+const toReadValue = (value: unknown): Value =>
+  typeof value === 'bigint' ? toSafeNumber(value) : ((value ?? null) as Value)
 
 const DECOMPRESSORS = { BROTLI: (page: Uint8Array) => brotliDecompressSync(page) }
 
 const PARSERS = {
   // `TextDecoder` would drop a byte order mark.
-  stringFromBytes: (text: Uint8Array | undefined) => text && Buffer.from(text.buffer, text.byteOffset, text.length).toString(),
-  dateFromDays: (days: number | undefined) => (days === undefined ? days : new Date(days * DAY_LENGTH_MS).toISOString().slice(0, 10)),
-  timestampFromMicroseconds: (micros: bigint) => new Date(Number(micros / 1_000n)).toISOString().slice(0, 19).replace('T', ' '),
+  stringFromBytes: (text: Uint8Array | undefined) =>
+    text && Buffer.from(text.buffer, text.byteOffset, text.length).toString(),
+  dateFromDays: (days: number | undefined) =>
+    days === undefined ? days : new Date(days * DAY_LENGTH_MS).toISOString().slice(0, 10),
+  timestampFromMicroseconds: (micros: bigint) =>
+    new Date(Number(micros / 1_000n)).toISOString().slice(0, 19).replace('T', ' '),
 }
 
-const toSafeNumber = (value: bigint): number | bigint => (Number.isSafeInteger(Number(value)) ? Number(value) : value)
+const toSafeNumber = (value: bigint): number | bigint =>
+  Number.isSafeInteger(Number(value)) ? Number(value) : value

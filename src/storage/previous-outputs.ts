@@ -23,7 +23,9 @@ interface RunName {
   readonly asOf?: string
 }
 
-/** The outputs before the last run, with which `diff` compares the present ones, and the run that wrote them. */
+/**
+ * The outputs before the last run, with which `diff` compares the present ones, and the run that wrote them.
+ */
 export interface PreviousOutputs extends RunName {
   /** The folder of the files, which have the same names as the outputs. */
   readonly root: string
@@ -55,9 +57,9 @@ interface SaveContext {
 }
 
 /**
- * Saves the outputs before a run as hard links. Outputs are replaced, never modified, so a link keeps the old content at no cost. Candle
- * files are left out: the days of their rows show what is new. If saving fails, nothing is saved and the run continues; resolves to a warning
- * then.
+ * Saves the outputs before a run as hard links. Outputs are replaced, never modified, so a link keeps the old
+ * content at no cost. Candle files are left out: the days of their rows show what is new. If saving fails,
+ * nothing is saved and the run continues; resolves to a warning then.
  */
 export const savePreviousOutputs = (root: string, context: SaveContext): Promise<string | undefined> =>
   orWarn(root, async () => {
@@ -73,13 +75,23 @@ export const savePreviousOutputs = (root: string, context: SaveContext): Promise
     for (const output of outputs) {
       const from = earlier?.outputs.includes(output) ? previous : root
       disk.mkdirSync(join(temporary, dirname(output)), { recursive: true })
-      await forEachYielding(await listOutputFiles(from, output), (file) => linkOrCopy(`${from}/${file}`, `${temporary}/${file}`))
+      await forEachYielding(await listOutputFiles(from, output), (file) =>
+        linkOrCopy(`${from}/${file}`, `${temporary}/${file}`),
+      )
     }
     // A clock that was far ahead once must not keep the baseline for ever.
-    const savedOn = [earlier?.savedOn ?? context.session].find((day) => day <= addDays(context.session, MAX_DAYS_AHEAD)) ?? context.session
-    await writeFileAtomically(join(temporary, NOTE_FILE), [`${JSON.stringify({ run, asOf, outputs, savedOn })}\n`])
+    const savedOn =
+      [earlier?.savedOn ?? context.session].find((day) => day <= addDays(context.session, MAX_DAYS_AHEAD)) ??
+      context.session
+    await writeFileAtomically(join(temporary, NOTE_FILE), [
+      `${JSON.stringify({ run, asOf, outputs, savedOn })}\n`,
+    ])
     // Of links that a power cut loses, the next run would save the files that this one has replaced.
-    await syncFolders([dirname(temporary), temporary, ...new Set(outputs.map((output) => join(temporary, dirname(output))))])
+    await syncFolders([
+      dirname(temporary),
+      temporary,
+      ...new Set(outputs.map((output) => join(temporary, dirname(output)))),
+    ])
     disk.rmSync(join(previous, NOTE_FILE), { force: true })
     await putInPlace(previous)
   })
@@ -88,7 +100,10 @@ export const savePreviousOutputs = (root: string, context: SaveContext): Promise
 export const completePreviousOutputs = (root: string): Promise<string | undefined> =>
   orWarn(root, () => putInPlace(statePaths(root).previous))
 
-/** A full disk or a file system without links must not fail the run: what was saved is deleted, because a part of it would show false changes. */
+/**
+ * A full disk or a file system without links must not fail the run: what was saved is deleted, because a part
+ * of it would show false changes.
+ */
 const orWarn = async (root: string, save: () => Promise<void>): Promise<string | undefined> => {
   try {
     await save()
@@ -104,10 +119,14 @@ const orWarn = async (root: string, save: () => Promise<void>): Promise<string |
 
 const MAX_DAYS_AHEAD = 10
 
-/** Replaces saved outputs without a note by those that are about to, also if that was interrupted by a kill. */
+/**
+ * Replaces saved outputs without a note by those that are about to, also if that was interrupted by a kill.
+ */
 const putInPlace = async (previous: string): Promise<void> => {
   const temporary = `${previous}.next`
-  const [isThere, isNextThere] = [previous, temporary].map((folder) => statFile(join(folder, NOTE_FILE)) !== undefined)
+  const [isThere, isNextThere] = [previous, temporary].map(
+    (folder) => statFile(join(folder, NOTE_FILE)) !== undefined,
+  )
   if (isThere || !isNextThere) return
   // After a power cut, the note must not be there again without its files.
   if (readEntries(previous) !== undefined) await syncFolders([previous])
@@ -116,21 +135,29 @@ const putInPlace = async (previous: string): Promise<void> => {
 }
 
 /**
- * The saved outputs, if `diff` still compares with them: they are from before a run that did not end, or from before the first run of this
- * session or of a later one, whose clock was ahead. So a second run of an evening hides nothing, whatever it requests. Without an earlier session,
- * it is compared with the first run.
+ * The saved outputs, if `diff` still compares with them: they are from before a run that did not end, or from
+ * before the first run of this session or of a later one, whose clock was ahead. So a second run of an
+ * evening hides nothing, whatever it requests. Without an earlier session, it is compared with the first run.
  */
-const findLastingOutputs = async (root: string, { session, isGivenUp }: SaveContext): Promise<PreviousOutputs | undefined> => {
+const findLastingOutputs = async (
+  root: string,
+  { session, isGivenUp }: SaveContext,
+): Promise<PreviousOutputs | undefined> => {
   const earlier = await readPreviousOutputs(root)
   const { run, savedOn = '' } = earlier ?? {}
   return isGivenUp || (run !== undefined && savedOn >= session) ? earlier : undefined
 }
 
-/** The last run that wrote outputs. One that failed as a whole wrote none; then the log of the runs has an earlier one. */
+/**
+ * The last run that wrote outputs. One that failed as a whole wrote none; then the log of the runs has an
+ * earlier one.
+ */
 export const readLastWriter = async (root: string): Promise<RunName & Pick<RunRecords, 'damage'>> => {
   const { report, runs, damage } = await readRunRecords(root)
   if (report === undefined) return { damage }
-  const name = toRunName({ ...(report.outcome === 'failed' ? runs.findLast(({ outcome }) => outcome !== 'failed') : report) })
+  const name = toRunName({
+    ...(report.outcome === 'failed' ? runs.findLast(({ outcome }) => outcome !== 'failed') : report),
+  })
   return { ...name, damage }
 }
 
@@ -141,7 +168,14 @@ const toRunName = ({ run, asOf }: Row): RunName =>
   })
 
 /** Error codes of file systems without hard links, or with too many links to a file. */
-const NO_LINK_CODES: readonly (string | undefined)[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK']
+const NO_LINK_CODES: readonly (string | undefined)[] = [
+  'EPERM',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+  'EXDEV',
+  'EMLINK',
+]
 
 /** Links a file, or copies it where links are not possible. Ignores everything that is not a file. */
 const linkOrCopy = (from: string, to: string): void => {

@@ -6,9 +6,14 @@ import { asBuffer, repairJson } from '../model/text.js'
 import { disk } from './disk.js'
 import type { FileChunk } from './file-system.js'
 
-/** Reads a stored JSON document; `undefined` if the file is missing. Errors with `DamagedFileError` if it is not JSON. */
+/**
+ * Reads a stored JSON document; `undefined` if the file is missing. Errors with `DamagedFileError` if it is
+ * not JSON.
+ */
 export const readStoredDocument = (files: FileStore, file: string): Observable<unknown> =>
-  files.read(file).pipe(map((bytes) => (bytes === undefined ? undefined : parseStored(asBuffer(bytes).toString(), file))))
+  files
+    .read(file)
+    .pipe(map((bytes) => (bytes === undefined ? undefined : parseStored(asBuffer(bytes).toString(), file))))
 
 /** The error for a stored file that this run needs and cannot read. */
 const createDamagedFileError = (file: string): DamagedFileError =>
@@ -53,8 +58,15 @@ const readOwner = (line: string): Row | undefined => {
 /** The first two lines of an array with one record per line, as a run writes it. */
 const OPENING = /^\[\n(?:\{[^\n]*\},?|\])\n/
 
-/** Reads the records of a stored array: in batches if it has one record per line; otherwise the whole file at once. */
-export async function* readRecords(path: string, file: string, parse = parseLines): AsyncGenerator<readonly Row[]> {
+/**
+ * Reads the records of a stored array: in batches if it has one record per line; otherwise the whole file at
+ * once.
+ */
+export async function* readRecords(
+  path: string,
+  file: string,
+  parse = parseLines,
+): AsyncGenerator<readonly Row[]> {
   let [isOpen, isClosed] = [false, false]
   let text = ''
   for await (const lines of readLines(path)) {
@@ -73,10 +85,15 @@ export async function* readRecords(path: string, file: string, parse = parseLine
   else if (!isClosed) throw createDamagedFileError(file)
 }
 
-/** Reads the lines of a file with their line feeds, several at a time. Text after the last line feed is a line, too. */
+/**
+ * Reads the lines of a file with their line feeds, several at a time. Text after the last line feed is a
+ * line, too.
+ */
 export async function* readLines(path: string): AsyncGenerator<string> {
   const rest: Buffer[] = []
-  for await (const chunk of disk.createReadStream(path, { highWaterMark: 1 << 16 }) as AsyncIterable<Buffer>) {
+  for await (const chunk of disk.createReadStream(path, {
+    highWaterMark: 1 << 16,
+  }) as AsyncIterable<Buffer>) {
     const end = chunk.lastIndexOf('\n') + 1
     if (end > 0) yield Buffer.concat([...rest.splice(0), chunk.subarray(0, end)]).toString()
     rest.push(chunk.subarray(end))
@@ -85,20 +102,27 @@ export async function* readLines(path: string): AsyncGenerator<string> {
   if (last.length > 0) yield last.toString()
 }
 
-/** The file system calls that the sinks need. Paths are relative, with `/`. Each call emits once, except `records` and `owners`. */
+/**
+ * The file system calls that the sinks need. Paths are relative, with `/`. Each call emits once, except
+ * `records` and `owners`.
+ */
 export interface FileStore {
   /** All bytes of a file; `undefined` if it is missing. */
   read(file: string): Observable<Uint8Array | undefined>
   exists(file: string): Observable<boolean>
   /** `undefined` if the file is missing. */
   tail(file: string): Observable<Tail | undefined>
-  /** The records of a stored JSON array, streamed one by one; none if the file is missing. Errors with `DamagedFileError`. */
+  /**
+   * The records of a stored JSON array, streamed one by one; none if the file is missing. Errors with
+   * `DamagedFileError`.
+   */
   records(file: string): Observable<Row>
   /** The same records, of which only `Symbol` and `ISIN` are needed. */
   owners(file: string): Observable<Row>
   /**
-   * Replaces a file atomically, with `asOf` as its modification time if given; emits its size in bytes. A file with the same bytes is not
-   * touched and keeps its modification time. `base` is the stored content that the new one continues; a store that keeps digests checks it.
+   * Replaces a file atomically, with `asOf` as its modification time if given; emits its size in bytes. A
+   * file with the same bytes is not touched and keeps its modification time. `base` is the stored content
+   * that the new one continues; a store that keeps digests checks it.
    */
   write(file: string, parts: Iterable<FileChunk>, asOf?: number, base?: Uint8Array): Observable<number>
   /** Accepts a stored file as it is; a store that keeps digests renews that of a file that changed. */
@@ -112,11 +136,20 @@ export interface FileStore {
 const MAX_TAIL_LINES = 2
 
 /**
- * Extracts header and last lines from the first and last bytes of a file. Ignores a last line without line feed: it may be torn.
+ * Extracts header and last lines from the first and last bytes of a file. Ignores a last line without line
+ * feed: it may be torn.
  *
  * @example createTail({ head: text, end: text, asOf: Date.now() })
  */
-export const createTail = ({ head, end, asOf }: { readonly head: string; readonly end: string; readonly asOf: number }): Tail => {
+export const createTail = ({
+  head,
+  end,
+  asOf,
+}: {
+  readonly head: string
+  readonly end: string
+  readonly asOf: number
+}): Tail => {
   const [header = ''] = head.split('\n', 1)
   const whole = end.slice(0, end.lastIndexOf('\n') + 1).split('\n')
   return {

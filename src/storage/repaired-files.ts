@@ -9,7 +9,10 @@ const CHUNK_BYTES = 1 << 20
 const OVERLAP = 5
 const ESCAPE = Buffer.from('\\u')
 
-/** Whether a file has escapes of UTF-16, which JSON that we write has for broken texts and control characters only. Reads 1 GB a second. */
+/**
+ * Whether a file has escapes of UTF-16, which JSON that we write has for broken texts and control characters
+ * only. Reads 1 GB a second.
+ */
 const hasEscapes = (path: string, bytes: Buffer): boolean =>
   withFileSync(path, (fd) => {
     for (let kept = 0; ; ) {
@@ -22,7 +25,10 @@ const hasEscapes = (path: string, bytes: Buffer): boolean =>
     }
   })
 
-/** The repaired text of a JSON file that an earlier version stored with broken texts; `undefined` for any other file. */
+/**
+ * The repaired text of a JSON file that an earlier version stored with broken texts; `undefined` for any
+ * other file.
+ */
 export const readRepaired = (path: string, bytes = Buffer.allocUnsafe(CHUNK_BYTES)): string | undefined => {
   if (!hasEscapes(path, bytes)) return undefined
   const text = disk.readFileSync(path, 'utf8')
@@ -33,15 +39,18 @@ export const readRepaired = (path: string, bytes = Buffer.allocUnsafe(CHUNK_BYTE
 /** The folder of the repaired copies in the cache; each has the path of its file. */
 const COPIES = 'repaired'
 
-/** The SQL of the path in the output folder, with `/`, of a `filename` that may be that of a repaired copy. */
+/**
+ * The SQL of the path in the output folder, with `/`, of a `filename` that may be that of a repaired copy.
+ */
 export const buildOwnPath = (root: string): string =>
   `regexp_replace(replace(substr(filename, ${root.length + 2}), '\\', '/'), '^[.]scripstream/cache/${COPIES}/', '')`
 
 const FILES_PER_TURN = 20
 
 /**
- * Replaces the paths of JSON files with broken texts by those of repaired copies with the same name, because DuckDB cannot read such a file
- * at all. A file that cannot be read or copied stays as it is, for the query to report.
+ * Replaces the paths of JSON files with broken texts by those of repaired copies with the same name, because
+ * DuckDB cannot read such a file at all. A file that cannot be read or copied stays as it is, for the query
+ * to report.
  */
 export const createFileRepair = (root: string) => {
   const known = new Map<string, string>()

@@ -35,6 +35,7 @@ export const readRunRecords = async (root: string): Promise<RunRecords> => {
   const instead = last ? 'the last run is that of the log of runs' : 'the log of runs has no run either'
   if (isDamaged) damage.push(`${REPORT_FILE} is damaged; ${instead}; the next run replaces it`)
   const lines = `${badLines.length === 1 ? 'line' : 'lines'} ${badLines.join(', ')}`
-  if (badLines.length > 0) damage.push(`${toStatePath(RUN_LOG)} is damaged; left out: ${lines}, which can be deleted`)
+  if (badLines.length > 0)
+    damage.push(`${toStatePath(RUN_LOG)} is damaged; left out: ${lines}, which can be deleted`)
   return { runs, report: isDamaged && last ? toRunReport(last) : report, damage }
 }

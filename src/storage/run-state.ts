@@ -14,7 +14,10 @@ export interface RunPaths {
   readonly journals: string
 }
 
-const toRunPaths = (folder: string): RunPaths => ({ record: join(folder, 'run.json'), journals: join(folder, 'journals') })
+const toRunPaths = (folder: string): RunPaths => ({
+  record: join(folder, 'run.json'),
+  journals: join(folder, 'journals'),
+})
 
 /** All files about runs in an output folder; `Storage.storeDocument` adds the report and other documents. */
 export const statePaths = (root: string) => {
@@ -68,7 +71,10 @@ export const readRunRecord = async ({ record: path }: RunPaths): Promise<RunReco
 }
 
 export const isRunRecord = (value: unknown): value is RunRecord & Record<string, unknown> =>
-  isRow(value) && typeof value.run === 'string' && Number.isInteger(value.asOf) && typeof value.configuration === 'string'
+  isRow(value) &&
+  typeof value.run === 'string' &&
+  Number.isInteger(value.asOf) &&
+  typeof value.configuration === 'string'
 
 /** Deletes the state of a run. The record goes first: journals without a record are ignored. */
 export const deleteRunState = async ({ record, journals }: RunPaths): Promise<void> => {
@@ -77,8 +83,9 @@ export const deleteRunState = async ({ record, journals }: RunPaths): Promise<vo
 }
 
 /**
- * Appends the journals of a part to those of the unfinished run, and deletes them: later lines of an item replace earlier ones. A kill in
- * between repeats this, which changes nothing: no line was added in the meantime.
+ * Appends the journals of a part to those of the unfinished run, and deletes them: later lines of an item
+ * replace earlier ones. A kill in between repeats this, which changes nothing: no line was added in the
+ * meantime.
  */
 export const mergePart = async (root: string): Promise<void> => {
   const { run, part } = statePaths(root)
@@ -88,7 +95,11 @@ export const mergePart = async (root: string): Promise<void> => {
   for (const name of names) {
     // The line end in front separates the lines from one that a kill has cut.
     if (name.endsWith('.ndjson'))
-      await disk.writeFile(join(run.journals, name), `\n${await disk.readFile(join(part.journals, name), 'utf8')}`, { flag: 'a' })
+      await disk.writeFile(
+        join(run.journals, name),
+        `\n${await disk.readFile(join(part.journals, name), 'utf8')}`,
+        { flag: 'a' },
+      )
   }
   writeDrift(run, joinDrift(readDrift(run), readDrift(part)))
   await deletePart(root)
@@ -102,7 +113,10 @@ export const deletePart = async (root: string): Promise<void> => {
 
 const DRIFT_FILE = 'drift.json'
 
-/** Stores the drift that a run has found so far. Synchronous and without a sync, like the lines of the journals. */
+/**
+ * Stores the drift that a run has found so far. Synchronous and without a sync, like the lines of the
+ * journals.
+ */
 export const writeDrift = ({ journals }: RunPaths, found: readonly Drift[]): void => {
   if (found.length === 0) return
   const path = join(journals, DRIFT_FILE)
@@ -115,11 +129,13 @@ export const writeDrift = ({ journals }: RunPaths, found: readonly Drift[]): voi
 }
 
 /** Reads the drift that a run had found; none if the file is missing or damaged. */
-export const readDrift = ({ journals }: RunPaths): readonly Drift[] => driftIn(readJsonNow(join(journals, DRIFT_FILE)))
+export const readDrift = ({ journals }: RunPaths): readonly Drift[] =>
+  driftIn(readJsonNow(join(journals, DRIFT_FILE)))
 
 /**
- * The format of `.scripstream`. Raise it when an earlier version would misread what a run leaves, and convert or name what this version cannot
- * read of the earlier format. Format 2 has the history in Parquet; versions of format 1 had it in files `.day`, or already so.
+ * The format of `.scripstream`. Raise it when an earlier version would misread what a run leaves, and convert
+ * or name what this version cannot read of the earlier format. Format 2 has the history in Parquet; versions
+ * of format 1 had it in files `.day`, or already so.
  */
 export const FOLDER_FORMAT = 2
 
@@ -129,7 +145,10 @@ const readFolderFormat = async (root: string): Promise<number> => {
   return isRow(document) && typeof document.format === 'number' ? document.format : 1
 }
 
-/** Call before reading what runs have left. @throws UsageError for a folder of a newer version, with both formats and the way out */
+/**
+ * Call before reading what runs have left. @throws UsageError for a folder of a newer version, with both
+ * formats and the way out
+ */
 export const checkFolderFormat = async (root: string): Promise<void> => {
   const format = await readFolderFormat(root)
   if (format <= FOLDER_FORMAT) return
@@ -140,8 +159,8 @@ export const checkFolderFormat = async (root: string): Promise<void> => {
 }
 
 /**
- * Call when a run begins to write, under the lock: from here on, versions of an earlier format refuse the folder. Resolves to whether it was of
- * one.
+ * Call when a run begins to write, under the lock: from here on, versions of an earlier format refuse the
+ * folder. Resolves to whether it was of one.
  */
 export const markFolderFormat = async (root: string): Promise<boolean> => {
   const isEarlier = (await readFolderFormat(root)) < FOLDER_FORMAT
@@ -149,9 +168,13 @@ export const markFolderFormat = async (root: string): Promise<boolean> => {
   return isEarlier
 }
 
-/** @throws UsageError if there is no such folder, or a newer version wrote it @throws StorageError if it is not accessible */
+/**
+ * @throws UsageError if there is no such folder, or a newer version wrote it @throws StorageError if it is
+ * not accessible
+ */
 export const requireFolder = async (root: string): Promise<void> => {
-  if (!(await statPath(root))?.isDirectory()) throw new UsageError(`there is no folder ${root}`, { code: 'no-outputs' })
+  if (!(await statPath(root))?.isDirectory())
+    throw new UsageError(`there is no folder ${root}`, { code: 'no-outputs' })
   await checkFolderFormat(root)
 }
 
@@ -161,7 +184,10 @@ export interface LiveFile<State> {
   readonly remove: () => void
 }
 
-/** The live file of a folder, written without a sync. It creates no folder, so that nothing is left where a run stored nothing. */
+/**
+ * The live file of a folder, written without a sync. It creates no folder, so that nothing is left where a
+ * run stored nothing.
+ */
 export const createLiveFile = <State>(root: string): LiveFile<State> => {
   const { folder, live } = statePaths(root)
   const holder = { ...describeThisProcess(), token: 'live' }
@@ -178,8 +204,8 @@ export const createLiveFile = <State>(root: string): LiveFile<State> => {
 }
 
 /**
- * Returns a function that reads the state of a folder's active run; undefined without one. The file of a process that has ended does not count,
- * nor one of another shape: another version may write it.
+ * Returns a function that reads the state of a folder's active run; undefined without one. The file of a
+ * process that has ended does not count, nor one of another shape: another version may write it.
  */
 export const createLiveFileReader = <State>(
   root: string,

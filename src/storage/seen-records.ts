@@ -16,14 +16,19 @@ export const ALL_RECORDS = 'all'
 /** Digits of a key. It only needs to differ from those of the other records of its file. */
 const KEY_LENGTH = 10
 
-/** The key of a record, of the texts that identify it in its file. `buildKnownSelect` computes the same in SQL. */
+/**
+ * The key of a record, of the texts that identify it in its file. `buildKnownSelect` computes the same in
+ * SQL.
+ */
 export const toRecordKey = (row: Row, identity: readonly string[]): string => toKey(toIdentity(row, identity))
 
-const toIdentity = (row: Row, identity: readonly string[]): string => identity.map((key) => toText(row[key])).join('\n')
+const toIdentity = (row: Row, identity: readonly string[]): string =>
+  identity.map((key) => toText(row[key])).join('\n')
 
 const toKey = (text: string): string => hash('md5', text).slice(0, KEY_LENGTH)
 
-const toText = (value: unknown): string => (value === undefined || value === null || typeof value === 'object' ? '' : String(value))
+const toText = (value: unknown): string =>
+  value === undefined || value === null || typeof value === 'object' ? '' : String(value)
 
 /** A day, and the SQL of the days on which records appeared: `file`, `key` and `day`. */
 export interface KnownOn {
@@ -39,10 +44,14 @@ interface KnownSource extends KnownOn {
 }
 
 /**
- * Of records with their file, those that were known on a day: those whose key appeared by then, or else whose file was new by then, or else
- * whose own time is not later, because they were there before the history began: their `seen_on` is NULL.
+ * Of records with their file, those that were known on a day: those whose key appeared by then, or else whose
+ * file was new by then, or else whose own time is not later, because they were there before the history
+ * began: their `seen_on` is NULL.
  */
-export const buildKnownSelect = (records: string, { day, seen, root, identity, time }: KnownSource): string => {
+export const buildKnownSelect = (
+  records: string,
+  { day, seen, root, identity, time }: KnownSource,
+): string => {
   const texts = identity.map((key) => `coalesce(json_extract_string(record, ${toJsonPath(key)}), '')`)
   const key = `left(md5(concat_ws(chr(10), ${texts.join(', ')})), ${KEY_LENGTH})`
   return `SELECT r.*, coalesce(k.day, a.day) AS seen_on FROM (SELECT *, ${key} AS record_key, ${buildOwnPath(root)} AS file FROM (${records})) r
@@ -55,10 +64,14 @@ export const buildKnownSelect = (records: string, { day, seen, root, identity, t
 type FileKeys = readonly [file: string, keys: readonly string[]]
 
 /**
- * Finds the records that the last run added to files of items, file by file: those that the saved previous outputs lack. Unchanged files are the
- * same file there. Nothing if nothing was saved, which is so for the first run: its records were known before the history began.
+ * Finds the records that the last run added to files of items, file by file: those that the saved previous
+ * outputs lack. Unchanged files are the same file there. Nothing if nothing was saved, which is so for the
+ * first run: its records were known before the history began.
  */
-export async function* findNewRecords(root: string, documents: readonly RecordedDocuments[]): AsyncGenerator<FileKeys> {
+export async function* findNewRecords(
+  root: string,
+  documents: readonly RecordedDocuments[],
+): AsyncGenerator<FileKeys> {
   const previous = await readPreviousOutputs(root)
   if (previous?.run === undefined) return
   const isSaved = createOutputMatcher(previous.outputs)
@@ -67,7 +80,9 @@ export async function* findNewRecords(root: string, documents: readonly Recorded
       const [now, before] = [join(root, file), join(previous.root, file)]
       if (!isSaved(file) || isSameFile(now, before)) continue
       // Only new records are hashed, of 180,000 in a market of 2,775 stocks.
-      const [known, all] = [before, now].map((path) => new Set(readRecords(path, lists).map((row) => toIdentity(row, identity))))
+      const [known, all] = [before, now].map(
+        (path) => new Set(readRecords(path, lists).map((row) => toIdentity(row, identity))),
+      )
       const fresh = [...(all ?? [])].filter((text) => !known?.has(text))
       const isNew = fresh.length === all?.size && fresh.length > 0
       yield [file, isNew ? [ALL_RECORDS] : fresh.map(toKey)]

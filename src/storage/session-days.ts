@@ -14,18 +14,23 @@ import { parseRecords } from './record-file.js'
 const MAX_SERIES = 20
 
 /**
- * The days with a session as a folder shows them, ascending: at least half of the first candle series between their ends have a candle, or a
- * deal is stored. Files that are damaged or cannot be read are left out.
+ * The days with a session as a folder shows them, ascending: at least half of the first candle series between
+ * their ends have a candle, or a deal is stored. Files that are damaged or cannot be read are left out.
  *
  * @example await readSessionDays('./data', listSessionEvidence(streams, 'NSE')) // ['1994-11-03', …]
  */
-export const readSessionDays = async (root: string, { candles, trades, days: files }: SessionEvidence): Promise<readonly Day[]> => {
+export const readSessionDays = async (
+  root: string,
+  { candles, trades, days: files }: SessionEvidence,
+): Promise<readonly Day[]> => {
   const days = new Set(await readCandleDays(root, candles))
   for (const pattern of files)
-    for (const file of await listFilesOf(root, pattern)) days.add(readDay(file.slice(pattern.indexOf('*'))) ?? '')
+    for (const file of await listFilesOf(root, pattern))
+      days.add(readDay(file.slice(pattern.indexOf('*'))) ?? '')
   days.delete('')
   for (const { pattern, key } of trades)
-    for (const file of await listFilesOf(root, pattern)) for (const day of await readTradeDays(root, { file, key })) days.add(day)
+    for (const file of await listFilesOf(root, pattern))
+      for (const day of await readTradeDays(root, { file, key })) days.add(day)
   return [...days].sort()
 }
 
@@ -44,22 +49,34 @@ const readDaySet = (path: string): Promise<readonly DaySet[]> =>
     return days === undefined ? [] : [days]
   })
 
-const readTradeDays = (root: string, { file, key }: { readonly file: string; readonly key: string }): Promise<readonly Day[]> =>
-  orNothing(async () => parseRecords(await disk.readFile(join(root, file), 'utf8'), file).flatMap((record) => readDay(record[key]) ?? []))
+const readTradeDays = (
+  root: string,
+  { file, key }: { readonly file: string; readonly key: string },
+): Promise<readonly Day[]> =>
+  orNothing(async () =>
+    parseRecords(await disk.readFile(join(root, file), 'utf8'), file).flatMap(
+      (record) => readDay(record[key]) ?? [],
+    ),
+  )
 
-const listFilesOf = (root: string, pattern: string): Promise<readonly string[]> => orNothing(() => listOutputFiles(root, pattern))
+const listFilesOf = (root: string, pattern: string): Promise<readonly string[]> =>
+  orNothing(() => listOutputFiles(root, pattern))
 
 /** What cannot be read shows no session. */
 const orNothing = <T>(read: () => Promise<readonly T[]>): Promise<readonly T[]> => read().catch(() => [])
 
 /** What the settings say about sessions. @throws UsageError if the file of holidays cannot be read */
-export const readCalendar = ({ holidays, sessions }: Pick<Settings, 'holidays' | 'sessions'>): MarketCalendar => ({
+export const readCalendar = ({
+  holidays,
+  sessions,
+}: Pick<Settings, 'holidays' | 'sessions'>): MarketCalendar => ({
   holidays: readHolidays(holidays),
   sessions,
 })
 
 /**
- * Reads a file of weekdays without a session: one `YYYY-MM-DD` a line; `#` starts a comment. Without a path, there are none.
+ * Reads a file of weekdays without a session: one `YYYY-MM-DD` a line; `#` starts a comment. Without a path,
+ * there are none.
  *
  * @throws UsageError that names the file, and the line that is no day
  */
@@ -69,7 +86,9 @@ export const readHolidays = (path: string | undefined): ReadonlySet<Day> => {
   for (const [index, line] of readHolidayFile(path).split('\n').entries()) {
     const day = line.replace(/#.*/s, '').trim()
     if (day !== '' && readDay(day) !== day)
-      throw usageError(`holidays: ${path}:${index + 1}: invalid date ${JSON.stringify(day)}; use YYYY-MM-DD, one a line`)
+      throw usageError(
+        `holidays: ${path}:${index + 1}: invalid date ${JSON.stringify(day)}; use YYYY-MM-DD, one a line`,
+      )
     if (day !== '') days.add(day)
   }
   return days
@@ -79,8 +98,11 @@ const readHolidayFile = (path: string): string => {
   try {
     return disk.readFileSync(path, 'utf8').replace(/^\ufeff/, '')
   } catch (error) {
-    throw usageError(`holidays: the file ${JSON.stringify(path)} cannot be read: ${describeFileError(error, 'read')}`)
+    throw usageError(
+      `holidays: the file ${JSON.stringify(path)} cannot be read: ${describeFileError(error, 'read')}`,
+    )
   }
 }
 
-const usageError = (message: string): UsageError => new UsageError(message, { issues: [{ path: 'holidays', message }] })
+const usageError = (message: string): UsageError =>
+  new UsageError(message, { issues: [{ path: 'holidays', message }] })

@@ -30,7 +30,8 @@ export interface LabelledFiles extends TableFiles {
 }
 
 /**
- * Opens an output folder; with a symbol, without the files of other listed stocks. Of a JSON file with broken texts, a repaired copy is listed.
+ * Opens an output folder; with a symbol, without the files of other listed stocks. Of a JSON file with broken
+ * texts, a repaired copy is listed.
  *
  * @throws UsageError if the folder is missing, or if an output in it is a link that points outside
  */
@@ -82,26 +83,35 @@ const findTableFiles = async (root: string, path: string): Promise<readonly stri
   const [before = '', after = ''] = posix.basename(path).split(PLACEHOLDER)
   const isOne = !path.includes('{')
   const isExchange = path.includes('{exch}')
-  const entries = await disk.readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
-    throw new StorageError(`${folder} cannot be read: ${error.code ?? error.message}`, { cause: error })
-  })
+  const entries = await disk
+    .readdir(folder, { withFileTypes: true })
+    .catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
+      throw new StorageError(`${folder} cannot be read: ${error.code ?? error.message}`, { cause: error })
+    })
   const matches = entries.filter(({ name }) => {
     if (isOne) return name === posix.basename(path)
     const middle = name.slice(before.length, name.length - after.length)
-    return !name.startsWith('.') && name === before + middle + after && (isExchange ? /^[a-z]{2,10}$/ : /./).test(middle)
+    return (
+      !name.startsWith('.') &&
+      name === before + middle + after &&
+      (isExchange ? /^[a-z]{2,10}$/ : /./).test(middle)
+    )
   })
   const files = matches.filter((entry) => entry.isFile() || entry.isSymbolicLink())
   if (files.length === 0) return []
   await assertInside(root, folder)
-  for (const link of files.filter((entry) => entry.isSymbolicLink())) await assertInside(root, join(folder, link.name))
+  for (const link of files.filter((entry) => entry.isSymbolicLink()))
+    await assertInside(root, join(folder, link.name))
   return files.map(({ name }) => join(folder, name)).sort()
 }
 
 const assertInside = async (root: string, path: string): Promise<void> => {
   const real = await disk.realpath(path)
   if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep))
-    throw new UsageError(`${path} is a link that points outside the folder, and is not followed; replace it with the files`)
+    throw new UsageError(
+      `${path} is a link that points outside the folder, and is not followed; replace it with the files`,
+    )
 }
 
 const readRows = async (path: string): Promise<readonly Row[]> => {
@@ -115,7 +125,11 @@ const indexStockFiles = (rows: readonly Row[]): ReadonlyMap<string, TableItem> =
   for (const { key } of stocks) times.set(key, (times.get(key) ?? 0) + 1)
   const names = createFileNames(stocks)
   // Stocks that share a symbol appear under their file names, so that their rows stay distinct.
-  return new Map(stocks.flatMap(({ key }, index) => (times.get(key) === 1 ? [[names[index] as string, { symbol: key, sid: '' }]] : [])))
+  return new Map(
+    stocks.flatMap(({ key }, index) =>
+      times.get(key) === 1 ? [[names[index] as string, { symbol: key, sid: '' }]] : [],
+    ),
+  )
 }
 
 const indexIndices = (rows: readonly Row[]): ReadonlyMap<string, TableItem> => {
@@ -126,6 +140,8 @@ const indexIndices = (rows: readonly Row[]): ReadonlyMap<string, TableItem> => {
 
 /** Entries with a key and an id, without duplicates: those for which a run writes files. */
 const listEntries = (rows: readonly Row[], key: string, id: string): readonly NamedEntry[] => {
-  const all = rows.map((row) => ({ key: readText(row[key]), id: readText(row[id]) })).filter((one) => one.key !== '' && one.id !== '')
+  const all = rows
+    .map((row) => ({ key: readText(row[key]), id: readText(row[id]) }))
+    .filter((one) => one.key !== '' && one.id !== '')
   return [...new Map(all.map((one) => [`${one.key}\n${one.id}`, one])).values()]
 }

@@ -9,10 +9,16 @@ import { disk } from './disk.js'
 import { statFile } from './file-system.js'
 import { readRecords } from './record-file.js'
 
-/** A value of a row: a day as `2026-02-12`, a time in India as `2026-02-12 18:30:00`, nested values as JSON, and null for NULL. */
+/**
+ * A value of a row: a day as `2026-02-12`, a time in India as `2026-02-12 18:30:00`, nested values as JSON,
+ * and null for NULL.
+ */
 export type Value = string | number | bigint | null
 
-/** A row of a table, by the names of its columns. `table-views.ts` selects the same with SQL; a test compares them. */
+/**
+ * A row of a table, by the names of its columns. `table-views.ts` selects the same with SQL; a test compares
+ * them.
+ */
 export type TableRow = Readonly<Record<string, Value>>
 
 /** The values of rows, column by column, in the order of `listColumns`. */
@@ -21,18 +27,24 @@ export type Columns = readonly Value[][]
 export const createColumns = (table: Table): Columns => listColumns(table).map(() => [])
 
 /**
- * Reads tables of the same files, which are lists, in one pass, and adds their rows to columns. Emits after some rows each, so that the caller can
- * take them out; never if no file exists.
+ * Reads tables of the same files, which are lists, in one pass, and adds their rows to columns. Emits after
+ * some rows each, so that the caller can take them out; never if no file exists.
  *
  * @throws DamagedFileError if a file is no list of records
  */
-export async function* readTables(root: string, tables: readonly (readonly [Table, Columns])[]): AsyncGenerator<void> {
+export async function* readTables(
+  root: string,
+  tables: readonly (readonly [Table, Columns])[],
+): AsyncGenerator<void> {
   const { files = [], shape } = tables[0]?.[0] ?? {}
   for (const [at, { path }] of files.entries()) {
     const file = join(root, path)
     if (statFile(file) === undefined) continue
-    const makers = tables.map(([table, columns]) => createRowMaker(table, table.files[at]?.label ?? '', columns))
-    const batches = shape === 'csv' ? [parseCsv(await disk.readFile(file, 'utf8'))] : readRecords(file, basename(file))
+    const makers = tables.map(([table, columns]) =>
+      createRowMaker(table, table.files[at]?.label ?? '', columns),
+    )
+    const batches =
+      shape === 'csv' ? [parseCsv(await disk.readFile(file, 'utf8'))] : readRecords(file, basename(file))
     for await (const records of batches) {
       for (const addRows of makers) for (const record of records) addRows(record)
       yield
@@ -42,18 +54,30 @@ export async function* readTables(root: string, tables: readonly (readonly [Tabl
 
 /** Cells without the spaces around them; a missing or empty one is null. */
 export const parseCsv = (text: string): readonly Row[] => {
-  const [header = [], ...lines] = parse(text, { relaxColumnCount: true, relaxQuotes: true, skipEmptyLines: true, bom: true }) as string[][]
+  const [header = [], ...lines] = parse(text, {
+    relaxColumnCount: true,
+    relaxQuotes: true,
+    skipEmptyLines: true,
+    bom: true,
+  }) as string[][]
   const names = nameColumns(header)
-  return lines.map((cells) => Object.fromEntries(names.map((name, at) => [name, cells[at] ? cells[at].replace(/^ +| +$/g, '') : null])))
+  return lines.map((cells) =>
+    Object.fromEntries(names.map((name, at) => [name, cells[at] ? cells[at].replace(/^ +| +$/g, '') : null])),
+  )
 }
 
 /** The names of a first line; empty and repeated names get a number. */
 export const nameColumns = (header: readonly string[]): readonly string[] => {
   const names = header.map((name) => name.trim())
-  return names.map((name, index) => (name !== '' && names.indexOf(name) === index ? name : `${name}#${index + 1}`))
+  return names.map((name, index) =>
+    name !== '' && names.indexOf(name) === index ? name : `${name}#${index + 1}`,
+  )
 }
 
-/** Creates a function that adds the rows of a table in one record of a file to its columns: one, or those of the lists in it. */
+/**
+ * Creates a function that adds the rows of a table in one record of a file to its columns: one, or those of
+ * the lists in it.
+ */
 const createRowMaker = (table: Table, label: string, into: Columns): ((record: Row) => void) => {
   const { columns, lists } = table
   const restOfRow = createRest(table, 'row')
@@ -63,7 +87,8 @@ const createRowMaker = (table: Table, label: string, into: Columns): ((record: R
   const addRow = (record: unknown, document: Row, restOf?: Row): void => {
     const fields = isRow(record) ? record : {}
     let mayMisfit = false
-    // Loops by index: `for … of` allocates an object per step until it is optimised, and most runs read too few rows for that.
+    // Loops by index: `for … of` allocates an object per step until it is optimised, and most runs read too
+    // few rows for that.
     for (let at = 0; at < readers.length; at++) {
       const value = readers[at]?.(fields, document) ?? null
       if (value === MISFIT) mayMisfit = true
@@ -79,20 +104,23 @@ const createRowMaker = (table: Table, label: string, into: Columns): ((record: R
 }
 
 /** A single record counts as a list of one. */
-const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : isRow(value) ? [value] : [])
+const toList = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? value : isRow(value) ? [value] : []
 
 const toExtra = (rest: unknown): string | null => {
   if (isRow(rest)) for (const _ in rest) return toSqlJson(rest)
   return isRow(rest) ? null : toSqlJson(rest)
 }
 
-const joinRest = (document: Row | undefined, row: Row): unknown => (document === undefined ? row : mergePatch(document, row))
+const joinRest = (document: Row | undefined, row: Row): unknown =>
+  document === undefined ? row : mergePatch(document, row)
 
 /** RFC 7396, as `json_merge_patch` in SQL: keys of the patch go last, and its nulls remove. */
 const mergePatch = (target: unknown, patch: unknown): unknown => {
   if (!isRow(patch)) return patch
   const merged: Record<string, unknown> = {}
-  if (isRow(target)) for (const [key, value] of Object.entries(target)) if (!(key in patch)) merged[key] = value
+  if (isRow(target))
+    for (const [key, value] of Object.entries(target)) if (!(key in patch)) merged[key] = value
   for (const [key, value] of Object.entries(patch))
     if (value !== null) merged[key] = mergePatch(isRow(target) ? target[key] : undefined, value)
   return merged
@@ -102,7 +130,10 @@ const mergePatch = (target: unknown, patch: unknown): unknown => {
 const MISFIT = Symbol('misfit')
 
 /** Creates a function that reads the value of a column: the first of its keys that is there. */
-const createReader = (column: TableColumn, label: string): ((row: Row, document: Row) => Value | typeof MISFIT) => {
+const createReader = (
+  column: TableColumn,
+  label: string,
+): ((row: Row, document: Row) => Value | typeof MISFIT) => {
   const { from } = column
   if ('file' in from) {
     const value = from.file === 'label' ? (column.convert?.value(label) ?? label) : null
@@ -120,7 +151,9 @@ const createReader = (column: TableColumn, label: string): ((row: Row, document:
   }
 }
 
-/** Creates a function that finds the value under a key, or under a JSON path such as `$.Pivot[0].Classic.PP`. */
+/**
+ * Creates a function that finds the value under a key, or under a JSON path such as `$.Pivot[0].Classic.PP`.
+ */
 const createValueFinder = (key: string): ((source: Row) => unknown) => {
   if (!key.startsWith('$')) return (source) => source[key]
   const parts = key.match(/[^.[\]$]+/g) ?? []
@@ -130,13 +163,19 @@ const createValueFinder = (key: string): ((source: Row) => unknown) => {
 /** JSON as SQL writes it: `1e21` without a plus. */
 const toSqlJson = (value: unknown): string => {
   const json = JSON.stringify(value)
-  return json?.includes('e+') ? json.replace(/"(?:[^"\\]|\\.)*"|e\+/g, (part) => (part === 'e+' ? 'e' : part)) : json
+  return json?.includes('e+')
+    ? json.replace(/"(?:[^"\\]|\\.)*"|e\+/g, (part) => (part === 'e+' ? 'e' : part))
+    : json
 }
 
 /** The value of a column; null if it does not fit. */
 export const toValue = ({ type, convert }: TableColumn, found: unknown): Value => {
   // Most values are of the type of their column.
-  if (convert === undefined && typeof found === 'number' && (type === 'DOUBLE' || (type === 'BIGINT' && Number.isSafeInteger(found))))
+  if (
+    convert === undefined &&
+    typeof found === 'number' &&
+    (type === 'DOUBLE' || (type === 'BIGINT' && Number.isSafeInteger(found)))
+  )
     return found
   if (type === 'JSON') return toSqlJson(found)
   const text = typeof found === 'string' ? found : toSqlJson(found)
@@ -166,19 +205,27 @@ const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})(?:[ T]((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]
 
 const toTimestamp = (text: string): string | null => {
   const parts = TIMESTAMP.exec(text)
-  return readDay(parts?.[1]) === undefined ? null : `${parts?.[1]} ${parts?.[2] ?? '00:00'}${parts?.[3] ?? ':00'}`
+  return readDay(parts?.[1]) === undefined
+    ? null
+    : `${parts?.[1]} ${parts?.[2] ?? '00:00'}${parts?.[3] ?? ':00'}`
 }
 
 /**
- * Creates a function that selects the fields that no column reads, and the values that fit none of the columns that do. Without `mayMisfit`
- * all values that columns have read fit; a column with several keys reads only one of them.
+ * Creates a function that selects the fields that no column reads, and the values that fit none of the
+ * columns that do. Without `mayMisfit` all values that columns have read fit; a column with several keys
+ * reads only one of them.
  */
-const createRest = ({ columns, lists = [], elsewhere = [] }: Table, of: 'row' | 'document'): ((source: Row, mayMisfit: boolean) => Row) => {
+const createRest = (
+  { columns, lists = [], elsewhere = [] }: Table,
+  of: 'row' | 'document',
+): ((source: Row, mayMisfit: boolean) => Row) => {
   const readers = new Map<string, readonly TableColumn[]>()
   for (const column of columns)
-    for (const key of listColumnKeys(column, of)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
+    for (const key of listColumnKeys(column, of))
+      if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
   const dropped = new Set((of === 'document') === lists.length > 0 ? [...lists, ...elsewhere] : [])
-  const isAlwaysRead = ({ type, convert }: TableColumn): boolean => type === 'JSON' || (type === 'VARCHAR' && convert === undefined)
+  const isAlwaysRead = ({ type, convert }: TableColumn): boolean =>
+    type === 'JSON' || (type === 'VARCHAR' && convert === undefined)
   const strict = [...readers].map(([key, own]) => ({ key, own })).filter(({ own }) => !own.some(isAlwaysRead))
   const unread = strict.filter(({ own }) => own.every((column) => listColumnKeys(column, of).length > 1))
   const known = new Set([...readers.keys(), ...dropped])
@@ -199,10 +246,12 @@ const listColumnKeys = ({ from }: TableColumn, of: 'row' | 'document'): readonly
   return 'document' in from && of === 'document' ? from.document : []
 }
 
-export const hasFile = (root: string, { files }: Table): boolean => files.some(({ path }) => statFile(join(root, path)) !== undefined)
+export const hasFile = (root: string, { files }: Table): boolean =>
+  files.some(({ path }) => statFile(join(root, path)) !== undefined)
 
 /**
- * Reads all rows of a table whose files are lists, with the exchange in their paths; undefined if none of them exists.
+ * Reads all rows of a table whose files are lists, with the exchange in their paths; undefined if none of
+ * them exists.
  *
  * @throws DamagedFileError if one is no list of records
  */
@@ -211,10 +260,15 @@ export const readTable = async (root: string, table: Table): Promise<readonly Ta
   for await (const _ of readTables(root, [[table, columns]]));
   if (!hasFile(root, table)) return undefined
   const names = listColumns(table).map(({ name }) => name)
-  return (columns[0] ?? []).map((_, row) => Object.fromEntries(names.map((name, at) => [name, columns[at]?.[row] ?? null])))
+  return (columns[0] ?? []).map((_, row) =>
+    Object.fromEntries(names.map((name, at) => [name, columns[at]?.[row] ?? null])),
+  )
 }
 
-/** Digests rows: two rows of a table are the same if their digests are, and two lists in whatever order if their contents are. */
+/**
+ * Digests rows: two rows of a table are the same if their digests are, and two lists in whatever order if
+ * their contents are.
+ */
 export interface RowDigests {
   /** Adds the rows of some columns, from a row on. */
   readonly add: (columns: Columns, from?: number) => void
@@ -234,7 +288,10 @@ export const createRowDigests = (table: Table): RowDigests => {
     },
     content: () => {
       const names = listColumns(table).map(({ name }) => name)
-      return createHash('sha256').update(JSON.stringify(names)).update(Float64Array.from(keys).sort()).digest('hex')
+      return createHash('sha256')
+        .update(JSON.stringify(names))
+        .update(Float64Array.from(keys).sort())
+        .digest('hex')
     },
   }
 }
@@ -250,8 +307,9 @@ export const digestRows = (table: Table, rows: readonly TableRow[]): string => {
 }
 
 /**
- * Creates a function that hashes a row to 53 bits (cyrb53). It compares the rows of one list with each other, a quarter of a million a day; a
- * cryptographic hash of each row and the text it needs take five times as long.
+ * Creates a function that hashes a row to 53 bits (cyrb53). It compares the rows of one list with each other,
+ * a quarter of a million a day; a cryptographic hash of each row and the text it needs take five times as
+ * long.
  */
 const createRowHash = (): ((columns: Columns, row: number) => number) => {
   const double = new Float64Array(1)
@@ -296,12 +354,18 @@ export interface FileRecords {
 }
 
 /**
- * Creates a function that turns rows into records, by the path of their file: fields under the names that the provider has for them, as far as
- * columns and `extra` have them. The same row is the same record. Times keep the form of the columns, so compare only such records.
+ * Creates a function that turns rows into records, by the path of their file: fields under the names that the
+ * provider has for them, as far as columns and `extra` have them. The same row is the same record. Times keep
+ * the form of the columns, so compare only such records.
  */
-export const createRecordReader = ({ columns, files, lists }: Table): ((rows: readonly TableRow[]) => ReadonlyMap<string, FileRecords>) => {
+export const createRecordReader = ({
+  columns,
+  files,
+  lists,
+}: Table): ((rows: readonly TableRow[]) => ReadonlyMap<string, FileRecords>) => {
   const label = columns.find(({ from }) => 'file' in from && from.file === 'label')
-  const isOf = (row: TableRow, own = ''): boolean => label === undefined || row[label.name] === (label.convert?.value(own) ?? own)
+  const isOf = (row: TableRow, own = ''): boolean =>
+    label === undefined || row[label.name] === (label.convert?.value(own) ?? own)
   const toRecord = createRecordMaker(columns, lists?.[0])
   const known = new WeakMap<TableRow, Row>()
   const findRecord = (row: TableRow): Row => {
@@ -318,20 +382,25 @@ export const createRecordReader = ({ columns, files, lists }: Table): ((rows: re
     )
 }
 
-const createRecordMaker = (columns: readonly TableColumn[], list: string | undefined): ((row: TableRow) => Row) => {
+const createRecordMaker = (
+  columns: readonly TableColumn[],
+  list: string | undefined,
+): ((row: TableRow) => Row) => {
   const readers = columns.flatMap((column) => {
     const { from, convert } = column
     const [key = '$'] = 'row' in from ? from.row : 'document' in from ? from.document : []
     return key.startsWith('$') || convert ? [] : [{ column, key, isOfRow: 'row' in from }]
   })
   return (row) => {
-    const own: Record<string, unknown> = typeof row[EXTRA.name] === 'string' ? { ...JSON.parse(row[EXTRA.name] as string) } : {}
+    const own: Record<string, unknown> =
+      typeof row[EXTRA.name] === 'string' ? { ...JSON.parse(row[EXTRA.name] as string) } : {}
     const document: Record<string, unknown> = {}
     for (const { column, key, isOfRow } of readers) {
       const target = isOfRow ? own : document
       const stored = row[column.name] ?? null
       // An older file can lack the column, or have it with another type.
-      const value = target[key] ?? (stored !== null && column.type === 'JSON' ? JSON.parse(String(stored)) : stored)
+      const value =
+        target[key] ?? (stored !== null && column.type === 'JSON' ? JSON.parse(String(stored)) : stored)
       if (value !== null) target[key] = column.type === 'JSON' ? value : (toValue(column, value) ?? value)
     }
     return list === undefined ? own : { ...document, [list]: [own] }

@@ -8,10 +8,16 @@ import { buildKnownSelect, type KnownOn } from './seen-records.js'
 import type { LabelledFiles, TableFolder, TableItem } from './table-folder.js'
 import { nameColumns } from './table-rows.js'
 
-/** `any` accepts all cells. `sound` is several times as fast, but fails if a line of a candle file does not have six numbers. */
+/**
+ * `any` accepts all cells. `sound` is several times as fast, but fails if a line of a candle file does not
+ * have six numbers.
+ */
 export type CsvMode = 'any' | 'sound'
 
-/** The JSON with the fields of a row: a record, the document around it, or what the file of a recorded list has no column for. */
+/**
+ * The JSON with the fields of a row: a record, the document around it, or what the file of a recorded list
+ * has no column for.
+ */
 type RowSource = 'record' | 'json' | typeof RECORDED_EXTRA
 
 export interface SelectOptions {
@@ -21,20 +27,31 @@ export interface SelectOptions {
 }
 
 /**
- * The SELECT that reads a table from the current files of a folder. A value that does not fit its column is NULL there and appears in
- * `extra`. Without files there are no rows.
+ * The SELECT that reads a table from the current files of a folder. A value that does not fit its column is
+ * NULL there and appears in `extra`. Without files there are no rows.
  */
-export const buildSelect = async (table: Table, folder: TableFolder, { reading, known }: SelectOptions = {}): Promise<string> => {
+export const buildSelect = async (
+  table: Table,
+  folder: TableFolder,
+  { reading, known }: SelectOptions = {},
+): Promise<string> => {
   const groups = (await folder.listFiles(table)).filter(({ paths }) => paths.length > 0)
   if (groups.length === 0) return buildEmptySelect(table)
   const item = buildItem(table, await folder.listItems(table))
-  const values = table.columns.map((column) => `${buildValue(column, table, item)} AS ${quoteName(column.name)}`)
+  const values = table.columns.map(
+    (column) => `${buildValue(column, table, item)} AS ${quoteName(column.name)}`,
+  )
   const extra = table.shape === 'candles' ? [] : [`${buildExtra(table)} AS ${EXTRA.name}`]
   const records = groups.map((files) => buildRecordSelect(table, files, reading)).join(' UNION ALL ')
   const source =
     known === undefined
       ? records
-      : buildKnownSelect(records, { ...known, root: folder.root, identity: table.identity ?? [], time: buildOwnTime(table) })
+      : buildKnownSelect(records, {
+          ...known,
+          root: folder.root,
+          identity: table.identity ?? [],
+          time: buildOwnTime(table),
+        })
   return `SELECT ${[...values, ...extra].join(', ')} FROM (${source})`
 }
 
@@ -42,7 +59,9 @@ export const buildSelect = async (table: Table, folder: TableFolder, { reading, 
 const buildOwnTime = ({ columns }: Table): string => {
   const time = columns.find(({ type }) => type === 'TIMESTAMP' || type === 'DATE')
   const keys = time && 'row' in time.from ? time.from.row : []
-  return time ? buildCast(time, buildCoalesce(keys.map((key) => `json_extract_string(record, ${toJsonPath(key)})`))) : 'NULL'
+  return time
+    ? buildCast(time, buildCoalesce(keys.map((key) => `json_extract_string(record, ${toJsonPath(key)})`)))
+    : 'NULL'
 }
 
 export const buildEmptySelect = (table: Columned): string =>
@@ -50,8 +69,14 @@ export const buildEmptySelect = (table: Columned): string =>
     .map(({ name, type }) => `CAST(NULL AS ${type}) AS ${quoteName(name)}`)
     .join(', ')} WHERE false`
 
-/** The symbol and sid of a file. They depend on the file's name alone, so that DuckDB skips the files of other items. */
-const buildItem = ({ files }: Table, items: ReadonlyMap<string, TableItem>): Record<'symbol' | 'sid', string> => {
+/**
+ * The symbol and sid of a file. They depend on the file's name alone, so that DuckDB skips the files of other
+ * items.
+ */
+const buildItem = (
+  { files }: Table,
+  items: ReadonlyMap<string, TableItem>,
+): Record<'symbol' | 'sid', string> => {
   const [, after = ''] = files[0]?.path.split(/\{\w+\}/) ?? []
   const name = `left(parse_filename(filename), -${after.length})`
   const chosen = (pairs: readonly (readonly [string, string])[], otherwise: string): string =>
@@ -71,7 +96,11 @@ const buildItem = ({ files }: Table, items: ReadonlyMap<string, TableItem>): Rec
   }
 }
 
-const buildValue = (column: TableColumn, { shape }: Table, item: Record<'symbol' | 'sid', string>): string => {
+const buildValue = (
+  column: TableColumn,
+  { shape }: Table,
+  item: Record<'symbol' | 'sid', string>,
+): string => {
   const { from, convert } = column
   if ('history' in from) return from.history
   if ('file' in from) {
@@ -79,24 +108,37 @@ const buildValue = (column: TableColumn, { shape }: Table, item: Record<'symbol'
     return convert === undefined ? value : convert.sql(value)
   }
   if (!('row' in from)) return nameDocumentValue(column)
-  return shape === 'candles' ? buildCandleValue(column, quoteName(from.row[0] ?? '')) : buildField('record', from.row, column)
+  return shape === 'candles'
+    ? buildCandleValue(column, quoteName(from.row[0] ?? ''))
+    : buildField('record', from.row, column)
 }
 
 /** `verify` finds prices that are no numbers; to look at each one here would slow down all queries. */
 const buildCandleValue = (column: TableColumn, text: string): string =>
-  column.type === 'DOUBLE' && column.convert === undefined ? `TRY_CAST(${text} AS DOUBLE)` : buildCast(column, text)
+  column.type === 'DOUBLE' && column.convert === undefined
+    ? `TRY_CAST(${text} AS DOUBLE)`
+    : buildCast(column, text)
 
 const buildField = (where: RowSource, keys: readonly string[], column: TableColumn): string => {
-  if (column.type === 'JSON') return buildCoalesce(keys.map((key) => `NULLIF(json_extract(${where}, ${toJsonPath(key)}), 'null')`))
-  return buildCast(column, buildCoalesce(keys.map((key) => `json_extract_string(${where}, ${toJsonPath(key)})`)))
+  if (column.type === 'JSON')
+    return buildCoalesce(keys.map((key) => `NULLIF(json_extract(${where}, ${toJsonPath(key)}), 'null')`))
+  return buildCast(
+    column,
+    buildCoalesce(keys.map((key) => `json_extract_string(${where}, ${toJsonPath(key)})`)),
+  )
 }
 
 const nameDocumentValue = ({ name }: TableColumn): string => quoteName(`document_${name}`)
 
-/** The alias `r` of the rows of a recorded list, whose file may lack a column or have it with another type. */
+/**
+ * The alias `r` of the rows of a recorded list, whose file may lack a column or have it with another type.
+ */
 const RECORDED_EXTRA = 'r.extra'
 
-/** The columns of a recorded list. What its file has no column for is in its `extra`, under the names of the provider. */
+/**
+ * The columns of a recorded list. What its file has no column for is in its `extra`, under the names of the
+ * provider.
+ */
 export const buildRecordedValues = (table: Table): string => {
   const values = table.columns.map((column) => {
     const keys = listKeysIn(RECORDED_EXTRA, column)
@@ -116,18 +158,24 @@ const buildRecordedValue = (type: SqlType, value: string): string => {
   return `CASE WHEN typeof(${value}) = '${type}' THEN TRY_CAST(${value} AS ${type}) ELSE ${buildCast({ type }, `CAST(${value} AS VARCHAR)`)} END`
 }
 
-/** What rows take from the document around their list. Read before the list is unnested: parsing a document for each of its rows is quadratic. */
+/**
+ * What rows take from the document around their list. Read before the list is unnested: parsing a document
+ * for each of its rows is quadratic.
+ */
 const buildDocumentValues = (table: Table): string =>
   [
     ...table.columns.flatMap((column) =>
-      'document' in column.from ? [`${buildField('json', column.from.document, column)} AS ${nameDocumentValue(column)}`] : [],
+      'document' in column.from
+        ? [`${buildField('json', column.from.document, column)} AS ${nameDocumentValue(column)}`]
+        : [],
     ),
     ...(table.shape === 'document' ? [] : [`${buildRest('json', table)} AS document_rest`]),
   ]
     .map((value) => `, ${value}`)
     .join('')
 
-const buildCoalesce = (values: readonly string[]): string => (values.length === 1 ? values.join('') : `coalesce(${values.join(', ')})`)
+const buildCoalesce = (values: readonly string[]): string =>
+  values.length === 1 ? values.join('') : `coalesce(${values.join(', ')})`
 
 const buildCast = ({ type, convert }: Pick<TableColumn, 'type' | 'convert'>, text: string): string => {
   if (convert !== undefined) return `TRY(${convert.sql(text)})`
@@ -152,17 +200,23 @@ const buildCast = ({ type, convert }: Pick<TableColumn, 'type' | 'convert'>, tex
 /** The fields of a row, and of the record around it, that no column reads. */
 const buildExtra = (table: Table): string => {
   const row = buildRest('record', table)
-  const all = table.lists === undefined || table.shape === 'document' ? row : `json_merge_patch(document_rest, ${row})`
+  const all =
+    table.lists === undefined || table.shape === 'document' ? row : `json_merge_patch(document_rest, ${row})`
   return `NULLIF(CASE WHEN json_type(record) = 'OBJECT' THEN ${all} ELSE record END, '{}')`
 }
 
 const buildRest = (where: RowSource, table: Table): string => {
   const readers = new Map<string, readonly TableColumn[]>()
   for (const column of table.columns)
-    for (const key of listKeysIn(where, column)) if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
-  const removals = [...readers].map(([key, columns]) => `${quoteText(key)}, ${buildRemoval(key, columns, where)}`)
+    for (const key of listKeysIn(where, column))
+      if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
+  const removals = [...readers].map(
+    ([key, columns]) => `${quoteText(key)}, ${buildRemoval(key, columns, where)}`,
+  )
   const holdsLists = (where === 'json') === (table.lists !== undefined)
-  const others = holdsLists ? [...(table.lists ?? []), ...(table.elsewhere ?? [])].map((key) => `${quoteText(key)}, NULL`) : []
+  const others = holdsLists
+    ? [...(table.lists ?? []), ...(table.elsewhere ?? [])].map((key) => `${quoteText(key)}, NULL`)
+    : []
   return `json_merge_patch(${where}, json_object(${[...removals, ...others].join(', ')}))`
 }
 
@@ -173,16 +227,21 @@ const listKeysIn = (where: RowSource, { from }: TableColumn): readonly string[] 
 
 /** A value is removed (NULL) if a column can read it, and stays if none can. */
 const buildRemoval = (key: string, columns: readonly TableColumn[], where: string): string => {
-  if (columns.some(({ type, convert }) => type === 'JSON' || (type === 'VARCHAR' && convert === undefined))) return 'NULL'
+  if (columns.some(({ type, convert }) => type === 'JSON' || (type === 'VARCHAR' && convert === undefined)))
+    return 'NULL'
   const text = `json_extract_string(${where}, ${toJsonPath(key)})`
   return `CASE WHEN ${columns.map((column) => `${buildCast(column, text)} IS NULL`).join(' AND ')} THEN json_extract(${where}, ${toJsonPath(key)}) END`
 }
 
 /**
- * The SELECT over the files, with `filename` and `label`. Candles: cells as text. Others: `record` as JSON, and what rows take from the
- * document if records are in a list of it.
+ * The SELECT over the files, with `filename` and `label`. Candles: cells as text. Others: `record` as JSON,
+ * and what rows take from the document if records are in a list of it.
  */
-const buildRecordSelect = (table: Table, { paths, label }: LabelledFiles, reading: CsvMode = 'any'): string => {
+const buildRecordSelect = (
+  table: Table,
+  { paths, label }: LabelledFiles,
+  reading: CsvMode = 'any',
+): string => {
   const labelSql = label === undefined ? 'NULL' : quoteText(label)
   switch (table.shape) {
     case 'candles':
@@ -226,7 +285,9 @@ const buildCsvSource = (files: readonly string[], header: readonly string[]): st
 
 /** Volume is read as DOUBLE, which is exact up to 2^53: as BIGINT, a file with 1e300 could not be read. */
 const buildCandleSource = (files: readonly string[]): string => {
-  const columns = CANDLE_COLUMNS.map((name) => `${quoteText(name)}: '${name === 'Timestamp' ? 'BIGINT' : 'DOUBLE'}'`).join(', ')
+  const columns = CANDLE_COLUMNS.map(
+    (name) => `${quoteText(name)}: '${name === 'Timestamp' ? 'BIGINT' : 'DOUBLE'}'`,
+  ).join(', ')
   return `read_csv(${quoteList(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', filename = true)`
 }
 

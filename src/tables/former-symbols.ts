@@ -21,14 +21,20 @@ export type SymbolIsin = Readonly<Record<'symbol' | 'isin', string>>
 export const readRecordedSymbols = async (
   connection: DuckDBConnection,
   views: readonly View[],
-  { history, tables, warn }: { readonly history: History; readonly tables: readonly Table[]; readonly warn: Warn },
+  {
+    history,
+    tables,
+    warn,
+  }: { readonly history: History; readonly tables: readonly Table[]; readonly warn: Warn },
 ): Promise<readonly SymbolIsin[]> => {
   const [master] = listHistoryTables(tables.filter(({ name }) => name === 'master'))
   if (master === undefined || !views.some(({ name }) => name === FORMER_VIEW)) return []
   const { files } = await readAllDays(history, master, { warn })
   if (files.length === 0) return []
   const rows = `SELECT symbol, max_by(isin, known_at) FROM read_parquet(${quoteList(files)}, union_by_name = true) WHERE isin <> '' GROUP BY symbol`
-  return (await connection.runAndReadAll(rows)).getRows().map(([symbol, isin]) => ({ symbol: String(symbol), isin: String(isin) }))
+  return (await connection.runAndReadAll(rows))
+    .getRows()
+    .map(([symbol, isin]) => ({ symbol: String(symbol), isin: String(isin) }))
 }
 
 export const toFormerSql = (symbols: readonly SymbolIsin[]): string =>
@@ -42,16 +48,29 @@ const OWNER = /^\{"Symbol":"([^"\\]*)","ISIN":"([^"\\]*)"/
 const readListed = async (root: string, file: string, warn?: Warn): Promise<readonly SymbolIsin[]> => {
   // A damaged list is undefined, one that cannot be read an error: both are warned of.
   const rows: unknown = await readStateDocument(join(root, file)).catch(() => undefined)
-  if (Array.isArray(rows)) return rows.filter(isRow).map((row) => ({ symbol: readText(row.Symbol), isin: readText(row.ISIN) }))
-  if (statFile(join(root, file))) warn?.(`${file} cannot be read: candles of a former symbol may count as those of another stock`)
+  if (Array.isArray(rows))
+    return rows.filter(isRow).map((row) => ({ symbol: readText(row.Symbol), isin: readText(row.ISIN) }))
+  if (statFile(join(root, file)))
+    warn?.(`${file} cannot be read: candles of a former symbol may count as those of another stock`)
   return []
 }
 
-/** Symbols that are not listed, of the master list before the last one and of news that renamed stocks have left. */
-export const readFormerSymbols = async (root: string, items: readonly Item[], warn?: Warn): Promise<readonly SymbolIsin[]> => {
+/**
+ * Symbols that are not listed, of the master list before the last one and of news that renamed stocks have
+ * left.
+ */
+export const readFormerSymbols = async (
+  root: string,
+  items: readonly Item[],
+  warn?: Warn,
+): Promise<readonly SymbolIsin[]> => {
   const present = new Set(items.map(({ fileName }) => `${fileName}_news.json`))
-  const left = (await listNames(join(root, NEWS))).filter((name) => name.endsWith('_news.json') && !present.has(name))
-  const texts = await Promise.all(left.slice(0, MAX_LEFT).map((name) => disk.readFile(join(root, NEWS, name), 'utf8').catch(() => '')))
+  const left = (await listNames(join(root, NEWS))).filter(
+    (name) => name.endsWith('_news.json') && !present.has(name),
+  )
+  const texts = await Promise.all(
+    left.slice(0, MAX_LEFT).map((name) => disk.readFile(join(root, NEWS, name), 'utf8').catch(() => '')),
+  )
   const owners = texts.map((text): SymbolIsin => {
     const [, symbol = '', isin = ''] = OWNER.exec(text) ?? []
     return { symbol, isin }
@@ -69,12 +88,22 @@ interface FormerOf {
   readonly warn?: Warn
 }
 
-/** The symbols that views need besides those of the master list, with their ISINs, as far as the files of the folder name them. */
-export const readFormer = async ({ root, views, mayBePast, warn }: FormerOf): Promise<readonly SymbolIsin[]> => {
+/**
+ * The symbols that views need besides those of the master list, with their ISINs, as far as the files of the
+ * folder name them.
+ */
+export const readFormer = async ({
+  root,
+  views,
+  mayBePast,
+  warn,
+}: FormerOf): Promise<readonly SymbolIsin[]> => {
   if (!views.some(({ name }) => name === FORMER_VIEW)) return []
   const listed = await readListed(root, MASTER_MAP, warn)
-  const items = toStockItems(listed.map(({ symbol, isin }) => ({ Symbol: symbol, ISIN: isin, Name: '', Sid: '', FnoFlag: 0 })))
-  // Candles of a former symbol must not count as those of another stock, also if no list of today has that symbol. As of a day before a
-  // rename, that is true of the present symbol.
+  const items = toStockItems(
+    listed.map(({ symbol, isin }) => ({ Symbol: symbol, ISIN: isin, Name: '', Sid: '', FnoFlag: 0 })),
+  )
+  // Candles of a former symbol must not count as those of another stock, also if no list of today has that
+  // symbol. As of a day before a rename, that is true of the present symbol.
   return [...(await readFormerSymbols(root, items, warn)), ...(mayBePast ? listed : [])]
 }

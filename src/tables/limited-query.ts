@@ -52,7 +52,11 @@ export const ROOM = {
  *
  * @throws UsageError for a statement that is wrong, not permitted or too slow
  */
-export const runLimitedQuery = (request: LimitedQuery, limits: QueryLimits, signal: AbortSignal): Promise<LimitedResult> => {
+export const runLimitedQuery = (
+  request: LimitedQuery,
+  limits: QueryLimits,
+  signal: AbortSignal,
+): Promise<LimitedResult> => {
   const end = createEnd(signal, limits.timeMs)
   const work = runToEnd(request, limits, end.onBegin).finally(end.clear)
   // A function such as `list_sort` ends up to half a minute after it was interrupted.
@@ -64,9 +68,18 @@ const runToEnd = async (
   limits: QueryLimits,
   onBegin: (interrupt: () => void) => void,
 ): Promise<LimitedResult> => {
-  const source = { out: root, tables: listTables(streams), room: ROOM, asOf, ...(without === undefined ? {} : { without }) }
+  const source = {
+    out: root,
+    tables: listTables(streams),
+    room: ROOM,
+    asOf,
+    ...(without === undefined ? {} : { without }),
+  }
   const read = async ({ result, usedDay, answers, warnings }: QueryResult): Promise<LimitedResult> => {
-    const lists = { ...(answers.length === 0 ? {} : { answers }), ...(warnings.length === 0 ? {} : { warnings }) }
+    const lists = {
+      ...(answers.length === 0 ? {} : { answers }),
+      ...(warnings.length === 0 ? {} : { warnings }),
+    }
     return { ...(await collectRows(result, limits)), ...(usedDay === undefined ? {} : { usedDay }), ...lists }
   }
   return readQuery(await resolveQuery(sql, root), source, read, onBegin)
@@ -87,7 +100,9 @@ const createEnd = (signal: AbortSignal, timeMs: number) => {
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       stop()
-      reject(new UsageError(`stopped after ${Math.round(timeMs / 1_000)} s; select fewer days, stocks or columns`))
+      reject(
+        new UsageError(`stopped after ${Math.round(timeMs / 1_000)} s; select fewer days, stocks or columns`),
+      )
     }, timeMs)
   })
   signal.addEventListener('abort', stop)
@@ -116,7 +131,9 @@ const collectRows = async (
   for await (const chunk of result) {
     for (let index = 0; index < chunk.rowCount; index++) {
       if (rows.length === limit) return { columns, rows, isCut: true }
-      const row = chunk.getRowValues(index).map((value, place) => valueToText(value, columns[place]?.isJson) ?? null)
+      const row = chunk
+        .getRowValues(index)
+        .map((value, place) => valueToText(value, columns[place]?.isJson) ?? null)
       for (const cell of row) room -= cell?.length ?? 0
       if (room < 0) return { columns, rows, isCut: true }
       rows.push(row)

@@ -21,8 +21,11 @@ export const checkFolder = async (root: string): Promise<void> => {
     throw new UsageError(`${root} has no master list (${MASTER_MAP})`, { code: 'no-outputs' })
 }
 
-/** The report of the last run in a folder, from the log of runs while it is damaged; undefined without one. */
-export const readReport = async (root: string): Promise<RunReport | undefined> => (await readRunRecords(root)).report
+/**
+ * The report of the last run in a folder, from the log of runs while it is damaged; undefined without one.
+ */
+export const readReport = async (root: string): Promise<RunReport | undefined> =>
+  (await readRunRecords(root)).report
 
 export const readRunDay = async (root: string): Promise<Day | undefined> => {
   const report = await readReport(root)
@@ -34,7 +37,8 @@ export const readStocks = async (root: string): Promise<readonly Stock[]> => {
   const list = await readStateDocument(join(root, MASTER_MAP))
   if (!Array.isArray(list)) throw new DamagedFileError(`${join(root, MASTER_MAP)} is damaged`)
   return list.filter(
-    (row): row is Stock & Record<string, unknown> => isRow(row) && typeof row.Symbol === 'string' && typeof row.ISIN === 'string',
+    (row): row is Stock & Record<string, unknown> =>
+      isRow(row) && typeof row.Symbol === 'string' && typeof row.ISIN === 'string',
   )
 }
 
@@ -55,7 +59,11 @@ export const findRenames = async (
   const unlisted = [...new Set(symbols)].filter((symbol) => !listed.has(symbol))
   if (unlisted.length === 0) return new Map()
   const { earlier } = await firstValueFrom(readKnownStocks(folder(root).stored, unlisted))
-  return new Map(resolveSymbols(unlisted, stocks, earlier).wrong.flatMap(({ given, now }) => (now === undefined ? [] : [[given, now]])))
+  return new Map(
+    resolveSymbols(unlisted, stocks, earlier).wrong.flatMap(({ given, now }) =>
+      now === undefined ? [] : [[given, now]],
+    ),
+  )
 }
 
 /** Stocks as `RunOptions` names them. */
@@ -72,7 +80,8 @@ export interface FolderSymbols {
 }
 
 /**
- * The stocks that symbols mean in a folder; see `RunOptions.symbols`. `gone` are stocks that are no longer listed.
+ * The stocks that symbols mean in a folder; see `RunOptions.symbols`. `gone` are stocks that are no longer
+ * listed.
  * @throws UsageError for an unknown symbol, unless wrong symbols are only reported
  */
 export const selectFolderSymbols = async (
@@ -91,7 +100,8 @@ export const selectFolderSymbols = async (
   const isNowhere = ({ given }: WrongSymbol): boolean => before.wrong.some((one) => one.given === given)
   const wrong = now.wrong.filter((one) => one.now !== undefined || isNowhere(one))
   const nowhere = unknown.filter(isNowhere)
-  if (nowhere.length > 0 && (wrongSymbols === 'reject' || nowhere.length === symbols.length)) throw createUnknownSymbolsError(nowhere)
+  if (nowhere.length > 0 && (wrongSymbols === 'reject' || nowhere.length === symbols.length))
+    throw createUnknownSymbolsError(nowhere)
   return { wanted: new Set([...now.symbols, ...before.symbols]), wrong }
 }
 

@@ -4,7 +4,14 @@ import type { Row } from '../model/row.js'
 import { type Columned, listColumns, type Table } from '../model/table.js'
 import { findClosest, findNearMatch, suggest } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
-import { type DuckDb, openDuckDb, quoteList, quoteName, toQueryError, toSpillFolder } from '../storage/duckdb.js'
+import {
+  type DuckDb,
+  openDuckDb,
+  quoteList,
+  quoteName,
+  toQueryError,
+  toSpillFolder,
+} from '../storage/duckdb.js'
 import { getErrorCode } from '../storage/file-system.js'
 import { openFolder, type TableFolder } from '../storage/table-folder.js'
 import { HISTORY_SCHEMA, listHistoryTables } from './history/as-of.js'
@@ -40,7 +47,11 @@ export interface QueryResult {
   readonly close: () => void
 }
 
-const listRelations = (tables: readonly Table[]): readonly Columned[] => [...tables, ...listViews(tables), ...listHistoryTables(tables)]
+const listRelations = (tables: readonly Table[]): readonly Columned[] => [
+  ...tables,
+  ...listViews(tables),
+  ...listHistoryTables(tables),
+]
 
 /**
  * The names of the columns that a statement answers with. Reads no files: the tables are empty.
@@ -55,7 +66,8 @@ export const describeQuery = async (sql: string, tables: readonly Table[]): Prom
     const statement = await checkStatement(connection, sql, all)
     used = statement.isListing ? all : statement.used
     await connection.run(`CREATE SCHEMA ${HISTORY_SCHEMA}`)
-    for (const relation of used) await connection.run(`CREATE TABLE ${quotePath(relation.name)} (${declareColumns(relation)})`)
+    for (const relation of used)
+      await connection.run(`CREATE TABLE ${quotePath(relation.name)} (${declareColumns(relation)})`)
     return (await connection.stream(statement.sql)).columnNames()
   } catch (error) {
     throw explainQueryError(error, all, used)
@@ -72,8 +84,9 @@ const declareColumns = (relation: Columned): string =>
     .join(', ')
 
 /**
- * Queries the files of a folder. The database is in memory, its tables are views over the current files, and it can open no other files. A
- * large sort may write to the system's temporary folder. `onBegin` receives a function that interrupts the query, also before the first row.
+ * Queries the files of a folder. The database is in memory, its tables are views over the current files, and
+ * it can open no other files. A large sort may write to the system's temporary folder. `onBegin` receives a
+ * function that interrupts the query, also before the first row.
  *
  * @throws UsageError for a statement that is wrong or not permitted
  * @throws DamagedFileError for a file that cannot be read
@@ -96,9 +109,21 @@ export const runQuery = async (
     const warnings = new Set<string>()
     // What is read in part must not be stored.
     const isPart = symbol !== undefined || (without?.size ?? 0) > 0
-    const lake = lakeFrom === false ? undefined : { minBytes: isPart ? Number.POSITIVE_INFINITY : lakeFrom, folder: whole }
+    const lake =
+      lakeFrom === false
+        ? undefined
+        : { minBytes: isPart ? Number.POSITIVE_INFINITY : lakeFrom, folder: whole }
     const { isListing } = statement
-    const source = { tables, folder, lake, past: asOf, used, isListing, without, warn: (text: string) => void warnings.add(text) }
+    const source = {
+      tables,
+      folder,
+      lake,
+      past: asOf,
+      used,
+      isListing,
+      without,
+      warn: (text: string) => void warnings.add(text),
+    }
     const { files, usedDay, answers = [] } = await openRelations(duck.connection, statement.tables, source)
     if (statement.tables.length > 0 && files.length === 0 && (await isEmpty(whole, tables)))
       throw new UsageError(`${out} contains no outputs`, { code: 'no-outputs' })
@@ -134,15 +159,21 @@ export const queryRows = (sql: string, source: Source): Promise<readonly Row[]> 
     const integers = describeResultColumns(result).flatMap(({ name, isNumber }) => (isNumber ? [name] : []))
     const rows: Row[] = []
     for await (const chunk of result.yieldRowObjectJson())
-      for (const row of chunk) rows.push({ ...row, ...Object.fromEntries(integers.map((name) => [name, toInteger(row[name])])) })
+      for (const row of chunk)
+        rows.push({ ...row, ...Object.fromEntries(integers.map((name) => [name, toInteger(row[name])])) })
     return rows
   })
 
 /** DuckDB gives integers of 64 bits as text. */
 const toInteger = (value: unknown): unknown =>
-  typeof value === 'string' && /^-?\d+$/.test(value) && Number.isSafeInteger(Number(value)) ? Number(value) : value
+  typeof value === 'string' && /^-?\d+$/.test(value) && Number.isSafeInteger(Number(value))
+    ? Number(value)
+    : value
 
-/** Whether no table has a file. A folder that cannot be read counts as not empty: the statement may not need it. */
+/**
+ * Whether no table has a file. A folder that cannot be read counts as not empty: the statement may not need
+ * it.
+ */
 const isEmpty = async (folder: TableFolder, tables: readonly Table[]): Promise<boolean> => {
   try {
     return (await listPaths(tables, folder)).length === 0
@@ -160,9 +191,14 @@ const restrictAccess = async ({ connection }: DuckDb, files: readonly string[]):
 }
 
 const KEYWORDS =
-  'select from where group order having limit join left inner union using with distinct between values describe summarize'.split(' ')
+  'select from where group order having limit join left inner union using with distinct between values describe summarize'.split(
+    ' ',
+  )
 
-/** A syntax error with the keyword that its word, or the one before, may mean: in `FORM master` the error is at `master`. */
+/**
+ * A syntax error with the keyword that its word, or the one before, may mean: in `FORM master` the error is
+ * at `master`.
+ */
 const suggestKeyword = (message: string): string => {
   const [, near = ''] = /near "(\w+)"/.exec(message) ?? []
   const [, line = '', pointer = ''] = /^(LINE .*)\n( *)\^/m.exec(message) ?? []
@@ -174,17 +210,27 @@ const suggestKeyword = (message: string): string => {
       .match(/\w{3,}/g)
       ?.slice(-2)
       .reverse() ?? []
-  const word = words.find((one) => !KEYWORDS.includes(one.toLowerCase()) && findKeyword(one.toLowerCase()) !== undefined) ?? ''
+  const word =
+    words.find(
+      (one) => !KEYWORDS.includes(one.toLowerCase()) && findKeyword(one.toLowerCase()) !== undefined,
+    ) ?? ''
   const keyword = findKeyword(word.toLowerCase())
   return message.replace(/$/m, suggest(word === near ? keyword : keyword && `${keyword}, not ${word}`))
 }
 
-/** An error of DuckDB for people: an unknown table comes with the tables, an unknown column with the columns of the tables in the statement. */
+/**
+ * An error of DuckDB for people: an unknown table comes with the tables, an unknown column with the columns
+ * of the tables in the statement.
+ */
 const explainQueryError = (error: unknown, all: readonly Columned[], used: readonly Columned[]): unknown => {
   const converted = toQueryError(error)
   if (converted === error || !(converted instanceof CollectError)) return converted
   const { message } = converted
-  const describe = (what: string, name: string, lists: readonly (readonly [title: string, names: readonly string[]])[]): UsageError => {
+  const describe = (
+    what: string,
+    name: string,
+    lists: readonly (readonly [title: string, names: readonly string[]])[],
+  ): UsageError => {
     const start = message.search(/^LINE \d/m)
     const position = start < 0 ? [] : [message.slice(start)]
     const near = findClosest(
@@ -192,7 +238,9 @@ const explainQueryError = (error: unknown, all: readonly Columned[], used: reado
       lists.flatMap(([, names]) => names),
     )
     const lines = lists.map(([title, names]) => `${title}: ${names.join(', ')}`)
-    return new UsageError([`unknown ${what}: ${name}${suggest(near)}`, ...position, ...lines].join('\n'), { cause: error })
+    return new UsageError([`unknown ${what}: ${name}${suggest(near)}`, ...position, ...lines].join('\n'), {
+      cause: error,
+    })
   }
   if (message.startsWith('Parser Error')) return new UsageError(suggestKeyword(message), { cause: error })
   const table = /^Catalog Error: Table with name "?(.+?)"? does not exist/.exec(message)?.[1]

@@ -6,7 +6,14 @@ import { describeEarlier } from '../storage/history/choose.js'
 import { openHistory } from '../storage/history/record.js'
 import { buildEmptySelect, buildSelect } from '../storage/table-views.js'
 import { readFormer } from './former-symbols.js'
-import { HISTORY_SCHEMA, type HistoryTable, openDay, type PastDay, readAllDays, type TableReader } from './history/as-of.js'
+import {
+  HISTORY_SCHEMA,
+  type HistoryTable,
+  openDay,
+  type PastDay,
+  readAllDays,
+  type TableReader,
+} from './history/as-of.js'
 import { type Lake, type LakeSource, type LakeTable, openLake } from './lake/lake.js'
 import { readRunDay } from './output-folder.js'
 import { setVariables } from './variables.js'
@@ -55,31 +62,44 @@ export const openRelations = async (
   const isSound = runDay !== undefined && history.damages.length === 0
   const views = listViews(tables)
   const whole = views.filter(({ name }) => chosen.some((one) => one.name === name))
-  const former = await readFormer({ root: folder.root, views: addNeeded(whole, tables).views, mayBePast: past !== undefined, warn })
+  const former = await readFormer({
+    root: folder.root,
+    views: addNeeded(whole, tables).views,
+    mayBePast: past !== undefined,
+    warn,
+  })
   const published = tables.flatMap(({ publishedAt = [] }) => publishedAt)
   const context = isSound
     ? [runDay, JSON.stringify(former), ...published, ...history.records.map(({ digest }) => digest)].join(' ')
     : undefined
   const lake = openLake(connection, source, context)
   for (const view of views.toReversed())
-    if (addNeeded(chosen, tables, lake.stored).views.some(({ name }) => name === view.name)) await lake.read(view)
+    if (addNeeded(chosen, tables, lake.stored).views.some(({ name }) => name === view.name))
+      await lake.read(view)
   const needed = addNeeded(chosen, tables, lake.stored)
   const computed = needed.views.filter(({ name }) => !lake.stored.has(name))
   const opened = await (past === undefined
     ? openPresent(needed.tables, source, lake)
     : openPast(source, { tables: needed.tables, warn, day: past }, lake))
   const records = { history, until: past, warn }
-  await setVariables(connection, computed, { former, day: opened.usedDay ?? past ?? runDay, recorded: { ...records, tables }, until: past })
+  await setVariables(connection, computed, {
+    former,
+    day: opened.usedDay ?? past ?? runDay,
+    recorded: { ...records, tables },
+    until: past,
+  })
   const seen = await fillFirstSeen(computed, { ...source, ...records, warn })
   const days: (readonly [HistoryTable, TableReader])[] = []
   if (chosen.some(isHistoryTable)) describeEarlier(history.earlier, '', past).forEach(source.warn)
-  for (const table of chosen.filter(isHistoryTable)) days.push([table, await readAllDays(history, table, records)])
+  for (const table of chosen.filter(isHistoryTable))
+    days.push([table, await readAllDays(history, table, records)])
   await connection.run(`CREATE SCHEMA ${HISTORY_SCHEMA}`)
   // Views of a history that cannot be read whole are not stored: it may be repaired.
   await createRelations(connection, isDamaged ? { ...lake, writeView: async () => undefined } : lake, [
     ...opened.selects,
     ...needed.views.map((view) => {
-      const own = view.name === CANDLE_DAYS ? opened.candleDays : view === seen?.view ? seen.select : undefined
+      const own =
+        view.name === CANDLE_DAYS ? opened.candleDays : view === seen?.view ? seen.select : undefined
       return [view, lake.stored.get(view.name)?.select ?? own ?? view.sql] as const
     }),
     ...days.map(([table, { select }]) => [table, select] as const),
@@ -88,14 +108,29 @@ export const openRelations = async (
   const read = [...opened.files, ...seenFiles, ...days.flatMap(([, { files }]) => files)]
   const files = [...read, ...[...lake.stored.values()].flatMap((table) => table.files)]
   const { usedDay, answers, empty } = opened
-  return { files, empty, stored: lake.stored, ...(usedDay === undefined ? {} : { usedDay }), ...(answers === undefined ? {} : { answers }) }
+  return {
+    files,
+    empty,
+    stored: lake.stored,
+    ...(usedDay === undefined ? {} : { usedDay }),
+    ...(answers === undefined ? {} : { answers }),
+  }
 }
 
 type Selects = readonly (readonly [relation: Columned, select: string])[]
 
-/** Creates tables and views. A shared view that another one reads is computed now, unless they are only listed. */
-const createRelations = async (connection: DuckDBConnection, { isListing, writeView }: Lake, selects: Selects): Promise<void> => {
-  const needed = new Set(isListing ? [] : selects.flatMap(([relation]) => (isView(relation) ? relation.needs : [])))
+/**
+ * Creates tables and views. A shared view that another one reads is computed now, unless they are only
+ * listed.
+ */
+const createRelations = async (
+  connection: DuckDBConnection,
+  { isListing, writeView }: Lake,
+  selects: Selects,
+): Promise<void> => {
+  const needed = new Set(
+    isListing ? [] : selects.flatMap(([relation]) => (isView(relation) ? relation.needs : [])),
+  )
   for (const [relation, select] of selects) {
     const isComputed = isView(relation) && relation.isShared === true && needed.has(relation.name)
     const name = relation.name.split('.').map(quoteName).join('.')
@@ -113,7 +148,11 @@ interface OpenedTables extends Pick<Relations, 'usedDay' | 'answers' | 'files' |
   readonly candleDays?: string | undefined
 }
 
-const openPresent = async (tables: readonly Table[], { folder, without }: RelationSource, lake: Lake): Promise<OpenedTables> => {
+const openPresent = async (
+  tables: readonly Table[],
+  { folder, without }: RelationSource,
+  lake: Lake,
+): Promise<OpenedTables> => {
   const selects: (readonly [Table, string])[] = []
   const files: string[] = []
   const empty = new Set<string>()
@@ -134,7 +173,11 @@ const openPresent = async (tables: readonly Table[], { folder, without }: Relati
 }
 
 /** Candles of the lake, if it has them, until the day; other tables as they stood then. */
-const openPast = async (source: RelationSource, asked: Omit<PastDay, 'folder'>, lake: Lake): Promise<OpenedTables> => {
+const openPast = async (
+  source: RelationSource,
+  asked: Omit<PastDay, 'folder'>,
+  lake: Lake,
+): Promise<OpenedTables> => {
   const { tables, day } = asked
   const past = await openDay({ folder: source.folder, ...asked })
   const isCandles = ({ name }: Table): boolean => name === 'candles'
@@ -143,9 +186,14 @@ const openPast = async (source: RelationSource, asked: Omit<PastDay, 'folder'>, 
   for (const table of tables.filter((one) => !isCandles(one))) readers.push([table, await past.read(table)])
   return {
     files: [...present.files, ...readers.flatMap(([, { files }]) => files)],
-    empty: new Set([...present.empty, ...readers.flatMap(([{ name }, { files }]) => (files.length === 0 ? [name] : []))]),
+    empty: new Set([
+      ...present.empty,
+      ...readers.flatMap(([{ name }, { files }]) => (files.length === 0 ? [name] : [])),
+    ]),
     selects: [
-      ...present.selects.map(([table, select]) => [table, `FROM (${select}) WHERE date <= DATE ${quoteText(day)}`] as const),
+      ...present.selects.map(
+        ([table, select]) => [table, `FROM (${select}) WHERE date <= DATE ${quoteText(day)}`] as const,
+      ),
       ...readers.map(([table, { select }]) => [table, select] as const),
     ],
     candleDays: present.candleDays && `FROM (${present.candleDays}) WHERE day <= DATE ${quoteText(day)}`,
@@ -154,5 +202,8 @@ const openPast = async (source: RelationSource, asked: Omit<PastDay, 'folder'>, 
   }
 }
 
-export const listPaths = async (tables: readonly Table[], folder: LakeSource['folder']): Promise<readonly string[]> =>
+export const listPaths = async (
+  tables: readonly Table[],
+  folder: LakeSource['folder'],
+): Promise<readonly string[]> =>
   (await Promise.all(tables.map(folder.listFiles))).flat().flatMap(({ paths }) => paths)

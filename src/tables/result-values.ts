@@ -20,7 +20,9 @@ export type RowChunks = AsyncIterable<RowChunk>
 /** A value as exact text; undefined for NULL. Lists and structures become JSON. */
 export const valueToText = (value: CellValue, isJson = false): string | undefined => {
   if (value === null || value === undefined) return undefined
-  return typeof value === 'object' && (toListItems(value) || listFields(value)) ? valueToJson(value, isJson) : String(value)
+  return typeof value === 'object' && (toListItems(value) || listFields(value))
+    ? valueToJson(value, isJson)
+    : String(value)
 }
 
 /** A value as exact JSON: integers and decimals keep all digits, dates are text. */
@@ -32,11 +34,13 @@ export const valueToJson = (value: CellValue, isJson = false): string => {
   const items = toListItems(value)
   if (items) return `[${items.map((item) => valueToJson(item)).join(',')}]`
   const fields = listFields(value)
-  if (fields) return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${valueToJson(field)}`).join(',')}}`
+  if (fields)
+    return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${valueToJson(field)}`).join(',')}}`
   return JSON.stringify(String(value))
 }
 
-const isDecimal = (value: CellValue): boolean => typeof value === 'object' && value !== null && 'scale' in value && 'width' in value
+const isDecimal = (value: CellValue): boolean =>
+  typeof value === 'object' && value !== null && 'scale' in value && 'width' in value
 
 const toListItems = (value: object): readonly CellValue[] | undefined =>
   'items' in value && Array.isArray(value.items) ? value.items : undefined
@@ -44,10 +48,12 @@ const toListItems = (value: object): readonly CellValue[] | undefined =>
 const listFields = (value: object): readonly (readonly [string, CellValue])[] | undefined => {
   if (!('entries' in value) || typeof value.entries !== 'object' || value.entries === null) return undefined
   if (!Array.isArray(value.entries)) return Object.entries(value.entries)
-  return value.entries.map(({ key, value: field }: { readonly key: CellValue; readonly value: CellValue }) => [
-    valueToText(key) ?? 'null',
-    field,
-  ])
+  return value.entries.map(
+    ({ key, value: field }: { readonly key: CellValue; readonly value: CellValue }) => [
+      valueToText(key) ?? 'null',
+      field,
+    ],
+  )
 }
 
 export const describeResultColumns = (result: DuckDBResult): readonly ResultColumn[] =>

@@ -16,19 +16,25 @@ import { type NamedQuery, workedQueries } from './worked-queries.js'
 const QUERY_NAME = /^[a-z][a-z0-9-]{0,49}$/
 
 /**
- * The statement that a text means: a saved query or a worked one if it is a name, else the text itself. A saved query goes before a worked
- * one, and that before `others`.
+ * The statement that a text means: a saved query or a worked one if it is a name, else the text itself. A
+ * saved query goes before a worked one, and that before `others`.
  *
  * @throws UsageError for an unknown name
  */
-export const resolveQuery = async (text: string, out: string, others: readonly NamedQuery[] = []): Promise<string> => {
+export const resolveQuery = async (
+  text: string,
+  out: string,
+  others: readonly NamedQuery[] = [],
+): Promise<string> => {
   const name = text.trim()
   if (!QUERY_NAME.test(name)) return text
   const all = [...(await listSavedQueries(out)), ...workedQueries, ...others]
   const found = all.find((one) => one.name === name)
   if (found !== undefined) return found.sql
   const names = all.map((one) => one.name)
-  throw new UsageError(`unknown query: ${name}${suggest(findClosest(name, names))}`, { code: 'unknown-query' })
+  throw new UsageError(`unknown query: ${name}${suggest(findClosest(name, names))}`, {
+    code: 'unknown-query',
+  })
 }
 
 /** The queries that are saved in a folder, by name. */
@@ -36,7 +42,11 @@ export const listSavedQueries = async (out: string): Promise<readonly NamedQuery
   const folder = statePaths(out).queries
   const files = (await listNames(folder)).filter((file) => file.endsWith('.sql')).sort()
   return Promise.all(
-    files.map(async (file) => ({ name: file.slice(0, -4), about: 'saved', sql: await disk.readFile(join(folder, file), 'utf8') })),
+    files.map(async (file) => ({
+      name: file.slice(0, -4),
+      about: 'saved',
+      sql: await disk.readFile(join(folder, file), 'utf8'),
+    })),
   )
 }
 
@@ -45,10 +55,15 @@ interface QueryToSave extends Omit<NamedQuery, 'about'> {
   readonly streams: readonly StreamDefinition[]
 }
 
-/** Saves a query in the state of a folder; replaces one of the same name. @throws UsageError for a wrong name or statement */
+/**
+ * Saves a query in the state of a folder; replaces one of the same name. @throws UsageError for a wrong name
+ * or statement
+ */
 export const saveQuery = async ({ name, sql, out, streams }: QueryToSave): Promise<void> => {
   if (!QUERY_NAME.test(name))
-    throw new UsageError(`invalid name ${JSON.stringify(name)}; use small letters, digits and dashes, such as my-screen`)
+    throw new UsageError(
+      `invalid name ${JSON.stringify(name)}; use small letters, digits and dashes, such as my-screen`,
+    )
   const { root } = await openFolder(out)
   const { connection, close } = await openDuckDb()
   try {

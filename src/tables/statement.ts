@@ -11,18 +11,33 @@ const NO_STATEMENT = 'the statement is missing; write one, such as SELECT * FROM
 const HINT = 'query reads only the tables of the folder; SHOW TABLES lists them'
 
 /**
- * Functions that read only their arguments or the database's own catalogue. The restricted access alone does not suffice: a SELECT from
- * `enable_logging` with a path aborts the process, and an `EXPLAIN ANALYZE COPY` may overwrite a file that the views read.
+ * Functions that read only their arguments or the database's own catalogue. The restricted access alone does
+ * not suffice: a SELECT from `enable_logging` with a path aborts the process, and an `EXPLAIN ANALYZE COPY`
+ * may overwrite a file that the views read.
  */
 const TABLE_FUNCTIONS = [
-  ...['unnest', 'range', 'generate_series', 'repeat', 'repeat_row', 'json_each', 'json_tree', 'summary'],
-  ...['duckdb_columns', 'duckdb_functions', 'duckdb_keywords', 'duckdb_tables', 'duckdb_types', 'duckdb_views', 'pragma_table_info'],
+  'unnest',
+  'range',
+  'generate_series',
+  'repeat',
+  'repeat_row',
+  'json_each',
+  'json_tree',
+  'summary',
+  'duckdb_columns',
+  'duckdb_functions',
+  'duckdb_keywords',
+  'duckdb_tables',
+  'duckdb_types',
+  'duckdb_views',
+  'pragma_table_info',
 ]
 
 /**
- * Permits one statement that DuckDB can serialize, which is a SELECT (also FROM, VALUES, DESCRIBE, SUMMARIZE and SHOW), or EXPLAIN of one,
- * and only tables and functions that stay inside the database. Does not run it. `tables` are those that it may use, with the columns that it may
- * use; with `isListing` they are there to be listed.
+ * Permits one statement that DuckDB can serialize, which is a SELECT (also FROM, VALUES, DESCRIBE, SUMMARIZE
+ * and SHOW), or EXPLAIN of one, and only tables and functions that stay inside the database. Does not run it.
+ * `tables` are those that it may use, with the columns that it may use; with `isListing` they are there to be
+ * listed.
  *
  * @throws UsageError for any other statement
  */
@@ -39,7 +54,9 @@ export const checkStatement = async (connection: DuckDBConnection, sql: string, 
   const wrong = names.functions.find((name) => !TABLE_FUNCTIONS.includes(name))
   if (wrong !== undefined) throw new UsageError(`${wrong}() is not permitted: ${HINT}`)
   const tables = all.filter(({ name }) => names.tables.includes(name))
-  const unknown = names.tables.filter((name) => !names.common.includes(name) && !tables.some((table) => table.name === name))
+  const unknown = names.tables.filter(
+    (name) => !names.common.includes(name) && !tables.some((table) => table.name === name),
+  )
   const file = unknown.find((name) => /\W/.test(name))
   if (file !== undefined) {
     const recorded = all.map(({ name }) => name).filter((name) => name.startsWith(RECORDED_PREFIX))
@@ -48,10 +65,13 @@ export const checkStatement = async (connection: DuckDBConnection, sql: string, 
     )
   }
   // Views of all tables but the days of each are needed to list them, and for DuckDB's "did you mean".
-  const isListing = names.listsTables || unknown.length > 0 || names.functions.some((name) => /^(duckdb|pragma)_/.test(name))
+  const isListing =
+    names.listsTables || unknown.length > 0 || names.functions.some((name) => /^(duckdb|pragma)_/.test(name))
   return {
     sql: explain ? `${explain[1]} ${query}` : sql,
-    tables: isListing ? all.filter((one) => tables.includes(one) || !('table' in one)) : tables.map((one) => narrowTable(one, names)),
+    tables: isListing
+      ? all.filter((one) => tables.includes(one) || !('table' in one))
+      : tables.map((one) => narrowTable(one, names)),
     used: tables,
     isListing,
   }
@@ -85,22 +105,31 @@ const WHOLE_TYPES: readonly unknown[] = ['STAR', 'PIVOT', 'SHOW_REF', 'POSITIONA
 /** Parses DuckDB's syntax tree, and collects the names in it. */
 const parseTree = (text: string) => {
   const names: Names = {
-    ...{ functions: [], tables: [], aliases: [], common: [] },
-    ...{ words: new Set(), rows: new Set(), listsTables: false, isWhole: false },
+    functions: [],
+    tables: [],
+    aliases: [],
+    common: [],
+    words: new Set(),
+    rows: new Set(),
+    listsTables: false,
+    isWhole: false,
   }
   const tree = JSON.parse(text, (key, node: unknown) => {
     if (typeof node === 'string') names.words.add(node.toLowerCase())
     if (!isRow(node)) return node
-    if (node.type === 'TABLE_FUNCTION') names.functions.push(String((node.function as Row).function_name).toLowerCase())
+    if (node.type === 'TABLE_FUNCTION')
+      names.functions.push(String((node.function as Row).function_name).toLowerCase())
     if (node.type === 'BASE_TABLE') {
       names.tables.push(toTableName(node))
       names.aliases.push(String(node.alias).toLowerCase())
     }
-    if (node.type === 'COLUMN_REF') names.rows.add(String((node.column_names as readonly unknown[]).at(-1)).toLowerCase())
+    if (node.type === 'COLUMN_REF')
+      names.rows.add(String((node.column_names as readonly unknown[]).at(-1)).toLowerCase())
     if (node.type === 'SHOW_REF' && !isRow(node.query)) names.listsTables = true
     const renames = Array.isArray(node.column_name_alias) && node.column_name_alias.length > 0
     if (WHOLE_TYPES.includes(node.type) || node.ref_type === 'NATURAL' || renames) names.isWhole = true
-    if (key === 'cte_map') for (const { key: name } of node.map as readonly Row[]) names.common.push(String(name).toLowerCase())
+    if (key === 'cte_map')
+      for (const { key: name } of node.map as readonly Row[]) names.common.push(String(name).toLowerCase())
     return node
   }) as Row
   return { tree, names }
@@ -109,9 +138,15 @@ const parseTree = (text: string) => {
 const toTableName = ({ schema_name: schema, table_name: name }: Row): string =>
   `${schema === HISTORY_SCHEMA ? `${HISTORY_SCHEMA}.` : ''}${String(name)}`.toLowerCase()
 
-const explainRefusal = async (connection: DuckDBConnection, sql: string, { error_type: type }: Row): Promise<Error> => {
+const explainRefusal = async (
+  connection: DuckDBConnection,
+  sql: string,
+  { error_type: type }: Row,
+): Promise<Error> => {
   // DuckDB's parser throws an error with the position.
   if (type === 'parser') await connection.extractStatements(sql)
   const pivotHint = /\bPIVOT\b/i.test(sql) ? '\nPIVOT needs its values: PIVOT … ON … IN (…) USING …' : ''
-  return new UsageError(`query is read-only; use one SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE, SHOW, or EXPLAIN of one${pivotHint}`)
+  return new UsageError(
+    `query is read-only; use one SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE, SHOW, or EXPLAIN of one${pivotHint}`,
+  )
 }

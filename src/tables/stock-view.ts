@@ -13,14 +13,18 @@ export interface StockView {
 }
 
 /**
- * Reads what a folder knows about one stock, by its symbol, ISIN, former symbol or name, and its newest events up to the day of the run, newest
- * first, and those ahead: `limit` of each kind.
+ * Reads what a folder knows about one stock, by its symbol, ISIN, former symbol or name, and its newest
+ * events up to the day of the run, newest first, and those ahead: `limit` of each kind.
  *
  * @throws UsageError for an unknown one
  */
 export const readStockView = async (
   root: string,
-  { stock, streams, limit }: { readonly stock: string; readonly streams: readonly StreamDefinition[]; readonly limit: number },
+  {
+    stock,
+    streams,
+    limit,
+  }: { readonly stock: string; readonly streams: readonly StreamDefinition[]; readonly limit: number },
 ): Promise<StockView> => {
   await checkFolder(root)
   const stocks = await readStocks(root)
@@ -30,7 +34,10 @@ export const readStockView = async (
   const { ISIN: isin } = stocks.find((one) => one.Symbol === symbol) ?? {}
   // The database applies a condition on the ISIN before it joins the groups of the screener.
   const isOfStock = `isin = ${quoteText(isin ?? '')}`
-  const [facts] = await queryRows(`FROM screener WHERE symbol = ${quoteText(symbol)} AND ${isOfStock}`, source)
+  const [facts] = await queryRows(
+    `FROM screener WHERE symbol = ${quoteText(symbol)} AND ${isOfStock}`,
+    source,
+  )
   if (facts === undefined) throw new UsageError(`${symbol} is not in the master list`)
   const events = await queryRows(
     `SELECT * FROM events WHERE ${isOfStock} QUALIFY row_number() OVER (PARTITION BY kind ORDER BY day DESC, happened_at DESC, title) <= ${limit}

@@ -13,7 +13,10 @@ export const listRewrittenRows = ({ records }: History): readonly RewrittenRow[]
 }
 
 interface Variables {
-  /** The day that snapshots are about: that of the run, on a weekend the Friday before; undefined before the first run. */
+  /**
+   * The day that snapshots are about: that of the run, on a weekend the Friday before; undefined before the
+   * first run.
+   */
   readonly day: Day | undefined
   readonly former: readonly SymbolIsin[]
   readonly recorded: Parameters<typeof readRecordedSymbols>[2]
@@ -22,7 +25,11 @@ interface Variables {
 }
 
 /** Sets what views read besides tables. */
-export const setVariables = async (connection: DuckDBConnection, views: readonly View[], variables: Variables): Promise<void> => {
+export const setVariables = async (
+  connection: DuckDBConnection,
+  views: readonly View[],
+  variables: Variables,
+): Promise<void> => {
   if (views.length === 0) return
   const { day, former, recorded, until } = variables
   const { history, warn } = recorded
@@ -31,6 +38,11 @@ export const setVariables = async (connection: DuckDBConnection, views: readonly
   if (symbols.length > 0) await connection.run(`SET VARIABLE former = ${toFormerSql(symbols)}`)
   if (!views.some(({ sql }) => sql.includes(REWRITTEN_ROWS))) return
   history.damages.map(describeDamage).forEach(warn)
-  const rows = listRewrittenRows(history).map((row) => ({ ...row, is_later: until !== undefined && row.day > until }))
-  await connection.run(`SET VARIABLE ${REWRITTEN_VIEW} = CAST(${quoteText(JSON.stringify(rows))}::JSON AS ${REWRITTEN_TYPE})`)
+  const rows = listRewrittenRows(history).map((row) => ({
+    ...row,
+    is_later: until !== undefined && row.day > until,
+  }))
+  await connection.run(
+    `SET VARIABLE ${REWRITTEN_VIEW} = CAST(${quoteText(JSON.stringify(rows))}::JSON AS ${REWRITTEN_TYPE})`,
+  )
 }

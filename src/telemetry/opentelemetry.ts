@@ -13,7 +13,10 @@ interface Span {
   end(at?: number): void
 }
 
-/** The part of `@opentelemetry/api` that is used. The app passes it in, so that scripstream does not depend on it. */
+/**
+ * The part of `@opentelemetry/api` that is used. The app passes it in, so that scripstream does not depend on
+ * it.
+ */
 export interface TracingApi<Context, Own extends Span> {
   readonly context: {
     active(): Context
@@ -24,7 +27,11 @@ export interface TracingApi<Context, Own extends Span> {
       name: string,
       version?: string,
     ): {
-      startSpan(name: string, options: { kind: number; startTime: number; attributes: Attributes }, context: Context): Own
+      startSpan(
+        name: string,
+        options: { kind: number; startTime: number; attributes: Attributes },
+        context: Context,
+      ): Own
     }
     setSpan(context: Context, span: Own): Context
   }
@@ -36,9 +43,10 @@ const CLIENT = 2
 const FAILED = 2
 
 /**
- * Traces runs: a span for each run, in it one for each stream, in that one for each attempt of a request, with the attributes of the
- * semantic conventions for HTTP clients. A request is sent within the context of its span, so that the instrumentation of undici nests. Spans
- * go to the tracer provider that the app has registered.
+ * Traces runs: a span for each run, in it one for each stream, in that one for each attempt of a request,
+ * with the attributes of the semantic conventions for HTTP clients. A request is sent within the context of
+ * its span, so that the instrumentation of undici nests. Spans go to the tracer provider that the app has
+ * registered.
  *
  * @example
  * import * as api from '@opentelemetry/api'
@@ -65,8 +73,17 @@ const traceRun = <Context, Own extends Span>({ context, trace }: TracingApi<Cont
   const streams = new Map<string, Open<Context>>()
   let run: Open<Context> | undefined
   let id = ''
-  const begin = (name: string, startTime: number, { kind, attributes }: OwnFacts, parent: Context): Open<Context> => {
-    const span = tracer.startSpan(name, { kind, startTime, attributes: { 'scripstream.run': id, ...attributes } }, parent)
+  const begin = (
+    name: string,
+    startTime: number,
+    { kind, attributes }: OwnFacts,
+    parent: Context,
+  ): Open<Context> => {
+    const span = tracer.startSpan(
+      name,
+      { kind, startTime, attributes: { 'scripstream.run': id, ...attributes } },
+      parent,
+    )
     return { span, within: trace.setSpan(parent, span) }
   }
   return {
@@ -100,7 +117,10 @@ const traceRun = <Context, Own extends Span>({ context, trace }: TracingApi<Cont
   }
 }
 
-const endStream = (stream: Open<unknown> | undefined, { at, outcome, error }: RunEvent & { type: 'stream-finished' }): void => {
+const endStream = (
+  stream: Open<unknown> | undefined,
+  { at, outcome, error }: RunEvent & { type: 'stream-finished' },
+): void => {
   if (stream === undefined) return
   stream.span.setAttributes({ 'scripstream.outcome': outcome })
   end(stream.span, at, outcome === 'success' ? undefined : (error ?? outcome))
@@ -117,11 +137,18 @@ const endRunSpan = (
   if (run) end(run.span, at, outcome === 'complete' ? undefined : (error ?? outcome))
 }
 
-const endRequest = (span: Span, { at, ms, status, bytes, failure }: Omit<FinishedRequest, 'stream'>): void => {
+const endRequest = (
+  span: Span,
+  { at, ms, status, bytes, failure }: Omit<FinishedRequest, 'stream'>,
+): void => {
   const type = status !== undefined && status >= 400 ? String(status) : failure
   span.setAttributes({
     'http.response.body.size': bytes,
-    ...omitUndefined({ 'http.response.status_code': status, 'error.type': type, 'scripstream.error.code': failure }),
+    ...omitUndefined({
+      'http.response.status_code': status,
+      'error.type': type,
+      'scripstream.error.code': failure,
+    }),
   })
   end(span, at + ms, failure)
 }
@@ -135,10 +162,15 @@ const toTemplate = (path: string): string => path.replace(/\?.*/s, '')
 
 /** https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client-span */
 const describeRequest = ({ stream, endpoint, url, item, attempt }: StartedRequest): Attributes => ({
-  ...{ 'http.request.method': endpoint.method, 'url.full': url, 'url.template': toTemplate(endpoint.path) },
+  'http.request.method': endpoint.method,
+  'url.full': url,
+  'url.template': toTemplate(endpoint.path),
   ...(URL.canParse(url) ? describeServer(new URL(url)) : {}),
   ...(attempt === 0 ? {} : { 'http.request.resend_count': attempt }),
-  ...{ 'scripstream.stream': stream, 'scripstream.host': endpoint.host, 'scripstream.endpoint': endpoint.name, 'scripstream.item': item },
+  'scripstream.stream': stream,
+  'scripstream.host': endpoint.host,
+  'scripstream.endpoint': endpoint.name,
+  'scripstream.item': item,
 })
 
 const describeServer = ({ hostname, port, protocol }: URL): Attributes => ({

@@ -19,23 +19,35 @@ export interface MetricsRegistry {
 export interface Metrics {
   readonly registry: MetricsRegistry
   /** Pass it to `createCollector({ telemetry })`; several collectors may share it. */
-  readonly telemetry: (run: Pick<LiveRun, 'limiters'>) => Follower & { readonly event: NonNullable<Follower['event']> }
+  readonly telemetry: (
+    run: Pick<LiveRun, 'limiters'>,
+  ) => Follower & { readonly event: NonNullable<Follower['event']> }
 }
 
 /** Options of `createMetrics`; nothing is required. */
 export interface MetricsOptions {
-  /** The registry of prom-client in which the metrics are created, such as `prom.register`. Default: one of their own. */
+  /**
+   * The registry of prom-client in which the metrics are created, such as `prom.register`. Default: one of
+   * their own.
+   */
   readonly registry?: MetricsRegistry | undefined
-  /** Also creates the default metrics of prom-client: memory, CPU, event loop, garbage collection. Default: `false`. */
+  /**
+   * Also creates the default metrics of prom-client: memory, CPU, event loop, garbage collection. Default:
+   * `false`.
+   */
   readonly processMetrics?: boolean | undefined
   /** When the last complete run ended, epoch milliseconds, if it was in another process. */
   readonly lastSuccessAt?: number | undefined
-  /** Labels of all metrics of the registry. Two collectors in one process: give each a registry and labels of its own. */
+  /**
+   * Labels of all metrics of the registry. Two collectors in one process: give each a registry and labels of
+   * its own.
+   */
   readonly labels?: Readonly<Record<string, string>> | undefined
 }
 
 /**
- * Creates Prometheus metrics of runs: requests, items, limiters, and how the last run ended. Needs the package `prom-client`.
+ * Creates Prometheus metrics of runs: requests, items, limiters, and how the last run ended. Needs the
+ * package `prom-client`.
  *
  * @throws UsageError if prom-client is not installed
  * @example
@@ -43,7 +55,12 @@ export interface MetricsOptions {
  * createCollector({ settings, telemetry }).run().subscribe()
  * server.get('/metrics', async (_, response) => response.type(registry.contentType).send(await registry.metrics()))
  */
-export const createMetrics = ({ registry: given, processMetrics = false, lastSuccessAt, labels }: MetricsOptions = {}): Metrics => {
+export const createMetrics = ({
+  registry: given,
+  processMetrics = false,
+  lastSuccessAt,
+  labels,
+}: MetricsOptions = {}): Metrics => {
   const prom = loadClient()
   const registry = (given as Registry | undefined) ?? new prom.Registry()
   if (labels !== undefined) registry.setDefaultLabels(labels)
@@ -70,7 +87,10 @@ export const createMetrics = ({ registry: given, processMetrics = false, lastSuc
   return { registry, telemetry }
 }
 
-/** The metrics of the process, in a registry of their own: other programs on the machine have metrics of the same names. */
+/**
+ * The metrics of the process, in a registry of their own: other programs on the machine have metrics of the
+ * same names.
+ */
 export const createProcessMetrics = (labels: Readonly<Record<string, string>>): MetricsRegistry => {
   const prom = loadClient()
   const registry = new prom.Registry()
@@ -82,7 +102,11 @@ export const createProcessMetrics = (labels: Readonly<Record<string, string>>): 
 const loadClient = (): typeof Prometheus =>
   requireOptional<typeof Prometheus>('prom-client', 'metrics need a package that is not installed')
 
-const recordEvent = (metrics: RunMetrics, timer: ReturnType<typeof createHoldTimer>, event: RunEvent): void => {
+const recordEvent = (
+  metrics: RunMetrics,
+  timer: ReturnType<typeof createHoldTimer>,
+  event: RunEvent,
+): void => {
   switch (event.type) {
     case 'run-started':
       // A counter that first appears with a value has no increase.
@@ -116,7 +140,8 @@ const recordEvent = (metrics: RunMetrics, timer: ReturnType<typeof createHoldTim
     case 'host-resumed':
       for (const host of event.hosts) {
         const hold = omitUndefined({ host, endpoint: event.endpoint })
-        if (timer.record(hold, event) && event.type === 'host-paused') metrics.holds.inc({ ...hold, why: event.why })
+        if (timer.record(hold, event) && event.type === 'host-paused')
+          metrics.holds.inc({ ...hold, why: event.why })
       }
       break
     case 'run-finished':
@@ -125,7 +150,10 @@ const recordEvent = (metrics: RunMetrics, timer: ReturnType<typeof createHoldTim
   }
 }
 
-const recordRequest = (metrics: RunMetrics, { endpoint: { host, name: endpoint }, status, failure, bytes, ms }: FinishedRequest): void => {
+const recordRequest = (
+  metrics: RunMetrics,
+  { endpoint: { host, name: endpoint }, status, failure, bytes, ms }: FinishedRequest,
+): void => {
   const labels = status === undefined ? { host, endpoint } : { host, endpoint, status: String(status) }
   metrics.requests.inc({ ...labels, outcome: failure ?? 'success' })
   metrics.received.inc({ host, endpoint }, bytes)
@@ -133,7 +161,17 @@ const recordRequest = (metrics: RunMetrics, { endpoint: { host, name: endpoint }
 }
 
 const recordReport = (metrics: RunMetrics, report: RunReport): void => {
-  const { outcome, durationMs, finishedAt, stocks, scripts, missing = {}, newest = {}, stale = [], drift = [] } = report
+  const {
+    outcome,
+    durationMs,
+    finishedAt,
+    stocks,
+    scripts,
+    missing = {},
+    newest = {},
+    stale = [],
+    drift = [],
+  } = report
   recordOutcome(metrics, outcome)
   metrics.runSeconds.set(durationMs / 1_000)
   metrics.endedAt.set(Date.parse(finishedAt) / 1_000)
@@ -151,7 +189,9 @@ const recordReport = (metrics: RunMetrics, report: RunReport): void => {
   }
 }
 
-/** If nobody knows how many items are missing, the number is that of the items that the stream had, or one. */
+/**
+ * If nobody knows how many items are missing, the number is that of the items that the stream had, or one.
+ */
 const countMissing = (missing: number | 'all' | undefined, script: ScriptReport): number =>
   missing === 'all' ? Math.max(1, countItems(script)) : (missing ?? 0)
 
@@ -169,7 +209,10 @@ interface Hold {
 
 type HoldEvent = Extract<RunEvent, { readonly type: 'host-paused' | 'host-resumed' }>
 
-/** Measures for how long hosts are held, by the times of events. `add` receives the time since the last event of a hold: while it lasts, each probe that fails causes one. */
+/**
+ * Measures for how long hosts are held, by the times of events. `add` receives the time since the last event
+ * of a hold: while it lasts, each probe that fails causes one.
+ */
 const createHoldTimer = (add: (hold: Hold, seconds: number) => void) => {
   const open = new Map<string, { readonly hold: Hold; readonly at: number }>()
   const close = (key: string, at: number): void => {
@@ -201,9 +244,18 @@ const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180]
 const CIRCUIT_STATES = { closed: 0, 'half-open': 1, open: 2 } as const
 
 /** Registers the metrics of runs. `live`: the runs whose limiters are read when the metrics are. */
-const createRunMetrics = (prom: typeof Prometheus, registry: Registry, live: ReadonlySet<Pick<LiveRun, 'limiters'>>) => {
+const createRunMetrics = (
+  prom: typeof Prometheus,
+  registry: Registry,
+  live: ReadonlySet<Pick<LiveRun, 'limiters'>>,
+) => {
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new prom.Counter({ name: `scripstream_${name}`, help, labelNames: [...labelNames], registers: [registry] })
+    new prom.Counter({
+      name: `scripstream_${name}`,
+      help,
+      labelNames: [...labelNames],
+      registers: [registry],
+    })
   const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new prom.Gauge({ name: `scripstream_${name}`, help, labelNames: [...labelNames], registers: [registry] })
   createLimiterGauges(prom, registry, live)
@@ -223,7 +275,11 @@ const createRunMetrics = (prom: typeof Prometheus, registry: Registry, live: Rea
     }),
     retries: counter('retries_total', 'Retries of requests', ['stream']),
     limited: counter('rate_limited_total', 'Responses with status 429', ['stream']),
-    holds: counter('host_holds_total', 'Back-offs and outages of a host, or of one endpoint of it', ['host', 'endpoint', 'why']),
+    holds: counter('host_holds_total', 'Back-offs and outages of a host, or of one endpoint of it', [
+      'host',
+      'endpoint',
+      'why',
+    ]),
     heldSeconds: counter('host_held_seconds_total', 'Time in back-offs and outages', ['host', 'endpoint']),
     items: counter('items_total', 'Finished items, by status', ['stream', 'status']),
     expected: gauge('items_expected', 'Items of a stream', ['stream']),
@@ -232,22 +288,43 @@ const createRunMetrics = (prom: typeof Prometheus, registry: Registry, live: Rea
     ended: counter('streams_total', 'Finished streams, by outcome', ['stream', 'outcome']),
     running: gauge('stream_running', 'Whether a stream is running', ['stream']),
     streamSeconds: gauge('stream_duration_seconds', 'Duration of a stream in the last run', ['stream']),
-    outcome: gauge('run_outcome', 'Outcome of the last run: 1 for complete, partial, failed or interrupted', ['outcome']),
+    outcome: gauge('run_outcome', 'Outcome of the last run: 1 for complete, partial, failed or interrupted', [
+      'outcome',
+    ]),
     runSeconds: gauge('run_duration_seconds', 'Duration of the last run', []),
     endedAt: gauge('last_run_timestamp_seconds', 'When the last run ended', []),
     succeededAt: gauge('last_success_timestamp_seconds', 'When the last complete run ended', []),
     stocks: gauge('stocks', 'Stocks of the last run', []),
-    missing: gauge('items_missing', 'Items that are missing in the outputs after the last run, from it and earlier runs', ['stream']),
-    behind: gauge('sessions_behind', 'Sessions that are due and that the outputs lack after the last run', ['stream']),
-    drift: gauge('drift_changes', 'Changes in the format of answers that nobody has accepted, in the last run', ['stream']),
+    missing: gauge(
+      'items_missing',
+      'Items that are missing in the outputs after the last run, from it and earlier runs',
+      ['stream'],
+    ),
+    behind: gauge('sessions_behind', 'Sessions that are due and that the outputs lack after the last run', [
+      'stream',
+    ]),
+    drift: gauge(
+      'drift_changes',
+      'Changes in the format of answers that nobody has accepted, in the last run',
+      ['stream'],
+    ),
   }
 }
 
 type RunMetrics = ReturnType<typeof createRunMetrics>
 
 /** Gauges that are read from the limiters when somebody asks for them. */
-const createLimiterGauges = (prom: typeof Prometheus, registry: Registry, live: ReadonlySet<Pick<LiveRun, 'limiters'>>): void => {
-  const gauge = (name: string, help: string, read: (status: LimiterFacts) => number, labelNames = ['host', 'endpoint']): void => {
+const createLimiterGauges = (
+  prom: typeof Prometheus,
+  registry: Registry,
+  live: ReadonlySet<Pick<LiveRun, 'limiters'>>,
+): void => {
+  const gauge = (
+    name: string,
+    help: string,
+    read: (status: LimiterFacts) => number,
+    labelNames = ['host', 'endpoint'],
+  ): void => {
     new prom.Gauge({
       name: `scripstream_${name}`,
       help,
@@ -265,9 +342,27 @@ const createLimiterGauges = (prom: typeof Prometheus, registry: Registry, live: 
   }
   // What an endpoint has sent may still wait for its host.
   gauge('requests_in_flight', 'Requests in flight', ({ inFlight }) => inFlight, ['host'])
-  gauge('requests_waiting', 'Requests in the queue of a host, or of one endpoint of it', ({ waiting }) => waiting)
-  gauge('limiter_requests_in_flight_limit', 'The most requests in flight that the limiter allows now', ({ maxInFlight }) => maxInFlight)
-  gauge('limiter_requests_per_second_limit', 'The most requests a second that the limiter allows now', ({ maxPerSecond }) => maxPerSecond)
-  gauge('host_held', 'Whether requests to a host, or to one endpoint of it, are held now', ({ isHeld }) => Number(isHeld))
-  gauge('circuit_state', 'Circuit breaker: 0 closed, 1 half-open, 2 open', ({ circuit }) => CIRCUIT_STATES[circuit])
+  gauge(
+    'requests_waiting',
+    'Requests in the queue of a host, or of one endpoint of it',
+    ({ waiting }) => waiting,
+  )
+  gauge(
+    'limiter_requests_in_flight_limit',
+    'The most requests in flight that the limiter allows now',
+    ({ maxInFlight }) => maxInFlight,
+  )
+  gauge(
+    'limiter_requests_per_second_limit',
+    'The most requests a second that the limiter allows now',
+    ({ maxPerSecond }) => maxPerSecond,
+  )
+  gauge('host_held', 'Whether requests to a host, or to one endpoint of it, are held now', ({ isHeld }) =>
+    Number(isHeld),
+  )
+  gauge(
+    'circuit_state',
+    'Circuit breaker: 0 closed, 1 half-open, 2 open',
+    ({ circuit }) => CIRCUIT_STATES[circuit],
+  )
 }

@@ -4,7 +4,10 @@ import { formatPart } from '../model/format.js'
 import { groupBy } from '../model/map.js'
 import { type CheckName, type Finding, isMany, type YearCoverage } from './finding.js'
 
-/** The market's calendar, derived from its candles: it has the special sessions on weekends, and not the holidays. */
+/**
+ * The market's calendar, derived from its candles: it has the special sessions on weekends, and not the
+ * holidays.
+ */
 export type MarketCalendar = ReturnType<typeof deriveCalendar>
 
 /** With fewer listed stocks or indices, a day is undecidable. */
@@ -12,8 +15,9 @@ const MIN_STOCKS = 10
 export const MIN_INDICES = 5
 
 /**
- * A day is a session if at least half of the stocks listed then (from their first candle to their last) have a candle, or, if too few
- * stocks were listed, half of the indices. Days after the newest candle of all stocks are no sessions: the indices may be fetched earlier.
+ * A day is a session if at least half of the stocks listed then (from their first candle to their last) have
+ * a candle, or, if too few stocks were listed, half of the indices. Days after the newest candle of all
+ * stocks are no sessions: the indices may be fetched earlier.
  */
 export const deriveCalendar = (stocks: readonly DaySet[], indices: readonly DaySet[]) => {
   const byStocks = countDays(stocks)
@@ -49,16 +53,25 @@ export const deriveCalendar = (stocks: readonly DaySet[], indices: readonly DayS
 
 const createOddDayFinding = (number: number, stocks: DayCount, indices: DayCount): Finding => {
   const day = numberToDay(number)
-  const indexNote = indices.listed >= MIN_INDICES ? `; ${indices.trading} of ${indices.listed} indices do` : ''
+  const indexNote =
+    indices.listed >= MIN_INDICES ? `; ${indices.trading} of ${indices.listed} indices do` : ''
   const detail = `${formatPart(stocks.trading, stocks.listed, 'listed stock')} have a candle of ${day}${indexNote}`
   return { check: 'odd-days', severity: 'warning', day, detail }
 }
 
-/** One finding for consecutive days: either the stocks' candles are missing, or the indices have candles on holidays. */
+/**
+ * One finding for consecutive days: either the stocks' candles are missing, or the indices have candles on
+ * holidays.
+ */
 const createIndexDaysFinding = (numbers: readonly number[]): Finding => {
   const [day = '', ...more] = numbers.map(numberToDay)
   const days = more.length === 0 ? day : `${numbers.length} days from ${day} to ${more.at(-1)}`
-  return { check: 'odd-days', severity: 'warning', day, detail: `no stock has a candle of ${days}, but most indices do` }
+  return {
+    check: 'odd-days',
+    severity: 'warning',
+    day,
+    detail: `no stock has a candle of ${days}, but most indices do`,
+  }
 }
 
 const yearOf = (day: number): number => Number(numberToDay(day).slice(0, 4))
@@ -71,7 +84,11 @@ export const countCoverage = (
   for (const day of sessions) {
     const year = yearOf(day)
     const { sessions: count, candles, listed } = years.get(year) ?? { sessions: 0, candles: 0, listed: 0 }
-    years.set(year, { sessions: count + 1, candles: candles + countTrading(day), listed: listed + countListed(day) })
+    years.set(year, {
+      sessions: count + 1,
+      candles: candles + countTrading(day),
+      listed: listed + countListed(day),
+    })
   }
   const ranges = stocks.map(({ days: { first, last } }) => [yearOf(first), yearOf(last)] as const)
   return [...years]
@@ -97,11 +114,17 @@ const DESCRIPTIONS: Partial<Readonly<Record<CheckName, string>>> = {
   'stale-symbols': 'have no candle after',
 }
 
-/** Checks that find wrong candles. Those that find missing candles are never an error of the whole market: the next run may bring them. */
+/**
+ * Checks that find wrong candles. Those that find missing candles are never an error of the whole market: the
+ * next run may bring them.
+ */
 const OF_CANDLES: readonly CheckName[] = ['large-moves', 'volumes']
 
 /** Replaces the findings that many stocks have on the same day by one about the day. */
-export const mergeMarketDays = (findings: readonly Finding[], { countListed }: MarketCalendar): readonly Finding[] => {
+export const mergeMarketDays = (
+  findings: readonly Finding[],
+  { countListed }: MarketCalendar,
+): readonly Finding[] => {
   const isOfDay = ({ check, day }: Finding): boolean => day !== undefined && check in DESCRIPTIONS
   const groups = groupBy(findings.filter(isOfDay), ({ check, day }) => `${check} ${day}`)
   const merged = [...groups.values()].flatMap((group): readonly Finding[] => {

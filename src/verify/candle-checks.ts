@@ -30,10 +30,15 @@ interface MarketContext extends Omit<ListFacts, 'bands'> {
 
 type CandleFacts = Awaited<ReturnType<typeof readCandleFacts>>
 
-const ofEach = (facts: CandleFacts, find: (stock: SeriesDays, facts: CandleFacts) => readonly Finding[]): readonly Finding[] =>
-  facts.stocks.flatMap((stock) => ofSeries(stock, find(stock, facts)))
+const ofEach = (
+  facts: CandleFacts,
+  find: (stock: SeriesDays, facts: CandleFacts) => readonly Finding[],
+): readonly Finding[] => facts.stocks.flatMap((stock) => ofSeries(stock, find(stock, facts)))
 
-/** What the checks of candles find, of one file or against the market. Those of one file were made while it was read. */
+/**
+ * What the checks of candles find, of one file or against the market. Those of one file were made while it
+ * was read.
+ */
 export const checkCandles = (facts: CandleFacts): readonly Finding[] => [
   ...facts.shared.map(({ finding }) => finding),
   ...facts.findings,
@@ -52,13 +57,22 @@ export const checkCandles = (facts: CandleFacts): readonly Finding[] => [
 
 /** The checks that need candles of stocks. */
 const CANDLE_CHECKS: readonly CheckName[] = [
-  ...(['large-moves', 'shifted-series', 'stale-symbols', 'unadjusted-actions', 'spliced-series', 'missing-sessions', 'odd-days'] as const),
+  ...([
+    'large-moves',
+    'shifted-series',
+    'stale-symbols',
+    'unadjusted-actions',
+    'spliced-series',
+    'missing-sessions',
+    'odd-days',
+  ] as const),
   ...(['newest-sessions', 'short-histories', 'price-bands', 'recorded-values', 'witness'] as const),
 ]
 
 export const listMissingMarketInputs = (facts: CandleFacts): readonly MissingInput[] => {
   const { stocks, indices, rows, listed, selected, listedOn, calendar, recorded } = facts
-  if (stocks.length === 0) return [[CANDLE_CHECKS, 'prices and sessions: no candles of stocks; fetch all-ohlcv']]
+  if (stocks.length === 0)
+    return [[CANDLE_CHECKS, 'prices and sessions: no candles of stocks; fetch all-ohlcv']]
   const hasActions = (rows.get('history_corporate_actions.json') ?? []).length > 0
   const hasSessions = calendar.last !== undefined
   return [
@@ -67,14 +81,26 @@ export const listMissingMarketInputs = (facts: CandleFacts): readonly MissingInp
       hasSelectedStocks(facts) &&
         `stocks without candles: the last run selected ${formatPart(selected ?? 0, listed.length, 'stock')}; fetch all`,
     ],
-    [['unadjusted-actions'], !hasActions && 'splits and other adjustments: no corporate actions; fetch corporate-actions'],
-    [['spliced-series'], listedOn.size === 0 && 'candles before the day of listing: no list with listing days; fetch listing-dates'],
+    [
+      ['unadjusted-actions'],
+      !hasActions && 'splits and other adjustments: no corporate actions; fetch corporate-actions',
+    ],
+    [
+      ['spliced-series'],
+      listedOn.size === 0 &&
+        'candles before the day of listing: no list with listing days; fetch listing-dates',
+    ],
     [
       ['missing-sessions'],
       !hasSessions &&
         `missing sessions: the candles of ${formatQuantity(stocks.length, 'stock')}, without indices, are too few; fetch indices-ohlcv`,
     ],
-    [['odd-days'], hasSessions && indices.length < MIN_INDICES && 'days that all stocks lack: too few indices; fetch indices-ohlcv'],
+    [
+      ['odd-days'],
+      hasSessions &&
+        indices.length < MIN_INDICES &&
+        'days that all stocks lack: too few indices; fetch indices-ohlcv',
+    ],
     [['price-bands'], describeMissingBands(facts)],
     [['recorded-values'], recorded.lacks],
   ]
@@ -84,20 +110,32 @@ const describeMissingBands = ({ rows, bandDay, stocks }: CandleFacts): string | 
   if (listBands(rows).length === 0) return 'price bands: no list of them; fetch complete-price-bands'
   if (bandDay === undefined) return 'price bands: no report with their day; the next run writes one'
   const hasCandles = stocks.some(({ days }) => days.last === bandDay)
-  return !hasCandles && `price bands: no candles of their day, ${numberToDay(bandDay)}; run again later, the provider may be late`
+  return (
+    !hasCandles &&
+    `price bands: no candles of their day, ${numberToDay(bandDay)}; run again later, the provider may be late`
+  )
 }
 
 /**
- * Reads all candle files once, and what the checks need of the market. Indices are checked for impossible candles only: they may move freely and
- * have calendars of their own.
+ * Reads all candle files once, and what the checks need of the market. Indices are checked for impossible
+ * candles only: they may move freely and have calendars of their own.
  */
-export const readCandleFacts = async (root: string, files: readonly StreamFiles[], context: MarketContext) => {
+export const readCandleFacts = async (
+  root: string,
+  files: readonly StreamFiles[],
+  context: MarketContext,
+) => {
   const bands = findWidestBands(context.rows)
   const all = await summarizeCandles(root, files, { ...context, bands })
   const { shifted, summaries, calendar } = separateShifted(all)
   const bandDay = readBandDay(summaries.stocks, context.asOf)
   return {
-    ...{ ...context, ...summaries, bands, shifted, calendar, bandDay },
+    ...context,
+    ...summaries,
+    bands,
+    shifted,
+    calendar,
+    bandDay,
     recorded: findRecordedValues({ ...context, ...summaries, listDay: bandDay }),
     shared: await findSharedCandles(root, summaries.prints),
     /** The symbols with candles, of whatever days, or with a finding about them. */
@@ -127,13 +165,28 @@ const separateShifted = (all: Summaries) => {
   return { shifted, summaries, calendar: derive(summaries) }
 }
 
-const SHARED_CHECKS: readonly CheckName[] = ['spliced-series', 'unadjusted-actions', 'large-moves', 'volumes', 'missing-sessions']
+const SHARED_CHECKS: readonly CheckName[] = [
+  'spliced-series',
+  'unadjusted-actions',
+  'large-moves',
+  'volumes',
+  'missing-sessions',
+]
 
-/** Leaves out what is only a consequence of shared candles: it is of the other stock, or of the switch to it. One for many stocks on a day. */
-export const mergeCandleFindings = (found: readonly Finding[], { shared, calendar }: CandleFacts): readonly Finding[] => {
+/**
+ * Leaves out what is only a consequence of shared candles: it is of the other stock, or of the switch to it.
+ * One for many stocks on a day.
+ */
+export const mergeCandleFindings = (
+  found: readonly Finding[],
+  { shared, calendar }: CandleFacts,
+): readonly Finding[] => {
   const isExplained = (one: Finding): boolean =>
     SHARED_CHECKS.includes(one.check) &&
-    shared.some(({ finding, isShared }) => finding !== one && finding.symbol === one.symbol && one.day !== undefined && isShared(one.day))
+    shared.some(
+      ({ finding, isShared }) =>
+        finding !== one && finding.symbol === one.symbol && one.day !== undefined && isShared(one.day),
+    )
   return mergeMarketDays(
     found.filter((one) => !isExplained(one)),
     calendar,
@@ -142,14 +195,21 @@ export const mergeCandleFindings = (found: readonly Finding[], { shared, calenda
 
 /** Series that end before the market. Those of damaged files may be longer. */
 const findEnded = (facts: CandleFacts): readonly Finding[] => {
-  const damaged = new Set(facts.findings.flatMap(({ check, file }) => (check === 'files' ? (file ?? []) : [])))
-  return ofEach(facts, (stock, { calendar }) => (damaged.has(stock.file) ? [] : findEndedSeries(stock, calendar)))
+  const damaged = new Set(
+    facts.findings.flatMap(({ check, file }) => (check === 'files' ? (file ?? []) : [])),
+  )
+  return ofEach(facts, (stock, { calendar }) =>
+    damaged.has(stock.file) ? [] : findEndedSeries(stock, calendar),
+  )
 }
 
 /** An exchange is never closed on more weekdays in a row. */
 const MAX_HOLIDAYS = 2
 
-/** A market whose newest candles are older than holidays explain. Days that the indices have are found by the calendar. */
+/**
+ * A market whose newest candles are older than holidays explain. Days that the indices have are found by the
+ * calendar.
+ */
 const findOldMarket = ({ calendar: { last, findings }, asOf }: CandleFacts): readonly Finding[] => {
   if (last === undefined || asOf === undefined) return []
   const weekdays = countWeekdays(numberToDay(last + 1), toDay(asOf))
@@ -159,7 +219,9 @@ const findOldMarket = ({ calendar: { last, findings }, asOf }: CandleFacts): rea
   return [{ check: 'newest-sessions', severity: 'warning', day: numberToDay(last + 1), detail }]
 }
 
-/** Listed stocks without any candle, though the market has some. Unreadable files have a finding of their own. */
+/**
+ * Listed stocks without any candle, though the market has some. Unreadable files have a finding of their own.
+ */
 const findStocksWithoutCandles = (facts: CandleFacts): readonly Finding[] => {
   const { stocks, calendar, listed, known } = facts
   if (hasSelectedStocks(facts) || stocks.length === 0 || calendar.sessions.length <= STALE_SESSIONS) return []
@@ -168,6 +230,9 @@ const findStocksWithoutCandles = (facts: CandleFacts): readonly Finding[] => {
     .map((symbol) => ({ check: 'stale-symbols', severity: 'warning', symbol, detail: 'it has no candles' }))
 }
 
-/** Whether the folder has the candles of a watchlist only. In a folder of the whole market, a run may have selected few stocks too. */
+/**
+ * Whether the folder has the candles of a watchlist only. In a folder of the whole market, a run may have
+ * selected few stocks too.
+ */
 const hasSelectedStocks = ({ stocks, listed, selected = listed.length }: CandleFacts): boolean =>
   selected < listed.length && stocks.length < listed.length / 2

@@ -8,14 +8,19 @@ export interface SeriesFile {
 }
 
 export const ofSeries = ({ symbol, file }: SeriesFile, findings: readonly Finding[]): readonly Finding[] =>
-  findings.map(({ check, severity, day, detail }) => omitUndefined({ check, severity, symbol, day, file, detail }))
+  findings.map(({ check, severity, day, detail }) =>
+    omitUndefined({ check, severity, symbol, day, file, detail }),
+  )
 
 export interface ParsedCandles {
   readonly candles: CandleArrays
   readonly fault?: string | undefined
 }
 
-/** Reads a candle file; nothing of it if it lacks the header. `fault`: its first defect, such as a line that is no candle; the others are read. */
+/**
+ * Reads a candle file; nothing of it if it lacks the header. `fault`: its first defect, such as a line that
+ * is no candle; the others are read.
+ */
 export const parseCandles = (bytes: Buffer): ParsedCandles => {
   const { candles, hasHeader, badLine, isTruncated } = readCandleFile(bytes)
   if (!hasHeader) return { candles: { ...candles, length: 0 }, fault: 'its first line is not the header' }
@@ -24,7 +29,8 @@ export const parseCandles = (bytes: Buffer): ParsedCandles => {
 }
 
 const isAscending = ({ day, length }: CandleArrays): boolean => {
-  for (let index = 1; index < length; index += 1) if ((day[index] as number) <= (day[index - 1] as number)) return false
+  for (let index = 1; index < length; index += 1)
+    if ((day[index] as number) <= (day[index - 1] as number)) return false
   return true
 }
 
@@ -40,7 +46,8 @@ export const keepLastOfDays = (candles: CandleArrays): CandleArrays => {
 }
 
 export const pickCandles = (candles: CandleArrays, indices: readonly number[]): CandleArrays => {
-  const column = (values: Float64Array): Float64Array => Float64Array.from(indices, (index) => values[index] as number)
+  const column = (values: Float64Array): Float64Array =>
+    Float64Array.from(indices, (index) => values[index] as number)
   return {
     length: indices.length,
     time: column(candles.time),
@@ -63,7 +70,9 @@ const DAYS_OF_YEAR = 365
 export const getRecent = (candles: CandleArrays) => {
   const { day, close, length } = candles
   const count = Math.min(length, RECENT_CANDLES)
-  const yearAgo = day.subarray(0, length).findLastIndex((one) => one <= (day[length - 1] as number) - DAYS_OF_YEAR)
+  const yearAgo = day
+    .subarray(0, length)
+    .findLastIndex((one) => one <= (day[length - 1] as number) - DAYS_OF_YEAR)
   const indices = Array.from({ length: count }, (_, index) => length - count + index)
   const start = Math.max(0, length - YEAR_CANDLES)
   return {

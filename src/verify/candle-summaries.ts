@@ -29,11 +29,21 @@ const CANDLE_FILES_PER_TURN = 20
 
 /** Reads all candle files, one at a time. Of files of what is not listed, only the defects are found. */
 export const summarizeCandles = async (root: string, all: readonly StreamFiles[], facts: ListFacts) => {
-  const [findings, stocks, indices, prints]: [Finding[], SeriesDays[], IndexSeries[], Fingerprinted[]] = [[], [], [], []]
+  const [findings, stocks, indices, prints]: [Finding[], SeriesDays[], IndexSeries[], Fingerprinted[]] = [
+    [],
+    [],
+    [],
+    [],
+  ]
   const add = (file: string, item: Item, isStock: boolean, parsed: ReturnType<typeof parseCandles>): void => {
     const { key: symbol } = item
     const actions = facts.actions.get(symbol) ?? []
-    const known = { isStock, actions, listedOn: facts.listedOn.get(symbol), hasBand: Number.isFinite(facts.bands.get(symbol)) }
+    const known = {
+      isStock,
+      actions,
+      listedOn: facts.listedOn.get(symbol),
+      hasBand: Number.isFinite(facts.bands.get(symbol)),
+    }
     const { findings: own, moves, candles } = checkSeries({ symbol, file }, parsed, known)
     findings.push(...own)
     const days = candles && createDaySet(candles)
@@ -51,7 +61,8 @@ export const summarizeCandles = async (root: string, all: readonly StreamFiles[]
       const parsed = parseCandles(disk.readFileSync(join(root, file)))
       count += parsed.candles.length
       if (item !== undefined) add(file, item, stream.work.of === MASTER, parsed)
-      else if (parsed.fault !== undefined) findings.push({ check: 'files', severity: 'error', symbol: file, file, detail: parsed.fault })
+      else if (parsed.fault !== undefined)
+        findings.push({ check: 'files', severity: 'error', symbol: file, file, detail: parsed.fault })
       filesRead += 1
       if (filesRead % CANDLE_FILES_PER_TURN === 0) await yieldTurn()
     }

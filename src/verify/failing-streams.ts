@@ -19,8 +19,8 @@ interface StreamDay {
 type StreamDays = ReadonlyMap<Day, LoggedScript>
 
 /**
- * Finds streams that no run of the last days completed, by the log of the runs; and of days that it does not have, those that lack the record of
- * a stream although other streams have one.
+ * Finds streams that no run of the last days completed, by the log of the runs; and of days that it does not
+ * have, those that lack the record of a stream although other streams have one.
  */
 export const findFailingStreams = async (
   root: string,
@@ -30,8 +30,10 @@ export const findFailingStreams = async (
   const { logged, streams } = await readLog(root)
   const failing = [...streams].flatMap(([name, days]) => findFailing(name, days))
   const outputs = new Map(all.map(({ name, outputs: [output] }) => [name, output]))
-  const toFile = (output: Output | undefined): string | undefined => output && toFilePath(output, exchange, { fileName: '*' })
-  // The file tells streams apart that fail since the same day: their findings are accepted and end one by one.
+  const toFile = (output: Output | undefined): string | undefined =>
+    output && toFilePath(output, exchange, { fileName: '*' })
+  // The file tells streams apart that fail since the same day: their findings are accepted and end one by
+  // one.
   return [...failing, ...findUnrecorded(days, logged)].map(({ stream, ...about }) =>
     omitUndefined({ check: 'failing-streams', ...about, file: toFile(outputs.get(stream)) }),
   )
@@ -40,8 +42,13 @@ export const findFailingStreams = async (
 type StreamFinding = Omit<Finding, 'check' | 'file'> & { readonly stream: string }
 
 /** The days with a run, and the best outcome of each stream on its days. */
-const readLog = async (root: string): Promise<{ readonly logged: ReadonlySet<Day>; readonly streams: ReadonlyMap<string, StreamDays> }> => {
-  const runs = (await readRunRecords(root)).runs.map((entry) => ({ day: toDay(Date.parse(entry.asOf)), entry }))
+const readLog = async (
+  root: string,
+): Promise<{ readonly logged: ReadonlySet<Day>; readonly streams: ReadonlyMap<string, StreamDays> }> => {
+  const runs = (await readRunRecords(root)).runs.map((entry) => ({
+    day: toDay(Date.parse(entry.asOf)),
+    entry,
+  }))
   const logged = [...new Set(runs.map(({ day }) => day))].sort().slice(-MAX_LOGGED_DAYS)
   const streams = new Map<string, Map<Day, LoggedScript>>()
   for (const { day, entry } of runs) {
@@ -78,7 +85,8 @@ const findUnrecorded = (days: readonly StreamDay[], logged: ReadonlySet<Day>): r
     const last = days.findLastIndex(({ streams }) => streams.includes(name))
     const lacking = days.slice(last + 1).map(({ day }) => day)
     const [since] = lacking
-    if (since === undefined || lacking.length < MIN_FAILED_DAYS || lacking.some((day) => logged.has(day))) return []
+    if (since === undefined || lacking.length < MIN_FAILED_DAYS || lacking.some((day) => logged.has(day)))
+      return []
     const detail = `${name} has no record since ${since}, on ${lacking.length} recorded days until ${lacking.at(-1)}; its last one is of ${days[last]?.day}`
     return [{ stream: name, severity: 'warning', day: since, detail }]
   })

@@ -15,20 +15,25 @@ export const CHECKS = {
   'unordered-candles': 'candles that precede older ones',
   'impossible-candles':
     'a high below the low, an open or close outside of both, a price of 0 or less, a volume that is no number of shares',
-  'repeated-candles': 'the same price and volume on five sessions in a row, or the candles of a week that repeat those before',
+  'repeated-candles':
+    'the same price and volume on five sessions in a row, or the candles of a week that repeat those before',
   'shifted-series': 'series that are a day late or early, or have the values of the session before or after',
-  'short-histories': 'candles that begin long after the listing, though those of other stocks reach further back',
+  'short-histories':
+    'candles that begin long after the listing, though those of other stocks reach further back',
   'recorded-values': 'candles and results that do not fit what other lists of the same run say',
   'spliced-series': 'prices of two stocks under one symbol',
-  'unadjusted-actions': 'a split, bonus or rights issue for which prices were not adjusted, or at some days only',
+  'unadjusted-actions':
+    'a split, bonus or rights issue for which prices were not adjusted, or at some days only',
   'large-moves':
     'closes more than 30 % from the previous one, without an explanation; in the last year 20 % if the stock has a price band or the move is undone',
   volumes: 'no volume, or a thousandfold one, of a stock that trades regularly',
   'missing-sessions': 'sessions that a stock lacks, though it traded on all sessions around them',
   'newest-sessions': 'stocks without the newest sessions, though they traded on all sessions before',
-  'odd-days': 'days on which fewer than half of the stocks have a candle, or many stocks have the same finding',
+  'odd-days':
+    'days on which fewer than half of the stocks have a candle, or many stocks have the same finding',
   'stale-symbols': 'listed stocks without a candle for more than 20 sessions',
-  'price-bands': 'closes of the newest session outside the price band, and bands that the exchange does not have',
+  'price-bands':
+    'closes of the newest session outside the price band, and bands that the exchange does not have',
   witness: "closes, volumes and candles of the last 31 days that the exchange's own daily files contradict",
   'duplicate-records': 'records that are in a list twice',
   'stray-records': 'records of a stock that is not in the master list, or of another stock than their file',
@@ -49,7 +54,8 @@ const COMPARE = 'compare with the exchange, and accept what it has, too'
 
 const OTHER_REMEDIES: Readonly<Partial<Record<CheckName, string>>> = {
   files: 'restore the files, or delete them; the next run fetches them again',
-  'recorded-values': 'compare with the exchange, and delete the file that is wrong; the next run fetches it again',
+  'recorded-values':
+    'compare with the exchange, and delete the file that is wrong; the next run fetches it again',
   'large-moves': COMPARE,
   volumes: COMPARE,
   'missing-sessions': `${FETCH_AGAIN}; accept sessions that the provider lacks`,
@@ -59,7 +65,8 @@ const OTHER_REMEDIES: Readonly<Partial<Record<CheckName, string>>> = {
   'price-bands': COMPARE,
   witness: `compare with the exchange's page; ${FETCH_AGAIN}`,
   'duplicate-records': 'delete the file; the next run fetches the list again',
-  'stray-records': 'accept lists that name more than listed stocks; delete the file of a stock that has those of another',
+  'stray-records':
+    'accept lists that name more than listed stocks; delete the file of a stock that has those of another',
   leftovers: 'delete the files, or accept them to keep them',
   'dead-columns': 'compare with an answer of the provider; accept columns that it has dropped',
   'unchanged-lists': "compare with the provider's page",
@@ -69,9 +76,9 @@ const OTHER_REMEDIES: Readonly<Partial<Record<CheckName, string>>> = {
 }
 
 /** What to do about the findings of each check. */
-export const REMEDIES = Object.fromEntries(checkNames.map((name) => [name, OTHER_REMEDIES[name] ?? FETCH_AGAIN])) as Readonly<
-  Record<CheckName, string>
->
+export const REMEDIES = Object.fromEntries(
+  checkNames.map((name) => [name, OTHER_REMEDIES[name] ?? FETCH_AGAIN]),
+) as Readonly<Record<CheckName, string>>
 
 /** One thing that a check found. */
 export interface Finding {
@@ -91,8 +98,8 @@ export interface Finding {
 /** A finding with its life. */
 export interface TrackedFinding extends Finding {
   /**
-   * `new`: first found in the files of this run, or, in a report (`VerifyOptions.isReport`), in no earlier report; `open`: known from an earlier
-   * run; `gone`: no longer found, since this run.
+   * `new`: first found in the files of this run, or, in a report (`VerifyOptions.isReport`), in no earlier
+   * report; `open`: known from an earlier run; `gone`: no longer found, since this run.
    */
   readonly state: 'new' | 'open' | 'gone'
   /** The run whose files had it first, and its day; absent without a report of a run. */
@@ -138,15 +145,27 @@ export interface VerifyOptions extends SymbolOptions {
   readonly limits: FindingLimits
   /** Reads every byte of the record of all days, and compares it with its digests. */
   readonly history?: boolean | undefined
-  /** Accepts the selected findings: later verifications report only others. Forgets those of the selection that are no longer found. */
+  /**
+   * Accepts the selected findings: later verifications report only others. Forgets those of the selection
+   * that are no longer found.
+   */
   readonly accept?: Acceptance | undefined
-  /** New is what no earlier report had, whoever else has found it. With `isSettled`, what it reports is remembered as reported. */
+  /**
+   * New is what no earlier report had, whoever else has found it. With `isSettled`, what it reports is
+   * remembered as reported.
+   */
   readonly isReport?: boolean | undefined
-  /** Asked after the checks: whether the files are still those of the run that was checked. Then its findings are remembered. */
+  /**
+   * Asked after the checks: whether the files are still those of the run that was checked. Then its findings
+   * are remembered.
+   */
   readonly isSettled?: (() => Promise<boolean>) | undefined
 }
 
-/** Checks that lack an input: what cannot be found, the missing input, and how to get it; `false` if it is there. */
+/**
+ * Checks that lack an input: what cannot be found, the missing input, and how to get it; `false` if it is
+ * there.
+ */
 export type MissingInput = readonly [checks: readonly CheckName[], text: string | false]
 
 /** How much of a year the candles of the stocks cover. */
@@ -172,7 +191,10 @@ export interface Verification {
   readonly candles: number
   /** The market's sessions, derived from its candles. */
   readonly sessions: { readonly count: number; readonly last?: string }
-  /** The recorded days on which the checks of the history rest: how many can be read, and the first and the last of them. */
+  /**
+   * The recorded days on which the checks of the history rest: how many can be read, and the first and the
+   * last of them.
+   */
   readonly history: { readonly days: number; readonly first?: Day; readonly last?: Day }
   /** The coverage by the stocks' candles, the newest year first. */
   readonly coverage: readonly YearCoverage[]
@@ -197,18 +219,22 @@ export interface Verification {
 const MIN_MANY = 5
 const MIN_MANY_SHARE = 0.05
 
-export const isMany = (count: number, total: number): boolean => count >= MIN_MANY && count >= total * MIN_MANY_SHARE
+export const isMany = (count: number, total: number): boolean =>
+  count >= MIN_MANY && count >= total * MIN_MANY_SHARE
 
 /** More than any stock: what concerns the whole market comes first. */
 const MARKET_VALUE = 1e12
 
 /**
- * Findings in the order of checks, then of severity, then by weight: a tenfold traded value (rupees per session, by symbol) weighs as much as
- * a year before the newest session.
+ * Findings in the order of checks, then of severity, then by weight: a tenfold traded value (rupees per
+ * session, by symbol) weighs as much as a year before the newest session.
  */
 export const sortFindings = (
   findings: readonly Finding[],
-  { tradedValues, last }: { readonly tradedValues: ReadonlyMap<string, number>; readonly last: Day | undefined },
+  {
+    tradedValues,
+    last,
+  }: { readonly tradedValues: ReadonlyMap<string, number>; readonly last: Day | undefined },
 ): readonly Finding[] => {
   const now = Date.parse(last ?? '')
   const weigh = ({ symbol, day }: Finding): number => {
@@ -216,29 +242,44 @@ export const sortFindings = (
     const age = (now - Date.parse(day ?? '')) / MS_OF_YEAR
     return Math.log10(1 + value) - (Number.isNaN(age) ? 0 : age)
   }
-  const rank = ({ check, severity }: Finding): number => checkNames.indexOf(check) * 3 + severities.indexOf(severity)
+  const rank = ({ check, severity }: Finding): number =>
+    checkNames.indexOf(check) * 3 + severities.indexOf(severity)
   const key = ({ symbol = '', day = '', file = '' }: Finding): string => `${symbol}\n${day}\n${file}`
   return findings
     .map((finding) => ({ finding, rank: rank(finding), weight: weigh(finding), key: key(finding) }))
-    .sort((one, other) => one.rank - other.rank || other.weight - one.weight || (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
+    .sort(
+      (one, other) =>
+        one.rank - other.rank ||
+        other.weight - one.weight ||
+        (one.key < other.key ? -1 : one.key > other.key ? 1 : 0),
+    )
     .map(({ finding }) => finding)
 }
 
 const MS_OF_YEAR = 365.25 * 86_400_000
 
-export const countFindings = (findings: readonly Finding[], checks: readonly CheckName[]): Verification['counts'] =>
+export const countFindings = (
+  findings: readonly Finding[],
+  checks: readonly CheckName[],
+): Verification['counts'] =>
   Object.fromEntries(
     checks.map((check) => {
       const own = findings.filter((finding) => finding.check === check)
-      const count = (severity: Severity): number => own.filter((finding) => finding.severity === severity).length
+      const count = (severity: Severity): number =>
+        own.filter((finding) => finding.severity === severity).length
       return [check, { error: count('error'), warning: count('warning'), info: count('info') }]
     }),
   )
 
-export const findExceededLimits = (findings: readonly Finding[], limits: FindingLimits): readonly ExceededLimit[] =>
+export const findExceededLimits = (
+  findings: readonly Finding[],
+  limits: FindingLimits,
+): readonly ExceededLimit[] =>
   Object.entries(limits).flatMap(([limit, allowed]) => {
     const isCounted = ({ check, severity }: Finding): boolean =>
-      limit === check || (limit === 'errors' && severity === 'error') || (limit === 'warnings' && severity === 'warning')
+      limit === check ||
+      (limit === 'errors' && severity === 'error') ||
+      (limit === 'warnings' && severity === 'warning')
     const found = findings.filter(isCounted).length
     return found > allowed ? [{ limit, allowed, found }] : []
   })

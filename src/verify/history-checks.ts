@@ -12,24 +12,38 @@ import { type History, openHistory } from '../storage/history/record.js'
 import { createRecordReader, digestRows } from '../storage/table-rows.js'
 import { findFailingStreams } from './failing-streams.js'
 import type { CheckName, Finding, MissingInput } from './finding.js'
-import { type ContentDay, checkColumns, checkFigures, checkMembers, findUnchanged, type ListCheck } from './list-checks.js'
+import {
+  type ContentDay,
+  checkColumns,
+  checkFigures,
+  checkMembers,
+  findUnchanged,
+  type ListCheck,
+} from './list-checks.js'
 
 /** The newest recorded day is compared with these many before. */
 const DAYS_BEFORE = 20
 const MIN_DAYS = 2
 
 /**
- * Checks what only the recorded days show. Reads one list after the other, and of each its base and then what changed from day to day. A record
- * or a base that is damaged is a finding; the other days are compared without it. `isWhole`: every byte of all days is read.
+ * Checks what only the recorded days show. Reads one list after the other, and of each its base and then what
+ * changed from day to day. A record or a base that is damaged is a finding; the other days are compared
+ * without it. `isWhole`: every byte of all days is read.
  */
 export const verifyHistory = async (
   root: string,
-  options: { sessions: readonly number[]; streams: readonly StreamDefinition[]; exchange: string; isWhole: boolean },
+  options: {
+    sessions: readonly number[]
+    streams: readonly StreamDefinition[]
+    exchange: string
+    isWhole: boolean
+  },
 ) => {
   const { sessions, streams: all, exchange, isWhole } = options
   const history = await openHistory(root, listTables(all))
   const damages = (isWhole ? await findDamages(history) : history.damages).map(
-    ({ day, file, detail }): Finding => omitUndefined({ check: 'files', severity: 'error', day, file, detail }),
+    ({ day, file, detail }): Finding =>
+      omitUndefined({ check: 'files', severity: 'error', day, file, detail }),
   )
   const days = listListedDays(history).slice(-1 - DAYS_BEFORE)
   const [first, last] = [days[0], days.at(-1)]
@@ -52,13 +66,28 @@ export const verifyHistory = async (
     options,
   )
   const known = new Set(damages.map(({ file }) => file))
-  return { findings: [...damages, ...found.filter(({ check, file }) => check !== 'files' || !known.has(file)), ...failing], range, missing }
+  return {
+    findings: [
+      ...damages,
+      ...found.filter(({ check, file }) => check !== 'files' || !known.has(file)),
+      ...failing,
+    ],
+    range,
+    missing,
+  }
 }
 
-const HISTORY_CHECKS: readonly CheckName[] = ['dead-columns', 'unchanged-lists', 'restated-figures', 'blinking-members', 'failing-streams']
+const HISTORY_CHECKS: readonly CheckName[] = [
+  'dead-columns',
+  'unchanged-lists',
+  'restated-figures',
+  'blinking-members',
+  'failing-streams',
+]
 
 const describeMissingDays = (days: number): string | false =>
-  days < MIN_DAYS && `recorded days: at least ${MIN_DAYS} are compared, and ${days} can be read; the runs of each day add one`
+  days < MIN_DAYS &&
+  `recorded days: at least ${MIN_DAYS} are compared, and ${days} can be read; the runs of each day add one`
 
 /** Whether a day is a session; a weekday, where there are no candles. */
 const createSessionFilter = (sessions: readonly number[]): ((day: Day) => boolean) => {
@@ -83,11 +112,17 @@ const verifyList = async (
   for (const { record, list } of days) {
     try {
       for (const [file, { records, rows }] of toRecords(await read(list))) {
-        const { checks, contents } = files.get(file) ?? { checks: createListChecks(file, recorded), contents: [] }
+        const { checks, contents } = files.get(file) ?? {
+          checks: createListChecks(file, recorded),
+          contents: [],
+        }
         files.set(file, { checks, contents })
         for (const check of checks) check.addDay(record.day, records)
         if (isSession(record.day))
-          contents.push({ day: record.day, content: table.files.length === 1 ? list.content : digestRows(table, rows) })
+          contents.push({
+            day: record.day,
+            content: table.files.length === 1 ? list.content : digestRows(table, rows),
+          })
       }
     } catch (error) {
       if (!(error instanceof DamagedFileError)) throw error

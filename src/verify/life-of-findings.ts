@@ -17,12 +17,14 @@ import {
   type VerifyOptions,
 } from './finding.js'
 
-export const toBaselinePath = (root: string): string => join(statePaths(root).folder, 'accepted-findings.json')
+export const toBaselinePath = (root: string): string =>
+  join(statePaths(root).folder, 'accepted-findings.json')
 
 /**
  * The accepted findings of a folder; none without a file.
  *
- * @throws StorageError if the file is damaged: without it, accepted findings would look new, and the next `--accept` would replace it
+ * @throws StorageError if the file is damaged: without it, accepted findings would look new, and the next
+ * `--accept` would replace it
  */
 export const readBaseline = (root: string): Promise<readonly AcceptedFinding[]> =>
   readFindings(toBaselinePath(root), 'repair it, or delete it and accept the findings again', isAccepted)
@@ -60,18 +62,33 @@ const isFinding = (entry: unknown): entry is Finding =>
 const isAccepted = (entry: unknown): entry is AcceptedFinding =>
   isFinding(entry) && readDay((entry as AcceptedFinding).accepted) !== undefined
 
-/** The identity of a finding. Its wording has counts and prices that change; a warning that becomes an error is another finding. */
-const toFindingKey = ({ check, severity, symbol, day, file }: Finding): string => JSON.stringify([check, severity, symbol, day, file])
+/**
+ * The identity of a finding. Its wording has counts and prices that change; a warning that becomes an error
+ * is another finding.
+ */
+const toFindingKey = ({ check, severity, symbol, day, file }: Finding): string =>
+  JSON.stringify([check, severity, symbol, day, file])
 
-const followRenames = <T extends Finding>(entries: readonly T[], renames: ReadonlyMap<string, string>): readonly T[] =>
+const followRenames = <T extends Finding>(
+  entries: readonly T[],
+  renames: ReadonlyMap<string, string>,
+): readonly T[] =>
   entries.map((entry) => {
     const { symbol = '', file } = entry
     const now = renames.get(symbol)
-    return now === undefined ? entry : (omitUndefined({ ...entry, symbol: now, file: file?.replace(`/${symbol}`, `/${now}`) }) as T)
+    return now === undefined
+      ? entry
+      : (omitUndefined({ ...entry, symbol: now, file: file?.replace(`/${symbol}`, `/${now}`) }) as T)
   })
 
-/** Separates findings that nobody accepted from accepted ones: those found again, and the stale ones that are no longer found. */
-export const compareWithBaseline = <T extends Finding>(findings: readonly T[], baseline: readonly AcceptedFinding[]) => {
+/**
+ * Separates findings that nobody accepted from accepted ones: those found again, and the stale ones that are
+ * no longer found.
+ */
+export const compareWithBaseline = <T extends Finding>(
+  findings: readonly T[],
+  baseline: readonly AcceptedFinding[],
+) => {
   const known = new Set(baseline.map(toFindingKey))
   const found = new Set(findings.map(toFindingKey))
   return {
@@ -82,7 +99,10 @@ export const compareWithBaseline = <T extends Finding>(findings: readonly T[], b
 }
 
 /** Findings of which each identity is accepted once, with the day and the reason. */
-const acceptFindings = (findings: readonly TrackedFinding[], { on, reason }: Acceptance): readonly AcceptedFinding[] => {
+const acceptFindings = (
+  findings: readonly TrackedFinding[],
+  { on, reason }: Acceptance,
+): readonly AcceptedFinding[] => {
   const byKey = new Map(findings.map((finding) => [toFindingKey(finding), finding]))
   return [...byKey.values()].map(({ check, severity, symbol, other, day, file, detail, since }) =>
     omitUndefined({ check, severity, symbol, other, day, file, detail, since, accepted: on, reason }),
@@ -115,23 +135,36 @@ interface OpenFinding extends Omit<TrackedFinding, 'state'> {
 
 const toOpenPath = (root: string): string => join(statePaths(root).folder, 'open-findings.json')
 
-const isOpenFinding = (entry: unknown): entry is OpenFinding => isFinding(entry) && typeof (entry as OpenFinding).run === 'string'
+const isOpenFinding = (entry: unknown): entry is OpenFinding =>
+  isFinding(entry) && typeof (entry as OpenFinding).run === 'string'
 
 /**
- * The life of findings. All checks of the files of one run tell the same, however often they are made: a finding is new in the files of the first
- * run that had it, open in those of later ones, and gone in those of the first that no longer has it. A report counts only earlier reports: to it,
- * what others have found is new.
+ * The life of findings. All checks of the files of one run tell the same, however often they are made: a
+ * finding is new in the files of the first run that had it, open in those of later ones, and gone in those of
+ * the first that no longer has it. A report counts only earlier reports: to it, what others have found is
+ * new.
  */
 const trackFindings = (
   findings: readonly Finding[],
   entries: readonly OpenFinding[],
-  { isDeep, isSelected, isReport, report }: Pick<EarlierFindings, 'isSelected' | 'isReport' | 'report'> & { readonly isDeep: boolean },
+  {
+    isDeep,
+    isSelected,
+    isReport,
+    report,
+  }: Pick<EarlierFindings, 'isSelected' | 'isReport' | 'report'> & { readonly isDeep: boolean },
 ) => {
   const run = report?.run ?? ''
   const day = report && toDay(Date.parse(report.asOf))
   // What comes back in a later run is another finding.
-  const known = new Map(entries.filter(({ goneIn = run }) => goneIn === run).map((entry) => [toFindingKey(entry), entry]))
-  const first: Omit<OpenFinding, keyof Finding> = omitUndefined({ run, since: day, isDeep: isDeep || undefined })
+  const known = new Map(
+    entries.filter(({ goneIn = run }) => goneIn === run).map((entry) => [toFindingKey(entry), entry]),
+  )
+  const first: Omit<OpenFinding, keyof Finding> = omitUndefined({
+    run,
+    since: day,
+    isDeep: isDeep || undefined,
+  })
   const found = findings.map((finding): OpenFinding => {
     const earlier = known.get(toFindingKey(finding)) ?? first
     const { goneIn: _, isDeep: wasDeep, reportedIn = isReport ? run : undefined, ...life } = earlier
@@ -140,25 +173,39 @@ const trackFindings = (
   const byKey = new Map(found.map((entry) => [toFindingKey(entry), entry]))
   const left = entries.filter((entry) => !byKey.has(toFindingKey(entry)))
   const isLeft = (entry: OpenFinding): boolean => isSelected(entry) && (isDeep || !entry.isDeep)
-  const gone = left.filter((entry) => isLeft(entry) && (entry.goneIn ?? run) === run).map((entry) => ({ ...entry, goneIn: run }))
-  const describe = ({ goneIn: _, isDeep: __, reportedIn: ___, ...of }: OpenFinding, state: TrackedFinding['state']) => ({ ...of, state })
+  const gone = left
+    .filter((entry) => isLeft(entry) && (entry.goneIn ?? run) === run)
+    .map((entry) => ({ ...entry, goneIn: run }))
+  const describe = (
+    { goneIn: _, isDeep: __, reportedIn: ___, ...of }: OpenFinding,
+    state: TrackedFinding['state'],
+  ) => ({ ...of, state })
   return {
     // Without a report there is no run, and all findings are new.
-    tracked: found.map((entry) => describe(entry, (isReport ? entry.reportedIn : entry.run) === run || run === '' ? 'new' : 'open')),
+    tracked: found.map((entry) =>
+      describe(entry, (isReport ? entry.reportedIn : entry.run) === run || run === '' ? 'new' : 'open'),
+    ),
     gone: gone.map((entry) => describe(entry, 'gone')),
     entries: [...byKey.values(), ...gone, ...left.filter((entry) => !isLeft(entry))],
   }
 }
 
-interface EarlierFindings extends Pick<VerifyOptions, 'isReport' | 'accept' | 'isSettled' | 'deep' | 'history'> {
+interface EarlierFindings
+  extends Pick<VerifyOptions, 'isReport' | 'accept' | 'isSettled' | 'deep' | 'history'> {
   /** Whether the checks would have found a finding. */
   readonly isSelected: (finding: Finding) => boolean
   readonly report: RunReport | undefined
   readonly stocks: readonly Stock[]
 }
 
-/** Compares the findings with the accepted and the open ones. Accepts them if wanted, and remembers the rest. */
-export const compareWithEarlier = async (root: string, findings: readonly Finding[], earlier: EarlierFindings) => {
+/**
+ * Compares the findings with the accepted and the open ones. Accepts them if wanted, and remembers the rest.
+ */
+export const compareWithEarlier = async (
+  root: string,
+  findings: readonly Finding[],
+  earlier: EarlierFindings,
+) => {
   const { isSelected, isReport, report, stocks, accept, isSettled, deep = false, history = false } = earlier
   const notes: string[] = []
   const note = (error: unknown): readonly OpenFinding[] => {
@@ -167,7 +214,11 @@ export const compareWithEarlier = async (root: string, findings: readonly Findin
     return []
   }
   const listed = await readBaseline(root)
-  const open = await readFindings(toOpenPath(root), 'all findings are new, and the list begins anew', isOpenFinding).catch(note)
+  const open = await readFindings(
+    toOpenPath(root),
+    'all findings are new, and the list begins anew',
+    isOpenFinding,
+  ).catch(note)
   const renames = await findRenames(
     root,
     stocks,
@@ -176,11 +227,18 @@ export const compareWithEarlier = async (root: string, findings: readonly Findin
   const baseline = followRenames(listed, renames)
   const known = compareWithBaseline(findings, baseline.filter(isSelected))
   const unaccepted = compareWithBaseline(followRenames(open, renames), baseline).fresh
-  const life = trackFindings(known.fresh, unaccepted, { isDeep: deep || history, isSelected, isReport, report })
+  const life = trackFindings(known.fresh, unaccepted, {
+    isDeep: deep || history,
+    isSelected,
+    isReport,
+    report,
+  })
   const added = accept === undefined ? [] : acceptFindings(life.tracked, accept)
   const accepted = [...known.accepted, ...added]
-  if (accept) await writeEntries(toBaselinePath(root), [...baseline.filter((entry) => !isSelected(entry)), ...accepted])
-  if (await isSettled?.()) await writeEntries(toOpenPath(root), compareWithBaseline(life.entries, added).fresh).catch(note)
+  if (accept)
+    await writeEntries(toBaselinePath(root), [...baseline.filter((entry) => !isSelected(entry)), ...accepted])
+  if (await isSettled?.())
+    await writeEntries(toOpenPath(root), compareWithBaseline(life.entries, added).fresh).catch(note)
   return {
     fresh: accept ? [] : life.tracked,
     accepted,

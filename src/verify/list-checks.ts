@@ -31,7 +31,10 @@ interface ColumnDay {
   readonly filled: ReadonlyMap<string, number>
 }
 
-/** Finds columns of a list that lost their values: in all records from some day on, or in half of those that usually have one. */
+/**
+ * Finds columns of a list that lost their values: in all records from some day on, or in half of those that
+ * usually have one.
+ */
 export const checkColumns = (file: string): ListCheck => {
   const days: ColumnDay[] = []
   const known = new WeakMap<Row, readonly string[]>()
@@ -43,7 +46,8 @@ export const checkColumns = (file: string): ListCheck => {
   return {
     addDay: (day, records) => {
       const filled = new Map<string, number>()
-      for (const record of records) for (const column of listFilled(record)) filled.set(column, (filled.get(column) ?? 0) + 1)
+      for (const record of records)
+        for (const column of listFilled(record)) filled.set(column, (filled.get(column) ?? 0) + 1)
       if (records.length >= MIN_LISTED) days.push({ day, records: records.length, filled })
     },
     finish: () => describeLostColumns(file, days),
@@ -55,11 +59,17 @@ const EMPTY = /^\s*(?:-|N\/?A)?\s*$/i
 /** The columns of a record with a value; those of nested records as `outer.inner`. */
 const findFilled = (value: unknown, name = ''): readonly string[] => {
   if (Array.isArray(value)) return value.flatMap((element) => findFilled(element, name))
-  if (isRow(value)) return Object.entries(value).flatMap(([key, inner]) => findFilled(inner, name === '' ? key : `${name}.${key}`))
+  if (isRow(value))
+    return Object.entries(value).flatMap(([key, inner]) =>
+      findFilled(inner, name === '' ? key : `${name}.${key}`),
+    )
   return value === null || (typeof value === 'string' && EMPTY.test(value)) ? [] : [name]
 }
 
-/** `usual`: the share of records with a value before, the smallest one if no record has one now, else the median. */
+/**
+ * `usual`: the share of records with a value before, the smallest one if no record has one now, else the
+ * median.
+ */
 type Loss = Readonly<Record<'from' | 'usual' | 'now', number>> & { readonly column: string }
 
 /** One finding for the columns that lost their values on the same day: often they belong together. */
@@ -71,8 +81,11 @@ const describeLostColumns = (file: string, days: readonly ColumnDay[]): readonly
     const usual = toPercent(Math.min(...own.map((loss) => loss.usual)))
     const [since, records] = [days[from]?.day ?? '', days.at(-1)?.records]
     const what =
-      now === 0 ? `in none of the ${formatNumber(records)} records` : `in ${toPercent(now)} of the ${formatNumber(records)} records`
-    const share = now > 0 ? `${usual} on most` : usual === '100 %' ? 'all of them on each' : `${usual} or more on each`
+      now === 0
+        ? `in none of the ${formatNumber(records)} records`
+        : `in ${toPercent(now)} of the ${formatNumber(records)} records`
+    const share =
+      now > 0 ? `${usual} on most` : usual === '100 %' ? 'all of them on each' : `${usual} or more on each`
     const before = `in ${share} of the ${from} recorded days from ${days[0]?.day} to ${days[from - 1]?.day}`
     return {
       check: 'dead-columns',
@@ -96,17 +109,26 @@ const findDeath = (column: string, shares: readonly number[], records: number): 
   const from = shares.findLastIndex((share) => share > 0) + 1
   const usual = Math.min(...shares.slice(0, from))
   const isByChance = (1 - Math.min(usual, MAX_USUAL)) ** records > MAX_CHANCE
-  return from < MIN_DAYS_BEFORE || usual < MIN_USUAL || isByChance ? undefined : { column, from, usual, now: 0 }
+  return from < MIN_DAYS_BEFORE || usual < MIN_USUAL || isByChance
+    ? undefined
+    : { column, from, usual, now: 0 }
 }
 
-/** A column fades if from some day on, and never before, fewer than half of the usual records have a value. */
+/**
+ * A column fades if from some day on, and never before, fewer than half of the usual records have a value.
+ */
 const findFading = (column: string, shares: readonly number[], records: number): Loss | undefined => {
   const now = shares.at(-1) ?? 1
   for (let from = MIN_DAYS_BEFORE_FADING; from < shares.length; from++) {
     const before = shares.slice(0, from)
     const usual = [...before].sort((one, other) => one - other)[Math.floor(from / 2)] ?? 0
     const isLow = (share: number): boolean => share <= usual / 2
-    if (usual >= MIN_USUAL && (usual - now) * records >= MIN_FADED && !before.some(isLow) && shares.slice(from).every(isLow))
+    if (
+      usual >= MIN_USUAL &&
+      (usual - now) * records >= MIN_FADED &&
+      !before.some(isLow) &&
+      shares.slice(from).every(isLow)
+    )
       return { column, from, usual, now }
   }
   return undefined
@@ -116,7 +138,10 @@ const findFading = (column: string, shares: readonly number[], records: number):
 const KEY_FIELDS = ['ISIN', 'Sid', 'Symbol']
 const NAME_FIELDS = ['Symbol', 'Sym']
 
-/** A member that was not in the list for days: its last day before, the first day without it, and the day on which it was back. */
+/**
+ * A member that was not in the list for days: its last day before, the first day without it, and the day on
+ * which it was back.
+ */
 type Absence = Readonly<Record<'name', string> & Record<'last' | 'left' | 'back', Day>>
 
 /** Finds stocks or indices that left a list and came back. */
@@ -127,7 +152,11 @@ export const checkMembers = (file: string, severity: Severity): ListCheck => {
   let largest = 0
   const create = ({ last, left, back }: Absence, who: string, symbol?: string): Finding =>
     omitUndefined({
-      ...{ check: 'blinking-members' as const, severity, symbol, day: back, file },
+      check: 'blinking-members' as const,
+      severity,
+      symbol,
+      day: back,
+      file,
       detail: `${who} last in the list on ${last}, not from ${left}, and again from ${back}`,
     })
   const describe = (own: readonly Absence[]): readonly Finding[] => {
@@ -144,7 +173,12 @@ export const checkMembers = (file: string, severity: Severity): ListCheck => {
         const key = readFirst(record, KEY_FIELDS)
         const last = lastSeen.get(key) ?? index
         if (last < index - 1)
-          absences.push({ name: readFirst(record, NAME_FIELDS), last: days[last] as Day, left: days[last + 1] as Day, back: day })
+          absences.push({
+            name: readFirst(record, NAME_FIELDS),
+            last: days[last] as Day,
+            left: days[last + 1] as Day,
+            back: day,
+          })
         lastSeen.set(key, index)
       }
     },
@@ -172,10 +206,20 @@ export const checkFigures = (file: string): ListCheck => {
     const figures = RESULT_TABLES.flatMap((name) => compareFigures(record[name], earlier.record[name]))
     if (figures.length === 0) return []
     const texts = figures.map(
-      ({ name, from, to }) => `${name} was ${groupDigits(from)} on ${earlier.day} and is ${groupDigits(to)} on ${day}`,
+      ({ name, from, to }) =>
+        `${name} was ${groupDigits(from)} on ${earlier.day} and is ${groupDigits(to)} on ${day}`,
     )
     const severity = figures.some(isLargeRestatement) ? 'warning' : 'info'
-    return [{ check: 'restated-figures', severity, symbol: readText(record.Symbol), day, file, detail: nameFirst(texts, MAX_FIGURES) }]
+    return [
+      {
+        check: 'restated-figures',
+        severity,
+        symbol: readText(record.Symbol),
+        day,
+        file,
+        detail: nameFirst(texts, MAX_FIGURES),
+      },
+    ]
   }
   return {
     addDay: (day, records) => {
@@ -193,7 +237,13 @@ const mergeMany = (findings: readonly Finding[], stocks: number): readonly Findi
   const { symbol: name, detail, ...about } = first
   const severity = findings.some((finding) => finding.severity === 'warning') ? 'warning' : 'info'
   const symbols = nameFirst(findings.map(({ symbol = '' }) => symbol))
-  return [{ ...about, severity, detail: `${formatPart(findings.length, stocks, 'stock')} are restated, ${symbols}; ${name}: ${detail}` }]
+  return [
+    {
+      ...about,
+      severity,
+      detail: `${formatPart(findings.length, stocks, 'stock')} are restated, ${symbols}; ${name}: ${detail}`,
+    },
+  ]
 }
 
 const isLargeRestatement = ({ from, to }: RestatedFigure): boolean =>
@@ -211,8 +261,8 @@ export interface ContentDay {
 }
 
 /**
- * Finds out whether a list has stopped to change. A list may stand still three times as long as it did before, and each list for 3 sessions, so
- * that lists such as price bands and surveillance are not reported.
+ * Finds out whether a list has stopped to change. A list may stand still three times as long as it did
+ * before, and each list for 3 sessions, so that lists such as price bands and surveillance are not reported.
  *
  * @param sessions oldest first; other days are left out, because nothing changes on them
  */
@@ -230,7 +280,9 @@ export const findUnchanged = (file: string, sessions: readonly ContentDay[]): re
 }
 
 /** The sessions that changed the list, and the most in a row that did not. */
-const countChanges = (sessions: readonly ContentDay[]): { readonly changes: number; readonly longest: number } => {
+const countChanges = (
+  sessions: readonly ContentDay[],
+): { readonly changes: number; readonly longest: number } => {
   let [changes, longest, unchanged] = [0, 0, 0]
   sessions.slice(1).forEach(({ content }, index) => {
     const isChanged = content !== sessions[index]?.content

@@ -4,7 +4,14 @@ import { MASTER_MAP } from '../market/listings.js'
 import { formatNumber, formatQuantity } from '../model/format.js'
 import type { Item } from '../model/outcome.js'
 import { isRow } from '../model/row.js'
-import { describeFileError, hasStamp, isTemporaryName, listNames, readStateDocument, statFile } from '../storage/file-system.js'
+import {
+  describeFileError,
+  hasStamp,
+  isTemporaryName,
+  listNames,
+  readStateDocument,
+  statFile,
+} from '../storage/file-system.js'
 import { findLockHolder } from '../storage/lock.js'
 import {
   createOutputMatcher,
@@ -52,7 +59,11 @@ export const findStreamFiles = async (
 }
 
 /** The items that a stream offers to its followers, from its stored list. */
-const readItems = async (root: string, name: string, streams: readonly StreamDefinition[]): Promise<readonly Item[]> => {
+const readItems = async (
+  root: string,
+  name: string,
+  streams: readonly StreamDefinition[],
+): Promise<readonly Item[]> => {
   const stream = streams.find((one) => one.name === name)
   const rows = await readStateDocument(join(root, stream?.outputs[0].file ?? ''))
   return Array.isArray(rows) ? (stream?.offers?.(rows.filter(isRow), () => undefined) ?? []) : []
@@ -70,7 +81,9 @@ const findOutputs = async (
     const parts = work.of === undefined ? work.parts : [{ fileName: '*' }]
     for (const pattern of new Set(parts.map((part) => toFilePath(output, exchange, part)))) {
       patterns.push(pattern)
-      const itemOf = new Map(pattern.includes('*') ? items.map((item) => [toFilePath(output, exchange, item), item]) : [])
+      const itemOf = new Map(
+        pattern.includes('*') ? items.map((item) => [toFilePath(output, exchange, item), item]) : [],
+      )
       await forEachYielding([...(await listOutputFiles(root, pattern))].sort(), (file) => {
         const [found, item] = [statFile(join(root, file)), itemOf.get(file)]
         if (found) files.push({ output, file, bytes: found.size, ...(item === undefined ? {} : { item }) })
@@ -88,7 +101,10 @@ export const readRecordedFiles = async (root: string) => {
   return { isRunning: holder !== undefined && holder !== 'stale', digests: await readOutputDigests(root) }
 }
 
-/** Compares the files of a stream with the recorded sizes. While a run replaces files, only missing ones are reported. */
+/**
+ * Compares the files of a stream with the recorded sizes. While a run replaces files, only missing ones are
+ * reported.
+ */
 const checkFileSizes = (
   { files, owns }: StreamFiles,
   { digests, isRunning }: RecordedFiles,
@@ -100,14 +116,27 @@ const checkFileSizes = (
     if (!owns(file) || size === bytes) return []
     // A kill came between the record and the rename.
     if (size === undefined && left.some((path) => path.startsWith(nameTemporary(file)))) return []
-    if (size === undefined) return [createFinding(`it is missing; the last run wrote ${formatQuantity(bytes, 'byte')}`, file)]
-    return isRunning ? [] : [createFinding(`it has ${formatQuantity(size, 'byte')}; the last run wrote ${formatNumber(bytes)}`, file)]
+    if (size === undefined)
+      return [createFinding(`it is missing; the last run wrote ${formatQuantity(bytes, 'byte')}`, file)]
+    return isRunning
+      ? []
+      : [
+          createFinding(
+            `it has ${formatQuantity(size, 'byte')}; the last run wrote ${formatNumber(bytes)}`,
+            file,
+          ),
+        ]
   })
 }
 
 const nameTemporary = (file: string): string => join(dirname(file), `.${basename(file).slice(0, 50)}.`)
 
-const createFinding = (detail: string, file: string): Finding => ({ check: 'files', severity: 'error', file, detail })
+const createFinding = (detail: string, file: string): Finding => ({
+  check: 'files',
+  severity: 'error',
+  file,
+  detail,
+})
 
 export const LIST_DAMAGED = createFinding('the master list is damaged', MASTER_MAP)
 
@@ -135,15 +164,22 @@ const compareContent = (
   wanted: OutputDigest | undefined,
   isRunning: boolean,
 ): Pick<Finding, 'severity' | 'detail'> | undefined => {
-  if (wanted === undefined) return { severity: 'info', detail: 'it has no digest; the next run that writes it adds one' }
+  if (wanted === undefined)
+    return { severity: 'info', detail: 'it has no digest; the next run that writes it adds one' }
   try {
     const { digest, stamp } = digestFile(path)
     if (digest === wanted.digest && stamp[0] === wanted.stamp[0]) return undefined
-    if (wanted.digest === DAMAGED) return { severity: 'error', detail: `it was damaged before a run added to it; ${WAY_OUT}` }
+    if (wanted.digest === DAMAGED)
+      return { severity: 'error', detail: `it was damaged before a run added to it; ${WAY_OUT}` }
     if (hasStamp(stamp, wanted.stamp))
-      return { severity: 'error', detail: `it is damaged: its content changed, but not its size and time; ${WAY_OUT}` }
+      return {
+        severity: 'error',
+        detail: `it is damaged: its content changed, but not its size and time; ${WAY_OUT}`,
+      }
     // An active run replaces files that had another digest when the list was read.
-    return isRunning ? undefined : { severity: 'error', detail: `it was changed after a run wrote it; ${WAY_OUT}` }
+    return isRunning
+      ? undefined
+      : { severity: 'error', detail: `it was changed after a run wrote it; ${WAY_OUT}` }
   } catch (error) {
     return { severity: 'error', detail: `it cannot be read: ${describeFileError(error, 'read')}; ${WAY_OUT}` }
   }
@@ -160,13 +196,18 @@ const listInterrupted = async (root: string, all: readonly StreamFiles[]): Promi
 
 const LEFTOVER = 'a leftover of an interrupted write; the next run removes it'
 
-/** Finds files of items that are no longer listed. None if no file matches the list: then the list itself is wrong. */
+/**
+ * Finds files of items that are no longer listed. None if no file matches the list: then the list itself is
+ * wrong.
+ */
 const findLeftovers = (all: readonly StreamFiles[]): readonly Finding[] =>
   all
     .filter(({ files }) => files.some(({ item }) => item !== undefined))
     .flatMap(({ stream, files }): readonly Finding[] => {
       const detail = `its ${stream.work.of === MASTER ? 'stock' : 'index'} is no longer in the list of ${stream.name}`
-      return files.flatMap(({ item, file }) => (item === undefined ? { check: 'leftovers', severity: 'info', file, detail } : []))
+      return files.flatMap(({ item, file }) =>
+        item === undefined ? { check: 'leftovers', severity: 'info', file, detail } : [],
+      )
     })
 
 /** Merges the `files` findings of each file: a truncated file is also shorter than recorded. */
@@ -175,7 +216,10 @@ export const mergePerFile = (findings: readonly Finding[]): readonly Finding[] =
   for (const finding of findings) {
     if (finding.check !== 'files' || finding.file === undefined) continue
     const known = first.get(finding.file)
-    first.set(finding.file, known === undefined ? finding : { ...finding, ...known, detail: `${known.detail}; ${finding.detail}` })
+    first.set(
+      finding.file,
+      known === undefined ? finding : { ...finding, ...known, detail: `${known.detail}; ${finding.detail}` },
+    )
   }
   return [...findings.filter(({ check, file }) => check !== 'files' || file === undefined), ...first.values()]
 }
@@ -186,7 +230,10 @@ interface FilesContext {
   readonly written: RecordedFiles
 }
 
-/** Files that are missing or have another size than the last run wrote, leftovers of interrupted writes, and files of what is no longer listed. */
+/**
+ * Files that are missing or have another size than the last run wrote, leftovers of interrupted writes, and
+ * files of what is no longer listed.
+ */
 export const checkFiles = async ({ root, files, written }: FilesContext): Promise<readonly Finding[]> => {
   const left = written.isRunning ? [] : await listInterrupted(root, files)
   return [
@@ -197,14 +244,20 @@ export const checkFiles = async ({ root, files, written }: FilesContext): Promis
 }
 
 export const listMissingFiles = ({ root, files, written }: FilesContext): readonly MissingInput[] => {
-  const empty = files.filter(({ stream, files: own }) => own.length === 0 && !stream.optional).map(({ stream }) => stream.name)
+  const empty = files
+    .filter(({ stream, files: own }) => own.length === 0 && !stream.optional)
+    .map(({ stream }) => stream.name)
   const isUnfinished = statFile(statePaths(root).run.record) !== undefined
   return [
     [['files'], written.digests.size === 0 && 'file sizes: no run has recorded them; the next one does'],
-    [['stray-records', 'files'], empty.length > 0 && `streams without files: ${empty.join(', ')}; fetch them`],
+    [
+      ['stray-records', 'files'],
+      empty.length > 0 && `streams without files: ${empty.join(', ')}; fetch them`,
+    ],
     [
       checkNames,
-      isUnfinished && 'one day: a run is active, was interrupted or is incomplete, so files may be of different days; wait, or run again',
+      isUnfinished &&
+        'one day: a run is active, was interrupted or is incomplete, so files may be of different days; wait, or run again',
     ],
   ]
 }

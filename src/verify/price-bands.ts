@@ -12,8 +12,9 @@ const TICK_SHARE = 0.0005
 const MAX_WEEKEND_DAYS = 5
 
 /**
- * Finds a close of the day of the bands that moved further from the previous close than the stock's band permits. If a band has just changed,
- * the wider one counts. Skips stocks without a band, with a gap before the newest candle, or with a corporate action between both closes.
+ * Finds a close of the day of the bands that moved further from the previous close than the stock's band
+ * permits. If a band has just changed, the wider one counts. Skips stocks without a band, with a gap before
+ * the newest candle, or with a corporate action between both closes.
  */
 export const findOutsideBand = (
   { symbol, recent: { candles } }: SeriesDays,
@@ -68,8 +69,8 @@ export const findWidestBands = (rows: ListRows): ReadonlyMap<string, number> => 
 }
 
 /**
- * The day number of the price bands: that of the run, or on a weekend without a session the Friday before. Bands change daily, so they apply
- * to candles of this day only.
+ * The day number of the price bands: that of the run, or on a weekend without a session the Friday before.
+ * Bands change daily, so they apply to candles of this day only.
  */
 export const readBandDay = (stocks: readonly SeriesDays[], asOf: number | undefined): number | undefined => {
   if (asOf === undefined) return undefined

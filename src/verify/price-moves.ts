@@ -5,7 +5,10 @@ import { median } from '../model/map.js'
 import type { CheckName, Finding, Severity } from './finding.js'
 
 const LARGE_MOVE = 0.3
-/** Rupees. Changes of up to two ticks of 5 paise do not count: a tick may exceed 30 % of a price of a few paise. */
+/**
+ * Rupees. Changes of up to two ticks of 5 paise do not count: a tick may exceed 30 % of a price of a few
+ * paise.
+ */
 const MIN_CHANGE = 0.1 + 1e-9
 /** An action moves the price on its ex-date, or a session or a weekend away from it. */
 const ACTION_NEAR_DAYS = 4
@@ -32,7 +35,11 @@ export const readKnownActions = (rows: readonly unknown[]): ReadonlyMap<string, 
 const toKnownAction = ({ type, on, note }: PriceAction): KnownAction => {
   const [, one, other] = /(\d+(?:\.\d+)?)\s*:\s*(\d+(?:\.\d+)?)/.exec(note) ?? []
   const [a, b] = [Number(one), Number(other)]
-  return { kind: type.toLowerCase(), day: dayToNumber(on), factors: a > 0 && b > 0 ? [b / a, a / b, (a + b) / b, (a + b) / a] : [] }
+  return {
+    kind: type.toLowerCase(),
+    day: dayToNumber(on),
+    factors: a > 0 && b > 0 ? [b / a, a / b, (a + b) / b, (a + b) / a] : [],
+  }
 }
 
 /** Facts about a stock that may explain a move. */
@@ -48,8 +55,8 @@ export interface MoveFacts {
 type Jump = ReturnType<typeof createJump>
 
 /**
- * A close far from the previous one: the ratio of both, the same as a factor above 1, the change in rupees, and the days since the previous
- * candle.
+ * A close far from the previous one: the ratio of both, the same as a factor above 1, the change in rupees,
+ * and the days since the previous candle.
  */
 const createJump = ({ day, close }: CandleArrays, index: number) => {
   const [before, now] = [close[index - 1] as number, close[index] as number]
@@ -59,8 +66,9 @@ const createJump = ({ day, close }: CandleArrays, index: number) => {
 }
 
 /**
- * Finds closes more than 30 % from the previous one and classifies them: a spike, an action without adjustment, another stock's series, or
- * just a large move. Skips the days of impossible candles: those have a finding of their own.
+ * Finds closes more than 30 % from the previous one and classifies them: a spike, an action without
+ * adjustment, another stock's series, or just a large move. Skips the days of impossible candles: those have
+ * a finding of their own.
  */
 export const findPriceMoves = (candles: CandleArrays, known: MoveFacts): readonly Finding[] => {
   const jumps = findJumps(candles, known.impossibleDays)
@@ -70,20 +78,28 @@ export const findPriceMoves = (candles: CandleArrays, known: MoveFacts): readonl
     candles,
   )
   const { blocks, rest } = separateBlocks(
-    steps.filter((jump) => isLargeJump(jump) || (known.hasBand && jump.index > FIRST_CANDLES && jump.rest <= MAX_BAND_REST)),
+    steps.filter(
+      (jump) =>
+        isLargeJump(jump) || (known.hasBand && jump.index > FIRST_CANDLES && jump.rest <= MAX_BAND_REST),
+    ),
     findFactor(swings),
   )
   return [
     ...describeSwings(candles, swings),
     ...blocks.map((block) => describeBlock(candles, block)),
     ...spikes.map((spike) => describeSpike(candles, spike)),
-    ...[...rest, ...findSmallActions(candles, known, jumps)].map((jump) => describeJump(candles, jump, known)),
+    ...[...rest, ...findSmallActions(candles, known, jumps)].map((jump) =>
+      describeJump(candles, jump, known),
+    ),
   ]
 }
 
 const isLargeJump = ({ ratio }: Jump): boolean => Math.abs(ratio - 1) > LARGE_MOVE
 
-/** The widest price band of stocks is 20 %; its limits are rounded. A stock has none on its first day, and on the first one after a suspension. */
+/**
+ * The widest price band of stocks is 20 %; its limits are rounded. A stock has none on its first day, and on
+ * the first one after a suspension.
+ */
 const WIDEST_BAND = 0.205
 const FIRST_CANDLES = 10
 const MAX_BAND_REST = 5
@@ -98,29 +114,43 @@ const findJumps = (candles: CandleArrays, impossibleDays: ReadonlySet<number>): 
     const change = Math.abs(now - before)
     const limit = index < length - CANDLES_OF_YEAR ? LARGE_MOVE : WIDEST_BAND
     if (!(change > limit * before && change > MIN_CHANGE && before > 0 && now > 0)) continue
-    if ([index - 1, index].every((one) => !impossibleDays.has(day[one] as number))) jumps.push(createJump(candles, index))
+    if ([index - 1, index].every((one) => !impossibleDays.has(day[one] as number)))
+      jumps.push(createJump(candles, index))
   }
   return jumps
 }
 
-/** Prices that open lower by the factor of an action, too little for a jump, such as after a bonus of 1 for 5. */
-const findSmallActions = (candles: CandleArrays, { actions }: MoveFacts, jumps: readonly Jump[]): readonly Jump[] => {
+/**
+ * Prices that open lower by the factor of an action, too little for a jump, such as after a bonus of 1 for 5.
+ */
+const findSmallActions = (
+  candles: CandleArrays,
+  { actions }: MoveFacts,
+  jumps: readonly Jump[],
+): readonly Jump[] => {
   const { day, open, close, length } = candles
   return actions.flatMap(({ day: on, factors }) => {
     const index = day.subarray(0, length).findIndex((one) => one >= on)
     const opening = (open[index] ?? 0) / (close[index - 1] ?? 0)
-    const isUnadjusted = factors.some((factor) => factor > 1 && isNearFactor(opening * factor, 1, (factor - 1) / 4))
-    return index < 1 || jumps.some((jump) => jump.index === index) || !isUnadjusted ? [] : [createJump(candles, index)]
+    const isUnadjusted = factors.some(
+      (factor) => factor > 1 && isNearFactor(opening * factor, 1, (factor - 1) / 4),
+    )
+    return index < 1 || jumps.some((jump) => jump.index === index) || !isUnadjusted
+      ? []
+      : [createJump(candles, index)]
   })
 }
 
-/** Of the factors of jumps between two levels, this share must be near their median; the price also moves on the day of a jump. */
+/**
+ * Of the factors of jumps between two levels, this share must be near their median; the price also moves on
+ * the day of a jump.
+ */
 const MIN_NEAR = 0.9
 const SAME_FACTOR = 0.1
 
 /**
- * The median of factors between prices if they are about the same; undefined if they vary, or without any. An action changes all prices of a stock by one
- * factor; two stocks are at factors that vary.
+ * The median of factors between prices if they are about the same; undefined if they vary, or without any. An
+ * action changes all prices of a stock by one factor; two stocks are at factors that vary.
  */
 export const findConstantFactor = (factors: readonly number[], tolerance: number): number | undefined => {
   const middle = median(factors)
@@ -135,7 +165,10 @@ const findFactor = (jumps: readonly Jump[]): number | undefined => {
 
 export const formatFactor = (factor: number): string => String(Number(factor.toFixed(2)))
 
-/** Closes that jump back and forth between two levels this often, each time within this many candles, are of two series. */
+/**
+ * Closes that jump back and forth between two levels this often, each time within this many candles, are of
+ * two series.
+ */
 const SWING_CANDLES = 10
 const MIN_SWINGS = 4
 /** Rupees. The closes of a stock that trades at a few paise swing by ticks. */
@@ -178,7 +211,10 @@ const separateSpikes = (jumps: readonly Jump[], candles: CandleArrays) => {
   return { spikes, steps }
 }
 
-/** The first candle that is back at the close before the jump, but for a third of the jump and for less than a large move. */
+/**
+ * The first candle that is back at the close before the jump, but for a third of the jump and for less than a
+ * large move.
+ */
 const findReturn = ({ index, ratio }: Jump, { close, length }: CandleArrays): number | undefined => {
   const most = Math.min(Math.abs(Math.log(ratio)) / 3, Math.log(1 + LARGE_MOVE))
   for (let back = index + 1; back <= index + SPIKE_CANDLES && back < length; back += 1)
@@ -196,7 +232,10 @@ interface Block {
 const MIN_BLOCK_FACTOR = 1.5
 const MAX_BLOCK_CANDLES = 250
 
-/** Separates pairs of opposite jumps at one factor from other jumps. Jumps at the factor of swings belong to those. */
+/**
+ * Separates pairs of opposite jumps at one factor from other jumps. Jumps at the factor of swings belong to
+ * those.
+ */
 const separateBlocks = (jumps: readonly Jump[], swingFactor: number | undefined) => {
   const blocks: Block[] = []
   const rest: Jump[] = []
@@ -210,7 +249,9 @@ const separateBlocks = (jumps: readonly Jump[], swingFactor: number | undefined)
 }
 
 const isBlock = (start: Jump, end: Jump): boolean =>
-  [start, end].every(({ factor, change, rest }) => factor >= MIN_BLOCK_FACTOR && change > MIN_SWING && rest <= NOTED_REST_DAYS) &&
+  [start, end].every(
+    ({ factor, change, rest }) => factor >= MIN_BLOCK_FACTOR && change > MIN_SWING && rest <= NOTED_REST_DAYS,
+  ) &&
   end.index - start.index <= MAX_BLOCK_CANDLES &&
   Math.abs(start.ratio * end.ratio - 1) <= SAME_FACTOR
 
@@ -220,7 +261,9 @@ const dayAt = ({ day }: CandleArrays, index: number): string => numberToDay(day[
 const describeCloses = ({ close }: CandleArrays, index: number): string =>
   `from ${groupDigits(close[index - 1] as number)} to ${groupDigits(close[index] as number)}`
 
-/** Levels at a constant factor are of one stock, before and after an action; the factor of two stocks varies. */
+/**
+ * Levels at a constant factor are of one stock, before and after an action; the factor of two stocks varies.
+ */
 const describeSwings = (candles: CandleArrays, swings: readonly Jump[]): readonly Finding[] => {
   const [first] = swings
   if (first === undefined) return []
@@ -228,7 +271,13 @@ const describeSwings = (candles: CandleArrays, swings: readonly Jump[]): readonl
   const of = { severity: 'error', day: dayAt(candles, first.index) } as const
   const factor = findFactor(swings)
   if (factor !== undefined)
-    return [{ check: 'unadjusted-actions', ...of, detail: `${text}, at a constant factor of ${formatFactor(factor)}` }]
+    return [
+      {
+        check: 'unadjusted-actions',
+        ...of,
+        detail: `${text}, at a constant factor of ${formatFactor(factor)}`,
+      },
+    ]
   const factors = swings.map((jump) => jump.factor)
   const detail = `${text}, at factors from ${formatFactor(Math.min(...factors))} to ${formatFactor(Math.max(...factors))}`
   return [{ check: 'spliced-series', ...of, detail }]
@@ -245,41 +294,61 @@ const describeBlock = (candles: CandleArrays, { start, end }: Block): Finding =>
 }
 
 const describeSpike = (candles: CandleArrays, { index, backAt }: Spike): Finding => {
-  const [before, now, back] = [index - 1, index, backAt].map((one) => candles.close[one] as number) as [number, number, number]
+  const [before, now, back] = [index - 1, index, backAt].map((one) => candles.close[one] as number) as [
+    number,
+    number,
+    number,
+  ]
   const spike = `the close spikes ${describeCloses(candles, index)} (${formatMove(now / before)})`
   const detail = `${spike} and is back at ${groupDigits(back)} on ${dayAt(candles, backAt)}`
   return { check: 'large-moves', severity: 'warning', day: dayAt(candles, index), detail }
 }
 
-const describeJump = (candles: CandleArrays, { index, ratio, rest }: Jump, { actions, listedOn = -1 }: MoveFacts): Finding => {
+const describeJump = (
+  candles: CandleArrays,
+  { index, ratio, rest }: Jump,
+  { actions, listedOn = -1 }: MoveFacts,
+): Finding => {
   const { open, close, day } = candles
   const [before, today] = [day[index - 1] as number, day[index] as number]
-  const near = actions.filter((action) => action.day > before - ACTION_NEAR_DAYS && action.day < today + ACTION_NEAR_DAYS)
+  const near = actions.filter(
+    (action) => action.day > before - ACTION_NEAR_DAYS && action.day < today + ACTION_NEAR_DAYS,
+  )
   const opening = (open[index] as number) / (close[index - 1] as number)
-  const unadjusted = near.find(({ factors }) => factors.some((factor) => [ratio, opening].some((move) => isNearFactor(move * factor, 1))))
+  const unadjusted = near.find(({ factors }) =>
+    factors.some((factor) => [ratio, opening].some((move) => isNearFactor(move * factor, 1))),
+  )
   const create = (check: CheckName, severity: Severity, ...notes: readonly string[]): Finding => {
     const detail = `the close goes ${describeCloses(candles, index)} (${formatMove(ratio)})`
     return { check, severity, day: numberToDay(today), detail: [detail, ...notes].join(', ') }
   }
   if (unadjusted) {
     const finding = create('unadjusted-actions', 'error')
-    return { ...finding, detail: `${finding.detail} with the ${unadjusted.kind} of ${numberToDay(unadjusted.day)}` }
+    return {
+      ...finding,
+      detail: `${finding.detail} with the ${unadjusted.kind} of ${numberToDay(unadjusted.day)}`,
+    }
   }
   const listing = listedOn > before && listedOn <= today ? [`at its listing of ${numberToDay(listedOn)}`] : []
-  if (listing.length > 0 && Math.max(ratio, 1 / ratio) >= OTHER_PRICE) return create('spliced-series', 'warning', ...listing)
+  if (listing.length > 0 && Math.max(ratio, 1 / ratio) >= OTHER_PRICE)
+    return create('spliced-series', 'warning', ...listing)
   const [action] = near
   return create(
     'large-moves',
     'warning',
     ...listing,
-    ...(action === undefined ? describeFactor(opening) : [`near the ${action.kind} of ${numberToDay(action.day)}`]),
+    ...(action === undefined
+      ? describeFactor(opening)
+      : [`near the ${action.kind} of ${numberToDay(action.day)}`]),
     ...(rest > NOTED_REST_DAYS ? [`after ${formatNumber(rest)} days without a candle`] : []),
   )
 }
 
-const isNearFactor = (value: number, goal: number, by = NEAR_FACTOR): boolean => Math.abs(value / goal - 1) <= by
+const isNearFactor = (value: number, goal: number, by = NEAR_FACTOR): boolean =>
+  Math.abs(value / goal - 1) <= by
 
-const formatMove = (ratio: number): string => `${ratio < 1 ? '-' : '+'}${Math.abs((ratio - 1) * 100).toFixed(0)} %`
+const formatMove = (ratio: number): string =>
+  `${ratio < 1 ? '-' : '+'}${Math.abs((ratio - 1) * 100).toFixed(0)} %`
 
 const SPLIT_FACTORS = [2, 3, 4, 5, 10] as const
 

@@ -28,7 +28,10 @@ const MAX_DAYS = 31
 /** Reads all outputs but candles once: files over all stocks record by record, others as a whole. */
 export const verifyRecords = async (root: string, all: readonly StreamFiles[], against: RecordContext) => {
   const findings: Finding[] = []
-  /** The rows of each market-wide list, by its file. Lines of a text are rows with the names of its first line. */
+  /**
+   * The rows of each market-wide list, by its file. Lines of a text are rows with the names of its first
+   * line.
+   */
   const rows = new Map<string, readonly Row[]>()
   /** What the exchange's files of the last days have: candles are compared with them. */
   let trades: TradesByDay = new Map()
@@ -38,12 +41,18 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
       const fractions = createFractionCheck(listTables([stream]))
       try {
         findings.push(
-          ...(await checkFile(root, file, { ...against, rows, fractions, isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name) })),
+          ...(await checkFile(root, file, {
+            ...against,
+            rows,
+            fractions,
+            isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name),
+          })),
           ...fractions.finish(file.file),
           ...findBrokenTexts(root, file),
         )
       } catch (error) {
-        if (!(error instanceof SyntaxError || error instanceof DamagedFileError || error instanceof CsvError)) throw error
+        if (!(error instanceof SyntaxError || error instanceof DamagedFileError || error instanceof CsvError))
+          throw error
         const detail = `it is not valid ${error instanceof CsvError ? 'CSV' : 'JSON'}`
         findings.push({ check: 'files', severity: 'error', file: file.file, ...ofItem(file), detail })
       }
@@ -56,7 +65,8 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
   return { findings, rows, trades }
 }
 
-const ofItem = ({ item }: OutputFile): Pick<Finding, 'symbol'> => (item === undefined ? {} : { symbol: item.key })
+const ofItem = ({ item }: OutputFile): Pick<Finding, 'symbol'> =>
+  item === undefined ? {} : { symbol: item.key }
 
 const BROKEN_TEXTS =
   'a text in it has half of a surrogate pair, or NUL; it is read with U+FFFD instead, and stored so when it is fetched again'
@@ -103,13 +113,18 @@ const checkFile = async (
       if (!Array.isArray(list)) throw new DamagedFileError(`${file} is not a list`)
       rows.set(file, list.filter(isRow))
       rows.get(file)?.forEach(fractions.add)
-      return [...findDuplicateRecords(file, list), ...(isOfStocks ? findStrayRows(file, list.filter(isRow), listed, exchange) : [])]
+      return [
+        ...findDuplicateRecords(file, list),
+        ...(isOfStocks ? findStrayRows(file, list.filter(isRow), listed, exchange) : []),
+      ]
     }
     default: {
       const text = await disk.readFile(path, 'utf8')
       rows.set(file, parseCsv(text))
       rows.get(file)?.forEach(fractions.add)
-      return text.endsWith('\n') ? [] : [{ check: 'files', severity: 'error', file, detail: 'its last line is truncated' }]
+      return text.endsWith('\n')
+        ? []
+        : [{ check: 'files', severity: 'error', file, detail: 'its last line is truncated' }]
     }
   }
 }
@@ -135,8 +150,15 @@ const findDuplicateRecords = (file: string, rows: readonly unknown[]): readonly 
   ]
 }
 
-/** Finds records, in a file over all stocks, whose symbol and ISIN do not match a listed stock. One finding per file. */
-const findStrayRecords = (file: string, records: readonly Row[], { bySymbol, byIsin }: StockIndex): readonly Finding[] => {
+/**
+ * Finds records, in a file over all stocks, whose symbol and ISIN do not match a listed stock. One finding
+ * per file.
+ */
+const findStrayRecords = (
+  file: string,
+  records: readonly Row[],
+  { bySymbol, byIsin }: StockIndex,
+): readonly Finding[] => {
   const strays = records
     .map((record) => ({ symbol: readText(record.Symbol), isin: readText(record.ISIN) }))
     .filter(({ symbol, isin }) => byIsin.get(isin)?.Symbol !== symbol && bySymbol.get(symbol)?.ISIN !== isin)
@@ -144,8 +166,16 @@ const findStrayRecords = (file: string, records: readonly Row[], { bySymbol, byI
   return createStrayFinding(file, strays, 'warning')
 }
 
-/** Finds rows of a market-wide list that name no listed stock. Such lists may name more than stocks, so the severity is `info`. */
-const findStrayRows = (file: string, rows: readonly Row[], { bySymbol, byIsin }: StockIndex, exchange: string): readonly Finding[] => {
+/**
+ * Finds rows of a market-wide list that name no listed stock. Such lists may name more than stocks, so the
+ * severity is `info`.
+ */
+const findStrayRows = (
+  file: string,
+  rows: readonly Row[],
+  { bySymbol, byIsin }: StockIndex,
+  exchange: string,
+): readonly Finding[] => {
   const strays = rows
     .filter(({ exch }) => exch === undefined || readText(exch) === exchange)
     .map((row) => ({ symbol: readText(row.Symbol ?? row.sym), isin: readText(row.ISIN ?? row.isin) }))
@@ -154,7 +184,11 @@ const findStrayRows = (file: string, rows: readonly Row[], { bySymbol, byIsin }:
   return createStrayFinding(file, strays, 'info')
 }
 
-const createStrayFinding = (file: string, strays: readonly string[], severity: Finding['severity']): readonly Finding[] => {
+const createStrayFinding = (
+  file: string,
+  strays: readonly string[],
+  severity: Finding['severity'],
+): readonly Finding[] => {
   const count = strays.length
   if (count === 0) return []
   const names = nameFirst([...new Set(strays)])
@@ -163,18 +197,39 @@ const createStrayFinding = (file: string, strays: readonly string[], severity: F
 }
 
 /** Checks that a stock's own file names no other stock. */
-const findStrayDocument = (file: string, document: unknown, { Symbol: symbol, ISIN }: Stock): readonly Finding[] => {
+const findStrayDocument = (
+  file: string,
+  document: unknown,
+  { Symbol: symbol, ISIN }: Stock,
+): readonly Finding[] => {
   const { ISIN: named, data } = (document ?? {}) as { readonly ISIN?: unknown; readonly data?: unknown }
-  const others = [named, ...(Array.isArray(data) ? data.map((row: Row | null) => row?.isin) : [])].map(readText)
+  const others = [named, ...(Array.isArray(data) ? data.map((row: Row | null) => row?.isin) : [])].map(
+    readText,
+  )
   const other = others.find((isin) => isin !== '' && isin !== ISIN)
   if (other === undefined) return []
-  return [{ check: 'stray-records', severity: 'error', symbol, file, detail: `it has records of ${other}, not of ${symbol} (${ISIN})` }]
+  return [
+    {
+      check: 'stray-records',
+      severity: 'error',
+      symbol,
+      file,
+      detail: `it has records of ${other}, not of ${symbol} (${ISIN})`,
+    },
+  ]
 }
 
-/** Finds numbers with a fraction in fields whose column has whole numbers: the column is NULL there, so that a sum lacks them. */
+/**
+ * Finds numbers with a fraction in fields whose column has whole numbers: the column is NULL there, so that a
+ * sum lacks them.
+ */
 const createFractionCheck = (tables: ReturnType<typeof listTables>) => {
-  const columns = tables.flatMap(({ shape, columns: own }) => (shape === 'candles' ? [] : own)).filter(({ type }) => type === 'BIGINT')
-  const keys = new Set(columns.flatMap(({ from, convert }) => ('row' in from && convert === undefined ? from.row : [])))
+  const columns = tables
+    .flatMap(({ shape, columns: own }) => (shape === 'candles' ? [] : own))
+    .filter(({ type }) => type === 'BIGINT')
+  const keys = new Set(
+    columns.flatMap(({ from, convert }) => ('row' in from && convert === undefined ? from.row : [])),
+  )
   const found = new Map<string, string[]>()
   return {
     add: (row: Row): void => {
@@ -185,7 +240,9 @@ const createFractionCheck = (tables: ReturnType<typeof listTables>) => {
     },
     finish: (file: string): readonly Finding[] =>
       [...found].map(([key, texts]) => ({
-        ...{ check: 'files', severity: 'warning', file },
+        check: 'files',
+        severity: 'warning',
+        file,
         detail: `${key}: ${formatQuantity(texts.length, 'number has', 'numbers have')} a fraction, such as ${texts[0]}; the column is NULL there, and extra has the number`,
       })),
   }

@@ -11,7 +11,10 @@ import type { TrackedFinding, Verification, VerifyOptions } from './finding.js'
 import { toBaselinePath } from './life-of-findings.js'
 import { verify } from './verify.js'
 
-/** What `verify` found in the files of a run. Later runs show what is new since then, and the run itself what it left. */
+/**
+ * What `verify` found in the files of a run. Later runs show what is new since then, and the run itself what
+ * it left.
+ */
 export interface RecordedChecks {
   readonly run: string
   /** When the checks ended, ISO 8601 in UTC. */
@@ -27,8 +30,9 @@ export interface RecordedChecks {
 }
 
 /**
- * Makes the checks and remembers their findings; without a selection, it also keeps the result in the cache of the folder. One that cannot be
- * written, on a read-only disk for example, is not kept; nor is one of files that a run replaced meanwhile.
+ * Makes the checks and remembers their findings; without a selection, it also keeps the result in the cache
+ * of the folder. One that cannot be written, on a read-only disk for example, is not kept; nor is one of
+ * files that a run replaced meanwhile.
  */
 export const verifyAndRecord = async (
   root: string,
@@ -48,9 +52,21 @@ export const verifyAndRecord = async (
   if (before === undefined || !isWhole || !(await isSettled())) return { verification }
   const { stocks, files, accepted, notes } = verification
   // A report has another notion of new.
-  const findings = verification.findings.map((one) => ({ ...one, state: one.run === before ? ('new' as const) : ('open' as const) }))
+  const findings = verification.findings.map((one) => ({
+    ...one,
+    state: one.run === before ? ('new' as const) : ('open' as const),
+  }))
   const checkedAt = new Date(now()).toISOString()
-  const checks = { run: before, checkedAt, stocks, files, findings, accepted: accepted.length, notes, acceptedStamp }
+  const checks = {
+    run: before,
+    checkedAt,
+    stocks,
+    files,
+    findings,
+    accepted: accepted.length,
+    notes,
+    acceptedStamp,
+  }
   // What cannot be kept is checked again the next time.
   await writeChecks(root, checks).catch(() => undefined)
   return { verification, checks }
@@ -79,7 +95,8 @@ const writeChecks = async (root: string, checks: RecordedChecks): Promise<void> 
   await writeFileAtomically(toPath(root, checks.run), [await promisify(gzip)(JSON.stringify(checks))])
   const runs = await listCheckedRuns(root)
   const ages = runs.map((run) => ({ path: toPath(root, run), at: statFile(toPath(root, run))?.mtimeMs ?? 0 }))
-  for (const { path } of ages.sort((one, other) => other.at - one.at).slice(MAX_RECORDS)) await disk.rm(path, { force: true })
+  for (const { path } of ages.sort((one, other) => other.at - one.at).slice(MAX_RECORDS))
+    await disk.rm(path, { force: true })
 }
 
 /** The runs whose files were checked and the result kept, in no order; none if the cache cannot be read. */
@@ -90,8 +107,12 @@ export const listCheckedRuns = async (root: string): Promise<readonly string[]> 
 export const readRecordedChecks = async (root: string, run: string): Promise<RecordedChecks | undefined> => {
   if (!(await listCheckedRuns(root)).includes(run)) return undefined
   try {
-    const checks: unknown = JSON.parse(String(await promisify(gunzip)(await disk.readFile(toPath(root, run)))))
-    return isRow(checks) && checks.run === run && Array.isArray(checks.findings) ? (checks as unknown as RecordedChecks) : undefined
+    const checks: unknown = JSON.parse(
+      String(await promisify(gunzip)(await disk.readFile(toPath(root, run)))),
+    )
+    return isRow(checks) && checks.run === run && Array.isArray(checks.findings)
+      ? (checks as unknown as RecordedChecks)
+      : undefined
   } catch {
     return undefined
   }

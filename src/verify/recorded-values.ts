@@ -9,7 +9,10 @@ import type { IndexSeries, SeriesDays } from './sessions.js'
 
 const YEAR_DAYS = 365
 
-/** How far a list is from a subject, such as candles: the logarithm of the factor for prices; 0 if it fits, NaN if it says nothing. */
+/**
+ * How far a list is from a subject, such as candles: the logarithm of the factor for prices; 0 if it fits,
+ * NaN if it says nothing.
+ */
 type Claim<T> = (subject: T) => number
 
 /** A list that is compared with candles or results. */
@@ -22,7 +25,10 @@ interface ClaimSource<T> {
 
 type Subjects<T> = ReadonlyMap<string, { readonly value: T; readonly file: string }>
 
-/** A list that differs for more stocks than these, or for a third of few, is not comparable: it may be of another day or in another unit. */
+/**
+ * A list that differs for more stocks than these, or for a third of few, is not comparable: it may be of
+ * another day or in another unit.
+ */
 const MAX_WRONG = 3
 const MAX_WRONG_SHARE = 0.05
 const isUncomparable = (wrong: number, all: number): boolean =>
@@ -32,7 +38,10 @@ const isUncomparable = (wrong: number, all: number): boolean =>
 const MIN_YEARS = 8
 const YEAR_CHANGE = 'the change over a year'
 
-/** Finds the stocks that a list contradicts; undefined if it contradicts too many. Two that fit each other's values are swapped. */
+/**
+ * Finds the stocks that a list contradicts; undefined if it contradicts too many. Two that fit each other's
+ * values are swapped.
+ */
 const compareSource = <T>(
   { name, of, tolerance, claims: given }: ClaimSource<T>,
   subjects: Subjects<T>,
@@ -42,16 +51,23 @@ const compareSource = <T>(
     const subject = subjects.get(other)
     return subject === undefined ? Number.NaN : (claims.get(symbol)?.(subject.value) ?? Number.NaN)
   }
-  const compared = [...claims.keys()].map((symbol) => ({ symbol, off: measure(symbol) })).filter(({ off }) => !Number.isNaN(off))
+  const compared = [...claims.keys()]
+    .map((symbol) => ({ symbol, off: measure(symbol) }))
+    .filter(({ off }) => !Number.isNaN(off))
   const wrong = compared.filter(({ off }) => Math.abs(off) > tolerance)
-  if (isUncomparable(wrong.length, compared.length) || (name === YEAR_CHANGE && compared.length - wrong.length < MIN_YEARS))
+  if (
+    isUncomparable(wrong.length, compared.length) ||
+    (name === YEAR_CHANGE && compared.length - wrong.length < MIN_YEARS)
+  )
     return undefined
   return wrong.map(({ symbol, off }): Finding => {
-    const fits = (one: string, two: string): boolean => one !== two && Math.abs(measure(one, two)) <= tolerance
+    const fits = (one: string, two: string): boolean =>
+      one !== two && Math.abs(measure(one, two)) <= tolerance
     const other = wrong.find((one) => fits(symbol, one.symbol) && fits(one.symbol, symbol))?.symbol
     const about = { check: 'recorded-values', symbol, file: subjects.get(symbol)?.file ?? '' } as const
     const factor = of === 'candles' ? `, at a factor of ${Number(Math.exp(-off).toPrecision(4))}` : ''
-    if (other === undefined) return { ...about, severity: 'warning', detail: `its ${of} do not fit ${name}${factor}` }
+    if (other === undefined)
+      return { ...about, severity: 'warning', detail: `its ${of} do not fit ${name}${factor}` }
     const detail = `its ${of} fit ${name} of ${other}, and those of ${other} its own: they are swapped`
     return { ...about, severity: 'error', other, detail }
   })
@@ -62,23 +78,39 @@ interface RecordedContext extends Pick<ListFacts, 'rows' | 'actions'>, Pick<Summ
 }
 
 /** Compares candles and results with what other lists of the same run say of them. */
-export const findRecordedValues = (context: RecordedContext): { readonly findings: readonly Finding[]; readonly lacks: string } => {
+export const findRecordedValues = (
+  context: RecordedContext,
+): { readonly findings: readonly Finding[]; readonly lacks: string } => {
   const { rows, stocks, indices, listDay } = context
   const toSubjects = (all: readonly (SeriesDays | IndexSeries)[]): Subjects<RecentCandles> =>
     new Map(all.map(({ symbol, file, recent: value }) => [symbol, { value, file }]))
   const file = 'fundamental_data.json'
   const growth = new Map(
-    (rows.get(file) ?? []).map(({ Symbol: symbol, profits }) => [readText(symbol), { value: readGrowth(profits), file }]),
+    (rows.get(file) ?? []).map(({ Symbol: symbol, profits }) => [
+      readText(symbol),
+      { value: readGrowth(profits), file },
+    ]),
   )
   const levels = indices.map(({ symbol, row }) => [symbol, createIndexClaim(row, listDay)] as const)
   const candles = toSubjects(stocks)
   const values = toSubjects(indices)
-  // After the close nearly all are equal, and one that is not has another day's value; during a session, they are of other minutes.
-  const compareIndices = (tolerance: number) => compareSource({ name: INDEX_VALUES, of: 'candles', tolerance, claims: levels }, values)
+  // After the close nearly all are equal, and one that is not has another day's value; during a session, they
+  // are of other minutes.
+  const compareIndices = (tolerance: number) =>
+    compareSource({ name: INDEX_VALUES, of: 'candles', tolerance, claims: levels }, values)
   const sources = [
-    ...createPriceSources(context).map((source) => ({ name: source.name, found: compareSource(source, candles) })),
+    ...createPriceSources(context).map((source) => ({
+      name: source.name,
+      found: compareSource(source, candles),
+    })),
     { name: INDEX_VALUES, found: (compareIndices(0.00001) && compareIndices(0.001)) ?? compareIndices(0.05) },
-    { name: GROWTH, found: compareSource({ name: GROWTH, of: 'results', tolerance: 0.2, claims: createGrowthClaims(rows) }, growth) },
+    {
+      name: GROWTH,
+      found: compareSource(
+        { name: GROWTH, of: 'results', tolerance: 0.2, claims: createGrowthClaims(rows) },
+        growth,
+      ),
+    },
   ]
   const bySeries = groupBy(
     sources.flatMap(({ found }) => found ?? []),
@@ -86,8 +118,14 @@ export const findRecordedValues = (context: RecordedContext): { readonly finding
   )
   const names = sources.flatMap(({ name, found }) => (found === undefined ? [name] : []))
   return {
-    findings: [...bySeries.values()].map((own) => ({ ...(own[0] as Finding), detail: own.map(({ detail }) => detail).join('; ') })),
-    lacks: names.length === 0 ? '' : `recorded values: too few stocks fit ${names.join(', ')}; compare some with the exchange`,
+    findings: [...bySeries.values()].map((own) => ({
+      ...(own[0] as Finding),
+      detail: own.map(({ detail }) => detail).join('; '),
+    })),
+    lacks:
+      names.length === 0
+        ? ''
+        : `recorded values: too few stocks fit ${names.join(', ')}; compare some with the exchange`,
   }
 }
 
@@ -97,8 +135,13 @@ const GROWTH = 'the growth of profit in the master list'
 const readNumber = (value: unknown): number => Number(readText(value) || Number.NaN)
 
 /** What lists say of the prices of stocks. Those before a corporate action are left out. */
-const createPriceSources = ({ rows, actions, listDay = 0 }: RecordedContext): readonly ClaimSource<RecentCandles>[] => {
-  const hasAction = (symbol: string, since: number): boolean => actions.get(symbol)?.some(({ day }) => day > since) ?? false
+const createPriceSources = ({
+  rows,
+  actions,
+  listDay = 0,
+}: RecordedContext): readonly ClaimSource<RecentCandles>[] => {
+  const hasAction = (symbol: string, since: number): boolean =>
+    actions.get(symbol)?.some(({ day }) => day > since) ?? false
   const collect = (lists: readonly string[], days: number, claim: (row: Row) => Claim<RecentCandles>) =>
     lists
       .flatMap((list) => rows.get(list) ?? [])
@@ -111,10 +154,30 @@ const createPriceSources = ({ rows, actions, listDay = 0 }: RecordedContext): re
   const master = ['master_data_response.json']
   return [
     { name: 'the deals', of: 'candles', tolerance: 0.1, claims: deals },
-    { name: 'the circuit list', of: 'candles', tolerance: 0.05, claims: collect(circuits, 10, createCircuitClaim) },
-    { name: 'the indicators', of: 'candles', tolerance: 0.15, claims: collect(['advanced_indicator_data.json'], 10, createAverageClaim) },
-    { name: YEAR_CHANGE, of: 'candles', tolerance: 0.3, claims: collect(master, YEAR_DAYS + 10, createYearClaim) },
-    { name: 'the volume of the day', of: 'candles', tolerance: 0.1, claims: collect(master, 0, (row) => createVolumeClaim(row, listDay)) },
+    {
+      name: 'the circuit list',
+      of: 'candles',
+      tolerance: 0.05,
+      claims: collect(circuits, 10, createCircuitClaim),
+    },
+    {
+      name: 'the indicators',
+      of: 'candles',
+      tolerance: 0.15,
+      claims: collect(['advanced_indicator_data.json'], 10, createAverageClaim),
+    },
+    {
+      name: YEAR_CHANGE,
+      of: 'candles',
+      tolerance: 0.3,
+      claims: collect(master, YEAR_DAYS + 10, createYearClaim),
+    },
+    {
+      name: 'the volume of the day',
+      of: 'candles',
+      tolerance: 0.1,
+      claims: collect(master, 0, (row) => createVolumeClaim(row, listDay)),
+    },
   ]
 }
 
@@ -143,7 +206,8 @@ const createCircuitClaim =
 
 const createAverageClaim = ({ SMA }: Row): Claim<RecentCandles> => {
   const average = [SMA].flat().find((one): one is Row => isRow(one) && one.Indicator === '5-SMA')
-  return ({ candles: { close } }) => Math.log((readNumber(average?.Value) * 5) / close.slice(-5).reduce((sum, one) => sum + one, 0))
+  return ({ candles: { close } }) =>
+    Math.log((readNumber(average?.Value) * 5) / close.slice(-5).reduce((sum, one) => sum + one, 0))
 }
 
 const createYearClaim =
@@ -174,5 +238,8 @@ const MIN_GROWTH = 50
 const createGrowthClaims = (rows: RecordedContext['rows']): readonly (readonly [string, Claim<number>])[] =>
   (rows.get('master_data_response.json') ?? []).map(({ Sym, YoYLastQtrlyProfitGrowth: percent }) => {
     const given = readNumber(percent)
-    return [readText(Sym), (growth) => (given - growth) / Math.max(MIN_GROWTH, Math.abs(given), Math.abs(growth))]
+    return [
+      readText(Sym),
+      (growth) => (given - growth) / Math.max(MIN_GROWTH, Math.abs(given), Math.abs(growth)),
+    ]
   })

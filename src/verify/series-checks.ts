@@ -7,14 +7,21 @@ import { findConstantFactor, findPriceMoves, formatFactor, type MoveFacts } from
 
 type SeriesFacts = Omit<MoveFacts, 'impossibleDays'> & { readonly isStock: boolean }
 
-/** The checks of one candle file alone. Indices are checked for impossible candles only: they may move freely. */
-export const checkSeries = (of: SeriesFile, { candles: all, fault }: ParsedCandles, { isStock, ...facts }: SeriesFacts) => {
+/**
+ * The checks of one candle file alone. Indices are checked for impossible candles only: they may move freely.
+ */
+export const checkSeries = (
+  of: SeriesFile,
+  { candles: all, fault }: ParsedCandles,
+  { isStock, ...facts }: SeriesFacts,
+) => {
   const { findings, candles } = orderDays(all)
   const impossible = findImpossibleCandles(all)
   const checked = isStock ? candles : undefined
   const moves = checked ? findPriceMoves(checked, { ...facts, impossibleDays: impossible.days }) : []
   const others = checked ? [...findOddVolumes(checked), ...findRepeatedCandles(checked)] : []
-  const faults: readonly Finding[] = fault === undefined ? [] : [{ check: 'files', severity: 'error', detail: fault }]
+  const faults: readonly Finding[] =
+    fault === undefined ? [] : [{ check: 'files', severity: 'error', detail: fault }]
   return {
     findings: ofSeries(of, [...faults, ...findings, ...impossible.findings, ...moves, ...others]),
     moves,
@@ -32,10 +39,13 @@ const MIN_DAYS_AT_TWO_PRICES = 3
 const ROUNDED_FACTOR = 0.03
 
 /**
- * Finds duplicate days, and candles that precede older ones. If several days appear twice at different prices, the file mixes two series:
- * adjusted and unadjusted prices at one factor, or two stocks after a provider renamed or reassigned a symbol.
+ * Finds duplicate days, and candles that precede older ones. If several days appear twice at different
+ * prices, the file mixes two series: adjusted and unadjusted prices at one factor, or two stocks after a
+ * provider renamed or reassigned a symbol.
  */
-export const orderDays = (all: CandleArrays): { readonly findings: readonly Finding[]; readonly candles?: CandleArrays } => {
+export const orderDays = (
+  all: CandleArrays,
+): { readonly findings: readonly Finding[]; readonly candles?: CandleArrays } => {
   const candles = keepLastOfDays(all)
   if (candles === all) return { findings: [], candles }
   const { day, close } = all
@@ -50,7 +60,8 @@ export const orderDays = (all: CandleArrays): { readonly findings: readonly Find
     if (earlier !== undefined) {
       twice.push(today)
       const [one, other] = [close[earlier] as number, close[index] as number]
-      if (Math.abs(one - other) > TWO_PRICES * Math.min(Math.abs(one), Math.abs(other))) atTwoPrices.push([today, one, other])
+      if (Math.abs(one - other) > TWO_PRICES * Math.min(Math.abs(one), Math.abs(other)))
+        atTwoPrices.push([today, one, other])
     } else if (today < newest) unordered.push(index)
     lastOf.set(today, index)
     newest = Math.max(newest, today)
@@ -60,7 +71,10 @@ export const orderDays = (all: CandleArrays): { readonly findings: readonly Find
   const findings: Finding[] = []
   if (twice.length > 0) {
     const on = numberToDay(twice.reduce((one, other) => Math.max(one, other)))
-    const detail = twice.length === 1 ? `${on} appears twice` : `${formatNumber(twice.length)} candles repeat a day, the newest one ${on}`
+    const detail =
+      twice.length === 1
+        ? `${on} appears twice`
+        : `${formatNumber(twice.length)} candles repeat a day, the newest one ${on}`
     findings.push({ check: 'duplicate-candles', severity: 'error', day: on, detail })
   }
   const [first] = unordered
@@ -76,7 +90,9 @@ export const orderDays = (all: CandleArrays): { readonly findings: readonly Find
   return { findings, candles }
 }
 
-const describeTwoPrices = (all: readonly (readonly [day: number, earlier: number, later: number])[]): Finding => {
+const describeTwoPrices = (
+  all: readonly (readonly [day: number, earlier: number, later: number])[],
+): Finding => {
   const [number = 0, one = 0, other = 0] = all[0] ?? []
   const day = numberToDay(number)
   const text = `${formatQuantity(all.length, 'day has', 'days have')} two prices, such as ${day} with ${groupDigits(one)} and ${groupDigits(other)}`
@@ -84,10 +100,16 @@ const describeTwoPrices = (all: readonly (readonly [day: number, earlier: number
   const factor = findConstantFactor(factors, ROUNDED_FACTOR)
   return factor === undefined
     ? { check: 'spliced-series', severity: 'error', day, detail: text }
-    : { check: 'unadjusted-actions', severity: 'error', day, detail: `${text}, at a constant factor of ${formatFactor(factor)}` }
+    : {
+        check: 'unadjusted-actions',
+        severity: 'error',
+        day,
+        detail: `${text}, at a constant factor of ${formatFactor(factor)}`,
+      }
 }
 
-const countEarlier = (count: number): string => (count === 1 ? '' : `, and ${formatNumber(count - 1)} earlier`)
+const countEarlier = (count: number): string =>
+  count === 1 ? '' : `, and ${formatNumber(count - 1)} earlier`
 
 /** The share by which rounding to four digits may change a price. */
 const ROUNDING_SHARE = 1e-4
@@ -106,22 +128,34 @@ export const findImpossibleCandles = (candles: CandleArrays) => {
   }
   if (newest < 0) return { findings: [], days }
   const on = numberToDay(day[newest] as number)
-  const prices = Object.entries({ open, high, low, close }).map(([name, values]) => `${name} ${groupDigits(values[newest] as number)}`)
+  const prices = Object.entries({ open, high, low, close }).map(
+    ([name, values]) => `${name} ${groupDigits(values[newest] as number)}`,
+  )
   const detail = `${fault} on ${on} (${prices.join(', ')})${countEarlier(count)}`
-  return { findings: [{ check: 'impossible-candles', severity: 'error', day: on, detail } satisfies Finding], days }
+  return {
+    findings: [{ check: 'impossible-candles', severity: 'error', day: on, detail } satisfies Finding],
+    days,
+  }
 }
 
 /** What is wrong with a candle; undefined if it is possible. */
 const describeImpossible = (candles: CandleArrays, index: number): string | undefined => {
-  const [open, close, volume] = [candles.open[index] as number, candles.close[index] as number, candles.volume[index] as number]
+  const [open, close, volume] = [
+    candles.open[index] as number,
+    candles.close[index] as number,
+    candles.volume[index] as number,
+  ]
   const [high, low] = [candles.high[index] as number, candles.low[index] as number]
   if (Math.min(open, high, low, close) <= 0) return 'a price of 0 or less'
   if (high < low) return 'the high is below the low'
-  if (volume < 0 || !Number.isSafeInteger(volume)) return `a volume of ${groupDigits(volume)}, which is no number of shares,`
+  if (volume < 0 || !Number.isSafeInteger(volume))
+    return `a volume of ${groupDigits(volume)}, which is no number of shares,`
   if (high > Number.MAX_SAFE_INTEGER) return 'a price that is too large'
   const [most, least] = [high * (1 + ROUNDING_SHARE), low * (1 - ROUNDING_SHARE)]
   if (Math.max(open, close) <= most && Math.min(open, close) >= least) return undefined
-  return close > high || close < low ? 'the close is outside of high and low' : 'the open is outside of high and low'
+  return close > high || close < low
+    ? 'the close is outside of high and low'
+    : 'the open is outside of high and low'
 }
 
 /** The candles around one, on each side. */
@@ -131,17 +165,24 @@ const MIN_AROUND = 20
 const MIN_VALUE = 100_000
 /** This share of the candles around has a volume, if one without is a fault. */
 const TRADED_SHARE = 0.8
-/** A volume in another unit: a thousandfold of one that may be a third of the median. The greatest block deals stay below. */
+/**
+ * A volume in another unit: a thousandfold of one that may be a third of the median. The greatest block deals
+ * stay below.
+ */
 const TIMES_MEDIAN = 300
 const TIMES_GREATEST = 20
 
-/** Finds candles without volume, and with a thousandfold one, of stocks that trade regularly. One finding per file and kind, about the newest. */
+/**
+ * Finds candles without volume, and with a thousandfold one, of stocks that trade regularly. One finding per
+ * file and kind, about the newest.
+ */
 const findOddVolumes = ({ day, close, volume, length }: CandleArrays): readonly Finding[] => {
   const [zero, great]: [number[], number[]] = [[], []]
   for (let index = 0; index < length; index += 1) {
     const own = volume[index] as number
     const isZero = own === 0
-    const isGreat = own > TIMES_GREATEST * (volume[index - 1] ?? 0) && own > TIMES_GREATEST * (volume[index + 1] ?? 0)
+    const isGreat =
+      own > TIMES_GREATEST * (volume[index - 1] ?? 0) && own > TIMES_GREATEST * (volume[index + 1] ?? 0)
     if (!isZero && !isGreat) continue
     const around = [
       ...volume.subarray(Math.max(0, index - AROUND), index),
@@ -150,13 +191,21 @@ const findOddVolumes = ({ day, close, volume, length }: CandleArrays): readonly 
     const middle = median(around)
     if (around.length < MIN_AROUND || middle * (close[index] as number) < MIN_VALUE) continue
     if (isZero && around.filter((value) => value > 0).length >= TRADED_SHARE * around.length) zero.push(index)
-    if (isGreat && own >= TIMES_MEDIAN * middle && own >= TIMES_GREATEST * Math.max(...around)) great.push(index)
+    if (isGreat && own >= TIMES_MEDIAN * middle && own >= TIMES_GREATEST * Math.max(...around))
+      great.push(index)
   }
   const create = (indices: readonly number[], describe: (index: number) => string): readonly Finding[] => {
     const newest = indices.at(-1)
     if (newest === undefined) return []
     const on = numberToDay(day[newest] as number)
-    return [{ check: 'volumes', severity: 'warning', day: on, detail: `${describe(newest)} on ${on}${countEarlier(indices.length)}` }]
+    return [
+      {
+        check: 'volumes',
+        severity: 'warning',
+        day: on,
+        detail: `${describe(newest)} on ${on}${countEarlier(indices.length)}`,
+      },
+    ]
   }
   return [
     ...create(zero, () => 'a volume of 0'),
@@ -174,7 +223,10 @@ const MAX_DISTANCE = 6
 /** Rupees. A close of so many ticks does not stay the same for a week. */
 const MIN_STEADY_CLOSE = 100
 
-/** Finds candles that repeat earlier ones: a price that stands still, or a week that was copied. One finding per file, about the newest. */
+/**
+ * Finds candles that repeat earlier ones: a price that stands still, or a week that was copied. One finding
+ * per file, about the newest.
+ */
 const findRepeatedCandles = (candles: CandleArrays): readonly Finding[] => {
   for (let distance = 1; distance <= MAX_DISTANCE; distance += 1) {
     let [run, length, end] = [0, 0, 0]
@@ -197,7 +249,10 @@ const findRepeatedCandles = (candles: CandleArrays): readonly Finding[] => {
 const isRepeated = ({ high, low, close, volume }: CandleArrays, index: number, distance: number): boolean => {
   const [price, shares] = [close[index] as number, volume[index] as number]
   if (price !== close[index - distance] || price * shares < MIN_VALUE) return false
-  return shares === volume[index - distance] || (distance === 1 && price >= MIN_STEADY_CLOSE && high[index] !== low[index])
+  return (
+    shares === volume[index - distance] ||
+    (distance === 1 && price >= MIN_STEADY_CLOSE && high[index] !== low[index])
+  )
 }
 
 const VALUE_CANDLES = 60

@@ -38,11 +38,18 @@ const MIN_SESSIONS_AROUND = 60
 export const STALE_SESSIONS = 20
 
 /**
- * Finds sessions that a stock lacks between its first candle and its last. Illiquid stocks often miss sessions, so a gap counts only if no
- * other session around it is missing; of liquid stocks, some may be missing. Gaps of special sessions on weekends do not count: those are short.
+ * Finds sessions that a stock lacks between its first candle and its last. Illiquid stocks often miss
+ * sessions, so a gap counts only if no other session around it is missing; of liquid stocks, some may be
+ * missing. Gaps of special sessions on weekends do not count: those are short.
  */
-export const findMissingSessions = ({ days, reportedDays, tradedValue }: SeriesDays, { sessions }: MarketCalendar): readonly Finding[] => {
-  const own = sessions.slice(findSessionIndex(sessions, days.first), findSessionIndex(sessions, days.last + 1))
+export const findMissingSessions = (
+  { days, reportedDays, tradedValue }: SeriesDays,
+  { sessions }: MarketCalendar,
+): readonly Finding[] => {
+  const own = sessions.slice(
+    findSessionIndex(sessions, days.first),
+    findSessionIndex(sessions, days.last + 1),
+  )
   const findings: Finding[] = []
   for (let index = 0; index < own.length; index += 1) {
     if (days.has(own[index] as number)) continue
@@ -53,7 +60,8 @@ export const findMissingSessions = ({ days, reportedDays, tradedValue }: SeriesD
     const [firstMissing, next] = [own[start] as number, own[index] ?? 0]
     if (next - firstMissing >= NOTED_REST_DAYS && reportedDays.has(numberToDay(next))) continue
     const isLiquid = tradedValue >= LIQUID_VALUE && own.length - index <= LIQUID_SESSIONS
-    if (own.slice(start, index).every(isWeekendNumber) || !isSteady([...before, ...after], days, isLiquid)) continue
+    if (own.slice(start, index).every(isWeekendNumber) || !isSteady([...before, ...after], days, isLiquid))
+      continue
     const [from, to] = [numberToDay(own[start] as number), numberToDay(own[index - 1] as number)]
     const detail =
       index - start === 1
@@ -67,8 +75,13 @@ export const findMissingSessions = ({ days, reportedDays, tradedValue }: SeriesD
 /** 1970 began on a Thursday. */
 export const isWeekendNumber = (day: number): boolean => (day + 4) % 7 === 0 || (day + 4) % 7 === 6
 
-/** Finds listed stocks whose candles end before the market's: long before, or on all sessions but the newest. */
-export const findEndedSeries = ({ days, tradedValue }: SeriesDays, { sessions }: MarketCalendar): readonly Finding[] => {
+/**
+ * Finds listed stocks whose candles end before the market's: long before, or on all sessions but the newest.
+ */
+export const findEndedSeries = (
+  { days, tradedValue }: SeriesDays,
+  { sessions }: MarketCalendar,
+): readonly Finding[] => {
   const next = findSessionIndex(sessions, days.last + 1)
   const since = sessions.length - next
   if (since === 0) return []
@@ -77,10 +90,17 @@ export const findEndedSeries = ({ days, tradedValue }: SeriesDays, { sessions }:
     const detail = `its last candle is of ${day}, ${formatQuantity(since, 'session')} before the market's`
     return [{ check: 'stale-symbols', severity: 'warning', day, detail }]
   }
-  const before = sessions.slice(Math.max(findSessionIndex(sessions, days.first), next - SESSIONS_AROUND), next)
-  if (sessions.slice(next).every(isWeekendNumber) || !isSteady(before, days, tradedValue >= LIQUID_VALUE)) return []
+  const before = sessions.slice(
+    Math.max(findSessionIndex(sessions, days.first), next - SESSIONS_AROUND),
+    next,
+  )
+  if (sessions.slice(next).every(isWeekendNumber) || !isSteady(before, days, tradedValue >= LIQUID_VALUE))
+    return []
   const day = numberToDay(sessions[next] as number)
-  const detail = since === 1 ? `the newest session, ${day}, is missing` : `the newest ${since} sessions, from ${day} on, are missing`
+  const detail =
+    since === 1
+      ? `the newest session, ${day}, is missing`
+      : `the newest ${since} sessions, from ${day} on, are missing`
   return [{ check: 'newest-sessions', severity: 'warning', day, detail }]
 }
 
@@ -107,8 +127,15 @@ export const findShiftedSeries = (
   return [{ check: 'shifted-series', severity: 'error', detail }]
 }
 
-/** The listing days (day numbers) by symbol. Skips rows with another ISIN: they are of a stock that had the symbol earlier. */
-export const readListingDays = (rows: readonly Row[], { bySymbol }: StockIndex, tables: readonly Table[]): ReadonlyMap<string, number> => {
+/**
+ * The listing days (day numbers) by symbol. Skips rows with another ISIN: they are of a stock that had the
+ * symbol earlier.
+ */
+export const readListingDays = (
+  rows: readonly Row[],
+  { bySymbol }: StockIndex,
+  tables: readonly Table[],
+): ReadonlyMap<string, number> => {
   const column = tables.flatMap(({ columns }) => columns).find(({ name }) => name === 'listed_on')
   return new Map(
     rows.flatMap((row) => {
@@ -127,15 +154,26 @@ const MIN_LISTINGS = 10
 /** With this share of the stocks that were listed on a day, the provider has candles of it. */
 const REACHED_SHARE = 0.9
 
-/** Finds stocks whose candles begin long after their listing, and after the day to which the candles of nearly all others reach back. */
-export const findShortHistories = (stocks: readonly SeriesDays[], listedOn: ReadonlyMap<string, number>): readonly Finding[] => {
+/**
+ * Finds stocks whose candles begin long after their listing, and after the day to which the candles of nearly
+ * all others reach back.
+ */
+export const findShortHistories = (
+  stocks: readonly SeriesDays[],
+  listedOn: ReadonlyMap<string, number>,
+): readonly Finding[] => {
   const known = stocks.flatMap(({ symbol, file, days: { first } }) => {
     const listed = listedOn.get(symbol)
     return listed === undefined ? [] : [{ symbol, file, first, listed }]
   })
   const listings = known.map(({ listed }) => listed).sort((one, other) => one - other)
-  const starts = known.map(({ first, listed }) => Math.max(first - LATE_DAYS, listed)).sort((one, other) => one - other)
-  const reach = starts.find((day, index) => index + 1 >= MIN_LISTINGS && index + 1 >= REACHED_SHARE * findSessionIndex(listings, day + 1))
+  const starts = known
+    .map(({ first, listed }) => Math.max(first - LATE_DAYS, listed))
+    .sort((one, other) => one - other)
+  const reach = starts.find(
+    (day, index) =>
+      index + 1 >= MIN_LISTINGS && index + 1 >= REACHED_SHARE * findSessionIndex(listings, day + 1),
+  )
   if (reach === undefined) return []
   return known.flatMap(({ symbol, file, first, listed }): readonly Finding[] => {
     if (first - Math.max(listed, reach) <= LATE_DAYS) return []
@@ -145,7 +183,10 @@ export const findShortHistories = (stocks: readonly SeriesDays[], listedOn: Read
   })
 }
 
-/** Whether a stock trades so regularly that a session without a candle is a fault. Liquid stocks may lack other sessions as well. */
+/**
+ * Whether a stock trades so regularly that a session without a candle is a fault. Liquid stocks may lack
+ * other sessions as well.
+ */
 const isSteady = (around: readonly number[], days: DaySet, isLiquid: boolean): boolean => {
   const most = isLiquid ? LIQUID_SHARE * around.length : 0
   let missing = 0
@@ -175,13 +216,17 @@ const MIN_MOVING_STOCKS = 10
 const MAX_MOVE = 0.05
 /** The correlation of 200 moves that have nothing in common exceeds this once in a million series. */
 const MIN_CORRELATION = 0.35
-/** What is seldom traded follows the market a session later, too: by how much more a series does so that is late. */
+/**
+ * What is seldom traded follows the market a session later, too: by how much more a series does so that is
+ * late.
+ */
 const MIN_LEAD = 0.25
 const MAX_LATE_NAMES = 10
 
 /**
- * Finds series on true sessions whose values are those of the session before or after: they move as the market, the median of the stocks, did one
- * session away. One that hardly moves with the market shows nothing.
+ * Finds series on true sessions whose values are those of the session before or after: they move as the
+ * market, the median of the stocks, did one session away. One that hardly moves with the market shows
+ * nothing.
  */
 export const findLateValues = (
   { stocks, indices }: { readonly stocks: readonly SeriesDays[]; readonly indices: readonly IndexSeries[] },
@@ -243,5 +288,7 @@ const correlate = (moves: ArrayLike<number>, market: ArrayLike<number>, lag: num
     yy += other * other
     xy += one * other
   }
-  return count < MIN_MOVES ? Number.NaN : (count * xy - x * y) / Math.sqrt((count * xx - x * x) * (count * yy - y * y))
+  return count < MIN_MOVES
+    ? Number.NaN
+    : (count * xy - x * y) / Math.sqrt((count * xx - x * x) * (count * yy - y * y))
 }

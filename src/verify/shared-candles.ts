@@ -11,14 +11,20 @@ import { orderDays } from './series-checks.js'
 
 /** A file with fingerprints, to find other files with the same candles. */
 export interface Fingerprinted extends SeriesFile {
-  /** One fingerprint per stretch of days with enough trade. Files with the same candles have the same fingerprints. */
+  /**
+   * One fingerprint per stretch of days with enough trade. Files with the same candles have the same
+   * fingerprints.
+   */
   readonly fingerprints: Float64Array
 }
 
 /** Candles of one stock in the file of another. */
 export interface SharedCandles {
   readonly finding: Finding
-  /** Whether a day has a shared candle, or is the first one after them: what is found there is of the other stock, or of the switch. */
+  /**
+   * Whether a day has a shared candle, or is the first one after them: what is found there is of the other
+   * stock, or of the switch.
+   */
   readonly isShared: (day: Day) => boolean
 }
 
@@ -45,10 +51,13 @@ export const createFingerprints = ({ day, close, volume, length }: CandleArrays)
 }
 
 /**
- * Finds candles that two files share; reads both files again to confirm. The finding is about the file whose price and volume change more
- * where the shared candles start or end.
+ * Finds candles that two files share; reads both files again to confirm. The finding is about the file whose
+ * price and volume change more where the shared candles start or end.
  */
-export const findSharedCandles = async (root: string, all: readonly Fingerprinted[]): Promise<readonly SharedCandles[]> => {
+export const findSharedCandles = async (
+  root: string,
+  all: readonly Fingerprinted[],
+): Promise<readonly SharedCandles[]> => {
   const found: SharedCandles[] = []
   for (const [one, other] of findPairs(all)) {
     const [candles, others] = [one, other].map((series) => readOrderedCandles(root, series))
@@ -57,7 +66,9 @@ export const findSharedCandles = async (root: string, all: readonly Fingerprinte
       const mine = { candles, runs: runs.map(([run]) => run) }
       const theirs = { candles: others, runs: runs.map(([, run]) => run) }
       found.push(
-        measureBreak(mine) > measureBreak(theirs) ? createSharedFinding(one, other, mine) : createSharedFinding(other, one, theirs),
+        measureBreak(mine) > measureBreak(theirs)
+          ? createSharedFinding(one, other, mine)
+          : createSharedFinding(other, one, theirs),
       )
     }
     await yieldTurn()
@@ -107,12 +118,16 @@ interface Sharing {
 }
 
 /** The shared runs of two series, with their indices in each. */
-const findSharedRuns = (one: CandleArrays, other: CandleArrays): readonly (readonly [SharedRun, SharedRun])[] => {
+const findSharedRuns = (
+  one: CandleArrays,
+  other: CandleArrays,
+): readonly (readonly [SharedRun, SharedRun])[] => {
   const runs: (readonly [SharedRun, SharedRun])[] = []
   let [index, otherIndex] = [0, 0]
   while (index < one.length && otherIndex < other.length) {
     let [length, traded] = [0, 0]
-    for (; areSame(one, index + length, other, otherIndex + length); length += 1) if (one.volume[index + length] !== 0) traded += 1
+    for (; areSame(one, index + length, other, otherIndex + length); length += 1)
+      if (one.volume[index + length] !== 0) traded += 1
     const run = { index, length }
     if (traded >= MIN_SHARED) runs.push([run, { index: otherIndex, length }])
     index += length
@@ -133,23 +148,37 @@ const areSame = (one: CandleArrays, index: number, other: CandleArrays, otherInd
 
 const EDGE_CANDLES = 20
 
-/** The greatest change of price and volume where a series switches between its own candles and the shared ones. */
+/**
+ * The greatest change of price and volume where a series switches between its own candles and the shared
+ * ones.
+ */
 const measureBreak = ({ candles: { close, volume, length }, runs }: Sharing): number => {
-  const edges = runs.flatMap((run) => [run.index, run.index + run.length]).filter((index) => index > 0 && index < length)
+  const edges = runs
+    .flatMap((run) => [run.index, run.index + run.length])
+    .filter((index) => index > 0 && index < length)
   const steps = edges.map((index) => {
     const before = median(volume.subarray(Math.max(0, index - EDGE_CANDLES), index))
     const after = median(volume.subarray(index, Math.min(length, index + EDGE_CANDLES)))
-    return Math.abs(Math.log((close[index] as number) / (close[index - 1] as number))) + Math.abs(Math.log((after + 1) / (before + 1)))
+    return (
+      Math.abs(Math.log((close[index] as number) / (close[index - 1] as number))) +
+      Math.abs(Math.log((after + 1) / (before + 1)))
+    )
   })
   return Math.max(0, ...steps)
 }
 
-const createSharedFinding = ({ symbol, file }: Fingerprinted, { symbol: other }: Fingerprinted, sharing: Sharing): SharedCandles => {
+const createSharedFinding = (
+  { symbol, file }: Fingerprinted,
+  { symbol: other }: Fingerprinted,
+  sharing: Sharing,
+): SharedCandles => {
   const { candles, runs } = sharing
   const dayAt = (index: number): Day => numberToDay(candles.day[index] as number)
   const [first, last] = [runs[0] as SharedRun, runs.at(-1) as SharedRun]
   const [day, until] = [dayAt(first.index), dayAt(last.index + last.length - 1)]
-  const ranges = runs.map(({ index, length }) => [dayAt(index), dayAt(Math.min(index + length, candles.length - 1))] as const)
+  const ranges = runs.map(
+    ({ index, length }) => [dayAt(index), dayAt(Math.min(index + length, candles.length - 1))] as const,
+  )
   const count = runs.reduce((sum, { length }) => sum + length, 0)
   const detail = `${formatQuantity(count, 'candle')} from ${day} to ${until} are the same as those of ${other}: one of the two files has another stock's series`
   return {

@@ -11,7 +11,12 @@ import {
   selectFolderSymbols,
 } from '../tables/output-folder.js'
 import { countCoverage } from './calendar.js'
-import { checkCandles, listMissingMarketInputs, mergeCandleFindings, readCandleFacts } from './candle-checks.js'
+import {
+  checkCandles,
+  listMissingMarketInputs,
+  mergeCandleFindings,
+  readCandleFacts,
+} from './candle-checks.js'
 import {
   type CheckName,
   checkNames,
@@ -39,9 +44,10 @@ import { readListingDays } from './sessions.js'
 import { findContradictions } from './witness.js'
 
 /**
- * Reads an output folder once, file by file, and reports what is wrong, except for findings that were accepted. Changes nothing but the
- * list of accepted findings, and that only with `accept`, and the list of open ones, only with `isSettled`. While the master list is damaged,
- * only `files` are checked, of all stocks.
+ * Reads an output folder once, file by file, and reports what is wrong, except for findings that were
+ * accepted. Changes nothing but the list of accepted findings, and that only with `accept`, and the list of
+ * open ones, only with `isSettled`. While the master list is damaged, only `files` are checked, of all
+ * stocks.
  *
  * @throws UsageError if there is no such folder, or no master list in it
  * @throws StorageError if its list of accepted findings is damaged
@@ -52,7 +58,8 @@ export const verify = async (root: string, given: VerifyOptions): Promise<Verifi
   const list = await readStocksIfIntact(root)
   const stocks = list ?? []
   // Without the list, every record is a stray, and what was found before is gone.
-  const options: VerifyOptions = list === undefined ? { ...given, only: ['files'], symbols: undefined, since: undefined } : given
+  const options: VerifyOptions =
+    list === undefined ? { ...given, only: ['files'], symbols: undefined, since: undefined } : given
   const selection = await selectFolderSymbols(root, options, { stocks })
   const isSelected = createFilter(options, stocks, selection.wanted)
   const facts = await readFolderFacts(root, options, stocks)
@@ -87,7 +94,11 @@ export const verify = async (root: string, given: VerifyOptions): Promise<Verifi
     counts: countFindings(fresh, only),
     findings: fresh,
     gone,
-    accepted: accepted.map((entry) => ({ ...entry, state: 'accepted', since: entry.since ?? entry.accepted })),
+    accepted: accepted.map((entry) => ({
+      ...entry,
+      state: 'accepted',
+      since: entry.since ?? entry.accepted,
+    })),
     stale,
     ...changed,
     passed: findExceededLimits(
@@ -117,7 +128,12 @@ const readFolderFacts = async (
     listed: stocks.map(({ Symbol: symbol }) => symbol),
     ...(report === undefined ? {} : { asOf: Date.parse(report.asOf), selected: report.stocks }),
   })
-  const history = await verifyHistory(root, { sessions: market.calendar.sessions, streams, exchange, isWhole })
+  const history = await verifyHistory(root, {
+    sessions: market.calendar.sessions,
+    streams,
+    exchange,
+    isWhole,
+  })
   return { ...market, root, report, files, written, isDeep, lists, history }
 }
 
@@ -140,8 +156,8 @@ const makeChecks = async (facts: FolderFacts): Promise<readonly Finding[]> => {
 
 /** What some checks could not find, and why. */
 const describeMissingInputs = (facts: FolderFacts, only: readonly CheckName[]): readonly string[] =>
-  [...listMissingFiles(facts), ...listMissingMarketInputs(facts), ...facts.history.missing].flatMap(([checks, text]) =>
-    text && checks.some((name) => only.includes(name)) ? [text] : [],
+  [...listMissingFiles(facts), ...listMissingMarketInputs(facts), ...facts.history.missing].flatMap(
+    ([checks, text]) => (text && checks.some((name) => only.includes(name)) ? [text] : []),
   )
 
 const createFilter = (
@@ -152,17 +168,24 @@ const createFilter = (
   const { only = checkNames, since } = options
   const isOfStocks = wanted === undefined ? () => true : createStockFilter(wanted, { ...options, stocks })
   return (finding) =>
-    only.includes(finding.check) && (since === undefined || finding.day === undefined || finding.day >= since) && isOfStocks(finding)
+    only.includes(finding.check) &&
+    (since === undefined || finding.day === undefined || finding.day >= since) &&
+    isOfStocks(finding)
 }
 
 /** Selects findings about these stocks, by symbol or by file; the file may be missing. */
 const createStockFilter = (
   wanted: ReadonlySet<string>,
-  { stocks, streams, exchange }: Pick<VerifyOptions, 'streams' | 'exchange'> & { readonly stocks: readonly Stock[] },
+  {
+    stocks,
+    streams,
+    exchange,
+  }: Pick<VerifyOptions, 'streams' | 'exchange'> & { readonly stocks: readonly Stock[] },
 ): ((finding: Finding) => boolean) => {
   const items = toStockItems(stocks).filter(({ key }) => wanted.has(key))
   const outputs = streams.filter(({ work }) => work.of === MASTER).flatMap((stream) => stream.outputs)
   const files = new Set(outputs.flatMap((output) => items.map((item) => toFilePath(output, exchange, item))))
   return ({ symbol, other, file }) =>
-    [symbol, other].some((name) => name !== undefined && wanted.has(name)) || (file !== undefined && files.has(file))
+    [symbol, other].some((name) => name !== undefined && wanted.has(name)) ||
+    (file !== undefined && files.has(file))
 }

@@ -34,24 +34,27 @@ interface Contradiction {
 }
 
 /**
- * Compares the newest candles with the exchange's own files. Candles are divided by later splits and bonuses, and the exchange's prices are not,
- * so that a known factor explains a difference. What concerns many stocks on a day is one finding.
+ * Compares the newest candles with the exchange's own files. Candles are divided by later splits and bonuses,
+ * and the exchange's prices are not, so that a known factor explains a difference. What concerns many stocks
+ * on a day is one finding.
  */
 export const findContradictions = (compared: Witnessed): readonly Finding[] =>
-  [...groupBy(listDifferences(compared), ({ day, kind }) => `${day} ${kind}`).values()].flatMap((own): readonly Finding[] => {
-    const [first] = own
-    if (first === undefined || !isMany(own.length, compared.stocks.length))
-      return own.map(({ kind: _, ...one }): Finding => ({ check: 'witness', severity: 'warning', ...one }))
-    const counts = formatPart(own.length, compared.stocks.length, 'stock')
-    return [
-      {
-        check: 'witness',
-        severity: 'error',
-        day: first.day,
-        detail: `${WHAT[first.kind]}: ${counts}, such as ${first.symbol}: ${first.detail}`,
-      },
-    ]
-  })
+  [...groupBy(listDifferences(compared), ({ day, kind }) => `${day} ${kind}`).values()].flatMap(
+    (own): readonly Finding[] => {
+      const [first] = own
+      if (first === undefined || !isMany(own.length, compared.stocks.length))
+        return own.map(({ kind: _, ...one }): Finding => ({ check: 'witness', severity: 'warning', ...one }))
+      const counts = formatPart(own.length, compared.stocks.length, 'stock')
+      return [
+        {
+          check: 'witness',
+          severity: 'error',
+          day: first.day,
+          detail: `${WHAT[first.kind]}: ${counts}, such as ${first.symbol}: ${first.detail}`,
+        },
+      ]
+    },
+  )
 
 const listDifferences = ({ stocks, actions, trades }: Witnessed): readonly Contradiction[] => {
   const traded = new Set<string>()
@@ -62,7 +65,8 @@ const listDifferences = ({ stocks, actions, trades }: Witnessed): readonly Contr
       const { symbol, file, recent } = stock
       const trade = own.get(symbol)
       const at = recent.candles.day.indexOf(number)
-      const candle = at < 0 ? undefined : { close: recent.candles.close[at] ?? 0, volume: recent.candles.volume[at] ?? 0 }
+      const candle =
+        at < 0 ? undefined : { close: recent.candles.close[at] ?? 0, volume: recent.candles.volume[at] ?? 0 }
       const later = (actions.get(symbol) ?? []).filter((action) => action.day > number)
       const difference = compareDay(candle, trade, {
         later,
@@ -101,10 +105,19 @@ const compareDay = (
       ? { kind: 'surplus', detail: `a volume of ${groupDigits(candle.volume)}; the exchange has no trade` }
       : undefined
   const isExplained = (ratio: number): boolean =>
-    later.some(({ factors }) => factors.length === 0 || factors.some((factor) => Math.abs(ratio / factor - 1) <= FACTOR_SHARE))
+    later.some(
+      ({ factors }) =>
+        factors.length === 0 || factors.some((factor) => Math.abs(ratio / factor - 1) <= FACTOR_SHARE),
+    )
   if (!isSamePrice(candle.close, trade.close) && !isExplained(trade.close / candle.close))
-    return { kind: 'close', detail: `the close is ${groupDigits(candle.close)}; the exchange has ${groupDigits(trade.close)}` }
+    return {
+      kind: 'close',
+      detail: `the close is ${groupDigits(candle.close)}; the exchange has ${groupDigits(trade.close)}`,
+    }
   const isSameVolume = Math.abs(candle.volume - trade.volume) <= VOLUME_SHARE * trade.volume
   if (isSameVolume || isExplained(candle.volume / trade.volume)) return undefined
-  return { kind: 'volume', detail: `the volume is ${groupDigits(candle.volume)}; the exchange has ${groupDigits(trade.volume)}` }
+  return {
+    kind: 'volume',
+    detail: `the volume is ${groupDigits(candle.volume)}; the exchange has ${groupDigits(trade.volume)}`,
+  }
 }

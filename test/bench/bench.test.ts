@@ -3,7 +3,14 @@ import { computeBound } from './harness/bound.js'
 import { createSameRunCheck, findWrongFiles, findWrongRequests } from './harness/check.js'
 import { type Figure, isMet, median } from './harness/figure.js'
 import { parseOptions } from './options.js'
-import { computeLatency, createBenchTimeline, FIRST_RUN_AT, fixed, logNormal, NEXT_RUN_AT } from './provider/conditions.js'
+import {
+  computeLatency,
+  createBenchTimeline,
+  FIRST_RUN_AT,
+  fixed,
+  logNormal,
+  NEXT_RUN_AT,
+} from './provider/conditions.js'
 import { drawChart } from './report/chart.js'
 import { mergeByKey, type ScalePoint } from './report/results.js'
 import { formatMachines, formatTable } from './report/table.js'
@@ -15,7 +22,13 @@ const { stocks } = createBenchTimeline(30)(Date.parse(FIRST_RUN_AT))
 describe('the bound', () => {
   it('is the sum of phase 1 plus the longest stream after it', () => {
     const once = { ...counts, requests: 1, latencyMs: 50 }
-    const requested = { master: once, fundamental: counts, listing_dates: once, announcements: counts, ohlcv: counts }
+    const requested = {
+      master: once,
+      fundamental: counts,
+      listing_dates: once,
+      announcements: counts,
+      ohlcv: counts,
+    }
     expect(computeBound(requested, stocks, fixed(50))).toBeCloseTo(50 + (30 * 50) / 20 + 50 + (30 * 50) / 15)
   })
 
@@ -29,15 +42,26 @@ describe('the bound', () => {
   })
 
   it('adds the index candles after the list of indices', () => {
-    const requested = { indices: { ...counts, latencyMs: 50 }, index_ohlcv: { ...counts, latencyMs: 194 * 50 } }
+    const requested = {
+      indices: { ...counts, latencyMs: 50 },
+      index_ohlcv: { ...counts, latencyMs: 194 * 50 },
+    }
     expect(computeBound(requested, stocks, fixed(50))).toBeCloseTo(50 + (194 * 50) / 15)
   })
 })
 
 describe('the latency', () => {
   it('is the same for the same request, and has the given mean', () => {
-    const all = createBenchTimeline(5_000)(Date.parse(FIRST_RUN_AT)).stocks.map(({ ISIN }) => computeLatency(logNormal(100), 'news', ISIN))
-    expect(all[7]).toBe(computeLatency(logNormal(100), 'news', createBenchTimeline(8)(Date.parse(FIRST_RUN_AT)).stocks[7]?.ISIN ?? ''))
+    const all = createBenchTimeline(5_000)(Date.parse(FIRST_RUN_AT)).stocks.map(({ ISIN }) =>
+      computeLatency(logNormal(100), 'news', ISIN),
+    )
+    expect(all[7]).toBe(
+      computeLatency(
+        logNormal(100),
+        'news',
+        createBenchTimeline(8)(Date.parse(FIRST_RUN_AT)).stocks[7]?.ISIN ?? '',
+      ),
+    )
     expect(all.reduce((sum, ms) => sum + ms, 0) / all.length).toBeCloseTo(100, -1)
     expect(Math.max(...all)).toBeGreaterThan(300)
   })
@@ -46,7 +70,8 @@ describe('the latency', () => {
 describe('the checks', () => {
   const endpoints = { news: counts }
 
-  it('pass a run with one request for every stock', () => expect(findWrongRequests({ ...stats, endpoints }, 30)).toEqual([]))
+  it('pass a run with one request for every stock', () =>
+    expect(findWrongRequests({ ...stats, endpoints }, 30)).toEqual([]))
 
   it.each([
     ['too few', { requests: 29 }, '29 requests of news instead of 30'],
@@ -57,14 +82,18 @@ describe('the checks', () => {
   })
 
   it('report a request that the provider does not know', () => {
-    expect(findWrongRequests({ ...stats, endpoints, violations: ['news: asks about no stock'] }, 30)).toEqual(['news: asks about no stock'])
+    expect(findWrongRequests({ ...stats, endpoints, violations: ['news: asks about no stock'] }, 30)).toEqual(
+      ['news: asks about no stock'],
+    )
   })
 
   it('report a missing file', () => {
     const folders = { company_filings: 24, market_news: 26, ohlcv_data: 30, 'ohlcv_data/indices': 194 }
     const outputs = { files: 0, bytes: 0, hash: '', folders }
     expect(findWrongFiles(outputs, 30)).toEqual([])
-    expect(findWrongFiles({ ...outputs, folders: { ...folders, ohlcv_data: 29 } }, 30)).toEqual(['29 files in ohlcv_data instead of 30'])
+    expect(findWrongFiles({ ...outputs, folders: { ...folders, ohlcv_data: 29 } }, 30)).toEqual([
+      '29 files in ohlcv_data instead of 30',
+    ])
   })
 
   it('report two different runs of one configuration', () => {
@@ -83,12 +112,18 @@ describe('the figures', () => {
 
   it('compare their median with a goal from below or above', () => {
     expect([median([3, 1, 2]), median([4, 1, 2, 3])]).toEqual([2, 2.5])
-    expect([isMet(figure), isMet({ ...figure, goal: 1.9 }), isMet({ ...figure, goal: 2.1, atLeast: true })]).toEqual([true, false, false])
+    expect([
+      isMet(figure),
+      isMet({ ...figure, goal: 1.9 }),
+      isMet({ ...figure, goal: 2.1, atLeast: true }),
+    ]).toEqual([true, false, false])
   })
 
   it('are printed with those of before, if there are any', () => {
     expect(formatTable([figure])).toContain('| wall | 2 s | 1 – 3 | 3 | ≤ 2 s | met |')
-    expect(formatTable([figure], [{ ...figure, values: [9] }])).toContain('| wall | 9 s | 2 s | 1 – 3 | 3 | ≤ 2 s | met |')
+    expect(formatTable([figure], [{ ...figure, values: [9] }])).toContain(
+      '| wall | 9 s | 2 s | 1 – 3 | 3 | ≤ 2 s | met |',
+    )
   })
 
   it('are marked if most others were measured on another machine', () => {
@@ -112,11 +147,15 @@ it('draws every point within its panel', () => {
   }
   const circles = [...drawChart([point(100, 0.6), point(1_000, 70)]).matchAll(/cx="(.*?)" cy="(.*?)"/g)]
   expect(circles).toHaveLength(4)
-  for (const [, x, y] of circles) expect([Number(x) >= 56, Number(x) <= 364, Number(y) >= 44, Number(y) <= 296]).not.toContain(false)
+  for (const [, x, y] of circles)
+    expect([Number(x) >= 56, Number(x) <= 364, Number(y) >= 44, Number(y) <= 296]).not.toContain(false)
 })
 
 it('uses the next trading day for the next daily run', () => {
-  expect(createBenchTimeline(0)(Date.parse(NEXT_RUN_AT)).tradingDays('2026-02-12', '2026-02-28')).toEqual(['2026-02-12', '2026-02-13'])
+  expect(createBenchTimeline(0)(Date.parse(NEXT_RUN_AT)).tradingDays('2026-02-12', '2026-02-28')).toEqual([
+    '2026-02-12',
+    '2026-02-13',
+  ])
 })
 
 it('parses the command line, and names what is wrong in it', () => {
@@ -131,8 +170,16 @@ it('parses the command line, and names what is wrong in it', () => {
     factors: [1, 3],
     latenciesMs: [5, 50, 200],
   })
-  expect(parseOptions(['budget'])).toMatchObject({ command: 'budget', runs: 3, against: undefined, trouble: { latencyMs: 0 } })
-  expect(parseOptions(['turns', '--against', 'v1', '--latencies', '0'])).toMatchObject({ against: 'v1', trouble: { latencyMs: 0 } })
+  expect(parseOptions(['budget'])).toMatchObject({
+    command: 'budget',
+    runs: 3,
+    against: undefined,
+    trouble: { latencyMs: 0 },
+  })
+  expect(parseOptions(['turns', '--against', 'v1', '--latencies', '0'])).toMatchObject({
+    against: 'v1',
+    trouble: { latencyMs: 0 },
+  })
   expect(() => parseOptions(['--runs', 'many'])).toThrow('many is not a number')
   expect(() => parseOptions(['scales'])).toThrow('unknown command: scales')
   expect(() => parseOptions(['--quick', '--write'])).toThrow('--quick cannot be combined with --write')

@@ -14,7 +14,8 @@ import { formatScaleTable, formatTable } from './report/table.js'
 import { measureTrouble } from './trouble/index.js'
 
 // The compiled file is two folders deeper than the source.
-const toBenchFile = (name: string): string => fileURLToPath(new URL(`../../../test/bench/${name}`, import.meta.url))
+const toBenchFile = (name: string): string =>
+  fileURLToPath(new URL(`../../../test/bench/${name}`, import.meta.url))
 const RESULTS = toBenchFile('results.json')
 const TROUBLE = toBenchFile('outages.json')
 const BUDGET = toBenchFile('budget.json')
@@ -25,22 +26,36 @@ const describeMachine = (): string => {
   return `${all.length} × ${all[0]?.model.trim() ?? 'CPU'}, Node ${process.versions.node}, ${process.platform}, ${new Date().toISOString().slice(0, 10)}`
 }
 
-const measureAll = async ({ only, quick, write }: BenchOptions, contextFor: (name: string) => Context): Promise<void> => {
+const measureAll = async (
+  { only, quick, write }: BenchOptions,
+  contextFor: (name: string) => Context,
+): Promise<void> => {
   const unknown = only?.find((name) => !measurements.some((measurement) => measurement.name === name))
   if (unknown !== undefined) throw new Error(`unknown measurement ${unknown}; --list shows all`)
   const results = readResults(RESULTS)
   const figures: Figure[] = []
-  for (const { name, summary, run } of measurements.filter((measurement) => only?.includes(measurement.name) ?? true)) {
+  for (const { name, summary, run } of measurements.filter(
+    (measurement) => only?.includes(measurement.name) ?? true,
+  )) {
     console.error(`${name}: ${summary}`)
     figures.push(...(await run(contextFor(name))))
   }
-  console.log(`${describeMachine()}\n\n${formatTable(figures, quick || write === 'before' ? [] : results.before)}`)
+  console.log(
+    `${describeMachine()}\n\n${formatTable(figures, quick || write === 'before' ? [] : results.before)}`,
+  )
   if (write === 'now')
-    writeResults(RESULTS, { ...results, figures: mergeByKey(results.figures, addMachine(describeMachine(), figures), getName) })
-  if (write === 'before') writeResults(RESULTS, { ...results, before: mergeByKey(results.before, figures, getName) })
+    writeResults(RESULTS, {
+      ...results,
+      figures: mergeByKey(results.figures, addMachine(describeMachine(), figures), getName),
+    })
+  if (write === 'before')
+    writeResults(RESULTS, { ...results, before: mergeByKey(results.before, figures, getName) })
 }
 
-const measureSeries = async ({ write, factors, latenciesMs }: BenchOptions, context: Context): Promise<void> => {
+const measureSeries = async (
+  { write, factors, latenciesMs }: BenchOptions,
+  context: Context,
+): Promise<void> => {
   const points = await measureScale(context, { factors, latenciesMs })
   console.log(`${describeMachine()}\n\n${formatScaleTable(points)}`)
   if (write === undefined) return
@@ -57,7 +72,10 @@ const main = async (): Promise<void> => {
     return
   }
   const scratch = mkdtempSync(
-    join(options.command === 'turns' || options.command === 'budget' ? findTmpfs() : tmpdir(), 'scripstream-bench-'),
+    join(
+      options.command === 'turns' || options.command === 'budget' ? findTmpfs() : tmpdir(),
+      'scripstream-bench-',
+    ),
   )
   const { quick, runs, product } = options
   const contextFor = (name: string): Context => ({
@@ -83,14 +101,25 @@ const measure = async (options: BenchOptions, contextFor: (name: string) => Cont
 }
 
 /** Compares the build with another one and with the floor program. Fails above a limit only for `budget`. */
-const measureBuilds = async (command: 'turns' | 'budget', options: BenchOptions, context: Context): Promise<void> => {
+const measureBuilds = async (
+  command: 'turns' | 'budget',
+  options: BenchOptions,
+  context: Context,
+): Promise<void> => {
   const isBudget = command === 'budget'
   const budget = readBudget(BUDGET)
-  const against = findOtherBuild(options.against ?? budget.reference, context, isBudget && options.against === undefined)
+  const against = findOtherBuild(
+    options.against ?? budget.reference,
+    context,
+    isBudget && options.against === undefined,
+  )
   const { stocks = context.quick ? 80 : isBudget ? 150 : 2_775, latencyMs } = options.trouble
   const figures = await measureTurns(context, { stocks, latencyMs, against, budget })
   console.log(`${describeMachine()}\n\n${formatTable(figures)}`)
-  const builds = { 'this build': context.product, ...(against === undefined ? {} : { 'the other build': against }) }
+  const builds = {
+    'this build': context.product,
+    ...(against === undefined ? {} : { 'the other build': against }),
+  }
   if (!isBudget) console.log(['', ...(await measurePaths(Object.keys(budget.path), builds))].join('\n'))
   const missed = figures.filter((figure) => isMet(figure) === false).map(({ name }) => name)
   if (isBudget && missed.length > 0) throw new Error(`above the limit: ${missed.join('; ')}`)

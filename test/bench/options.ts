@@ -14,7 +14,10 @@ export interface BenchOptions {
   readonly only: readonly string[] | undefined
   readonly runs: number
   readonly product: string
-  /** The folder of a built checkout, or a commit, that `turns` and `budget` compare with; default: the commit in budget.json. */
+  /**
+   * The folder of a built checkout, or a commit, that `turns` and `budget` compare with; default: the commit
+   * in budget.json.
+   */
   readonly against: string | undefined
   /** Whether the figures are stored, as current ones or as those of before. */
   readonly write: 'now' | 'before' | undefined
@@ -73,7 +76,8 @@ export const parseOptions = (args: readonly string[]): BenchOptions => {
   const command = given === undefined ? undefined : findChoice(commands, given)
   if (others.length > 0 || (given !== undefined && command === undefined))
     throw new Error(`unknown command: ${positionals.join(' ')}\n\n${USAGE}`)
-  if (values.quick && (values.write || values.before)) throw new Error('--quick cannot be combined with --write or --before')
+  if (values.quick && (values.write || values.before))
+    throw new Error('--quick cannot be combined with --write or --before')
   const isScale = command === 'scale'
   return {
     command,
@@ -82,7 +86,13 @@ export const parseOptions = (args: readonly string[]): BenchOptions => {
     help: values.help,
     only: values.only?.split(','),
     runs:
-      values.runs === undefined ? (values.quick || isScale ? 1 : command === 'budget' ? 3 : 5) : (parseNumbers(values.runs)[0] as number),
+      values.runs === undefined
+        ? values.quick || isScale
+          ? 1
+          : command === 'budget'
+            ? 3
+            : 5
+        : (parseNumbers(values.runs)[0] as number),
     product: resolve(values.product),
     against: values.against,
     write: values.before ? 'before' : values.write ? 'now' : undefined,
@@ -126,7 +136,8 @@ const parseFlags = (args: readonly string[]) =>
 
 const DEFAULT_LATENCY_MS: Readonly<Record<string, string>> = { turns: '50', budget: '0' }
 
-const findChoice = <T extends string>(known: readonly T[], name: string): T | undefined => known.find((one) => one === name)
+const findChoice = <T extends string>(known: readonly T[], name: string): T | undefined =>
+  known.find((one) => one === name)
 
 const parseChoices = <T extends string>(known: readonly T[], text: string | undefined): readonly T[] =>
   text === undefined
@@ -140,6 +151,7 @@ const parseChoices = <T extends string>(known: readonly T[], text: string | unde
 const parseNumbers = (text: string, min = Number.MIN_VALUE): readonly number[] =>
   text.split(',').map((part) => {
     const value = Number(part)
-    if (!(value >= min)) throw new Error(`${part} is not a number ${min === 0 ? 'of at least' : 'above'} 0\n\n${USAGE}`)
+    if (!(value >= min))
+      throw new Error(`${part} is not a number ${min === 0 ? 'of at least' : 'above'} 0\n\n${USAGE}`)
     return value
   })

@@ -84,7 +84,9 @@ describe('a slow line', () => {
 it('pads an answer to the requested size as valid JSON with its rows', () => {
   const padding = createPadding()
   padding.set({ endpoint: 'news', bytes: 1_000 })
-  const text = Buffer.concat([...padding.splitIntoPieces('news', createJsonResponse({ data: [1] }))]).toString()
+  const text = Buffer.concat([
+    ...padding.splitIntoPieces('news', createJsonResponse({ data: [1] })),
+  ]).toString()
   const body = text.slice(text.indexOf('\r\n\r\n') + 4)
   expect(text).toContain(`content-length: ${body.length}\r\n`)
   expect(JSON.parse(body)).toEqual({ data: [1], padding: 'x'.repeat(1_000) })
@@ -92,7 +94,11 @@ it('pads an answer to the requested size as valid JSON with its rows', () => {
 })
 
 const script = (items: Readonly<Record<string, number>>, degraded = 0) => ({ items, degraded })
-const runOf = (code: number, scripts: Readonly<Record<string, unknown>>, digests: Readonly<Record<string, string>>): TroubledRun => ({
+const runOf = (
+  code: number,
+  scripts: Readonly<Record<string, unknown>>,
+  digests: Readonly<Record<string, string>>,
+): TroubledRun => ({
   code,
   wallMs: 1,
   stats: { endpoints: {}, violations: [], firstAt: 0, cpuMicros: 0, rssBytes: 0 },
@@ -102,22 +108,48 @@ const runOf = (code: number, scripts: Readonly<Record<string, unknown>>, digests
 })
 
 describe('the losses of a run', () => {
-  const calm = runOf(0, { news: script({ success: 8, empty: 2 }), lodr: script({ success: 5 }) }, { a: '1', b: '2' })
+  const calm = runOf(
+    0,
+    { news: script({ success: 8, empty: 2 }), lodr: script({ success: 5 }) },
+    { a: '1', b: '2' },
+  )
 
   it('are the items that succeeded only without the trouble, and the files that are missing or differ', () => {
-    const run = runOf(3, { news: script({ success: 6, empty: 2, error: 2 }), lodr: script({ success: 5 }, 1) }, { a: '9', c: '3' })
-    expect(computeLosses(run, calm)).toEqual({ code: 3, lost: { news: 2 }, degraded: 1, filesDifferent: 3, extraRequests: 0 })
+    const run = runOf(
+      3,
+      { news: script({ success: 6, empty: 2, error: 2 }), lodr: script({ success: 5 }, 1) },
+      { a: '9', c: '3' },
+    )
+    expect(computeLosses(run, calm)).toEqual({
+      code: 3,
+      lost: { news: 2 },
+      degraded: 1,
+      filesDifferent: 3,
+      extraRequests: 0,
+    })
   })
 
   it('are all items if a run printed no report', () => {
-    expect(computeLosses({ ...runOf(1, {}, {}), report: undefined }, calm).lost).toEqual({ news: 10, lodr: 5 })
+    expect(computeLosses({ ...runOf(1, {}, {}), report: undefined }, calm).lost).toEqual({
+      news: 10,
+      lodr: 5,
+    })
   })
 })
 
 describe('the rows of outages', () => {
   const row: OutageRow = {
-    ...{ stocks: 60, kind: 'killed', start: 'phase 2', seconds: 15, lost: 7, degraded: 1, filesDifferent: 6, code: 3 },
-    ...{ extraRequests: 1_234, beyondS: -2.25, next: { requests: 9, filesDifferent: 0, code: 0 } },
+    stocks: 60,
+    kind: 'killed',
+    start: 'phase 2',
+    seconds: 15,
+    lost: 7,
+    degraded: 1,
+    filesDifferent: 6,
+    code: 3,
+    extraRequests: 1_234,
+    beyondS: -2.25,
+    next: { requests: 9, filesDifferent: 0, code: 0 },
   }
 
   it('are printed next to those of before, with the result of the next run', () => {
@@ -133,13 +165,34 @@ describe('the rows of outages', () => {
       { outages: [row], others: [other] },
       { outages: [{ ...row, lost: 0 }], others: [{ ...other, what: '2 Mbit/s' }] },
     )
-    expect([merged.outages.map(({ lost }) => lost), merged.others.map(({ what }) => what)]).toEqual([[0], ['2 Mbit/s']])
+    expect([merged.outages.map(({ lost }) => lost), merged.others.map(({ what }) => what)]).toEqual([
+      [0],
+      ['2 Mbit/s'],
+    ])
   })
 })
 
 it('parses the command line of the trouble commands, and names what is wrong in it', () => {
-  const { command, trouble } = parseOptions(['outages', '--stocks', '80', '--kinds', 'killed,dns', '--seconds', '5', '--starts', 'phase-2'])
-  expect([command, trouble]).toMatchObject(['outages', { stocks: 80, kinds: ['killed', 'dns'], seconds: [5], starts: ['phase 2'] }])
-  expect(parseOptions(['turns', '--against', '/old']).trouble).toMatchObject({ stocks: undefined, latencyMs: 50 })
-  expect(() => parseOptions(['outages', '--kinds', 'tired'])).toThrow('tired is not one of killed, frozen, 503, dns')
+  const { command, trouble } = parseOptions([
+    'outages',
+    '--stocks',
+    '80',
+    '--kinds',
+    'killed,dns',
+    '--seconds',
+    '5',
+    '--starts',
+    'phase-2',
+  ])
+  expect([command, trouble]).toMatchObject([
+    'outages',
+    { stocks: 80, kinds: ['killed', 'dns'], seconds: [5], starts: ['phase 2'] },
+  ])
+  expect(parseOptions(['turns', '--against', '/old']).trouble).toMatchObject({
+    stocks: undefined,
+    latencyMs: 50,
+  })
+  expect(() => parseOptions(['outages', '--kinds', 'tired'])).toThrow(
+    'tired is not one of killed, frozen, 503, dns',
+  )
 })

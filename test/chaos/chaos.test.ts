@@ -50,9 +50,14 @@ const AS_OF = '2026-02-12T20:00:00+05:30'
 
 const reportOf = (stdout: string): RunReport => JSON.parse(stdout) as RunReport
 const itemsIn = (report: RunReport): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(report.scripts).map(([name, { items, degraded }]) => [name, { ...items, degraded }]))
+  Object.fromEntries(
+    Object.entries(report.scripts).map(([name, { items, degraded }]) => [name, { ...items, degraded }]),
+  )
 
-/** The seeds of the outages; add more with `CHAOS_SEEDS=1,2,3,…`. The simulation tries far more, without sockets. */
+/**
+ * The seeds of the outages; add more with `CHAOS_SEEDS=1,2,3,…`. The simulation tries far more, without
+ * sockets.
+ */
 const SEEDS = (process.env.CHAOS_SEEDS ?? '1').split(',').map(Number)
 
 it.each(SEEDS)(
@@ -64,8 +69,16 @@ it.each(SEEDS)(
     expect(cleanRun.code, cleanRun.stderr).toBe(0)
     simulator.control({ faults: faultsOfFirstAnswers, reset: true })
     const network = await openFaultyNetwork(simulator.origin, env)
-    network.begin({ seed, outages: 3, requestsBetween: STOCKS * 2, line: { bitsPerSecond: 2e6 + STOCKS * 2e5, jitterMs: 100 } })
-    const faultyRun = await run(['run', '--json', '--as-of', AS_OF, '--out', out], { cwd, env: { ...network.env, ...PATIENT } })
+    network.begin({
+      seed,
+      outages: 3,
+      requestsBetween: STOCKS * 2,
+      line: { bitsPerSecond: 2e6 + STOCKS * 2e5, jitterMs: 100 },
+    })
+    const faultyRun = await run(['run', '--json', '--as-of', AS_OF, '--out', out], {
+      cwd,
+      env: { ...network.env, ...PATIENT },
+    })
     expect.soft(faultyRun.code, faultyRun.stderr).toBe(0)
     expect.soft(differencesOf(out, clean), 'files that differ').toEqual([])
     expect.soft(itemsIn(reportOf(faultyRun.stdout))).toEqual(itemsIn(reportOf(cleanRun.stdout)))

@@ -28,8 +28,14 @@ const KINDS: readonly OutageKind[] = ['503', 'killed', 'frozen']
 const MIN_OUTAGE_MS = 1_000
 const MAX_OUTAGE_MS = 2_000
 
-/** Opens a proxy in front of the provider. Outages start by request count, not by clock, so that a seed reproduces the same mix. */
-export const openFaultyNetwork = async (origin: string, env: Record<string, string>): Promise<FaultyNetwork> => {
+/**
+ * Opens a proxy in front of the provider. Outages start by request count, not by clock, so that a seed
+ * reproduces the same mix.
+ */
+export const openFaultyNetwork = async (
+  origin: string,
+  env: Record<string, string>,
+): Promise<FaultyNetwork> => {
   const port = Number(new URL(origin).port)
   const line = createLine()
   const started: OutageKind[] = []
@@ -62,7 +68,12 @@ export const openFaultyNetwork = async (origin: string, env: Record<string, stri
     front.close()
   })
   return {
-    env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, value.replace(origin, `http://127.0.0.1:${front.port}`)])),
+    env: Object.fromEntries(
+      Object.entries(env).map(([key, value]) => [
+        key,
+        value.replace(origin, `http://127.0.0.1:${front.port}`),
+      ]),
+    ),
     outages: started,
     begin: ({ seed, outages: most, requestsBetween, line: speed }) => {
       const random = seeded(seed)

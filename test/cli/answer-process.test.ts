@@ -22,7 +22,10 @@ const answerWith = (...replies: readonly object[]) => {
     process.argv = argv
   })
   const { show } = createAnswerProcesses({ out, streams: [] })
-  return { show: () => show({ show: 'market' } as never), countStarts: () => readFileSync(join(out, 'starts.txt'), 'utf8').length }
+  return {
+    show: () => show({ show: 'market' } as never),
+    countStarts: () => readFileSync(join(out, 'starts.txt'), 'utf8').length,
+  }
 }
 
 const lacksMemory = { refusal: 'the question needs more memory than it may use' }

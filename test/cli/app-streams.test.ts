@@ -24,7 +24,11 @@ const load = async (text: string) => loadStreams(streams, findModules(['list'], 
 describe('--streams', () => {
   it('adds the streams that a module exports, alone or as a list, behind the built-in ones', async () => {
     const exports = `export const one = ${define('one')}\nexport const limit = 5\nexport const two = ${define('two')}`
-    expect((await load(exports)).map(({ name }) => name)).toEqual([...streams.map(({ name }) => name), 'one', 'two'])
+    expect((await load(exports)).map(({ name }) => name)).toEqual([
+      ...streams.map(({ name }) => name),
+      'one',
+      'two',
+    ])
     const list = await load(`export const streams = [${define('one')}]\nexport const two = ${define('two')}`)
     expect(list.at(-1)?.name).toBe('one')
     expect(list).toHaveLength(streams.length + 1)
@@ -52,7 +56,9 @@ describe('--streams', () => {
   })
 
   it('is read before the command, with = or a space, and not behind --', () => {
-    expect(takeStreamsOption(['run', '--streams', 'a.js', '--out', 'x', '--streams=b.js', '--', '--streams', 'c'])).toEqual({
+    expect(
+      takeStreamsOption(['run', '--streams', 'a.js', '--out', 'x', '--streams=b.js', '--', '--streams', 'c']),
+    ).toEqual({
       rest: ['run', '--out', 'x', '--', '--streams', 'c'],
       values: ['a.js', 'b.js'],
     })
@@ -78,8 +84,13 @@ describe('--streams', () => {
     }
     expect((await run('list', '--streams', path)).io.out.text()).toContain('a stream of an app')
     expect((await run('list', '--graph', `--streams=${path}`)).io.out.text()).toContain('one.json')
-    expect((await run('run', '--only', 'ones', '--streams', path)).io.err.text()).toContain('unknown stream "ones" (did you mean one?)')
+    expect((await run('run', '--only', 'ones', '--streams', path)).io.err.text()).toContain(
+      'unknown stream "ones" (did you mean one?)',
+    )
     const missing = await run('list', '--streams', '/no/such.js')
-    expect([missing.code, missing.io.err.text()]).toEqual([2, 'error: --streams: the file /no/such.js does not exist\n'])
+    expect([missing.code, missing.io.err.text()]).toEqual([
+      2,
+      'error: --streams: the file /no/such.js does not exist\n',
+    ])
   })
 })

@@ -16,7 +16,11 @@ const type = async (command: string, event$: Observable<RunEvent> = EMPTY, colum
     asked.push(options)
     return answer$
   }
-  const collector = { events: (options: unknown) => note(options, event$), run: () => EMPTY, stream: () => note('stream', EMPTY) }
+  const collector = {
+    events: (options: unknown) => note(options, event$),
+    run: () => EMPTY,
+    stream: () => note('stream', EMPTY),
+  }
   const io = createTestIo({ now: NOW, ...(columns === undefined ? {} : { err: { columns } }) })
   const code = await runProgram(
     command.split(' '),
@@ -27,15 +31,18 @@ const type = async (command: string, event$: Observable<RunEvent> = EMPTY, colum
 }
 
 describe('--as-of', () => {
-  it.each(['run', 'plan', 'stream market-news', 'doctor'])('of %s is refused with 2 if it is later than the clock', async (command) => {
-    for (const text of ['2027-02-12', '2026-02-13', '2026-02-12T20:00:01+05:30']) {
-      const { code, err, out, asked } = await type(`${command} --as-of ${text}`)
-      expect({ code, out, asked }).toEqual({ code: 2, out: '', asked: [] })
-      expect(err).toBe(
-        `error: --as-of: ${text} is later than the clock of this machine, 2026-02-12 20:00 IST; name today or an earlier day, or leave out --as-of\n`,
-      )
-    }
-  })
+  it.each(['run', 'plan', 'stream market-news', 'doctor'])(
+    'of %s is refused with 2 if it is later than the clock',
+    async (command) => {
+      for (const text of ['2027-02-12', '2026-02-13', '2026-02-12T20:00:01+05:30']) {
+        const { code, err, out, asked } = await type(`${command} --as-of ${text}`)
+        expect({ code, out, asked }).toEqual({ code: 2, out: '', asked: [] })
+        expect(err).toBe(
+          `error: --as-of: ${text} is later than the clock of this machine, 2026-02-12 20:00 IST; name today or an earlier day, or leave out --as-of\n`,
+        )
+      }
+    },
+  )
 
   it.each(['run --simulate', 'stream market-news --simulate', 'doctor --simulate', 'plan --simulate'])(
     'of %s is refused for simulated data, too',
@@ -53,7 +60,9 @@ describe('--as-of', () => {
 })
 
 const note: AsOfSession = {
-  ...{ session: '2026-02-06', due: '2026-02-12', recorded: 'following' },
+  session: '2026-02-06',
+  due: '2026-02-12',
+  recorded: 'following',
   following: ['bulk-block-deals', 'all-ohlcv'],
   others: ['master-data', 'market-news', 'circuit-stocks'],
 }
@@ -75,12 +84,23 @@ describe('a run as of an earlier session', () => {
       { recorded: 'none', following: [] },
       'As of 2026-02-06: no output is of that session; the outputs of all 3 streams are of today (session 2026-02-12).',
     ],
-  ])('says in one line %s', (_, changes, line) => expect(describeAsOfSession({ ...note, ...changes })).toBe(line))
+  ])('says in one line %s', (_, changes, line) =>
+    expect(describeAsOfSession({ ...note, ...changes })).toBe(line),
+  )
 
-  const started: RunEvent = { type: 'run-started', at: NOW, run: 'r1', asOf: toInstant('2026-02-06'), asOfSession: note, streams: [] }
+  const started: RunEvent = {
+    type: 'run-started',
+    at: NOW,
+    run: 'r1',
+    asOf: toInstant('2026-02-06'),
+    asOfSession: note,
+    streams: [],
+  }
 
   it('says it on stderr before anything else, in one line of a log and within the width of a terminal', async () => {
-    expect((await type('run --as-of 2026-02-06', of(started))).err.split('\n')[0]).toBe(describeAsOfSession(note))
+    expect((await type('run --as-of 2026-02-06', of(started))).err.split('\n')[0]).toBe(
+      describeAsOfSession(note),
+    )
     const lines = (await type('run --as-of 2026-02-06', of(started), 80)).err.split('\n').slice(0, 3)
     expect(lines.join(' ')).toContain('As of 2026-02-06: bulk-block-deals, all-ohlcv are of that session;')
     expect(lines.every((line) => line.length <= 80)).toBe(true)

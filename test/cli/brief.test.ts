@@ -22,20 +22,32 @@ const brief: Brief = {
   stocks: 2_775,
   newestSession: '2026-11-20',
   outputs: [
-    { stream: 'market-news', outcome: 'partial', missing: 18, completeOn: '2026-11-19', reason: 'news answered 503' },
+    {
+      stream: 'market-news',
+      outcome: 'partial',
+      missing: 18,
+      completeOn: '2026-11-19',
+      reason: 'news answered 503',
+    },
     { stream: 'all-ohlcv', outcome: 'success', completeOn: '2026-11-20' },
   ],
-  changes: groupByStock([change('INFY'), change('TCS'), change('TCS', 'bands', 'from 20 % to 5 %')], new Set(['INFY'])),
+  changes: groupByStock(
+    [change('INFY'), change('TCS'), change('TCS', 'bands', 'from 20 % to 5 %')],
+    new Set(['INFY']),
+  ),
   counts: { deals: 2, bands: 1, news: 0 },
   rewritten: [],
   since: { asOf: '2026-11-19T13:00:00.000Z' },
-  findings: [{ check: 'large-moves', severity: 'warning', symbol: 'ABC', day: '2026-11-20', detail: 'rose by 60 %' }],
+  findings: [
+    { check: 'large-moves', severity: 'warning', symbol: 'ABC', day: '2026-11-20', detail: 'rose by 60 %' },
+  ],
   wrongSymbols: [],
   notes: [],
 }
 const noMarket = await readMorning(marketWith({}), [])
 const toHtml = (of: Brief): string => briefHtml(of, noMarket)
-const text = (columns: number, changes: Partial<Brief> = {}): readonly string[] => toTexts(briefLines({ ...brief, ...changes }), columns)
+const text = (columns: number, changes: Partial<Brief> = {}): readonly string[] =>
+  toTexts(briefLines({ ...brief, ...changes }), columns)
 
 describe('the brief', () => {
   it('says what the run did, what is not up to date, what changed and what is new', () => {
@@ -54,7 +66,13 @@ describe('the brief', () => {
   it('names streams of which the same is true on one line, and no changes of earlier runs after a failure', () => {
     const error = 'master-data failed: analytics answered 503'
     const outputs = [
-      { stream: 'master-data', outcome: 'failed', missing: 1, completeOn: '2026-11-19', reason: 'analytics answered 503' } as const,
+      {
+        stream: 'master-data',
+        outcome: 'failed',
+        missing: 1,
+        completeOn: '2026-11-19',
+        reason: 'analytics answered 503',
+      } as const,
       { stream: 'market-news', outcome: 'skipped', missing: 'all', completeOn: '2026-11-19' } as const,
       { stream: 'all-ohlcv', outcome: 'skipped', missing: 'all', completeOn: '2026-11-19' } as const,
       { stream: 'deals', outcome: 'stopped' } as const,
@@ -70,10 +88,13 @@ describe('the brief', () => {
   })
 
   it('says in its first line, in every format, that data is simulated', () => {
-    const head = 'Partial: as of 2026-11-20 18:30 IST (2,775 stocks, 1m01s, newest session 2026-11-20). Simulated data.'
+    const head =
+      'Partial: as of 2026-11-20 18:30 IST (2,775 stocks, 1m01s, newest session 2026-11-20). Simulated data.'
     expect(text(120, { simulated: true })[0]).toBe(head)
     expect(briefMarkdown({ ...brief, simulated: true }, noMarket)).toContain('Simulated data.')
-    expect(toHtml({ ...brief, simulated: true })).toContain('newest session 20 Nov 2026). Simulated data.</title>')
+    expect(toHtml({ ...brief, simulated: true })).toContain(
+      'newest session 20 Nov 2026). Simulated data.</title>',
+    )
   })
 
   it('names standing queries that failed, also without a signal', () =>
@@ -82,11 +103,12 @@ describe('the brief', () => {
     ))
 
   it('names wrong symbols', () => {
-    expect(text(120, { outputs: [], wrongSymbols: ['ZOMATO is now ETERNAL', 'TCSS (did you mean TCS?)'] }).slice(1, 4)).toEqual([
-      'Wrong symbols in the watchlist',
-      '  ZOMATO is now ETERNAL',
-      '  TCSS (did you mean TCS?)',
-    ])
+    expect(
+      text(120, { outputs: [], wrongSymbols: ['ZOMATO is now ETERNAL', 'TCSS (did you mean TCS?)'] }).slice(
+        1,
+        4,
+      ),
+    ).toEqual(['Wrong symbols in the watchlist', '  ZOMATO is now ETERNAL', '  TCSS (did you mean TCS?)'])
   })
 
   it('puts stocks of the watchlist first, then those with rare changes, then those with most kinds of changes', () => {
@@ -103,7 +125,10 @@ describe('the brief', () => {
   })
 
   it('names the kind of several changes of a stock once', () => {
-    const changes = groupByStock([change('A', 'circuits', 'left it'), change('A', 'circuits', 'is at it'), change('A')], new Set())
+    const changes = groupByStock(
+      [change('A', 'circuits', 'left it'), change('A', 'circuits', 'is at it'), change('A')],
+      new Set(),
+    )
     expect(text(120, { changes })).toContain('  A              circuits: left it; is at it; deals: a deal')
   })
 
@@ -118,11 +143,14 @@ describe('the brief', () => {
     expect(lines).toContainEqual(expect.stringContaining('494 stocks more (scripstream diff --out /data)'))
   })
 
-  it('says so if there is no earlier run', () => expect(text(80, { since: null, changes: [] })).toContain('Nothing to compare with yet'))
+  it('says so if there is no earlier run', () =>
+    expect(text(80, { since: null, changes: [] })).toContain('Nothing to compare with yet'))
 
   it('links the documents that matter, those of the watchlist first, in Markdown and HTML', () => {
     const filing = (symbol: string, title: string, url?: string) => ({
-      ...{ symbol, name: `${symbol} Ltd`, total: 1 },
+      symbol,
+      name: `${symbol} Ltd`,
+      total: 1,
       events: [{ kind: 'filing' as const, title, ...(url === undefined ? {} : { url }) }],
     })
     const rows = [
@@ -130,11 +158,16 @@ describe('the brief', () => {
       filing('NONE', 'no address'),
       filing('OWN', 'Results <b>', 'https://filings.example/a b".pdf'),
     ]
-    const market = { ...noMarket, feed: { day: '2026-11-20', stocks: 3, kinds: { filing: 3 }, rows, problems: [] } }
+    const market = {
+      ...noMarket,
+      feed: { day: '2026-11-20', stocks: 3, kinds: { filing: 3 }, rows, problems: [] },
+    }
     expect(briefMarkdown(brief, market, ['OWN'])).toMatch(
       /\| OWN Ltd \| {2}\| \[Results \\<b\\>\]\(<https:\/\/filings\.example\/a%20b%22\.pdf>\) \|\n\| BIG Ltd/,
     )
-    expect(briefHtml(brief, market, ['OWN'])).toContain('<a href="https://filings.example/a b&quot;.pdf">Results &lt;b&gt;</a>')
+    expect(briefHtml(brief, market, ['OWN'])).toContain(
+      '<a href="https://filings.example/a b&quot;.pdf">Results &lt;b&gt;</a>',
+    )
     expect(toTexts(marketLines(market, { watched: ['OWN'] }), 60)).toEqual(
       expect.arrayContaining(['Documents of 20 Nov 2026', '  OWN Ltd      Results <b>']),
     )
@@ -142,11 +175,16 @@ describe('the brief', () => {
 
   it('escapes what the provider answered', () => {
     const hostile: Partial<Brief> = {
-      changes: groupByStock([change('X', 'news', '<img src=x onerror=alert(1)> *bold* \u001b[31m')], new Set()),
+      changes: groupByStock(
+        [change('X', 'news', '<img src=x onerror=alert(1)> *bold* \u001b[31m')],
+        new Set(),
+      ),
     }
     expect(toHtml({ ...brief, ...hostile })).toContain('&lt;img src=x onerror=alert(1)&gt;')
     expect(toHtml({ ...brief, ...hostile })).not.toContain('<img')
-    expect(briefMarkdown({ ...brief, ...hostile }, noMarket)).toContain('\\<img src=x onerror=alert(1)\\> \\*bold\\*')
+    expect(briefMarkdown({ ...brief, ...hostile }, noMarket)).toContain(
+      '\\<img src=x onerror=alert(1)\\> \\*bold\\*',
+    )
     expect(text(120, hostile).join('')).not.toContain('\u001b')
   })
 })

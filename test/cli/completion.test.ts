@@ -25,7 +25,11 @@ const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` }
 const runCompletion = async (...args: readonly string[]): Promise<string> => {
   const io = createTestIo()
   expect(
-    await runProgram(['completion', ...args], io, createTestDependencies(undefined, { streams, storage: ({ out }) => outputFolder(out) })),
+    await runProgram(
+      ['completion', ...args],
+      io,
+      createTestDependencies(undefined, { streams, storage: ({ out }) => outputFolder(out) }),
+    ),
   ).toBe(0)
   return io.out.text()
 }
@@ -43,7 +47,10 @@ const asks: Readonly<Record<string, (line: string, file: string) => readonly [st
     const code = `source '${file}'; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _scripstream; printf '%s\\n' "\${COMPREPLY[@]}"`
     return ['bash', ['--norc', '-uc', code, 'bash', ...words]]
   },
-  fish: (line, file) => ['fish', ['--no-config', '-c', `source '${file}'; complete -C '${line}' | string replace -r '\\t.*' ''`]],
+  fish: (line, file) => [
+    'fish',
+    ['--no-config', '-c', `source '${file}'; complete -C '${line}' | string replace -r '\\t.*' ''`],
+  ],
 }
 
 const offeredBy = (name: string, file: string, line: string): readonly string[] => {
@@ -72,7 +79,9 @@ describe.each(['bash', 'fish'])('in %s', (name) => {
     ['scripstream run --symbols @mi', [name === 'bash' ? 'mine' : '@mine']],
     ['scripstream export --to ', ['duckdb:', 'parquet:', 'postgres://']],
     ['scripstream nothing-like-it', []],
-  ])(needing(name, 'completes %j'), (line, words) => expect(offered(line)).toEqual(expect.arrayContaining(words)))
+  ])(needing(name, 'completes %j'), (line, words) =>
+    expect(offered(line)).toEqual(expect.arrayContaining(words)),
+  )
 })
 
 describe('the answer to a script', () => {
@@ -88,11 +97,17 @@ describe('the answer to a script', () => {
     ['scripstream verify --only files,lar', ['files,large-moves']],
     ['scripstream diff --only ci', ['circuits']],
     ['scripstream run --sink par', ['parquet:']],
-  ])('for %j offers %j', async (line, words) => expect(await offeredFor(line)).toEqual(expect.arrayContaining(words)))
+  ])('for %j offers %j', async (line, words) =>
+    expect(await offeredFor(line)).toEqual(expect.arrayContaining(words)),
+  )
 
   test('has the symbols and the statements of the folder that is named', async () => {
     const out = folderWith({
-      'master_isin_map.json': ['INFY', 'TCS', 'TITAN'].map((name, index) => ({ Symbol: name, ISIN: `INE00000000${index}`, Name: name })),
+      'master_isin_map.json': ['INFY', 'TCS', 'TITAN'].map((name, index) => ({
+        Symbol: name,
+        ISIN: `INE00000000${index}`,
+        Name: name,
+      })),
       '.scripstream/queries/mine.sql': 'from master',
     })
     const offered = async (line: string) => offeredFor(`scripstream ${line}`)
@@ -109,9 +124,16 @@ describe('the answer to a script', () => {
     expect(await offeredFor('scripstream run --progress ')).toHaveLength(4)
   })
 
-  test.each(['serve --an', 'nothing-like-it', 'run --config x', 'run -o x', 'run --config=x', 'worker --blobs x', 'run --sink=parquet:x'])(
-    'is empty for %j, where the shell offers files',
-    async (line) => expect(await offeredFor(`scripstream ${line}`)).toEqual([]),
+  test.each([
+    'serve --an',
+    'nothing-like-it',
+    'run --config x',
+    'run -o x',
+    'run --config=x',
+    'worker --blobs x',
+    'run --sink=parquet:x',
+  ])('is empty for %j, where the shell offers files', async (line) =>
+    expect(await offeredFor(`scripstream ${line}`)).toEqual([]),
   )
 
   test('has an `=` before its words', async () => {
@@ -127,7 +149,9 @@ describe('the answer to a script', () => {
     const missing = await Promise.all(
       declared.map(async ({ name, options }) => {
         const offered = await offeredFor(`scripstream ${name} `)
-        return options.filter((option) => option !== '' && !offered.includes(option)).map((option) => `${name} ${option}`)
+        return options
+          .filter((option) => option !== '' && !offered.includes(option))
+          .map((option) => `${name} ${option}`)
       }),
     )
     expect(declared.flatMap(({ options }) => options).length).toBeGreaterThan(40)
@@ -160,7 +184,13 @@ describe('every script', () => {
     expect([check.status, check.stderr]).toEqual([0, ''])
   })
 
-  test.skipIf(!has('shellcheck', '--version'))(needing('shellcheck', 'for bash passes shellcheck'), async () => {
-    expect(spawnSync('shellcheck', ['-s', 'bash', '-'], { input: await runCompletion('bash'), encoding: 'utf8' }).stdout).toBe('')
-  })
+  test.skipIf(!has('shellcheck', '--version'))(
+    needing('shellcheck', 'for bash passes shellcheck'),
+    async () => {
+      expect(
+        spawnSync('shellcheck', ['-s', 'bash', '-'], { input: await runCompletion('bash'), encoding: 'utf8' })
+          .stdout,
+      ).toBe('')
+    },
+  )
 })

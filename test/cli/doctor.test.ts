@@ -50,9 +50,15 @@ const probes = (
 ): Promise<readonly Probe[]> => {
   const settings = { ...Settings.parse(simulator.settings), ...given }
   return lastValueFrom(
-    from(probeEndpoints(probed, { settings, transport, scheduler: asyncScheduler, redact: createRedactor(settings), asOf: EVENING })).pipe(
-      toArray(),
-    ),
+    from(
+      probeEndpoints(probed, {
+        settings,
+        transport,
+        scheduler: asyncScheduler,
+        redact: createRedactor(settings),
+        asOf: EVENING,
+      }),
+    ).pipe(toArray()),
   )
 }
 
@@ -80,7 +86,9 @@ it('sends one request to every endpoint, fallbacks too, and finds no problem', a
   const { endpoints: asked, violations, unknown } = simulator.stats()
   // The web site's two calls are there for circuits and for surveillance.
   expect(Object.entries(asked).map(([name, { requests }]) => [name, requests])).toEqual(
-    expect.arrayContaining([...endpoints].map(({ name }) => [name, ['web_data', 'web_page'].includes(name) ? 2 : 1])),
+    expect.arrayContaining(
+      [...endpoints].map(({ name }) => [name, ['web_data', 'web_page'].includes(name) ? 2 : 1]),
+    ),
   )
   expect([violations, unknown]).toEqual([[], []])
 })
@@ -99,7 +107,9 @@ it('shows the answer and what to do if a request fails', async () => {
       endpoint: 'news',
       result: 'failed',
       status: 403,
-      reason: expect.stringMatching(/: the provider answered 403 \(application\/json, \d+ B, "\{\\"message\\":\\"status 403\\"\}"\)$/),
+      reason: expect.stringMatching(
+        /: the provider answered 403 \(application\/json, \d+ B, "\{\\"message\\":\\"status 403\\"\}"\)$/,
+      ),
       advice: expect.stringContaining('SCRIPSTREAM_HEADERS'),
     }),
     expect.objectContaining({
@@ -117,7 +127,9 @@ it('shows the answer and what to do if a request fails', async () => {
     }),
   ])
   const text = toTexts(doctorLines([], [], failed), 80).join('\n')
-  expect(text.replace(/\s+/g, ' ')).toContain('do: news denied access (401, 403); check "headers" (SCRIPSTREAM_HEADERS)')
+  expect(text.replace(/\s+/g, ' ')).toContain(
+    'do: news denied access (401, 403); check "headers" (SCRIPSTREAM_HEADERS)',
+  )
   expect(text).toContain('3 problems found: ')
 })
 
@@ -136,19 +148,30 @@ it('requests a stock that the stream selects', async () => {
   const probeNews = async (where: (item: Item) => boolean) => {
     const selecting = streams
       .filter(({ name }) => name === 'master-data' || name === 'market-news')
-      .map((stream): StreamDefinition => (stream.name === 'market-news' ? { ...stream, work: { ...stream.work, where } } : stream))
+      .map(
+        (stream): StreamDefinition =>
+          stream.name === 'market-news' ? { ...stream, work: { ...stream.work, where } } : stream,
+      )
     return (await probes(send, {}, selecting)).find(({ endpoint }) => endpoint === 'news')
   }
   const any = await probeNews(() => true)
   const selected = await probeNews(({ key }) => key !== any?.about)
   expect([any?.result, selected?.result]).toEqual(['ok', 'ok'])
   expect(selected?.about).not.toBe(any?.about)
-  expect(await probeNews(() => false)).toMatchObject({ result: 'skipped', reason: 'selects no item of master-data' })
+  expect(await probeNews(() => false)).toMatchObject({
+    result: 'skipped',
+    reason: 'selects no item of master-data',
+  })
 })
 
 it('reports changed answers and a missing address', async () => {
   const changed: Transport = (request) =>
-    send(request).pipe(map((reply) => ({ ...reply, body: Buffer.from(reply.body.toString().replaceAll('"qty"', '"quantity"')) })))
+    send(request).pipe(
+      map((reply) => ({
+        ...reply,
+        body: Buffer.from(reply.body.toString().replaceAll('"qty"', '"quantity"')),
+      })),
+    )
   const { news: _, ...urls } = simulator.settings.urls
   const odd = not('ok', await probes(changed, { urls }))
   expect(odd.map(({ endpoint, result }) => [endpoint, result])).toEqual([
@@ -156,7 +179,10 @@ it('reports changed answers and a missing address', async () => {
     ['deal', 'drift'],
   ])
   expect(odd[0]?.advice).toBe('Set SCRIPSTREAM_NEWS_URL.')
-  expect(odd[1]?.drift?.map(({ kind, field }) => `${kind} ${field}`).sort()).toEqual(['gone data[].qty', 'new data[].quantity'])
+  expect(odd[1]?.drift?.map(({ kind, field }) => `${kind} ${field}`).sort()).toEqual([
+    'gone data[].qty',
+    'new data[].quantity',
+  ])
 })
 
 it('checks this machine and leaves no files behind', async () => {
@@ -164,7 +190,10 @@ it('checks this machine and leaves no files behind', async () => {
   const checks = await checkLocally(settings, { optionalPackages: ['rxjs', 'no-such-package'] })
   const of = (what: string) => checks.find((check) => check.what === what)
   expect(of('Node')?.result).toBe('ok')
-  expect(of('settings')).toMatchObject({ result: 'failed', found: expect.stringContaining('SCRIPSTREAM_NEWS_URL') })
+  expect(of('settings')).toMatchObject({
+    result: 'failed',
+    found: expect.stringContaining('SCRIPSTREAM_NEWS_URL'),
+  })
   expect(of('folder')?.result).toBe('failed')
   expect(of('rxjs')?.found).toMatch(/^7\./)
   expect(of('no-such-package')?.found).toContain('not installed')
@@ -183,14 +212,21 @@ it('is one finding without an address: where to set one, and no request', async 
   expect(checks.find(({ what }: { what: string }) => what === 'settings')).toEqual({
     what: 'settings',
     result: 'failed',
-    found: 'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes',
+    found:
+      'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes',
   })
-  expect(toTexts(doctorLines(checks, [], []), 80).join(' ')).toMatch(/^(?!.*The provider).* 1 problem found: settings\./s)
+  expect(toTexts(doctorLines(checks, [], []), 80).join(' ')).toMatch(
+    /^(?!.*The provider).* 1 problem found: settings\./s,
+  )
 })
 
 describe('a setting that the run cannot use', () => {
   /** The failed checks of doctor with a settings file, besides the missing addresses. */
-  const check = async (settings: object, files: Readonly<Record<string, string>> = {}, env: NodeJS.ProcessEnv = {}) => {
+  const check = async (
+    settings: object,
+    files: Readonly<Record<string, string>> = {},
+    env: NodeJS.ProcessEnv = {},
+  ) => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'c.json'), `{\n${JSON.stringify(settings).slice(1)}`)
     for (const [name, text] of Object.entries(files)) {
@@ -205,26 +241,41 @@ describe('a setting that the run cannot use', () => {
       findOrigins,
       storage: ({ out }) => createFolder(out),
     })
-    const code = await runProgram(['doctor', '--json', '--out', join(folder, 'out'), '--config', config], io, dependencies)
-    const { checks } = JSON.parse(io.out.text()) as { readonly checks: readonly { readonly what: string; readonly result: string }[] }
+    const code = await runProgram(
+      ['doctor', '--json', '--out', join(folder, 'out'), '--config', config],
+      io,
+      dependencies,
+    )
+    const { checks } = JSON.parse(io.out.text()) as {
+      readonly checks: readonly { readonly what: string; readonly result: string }[]
+    }
     expect(code).toBe(1)
-    return { folder, failed: checks.filter(({ what, result }) => result === 'failed' && what !== 'settings'), checks }
+    return {
+      folder,
+      failed: checks.filter(({ what, result }) => result === 'failed' && what !== 'settings'),
+      checks,
+    }
   }
 
-  /** The table of the guide for operators: a setting, what is wrong, what doctor says with `…` for any text. */
+  /**
+   * The table of the guide for operators: a setting, what is wrong, what doctor says with `…` for any text.
+   */
   const guide = readFileSync(new URL('../../src/guides/operator.md', import.meta.url), 'utf8')
-  const rows = [...guide.matchAll(/^\| `("\w+": .+)` \| (.+) \| `(.+)` \|$/gm)].map(([, setting = '', wrong = '', says = '']) => ({
-    setting,
-    wrong,
-    says,
-  }))
+  const rows = [...guide.matchAll(/^\| `("\w+": .+)` \| (.+) \| `(.+)` \|$/gm)].map(
+    ([, setting = '', wrong = '', says = '']) => ({
+      setting,
+      wrong,
+      says,
+    }),
+  )
 
   it('is in the guide for operators', () => expect(rows).toHaveLength(12))
 
   it.each(rows)('is found as the guide says: $setting ($wrong)', async ({ setting, says }) => {
     const { failed } = await check(JSON.parse(`{${setting}}`))
     expect(failed).toHaveLength(1)
-    const [, text = ''] = /^ {2}failed: (.*)$/.exec(toTexts(doctorLines(failed as never, [], []), 1_000)[1] ?? '') ?? []
+    const [, text = ''] =
+      /^ {2}failed: (.*)$/.exec(toTexts(doctorLines(failed as never, [], []), 1_000)[1] ?? '') ?? []
     const toPattern = (part: string): string => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
     expect(text).toMatch(new RegExp(`^${says.split('…').map(toPattern).join('.*')}`))
     expect(text).toMatch(/^\w+ in \S+c\.json:2: /)
@@ -233,7 +284,12 @@ describe('a setting that the run cannot use', () => {
   it('is found: an address at which nothing listens', async () => {
     const { failed } = await check({ notify: `${await closedPort()}/T0KEN` })
     expect(failed).toMatchObject([
-      { what: 'notify', found: expect.stringMatching(/^127\.0\.0\.1:\d+ cannot be reached: 127\.0\.0\.1:\d+ refuses connections$/) },
+      {
+        what: 'notify',
+        found: expect.stringMatching(
+          /^127\.0\.0\.1:\d+ cannot be reached: 127\.0\.0\.1:\d+ refuses connections$/,
+        ),
+      },
     ])
     expect(JSON.stringify(failed)).not.toContain('T0KEN')
   })
@@ -245,13 +301,18 @@ describe('a setting that the run cannot use', () => {
     ['one behind a variable of its own', 'FOO=1 none-such'],
   ])('is found: %s', async (_, notify) => {
     const { failed } = await check({ notify })
-    expect(failed).toMatchObject([{ what: 'notify', found: expect.stringContaining('is no program that can be run') }])
+    expect(failed).toMatchObject([
+      { what: 'notify', found: expect.stringContaining('is no program that can be run') },
+    ])
   })
 
-  it.each(['cat >', "'/bin/cat' -", 'FOO=1 cat', '"$(touch ran)" x'])('is none: the command %s, which is not run', async (notify) => {
-    expect((await check({ notify: `${notify} /dev/null` })).failed).toEqual([])
-    expect(readdirSync('.')).not.toContain('ran')
-  })
+  it.each(['cat >', "'/bin/cat' -", 'FOO=1 cat', '"$(touch ran)" x'])(
+    'is none: the command %s, which is not run',
+    async (notify) => {
+      expect((await check({ notify: `${notify} /dev/null` })).failed).toEqual([])
+      expect(readdirSync('.')).not.toContain('ran')
+    },
+  )
 
   it('is found: an address with https at a port without TLS', async () => {
     const { url } = await serveHttp((_, response) => response.end())
@@ -265,14 +326,33 @@ describe('a setting that the run cannot use', () => {
   })
 
   it.each([
-    ['source', {}, { 'out/.scripstream/source.json': '{"simulated":true}', 'out/master_isin_map.json': '[]' }, 'has simulated data'],
-    ['source', {}, { 'out/.scripstream/source.json': '{"simul', 'out/master_isin_map.json': '[]' }, 'source.json'],
+    [
+      'source',
+      {},
+      { 'out/.scripstream/source.json': '{"simulated":true}', 'out/master_isin_map.json': '[]' },
+      'has simulated data',
+    ],
+    [
+      'source',
+      {},
+      { 'out/.scripstream/source.json': '{"simul', 'out/master_isin_map.json': '[]' },
+      'source.json',
+    ],
     ['lake', { lake: true }, { 'out/lake': '' }, 'cannot be written'],
-    ['watch', { history: false, watch: [{ name: 'a', query: 'select symbol from screener' }] }, {}, 'the setting "history" is off'],
+    [
+      'watch',
+      { history: false, watch: [{ name: 'a', query: 'select symbol from screener' }] },
+      {},
+      'the setting "history" is off',
+    ],
     ['queries', {}, { 'out/.scripstream/queries/odd.sql': 'select nothing from screener' }, 'odd: '],
     ['fleet', {}, {}, 'a fleet needs a folder'],
   ])('is found: %s %j', async (what, settings, files, says) => {
-    const { failed } = await check(settings, files, what === 'fleet' ? { SCRIPSTREAM_ENGINE: 'redis://127.0.0.1:1' } : {})
+    const { failed } = await check(
+      settings,
+      files,
+      what === 'fleet' ? { SCRIPSTREAM_ENGINE: 'redis://127.0.0.1:1' } : {},
+    )
     expect(failed).toMatchObject([{ what, found: expect.stringContaining(says) }])
   })
 
@@ -288,7 +368,8 @@ describe('a setting that the run cannot use', () => {
     const folder = temporaryFolder()
     symlinkSync('/dev/null', join(folder, 'log'))
     symlinkSync(join(folder, 'target'), join(folder, 'dangling'))
-    for (const name of ['log', 'dangling']) expect((await check({ logFile: join(folder, name) })).failed).toEqual([])
+    for (const name of ['log', 'dangling'])
+      expect((await check({ logFile: join(folder, name) })).failed).toEqual([])
     expect(readdirSync(folder).sort()).toEqual(['dangling', 'log'])
   })
 
@@ -304,7 +385,9 @@ describe('a setting that the run cannot use', () => {
 
   it('is found with the line of a file of holidays that is no day', async () => {
     const { failed } = await check({ holidays: 'days.txt' }, { 'days.txt': '2026-01-26\nsoon\n' })
-    expect(failed).toMatchObject([{ what: 'holidays', found: expect.stringMatching(/days\.txt:2: invalid date "soon"/) }])
+    expect(failed).toMatchObject([
+      { what: 'holidays', found: expect.stringMatching(/days\.txt:2: invalid date "soon"/) },
+    ])
   })
 
   it('is none of these if all is well, and the check leaves nothing behind', async () => {
@@ -319,7 +402,10 @@ describe('a setting that the run cannot use', () => {
       watchlists: { a: ['TCS', 'INFY'], b: '@b.txt' },
       notify: 'cat > /dev/null',
     }
-    const { folder, failed, checks } = await check(settings, { 'days.txt': '2026-01-26 # Republic Day\n', 'b.txt': 'TCS\n' })
+    const { folder, failed, checks } = await check(settings, {
+      'days.txt': '2026-01-26 # Republic Day\n',
+      'b.txt': 'TCS\n',
+    })
     expect(failed).toEqual([])
     expect(checks).toEqual(
       expect.arrayContaining([
@@ -336,7 +422,8 @@ describe('a setting that the run cannot use', () => {
     const lines = toTexts(doctorLines(checks as never, [], []), 200)
     expect(lines).toContain('  failed: settings: not set:')
     // A stream of one's own may follow.
-    const address = '    SCRIPSTREAM_STATIC_URL (urls.static), needed by company-filings, new-announcements, advanced-indicators'
+    const address =
+      '    SCRIPSTREAM_STATIC_URL (urls.static), needed by company-filings, new-announcements, advanced-indicators'
     expect(lines.filter((line) => line.startsWith(address))).toHaveLength(1)
   })
 })
@@ -399,7 +486,9 @@ describe('a limit of the rate', () => {
       defer(() => {
         requests += 1
         left -= 1
-        return left >= 0 ? send(request) : of({ status, body: Buffer.from('{}'), contentType: 'application/json' })
+        return left >= 0
+          ? send(request)
+          : of({ status, body: Buffer.from('{}'), contentType: 'application/json' })
       })
     // Each pause lets the server take requests again.
     const schedule = scheduler.schedule.bind(scheduler)
@@ -408,7 +497,13 @@ describe('a limit of the rate', () => {
       return asyncScheduler.schedule(work as never, 0, state as never) && schedule(() => undefined, delay)
     }) as typeof scheduler.schedule
     const settings = Settings.parse(simulator.settings)
-    const context = { settings, transport: limited, scheduler, redact: createRedactor(settings), asOf: EVENING }
+    const context = {
+      settings,
+      transport: limited,
+      scheduler,
+      redact: createRedactor(settings),
+      asOf: EVENING,
+    }
     const all = await lastValueFrom(from(probeEndpoints(streams, context)).pipe(toArray()))
     return { all, requests }
   }
@@ -426,7 +521,9 @@ describe('a limit of the rate', () => {
       ),
     })
     expect(requests).toBe(all.length + 1)
-    expect(toTexts(doctorLines([], [], all), 80).at(-1)).toBe('Everything works, but the provider limits the rate.')
+    expect(toTexts(doctorLines([], [], all), 80).at(-1)).toBe(
+      'Everything works, but the provider limits the rate.',
+    )
   })
 
   it('is not taken for one if the answer after the pause is the same', async () => {
@@ -440,9 +537,18 @@ it('says where the address of a failed request is set', async () => {
   simulator.control({ faults: [{ on: 'deal', mode: 'html' }] })
   const settings = Settings.parse(simulator.settings)
   const origins = new Map([['urls.static', 'urls.static in x.json:4']])
-  const context = { settings, transport: send, scheduler: asyncScheduler, redact: createRedactor(settings), asOf: EVENING, origins }
+  const context = {
+    settings,
+    transport: send,
+    scheduler: asyncScheduler,
+    redact: createRedactor(settings),
+    asOf: EVENING,
+    origins,
+  }
   const all = await lastValueFrom(from(probeEndpoints(streams, context)).pipe(toArray()))
-  expect(all.find(({ endpoint }) => endpoint === 'deal')?.advice).toContain('or urls.static in x.json:4 points to a web site')
+  expect(all.find(({ endpoint }) => endpoint === 'deal')?.advice).toContain(
+    'or urls.static in x.json:4 points to a web site',
+  )
 })
 
 it('says through which proxy each service is reached, without the credentials, and that a file of authorities is missing', async () => {
@@ -451,13 +557,17 @@ it('says through which proxy each service is reached, without the credentials, a
     (await checkLocally(Settings.parse({ urls }), { env })).find((one) => one.what === what)
   const proxied = { HTTPS_PROXY: 'http://me:secret@proxy:3128', NO_PROXY: 'web.example' }
   expect((await check('network', {}))?.found).toBe('no proxy')
-  expect((await check('network', proxied))?.found).toBe('proxy http://proxy:3128 (HTTPS_PROXY) for news; no proxy for archive, web')
+  expect((await check('network', proxied))?.found).toBe(
+    'proxy http://proxy:3128 (HTTPS_PROXY) for news; no proxy for archive, web',
+  )
   expect(await check('network', { HTTPS_PROXY: 'socks://me:secret@proxy' })).toMatchObject({
     result: 'failed',
     found: 'HTTPS_PROXY is not the address of a proxy, such as http://proxy:3128 (value not shown)',
   })
   expect(await check('certificates', {})).toBeUndefined()
-  expect((await check('certificates', { NODE_EXTRA_CA_CERTS: '/no/such.pem' }))?.found).toBe('NODE_EXTRA_CA_CERTS: no file /no/such.pem')
+  expect((await check('certificates', { NODE_EXTRA_CA_CERTS: '/no/such.pem' }))?.found).toBe(
+    'NODE_EXTRA_CA_CERTS: no file /no/such.pem',
+  )
 })
 
 describe('the lock of a folder', () => {
@@ -485,7 +595,11 @@ describe('the lock of a folder', () => {
     ['of a process whose pid another process has now', JSON.stringify({ ...holder, began: '1' })],
     ['of which only half was written', '{"pid"'],
   ])('%s needs no action', async (_, lock) => {
-    expect(await lockIn(lock)).toEqual({ what: 'lock', result: 'ok', found: 'left over from a killed run; the next run takes it over' })
+    expect(await lockIn(lock)).toEqual({
+      what: 'lock',
+      result: 'ok',
+      found: 'left over from a killed run; the next run takes it over',
+    })
   })
 
   it('is not shown if there is none', async () => expect(await lockIn(undefined)).toBeUndefined())
@@ -516,7 +630,13 @@ describe('the exit code of doctor', () => {
     onTestFinished(() => provider.close())
     const loadSettings = () => Settings.parse({ ...provider.settings, out })
     const io = createTestIo()
-    expect(await runProgram(['doctor', '--json'], io, createTestDependencies(undefined, { streams: [stream], loadSettings }))).toBe(code)
+    expect(
+      await runProgram(
+        ['doctor', '--json'],
+        io,
+        createTestDependencies(undefined, { streams: [stream], loadSettings }),
+      ),
+    ).toBe(code)
     expect(JSON.parse(io.out.text())).toMatchObject({ ok: code === 0, calls: [{ endpoint: 'list' }] })
   })
 })
@@ -563,5 +683,7 @@ it('says where each setting comes from: default, file, variable, option or simul
     expect.stringMatching(/^urls\.news +SCRIPSTREAM_NEWS_URL +https:\/\/news\.test$/),
   ])
   expect(text.at(-1)).toContain('notifyOn failure')
-  expect(text.filter((line) => /exchange/.test(line))).toEqual([expect.stringMatching(/^default: exchange NSE, fetchOhlcv true/)])
+  expect(text.filter((line) => /exchange/.test(line))).toEqual([
+    expect.stringMatching(/^default: exchange NSE, fetchOhlcv true/),
+  ])
 })

@@ -53,11 +53,15 @@ describe.skipIf(!duckdb).each<Provoked>([
 ])('the exit codes of $command', ({ command, cases }) => {
   const [[, args] = [0, []]] = cases
 
-  it.each(cases)('have %i for %j', async (code, typed) => expect(await ended([command, ...typed])).toMatchObject({ code }))
+  it.each(cases)('have %i for %j', async (code, typed) =>
+    expect(await ended([command, ...typed])).toMatchObject({ code }),
+  )
 
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('tell of %s', async (signal, code) => expect(await ended([command, ...args], signal)).toMatchObject({ code }))
+  ] as const)('tell of %s', async (signal, code) =>
+    expect(await ended([command, ...args], signal)).toMatchObject({ code }),
+  )
 })

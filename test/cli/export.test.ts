@@ -15,8 +15,14 @@ const FILES = ['A', 'B', 'C'].map((symbol) => `ohlcv_data/${symbol}.csv`)
 
 /** A folder as a complete run left it. */
 const leftBehind = async (): Promise<string> => {
-  const candles = Object.fromEntries(FILES.map((file) => [file, 'Timestamp,Open,High,Low,Close,Volume\n1093372200,1,2,0.5,1.5,10\n']))
-  const out = folderWith({ ...candles, 'master_isin_map.json': [{ Symbol: 'A' }], '.scripstream/report.json': {} })
+  const candles = Object.fromEntries(
+    FILES.map((file) => [file, 'Timestamp,Open,High,Low,Close,Volume\n1093372200,1,2,0.5,1.5,10\n']),
+  )
+  const out = folderWith({
+    ...candles,
+    'master_isin_map.json': [{ Symbol: 'A' }],
+    '.scripstream/report.json': {},
+  })
   onTestFinished(() => rmSync(out, { recursive: true }))
   const outputs = ['master_isin_map.json', 'ohlcv_data/*.csv']
   recordDigests(out, ['master_isin_map.json', ...FILES])
@@ -34,7 +40,11 @@ const remove = (out: string, ...files: readonly string[]): void => {
 
 const exportOf = async (out: string, target = `parquet:${join(out, 'parquet')}`) => {
   const io = createTestIo()
-  const code = await runProgram(['export', '-o', out, '--to', target], io, createTestDependencies(EMPTY, { streams }))
+  const code = await runProgram(
+    ['export', '-o', out, '--to', target],
+    io,
+    createTestDependencies(EMPTY, { streams }),
+  )
   return { code, said: io.err.text(), told: io.out.text() }
 }
 
@@ -44,7 +54,11 @@ describe.each(['export', 'lake'])('a failure of %s', (command) => {
     const run = async (...more: readonly string[]) => {
       const io = createTestIo({ env: { PATH: process.env.PATH } })
       const load = () => Settings.parse({ out, notify: `cat > '${payload}'` })
-      const dependencies = createTestDependencies(EMPTY, { streams, loadSettings: load, loadNotifySettings: load })
+      const dependencies = createTestDependencies(EMPTY, {
+        streams,
+        loadSettings: load,
+        loadNotifySettings: load,
+      })
       const target = command === 'export' ? ['--to', 'screener.csv'] : []
       return { code: await runProgram([command, ...target, ...more], io, dependencies), err: io.err.text() }
     }
@@ -72,14 +86,18 @@ describe.skipIf(!isThere)('an export', () => {
     const { code, said, told } = await exportOf(out)
     const [first, second] = FILES.filter((file) => said.includes(file))
     expect([code, second]).toEqual([0, undefined])
-    expect(said).toBe(`warning: 2 files of the last run are missing, such as ${first}; for details: scripstream verify --out ${out}\n`)
+    expect(said).toBe(
+      `warning: 2 files of the last run are missing, such as ${first}; for details: scripstream verify --out ${out}\n`,
+    )
     expect(told).toMatch(/candles +1 /)
   })
 
   it('says that it made a folder, which may be a typo', async () => {
     const out = await leftBehind()
     const file = join(out, 'nodir', 'sub', 'candles.csv')
-    expect((await exportOf(out, file)).told).toContain(`Loaded into ${file} (new folder ${join(out, 'nodir', 'sub')}): 3 rows`)
+    expect((await exportOf(out, file)).told).toContain(
+      `Loaded into ${file} (new folder ${join(out, 'nodir', 'sub')}): 3 rows`,
+    )
     expect((await exportOf(out, file)).told).toContain(`Loaded into ${file}: 3 rows`)
     expect((await exportOf(out)).told).toContain(` (new folder ${join(out, 'parquet')}): `)
   })
@@ -105,7 +123,9 @@ describe.skipIf(!isThere)('"lake"', () => {
     const first = await run()
     expect(first).toMatch(/^candles +3 +\d+\.\ds$/m)
     expect(first).toMatch(/Lake incomplete: \d+ rows in \d+ tables, \d+ tables written/)
-    expect(first.replaceAll(/\s+/g, ' ')).toContain('Missing, because the folder has no report of a run: candle_days, symbols,')
+    expect(first.replaceAll(/\s+/g, ' ')).toContain(
+      'Missing, because the folder has no report of a run: candle_days, symbols,',
+    )
     const second = (await run()).slice(first.length)
     expect(second).toMatch(/^candles +3 +-$/m)
   })

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
 import { width } from '../../src/cli/terminal/text.js'
 import { findingLines } from '../../src/cli/verify.js'
-import { CHECKS, countFindings, REMEDIES, type TrackedFinding, type Verification } from '../../src/verify/finding.js'
+import {
+  CHECKS,
+  countFindings,
+  REMEDIES,
+  type TrackedFinding,
+  type Verification,
+} from '../../src/verify/finding.js'
 import { toTexts } from './support.js'
 
 const move = (symbol: string): TrackedFinding => ({
@@ -16,7 +22,13 @@ const move = (symbol: string): TrackedFinding => ({
 })
 
 const findings: readonly TrackedFinding[] = [
-  { check: 'files', severity: 'error', state: 'new', file: 'a\u001b[31m.json', detail: 'it is no whole JSON' },
+  {
+    check: 'files',
+    severity: 'error',
+    state: 'new',
+    file: 'a\u001b[31m.json',
+    detail: 'it is no whole JSON',
+  },
   ...['A', 'B', 'C', 'D', 'E', 'F'].map(move),
 ]
 
@@ -39,7 +51,10 @@ const verification: Verification = {
 
 const textOf = (columns: number, changes: Partial<Verification> = {}): readonly string[] =>
   toTexts(
-    findingLines({ ...verification, ...changes }, { tookMs: 3_100, args: ['verify', '--out=e', '--limit', '4', '--config', 'c.json'] }),
+    findingLines(
+      { ...verification, ...changes },
+      { tookMs: 3_100, args: ['verify', '--out=e', '--limit', '4', '--config', 'c.json'] },
+    ),
     columns,
   )
 
@@ -73,16 +88,30 @@ test('the summary counts the findings of each check, shows the first ones, and l
 })
 
 test('an open finding is a part of one line for its check, or shown in full with --all; a finding that is gone is named', () => {
-  const open = ['A', 'B', 'C', 'D', 'E'].map((symbol) => ({ ...move(symbol), state: 'open' as const, since: '2026-02-05' }))
+  const open = ['A', 'B', 'C', 'D', 'E'].map((symbol) => ({
+    ...move(symbol),
+    state: 'open' as const,
+    since: '2026-02-05',
+  }))
   const gone = [{ ...move('X'), state: 'gone' as const, since: '2026-02-04' }]
-  const changes = { findings: [...findings.slice(0, 1), ...open, { ...move('F'), since: '2026-02-12' }], gone, notes: [], passed: [] }
+  const changes = {
+    findings: [...findings.slice(0, 1), ...open, { ...move('F'), since: '2026-02-12' }],
+    gone,
+    notes: [],
+    passed: [],
+  }
   const lines = textOf(200, changes)
   expect(lines[0]).toMatch(/^Errors: 1 new error, 1 other \(5 open, 1 gone\) in /)
   expect(lines).toContain('large-moves       -         1     -     5')
-  expect(lines).toContain('  large-moves: 5 open since 2026-02-05: A 2026-02-12, B 2026-02-12, C 2026-02-12, D 2026-02-12 and 1 more')
+  expect(lines).toContain(
+    '  large-moves: 5 open since 2026-02-05: A 2026-02-12, B 2026-02-12, C 2026-02-12, D 2026-02-12 and 1 more',
+  )
   expect(lines).toContain('  large-moves: 1 gone, open since 2026-02-04: X 2026-02-12')
   expect(lines.filter((line) => line.includes(move('').detail))).toHaveLength(1)
-  const all = toTexts(findingLines({ ...verification, ...changes }, { tookMs: 1, args: [], limit: 9, all: true }), 200)
+  const all = toTexts(
+    findingLines({ ...verification, ...changes }, { tookMs: 1, args: [], limit: 9, all: true }),
+    200,
+  )
   expect(all.filter((line) => line.includes(move('').detail))).toHaveLength(6)
 })
 
@@ -116,7 +145,14 @@ test('the summary fits its columns, but for the command to copy', () => {
 })
 
 test('a folder without findings says if something could not be checked', () => {
-  expect(textOf(200, { findings: [], counts: countFindings([], ['files']), notes: ['price bands: no list of them'], passed: [] })).toEqual([
+  expect(
+    textOf(200, {
+      findings: [],
+      counts: countFindings([], ['files']),
+      notes: ['price bands: no list of them'],
+      passed: [],
+    }),
+  ).toEqual([
     expect.stringMatching(/^OK: no findings in .*\. Not everything could be checked: see "Not checked"\.$/),
     '',
     'Not checked',

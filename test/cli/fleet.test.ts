@@ -13,17 +13,36 @@ import type { RunEvent } from '../../src/model/event.js'
 import { createRunProgress } from '../../src/model/progress.js'
 import type { FleetState } from '../../src/model/report.js'
 import { createRunStats } from '../../src/model/run-stats.js'
-import { advance, createTestDependencies, createTestIo, playEvents, runReport, summaryLines, type TestIo } from './support.js'
+import {
+  advance,
+  createTestDependencies,
+  createTestIo,
+  playEvents,
+  runReport,
+  summaryLines,
+  type TestIo,
+} from './support.js'
 
 const PLACE = ['--engine', 'redis://10.0.0.5', '--blobs', '/mnt/market']
 const SECRET = 'hunter2'
 
-const started: RunEvent = { type: 'run-started', at: 0, run: 'r1', asOf: 0, streams: [{ name: 'market-news', state: 'waiting' }] }
+const started: RunEvent = {
+  type: 'run-started',
+  at: 0,
+  run: 'r1',
+  asOf: 0,
+  streams: [{ name: 'market-news', state: 'waiting' }],
+}
 const finished: RunEvent = { type: 'run-finished', report: runReport() }
 
 /** A fake fleet, with the calls it received. */
 const fleetOf = (news$: (options: WorkerOptions) => Observable<WorkerNews> = () => NEVER) => {
-  const seen: { reached: FleetOptions[]; engines: FleetOptions[]; workers: WorkerOptions[]; collectors: CollectorOptions[] } = {
+  const seen: {
+    reached: FleetOptions[]
+    engines: FleetOptions[]
+    workers: WorkerOptions[]
+    collectors: CollectorOptions[]
+  } = {
     reached: [],
     engines: [],
     workers: [],
@@ -45,7 +64,11 @@ const fleetOf = (news$: (options: WorkerOptions) => Observable<WorkerNews> = () 
   return { seen, engine, fleet }
 }
 
-const typed = async (args: readonly string[], changes: Partial<Dependencies> = {}, env: NodeJS.ProcessEnv = {}) => {
+const typed = async (
+  args: readonly string[],
+  changes: Partial<Dependencies> = {},
+  env: NodeJS.ProcessEnv = {},
+) => {
   const io = createTestIo({ env })
   const code = await runProgram(args, io, createTestDependencies(of(started, finished), changes))
   return { code, out: io.out.text(), err: io.err.text() }
@@ -59,14 +82,23 @@ describe('a run with a fleet', () => {
     fleet: testFleet.fleet,
     createCollector: (options) => {
       testFleet.seen.collectors.push(options)
-      return { events: () => playEvents(of(started, finished), options.telemetry), run: () => EMPTY, stream: () => EMPTY }
+      return {
+        events: () => playEvents(of(started, finished), options.telemetry),
+        run: () => EMPTY,
+        stream: () => EMPTY,
+      }
     },
   })
 
   test('uses the fleet engine with its own version', async () => {
     const testFleet = fleetOf()
     expect(await typed(['run', ...PLACE], collecting(testFleet))).toMatchObject({ code: 0 })
-    const options = { address: 'redis://10.0.0.5', blobs: '/mnt/market', allowVolatile: false, version: '1.2.3' }
+    const options = {
+      address: 'redis://10.0.0.5',
+      blobs: '/mnt/market',
+      allowVolatile: false,
+      version: '1.2.3',
+    }
     expect(testFleet.seen.engines).toEqual([options])
     expect(testFleet.seen.reached).toEqual([options])
     expect(testFleet.seen.collectors.map(({ engine }) => engine)).toEqual([testFleet.engine])
@@ -78,7 +110,9 @@ describe('a run with a fleet', () => {
     expect(await typed(['run'], collecting(testFleet), env)).toMatchObject({ code: 0, err: '' })
     await typed(['run', '--blobs', '/else'], collecting(testFleet), env)
     await typed(['run', ...PLACE, '--allow-volatile'], collecting(testFleet), env)
-    expect(testFleet.seen.engines.map(({ address, blobs, allowVolatile }) => [address, blobs, allowVolatile])).toEqual([
+    expect(
+      testFleet.seen.engines.map(({ address, blobs, allowVolatile }) => [address, blobs, allowVolatile]),
+    ).toEqual([
       ['redis://10.0.0.9', '/srv/blobs', false],
       ['redis://10.0.0.9', '/else', false],
       ['redis://10.0.0.5', '/mnt/market', true],
@@ -87,7 +121,9 @@ describe('a run with a fleet', () => {
 
   test('uses no fleet if only the folder is in the environment', async () => {
     const testFleet = fleetOf()
-    expect(await typed(['run'], collecting(testFleet), { SCRIPSTREAM_BLOBS: '/srv/blobs' })).toMatchObject({ code: 0 })
+    expect(await typed(['run'], collecting(testFleet), { SCRIPSTREAM_BLOBS: '/srv/blobs' })).toMatchObject({
+      code: 0,
+    })
     expect(testFleet.seen.engines).toEqual([])
     expect(testFleet.seen.collectors.map(({ engine }) => engine)).toEqual([undefined])
   })
@@ -96,7 +132,10 @@ describe('a run with a fleet', () => {
     const testFleet = fleetOf()
     const dependencies = collecting(testFleet)
     const fleet = async () => ({ ...(await testFleet.fleet()), reachFleet: realFleet.reachFleet })
-    const { code, out, err } = await typed(['run', '--engine', 'redis://127.0.0.1:1', '--blobs', 'x'], { ...dependencies, fleet })
+    const { code, out, err } = await typed(['run', '--engine', 'redis://127.0.0.1:1', '--blobs', 'x'], {
+      ...dependencies,
+      fleet,
+    })
     expect([code, out]).toEqual([2, ''])
     expect(err).toBe(
       'error: Redis at redis://127.0.0.1:1 cannot be used (127.0.0.1:1 refuses connections): check that it runs, and that address and password are right\n',
@@ -105,10 +144,19 @@ describe('a run with a fleet', () => {
   })
 
   test('lists its workers in the report', async () => {
-    const fleet: FleetState = { workers: [{ name: 'a', items: 3, perSecond: 1.5, isThere: true }], stalled: 0 }
+    const fleet: FleetState = {
+      workers: [{ name: 'a', items: 3, perSecond: 1.5, isThere: true }],
+      stalled: 0,
+    }
     const event$ = of<RunEvent[]>(started, { type: 'run-finished', report: runReport({ fleet }) })
     const io = createTestIo()
-    expect(await runProgram(['run', ...PLACE, '--json'], io, createTestDependencies(event$, { fleet: fleetOf().fleet }))).toBe(0)
+    expect(
+      await runProgram(
+        ['run', ...PLACE, '--json'],
+        io,
+        createTestDependencies(event$, { fleet: fleetOf().fleet }),
+      ),
+    ).toBe(0)
     expect(JSON.parse(io.out.text())).toMatchObject({ fleet })
   })
 })
@@ -123,7 +171,11 @@ describe.each(['run', 'worker'])('%s', (command) => {
       '--engine: a fleet needs a folder shared by all machines; add --blobs, or set SCRIPSTREAM_BLOBS',
     ],
     ['no engine', ['--blobs', 'x'], '--blobs: needs a fleet; add --engine, or set SCRIPSTREAM_ENGINE'],
-    ['no fleet at all', ['--allow-volatile'], '--allow-volatile: needs a fleet; add --engine, or set SCRIPSTREAM_ENGINE'],
+    [
+      'no fleet at all',
+      ['--allow-volatile'],
+      '--allow-volatile: needs a fleet; add --engine, or set SCRIPSTREAM_ENGINE',
+    ],
     [
       'an empty engine',
       ['--engine', '', '--blobs', 'x'],
@@ -133,12 +185,15 @@ describe.each(['run', 'worker'])('%s', (command) => {
     expect(await typed([command, ...args], real)).toEqual({ code: 2, out: '', err: `error: ${message}\n` })
   })
 
-  test.each([`http://:${SECRET}@h`, `redis://:${SECRET}@h/x`, SECRET])('shows the address format without echoing %s', async (engine) => {
-    const { code, out, err } = await typed([command, '--engine', engine, '--blobs', 'x'], real)
-    expect(code).toBe(2)
-    expect(err).toContain('use redis://host:6379, or redis://user:password@host:6379/0?prefix=nse')
-    expect(out + err).not.toContain(SECRET)
-  })
+  test.each([`http://:${SECRET}@h`, `redis://:${SECRET}@h/x`, SECRET])(
+    'shows the address format without echoing %s',
+    async (engine) => {
+      const { code, out, err } = await typed([command, '--engine', engine, '--blobs', 'x'], real)
+      expect(code).toBe(2)
+      expect(err).toContain('use redis://host:6379, or redis://user:password@host:6379/0?prefix=nse')
+      expect(out + err).not.toContain(SECRET)
+    },
+  )
 
   test('names the missing packages and how to install them', async () => {
     vi.resetModules()
@@ -152,7 +207,9 @@ describe.each(['run', 'worker'])('%s', (command) => {
       vi.doUnmock('node:module')
       vi.resetModules()
     })
-    const { code, err } = await typed([command, ...PLACE], { fleet: () => import('../../src/fleet/index.js') })
+    const { code, err } = await typed([command, ...PLACE], {
+      fleet: () => import('../../src/fleet/index.js'),
+    })
     // The class of the error is another one where modules are loaded anew, so its code is not looked at here.
     expect(code).not.toBe(0)
     expect(err).toContain('a fleet needs two packages that are not installed: npm install bullmq@6 ioredis@6')
@@ -168,14 +225,21 @@ describe('the password of a fleet', () => {
     await settled()
     io.signal$.next('SIGINT')
     io.signal$.next('SIGINT')
-    expect(io.err.text()).toContain("To resume: scripstream run --engine 'redis://…@10.0.0.5:6379' --blobs /mnt/market\n")
+    expect(io.err.text()).toContain(
+      "To resume: scripstream run --engine 'redis://…@10.0.0.5:6379' --blobs /mnt/market\n",
+    )
     expect(io.err.text()).not.toContain(SECRET)
   })
 
   test.each([[[]], [['--json']]])('is not in the report of a run that failed %j', async (more) => {
-    const event$ = of<RunEvent[]>(started, { type: 'run-finished', report: runReport({ outcome: 'failed', error: 'no list' }) })
+    const event$ = of<RunEvent[]>(started, {
+      type: 'run-finished',
+      report: runReport({ outcome: 'failed', error: 'no list' }),
+    })
     const io = createTestIo()
-    expect(await runProgram([...args, ...more], io, createTestDependencies(event$, { fleet: fleetOf().fleet }))).toBe(1)
+    expect(
+      await runProgram([...args, ...more], io, createTestDependencies(event$, { fleet: fleetOf().fleet })),
+    ).toBe(1)
     const all = io.out.text() + io.err.text()
     expect(all).toContain('no list')
     expect(all).not.toContain(SECRET)
@@ -187,7 +251,11 @@ describe('a worker', () => {
     const news$ = new Subject<WorkerNews>()
     const testFleet = fleetOf(() => news$)
     const io: TestIo = createTestIo()
-    const code = runProgram(['worker', ...PLACE, ...args], io, createTestDependencies(EMPTY, { fleet: testFleet.fleet }))
+    const code = runProgram(
+      ['worker', ...PLACE, ...args],
+      io,
+      createTestDependencies(EMPTY, { fleet: testFleet.fleet }),
+    )
     while (!news$.observed) await settled()
     return { news$, testFleet, io, code }
   }
@@ -197,7 +265,9 @@ describe('a worker', () => {
     news$.next({ type: 'joined', name: 'here-1', shown: 'redis://10.0.0.5' })
     news$.next({ type: 'run', run: 'r1' })
     news$.next({ type: 'item-finished', stream: 'market-news' })
-    expect(io.err.text()).toBe('here-1 works for the fleet at redis://10.0.0.5; press Ctrl+C to stop.\nWorking for run r1.\n')
+    expect(io.err.text()).toBe(
+      'here-1 works for the fleet at redis://10.0.0.5; press Ctrl+C to stop.\nWorking for run r1.\n',
+    )
     news$.complete()
     expect(await code).toBe(0)
     expect(io.err.text()).toMatch(/\n1 item finished since this worker joined\n$/)
@@ -237,26 +307,44 @@ describe('a worker', () => {
   })
 })
 
-const member = (name: string, perSecond = 41.3, isThere = true) => ({ name, items: 1_234, perSecond, isThere })
+const member = (name: string, perSecond = 41.3, isThere = true) => ({
+  name,
+  items: 1_234,
+  perSecond,
+  isThere,
+})
 const nobody: FleetState = { workers: [], stalled: 0 }
 const three: FleetState = { workers: [member('a'), member('b', 0.4), member('c', 9, false)], stalled: 1 }
-const fifty: FleetState = { workers: Array.from({ length: 50 }, (_, index) => member(`machine-${index}`, 10)), stalled: 0 }
+const fifty: FleetState = {
+  workers: Array.from({ length: 50 }, (_, index) => member(`machine-${index}`, 10)),
+  stalled: 0,
+}
 
 const elsewhere = { build: '0.1.0+new', workers: ['a (0.1.0+old)', 'b (0.0.9)'] }
-const OTHERS = '2 workers of another build, install the same on both: a (0.1.0+old), b (0.0.9); driver 0.1.0+new'
+const OTHERS =
+  '2 workers of another build, install the same on both: a (0.1.0+old), b (0.0.9); driver 0.1.0+new'
 
 describe('the line of a fleet', () => {
   test.each([
     [undefined, ''],
     [nobody, 'no worker: start "scripstream worker" with this --engine and --blobs'],
-    [{ workers: [member('gone', 3, false)], stalled: 0 }, 'no worker: start "scripstream worker" with this --engine and --blobs'],
+    [
+      { workers: [member('gone', 3, false)], stalled: 0 },
+      'no worker: start "scripstream worker" with this --engine and --blobs',
+    ],
     [{ workers: [member('a', 0)], stalled: 0 }, '1 worker, a 0/s'],
     [three, '2 workers 42/s, 1 item reassigned, a 41/s, b 0.4/s'],
-    [fifty, `50 workers 500/s, ${Array.from({ length: 8 }, (_, index) => `machine-${index} 10/s`).join(', ')}, 42 more`],
+    [
+      fifty,
+      `50 workers 500/s, ${Array.from({ length: 8 }, (_, index) => `machine-${index} 10/s`).join(', ')}, 42 more`,
+    ],
     [{ workers: [member('a\u001b[2J')], stalled: 0 }, expect.not.stringContaining('\u001b')],
     [{ ...nobody, others: elsewhere }, OTHERS],
     [{ workers: [member('a', 0)], stalled: 0, others: elsewhere }, `1 worker, a 0/s, ${OTHERS}`],
-    [{ ...nobody, others: { ...elsewhere, workers: ['a\u001b[2J (1.0)'] } }, expect.not.stringContaining('\u001b')],
+    [
+      { ...nobody, others: { ...elsewhere, workers: ['a\u001b[2J (1.0)'] } },
+      expect.not.stringContaining('\u001b'),
+    ],
   ])('lists the active workers of %j', (state, text) => expect(fleetText(state, ', ')).toEqual(text))
 
   const shown = (mode: 'bars' | 'lines', columns: number | undefined, fleet: FleetState) => {
@@ -288,17 +376,23 @@ describe('the line of a fleet', () => {
   })
 
   test('ends with an ellipsis if there is no room', () => {
-    expect(shown('bars', 80, fifty).find((line) => line.includes('worker'))).toMatch(/^ {2}50 workers 500\/s · .*…$/)
+    expect(shown('bars', 80, fifty).find((line) => line.includes('worker'))).toMatch(
+      /^ {2}50 workers 500\/s · .*…$/,
+    )
   })
 
   test('is complete if there is room', () => {
     expect(shown('bars', 80, nobody)).toContain(`  ${fleetText(nobody, '')}`)
     expect(shown('bars', 200, fifty).join('\n')).toContain('machine-7 10/s · 42 more')
-    expect(shown('bars', 80, three).join('\n')).toContain('  2 workers 42/s · 1 item reassigned · a 41/s · b 0.4/s')
+    expect(shown('bars', 80, three).join('\n')).toContain(
+      '  2 workers 42/s · 1 item reassigned · a 41/s · b 0.4/s',
+    )
   })
 
   test('ends each plain line', () => {
-    expect(shown('lines', undefined, three).join('\n')).toMatch(/; 2 workers 42\/s, 1 item reassigned, a 41\/s, b 0\.4\/s$/m)
+    expect(shown('lines', undefined, three).join('\n')).toMatch(
+      /; 2 workers 42\/s, 1 item reassigned, a 41\/s, b 0\.4\/s$/m,
+    )
     expect(shown('lines', undefined, nobody).join('\n')).toMatch(/; no worker: /)
   })
 })

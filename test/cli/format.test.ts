@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { formatBytes, formatCount, formatCountdown, formatDuration, formatQuantity, formatRate } from '../../src/cli/terminal/text.js'
+import {
+  formatBytes,
+  formatCount,
+  formatCountdown,
+  formatDuration,
+  formatQuantity,
+  formatRate,
+} from '../../src/cli/terminal/text.js'
 
 describe('numbers for people', () => {
   test.each([

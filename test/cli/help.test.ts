@@ -33,8 +33,12 @@ const examplesIn = (help: string): readonly string[] =>
 /** The arguments of the last `scripstream` in a line of a shell. */
 const argsIn = (line: string): readonly string[] => {
   const call =
-    /\bscripstream ((?:'[^']*'|"[^"]*"|[^|>;&)'"#])*)/.exec(line.slice(Math.max(0, line.search(/\bscripstream [a-z-]/))))?.[1] ?? ''
-  return [...call.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, bare]) => single ?? double ?? bare ?? '')
+    /\bscripstream ((?:'[^']*'|"[^"]*"|[^|>;&)'"#])*)/.exec(
+      line.slice(Math.max(0, line.search(/\bscripstream [a-z-]/))),
+    )?.[1] ?? ''
+  return [...call.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, single, double, bare]) => single ?? double ?? bare ?? '',
+  )
 }
 
 const home = process.cwd()
@@ -57,22 +61,36 @@ describe('the help', () => {
   })
 
   test('groups the commands by what they are for', async () => {
-    const groups = (await helpOf()).split('\n\n').map((part) => part.split('\n').map((line) => line.trim().split(' ')[0]))
-    expect(groups.filter(([title = '']) => title in commands).map(([title]) => title)).toEqual(Object.keys(commands))
+    const groups = (await helpOf())
+      .split('\n\n')
+      .map((part) => part.split('\n').map((line) => line.trim().split(' ')[0]))
+    expect(groups.filter(([title = '']) => title in commands).map(([title]) => title)).toEqual(
+      Object.keys(commands),
+    )
     expect(groups).toContainEqual(['Check:', 'verify', 'drift', 'audit', 'log'])
   })
 
-  test.each([[], ...names.map((name) => [name])])('of %s has a description and examples, within 80 columns', async (...args) => {
-    const help = await helpOf(...args)
-    expect(help).toMatch(/^Usage: .*\n\n\S.{10}/)
-    expect(examplesIn(help).length).toBeGreaterThan(0)
-    // Examples are copied, so they are not wrapped.
-    expect(help.split('\n').filter((line) => line.length > 80 && !line.includes('scripstream '))).toEqual([])
-  })
+  test.each([[], ...names.map((name) => [name])])(
+    'of %s has a description and examples, within 80 columns',
+    async (...args) => {
+      const help = await helpOf(...args)
+      expect(help).toMatch(/^Usage: .*\n\n\S.{10}/)
+      expect(examplesIn(help).length).toBeGreaterThan(0)
+      // Examples are copied, so they are not wrapped.
+      expect(help.split('\n').filter((line) => line.length > 80 && !line.includes('scripstream '))).toEqual(
+        [],
+      )
+    },
+  )
 
-  test.each([[], ...names.map((name) => [name])])('of %s fits 40 lines, that of all commands 50', async (...args) => {
-    expect((await helpOf(...args)).trimEnd().split('\n').length).toBeLessThanOrEqual(args.length === 0 ? 50 : 40)
-  })
+  test.each([[], ...names.map((name) => [name])])(
+    'of %s fits 40 lines, that of all commands 50',
+    async (...args) => {
+      expect((await helpOf(...args)).trimEnd().split('\n').length).toBeLessThanOrEqual(
+        args.length === 0 ? 50 : 40,
+      )
+    },
+  )
 
   test.each([
     ['settings', '  out  (SCRIPSTREAM_OUT)\n      output folder; default ./data\n'],
@@ -109,6 +127,8 @@ describe('the source of a command', () => {
     const folder = join(import.meta.dirname, '../../src/cli')
     const places = [`${name}.ts`, `${name}/command.ts`].filter((file) => existsSync(join(folder, file)))
     expect(places).toHaveLength(1)
-    expect(readFileSync(join(folder, places[0] ?? ''), 'utf8')).toMatch(new RegExp(`(name: |\\.command\\()'${name}'`))
+    expect(readFileSync(join(folder, places[0] ?? ''), 'utf8')).toMatch(
+      new RegExp(`(name: |\\.command\\()'${name}'`),
+    )
   })
 })

@@ -3,7 +3,14 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runProgram } from '../../src/cli/program.js'
 import { openHistory } from '../../src/storage/history/record.js'
-import { createRecorded, HISTORY, record, storeSessions, storeVersion, toHistoryFolder } from '../storage/history/support.js'
+import {
+  createRecorded,
+  HISTORY,
+  record,
+  storeSessions,
+  storeVersion,
+  toHistoryFolder,
+} from '../storage/history/support.js'
 import { snapshotFolder, temporaryFolder } from '../support/folders.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
@@ -18,11 +25,16 @@ interface Given {
 const history = async (out: string, args: readonly string[], { answer, columns = 80 }: Given = {}) => {
   const io = createTestIo({ out: { columns }, err: { columns } })
   const typing = { stdin: { isTTY: answer !== undefined }, readLine: () => Promise.resolve(answer ?? '') }
-  const code = await runProgram(['history', ...args, '--out', out], { ...io, ...typing }, createTestDependencies())
+  const code = await runProgram(
+    ['history', ...args, '--out', out],
+    { ...io, ...typing },
+    createTestDependencies(),
+  )
   return { code, text: io.out.text(), err: io.err.text() }
 }
 
-const listDays = async (out: string): Promise<readonly string[]> => (await openHistory(out)).records.map(({ day }) => day)
+const listDays = async (out: string): Promise<readonly string[]> =>
+  (await openHistory(out)).records.map(({ day }) => day)
 
 /** Expects that the history has not changed. */
 const expectUnchanged = async <T>(out: string, run: () => Promise<T>): Promise<T> => {
@@ -43,7 +55,9 @@ describe('history', () => {
     expect(text).toMatch(/^2026-02-11 +2026-02-11 20:00 IST .*without prices$/m)
     expect(text).toContain('and 1 earlier day')
     expect(text).toContain('3 days from 2026-02-09 to 2026-02-11')
-    expect(text.replace(/\s+/g, ' ')).toMatch(/ \([\d.]+ kB a day, and [\d.]+ kB of whole lists to which days add their changes\);/)
+    expect(text.replace(/\s+/g, ' ')).toMatch(
+      / \([\d.]+ kB a day, and [\d.]+ kB of whole lists to which days add their changes\);/,
+    )
   })
 
   it('names the lists that were collected before they were published, until a later run has them', async () => {
@@ -56,7 +70,9 @@ describe('history', () => {
       const { text } = await history(out, [])
       expect(text).toMatch(/^2026-02-09 .* all$/m)
       expect(text.includes('2026-02-09 18:30 IST (early)')).toBe(version === 0)
-      expect(text.includes('\nearly: prices of 2026-02-09 were collected too early; query --as-of says why\n')).toBe(version === 0)
+      expect(
+        text.includes('\nearly: prices of 2026-02-09 were collected too early; query --as-of says why\n'),
+      ).toBe(version === 0)
     }
   })
 
@@ -143,16 +159,22 @@ describe('history', () => {
 
   it('names the days before a day with --dry-run, and deletes none', async () => {
     const out = await createRecorded(...DAYS)
-    const { code, text } = await expectUnchanged(out, () => history(out, ['prune', '--before', '2026-02-11', '--dry-run']))
+    const { code, text } = await expectUnchanged(out, () =>
+      history(out, ['prune', '--before', '2026-02-11', '--dry-run']),
+    )
     expect(code).toBe(0)
-    expect(text).toMatch(/^ {2}2026-02-09\n {2}2026-02-10\n(.*base.*\n)?To be deleted: 2 days, \d+ files, .*\.\n$/)
+    expect(text).toMatch(
+      /^ {2}2026-02-09\n {2}2026-02-10\n(.*base.*\n)?To be deleted: 2 days, \d+ files, .*\.\n$/,
+    )
     const json = await history(out, ['prune', '--before', '2026-02-11', '--dry-run', '--json'])
     expect(JSON.parse(json.text)).toMatchObject({ isDryRun: true, days: ['2026-02-09', '2026-02-10'] })
   })
 
   it('deletes the days before a day', async () => {
     const out = await createRecorded(...DAYS)
-    expect((await history(out, ['prune', '--before', '2026-02-11', '--yes'])).text).toMatch(/^Deleted 2 days, \d+ files, .*\.\n$/)
+    expect((await history(out, ['prune', '--before', '2026-02-11', '--yes'])).text).toMatch(
+      /^Deleted 2 days, \d+ files, .*\.\n$/,
+    )
     expect(await listDays(out)).toEqual(['2026-02-11'])
     expect((await history(out, ['compact'])).text).toBe('Nothing to delete.\n')
     expect((await history(out, ['prune', '--before', '2026-02-11'])).text).toBe('Nothing to delete.\n')
@@ -163,7 +185,9 @@ describe('history', () => {
     const base = join(toHistoryFolder(out), 'bases', 'old-2025-01-01-0123456789abcdef.parquet')
     writeFileSync(base, 'x')
     const { text, err } = await history(out, ['compact'], { answer: 'y' })
-    expect(err).toMatch(/1 base that no other day needs\nTo be deleted: 1 file, .*\nDelete 1 base\? \[y\/N\] $/)
+    expect(err).toMatch(
+      /1 base that no other day needs\nTo be deleted: 1 file, .*\nDelete 1 base\? \[y\/N\] $/,
+    )
     expect(text).toMatch(/^Deleted 1 file/)
     expect(existsSync(base)).toBe(false)
     expect(await listDays(out)).toEqual(DAYS)
@@ -171,7 +195,10 @@ describe('history', () => {
 
   it.each([40, 80, 200])('fits %i columns', async (columns) => {
     const out = await createRecorded(...DAYS)
-    const all = await Promise.all([[], ['prune', '--before', '2026-02-11', '--dry-run']].map((args) => history(out, args, { columns })))
-    for (const { text } of all) expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(columns)
+    const all = await Promise.all(
+      [[], ['prune', '--before', '2026-02-11', '--dry-run']].map((args) => history(out, args, { columns })),
+    )
+    for (const { text } of all)
+      expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(columns)
   })
 })

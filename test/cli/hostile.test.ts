@@ -40,9 +40,12 @@ const transportThat = ({ symbol, says, failure }: Said): Transport => {
   const reply = (body: string) => of({ status: 200, body: Buffer.from(body) })
   return ({ body }) => {
     if (body?.includes('"Isin"'))
-      return reply(JSON.stringify({ data: [{ Sym: `S${symbol}`, Isin: 'INE000000001' }, { Sym: 'B', Isin: says }, {}] }))
+      return reply(
+        JSON.stringify({ data: [{ Sym: `S${symbol}`, Isin: 'INE000000001' }, { Sym: 'B', Isin: says }, {}] }),
+      )
     if (failure === 'one' && !body?.includes('INE000000001')) return reply('{"data":[]}')
-    if (failure === 'transport' || failure === 'one') return throwError(() => new TransportError('reset', says))
+    if (failure === 'transport' || failure === 'one')
+      return throwError(() => new TransportError('reset', says))
     if (failure === 'storage') return throwError(() => new StorageError(`${says}\n${says}`))
     if (failure === 'page') return reply(`<html>${says}`)
     return reply(failure === 'body' ? says : JSON.stringify({ success: false, message: says }))
@@ -84,7 +87,8 @@ describe('hostile names and failure texts of a provider', () => {
         expect(UNSAFE.exec(report)?.[0]).toBeUndefined()
         expect(out.length + err.length).toBeGreaterThan(100)
         if (args.includes('--json')) expect(formatJson(JSON.parse(out), 2)).toBe(out.trimEnd())
-        if (args.includes('--log-level')) for (const line of err.split('\n').filter((text) => text.startsWith('{'))) JSON.parse(line)
+        if (args.includes('--log-level'))
+          for (const line of err.split('\n').filter((text) => text.startsWith('{'))) JSON.parse(line)
       }),
       { numRuns: 60, seed: 7 },
     )
@@ -93,7 +97,11 @@ describe('hostile names and failure texts of a provider', () => {
   it('become reasons that are short and on one line', async () => {
     await fc.assert(
       fc.asyncProperty(texts, fc.nat(400), async (what, times) => {
-        const { out } = await run(['--progress', 'none', '--json'], { ...what, says: what.says + 'x'.repeat(times), failure: 'message' })
+        const { out } = await run(['--progress', 'none', '--json'], {
+          ...what,
+          says: what.says + 'x'.repeat(times),
+          failure: 'message',
+        })
         const { scripts } = JSON.parse(out) as {
           readonly scripts: Record<string, { readonly problems: readonly { readonly reason: string }[] }>
         }

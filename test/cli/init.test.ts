@@ -18,7 +18,9 @@ const load = (text: string) => {
 describe('a settings file', () => {
   it('may have comments, trailing commas and a byte order mark', () => {
     expect(
-      load('\ufeff// first\n{ /* out */ "out": "/a b//c", // not a comment: //b\n "urls": { "news": "https://n.example", }, }').out,
+      load(
+        '\ufeff// first\n{ /* out */ "out": "/a b//c", // not a comment: //b\n "urls": { "news": "https://n.example", }, }',
+      ).out,
     ).toBe('/a b/c')
   })
 
@@ -26,15 +28,25 @@ describe('a settings file', () => {
     expect(() => load('{\n  // a comment\n  "newsLimit": 5 "out": "secret"\n}')).toThrow(
       /: line 3, column 18: expected a comma, or the end of the list or object$/,
     )
-    expect(() => load('{ "out": secret }')).toThrow(/: line 1, column 10: expected a text in double quotes, a number, /)
+    expect(() => load('{ "out": secret }')).toThrow(
+      /: line 1, column 10: expected a text in double quotes, a number, /,
+    )
   })
 })
 
 describe('the command init', () => {
-  const env = { SCRIPSTREAM_NEWS_URL: 'https://news.example', SCRIPSTREAM_HEADERS: '{"key":"s3cret"}', NEWS_LIMIT: '20' }
+  const env = {
+    SCRIPSTREAM_NEWS_URL: 'https://news.example',
+    SCRIPSTREAM_HEADERS: '{"key":"s3cret"}',
+    NEWS_LIMIT: '20',
+  }
   const run = async (...args: readonly string[]) => {
     const io = createTestIo({ env })
-    const code = await runProgram(['init', ...args], io, { ...createTestDependencies(), streams, settingRows })
+    const code = await runProgram(['init', ...args], io, {
+      ...createTestDependencies(),
+      streams,
+      settingRows,
+    })
     return { code, text: io.out.text(), err: io.err.text() }
   }
 
@@ -67,7 +79,10 @@ describe('the command init', () => {
   it('never overwrites a file', async () => {
     const config = join(temporaryFolder(), 'mine.json')
     writeFileSync(config, '{}')
-    expect(await run('--config', config)).toMatchObject({ code: 2, err: expect.stringContaining('exists and was not changed') })
+    expect(await run('--config', config)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('exists and was not changed'),
+    })
     expect(readFileSync(config, 'utf8')).toBe('{}')
   })
 })

@@ -22,7 +22,14 @@ describe('the log file', () => {
     log.warn({ item: 'TCS', reason: 'line\nbreak' }, 'settled')
     expect(linesOf(path)).toEqual([
       { level: 'info', time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/), reason: 'early', msg: 'before' },
-      { level: 'warn', time: expect.any(String), run: 'r1', item: 'TCS', reason: 'line\nbreak', msg: 'settled' },
+      {
+        level: 'warn',
+        time: expect.any(String),
+        run: 'r1',
+        item: 'TCS',
+        reason: 'line\nbreak',
+        msg: 'settled',
+      },
     ])
   })
 
@@ -33,7 +40,10 @@ describe('the log file', () => {
     log.info({}, 'first')
     renameSync(path, `${path}.1`)
     log.info({}, 'second')
-    expect([`${path}.1`, path].map((file) => linesOf(file).map(({ msg }) => msg))).toEqual([['earlier', 'first'], ['second']])
+    expect([`${path}.1`, path].map((file) => linesOf(file).map(({ msg }) => msg))).toEqual([
+      ['earlier', 'first'],
+      ['second'],
+    ])
   })
 
   it('that cannot be written any more is reported once, and stops no run', async () => {
@@ -41,7 +51,9 @@ describe('the log file', () => {
     mkdirSync(folder)
     const file = join(folder, 'run.log')
     const io = createTestIo()
-    const event$ = of({ type: 'run-finished', at: 0, report: runReport() } as const).pipe(tap(() => rmSync(folder, { recursive: true })))
+    const event$ = of({ type: 'run-finished', at: 0, report: runReport() } as const).pipe(
+      tap(() => rmSync(folder, { recursive: true })),
+    )
     expect(await runProgram(['run', '--log-file', file], io, createTestDependencies(event$))).toBe(0)
     expect(io.err.text()).toBe(
       `warning: the log file ${file} cannot be written: its folder does not exist or cannot be created; the run goes on without it\n`,
@@ -59,7 +71,8 @@ describe('the command run', () => {
 
   it('ends with 2 before the first request if the log file cannot be written', async () => {
     expect(await run('--log-file', '/no/such/folder/run.log')).toEqual({
-      ...{ code: 2, out: '' },
+      code: 2,
+      out: '',
       err: 'error: the log file /no/such/folder/run.log cannot be written: its folder does not exist or cannot be created\n',
     })
   })
@@ -67,6 +80,8 @@ describe('the command run', () => {
   it('logs how the command ended, and prints the same as without a log file', async () => {
     const path = join(temporaryFolder(), 'run.log')
     expect(await run('--log-file', path)).toEqual(await run())
-    expect(linesOf(path)).toMatchObject([{ level: 'info', outcome: 'complete', exitCode: 0, msg: 'command-ended' }])
+    expect(linesOf(path)).toMatchObject([
+      { level: 'info', outcome: 'complete', exitCode: 0, msg: 'command-ended' },
+    ])
   })
 })

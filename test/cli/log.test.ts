@@ -38,7 +38,10 @@ const show = async (entries: readonly RunLogEntry[], ...args: readonly string[])
   const io = createTestIo()
   const out = temporaryFolder()
   mkdirSync(join(out, '.scripstream'))
-  writeFileSync(join(out, '.scripstream/runs.ndjson'), entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''))
+  writeFileSync(
+    join(out, '.scripstream/runs.ndjson'),
+    entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''),
+  )
   const code = await runProgram(['log', '--out', out, ...args], io, createTestDependencies())
   return { code, text: io.out.text(), err: io.err.text() }
 }
@@ -52,7 +55,10 @@ describe('the history of runs', () => {
 
   it('names at most 200 failed items of a stream, and counts all', () => {
     const items = Array.from({ length: 300 }, (_, index) => `S${index}`)
-    expect(toRunLogEntry(runReport({}), { news: items }).missing?.news).toMatchObject({ count: 300, items: items.slice(0, 200) })
+    expect(toRunLogEntry(runReport({}), { news: items }).missing?.news).toMatchObject({
+      count: 300,
+      items: items.slice(0, 200),
+    })
   })
 
   it('is read without lines that are cut or no runs', () => {
@@ -97,9 +103,18 @@ describe('the command log', () => {
 
   it('names streams that lack everything on one line, a reason once, and warnings apart', async () => {
     const error = 'analytics answered 503'
-    const problems = [{ item: 'all', status: 'http_503', reason: error } as const, { reason: 'analytics was down once' }]
-    const report = runReport({ outcome: 'failed', scripts: { 'master-data': scriptReport({ outcome: 'failed', error, problems }) } })
-    const { text } = await show([toRunLogEntry(report, { 'master-data': ['all'], 'market-news': 'all' })], 'last')
+    const problems = [
+      { item: 'all', status: 'http_503', reason: error } as const,
+      { reason: 'analytics was down once' },
+    ]
+    const report = runReport({
+      outcome: 'failed',
+      scripts: { 'master-data': scriptReport({ outcome: 'failed', error, problems }) },
+    })
+    const { text } = await show(
+      [toRunLogEntry(report, { 'master-data': ['all'], 'market-news': 'all' })],
+      'last',
+    )
     expect(text.slice(text.indexOf('Missing'))).toBe(
       [
         'Missing\n  master-data: failed: analytics answered 503\n',
@@ -110,7 +125,10 @@ describe('the command log', () => {
   })
 
   it('calls streams stopped that an interrupted run had not ended', async () => {
-    const scripts = { 'market-news': scriptReport({ outcome: 'failed' }), deals: scriptReport({ outcome: 'failed', error: 'x' }) }
+    const scripts = {
+      'market-news': scriptReport({ outcome: 'failed' }),
+      deals: scriptReport({ outcome: 'failed', error: 'x' }),
+    }
     const report = runReport({ outcome: 'interrupted', scripts })
     expect((await show([toRunLogEntry(report, {})])).text).toContain('market-news stopped, deals failed')
   })
@@ -127,28 +145,50 @@ describe('the command log', () => {
   })
 
   it('shows all runs of a day that has several: a list, and then each of them', async () => {
-    const again = { ...first, run: '20261117T150000Z-cccc', startedAt: '2026-11-17T15:00:00.000Z', outcome: 'complete' as const }
+    const again = {
+      ...first,
+      run: '20261117T150000Z-cccc',
+      startedAt: '2026-11-17T15:00:00.000Z',
+      outcome: 'complete' as const,
+    }
     const { text } = await show([first, again, second], '2026-11-17')
-    expect(text.match(/^(?:run|aaaa|bbbb|cccc|Run \S+:)/gm)).toEqual(['run', 'aaaa', 'cccc', `Run ${first.run}:`, `Run ${again.run}:`])
-    expect(JSON.parse((await show([first, again, second], '2026-11-17', '--json')).text)).toMatchObject([first, again])
+    expect(text.match(/^(?:run|aaaa|bbbb|cccc|Run \S+:)/gm)).toEqual([
+      'run',
+      'aaaa',
+      'cccc',
+      `Run ${first.run}:`,
+      `Run ${again.run}:`,
+    ])
+    expect(JSON.parse((await show([first, again, second], '2026-11-17', '--json')).text)).toMatchObject([
+      first,
+      again,
+    ])
   })
 
   it('rejects an unknown run, and says how runs are named', async () => {
     expect(await show([first], 'nonsense')).toEqual({
       code: 2,
       text: '',
-      err: expect.stringMatching(/^error: unknown run "nonsense": 1 run since 2026-11-17\n {2}Name it by its id/),
+      err: expect.stringMatching(
+        /^error: unknown run "nonsense": 1 run since 2026-11-17\n {2}Name it by its id/,
+      ),
     })
   })
 
   it('says so if no run started on a day', async () => {
     const { code, err } = await show([first], '2026-11-16')
-    expect([code, err]).toEqual([2, 'error: no run started on 2026-11-16: 1 run since 2026-11-17\n  "scripstream log" lists them\n'])
+    expect([code, err]).toEqual([
+      2,
+      'error: no run started on 2026-11-16: 1 run since 2026-11-17\n  "scripstream log" lists them\n',
+    ])
   })
 
   it('says so if no run is recorded, or if there is no such folder', async () => {
     expect((await show([], '--out', import.meta.dirname)).text).toBe('No run is recorded here yet.\n')
     const { code, err } = await show([], '--out', join(import.meta.dirname, 'none'))
-    expect([code, err]).toEqual([2, expect.stringMatching(/^error: there is no folder .*none\n {2}Name another folder/)])
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(/^error: there is no folder .*none\n {2}Name another folder/),
+    ])
   })
 })

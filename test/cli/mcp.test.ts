@@ -37,7 +37,10 @@ const ask = async (client: Client, name: string, input: object = {}): Promise<An
 const read = async (client: Client, name: string, input: object = {}) => {
   const { isError, text } = await ask(client, name, input)
   expect(isError, text).toBe(false)
-  return JSON.parse(text) as Record<string, readonly Record<string, unknown>[]> & { readonly isCut?: boolean; readonly note?: string }
+  return JSON.parse(text) as Record<string, readonly Record<string, unknown>[]> & {
+    readonly isCut?: boolean
+    readonly note?: string
+  }
 }
 
 /** What the command prints on stderr for the same error. */
@@ -79,12 +82,18 @@ describe.skipIf(!duckdb)('the MCP server', () => {
   it('lists tables, views and saved statements, and describes the columns of those that are named', async () => {
     const client = await connect(out)
     const { tables = [], queries = [], history } = await read(client, 'tables')
-    expect(tables.find(({ name }) => name === 'candles')).toMatchObject({ columns: 'symbol date open high low close volume' })
+    expect(tables.find(({ name }) => name === 'candles')).toMatchObject({
+      columns: 'symbol date open high low close volume',
+    })
     expect(tables.map(({ name }) => name)).toContain('screener')
     expect(queries.map(({ name }) => name)).toContain('breakouts')
     expect(history).toContain('history.surveillance')
     const { tables: [screener] = [], ...rest } = await read(client, 'tables', { names: ['screener'] })
-    expect(screener?.columns).toContainEqual({ name: 'close_inr', type: 'DOUBLE', comment: expect.stringContaining('rupees') })
+    expect(screener?.columns).toContainEqual({
+      name: 'close_inr',
+      type: 'DOUBLE',
+      comment: expect.stringContaining('rupees'),
+    })
     expect(rest).toEqual({})
     expect(await ask(client, 'tables', { names: ['candlez'] })).toEqual({
       isError: true,
@@ -100,7 +109,9 @@ describe.skipIf(!duckdb)('the MCP server', () => {
   })
 
   it('answers a saved statement by its name', async () => {
-    expect(await read(await connect(out), 'query', { sql: 'near-highs' })).toMatchObject({ columns: expect.arrayContaining(['symbol']) })
+    expect(await read(await connect(out), 'query', { sql: 'near-highs' })).toMatchObject({
+      columns: expect.arrayContaining(['symbol']),
+    })
   })
 
   it('answers as of a day, and says which recorded day it used', async () => {
@@ -118,7 +129,11 @@ describe.skipIf(!duckdb)('the MCP server', () => {
   it('cuts an answer at the limit of rows and of characters, and says so', async () => {
     const client = await connect(out)
     const query = (sql: string, limit?: number) => read(client, 'query', { sql, limit })
-    expect(await query('from range(5)', 3)).toMatchObject({ rows: [[0], [1], [2]], isCut: true, note: expect.stringContaining('first 3') })
+    expect(await query('from range(5)', 3)).toMatchObject({
+      rows: [[0], [1], [2]],
+      isCut: true,
+      note: expect.stringContaining('first 3'),
+    })
     expect(await query('from range(3)', 3)).not.toHaveProperty('isCut')
     expect((await query('from range(2000)')).rows).toHaveLength(100)
     const long = await query(`select repeat('x', 15000) as x from range(10)`)
@@ -175,7 +190,10 @@ describe.skipIf(!duckdb)('the MCP server', () => {
       isError: true,
       text: 'until needs since, the earlier day',
     })
-    expect(await ask(client, 'changes', { since: 'x' })).toMatchObject({ isError: true, text: 'since: invalid date "x"; use YYYY-MM-DD' })
+    expect(await ask(client, 'changes', { since: 'x' })).toMatchObject({
+      isError: true,
+      text: 'since: invalid date "x"; use YYYY-MM-DD',
+    })
   })
 
   it.each([
@@ -200,14 +218,17 @@ describe.skipIf(!duckdb)('the MCP server', () => {
     ['query', { sql: 'from master' }, ['query', 'from master']],
     ['show', { stock: 'TCS' }, ['show', 'TCS']],
     ['changes', {}, ['diff']],
-  ] as const)('reports a missing or empty folder in the words of the command: %s', async (name, input, args) => {
-    const empty = folderWith({})
-    for (const folder of [join(empty, 'missing'), empty]) {
-      const io = createTestIo()
-      await runProgram([...args, '--out', folder], io, createTestDependencies(EMPTY, { streams }))
-      const { isError, text } = await ask(await connect(folder), name, input)
-      expect(isError).toBe(true)
-      expect(`error: ${text.replaceAll('\n', '\n  ')}\n`).toBe(io.err.text())
-    }
-  })
+  ] as const)(
+    'reports a missing or empty folder in the words of the command: %s',
+    async (name, input, args) => {
+      const empty = folderWith({})
+      for (const folder of [join(empty, 'missing'), empty]) {
+        const io = createTestIo()
+        await runProgram([...args, '--out', folder], io, createTestDependencies(EMPTY, { streams }))
+        const { isError, text } = await ask(await connect(folder), name, input)
+        expect(isError).toBe(true)
+        expect(`error: ${text.replaceAll('\n', '\n  ')}\n`).toBe(io.err.text())
+      }
+    },
+  )
 })

@@ -10,11 +10,21 @@ import { toRunLogEntry } from '../../src/model/run-log.js'
 import { temporaryFolder } from '../support/folders.js'
 import { advance, createTestDependencies, createTestIo, playEvents, runReport } from './support.js'
 
-const started: RunEvent = { type: 'run-started', at: 0, run: 'r1', asOf: 0, streams: [{ name: 'market-news', state: 'waiting' }] }
+const started: RunEvent = {
+  type: 'run-started',
+  at: 0,
+  run: 'r1',
+  asOf: 0,
+  streams: [{ name: 'market-news', state: 'waiting' }],
+}
 const finished: RunEvent = { type: 'run-finished', report: runReport() }
 
 /** Runs the command on a folder; its collector emits the events, also to its telemetry. */
-const run = async (event$: Observable<RunEvent>, args: readonly string[], { out = temporaryFolder(), io = createTestIo() } = {}) => {
+const run = async (
+  event$: Observable<RunEvent>,
+  args: readonly string[],
+  { out = temporaryFolder(), io = createTestIo() } = {},
+) => {
   const dependencies = createTestDependencies(EMPTY, {
     storage: (settings) => folder(settings.out),
     createCollector: ({ telemetry }) => {
@@ -31,7 +41,8 @@ const sampleIn = (metrics: string, name: string): string | undefined =>
     .find((line) => line.startsWith(`scripstream_${name}`))
     ?.split(' ')[1]
 
-const outcomeIn = (metrics: string): string | undefined => /run_outcome\{outcome="(\w+)",.*\} 1/.exec(metrics)?.[1]
+const outcomeIn = (metrics: string): string | undefined =>
+  /run_outcome\{outcome="(\w+)",.*\} 1/.exec(metrics)?.[1]
 
 describe('the file of metrics', () => {
   const runTo = async (event$: Observable<RunEvent>, options?: Parameters<typeof run>[2]) => {
@@ -45,7 +56,9 @@ describe('the file of metrics', () => {
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(metrics).toContain(`\nscripstream_run_duration_seconds{folder="${out}"} 12\n`)
     expect(outcomeIn(metrics)).toBe('complete')
-    expect(metrics.split('\n').filter((line) => line !== '' && !/^(# (HELP|TYPE) )?scripstream_/.test(line))).toEqual([])
+    expect(
+      metrics.split('\n').filter((line) => line !== '' && !/^(# (HELP|TYPE) )?scripstream_/.test(line)),
+    ).toEqual([])
     expect(metrics.endsWith('\n')).toBe(true)
   })
 
@@ -72,7 +85,9 @@ describe('the file of metrics', () => {
     const { code, metrics } = await runTo(event$, { out })
     expect(code).toBe(exitCode)
     expect(outcomeIn(metrics)).toBe(outcome)
-    expect(sampleIn(metrics, 'last_success_timestamp_seconds{')).toBe(String(Date.parse('2026-02-13T14:30:12Z') / 1_000))
+    expect(sampleIn(metrics, 'last_success_timestamp_seconds{')).toBe(
+      String(Date.parse('2026-02-13T14:30:12Z') / 1_000),
+    )
   })
 
   it('says that a run was interrupted', async () => {

@@ -26,17 +26,30 @@ import { createTestDependencies, createTestIo, runReport, scriptReport } from '.
 const AT = Date.parse('2026-02-12T15:00:00Z')
 const RETRY = { backoffMs: 1, throttleMs: 1, throttleMaxMs: 1 }
 
-const notify = async (settings: SettingsInput, ended: Partial<EndedCommand> = {}, signal$ = new Subject<ExitSignal>()) => {
+const notify = async (
+  settings: SettingsInput,
+  ended: Partial<EndedCommand> = {},
+  signal$ = new Subject<ExitSignal>(),
+) => {
   const io = { ...createTestIo({ env: { PATH: process.env.PATH } }), signal$ }
   const logged: string[] = []
-  const write = (fields: object, message: string): void => void logged.push(`${message} ${JSON.stringify(fields)}`)
+  const write = (fields: object, message: string): void =>
+    void logged.push(`${message} ${JSON.stringify(fields)}`)
   const log: Log = { debug: write, info: write, warn: write, error: write }
   const context: RunCommandContext = {
-    ...{ flags: {}, run: {}, args: [], sinks: [] },
+    flags: {},
+    run: {},
+    args: [],
+    sinks: [],
     settings: Settings.parse({ out: join(temporaryFolder(), 'none'), ...settings }),
-    ...{ io, log, origins: new Map(), dependencies: createTestDependencies() },
+    io,
+    log,
+    origins: new Map(),
+    dependencies: createTestDependencies(),
   }
-  const result = await lastValueFrom(notifyOfEnd({ exitCode: 3, at: AT, report: failed, ...ended }, context, RETRY))
+  const result = await lastValueFrom(
+    notifyOfEnd({ exitCode: 3, at: AT, report: failed, ...ended }, context, RETRY),
+  )
   return { result, err: io.err.text(), logged: logged.join('\n') }
 }
 
@@ -69,7 +82,10 @@ const serveHook = async (statuses: readonly (number | 'reset')[] = []) => {
 const storing = () => {
   const folder = temporaryFolder()
   const read = (name: string): string => readFileSync(join(folder, name), 'utf8')
-  return { command: `cat > '${folder}/payload'; printf %s "$SCRIPSTREAM_NOTIFY_TEXT" > '${folder}/text'`, read }
+  return {
+    command: `cat > '${folder}/payload'; printf %s "$SCRIPSTREAM_NOTIFY_TEXT" > '${folder}/text'`,
+    read,
+  }
 }
 
 describe('a notification by a command', () => {
@@ -78,10 +94,24 @@ describe('a notification by a command', () => {
     expect(await notify({ notify: command })).toMatchObject({ result: 'sent', err: '' })
     const payload = JSON.parse(read('payload')) as Payload
     expect(payload).toMatchObject({
-      ...{ version: 1, outcome: 'partial', exitCode: 3, run: 'r1', day: '2026-02-12', simulated: false, upToDate: false },
-      ...{ startedAt: failed.startedAt, finishedAt: failed.finishedAt },
+      version: 1,
+      outcome: 'partial',
+      exitCode: 3,
+      run: 'r1',
+      day: '2026-02-12',
+      simulated: false,
+      upToDate: false,
+      startedAt: failed.startedAt,
+      finishedAt: failed.finishedAt,
       counts: { stocks: 500, streams: 2, failedStreams: 1, items: 3, failedItems: 1, requests: 2, files: 2 },
-      failed: [{ stream: 'market-news', outcome: 'partial', missing: 1, problems: [{ item: 'TCS', status: 'error' }] }],
+      failed: [
+        {
+          stream: 'market-news',
+          outcome: 'partial',
+          missing: 1,
+          problems: [{ item: 'TCS', status: 'error' }],
+        },
+      ],
     })
     expect(read('text')).toBe(payload.text)
     expect(payload.text).toMatch(/^scripstream: Partial\. market-news: 1 item missing\. /)
@@ -90,15 +120,24 @@ describe('a notification by a command', () => {
   it('that fails causes a warning on stderr and in the log without the command, which may contain secrets', async () => {
     const { result, err, logged } = await notify({ notify: 'exit 7 # s3cret' })
     expect(result).toBe('failed')
-    expect(err).toBe('warning: the notification to your command was not sent: the command ended with exit code 7\n')
-    expect(logged).toContain('notification-failed {"to":"your command","reason":"the command ended with exit code 7"}')
+    expect(err).toBe(
+      'warning: the notification to your command was not sent: the command ended with exit code 7\n',
+    )
+    expect(logged).toContain(
+      'notification-failed {"to":"your command","reason":"the command ended with exit code 7"}',
+    )
     expect(err + logged).not.toContain('s3cret')
   })
 
   it('need not read its input', async () => {
-    expect((await notify({ notify: 'exec 0<&-; true' }, { report: runReport({ ...failed, error: 'x'.repeat(500_000) }) })).result).toBe(
-      'sent',
-    )
+    expect(
+      (
+        await notify(
+          { notify: 'exec 0<&-; true' },
+          { report: runReport({ ...failed, error: 'x'.repeat(500_000) }) },
+        )
+      ).result,
+    ).toBe('sent')
   })
 
   it('ends on a signal', async () => {
@@ -155,8 +194,15 @@ describe('what fails while the text of a notification is made', () => {
 
   it('silences no alarm of a run that could not start', async () => {
     const { received, url } = await serveHook()
-    const ended = { exitCode: 2, report: undefined, error: new Error(`no address${' of many'.repeat(90)}`) } as object
-    expect(await notify({ notify: url, watchlists: { a: '@missing.txt' } }, ended)).toMatchObject({ result: 'sent', err: '' })
+    const ended = {
+      exitCode: 2,
+      report: undefined,
+      error: new Error(`no address${' of many'.repeat(90)}`),
+    } as object
+    expect(await notify({ notify: url, watchlists: { a: '@missing.txt' } }, ended)).toMatchObject({
+      result: 'sent',
+      err: '',
+    })
     expect(JSON.parse(received[0]?.body ?? '')).toMatchObject({
       error: expect.stringMatching(/^no address of many of many/),
       text: expect.stringContaining('missing.txt'),
@@ -168,10 +214,14 @@ describe('what fails while the text of a notification is made', () => {
 describe('a notification to an address', () => {
   it('that is refused shows why, without the secrets of the address', async () => {
     const { url } = await serveHttp((_, response) => {
-      response.writeHead(400, { 'content-type': 'application/json' }).end('{"url":"/hooks/B0123456789?key=s3cret","message":"Cannot send"}')
+      response
+        .writeHead(400, { 'content-type': 'application/json' })
+        .end('{"url":"/hooks/B0123456789?key=s3cret","message":"Cannot send"}')
     })
     const { err } = await notify({ notify: `${url}/hooks/B0123456789?key=s3cret` })
-    expect(err).toMatch(/was not sent: the address answered 400 \(application\/json, \d+ B, .*Cannot send\\"\}"\)/)
+    expect(err).toMatch(
+      /was not sent: the address answered 400 \(application\/json, \d+ B, .*Cannot send\\"\}"\)/,
+    )
     expect(err).not.toMatch(/B0123|s3cret/)
   })
 
@@ -179,7 +229,10 @@ describe('a notification to an address', () => {
     const { received, url } = await serveHook()
     expect(await notify({ notify: url })).toMatchObject({ result: 'sent', err: '' })
     expect(received).toHaveLength(1)
-    expect(received[0]?.headers).toMatchObject({ 'content-type': 'application/json', 'x-scripstream-timestamp': '0' })
+    expect(received[0]?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-scripstream-timestamp': '0',
+    })
     expect(received[0]?.headers).not.toHaveProperty('x-scripstream-signature')
     expect(JSON.parse(received[0]?.body ?? '')).toMatchObject({ outcome: 'partial' })
   })
@@ -188,7 +241,9 @@ describe('a notification to an address', () => {
     const { received, url } = await serveHook()
     await notify({ notify: url, notifySecret: 'a long secret' })
     const { headers, body = '' } = received[0] ?? {}
-    const expected = createHmac('sha256', 'a long secret').update(`${headers?.['x-scripstream-timestamp']}.${body}`).digest('hex')
+    const expected = createHmac('sha256', 'a long secret')
+      .update(`${headers?.['x-scripstream-timestamp']}.${body}`)
+      .digest('hex')
     expect(headers?.['x-scripstream-signature']).toBe(`sha256=${expected}`)
     expect(body).not.toContain('a long secret')
   })
@@ -209,13 +264,17 @@ describe('a notification to an address', () => {
     const { result, err, logged } = await notify({ notify: url, notifySecret: 'a long secret' })
     expect(result).toBe('failed')
     expect(received).toHaveLength(times)
-    expect(err).toMatch(new RegExp(`^warning: the notification to 127.0.0.1:\\d+ was not sent: the address answered ${status}`))
+    expect(err).toMatch(
+      new RegExp(`^warning: the notification to 127.0.0.1:\\d+ was not sent: the address answered ${status}`),
+    )
     expect(err + logged).not.toMatch(/T0KEN|s3cret|a long secret/)
   })
 
   it('is given up after some time if nothing listens', async () => {
     const { err } = await notify({ notify: `${await closedPort()}/T0KEN` })
-    expect(err).toMatch(/^warning: the notification to 127.0.0.1:\d+ was not sent: connect: 127.0.0.1:\d+ refuses connections\n$/)
+    expect(err).toMatch(
+      /^warning: the notification to 127.0.0.1:\d+ was not sent: connect: 127.0.0.1:\d+ refuses connections\n$/,
+    )
   })
 })
 
@@ -236,13 +295,23 @@ describe('a notification is due', () => {
     expect((await notify({ notify: 'true', notifyOn }, ended as Partial<EndedCommand>)).result).toBe(expected)
   })
 
-  it('without a target never', async () => expect((await notify({ notifyOn: 'always' })).result).toBe('not due'))
+  it('without a target never', async () =>
+    expect((await notify({ notifyOn: 'always' })).result).toBe('not due'))
 
   it('if the command ends with an error, which it contains without secrets', async () => {
     const { command, read } = storing()
     const headers = { authorization: 'Bearer 0123456789' }
-    await notify({ notify: command, headers }, { report: undefined, exitCode: 1, error: new Error('refused Bearer 0123456789') } as object)
-    expect(JSON.parse(read('payload'))).toMatchObject({ outcome: 'failed', exitCode: 1, error: 'refused [redacted]', failed: [] })
+    await notify({ notify: command, headers }, {
+      report: undefined,
+      exitCode: 1,
+      error: new Error('refused Bearer 0123456789'),
+    } as object)
+    expect(JSON.parse(read('payload'))).toMatchObject({
+      outcome: 'failed',
+      exitCode: 1,
+      error: 'refused [redacted]',
+      failed: [],
+    })
   })
 })
 
@@ -250,7 +319,11 @@ describe('the command run', () => {
   const run = async (...args: readonly string[]) => {
     const io = createTestIo({ env: { PATH: process.env.PATH } })
     const event$ = of({ type: 'run-finished', at: 0, report: failed } as const)
-    const code = await runProgram(['run', '--out', join(temporaryFolder(), 'x'), ...args], io, createTestDependencies(event$))
+    const code = await runProgram(
+      ['run', '--out', join(temporaryFolder(), 'x'), ...args],
+      io,
+      createTestDependencies(event$),
+    )
     return { code, err: io.err.text() }
   }
 
@@ -275,7 +348,11 @@ describe('a run that cannot start notifies', () => {
   it.each([
     ['with a wrong setting', { retires: 3 }, /has no setting "retires"/],
     ['with a log file that cannot be opened', { logFile: 'none/x.log' }, /the log file .* cannot be written/],
-    ['with a watchlist that is missing, although nothing else is wrong', { watchlists: { a: '@none.txt' } }, /not set: /],
+    [
+      'with a watchlist that is missing, although nothing else is wrong',
+      { watchlists: { a: '@none.txt' } },
+      /not set: /,
+    ],
     ['with a module of streams that is missing', { streams: 'none.js' }, /none\.js does not exist/],
     ['without addresses', {}, /not set: /],
   ])('%s', async (_, settings, reason) => {
@@ -294,7 +371,12 @@ describe('a run that cannot start notifies', () => {
     })
     expect(await runProgram(['run', '--quiet', '--config', config], io, dependencies)).toBe(2)
     const payload = JSON.parse(read('payload')) as Payload
-    expect(payload).toMatchObject({ command: 'run', outcome: 'failed', exitCode: 2, folder: join(folder, 'data') })
+    expect(payload).toMatchObject({
+      command: 'run',
+      outcome: 'failed',
+      exitCode: 2,
+      folder: join(folder, 'data'),
+    })
     expect(payload.error).toMatch(reason)
     expect(payload.text).toMatch(/^scripstream: Failed: /)
   })
@@ -316,13 +398,26 @@ describe('the target and the secret of notifications', () => {
   })
 
   it.each([
-    [{ SCRIPSTREAM_NOTIFY: 'https://' }, /^SCRIPSTREAM_NOTIFY must be a command or an http\(s\) address \(value not shown\)$/],
-    [{ SCRIPSTREAM_NOTIFY_SECRET: 's3cret' }, /^SCRIPSTREAM_NOTIFY_SECRET must have at least 8 characters \(value not shown\)$/],
-    [{ SCRIPSTREAM_NOTIFY_ON: 'never' }, /^SCRIPSTREAM_NOTIFY_ON must be failure, change or always, but is "never"/],
-  ])('are checked without being shown: %j', (wrong, message) => expect(() => loadSettings({ env: wrong, streams: [] })).toThrow(message))
+    [
+      { SCRIPSTREAM_NOTIFY: 'https://' },
+      /^SCRIPSTREAM_NOTIFY must be a command or an http\(s\) address \(value not shown\)$/,
+    ],
+    [
+      { SCRIPSTREAM_NOTIFY_SECRET: 's3cret' },
+      /^SCRIPSTREAM_NOTIFY_SECRET must have at least 8 characters \(value not shown\)$/,
+    ],
+    [
+      { SCRIPSTREAM_NOTIFY_ON: 'never' },
+      /^SCRIPSTREAM_NOTIFY_ON must be failure, change or always, but is "never"/,
+    ],
+  ])('are checked without being shown: %j', (wrong, message) =>
+    expect(() => loadSettings({ env: wrong, streams: [] })).toThrow(message),
+  )
 
   it('are not repeated in a command', () => {
-    expect(formatCommandLine(['run', '--notify', 'https://x/T0KEN', '--json'])).toBe("scripstream run --notify '…' --json")
+    expect(formatCommandLine(['run', '--notify', 'https://x/T0KEN', '--json'])).toBe(
+      "scripstream run --notify '…' --json",
+    )
     expect(formatCommandLine(['run', '--notify=curl T0KEN'])).not.toContain('T0KEN')
   })
 })

@@ -28,13 +28,16 @@ const streams = [tinyMaster, tiny('news'), tiny('deals')]
 /** Answers at once; the deals of B fail, so that a run ends with 3. */
 const transport: Transport = ({ url, body = '' }) => {
   const isMaster = url.endsWith('/master-data')
-  return of(isMaster ? masterList('A', 'B', 'C') : url.endsWith('/deals') && body.includes('"B"') ? status(404) : row)
+  return of(
+    isMaster ? masterList('A', 'B', 'C') : url.endsWith('/deals') && body.includes('"B"') ? status(404) : row,
+  )
 }
 
 const dependencies = (): Dependencies =>
   createTestDependencies(NEVER, {
     streams,
-    loadSettings: ({ flags }) => Settings.parse({ ...flags, urls: { static: 'http://provider.test' }, downMs: 0 }),
+    loadSettings: ({ flags }) =>
+      Settings.parse({ ...flags, urls: { static: 'http://provider.test' }, downMs: 0 }),
     createCollector: (options) => createCollector({ ...options, transport, random: () => 0.5 }),
     storage: ({ out }) => folder(out) as Pick<Storage, 'stored' | 'storeDocument'>,
   })
@@ -66,7 +69,15 @@ interface Broken {
 }
 
 const NONE: Broken = {
-  ...{ stdout: 'no', stderr: 'no', code: '', display: 'none', log: false, logFile: false, metricsFile: false, notify: false, quiet: false },
+  stdout: 'no',
+  stderr: 'no',
+  code: '',
+  display: 'none',
+  log: false,
+  logFile: false,
+  metricsFile: false,
+  notify: false,
+  quiet: false,
 }
 
 /** A run with broken onlookers: its exit code and outputs, and what it said. */
@@ -82,9 +93,20 @@ const runWith = async (broken: Broken) => {
         throw new TypeError('a bug in the display')
       },
     })
-  const io = { ...test, stdout: breakStream(test.stdout, broken.stdout, broken.code), stderr, env: process.env }
+  const io = {
+    ...test,
+    stdout: breakStream(test.stdout, broken.stdout, broken.code),
+    stderr,
+    env: process.env,
+  }
   const args = [
-    ...['run', '--out', out, '--as-of', '2026-02-12', '--progress', broken.display === 'a bug' ? 'bars' : broken.display],
+    'run',
+    '--out',
+    out,
+    '--as-of',
+    '2026-02-12',
+    '--progress',
+    broken.display === 'a bug' ? 'bars' : broken.display,
     ...(broken.quiet ? ['--quiet'] : []),
     ...(broken.log ? ['--log-level', 'debug'] : []),
     ...(broken.logFile ? ['--log-file', '/dev/full'] : []),
@@ -96,7 +118,9 @@ const runWith = async (broken: Broken) => {
     { ...io, scheduler: { now: () => AT, schedule: asyncScheduler.schedule.bind(asyncScheduler) } },
     dependencies(),
   )
-  const report = JSON.parse(String(await import('node:fs').then((fs) => fs.readFileSync(join(out, '.scripstream/report.json'))))) as object
+  const report = JSON.parse(
+    String(await import('node:fs').then((fs) => fs.readFileSync(join(out, '.scripstream/report.json')))),
+  ) as object
   return { ended: { code, outputs: hashOutputs(out) }, err: test.err.text(), report: JSON.stringify(report) }
 }
 
@@ -111,7 +135,9 @@ describe('the onlookers of a run', () => {
       code: fc.constantFrom('', 'ENOSPC', 'EBADF', 'EDQUOT', 'EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'),
       display: fc.constantFrom('bars', 'lines', 'none', 'a bug'),
       log: fc.boolean(),
-      logFile: fc.constant(process.platform === 'linux').chain((has) => (has ? fc.boolean() : fc.constant(false))),
+      logFile: fc
+        .constant(process.platform === 'linux')
+        .chain((has) => (has ? fc.boolean() : fc.constant(false))),
       metricsFile: fc.boolean(),
       notify: fc.boolean(),
       quiet: fc.boolean(),
@@ -140,7 +166,9 @@ describe('the onlookers of a run', () => {
       const stats = createRunStats()
       const progress = createRunProgress(stats, [])
       const display = createProgress(mode, {
-        ...{ progress: () => progress, stream: stderr, scheduler },
+        progress: () => progress,
+        stream: stderr,
+        scheduler,
         attempt: (action) => wall.attempt('the display', action),
       })
       const event = started(['market-news'])
@@ -162,7 +190,11 @@ describe('the onlookers of a run', () => {
     mkdirSync(join(out, '.scripstream', 'live.json'), { recursive: true })
     writeFileSync(join(out, '.scripstream', 'live.json', 'x'), '')
     const io = createTestIo()
-    const follower = followProgress({ settings: Settings.parse({ out }), io, dependencies: createTestDependencies() })
+    const follower = followProgress({
+      settings: Settings.parse({ out }),
+      io,
+      dependencies: createTestDependencies(),
+    })
     const stats = createRunStats()
     const begun = started(['market-news'])
     stats.record(begun)
@@ -175,7 +207,9 @@ describe('the onlookers of a run', () => {
       .subscribe()
     vi.advanceTimersByTime(3_000)
     expect(() => running.unsubscribe()).not.toThrow()
-    expect(io.wall.notes()).toEqual([expect.stringMatching(/^the live file of the page threw an error: EISDIR/)])
+    expect(io.wall.notes()).toEqual([
+      expect.stringMatching(/^the live file of the page threw an error: EISDIR/),
+    ])
   })
 
   it('may throw when the page looks at the run', () => {
@@ -186,7 +220,12 @@ describe('the onlookers of a run', () => {
       },
       { tick$: of(1, 2), wall },
     )
-    const response = { writeHead: () => undefined, write: () => true, on: () => undefined, once: () => undefined }
+    const response = {
+      writeHead: () => undefined,
+      write: () => true,
+      on: () => undefined,
+      once: () => undefined,
+    }
     expect(() => hub.open(response as never, undefined)).not.toThrow()
     expect(wall.notes()).toEqual(['the page of the run threw an error: state.streams is undefined'])
   })
@@ -195,7 +234,11 @@ describe('the onlookers of a run', () => {
 describe('a command whose stdout cannot be written', () => {
   const type = async (how: Failure, ...args: readonly string[]) => {
     const io = createTestIo()
-    const code = await runProgram(args, { ...io, stdout: breakStream(io.stdout, how, 'ENOSPC') }, createTestDependencies())
+    const code = await runProgram(
+      args,
+      { ...io, stdout: breakStream(io.stdout, how, 'ENOSPC') },
+      createTestDependencies(),
+    )
     return { code, err: io.err.text() }
   }
 

@@ -37,7 +37,11 @@ const follow = () => {
     at: 0,
     run: 'r',
     asOf: 0,
-    streams: forecasts.map(({ name }) => ({ name, state: 'waiting', hosts: name === 'fundamental-data' ? ['fundamental'] : [] })),
+    streams: forecasts.map(({ name }) => ({
+      name,
+      state: 'waiting',
+      hosts: name === 'fundamental-data' ? ['fundamental'] : [],
+    })),
   })
   return { stats, receive, handle, sample, settle, announce }
 }
@@ -49,7 +53,10 @@ const halfOfFirstPhase = () => {
   handle({ type: 'stream-started', at: 0, stream: 'master-data' }, { type: 'master-read', stocks: 400 })
   settle('master-data', 1)
   handle({ type: 'stream-finished', at: 0, stream: 'master-data', outcome: 'success' })
-  handle({ type: 'stream-started', at: 0, stream: 'fundamental-data' }, { type: 'items-known', stream: 'fundamental-data', total: 400 })
+  handle(
+    { type: 'stream-started', at: 0, stream: 'fundamental-data' },
+    { type: 'items-known', stream: 'fundamental-data', total: 400 },
+  )
   for (let now = 0; now < 10_000; now += 500) {
     sample(now)
     settle('fundamental-data', 10)
@@ -64,7 +71,12 @@ const start = (stream: string, total: number, at: number): readonly RunEvent[] =
 
 describe('the progress of a whole run', () => {
   test('has no total and no end before the stocks are known', () => {
-    expect(follow().sample(1_000)).toMatchObject({ share: 0, total: undefined, leftMs: undefined, bytesPerSecond: undefined })
+    expect(follow().sample(1_000)).toMatchObject({
+      share: 0,
+      total: undefined,
+      leftMs: undefined,
+      bytesPerSecond: undefined,
+    })
   })
 
   test('counts the items of streams that have not started', () => {
@@ -79,7 +91,11 @@ describe('the progress of a whole run', () => {
 
   test('has no remaining time until a phase has a tenth of its items behind it', () => {
     const { handle, sample, settle } = follow()
-    handle({ type: 'master-read', stocks: 400 }, ...start('market-news', 400, 0), ...start('all-ohlcv', 400, 0))
+    handle(
+      { type: 'master-read', stocks: 400 },
+      ...start('market-news', 400, 0),
+      ...start('all-ohlcv', 400, 0),
+    )
     sample(0)
     settle('market-news', 79)
     expect(sample(60_000).leftMs).toBeUndefined()
@@ -89,8 +105,18 @@ describe('the progress of a whole run', () => {
 
   test('does not count resumed items for what a phase has behind it', () => {
     const { handle, sample, stats } = follow()
-    handle({ type: 'master-read', stocks: 400 }, ...start('market-news', 400, 0), ...start('all-ohlcv', 400, 0))
-    const resumed = { type: 'item-finished', stream: 'market-news', item: 'A', status: 'success', isTakenOver: true } as const
+    handle(
+      { type: 'master-read', stocks: 400 },
+      ...start('market-news', 400, 0),
+      ...start('all-ohlcv', 400, 0),
+    )
+    const resumed = {
+      type: 'item-finished',
+      stream: 'market-news',
+      item: 'A',
+      status: 'success',
+      isTakenOver: true,
+    } as const
     for (let index = 0; index < 300; index += 1) stats.record(resumed)
     sample(0)
     expect(sample(30_000).leftMs).toBeUndefined()
@@ -135,14 +161,22 @@ describe('the progress of a whole run', () => {
       handle(...start(name, 1, 0))
       settle(name, 1)
     }
-    for (const { name } of forecasts.slice(2, 4)) handle({ type: 'stream-finished', at: 0, stream: name, outcome: 'skipped' })
+    for (const { name } of forecasts.slice(2, 4))
+      handle({ type: 'stream-finished', at: 0, stream: name, outcome: 'skipped' })
     expect(sample(0)).toMatchObject({ done: 2, total: 2, share: 0.99, step: undefined })
   })
 
   test('keeps the remaining time during a short pause of a host, and hides it during a long one', () => {
     const { handle, sample } = halfOfFirstPhase()
     const shown = sample(10_000).leftMs ?? Number.NaN
-    handle({ type: 'host-paused', at: 10_000, hosts: ['fundamental'], why: 'down', since: 10_000, until: 90_000 })
+    handle({
+      type: 'host-paused',
+      at: 10_000,
+      hosts: ['fundamental'],
+      why: 'down',
+      since: 10_000,
+      until: 90_000,
+    })
     for (let now = 10_500; now <= 15_000; now += 500) expect(sample(now).leftMs).toBeDefined()
     for (let now = 15_500; now <= 90_000; now += 500) expect(sample(now).leftMs).toBeUndefined()
     handle({ type: 'host-resumed', at: 90_000, hosts: ['fundamental'] })

@@ -17,7 +17,10 @@ beforeEach(() => {
   root = temporaryFolder()
   mkdirSync(join(root, 'folder'))
   writeFileSync(join(root, 'file'), 'text')
-  writeFileSync(join(root, 'types.json'), '{ "out": 5, "exchange": "", "workers": 4, "streams": 5, "sheetId": "" }')
+  writeFileSync(
+    join(root, 'types.json'),
+    '{ "out": 5, "exchange": "", "workers": 4, "streams": 5, "sheetId": "" }',
+  )
   writeFileSync(join(root, 'fault.json'), '[{ "on": "news", "mode": "nope", "x": 1 }]')
 })
 
@@ -43,18 +46,33 @@ describe('an error is written in plain words, without the text of the system or 
   it.each([
     [['run', '--config', 'ROOT/none.json'], 'cannot use the settings file ROOT/none.json: it does not exist'],
     [['run', '--config', 'ROOT/folder'], 'cannot use the settings file ROOT/folder: it is a directory'],
-    [['run', '--symbols', '@ROOT/none.txt'], '--symbols: the file "ROOT/none.txt" cannot be read: it does not exist'],
+    [
+      ['run', '--symbols', '@ROOT/none.txt'],
+      '--symbols: the file "ROOT/none.txt" cannot be read: it does not exist',
+    ],
     [['run', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
     [['plan', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
-    [['log', '--out', 'ROOT/file/sub'], 'ROOT/file/sub/.scripstream/format.json cannot be read: a file has the name of its folder'],
-    [['plan', '--out', 'ROOT/file/sub'], 'ROOT/file/sub/.scripstream/session.json cannot be read: a file has the name of its folder'],
-    [['run', '--log-file', 'ROOT/folder'], 'the log file ROOT/folder cannot be written: a directory has that name'],
+    [
+      ['log', '--out', 'ROOT/file/sub'],
+      'ROOT/file/sub/.scripstream/format.json cannot be read: a file has the name of its folder',
+    ],
+    [
+      ['plan', '--out', 'ROOT/file/sub'],
+      'ROOT/file/sub/.scripstream/session.json cannot be read: a file has the name of its folder',
+    ],
+    [
+      ['run', '--log-file', 'ROOT/folder'],
+      'the log file ROOT/folder cannot be written: a directory has that name',
+    ],
     [['query', '--file', 'ROOT/folder'], '--file: the file "ROOT/folder" cannot be read: it is a directory'],
     [
       ['init', '--config', 'ROOT/none/a.json'],
       'ROOT/none/a.json cannot be written: its folder does not exist or cannot be created; choose another file with --config',
     ],
-    [['simulate', '--faults', 'ROOT/none.json'], '--faults: the file "ROOT/none.json" cannot be read: it does not exist'],
+    [
+      ['simulate', '--faults', 'ROOT/none.json'],
+      '--faults: the file "ROOT/none.json" cannot be read: it does not exist',
+    ],
   ])('%j', async (args, expected) =>
     expect(await errorOf(...args)).toMatch(new RegExp(`^error: ${expected.replaceAll(/[.$()]/g, '\\$&')}\n`)),
   )
@@ -65,7 +83,10 @@ describe('an error is written in plain words, without the text of the system or 
     ['serve', '--out', 'ROOT/folder', '--port', '0'],
   ])('names where the file of holidays is set: %s', async (...command) => {
     const urls = Object.fromEntries(builtInHosts.map((host) => [host, 'http://127.0.0.1:1']))
-    writeFileSync(join(root, 'holidays.json'), `{ "out": "new",\n "holidays": "none.txt",\n "urls": ${JSON.stringify(urls)} }`)
+    writeFileSync(
+      join(root, 'holidays.json'),
+      `{ "out": "new",\n "holidays": "none.txt",\n "urls": ${JSON.stringify(urls)} }`,
+    )
     expect(await errorOf(...command, '--config', 'ROOT/holidays.json')).toBe(
       'error: holidays in ROOT/holidays.json:2: the file "ROOT/none.txt" cannot be read: it does not exist\n',
     )
@@ -78,7 +99,10 @@ describe('an error is written in plain words, without the text of the system or 
     ['stream', 'market-news', '--symbols', '@a'],
   ])('names where the watchlist with a missing file is set: %s', async (...command) => {
     const urls = Object.fromEntries(builtInHosts.map((host) => [host, 'http://127.0.0.1:1']))
-    writeFileSync(join(root, 'lists.json'), `{ "urls": ${JSON.stringify(urls)},\n "watchlists": { "a": "@none.txt" } }`)
+    writeFileSync(
+      join(root, 'lists.json'),
+      `{ "urls": ${JSON.stringify(urls)},\n "watchlists": { "a": "@none.txt" } }`,
+    )
     expect(await errorOf(...command, '--config', 'ROOT/lists.json')).toBe(
       'error: watchlists.a in ROOT/lists.json:2: the file "ROOT/none.txt" cannot be read: it does not exist\n',
     )
@@ -104,20 +128,34 @@ describe('an error is written in plain words, without the text of the system or 
 
   it('doctor says that a folder cannot be created, and leaves nothing behind', async () => {
     const io = createTestIo()
-    await runProgram(['doctor', '--out', join(root, 'file/sub')], io, createTestDependencies(undefined, { loadSettings }))
-    expect(io.out.text().replaceAll(/\s+/g, ' ')).toContain('sub cannot be written: a file has the name of its folder')
+    await runProgram(
+      ['doctor', '--out', join(root, 'file/sub')],
+      io,
+      createTestDependencies(undefined, { loadSettings }),
+    )
+    expect(io.out.text().replaceAll(/\s+/g, ' ')).toContain(
+      'sub cannot be written: a file has the name of its folder',
+    )
     expect(readdirSync(root).sort()).toEqual(['fault.json', 'file', 'folder', 'types.json'])
   })
 })
 
 describe('an error of a connection', () => {
   it.each([
-    [{ code: 'ETIMEDOUT', message: 'connect ETIMEDOUT 10.0.0.1:80 - Local (undefined:undefined)' }, 'connect ETIMEDOUT 10.0.0.1:80'],
+    [
+      { code: 'ETIMEDOUT', message: 'connect ETIMEDOUT 10.0.0.1:80 - Local (undefined:undefined)' },
+      'connect ETIMEDOUT 10.0.0.1:80',
+    ],
     [{ code: 'ECONNREFUSED', address: '::1', port: 80 }, '[::1]:80 refuses connections'],
     [{ code: 'ENOTFOUND', hostname: 'news.example' }, 'unknown host news.example'],
     [{ code: 'EMFILE', address: '127.0.0.1', port: 80 }, 'too many open files'],
-    [{ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'this port does not speak TLS; an address with http instead of https may be right'],
-  ])('is described by its code: %j', (fields, text) => expect(describeNetworkError(Object.assign(new Error('raw'), fields))).toBe(text))
+    [
+      { code: 'ERR_SSL_WRONG_VERSION_NUMBER' },
+      'this port does not speak TLS; an address with http instead of https may be right',
+    ],
+  ])('is described by its code: %j', (fields, text) =>
+    expect(describeNetworkError(Object.assign(new Error('raw'), fields))).toBe(text),
+  )
 
   it('of OpenSSL is cut to its reason', () => {
     const raw =

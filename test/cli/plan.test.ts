@@ -30,28 +30,54 @@ afterAll(async () => {
 })
 beforeEach(() => simulator.control({ reset: true, faults: [] }))
 
-const settingsOf = (changes: Partial<Settings> = {}): Settings => ({ ...Settings.parse({ ...simulator.settings, out }), ...changes })
+const settingsOf = (changes: Partial<Settings> = {}): Settings => ({
+  ...Settings.parse({ ...simulator.settings, out }),
+  ...changes,
+})
 
 const planned = (run: PlanInput['run'] = {}, changes: Partial<Settings> = {}): Promise<Forecast> =>
   createForecast({
-    ...{ streams, settings: settingsOf(changes), stored: folder(out).stored, stocks: STOCKS, latency: undefined, now },
+    streams,
+    settings: settingsOf(changes),
+    stored: folder(out).stored,
+    stocks: STOCKS,
+    latency: undefined,
+    now,
     run: { asOf: now, ...run },
   })
 
 const ran = (run: RunOptions = {}) =>
-  lastValueFrom(createCollector<readonly StreamDefinition[]>({ settings: settingsOf() }).run({ asOf: now, ...run }))
+  lastValueFrom(
+    createCollector<readonly StreamDefinition[]>({ settings: settingsOf() }).run({ asOf: now, ...run }),
+  )
 
-const requestsIn = ({ streams: all }: Forecast) => Object.fromEntries(all.map(({ name, requests }) => [name, requests]))
+const requestsIn = ({ streams: all }: Forecast) =>
+  Object.fromEntries(all.map(({ name, requests }) => [name, requests]))
 const filesIn = (path: string) =>
-  readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => [name, statSync(join(path, name)).mtimeMs])
+  readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => [
+    name,
+    statSync(join(path, name)).mtimeMs,
+  ])
 
 describe('a plan', () => {
   it('estimates a first run from the stream definitions: fallbacks are not counted', async () => {
     const forecast = await planned()
     expect(requestsIn(forecast)).toMatchObject({
-      ...{ 'master-data': 1, 'fundamental-data': STOCKS, 'listing-dates': 1, 'company-filings': 2 * STOCKS, 'new-announcements': STOCKS },
-      ...{ 'advanced-indicators': STOCKS, 'market-news': STOCKS, 'corporate-actions': 2, 'surveillance-lists': 2, 'circuit-stocks': 2 },
-      ...{ 'bulk-block-deals': 49, 'incremental-price-bands': 1, 'complete-price-bands': 1, 'all-indices': 1, 'all-ohlcv': STOCKS },
+      'master-data': 1,
+      'fundamental-data': STOCKS,
+      'listing-dates': 1,
+      'company-filings': 2 * STOCKS,
+      'new-announcements': STOCKS,
+      'advanced-indicators': STOCKS,
+      'market-news': STOCKS,
+      'corporate-actions': 2,
+      'surveillance-lists': 2,
+      'circuit-stocks': 2,
+      'bulk-block-deals': 49,
+      'incremental-price-bands': 1,
+      'complete-price-bands': 1,
+      'all-indices': 1,
+      'all-ohlcv': STOCKS,
       'indices-ohlcv': 194,
     })
     expect(forecast.notes).toEqual(['all-indices: 194 items assumed, the folder has no such list.'])
@@ -62,9 +88,18 @@ describe('a plan', () => {
     const { requests } = simulator.stats().endpoints.deal ?? {}
     const before = filesIn(out)
     simulator.control({ reset: true })
-    expect(await planned()).toMatchObject({ finishedBefore: expect.any(String), streams: [], requests: 0, ms: 0 })
+    expect(await planned()).toMatchObject({
+      finishedBefore: expect.any(String),
+      streams: [],
+      requests: 0,
+      ms: 0,
+    })
     const fresh = await planned({ fresh: true })
-    expect(requestsIn(fresh)).toMatchObject({ 'market-news': STOCKS, 'bulk-block-deals': requests, 'all-ohlcv': STOCKS })
+    expect(requestsIn(fresh)).toMatchObject({
+      'market-news': STOCKS,
+      'bulk-block-deals': requests,
+      'all-ohlcv': STOCKS,
+    })
     expect(fresh.stocks).toBe(STOCKS)
     expect(simulator.stats().endpoints).toEqual({})
     expect(filesIn(out)).toEqual(before)
@@ -74,7 +109,11 @@ describe('a plan', () => {
     const symbols = simulator.market.stocks.map(({ Symbol: symbol }) => symbol)
     const chosen = symbols.slice(0, 2)
     const run = { only: ['company-filings', 'market-news'], symbols: chosen }
-    expect(requestsIn(await planned(run))).toEqual({ 'master-data': 1, 'company-filings': 4, 'market-news': 2 })
+    expect(requestsIn(await planned(run))).toEqual({
+      'master-data': 1,
+      'company-filings': 4,
+      'market-news': 2,
+    })
     await expect(planned({ symbols: ['NOBODY'] })).rejects.toThrow('unknown symbol: ')
   })
 
@@ -105,12 +144,27 @@ describe('a plan', () => {
 
 describe('the figures of a stream', () => {
   const ITEMS = { success: 80, empty: 15, skipped: 0, rate_limit: 0, error: 5 }
-  const estimate = async (script: Parameters<typeof scriptReport>[0] | undefined, changes: Partial<PlanInput> = {}) => {
+  const estimate = async (
+    script: Parameters<typeof scriptReport>[0] | undefined,
+    changes: Partial<PlanInput> = {},
+  ) => {
     const report = { scripts: script && { 'company-filings': scriptReport({ items: ITEMS, ...script }) } }
     const nothing = folder(temporaryFolder()).stored
-    const stored = { ...nothing, document: (file: string) => (file.endsWith('report.json') ? of(report) : nothing.document(file)) }
+    const stored = {
+      ...nothing,
+      document: (file: string) => (file.endsWith('report.json') ? of(report) : nothing.document(file)),
+    }
     const settings = settingsOf({ out: '/nowhere', workers: { 'company-filings': 10 } })
-    const input = { streams, settings, stored, stocks: 60, latency: undefined, now, run: { only: ['company-filings'] }, ...changes }
+    const input = {
+      streams,
+      settings,
+      stored,
+      stocks: 60,
+      latency: undefined,
+      now,
+      run: { only: ['company-filings'] },
+      ...changes,
+    }
     const { requests, bytes, ms } = (await createForecast(input)).streams[1] ?? {}
     return [requests, bytes, ms]
   }
@@ -122,7 +176,9 @@ describe('the figures of a stream', () => {
     expect(await estimate(last)).toEqual([150, 3_000, 3_000])
     expect(await estimate(last, { latency: 50 })).toEqual([150, 3_000, 375])
     expect(await estimate({ ...last, takenOver: 20 })).toEqual([120, 5_100_000, 600])
-    expect(await estimate({ ...last, items: { ...ITEMS, success: 5, error: 80 } })).toEqual([120, 5_100_000, 600])
+    expect(await estimate({ ...last, items: { ...ITEMS, success: 5, error: 80 } })).toEqual([
+      120, 5_100_000, 600,
+    ])
   })
 })
 
@@ -153,7 +209,9 @@ describe('the command', () => {
   })
 
   it('prints the same as JSON, uses the given figures, and writes nothing', async () => {
-    const plan = JSON.parse(await printPlan(['--json', '--stocks', '300', '--latency', '40', '--only', 'market-news'], 80))
+    const plan = JSON.parse(
+      await printPlan(['--json', '--stocks', '300', '--latency', '40', '--only', 'market-news'], 80),
+    )
     expect(plan).toMatchObject({
       stocks: 300,
       requests: 301,

@@ -26,26 +26,44 @@ describe('wrong usage', () => {
     [[], 'Usage: scripstream'],
     [['rum'], 'unknown command "rum" (did you mean run?)'],
     [['help', 'rnu'], 'unknown command "rnu" (did you mean run?)\n  "scripstream --help" lists them all'],
-    [['nothing-like-it', '--help'], 'unknown command "nothing-like-it"\n  "scripstream --help" lists them all'],
+    [
+      ['nothing-like-it', '--help'],
+      'unknown command "nothing-like-it"\n  "scripstream --help" lists them all',
+    ],
     [['version'], '(did you mean --version?)'],
     [['status'], '(did you mean brief or log?)'],
     [['config'], '(did you mean init or help settings?)'],
     [['download'], '(did you mean run?)'],
     [['news'], '(did you mean stream market-news?)'],
     [['alerts'], '(did you mean stream surveillance-lists?)'],
-    [['run', '--simulat'], 'error: unknown option "--simulat" (did you mean --simulate?)\n  "scripstream run --help" shows all options\n'],
+    [
+      ['run', '--simulat'],
+      'error: unknown option "--simulat" (did you mean --simulate?)\n  "scripstream run --help" shows all options\n',
+    ],
     [['run', '-x'], 'error: unknown option "-x"\n  "scripstream run --help" shows all options\n'],
     [['--foo'], 'error: unknown option "--foo"\n  "scripstream --help" shows all options\n'],
     [['log', '--jsn'], 'error: unknown option "--jsn" (did you mean --json?)\n'],
     [['show'], 'error: show: STOCK is missing; for example: scripstream show TCS\n'],
     [['schedule'], 'error: --print is missing; use --print cron, systemd, launchd or task-scheduler\n'],
     [['export'], 'error: --to is missing; for example: scripstream export --to market.duckdb\n'],
-    [['query', '--format', 'ndjsn'], 'error: --format: unknown value "ndjsn" (did you mean ndjson?); use table, csv, json or ndjson\n'],
+    [
+      ['query', '--format', 'ndjsn'],
+      'error: --format: unknown value "ndjsn" (did you mean ndjson?); use table, csv, json or ndjson\n',
+    ],
     [['run', 'extra'], 'run: unexpected argument "extra"\n  "scripstream run --help" shows all options\n'],
-    [['run', '--symbols', 'TCS', 'INFY', 'SBIN', '--json'], '--symbols: separate symbols by commas: --symbols TCS,INFY,SBIN\n'],
+    [
+      ['run', '--symbols', 'TCS', 'INFY', 'SBIN', '--json'],
+      '--symbols: separate symbols by commas: --symbols TCS,INFY,SBIN\n',
+    ],
     [['run', '--symbols=TCS,', 'INFY'], '--symbols: separate symbols by commas: --symbols TCS,INFY\n'],
-    [['stream', 'market-news', '--symbols', 'TCS', 'INFY'], '--symbols: separate symbols by commas: --symbols TCS,INFY\n'],
-    [['run', '--only', 'market-news', 'master-data'], '--only: separate names by commas: --only market-news,master-data\n'],
+    [
+      ['stream', 'market-news', '--symbols', 'TCS', 'INFY'],
+      '--symbols: separate symbols by commas: --symbols TCS,INFY\n',
+    ],
+    [
+      ['run', '--only', 'market-news', 'master-data'],
+      '--only: separate names by commas: --only market-news,master-data\n',
+    ],
     [['history', 'delte'], 'unknown action "delte" (did you mean delete?); use delete, prune or compact'],
     [['drift', 'frobnicate'], 'unknown action "frobnicate"; use accept'],
     [['completion', 'bsh'], 'unknown shell "bsh" (did you mean bash?); use bash, zsh or fish'],
@@ -53,7 +71,10 @@ describe('wrong usage', () => {
     [['run', '--quiet', '--json'], 'error: --quiet and --json exclude each other\n'],
     [['query', '--json', '--format', 'csv', 'select 1'], 'error: --json and --format exclude each other\n'],
     [['run', '--record-late', '--no-history'], 'error: --record-late and --no-history exclude each other\n'],
-    [['serve', '--out', '/nowhere'], '/nowhere does not exist\n  Name another folder with --out, or create the outputs with'],
+    [
+      ['serve', '--out', '/nowhere'],
+      '/nowhere does not exist\n  Name another folder with --out, or create the outputs with',
+    ],
     [['run', '-o'], 'error: --out: its value is missing; write --out <dir>\n'],
     [['run', '--progress', 'loud'], '--progress: unknown value "loud"; use auto, bars, lines or none'],
     [['run', '--log-level', 'loud'], 'silent'],
@@ -93,12 +114,24 @@ describe('help', () => {
     expect([code, err]).toEqual([0, ''])
   })
 
-  test('is not needed for the version', async () => expect(await type('--version')).toEqual({ code: 0, out: '1.2.3\n', err: '' }))
+  test('is not needed for the version', async () =>
+    expect(await type('--version')).toEqual({ code: 0, out: '1.2.3\n', err: '' }))
 })
 
 test('a command refuses a flag that is declared under another name', () => {
-  const add = defineCommand({ name: 'x', about: '', flags: () => ({ all: flag('--every', '') }), examples: [], run: () => [0] })
-  const context = { args: [], io: createTestIo(), dependencies: createTestDependencies(), act: () => Promise.resolve() }
+  const add = defineCommand({
+    name: 'x',
+    about: '',
+    flags: () => ({ all: flag('--every', '') }),
+    examples: [],
+    run: () => [0],
+  })
+  const context = {
+    args: [],
+    io: createTestIo(),
+    dependencies: createTestDependencies(),
+    act: () => Promise.resolve(),
+  }
   expect(() => createProgram({ 'Own:': [add] }, context)).toThrow('x: --every is declared as all')
 })
 
@@ -111,7 +144,11 @@ describe('list and graph', () => {
 
   test('list --json prints one document', async () => {
     const { out } = await type('list', '--json')
-    expect((JSON.parse(out) as { name: string }[]).map(({ name }) => name)).toEqual(['master-data', 'market-news', 'surveillance-lists'])
+    expect((JSON.parse(out) as { name: string }[]).map(({ name }) => name)).toEqual([
+      'master-data',
+      'market-news',
+      'surveillance-lists',
+    ])
   })
 
   test('list --graph prints a flowchart', async () => {
@@ -123,7 +160,10 @@ describe('list and graph', () => {
     ['report', 'brief --format html'],
     ['graph', 'list --graph'],
   ])('the earlier name %s leads to %s', async (name, now) => {
-    expect(await type(name)).toMatchObject({ code: 2, err: expect.stringContaining(`(did you mean ${now}?)`) })
+    expect(await type(name)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(`(did you mean ${now}?)`),
+    })
   })
 })
 

@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createProgress, type ProgressDisplay, type ProgressMode, resolveMode } from '../../src/cli/terminal/progress.js'
+import {
+  createProgress,
+  type ProgressDisplay,
+  type ProgressMode,
+  resolveMode,
+} from '../../src/cli/terminal/progress.js'
 import { width } from '../../src/cli/terminal/text.js'
 import type { RunEvent, StreamStart } from '../../src/model/event.js'
 import { createRunProgress, type RunProgress, type StreamForecast } from '../../src/model/progress.js'
@@ -42,7 +47,9 @@ const started = (...streams: (string | StreamStart)[]): RunEvent => ({
   at: 0,
   run: 'r',
   asOf: 0,
-  streams: streams.map((stream) => (typeof stream === 'string' ? { name: stream, state: 'waiting' } : stream)),
+  streams: streams.map((stream) =>
+    typeof stream === 'string' ? { name: stream, state: 'waiting' } : stream,
+  ),
 })
 const begun = (stream: string, total: number, at = 0): RunEvent[] => [
   { type: 'stream-started', at, stream },
@@ -78,7 +85,11 @@ const middle: readonly RunEvent[] = [
   ...settled('master-data', 1),
   ...ended('master-data', 1_500),
   ...begun('listing-dates', 1, 1_500),
-  ...ended('listing-dates', 2_000, 'dns: getaddrinfo ENOTFOUND archive.example.invalid, which is the long name of a host'),
+  ...ended(
+    'listing-dates',
+    2_000,
+    'dns: getaddrinfo ENOTFOUND archive.example.invalid, which is the long name of a host',
+  ),
   ...begun('market-news', 2_775, 2_000),
   ...settled('market-news', 1_000),
   ...settled('market-news', 12, 'rate_limit'),
@@ -111,7 +122,12 @@ describe('bars', () => {
 
   test('mark a stream that lost items', () => {
     const { io, handle } = show('bars', { columns: 80 })
-    handle(started('market-news'), ...begun('market-news', 2), ...settled('market-news', 1), ...settled('market-news', 1, 'rate_limit'))
+    handle(
+      started('market-news'),
+      ...begun('market-news', 2),
+      ...settled('market-news', 1),
+      ...settled('market-news', 1, 'rate_limit'),
+    )
     handle({ type: 'stream-finished', at: 1_000, stream: 'market-news', outcome: 'partial' })
     advance(io.scheduler, 1_000)
     expect(io.err.screen()[0]).toMatch(/^! market-news .* 2\/2 .* 1 lost$/)
@@ -190,11 +206,22 @@ describe('bars', () => {
   test('name the paused hosts with reason and time, and hide the remaining time during a long pause', () => {
     const { io, handle } = show('bars', { columns: 80 })
     const news: StreamStart = { name: 'market-news', state: 'waiting', hosts: ['news'] }
-    handle(started(news, { ...news, name: 'all-ohlcv', hosts: ['ticks'] }), ...begun('market-news', 40), ...begun('all-ohlcv', 40))
+    handle(
+      started(news, { ...news, name: 'all-ohlcv', hosts: ['ticks'] }),
+      ...begun('market-news', 40),
+      ...begun('all-ohlcv', 40),
+    )
     handle(...settled('market-news', 10), ...settled('all-ohlcv', 10))
     advance(io.scheduler, 10_000)
     handle({ type: 'host-paused', at: 10_000, hosts: ['news'], why: 'refuses', since: 0, until: 18_000 })
-    handle({ type: 'host-paused', at: 10_000, hosts: ['static', 'sheet'], why: 'down', since: 9_000, until: 12_000 })
+    handle({
+      type: 'host-paused',
+      at: 10_000,
+      hosts: ['static', 'sheet'],
+      why: 'down',
+      since: 9_000,
+      until: 12_000,
+    })
     advance(io.scheduler, 11_000)
     expect(io.err.screen().slice(0, -1)).toEqual([
       '▸ market-news ██████░░░░░░░░░░░░░░░░░░░░   10/40   1.0/s   waits 7s',
@@ -204,7 +231,10 @@ describe('bars', () => {
     ])
     advance(io.scheduler, 17_000)
     expect(io.err.screen().at(-2)).toBe('  25 % · 20/80 items · 0 of 2 streams · 17s · 20 requests')
-    handle({ type: 'host-resumed', at: 17_500, hosts: ['news'] }, { type: 'host-resumed', at: 17_500, hosts: ['static', 'sheet'] })
+    handle(
+      { type: 'host-resumed', at: 17_500, hosts: ['news'] },
+      { type: 'host-resumed', at: 17_500, hosts: ['static', 'sheet'] },
+    )
     handle(...settled('market-news', 1))
     advance(io.scheduler, 17_600)
     expect(io.err.screen().slice(-3)).toEqual([
@@ -218,18 +248,35 @@ describe('bars', () => {
     [80, 24],
     [60, 20],
     [60, 24],
-  ])('end with the whole run at %i columns and %i rows, with 16 streams and two paused hosts', (columns, rows) => {
-    const { io, handle } = show('bars', { columns, rows })
-    const names = Array.from({ length: 16 }, (_, index) => `all-of-the-streams-${index}`)
-    handle(started(...names), ...names.flatMap((name) => [...begun(name, 2_775), ...settled(name, 250), ...settled(name, 3, 'rate_limit')]))
-    const held = { type: 'host-paused', at: 0, why: 'down', since: 0, until: 300_000, giveUpAt: 300_000 } as const
-    handle({ ...held, hosts: ['news', 'static'] }, { ...held, hosts: ['ticks'] })
-    advance(io.scheduler, 5_000)
-    const lines = io.err.screen().slice(0, -1)
-    expect(lines.length).toBeLessThan(rows)
-    expect(lines.at(-1)).toMatch(/^ {2}9 % · 4,048\/44,400 items · .*48 lost/)
-    expect(lines.at(-2)).toMatch(/ticks: down for 5s, next try in 4m55s/)
-  })
+  ])(
+    'end with the whole run at %i columns and %i rows, with 16 streams and two paused hosts',
+    (columns, rows) => {
+      const { io, handle } = show('bars', { columns, rows })
+      const names = Array.from({ length: 16 }, (_, index) => `all-of-the-streams-${index}`)
+      handle(
+        started(...names),
+        ...names.flatMap((name) => [
+          ...begun(name, 2_775),
+          ...settled(name, 250),
+          ...settled(name, 3, 'rate_limit'),
+        ]),
+      )
+      const held = {
+        type: 'host-paused',
+        at: 0,
+        why: 'down',
+        since: 0,
+        until: 300_000,
+        giveUpAt: 300_000,
+      } as const
+      handle({ ...held, hosts: ['news', 'static'] }, { ...held, hosts: ['ticks'] })
+      advance(io.scheduler, 5_000)
+      const lines = io.err.screen().slice(0, -1)
+      expect(lines.length).toBeLessThan(rows)
+      expect(lines.at(-1)).toMatch(/^ {2}9 % · 4,048\/44,400 items · .*48 lost/)
+      expect(lines.at(-2)).toMatch(/ticks: down for 5s, next try in 4m55s/)
+    },
+  )
 
   test('drop paused hosts whose streams have all ended', () => {
     const { io, handle } = show('bars', { columns: 80 })
@@ -278,7 +325,12 @@ describe('bars', () => {
 
   test('stay in their last state with keep', () => {
     const { io, progress, handle } = show('bars', { columns: 80 })
-    handle(started('market-news'), ...begun('market-news', 1), ...settled('market-news', 1), ...ended('market-news', 400))
+    handle(
+      started('market-news'),
+      ...begun('market-news', 1),
+      ...settled('market-news', 1),
+      ...ended('market-news', 400),
+    )
     progress.end({ keep: true })
     expect(io.err.screen()[0]).toMatch(/^✔ market-news .*1\/1/)
   })
@@ -287,7 +339,12 @@ describe('bars', () => {
     const { io, progress, handle } = show('bars', { columns: 80 })
     handle(started('market-news'))
     progress.writeAbove('a log line\n')
-    expect(io.err.screen()).toEqual(['a log line', '· market-news waiting', '  0 % · 0 items · 0 of 1 stream · 0.0s · 0 requests', ''])
+    expect(io.err.screen()).toEqual([
+      'a log line',
+      '· market-news waiting',
+      '  0 % · 0 items · 0 of 1 stream · 0.0s · 0 requests',
+      '',
+    ])
   })
 
   test('write nothing for a run that never starts', () => {
@@ -349,7 +406,9 @@ describe('lines', () => {
     handle(started(news), ...begun('market-news', 40), ...settled('market-news', 10))
     handle({ type: 'host-paused', at: 0, hosts: ['news'], why: 'pages', since: 0, until: 7_000 })
     advance(io.scheduler, 5_000)
-    expect(io.err.text()).toBe('25 %, 10/40 items, 0 of 1 stream, 5.0s, 10 requests; news: sends HTML instead of data, wait 2s\n')
+    expect(io.err.text()).toBe(
+      '25 %, 10/40 items, 0 of 1 stream, 5.0s, 10 requests; news: sends HTML instead of data, wait 2s\n',
+    )
   })
 
   test('stop with the run', () => {
@@ -382,7 +441,9 @@ describe('auto', () => {
     ['a pipe', pipe, {}, 'lines'],
     ['a build server', terminal, { CI: 'true' }, 'lines'],
     ['a dumb terminal', terminal, { TERM: 'dumb' }, 'lines'],
-  ] as const)('resolves for %s', (_, stream, env, mode) => expect(resolveMode('auto', stream, env)).toBe(mode))
+  ] as const)('resolves for %s', (_, stream, env, mode) =>
+    expect(resolveMode('auto', stream, env)).toBe(mode),
+  )
 
   test('is ignored if a mode is given', () => expect(resolveMode('bars', pipe, { CI: '1' })).toBe('bars'))
 })

@@ -10,7 +10,12 @@ describe('the statement of a query', () => {
   const terminal = { isTTY: true }
   const pipe = { isTTY: false }
   type StatementInput = Parameters<typeof chooseStatement>[0]
-  const given = (input: Partial<StatementInput>): StatementInput => ({ typed: undefined, file: undefined, json: false, ...input })
+  const given = (input: Partial<StatementInput>): StatementInput => ({
+    typed: undefined,
+    file: undefined,
+    json: false,
+    ...input,
+  })
   const holding =
     (text: string) =>
     (path: string): string =>
@@ -26,7 +31,9 @@ describe('the statement of a query', () => {
     ['typed on a terminal for -', { typed: '-' }, terminal, 'from b'],
     ['piped in', {}, pipe, 'from b'],
     ['piped to - for --json', { typed: '-', json: true }, pipe, 'from b'],
-  ])('is taken %s', (_, input, stdin, sql) => expect(chooseStatement(given(input), stdin, holding('from b'))).toBe(sql))
+  ])('is taken %s', (_, input, stdin, sql) =>
+    expect(chooseStatement(given(input), stdin, holding('from b'))).toBe(sql),
+  )
 
   it('is undefined on a terminal, without reading stdin', () => {
     expect(chooseStatement(given({}), terminal, unread)).toBeUndefined()
@@ -60,7 +67,10 @@ describe('a slow reader', () => {
       for (; taken < CHUNKS; taken++) yield { rowCount: 1, getRows: () => [[taken]] }
     }
     const columns = { columnNames: () => ['n'], columnType: () => 'INTEGER' }
-    return { result: { ...columns, [Symbol.asyncIterator]: chunks } as unknown as DuckDBResult, taken: () => taken }
+    return {
+      result: { ...columns, [Symbol.asyncIterator]: chunks } as unknown as DuckDBResult,
+      taken: () => taken,
+    }
   }
 
   /** A stdout that is full after every text and drains last; it records what has piled up by then. */
@@ -81,13 +91,16 @@ describe('a slow reader', () => {
     return { stdout: guardStream(stdout, () => undefined), texts, piled }
   }
 
-  it.each(['csv', 'ndjson', 'json'] as const)('applies back-pressure: neither texts nor listeners pile up (%s)', async (format) => {
-    const { stdout, texts, piled } = slowReader()
-    await printResult(answer().result, { format, rows: 40 }, { stdout })
-    expect(texts.length).toBeGreaterThanOrEqual(CHUNKS)
-    expect(piled.filter(({ bytes }) => bytes > 0)).toEqual([])
-    expect(new Set(piled.map(({ listeners }) => listeners)).size).toBe(1)
-  })
+  it.each(['csv', 'ndjson', 'json'] as const)(
+    'applies back-pressure: neither texts nor listeners pile up (%s)',
+    async (format) => {
+      const { stdout, texts, piled } = slowReader()
+      await printResult(answer().result, { format, rows: 40 }, { stdout })
+      expect(texts.length).toBeGreaterThanOrEqual(CHUNKS)
+      expect(piled.filter(({ bytes }) => bytes > 0)).toEqual([])
+      expect(new Set(piled.map(({ listeners }) => listeners)).size).toBe(1)
+    },
+  )
 
   it('gets no more output after it has closed the pipe', async () => {
     const { stdout, texts } = slowReader(3)
@@ -141,12 +154,21 @@ describe('a result as csv', () => {
 
   it('has no formulas, and unchanged numbers', async () => {
     expect(await printed('csv')).toBe(
-      ["Title,change,'=name", '"\'=HYPERLINK(""http://x"")",-5,-0.5', "'@SUM(A1),1,'+91 22", "'\t=1,,-", "M&M,0,'=1", ''].join('\n'),
+      [
+        "Title,change,'=name",
+        '"\'=HYPERLINK(""http://x"")",-5,-0.5',
+        "'@SUM(A1),1,'+91 22",
+        "'\t=1,,-",
+        "M&M,0,'=1",
+        '',
+      ].join('\n'),
     )
   })
 
   it('is the only format that escapes formulas', async () => {
-    expect(await printed('ndjson')).toContain('{"Title":"=HYPERLINK(\\"http://x\\")","change":-5,"=name":"-0.5"}')
+    expect(await printed('ndjson')).toContain(
+      '{"Title":"=HYPERLINK(\\"http://x\\")","change":-5,"=name":"-0.5"}',
+    )
   })
 })
 
@@ -157,7 +179,9 @@ describe('a result as a table', () => {
     [3, ['0', '1', '⋮', '4']],
   ])('has the first and the last of %i rows', async (most, shown) => {
     const rows = [0, 1, 2, 3, 4].map((one) => [one])
-    const lines = (await printRows('table', [['a', 'INTEGER']], rows, most)).split('\n').map((line) => line.trim())
+    const lines = (await printRows('table', [['a', 'INTEGER']], rows, most))
+      .split('\n')
+      .map((line) => line.trim())
     expect(lines.slice(1, 1 + shown.length)).toEqual(shown)
     expect(lines).toContain(`5 rows (${most} shown)`)
   })

@@ -19,15 +19,37 @@ const folder = marketWith({
     [BEFORE, 100, 1e6],
     [TODAY, 110, 1e6],
   ]),
-  'bulk_block_deals.json': [{ date: TODAY, sym: HOSTILE, bs: 'B', qty: 1e6, avgprice: 100, cname: '"quoted" & <b>bold</b>', deal: 'BULK' }],
+  'bulk_block_deals.json': [
+    {
+      date: TODAY,
+      sym: HOSTILE,
+      bs: 'B',
+      qty: 1e6,
+      avgprice: 100,
+      cname: '"quoted" & <b>bold</b>',
+      deal: 'BULK',
+    },
+  ],
   '.scripstream/report.json': report({ 'circuit-stocks': ['failed', { error: 'static answered 503' }] }),
 })
 
 const day: Brief = {
-  ...{ folder: folder.root, run: 'r', asOf: '2026-02-12T14:30:00.000Z', durationMs: 1, stocks: 2, outcome: 'complete' },
-  ...{ outputs: [], changes: [], counts: {}, rewritten: [], since: null, wrongSymbols: [], notes: [] },
+  folder: folder.root,
+  run: 'r',
+  asOf: '2026-02-12T14:30:00.000Z',
+  durationMs: 1,
+  stocks: 2,
+  outcome: 'complete',
+  outputs: [],
+  changes: [],
+  counts: {},
+  rewritten: [],
+  since: null,
+  wrongSymbols: [],
+  notes: [],
 }
-const read = async (brief: Brief = day, market = folder): Promise<string> => briefHtml(brief, await readMorning(market, ['B', HOSTILE]))
+const read = async (brief: Brief = day, market = folder): Promise<string> =>
+  briefHtml(brief, await readMorning(market, ['B', HOSTILE]))
 
 describe('the market in the report', () => {
   it('counts, shows your stocks, and says it beside the subject of the mail', async () => {
@@ -39,7 +61,9 @@ describe('the market in the report', () => {
   })
 
   it('fits a mail with the names of a whole watchlist, and prints', async () => {
-    const stocks = Array.from({ length: 200 }, (_, place) => stock(`S${place}`, `INE${String(place).padStart(9, '0')}`, 'N'.repeat(80)))
+    const stocks = Array.from({ length: 200 }, (_, place) =>
+      stock(`S${place}`, `INE${String(place).padStart(9, '0')}`, 'N'.repeat(80)),
+    )
     const large = marketWith({
       'master_isin_map.json': stocks,
       'bulk_block_deals.json': stocks.map(({ Symbol: sym }) => ({
@@ -77,7 +101,12 @@ describe('the market in the report', () => {
     const changes: Brief['changes'] = [
       { symbol: 'B', isWatched: false, changes: [{ section: 'deals', symbol: 'B', change: 'new', detail }] },
     ]
-    const html = await read({ ...day, changes, counts: { deals: 1 }, since: { asOf: '2026-02-11T14:30:00.000Z' } })
+    const html = await read({
+      ...day,
+      changes,
+      counts: { deals: 1 },
+      since: { asOf: '2026-02-11T14:30:00.000Z' },
+    })
     expect(html).toContain('X bought 1,234,567 at ₹ 1,440.50 on 12 Feb 2026 (bulk, ₹ 178 crore)')
     expect(html).toContain('Changed since 11 Feb 2026 20:00 IST')
     expect(html).not.toMatch(/\d{4}-\d\d-\d\d/)
@@ -91,7 +120,16 @@ describe('the market in the report', () => {
 
   it('is written to the file that is named, with the day of the run in its name', async () => {
     const [io, place] = [createTestIo(), temporaryFolder()]
-    const args = ['brief', '--out', folder.root, '--format', 'html', '--no-verify', '--to', join(place, 'market-DAY.html')]
+    const args = [
+      'brief',
+      '--out',
+      folder.root,
+      '--format',
+      'html',
+      '--no-verify',
+      '--to',
+      join(place, 'market-DAY.html'),
+    ]
     expect(await runProgram(args, io, createTestDependencies(undefined, { streams }))).toBe(0)
     expect(readdirSync(place)).toEqual(['market-2026-02-12.html'])
     expect(io.out.text().replace(/\s+/g, ' ')).toContain(`Written to ${place}`)

@@ -19,7 +19,9 @@ const retry = (documents: Readonly<Record<string, unknown>>, now = NOW) =>
           text: () => of(undefined),
           document: (file) => {
             const found = documents[file.replace('.scripstream/', '')]
-            return found === damaged ? throwError(() => new DamagedFileError(`${file} is damaged`)) : of(found)
+            return found === damaged
+              ? throwError(() => new DamagedFileError(`${file} is damaged`))
+              : of(found)
           },
         },
         streams: tinyRegistry,
@@ -40,12 +42,19 @@ describe('a retry', () => {
 
   it.each([
     ['is missing', undefined, partial, 'is missing'],
-    ['is missing after runs with failed items', undefined, { outcome: 'complete', missing: { 'market-news': 1 } }, 'is missing'],
+    [
+      'is missing after runs with failed items',
+      undefined,
+      { outcome: 'complete', missing: { 'market-news': 1 } },
+      'is missing',
+    ],
     ['is damaged', damaged, partial, 'is damaged'],
     ['has another format', [], partial, 'is damaged'],
     ['is damaged, as is the report', damaged, damaged, 'is damaged'],
   ])('ends with an error if the list %s', async (_, list, report, said) => {
-    await expect(async () => retry({ 'report.json': report, 'failed.json': list })).rejects.toThrow(UsageError)
+    await expect(async () => retry({ 'report.json': report, 'failed.json': list })).rejects.toThrow(
+      UsageError,
+    )
     await expect(async () => retry({ 'report.json': report, 'failed.json': list })).rejects.toThrow(
       `data/.scripstream/failed.json (the failed items) ${said}; run once without --retry-failed`,
     )
@@ -63,7 +72,9 @@ describe('a retry', () => {
 
   it('fetches the items of the list if such a run is of an earlier day', async () => {
     const later = NOW + 86_400_000
-    expect(await retry({ 'run.json': ended, 'failed.json': list, 'report.json': partial }, later)).toMatchObject({
+    expect(
+      await retry({ 'run.json': ended, 'failed.json': list, 'report.json': partial }, later),
+    ).toMatchObject({
       run: { pairs: list },
     })
   })
@@ -73,6 +84,8 @@ describe('a retry', () => {
     ['is empty', {}],
     ['is damaged', damaged],
   ])('has nothing to do after a complete run whose list %s', async (_, list) => {
-    expect(await retry({ 'report.json': { outcome: 'complete' }, 'failed.json': list })).toEqual({ report: { outcome: 'complete' } })
+    expect(await retry({ 'report.json': { outcome: 'complete' }, 'failed.json': list })).toEqual({
+      report: { outcome: 'complete' },
+    })
   })
 })

@@ -12,7 +12,15 @@ import type { RunEvent } from '../../src/model/event.js'
 import type { RunOutcome, RunReport } from '../../src/model/report.js'
 import { Settings } from '../../src/model/settings.js'
 import type { Simulator, SimulatorOptions } from '../../src/simulator/index.js'
-import { advance, createTestDependencies, createTestIo, playEvents, reportsTo, runReport, type TestIo } from './support.js'
+import {
+  advance,
+  createTestDependencies,
+  createTestIo,
+  playEvents,
+  reportsTo,
+  runReport,
+  type TestIo,
+} from './support.js'
 
 const started: RunEvent = {
   type: 'run-started',
@@ -27,9 +35,18 @@ const started: RunEvent = {
 }
 const finished = (outcome: RunOutcome): RunEvent => ({ type: 'run-finished', report: runReport({ outcome }) })
 
-const run = (args: string, event$: Observable<RunEvent>, changes: Partial<Dependencies> = {}, io: TestIo = createTestIo()) => ({
+const run = (
+  args: string,
+  event$: Observable<RunEvent>,
+  changes: Partial<Dependencies> = {},
+  io: TestIo = createTestIo(),
+) => ({
   io,
-  code: runProgram(['run', ...args.split(' ').filter((arg) => arg !== '')], io, createTestDependencies(event$, changes)),
+  code: runProgram(
+    ['run', ...args.split(' ').filter((arg) => arg !== '')],
+    io,
+    createTestDependencies(event$, changes),
+  ),
 })
 
 /** Dependencies that record their arguments. */
@@ -157,16 +174,19 @@ describe('an interrupted run', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('ends with the code of %s, and stores its report after all requests are aborted', async (signal, expected) => {
-    const { log, io, code } = interrupted('')
-    io.signal$.next(signal)
-    expect(log).toEqual([])
-    advance(io.scheduler, 6_000)
-    expect(await code).toBe(expected)
-    expect(log).toEqual(['aborted', 'kept interrupted'])
-    expect(io.out.text()).toMatch(/\nInterrupted: 0 of 2 streams finished/)
-    expect(io.out.text()).toMatch(/not requested again\):\n {4}scripstream run\n\n/)
-  })
+  ] as const)(
+    'ends with the code of %s, and stores its report after all requests are aborted',
+    async (signal, expected) => {
+      const { log, io, code } = interrupted('')
+      io.signal$.next(signal)
+      expect(log).toEqual([])
+      advance(io.scheduler, 6_000)
+      expect(await code).toBe(expected)
+      expect(log).toEqual(['aborted', 'kept interrupted'])
+      expect(io.out.text()).toMatch(/\nInterrupted: 0 of 2 streams finished/)
+      expect(io.out.text()).toMatch(/not requested again\):\n {4}scripstream run\n\n/)
+    },
+  )
 
   test('prints its report as JSON, and the resume command on stderr', async () => {
     const { io, code } = interrupted('--json --symbols M&M')
@@ -178,7 +198,9 @@ describe('an interrupted run', () => {
   })
 
   test('reports that its report cannot be stored', async () => {
-    const { io, code } = interrupted('', { storage: reportsTo(() => throwError(() => new StorageError('the disk is full'))) })
+    const { io, code } = interrupted('', {
+      storage: reportsTo(() => throwError(() => new StorageError('the disk is full'))),
+    })
     io.signal$.next('SIGINT')
     advance(io.scheduler, 6_000)
     expect(await code).toBe(130)
@@ -316,7 +338,10 @@ describe('the flags of a run', () => {
     const { seen, changes } = recording()
     expect(await run(args, EMPTY, changes).code).toBe(0)
     expect(seen.simulator).toMatchObject({ stocks, exchange: 'NSE' })
-    expect(seen.collector?.settings).toMatchObject({ urls: { news: 'http://127.0.0.1:1/news' }, sheetId: 's' })
+    expect(seen.collector?.settings).toMatchObject({
+      urls: { news: 'http://127.0.0.1:1/news' },
+      sheetId: 's',
+    })
     expect(seen.closed).toBe(1)
   })
 
@@ -333,7 +358,14 @@ describe('the flags of a run', () => {
     })
     const { io, code } = run('--log-level info', EMPTY, { ...changes, createCollector })
     await code
-    const line = { level: 30, time: expect.any(Number), pid: process.pid, hostname: hostname(), stream: 'market-news', msg: 'a line' }
+    const line = {
+      level: 30,
+      time: expect.any(Number),
+      pid: process.pid,
+      hostname: hostname(),
+      stream: 'market-news',
+      msg: 'a line',
+    }
     expect(JSON.parse(io.err.text())).toEqual(line)
   })
 })

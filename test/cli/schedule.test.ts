@@ -19,7 +19,8 @@ const job: DailyJob = {
   zone: 'UTC',
   year: 2026,
 }
-const entry = (name: string, changes: Partial<DailyJob> = {}): string => schedulers[name]?.({ ...job, ...changes }) ?? ''
+const entry = (name: string, changes: Partial<DailyJob> = {}): string =>
+  schedulers[name]?.({ ...job, ...changes }) ?? ''
 /** The first line of a crontab that is no comment. */
 const firstLine = (text: string): string => text.split('\n').find((line) => /^\d/.test(line)) ?? ''
 
@@ -36,14 +37,17 @@ describe('an entry for a scheduler', () => {
     expect(exported).toBeGreaterThan(verify)
   })
 
-  it.each(Object.keys(schedulers))('for %s names the settings file in each command, and where the addresses are', (name) => {
-    const text = entry(name, { exportTo: 'market.duckdb' })
-    expect(text.replaceAll('&quot;', '"').match(/--config\W+srv\/100\\?%%? market\/my\.json/g)).toHaveLength(
-      { cron: 6, systemd: 4 }[name] ?? 3,
-    )
-    expect(text).toContain('The addresses of the provider are in /srv/100% market/my.json')
-    expect(text).toContain('notify')
-  })
+  it.each(Object.keys(schedulers))(
+    'for %s names the settings file in each command, and where the addresses are',
+    (name) => {
+      const text = entry(name, { exportTo: 'market.duckdb' })
+      expect(
+        text.replaceAll('&quot;', '"').match(/--config\W+srv\/100\\?%%? market\/my\.json/g),
+      ).toHaveLength({ cron: 6, systemd: 4 }[name] ?? 3)
+      expect(text).toContain('The addresses of the provider are in /srv/100% market/my.json')
+      expect(text).toContain('notify')
+    },
+  )
 
   it.each(Object.keys(schedulers))('for %s sets the proxy of this machine', (name) => {
     const text = entry(name, { variables: { HTTPS_PROXY: 'http://…@proxy:3128' } })
@@ -58,21 +62,30 @@ describe('an entry for a scheduler', () => {
     launchd: /.*<integer>13<.*\n.*<integer>15<.*\n/,
     'task-scheduler': /T18:30:00\+05:30.*T20:30:00\+05:30/s,
   }
-  it.each(Object.keys(schedulers))('for %s has a second attempt once everything is published, and says what it requests', (name) => {
-    expect(entry(name)).toMatch(seconds[name] ?? /never/)
-    expect(entry(name)).toContain('The second attempt requests only what is missing or due since the first: price bands and deals')
-  })
+  it.each(Object.keys(schedulers))(
+    'for %s has a second attempt once everything is published, and says what it requests',
+    (name) => {
+      expect(entry(name)).toMatch(seconds[name] ?? /never/)
+      expect(entry(name)).toContain(
+        'The second attempt requests only what is missing or due since the first: price bands and deals',
+      )
+    },
+  )
 
   it('has the second attempt an hour later, and not before everything of the session is published', () => {
     const times = (minuteOfDay: number) => entry('systemd', { minuteOfDay }).match(/(?<=OnCalendar=\S+ )\S+/g)
     expect(times(18 * 60)).toEqual(['18:00', '20:30'])
     expect(times(19 * 60 + 45)).toEqual(['19:45', '20:45'])
     expect(times(22 * 60 + 59)).toEqual(['22:59', '23:59'])
-    expect(streams.flatMap(({ publishedAt = '' }) => (publishedAt >= '20:30' ? [publishedAt] : []))).toEqual([])
+    expect(streams.flatMap(({ publishedAt = '' }) => (publishedAt >= '20:30' ? [publishedAt] : []))).toEqual(
+      [],
+    )
   })
 
   it('for systemd says how the timer of a user goes on after a log-out', () => {
-    expect(entry('systemd')).toContain('# Without the next command, the timer stops when you log out: loginctl enable-linger\n')
+    expect(entry('systemd')).toContain(
+      '# Without the next command, the timer stops when you log out: loginctl enable-linger\n',
+    )
   })
 
   it('for cron has the local time of 18:30 in India', () => {
@@ -100,7 +113,11 @@ describe('an entry for a scheduler', () => {
 
   it.each([
     ['UTC', 'cron', ['18:30 and 20:30 in India are 13:00 and 15:00 in UTC, the zone of this machine.']],
-    ['Asia/Kathmandu', 'cron', ['18:30 and 20:30 in India are 18:45 and 20:45 in Asia/Kathmandu, the zone of this machine.']],
+    [
+      'Asia/Kathmandu',
+      'cron',
+      ['18:30 and 20:30 in India are 18:45 and 20:45 in Asia/Kathmandu, the zone of this machine.'],
+    ],
     [
       'Europe/Berlin',
       'cron',
@@ -125,7 +142,11 @@ describe('an entry for a scheduler', () => {
         'In winter time they are 14:00 and 16:00: the entry follows the clock of India.',
       ],
     ],
-    ['America/Los_Angeles', 'task-scheduler', ['In winter time they are 05:00 and 07:00: the entry follows the clock of India.']],
+    [
+      'America/Los_Angeles',
+      'task-scheduler',
+      ['In winter time they are 05:00 and 07:00: the entry follows the clock of India.'],
+    ],
   ])('in %s for %s has both clocks, and says what summer time changes', (zone, name, lines) => {
     for (const line of lines) expect(entry(name, { zone })).toContain(line)
     if (zone === 'UTC') expect(entry(name, { zone })).not.toContain('winter')
@@ -133,11 +154,17 @@ describe('an entry for a scheduler', () => {
 
   it('for systemd notifies of a run that was killed, and leaves a failure that has notified alone', () => {
     const [, quoted = ''] =
-      /scripstream-failure\.service\n# [\s\S]*?ExecStart="\/bin\/sh" "-c" "(.*)"\n/.exec(entry('systemd', { program: ['echo'] })) ?? []
+      /scripstream-failure\.service\n# [\s\S]*?ExecStart="\/bin\/sh" "-c" "(.*)"\n/.exec(
+        entry('systemd', { program: ['echo'] }),
+      ) ?? []
     const script = quoted.replaceAll('$$', '$').replaceAll('\\"', '"').replaceAll('%%', '%')
     const say = (status?: string) =>
-      String(spawnSync('sh', ['-c', script], { env: { PATH: process.env.PATH, MONITOR_EXIT_STATUS: status } }).stdout)
-    const killed = 'doctor --notify the daily run did not end well --out /srv/market --config /srv/100% market/my.json\n'
+      String(
+        spawnSync('sh', ['-c', script], { env: { PATH: process.env.PATH, MONITOR_EXIT_STATUS: status } })
+          .stdout,
+      )
+    const killed =
+      'doctor --notify the daily run did not end well --out /srv/market --config /srv/100% market/my.json\n'
     expect([say('137'), say('9'), say(undefined)]).toEqual([killed, killed, killed])
     expect([say('1'), say('2'), say('3'), say('4')]).toEqual(['', '', '', ''])
   })
@@ -145,14 +172,27 @@ describe('an entry for a scheduler', () => {
   const systemd = spawnSync('systemd-analyze', ['--version']).status === 0
   it.skipIf(!systemd)('for systemd passes its own check (skipped where systemd-analyze is missing)', () => {
     const folder = temporaryFolder()
-    const [, ...parts] = entry('systemd', { program: [process.execPath, '/tmp/x.cjs'], folder: '/tmp' }).split(/^# ~.*\/(scripstream\S*)$/m)
-    const units = Object.fromEntries(parts.flatMap((name, place) => (place % 2 === 0 ? [[name, parts[place + 1] ?? '']] : [])))
-    expect(Object.keys(units)).toEqual(['scripstream.service', 'scripstream-failure.service', 'scripstream.timer'])
+    const [, ...parts] = entry('systemd', {
+      program: [process.execPath, '/tmp/x.cjs'],
+      folder: '/tmp',
+    }).split(/^# ~.*\/(scripstream\S*)$/m)
+    const units = Object.fromEntries(
+      parts.flatMap((name, place) => (place % 2 === 0 ? [[name, parts[place + 1] ?? '']] : [])),
+    )
+    expect(Object.keys(units)).toEqual([
+      'scripstream.service',
+      'scripstream-failure.service',
+      'scripstream.timer',
+    ])
     for (const [name, text] of Object.entries(units)) writeFileSync(join(folder, name), text)
     const timer = units['scripstream.timer'] ?? ''
-    const { stderr } = spawnSync('systemd-analyze', ['verify', join(folder, 'scripstream.timer')], { encoding: 'utf8' })
+    const { stderr } = spawnSync('systemd-analyze', ['verify', join(folder, 'scripstream.timer')], {
+      encoding: 'utf8',
+    })
     expect(stderr.split('\n').filter((line) => line.includes('scripstream'))).toEqual([])
-    const calendar = spawnSync('systemd-analyze', ['calendar', /OnCalendar=(.*)/.exec(timer)?.[1] ?? ''], { encoding: 'utf8' })
+    const calendar = spawnSync('systemd-analyze', ['calendar', /OnCalendar=(.*)/.exec(timer)?.[1] ?? ''], {
+      encoding: 'utf8',
+    })
     expect(calendar.status).toBe(0)
   })
 
@@ -176,14 +216,28 @@ describe('the command schedule', () => {
 
   it('prints absolute paths', async () => {
     const config = settingsFile('{}')
-    const { code, text } = await run('--print', 'cron', '--out', 'somewhere', '--export-to', 'market.duckdb', '--config', config)
+    const { code, text } = await run(
+      '--print',
+      'cron',
+      '--out',
+      'somewhere',
+      '--export-to',
+      'market.duckdb',
+      '--config',
+      config,
+    )
     expect(code).toBe(0)
     for (const path of ['--out CWD/somewhere', '--to duckdb:CWD/market.duckdb', `--config ${config}`])
       expect(text.replaceAll("'", '')).toContain(path.replace('CWD', process.cwd()))
   })
 
   it('says on stderr what the scheduler will lack, and prints no password of a proxy', async () => {
-    const env = { SCRIPSTREAM_RETRIES: '1', SCRIPSTREAM_OUT: 'x', HTTPS_PROXY: 'http://me:s3cret@proxy:3128', no_proxy: 'a,b' }
+    const env = {
+      SCRIPSTREAM_RETRIES: '1',
+      SCRIPSTREAM_OUT: 'x',
+      HTTPS_PROXY: 'http://me:s3cret@proxy:3128',
+      no_proxy: 'a,b',
+    }
     const { text, err } = await runWith(env)('--print', 'cron')
     expect(err).toBe(
       `warning: ${process.cwd()}/scripstream.config.json does not exist; the entry needs it for the addresses of the provider: run "scripstream init" first\n` +
@@ -207,7 +261,10 @@ describe('the command schedule', () => {
   })
 
   it('warns of a path in the cache of npx', async () => {
-    vi.spyOn(process, 'argv', 'get').mockReturnValue(['node', '/home/me/.npm/_npx/1/node_modules/.bin/scripstream'])
+    vi.spyOn(process, 'argv', 'get').mockReturnValue([
+      'node',
+      '/home/me/.npm/_npx/1/node_modules/.bin/scripstream',
+    ])
     onTestFinished(() => void vi.restoreAllMocks())
     const config = settingsFile('{}')
     expect((await run('--print', 'cron', '--config', config)).err).toBe(

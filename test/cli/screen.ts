@@ -25,7 +25,10 @@ export const createRecorder = ({ columns, rows = 40, colours = false }: Recorder
     },
   })
   const isTTY = columns !== undefined
-  const stream = Object.assign(writable, isTTY ? { isTTY, columns, rows, getColorDepth: () => (colours ? 8 : 1) } : {})
+  const stream = Object.assign(
+    writable,
+    isTTY ? { isTTY, columns, rows, getColorDepth: () => (colours ? 8 : 1) } : {},
+  )
   return {
     stream,
     text: () => chunks.join(''),

@@ -14,7 +14,12 @@ import { PAGE_FOLDER } from '../support/page-server.js'
 import { parseEvents, started } from '../web/support.js'
 import { createTestDependencies, createTestIo, playEvents, runReport, type TestIo } from './support.js'
 
-const type = (args: readonly string[], io: TestIo, event$: Observable<RunEvent> = NEVER, settings: object = {}) =>
+const type = (
+  args: readonly string[],
+  io: TestIo,
+  event$: Observable<RunEvent> = NEVER,
+  settings: object = {},
+) =>
   runProgram(
     args,
     io,
@@ -84,7 +89,9 @@ describe('scripstream serve', () => {
     const port = await takePort()
     const io = createTestIo()
     expect(await type(['serve', '--port', String(port), '--out', temporaryFolder()], io)).toBe(2)
-    expect(io.err.text()).toContain(`--port: port ${port} is in use; choose another one, or 0 for any free port`)
+    expect(io.err.text()).toContain(
+      `--port: port ${port} is in use; choose another one, or 0 for any free port`,
+    )
   })
 })
 
@@ -112,7 +119,10 @@ describe('scripstream run --serve', () => {
     expect(sent[0]?.data.run).toMatchObject({ run: 'r1' })
     expect(sent.at(-1)?.data).toMatchObject({
       run: null,
-      state: { isActive: false, answer: { word: 'The last run failed', text: expect.stringContaining('the disk is full') } },
+      state: {
+        isActive: false,
+        answer: { word: 'The last run failed', text: expect.stringContaining('the disk is full') },
+      },
     })
     expect(await code).toBe(1)
   })

@@ -15,12 +15,14 @@ describe.skipIf(!duckdb)('a stock at a glance', () => {
   afterAll(() => remove())
 
   const read = (stock: string, root = out) => readStockView(root, { stock, streams, limit: 3 })
-  const textOf = (view: Awaited<ReturnType<typeof read>>, columns = 100): string => toTexts(stockLines(view), columns).join('\n')
+  const textOf = (view: Awaited<ReturnType<typeof read>>, columns = 100): string =>
+    toTexts(stockLines(view), columns).join('\n')
 
   it('is found by symbol, ISIN and name', async () => {
     const view = await read('tcs')
     expect(view.facts.symbol).toBe('TCS')
-    for (const text of [String(view.facts.isin), String(view.facts.name), 'NSE:TCS']) expect((await read(text)).facts).toEqual(view.facts)
+    for (const text of [String(view.facts.isin), String(view.facts.name), 'NSE:TCS'])
+      expect((await read(text)).facts).toEqual(view.facts)
     await expect(read('TCSS')).rejects.toThrow(UsageError)
   })
 
@@ -33,8 +35,16 @@ describe.skipIf(!duckdb)('a stock at a glance', () => {
     expect(kinds.length).toBeGreaterThan(3)
     for (const kind of kinds) expect(kinds.filter((one) => one === kind).length).toBeLessThanOrEqual(3)
     expect(new Set(view.events.map(({ isin }) => isin))).toEqual(new Set([view.facts.isin]))
-    const finding = { check: 'large-moves', severity: 'warning', symbol: 'TCS', day: '2026-01-05', detail: 'the close jumps' } as const
-    expect(textOf({ ...view, findings: [finding] } as typeof view)).toContain('Findings\n  2026-01-05  the close jumps')
+    const finding = {
+      check: 'large-moves',
+      severity: 'warning',
+      symbol: 'TCS',
+      day: '2026-01-05',
+      detail: 'the close jumps',
+    } as const
+    expect(textOf({ ...view, findings: [finding] } as typeof view)).toContain(
+      'Findings\n  2026-01-05  the close jumps',
+    )
   })
 
   it.each([40, 80, 200])('fits %d columns', async (columns) => {
@@ -46,8 +56,18 @@ describe.skipIf(!duckdb)('a stock at a glance', () => {
   })
 
   it('reads no file of another listed stock, and those of former symbols', async () => {
-    const stock = (symbol: string, ISIN: string) => ({ Symbol: symbol, ISIN, Name: symbol, Sid: symbol, FnoFlag: 0 })
-    const news = (Title: string) => ({ Symbol: 'OLD', ISIN: 'INE009A01021', News: [{ PublishDate: 1_770_000_000_000, Title }] })
+    const stock = (symbol: string, ISIN: string) => ({
+      Symbol: symbol,
+      ISIN,
+      Name: symbol,
+      Sid: symbol,
+      FnoFlag: 0,
+    })
+    const news = (Title: string) => ({
+      Symbol: 'OLD',
+      ISIN: 'INE009A01021',
+      News: [{ PublishDate: 1_770_000_000_000, Title }],
+    })
     const some = folderWith({
       'master_isin_map.json': [stock('A', 'INE009A01021'), stock('B', 'INE467B01029')],
       'market_news/A_news.json': news('now'),
@@ -59,7 +79,11 @@ describe.skipIf(!duckdb)('a stock at a glance', () => {
   })
 
   it('leaves out what is unknown', async () => {
-    const few = folderWith({ 'master_isin_map.json': [{ Symbol: 'A', ISIN: 'INE009A01021', Name: 'A\u001b[31m', Sid: '1', FnoFlag: 0 }] })
+    const few = folderWith({
+      'master_isin_map.json': [
+        { Symbol: 'A', ISIN: 'INE009A01021', Name: 'A\u001b[31m', Sid: '1', FnoFlag: 0 },
+      ],
+    })
     expect(textOf(await read('A', few)).split('\n')).toEqual(['A  A  INE009A01021'])
   })
 })

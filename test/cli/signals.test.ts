@@ -37,7 +37,8 @@ describe('untilSignal', () => {
     expect(signal$.observed).toBe(false)
   })
 
-  test('passes an error on', () => expect(watch(throwError(() => new Error('broken'))).log).toEqual(['broken']))
+  test('passes an error on', () =>
+    expect(watch(throwError(() => new Error('broken'))).log).toEqual(['broken']))
 
   test('unsubscribes from the source before it emits the signal', () => {
     const { log, signal$ } = watch(new Observable(() => () => log.push('aborted')))

@@ -22,7 +22,9 @@ describe('a target', () => {
     ['postgres://me@db/market', 'postgres', 'postgres://me@db/market'],
     ['postgresql://db/market', 'postgres', 'postgresql://db/market'],
     ['postgres:postgres://db/market', 'postgres', 'postgres://db/market'],
-  ])('%s is %s at %j', (typed, kind, location) => expect(readTarget('--to', typed)).toEqual({ kind, location, typed }))
+  ])('%s is %s at %j', (typed, kind, location) =>
+    expect(readTarget('--to', typed)).toEqual({ kind, location, typed }),
+  )
 
   it.each(['', 'market', 'parquet:', 'duckdb:', 'postgres:db', 'mysql://db'])('is not %j', (typed) => {
     expect(() => readTarget('--to', typed)).toThrow(UsageError)
@@ -30,7 +32,9 @@ describe('a target', () => {
 })
 
 describe.skipIf(!duckdb)('a sink that fails', () => {
-  const runCommand = async (...args: readonly string[]): Promise<{ readonly code: number; readonly err: string }> => {
+  const runCommand = async (
+    ...args: readonly string[]
+  ): Promise<{ readonly code: number; readonly err: string }> => {
     const io = createTestIo()
     const event$ = of({ type: 'run-finished', report: runReport() } as const)
     const code = await runProgram(['run', ...args], io, createTestDependencies(event$))
@@ -53,33 +57,51 @@ describe.skipIf(!duckdb)('a sink that fails', () => {
     const commands = err.split('\n').filter((line) => line.startsWith('  '))
     expect(commands).toEqual(
       ['market.duckdb', "'parquet:a b'"].map(
-        (target) => `  To load it without new requests: scripstream export --to ${target} --out '/nowhere at all' --config ${config}`,
+        (target) =>
+          `  To load it without new requests: scripstream export --to ${target} --out '/nowhere at all' --config ${config}`,
       ),
     )
   })
 
   it('is named on the line of the whole run while it is loaded, and reported above it', async () => {
     const io = createTestIo({ err: { columns: 100 } })
-    const start = { type: 'run-started', at: 0, run: 'r1', asOf: 0, streams: [{ name: 'market-news', state: 'waiting' }] } as const
+    const start = {
+      type: 'run-started',
+      at: 0,
+      run: 'r1',
+      asOf: 0,
+      streams: [{ name: 'market-news', state: 'waiting' }],
+    } as const
     const event$ = of<RunEvent[]>(start, { type: 'run-finished', report: runReport() })
     const args = ['run', '--progress', 'bars', '--out', '/nowhere', '--sink', '/srv/market.duckdb']
     expect(await runProgram(args, io, createTestDependencies(event$))).toBe(1)
     const [before = '', after = ''] = io.err.text().split('error: the run is stored, but not loaded')
     expect(before).not.toContain('writing market.duckdb')
     expect(after).toContain('0 % · 0 items · writing market.duckdb · 0 of 1 stream')
-    expect(io.err.screen().slice(-3)).toEqual(['· market-news waiting', expect.stringMatching(/^ {2}0 % · 0 items · 0 of 1 stream/), ''])
+    expect(io.err.screen().slice(-3)).toEqual([
+      '· market-news waiting',
+      expect.stringMatching(/^ {2}0 % · 0 items · 0 of 1 stream/),
+      '',
+    ])
   })
 
   it('is the lake if the settings say so', async () => {
     const io = createTestIo()
     const loadSettings = () => Settings.parse({ out: '/nowhere', lake: true })
     const event$ = of({ type: 'run-finished', report: runReport() } as const)
-    expect(await runProgram(['run', '--out', '/nowhere'], io, createTestDependencies(event$, { loadSettings }))).toBe(1)
+    expect(
+      await runProgram(['run', '--out', '/nowhere'], io, createTestDependencies(event$, { loadSettings })),
+    ).toBe(1)
     expect(io.err.text()).toContain('To load it without new requests: scripstream lake --out /nowhere\n')
   })
 
   it('is reported without the secrets of its address', async () => {
-    const { err } = await runCommand('--out', '/nowhere', '--sink', 'postgres://me:hush@127.0.0.1:1/market?password=hush')
+    const { err } = await runCommand(
+      '--out',
+      '/nowhere',
+      '--sink',
+      'postgres://me:hush@127.0.0.1:1/market?password=hush',
+    )
     expect(err).toContain('scripstream export --to ')
     expect(err).toContain('postgres://…@127.0.0.1:1/market')
     expect(err).not.toContain('hush')

@@ -18,13 +18,18 @@ const folderAfter = async (...runs: readonly boolean[]) => {
   const files = new Map() as MemoryFiles
   const storage = memory(files)
   for (const isSimulated of runs) {
-    await firstValueFrom(event$.pipe(guardRealVsSimulated(storage, { out: './data', isSimulated }), toArray()))
+    await firstValueFrom(
+      event$.pipe(guardRealVsSimulated(storage, { out: './data', isSimulated }), toArray()),
+    )
     files.set('master_isin_map.json', { text: '[]', asOf: 0 })
   }
   return storage
 }
 
-const runIn = async (storage: Awaited<ReturnType<typeof folderAfter>>, isSimulated: boolean): Promise<unknown> =>
+const runIn = async (
+  storage: Awaited<ReturnType<typeof folderAfter>>,
+  isSimulated: boolean,
+): Promise<unknown> =>
   firstValueFrom(event$.pipe(guardRealVsSimulated(storage, { out: './data', isSimulated }), toArray())).then(
     (events) => events.map(({ type }) => type),
     (error: unknown) => error,
@@ -41,7 +46,9 @@ it('allows further runs of the same kind', async () => {
 
 it('refuses a real run on simulated data, and the other way round', async () => {
   expect(await runIn(await folderAfter(true), false)).toEqual(expect.any(UsageError))
-  expect(await runIn(await folderAfter(false), true)).toMatchObject({ message: expect.stringContaining('must not overwrite') })
+  expect(await runIn(await folderAfter(false), true)).toMatchObject({
+    message: expect.stringContaining('must not overwrite'),
+  })
 })
 
 it('treats data without a record as real', async () => {
@@ -53,9 +60,9 @@ it('treats data without a record as real', async () => {
 it('records nothing for a run that does not start', async () => {
   const files = new Map() as MemoryFiles
   const refused$ = throwError(() => new UsageError('not set'))
-  await expect(firstValueFrom(refused$.pipe(guardRealVsSimulated(memory(files), { out: './data', isSimulated: false })))).rejects.toThrow(
-    'not set',
-  )
+  await expect(
+    firstValueFrom(refused$.pipe(guardRealVsSimulated(memory(files), { out: './data', isSimulated: false }))),
+  ).rejects.toThrow('not set')
   expect(files.size).toBe(0)
 })
 
@@ -67,7 +74,9 @@ it('recognizes simulated data without a master list', async () => {
 
 it('records nothing for a run that stores nothing', async () => {
   const files: MemoryFiles = new Map()
-  const lost$ = from<RunEvent[]>([{ type: 'item-finished', stream: 'master-data', item: 'all', status: 'error', reason: 'it failed' }])
+  const lost$ = from<RunEvent[]>([
+    { type: 'item-finished', stream: 'master-data', item: 'all', status: 'error', reason: 'it failed' },
+  ])
   await firstValueFrom(lost$.pipe(guardRealVsSimulated(memory(files), { out: './data', isSimulated: false })))
   expect(files.size).toBe(0)
 })

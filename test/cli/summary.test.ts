@@ -28,7 +28,9 @@ const skipped = scriptReport({
 const notBegun = { ...skipped, error: NOT_STARTED }
 
 describe('the summary of a complete run', () => {
-  const report = runReport({ scripts: { 'master-data': master, 'market-news': news, 'all-ohlcv': { ...skipped, outcome: 'disabled' } } })
+  const report = runReport({
+    scripts: { 'master-data': master, 'market-news': news, 'all-ohlcv': { ...skipped, outcome: 'disabled' } },
+  })
 
   test('shows a line for each phase and the location of the files', () => {
     expect(print(report)).toEqual([
@@ -44,8 +46,11 @@ describe('the summary of a complete run', () => {
 
   test('adds up the streams of a phase: its time is that of all, or of the longest if they run side by side', () => {
     const scripts = {
-      ...{ 'master-data': master, 'fundamental-data': { ...news, rateLimited: 1_200 } },
-      ...{ 'market-news': news, 'company-filings': { ...news, durationMs: 95_000 }, 'all-ohlcv': news },
+      'master-data': master,
+      'fundamental-data': { ...news, rateLimited: 1_200 },
+      'market-news': news,
+      'company-filings': { ...news, durationMs: 95_000 },
+      'all-ohlcv': news,
     }
     expect(print(runReport({ scripts })).slice(0, 4)).toEqual([
       '✔ core        2 streams    501 items  402 files  4.8 MB   9.1s  1,200 x 429',
@@ -53,11 +58,15 @@ describe('the summary of a complete run', () => {
       '✔ candles     all-ohlcv    500 items  400 files  4.8 MB   9.0s',
       '',
     ])
-    expect(print(runReport({ scripts }), { columns: 50 })[1]).toBe('✔ enrichment  2 streams  1,000 items  1m35s')
+    expect(print(runReport({ scripts }), { columns: 50 })[1]).toBe(
+      '✔ enrichment  2 streams  1,000 items  1m35s',
+    )
   })
 
   test('fits a terminal of 24 lines for streams that are in no phase, with the verdict last', () => {
-    const scripts = Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`complete-price-bands-${index}`, news]))
+    const scripts = Object.fromEntries(
+      Array.from({ length: 16 }, (_, index) => [`complete-price-bands-${index}`, news]),
+    )
     const lines = print(runReport({ scripts }), { isSimulated: true })
     // The last line of the terminal is the prompt.
     expect(lines.length).toBeLessThan(24)
@@ -66,7 +75,12 @@ describe('the summary of a complete run', () => {
   })
 
   test('says that the folder is up to date, and how to download again', () => {
-    const again = { ...report, run: 'r', finishedAt: '2026-02-12T15:00:05.000Z', finishedBefore: '2026-02-12T14:57:00.000Z' }
+    const again = {
+      ...report,
+      run: 'r',
+      finishedAt: '2026-02-12T15:00:05.000Z',
+      finishedBefore: '2026-02-12T14:57:00.000Z',
+    }
     expect(print(again, { isSimulated: true, args: ['run', '--out', 'a b'] })).toEqual([
       'Next',
       '  To download again:',
@@ -120,7 +134,9 @@ describe('the summary of a partial run', () => {
   })
 
   test('shows what is missing and why, and the command to retry it', () => {
-    expect(print(report, { args: ['run', '--skip', 'all-indices', '--out=/srv/my market', '--only=x'] })).toEqual([
+    expect(
+      print(report, { args: ['run', '--skip', 'all-indices', '--out=/srv/my market', '--only=x'] }),
+    ).toEqual([
       '✔ core  master-data  1 item  2 files  21 kB  0.1s',
       '',
       'stream              result    ok  empty  partly  lost  files    size  time',
@@ -177,31 +193,45 @@ describe('the summary of a partial run', () => {
   })
 
   test('leaves out the sizes of a table that is too wide', () => {
-    expect(print(report, { columns: 70 })[2]).toBe('stream              result    ok  empty  partly  lost  files  time')
+    expect(print(report, { columns: 70 })[2]).toBe(
+      'stream              result    ok  empty  partly  lost  files  time',
+    )
   })
 })
 
 describe('the notes of a summary', () => {
   const because = (reason: string, ...items: readonly string[]) => items.map((item) => ({ item, reason }))
   const notesOf = (rewritten: NonNullable<ScriptReport['rewritten']>): readonly string[] => {
-    const lines = print(runReport({ scripts: { 'all-ohlcv': scriptReport({ rewritten }) } }), { columns: 200 })
+    const lines = print(runReport({ scripts: { 'all-ohlcv': scriptReport({ rewritten }) } }), {
+      columns: 200,
+    })
     return lines.slice(lines.indexOf('Notes') + 1, lines.indexOf('', lines.indexOf('Notes')))
   }
 
   test('state why a stored file was replaced', () => {
-    const disagrees = 'history fetched again: the stored candle of 2026-02-11 differs (close 101.5, now 50.75)'
-    expect(notesOf([...because('history fetched again: split on 2026-02-10', 'TCS'), ...because(disagrees, 'EVIL\x1b[2J')])).toEqual([
+    const disagrees =
+      'history fetched again: the stored candle of 2026-02-11 differs (close 101.5, now 50.75)'
+    expect(
+      notesOf([
+        ...because('history fetched again: split on 2026-02-10', 'TCS'),
+        ...because(disagrees, 'EVIL\x1b[2J'),
+      ]),
+    ).toEqual([
       '  all-ohlcv: history fetched again: split on 2026-02-10: TCS',
       `  all-ohlcv: ${disagrees}: EVIL`,
     ])
   })
 
   test('are one line for each kind of reason, however many files were replaced', () => {
-    const split = (day: string, ...items: readonly string[]) => because(`history fetched again: split on ${day}`, ...items)
-    const other = (close: number) => `history fetched again: the stored candle of 2026-02-11 differs (close ${close}, now 50.75)`
+    const split = (day: string, ...items: readonly string[]) =>
+      because(`history fetched again: split on ${day}`, ...items)
+    const other = (close: number) =>
+      `history fetched again: the stored candle of 2026-02-11 differs (close ${close}, now 50.75)`
     const many = Array.from({ length: 1_300 }, (_, index) => ({ item: `S${index}`, reason: other(index) }))
     const torn = because('repaired: its last line was torn', 'A', 'B')
-    expect(notesOf([...split('2026-02-10', 'TCS'), ...split('2026-02-11', 'INFY'), ...many, ...torn])).toEqual([
+    expect(
+      notesOf([...split('2026-02-10', 'TCS'), ...split('2026-02-11', 'INFY'), ...many, ...torn]),
+    ).toEqual([
       '  all-ohlcv: history fetched again: split: TCS, INFY',
       '  all-ohlcv: history fetched again: the stored candle differs: S0, S1, S2, S3, S4 and 1,295 more',
       '  all-ohlcv: repaired: its last line was torn: A, B',
@@ -239,28 +269,50 @@ describe('the summary of a run with wrong symbols', () => {
 
   test('come with the advice on everything else, each with its command', () => {
     const stale = [
-      { stream: 'all-ohlcv', output: 'candles', newest: '2026-02-10', expected: '2026-02-12', sessions: 2, shownBy: ['deals'] },
+      {
+        stream: 'all-ohlcv',
+        output: 'candles',
+        newest: '2026-02-10',
+        expected: '2026-02-12',
+        sessions: 2,
+        shownBy: ['deals'],
+      },
     ]
     const change = {
       ...({ stream: 'x', endpoint: 'POST /x', kind: 'gone', field: 'Band', example: 'TCS' } as const),
-      ...{ answers: 9, of: 9, records: 9, ofRecords: 9 },
+      answers: 9,
+      of: 9,
+      records: 9,
+      ofRecords: 9,
     }
-    const nextOf = (changes: Partial<RunReport>, context: Partial<SummaryContext> = {}): readonly string[] => {
+    const nextOf = (
+      changes: Partial<RunReport>,
+      context: Partial<SummaryContext> = {},
+    ): readonly string[] => {
       const lines = print({ ...report, ...changes }, context)
       return lines.slice(lines.indexOf('Next') + 1, lines.lastIndexOf(''))
     }
     const again = ['  Run it again later; only what is not up to date is requested:', '    scripstream run']
     const correct = '  Correct these symbols in the watchlist.'
-    const drifted = ['  See what has changed; "scripstream drift accept" accepts it:', '    scripstream drift']
+    const drifted = [
+      '  See what has changed; "scripstream drift accept" accepts it:',
+      '    scripstream drift',
+    ]
     expect(nextOf({ stale })).toEqual([...again, correct])
-    expect(nextOf({ stale }, { args: ['run', '--retry-failed'] }), 'a retry requests only what failed').toEqual([...again, correct])
+    expect(
+      nextOf({ stale }, { args: ['run', '--retry-failed'] }),
+      'a retry requests only what failed',
+    ).toEqual([...again, correct])
     expect(nextOf({ stale, drift: [change] })).toEqual([...again, correct, ...drifted])
-    const scripts = { 'market-news': scriptReport({ outcome: 'partial', causes: [{ code: 'deadline', host: 'news' }] }) }
+    const scripts = {
+      'market-news': scriptReport({ outcome: 'partial', causes: [{ code: 'deadline', host: 'news' }] }),
+    }
     expect(nextOf({ stale, scripts })).toEqual([
       '  news answered too slowly; set higher "timeoutsMs" or fewer "workers".',
       '  To retry what is missing:',
       '    scripstream run --retry-failed',
-      ...[...again, correct],
+      ...again,
+      correct,
     ])
     expect(nextOf({ scripts, isResumable: true })).toContain(correct)
   })
@@ -278,7 +330,11 @@ test('what earlier runs did not fetch at all is one line', () => {
   const missing = { 'market-news': 'all', 'all-indices': 3, deals: 'all' } as const
   const lines = print(runReport({ scripts: { 'master-data': master }, missing }))
   const start = lines.indexOf('Missing from earlier runs')
-  expect(lines.slice(start + 1, start + 4)).toEqual(['  all-indices: 3 items', '  all of market-news, deals', ''])
+  expect(lines.slice(start + 1, start + 4)).toEqual([
+    '  all-indices: 3 items',
+    '  all of market-news, deals',
+    '',
+  ])
 })
 
 describe('the summary of a failed run', () => {
@@ -363,7 +419,10 @@ describe('the command to run next', () => {
   test.each([
     ['postgres://me:secret@db/market', "'postgres://…@db/market'"],
     ['postgres:postgres://me:se@cr/et@db/market', "'postgres:postgres://…@db/market'"],
-    ['--sink=postgres://db/market?user=me&password=secret&ssl=on', "'--sink=postgres://db/market?user=me&password=…&ssl=on'"],
+    [
+      '--sink=postgres://db/market?user=me&password=secret&ssl=on',
+      "'--sink=postgres://db/market?user=me&password=…&ssl=on'",
+    ],
   ])('shows no credentials of an address: %s', (address, shown) => {
     expect(formatCommandLine(['run', address])).toBe(`scripstream run ${shown}`)
   })
@@ -378,19 +437,28 @@ describe('the command to run next', () => {
   })
 
   test('replaces the selected streams', () => {
-    expect(buildOnlyArgs(['run', '--only', 'a', '--json', '--skip=b', '--only=c', '--skip', 'd'], ['x', 'y'])).toEqual([
-      'run',
-      '--json',
-      '--only',
-      'x,y',
-    ])
+    expect(
+      buildOnlyArgs(['run', '--only', 'a', '--json', '--skip=b', '--only=c', '--skip', 'd'], ['x', 'y']),
+    ).toEqual(['run', '--json', '--only', 'x,y'])
   })
 })
 
 describe('the advice on a failure', () => {
-  const hintsFor = (causes: readonly ReportedCause[], items: Partial<ScriptReport['items']> = { error: 1 }): readonly string[] => {
-    const counts = { success: 9, empty: 0, skipped: 0, rate_limit: 0, error: 0, ...items } as ScriptReport['items']
-    return findHints(runReport({ outcome: 'partial', scripts: { x: scriptReport({ items: counts, causes }) } }))
+  const hintsFor = (
+    causes: readonly ReportedCause[],
+    items: Partial<ScriptReport['items']> = { error: 1 },
+  ): readonly string[] => {
+    const counts = {
+      success: 9,
+      empty: 0,
+      skipped: 0,
+      rate_limit: 0,
+      error: 0,
+      ...items,
+    } as ScriptReport['items']
+    return findHints(
+      runReport({ outcome: 'partial', scripts: { x: scriptReport({ items: counts, causes }) } }),
+    )
   }
 
   test.each([
@@ -428,20 +496,29 @@ describe('the advice on a failure', () => {
       }),
     }
     expect(findHints(runReport({ outcome: 'partial', scripts }), origins)).toEqual([
-      expect.stringContaining('check urls.news in scripstream.config.json:8, SCRIPSTREAM_WEB_URL, the network'),
+      expect.stringContaining(
+        'check urls.news in scripstream.config.json:8, SCRIPSTREAM_WEB_URL, the network',
+      ),
     ])
   })
 
   test('names what is set for a service alone', () => {
     const [file, all] = ['scripstream.config.json', 'headers.cookie in scripstream.config.json:3']
     const origins = new Map([
-      ...['url', 'headers', 'maxRate'].map((field, line) => [`hosts.news.${field}`, `hosts.news.${field} in ${file}:${line + 5}`] as const),
+      ...['url', 'headers', 'maxRate'].map(
+        (field, line) => [`hosts.news.${field}`, `hosts.news.${field} in ${file}:${line + 5}`] as const,
+      ),
       ['headers.cookie', all],
     ])
     const hintFor = (code: string, host = 'news', set: typeof origins = origins): string =>
       findHints(
         runReport({
-          scripts: { x: scriptReport({ items: { ...news.items, success: 0, empty: 0, http_404: 2 }, causes: [{ code, host }] }) },
+          scripts: {
+            x: scriptReport({
+              items: { ...news.items, success: 0, empty: 0, http_404: 2 },
+              causes: [{ code, host }],
+            }),
+          },
         }),
         set,
       ).join('')
@@ -453,15 +530,17 @@ describe('the advice on a failure', () => {
     expect(hintFor('http_401', 'web')).toContain(`check ${all} and your`)
     expect(hintFor('rate_limit')).toContain(`a lower hosts.news.maxRate in ${file}:7 (`)
     // An address in `urls` goes before it.
-    expect(hintFor('connect', 'news', new Map([...origins, ['urls.news', 'SCRIPSTREAM_NEWS_URL']]))).toContain(
-      'check SCRIPSTREAM_NEWS_URL,',
-    )
+    expect(
+      hintFor('connect', 'news', new Map([...origins, ['urls.news', 'SCRIPSTREAM_NEWS_URL']])),
+    ).toContain('check SCRIPSTREAM_NEWS_URL,')
   })
 
   test('is given for 404 only if all items are not found', () => {
     const causes = [{ code: 'http_404', host: 'static' }]
     expect(hintsFor(causes, { http_404: 2 })).toEqual([])
-    expect(hintsFor(causes, { success: 0, http_404: 2 })).toEqual([expect.stringContaining('SCRIPSTREAM_STATIC_URL')])
+    expect(hintsFor(causes, { success: 0, http_404: 2 })).toEqual([
+      expect.stringContaining('SCRIPSTREAM_STATIC_URL'),
+    ])
   })
 
   test.each(['schema', 'http_418', 'a-code-of-a-later-version'])('gives no hint for the code %s', (code) =>

@@ -16,7 +16,8 @@ import { Settings } from '../../src/model/settings.js'
 import { createWall } from '../../src/model/wall.js'
 import { streams } from '../../streams/registry.js'
 import { createRecorder, type Recorder, type RecorderOptions } from './screen.js'
-// A command other than run is loaded when it is typed; here it is loaded before, so that it is subscribed to in the next turn.
+// A command other than run is loaded when it is typed; here it is loaded before, so that it is subscribed to
+// in the next turn.
 import '../../src/cli/index.js'
 
 /** Lets virtual time pass up to an instant. */
@@ -66,7 +67,9 @@ export const createTestIo = (options: TestIoOptions = {}): TestIo => {
 
 const part = { key: 'all', rank: 0, fileName: 'all', value: 'all' }
 
-export const defineTestStream = (facts: Partial<StreamDefinition> & Pick<StreamDefinition, 'name' | 'phase'>): StreamDefinition => ({
+export const defineTestStream = (
+  facts: Partial<StreamDefinition> & Pick<StreamDefinition, 'name' | 'phase'>,
+): StreamDefinition => ({
   summary: `the ${facts.name}`,
   workers: 1,
   timeoutMs: 1_000,
@@ -88,24 +91,37 @@ export const tinyRegistry: readonly StreamDefinition[] = [
   defineTestStream({
     name: 'surveillance-lists',
     phase: 'enrichment',
-    outputs: [{ shape: 'array-per-item', file: '{exch}_asm_list.json', tables: [{ name: 'alerts', about: 'alerts', columns: [] }] }],
+    outputs: [
+      {
+        shape: 'array-per-item',
+        file: '{exch}_asm_list.json',
+        tables: [{ name: 'alerts', about: 'alerts', columns: [] }],
+      },
+    ],
   }),
 ]
 
 /** A folder in memory that passes its reports to a listener. */
 export const reportsTo =
-  (listen: (report: RunReport) => Observable<void>, files: MemoryFiles = new Map()): Dependencies['storage'] =>
+  (
+    listen: (report: RunReport) => Observable<void>,
+    files: MemoryFiles = new Map(),
+  ): Dependencies['storage'] =>
   () => {
     const { stored, storeDocument } = memory(files)
     return {
       stored,
-      storeDocument: (name, document) => (name === 'report.json' ? listen(document as RunReport) : storeDocument(name, document)),
+      storeDocument: (name, document) =>
+        name === 'report.json' ? listen(document as RunReport) : storeDocument(name, document),
     }
   }
 
 /** Fake dependencies; the collector emits the given events. */
 /** The events of a run as a collector emits them, which also has statistics and telemetry. */
-export const playEvents = (event$: Observable<RunEvent>, telemetry: AllTelemetry | undefined): Observable<RunEvent> =>
+export const playEvents = (
+  event$: Observable<RunEvent>,
+  telemetry: AllTelemetry | undefined,
+): Observable<RunEvent> =>
   defer(() => {
     const stats = createRunStats()
     const followers = startTelemetry(telemetry, createWall(), stats)
@@ -117,7 +133,10 @@ export const playEvents = (event$: Observable<RunEvent>, telemetry: AllTelemetry
     )
   })
 
-export const createTestDependencies = (event$: Observable<RunEvent> = EMPTY, changes: Partial<Dependencies> = {}): Dependencies => ({
+export const createTestDependencies = (
+  event$: Observable<RunEvent> = EMPTY,
+  changes: Partial<Dependencies> = {},
+): Dependencies => ({
   version: '1.2.3',
   pageFolder: '/nowhere',
   streams: tinyRegistry,
@@ -126,7 +145,11 @@ export const createTestDependencies = (event$: Observable<RunEvent> = EMPTY, cha
   loadSettings: ({ flags }) => Settings.parse(flags),
   loadNotifySettings: ({ flags }) => Settings.parse(flags),
   findOrigins: () => new Map(),
-  createCollector: ({ telemetry }) => ({ events: () => playEvents(event$, telemetry), run: () => EMPTY, stream: () => EMPTY }),
+  createCollector: ({ telemetry }) => ({
+    events: () => playEvents(event$, telemetry),
+    run: () => EMPTY,
+    stream: () => EMPTY,
+  }),
   storage: reportsTo(() => of(undefined)),
   findMaxOpenFiles: () => Number.POSITIVE_INFINITY,
   serveSimulator: () => Promise.reject(new Error('not in this test')),

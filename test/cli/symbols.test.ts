@@ -22,7 +22,10 @@ const read = (text: string, watchlists = {}) => readSymbols(text, { watchlists }
 
 describe('--symbols', () => {
   test('takes a list, trimmed, each symbol once; a wrong one is an error', () => {
-    expect(read(' TCS, M&M,,TCS ,BAJAJ-AUTO')).toEqual({ symbols: ['TCS', 'M&M', 'BAJAJ-AUTO'], wrongSymbols: 'reject' })
+    expect(read(' TCS, M&M,,TCS ,BAJAJ-AUTO')).toEqual({
+      symbols: ['TCS', 'M&M', 'BAJAJ-AUTO'],
+      wrongSymbols: 'reject',
+    })
   })
 
   test('reads a file with a symbol per line or commas between, and comments; wrong ones are reported', () => {
@@ -39,14 +42,18 @@ describe('--symbols', () => {
     writeFileSync(join(configFile, '../banks.txt'), 'SBIN\nAXISBANK\n')
     expect(read('@mine', watchlists)).toEqual({ symbols: ['TCS', 'INFY'], wrongSymbols: 'report' })
     expect(read('@same', watchlists)).toEqual({ symbols: ['SBIN', 'AXISBANK'], wrongSymbols: 'report' })
-    expect(() => read('@banks', watchlists)).toThrow(`the file ${JSON.stringify(join(configFile, '../lists/banks.txt'))} cannot be read`)
+    expect(() => read('@banks', watchlists)).toThrow(
+      `the file ${JSON.stringify(join(configFile, '../lists/banks.txt'))} cannot be read`,
+    )
   })
 
   test('names the watchlists if there is none of this name, and suggests one', () => {
     expect(() => read('@bank', { mine: ['A'], banks: ['B'] })).toThrow(
       '--symbols: there is no watchlist and no file "bank" (did you mean @banks?); watchlists: mine, banks',
     )
-    expect(() => read('@mine')).toThrow('no watchlist and no file "mine"; give the path of a file, or set "watchlists"')
+    expect(() => read('@mine')).toThrow(
+      'no watchlist and no file "mine"; give the path of a file, or set "watchlists"',
+    )
     expect(() => read('@constructor')).toThrow('no watchlist and no file')
   })
 
@@ -56,17 +63,23 @@ describe('--symbols', () => {
     onTestFinished(() => rmSync(name))
     expect(read(`@${name}`)).toMatchObject({ symbols: ['A'] })
     expect(read('@src', { src: ['B'] })).toMatchObject({ symbols: ['B'] })
-    expect(() => read(`@${name}`, { [name]: ['A'] })).toThrow(`${name} is a watchlist in the settings and also a file; write @./${name}`)
+    expect(() => read(`@${name}`, { [name]: ['A'] })).toThrow(
+      `${name} is a watchlist in the settings and also a file; write @./${name}`,
+    )
   })
 
   test.each(['', ',', '@/nowhere/at/all', '@nowhere.txt', '@'])('"%s" is refused', (text) => {
     expect(() => read(text)).toThrow(UsageError)
   })
 
-  test('a file without a symbol is refused', () => expect(() => read(`@${fileWith('# nothing\n')}`)).toThrow('no symbol in'))
+  test('a file without a symbol is refused', () =>
+    expect(() => read(`@${fileWith('# nothing\n')}`)).toThrow('no symbol in'))
 
-  test.each([{ mine: [] }, { mine: 'TCS' }, { mine: 1 }, { 'my list': ['A'] }])('the watchlists %j are refused', (watchlists) => {
-    const configFile = fileWith(JSON.stringify({ watchlists }), 'c.json')
-    expect(() => loadSettings({ configFile, streams: [] })).toThrow(UsageError)
-  })
+  test.each([{ mine: [] }, { mine: 'TCS' }, { mine: 1 }, { 'my list': ['A'] }])(
+    'the watchlists %j are refused',
+    (watchlists) => {
+      const configFile = fileWith(JSON.stringify({ watchlists }), 'c.json')
+      expect(() => loadSettings({ configFile, streams: [] })).toThrow(UsageError)
+    },
+  )
 })

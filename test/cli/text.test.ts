@@ -8,7 +8,12 @@ describe('text from outside', () => {
   })
 
   test('keeps no control characters, whatever the text', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !/[\p{Cc}\u2028\u2029\u202a-\u202e]/u.test(clean(text))))
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        (text) => !/[\p{Cc}\u2028\u2029\u202a-\u202e]/u.test(clean(text)),
+      ),
+    )
   })
 })
 
@@ -37,11 +42,21 @@ describe('the width of a text', () => {
   ])('%s takes %i columns', (text, columns) => expect(width(text)).toBe(columns))
 
   test('is never exceeded by what is cut to it', () => {
-    fc.assert(fc.property(fc.string({ unit: 'grapheme' }), fc.nat(30), (text, columns) => width(cut(text, columns)) <= columns))
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme' }),
+        fc.nat(30),
+        (text, columns) => width(cut(text, columns)) <= columns,
+      ),
+    )
   })
 
   test('never cuts a character in two', () => {
-    expect([cut('👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧', 5), cut('🇮🇳🇮🇳', 3), cut('सूची में', 3)]).toEqual(['👨‍👩‍👧👨‍👩‍👧…', '🇮🇳…', 'सू…'])
+    expect([cut('👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧', 5), cut('🇮🇳🇮🇳', 3), cut('सूची में', 3)]).toEqual([
+      '👨‍👩‍👧👨‍👩‍👧…',
+      '🇮🇳…',
+      'सू…',
+    ])
   })
 
   test.each([
@@ -51,20 +66,28 @@ describe('the width of a text', () => {
     ['ENOTFOUND: no address of archive.example.internal', 44, 'ENOTFOUND: no address of archive.example.in…'],
     ['Announcement under', 12, 'Announcemen…'],
     ['a SYMBOLSWITHOUTEND', 12, 'a SYMBOLSWI…'],
-  ])('%s is cut to %i columns between two words: %s', (text, columns, cutText) => expect(cut(text, columns)).toBe(cutText))
+  ])('%s is cut to %i columns between two words: %s', (text, columns, cutText) =>
+    expect(cut(text, columns)).toBe(cutText),
+  )
 
   test('keeps a number and its unit on one line', () => {
-    expect(wrap('ROCE 38.9 % · net ₹ -30 crore · sold', 10)).toEqual(['ROCE', '  38.9 % ·', '  net', '  ₹ -30 crore', '  · sold'])
+    expect(wrap('ROCE 38.9 % · net ₹ -30 crore · sold', 10)).toEqual([
+      'ROCE',
+      '  38.9 % ·',
+      '  net',
+      '  ₹ -30 crore',
+      '  · sold',
+    ])
   })
 
   test('decides how much is cut and padded', () => {
-    expect([cut('market-news', 20), cut('market-news', 7), cut('日本語', 4), cut('abc', 1), cut('abc', 0)]).toEqual([
-      'market-news',
-      'market…',
-      '日…',
-      '…',
-      '',
-    ])
+    expect([
+      cut('market-news', 20),
+      cut('market-news', 7),
+      cut('日本語', 4),
+      cut('abc', 1),
+      cut('abc', 0),
+    ]).toEqual(['market-news', 'market…', '日…', '…', ''])
     expect([padEnd('日', 4), padStart('日', 4), padEnd('long', 2)]).toEqual(['日  ', '  日', 'long'])
   })
 })
@@ -75,14 +98,24 @@ describe('wrapping', () => {
   })
 
   test('leaves a word whole that is longer than a line', () => {
-    expect(wrap('a incremental_price_bands.json b', 10)).toEqual(['a', '  incremental_price_bands.json', '  b'])
+    expect(wrap('a incremental_price_bands.json b', 10)).toEqual([
+      'a',
+      '  incremental_price_bands.json',
+      '  b',
+    ])
   })
 
   test.each([
-    ['create it with "node dist/bundle/cli/scripstream.cjs run --out DIR".', '"node dist/bundle/cli/scripstream.cjs run --out DIR".'],
+    [
+      'create it with "node dist/bundle/cli/scripstream.cjs run --out DIR".',
+      '"node dist/bundle/cli/scripstream.cjs run --out DIR".',
+    ],
     ['first run "npx scripstream init" here', '"npx scripstream init"'],
     ['then "node \'/a b/scripstream.cjs\' doctor"', '"node \'/a b/scripstream.cjs\' doctor"'],
-    ['for example: node dist/scripstream.cjs export --to market.duckdb', 'node dist/scripstream.cjs export --to market.duckdb'],
+    [
+      'for example: node dist/scripstream.cjs export --to market.duckdb',
+      'node dist/scripstream.cjs export --to market.duckdb',
+    ],
   ])('keeps a command whole, so that it can be copied: %s', (text, command) => {
     expect(wrap(text, 20).join('\n')).toContain(command)
     expect(wrap(text, 20).join(' ').replaceAll(/ +/g, ' ')).toBe(text)

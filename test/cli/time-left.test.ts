@@ -35,7 +35,8 @@ const RATE_LIMITS = 'rate-limits'
 
 const STEP_MS = 500
 
-const readSeries = (name: string): Series => JSON.parse(readFileSync(join(import.meta.dirname, 'series', `${name}.json`), 'utf8'))
+const readSeries = (name: string): Series =>
+  JSON.parse(readFileSync(join(import.meta.dirname, 'series', `${name}.json`), 'utf8'))
 
 const listEvents = (stream: RecordedStream, at: number): readonly RunEvent[] => {
   const { name, startedAt, endedAt, total, totalAt, counts, pauses } = stream
@@ -45,14 +46,18 @@ const listEvents = (stream: RecordedStream, at: number): readonly RunEvent[] => 
     ...(at === startedAt ? [{ type: 'stream-started' as const, at, stream: name }] : []),
     ...(at === totalAt ? [{ type: 'items-known' as const, stream: name, total }] : []),
     ...(pauses.some(({ to }) => to === at) ? [{ type: 'host-resumed' as const, at, hosts: [name] }] : []),
-    ...(until === undefined ? [] : [{ type: 'host-paused' as const, at, hosts: [name], why: 'refuses' as const, since: at, until }]),
+    ...(until === undefined
+      ? []
+      : [{ type: 'host-paused' as const, at, hosts: [name], why: 'refuses' as const, since: at, until }]),
     ...Array.from({ length: count }, (_, index) => ({
       type: 'item-finished' as const,
       stream: name,
       item: `${index}`,
       status: 'success' as const,
     })),
-    ...(at === endedAt ? [{ type: 'stream-finished' as const, at, stream: name, outcome: 'success' as const }] : []),
+    ...(at === endedAt
+      ? [{ type: 'stream-finished' as const, at, stream: name, outcome: 'success' as const }]
+      : []),
   ]
 }
 
@@ -60,7 +65,9 @@ const listEvents = (stream: RecordedStream, at: number): readonly RunEvent[] => 
 const play = ({ streams, stocks, stocksAt, endsAt }: Series) => {
   const stats = createRunStats()
   const progress = createRunProgress(stats, streams)
-  const lastItemAt = Math.max(...streams.map(({ startedAt, counts }) => startedAt + (counts.length - 1) * STEP_MS))
+  const lastItemAt = Math.max(
+    ...streams.map(({ startedAt, counts }) => startedAt + (counts.length - 1) * STEP_MS),
+  )
   const started = streams.map(({ name }) => ({ name, state: 'waiting' as const, hosts: [name] }))
   stats.record({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: started })
   const shown: { readonly now: number; readonly leftMs: number | undefined; readonly rightMs: number }[] = []
@@ -132,7 +139,10 @@ test('the time left of the run with the slow stream is as recorded', () => {
   const { shown } = play(readSeries(SLOW_STREAM))
   const texts = shown
     .filter(({ now }) => now % 6_000 === 0)
-    .map(({ leftMs, rightMs }) => [formatCountdown(rightMs), leftMs === undefined ? '' : formatCountdown(leftMs)])
+    .map(({ leftMs, rightMs }) => [
+      formatCountdown(rightMs),
+      leftMs === undefined ? '' : formatCountdown(leftMs),
+    ])
   expect(texts).toEqual([
     ['1m15s', ''],
     ['1m09s', ''],

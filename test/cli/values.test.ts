@@ -43,11 +43,16 @@ describe('--only and --skip', () => {
   const known = ['market-news', 'all-indices', 'master-data']
   const streams = known.map((name) => ({
     name,
-    outputs: [{ shape: 'text', file: 'x', tables: [{ name: `${name}_table`, about: '', columns: [] }] }] as const,
+    outputs: [
+      { shape: 'text', file: 'x', tables: [{ name: `${name}_table`, about: '', columns: [] }] },
+    ] as const,
   }))
 
   test('take names, each once', () => {
-    expect(readStreams('--only', 'market-news, all-indices,market-news', streams)).toEqual(['market-news', 'all-indices'])
+    expect(readStreams('--only', 'market-news, all-indices,market-news', streams)).toEqual([
+      'market-news',
+      'all-indices',
+    ])
   })
 
   test('suggest the closest name', () => {
@@ -74,21 +79,25 @@ describe('--only and --skip', () => {
   test('reject an empty list', () => expect(() => readStreams('--only', ' ,', streams)).toThrow(UsageError))
 
   test('find the closest name in spite of case and swapped letters', () => {
-    expect([findClosest('MARKET-NEWS', known), findClosest('all-indcies', known), findClosest('', known)]).toEqual([
-      'market-news',
-      'all-indices',
-      undefined,
-    ])
+    expect([
+      findClosest('MARKET-NEWS', known),
+      findClosest('all-indcies', known),
+      findClosest('', known),
+    ]).toEqual(['market-news', 'all-indices', undefined])
   })
 })
 
 describe('whole numbers', () => {
   test('are taken within their bounds, both included', () => {
-    expect([readInteger('--port', '0', 0, 65_535), readInteger('--port', '65535', 0, 65_535)]).toEqual([0, 65_535])
+    expect([readInteger('--port', '0', 0, 65_535), readInteger('--port', '65535', 0, 65_535)]).toEqual([
+      0, 65_535,
+    ])
   })
 
   test.each(['-1', '65536', '1.5', '1e3', '0x10', ' 1', '', 'abc'])('"%s" is refused', (text) => {
-    expect(() => readInteger('--port', text, 0, 65_535)).toThrow(/^--port: .* is not a whole number from 0 to 65535$/)
+    expect(() => readInteger('--port', text, 0, 65_535)).toThrow(
+      /^--port: .* is not a whole number from 0 to 65535$/,
+    )
   })
 })
 

@@ -14,13 +14,20 @@ const out = temporaryFolder()
 const LIST = join(out, '.scripstream/accepted-findings.json')
 const CANDLE = '1093372200,1,2,0.5,1.5,10\n'
 mkdirSync(join(out, 'ohlcv_data'))
-writeFileSync(join(out, 'master_isin_map.json'), '[{"Symbol":"INFY","ISIN":"INE009A01021","Name":"Infosys","Sid":"1594","FnoFlag":1}]')
+writeFileSync(
+  join(out, 'master_isin_map.json'),
+  '[{"Symbol":"INFY","ISIN":"INE009A01021","Name":"Infosys","Sid":"1594","FnoFlag":1}]',
+)
 writeFileSync(join(out, 'ohlcv_data/INFY.csv'), `Timestamp,Open,High,Low,Close,Volume\n${CANDLE}${CANDLE}`)
 
 const verified = async (limits: Readonly<Record<string, number>>, ...args: readonly string[]) => {
   const io = createTestIo()
   const loadSettings = () => Settings.parse({ out, verify: limits })
-  const code = await runProgram(['verify', ...args], io, createTestDependencies(undefined, { streams, loadSettings }))
+  const code = await runProgram(
+    ['verify', ...args],
+    io,
+    createTestDependencies(undefined, { streams, loadSettings }),
+  )
   return { code, text: io.out.text(), err: io.err.text() }
 }
 
@@ -28,14 +35,21 @@ describe('a failure of verify', () => {
   const verifyWith = async (notify: string, ...args: readonly string[]) => {
     const io = createTestIo({ env: { PATH: process.env.PATH } })
     const loadSettings = () => Settings.parse({ out, notify })
-    const dependencies = createTestDependencies(undefined, { streams, loadSettings, loadNotifySettings: loadSettings })
+    const dependencies = createTestDependencies(undefined, {
+      streams,
+      loadSettings,
+      loadNotifySettings: loadSettings,
+    })
     const code = await runProgram(['verify', ...args], io, dependencies)
     return { code, err: io.err.text() }
   }
 
   it('notifies in a schedule, with what was found', async () => {
     const payload = join(temporaryFolder(), 'payload')
-    expect(await verifyWith(`cat > '${payload}'`, '--quiet', '--only', 'duplicate-candles')).toEqual({ code: 4, err: '' })
+    expect(await verifyWith(`cat > '${payload}'`, '--quiet', '--only', 'duplicate-candles')).toEqual({
+      code: 4,
+      err: '',
+    })
     const sent = JSON.parse(readFileSync(payload, 'utf8')) as Payload
     expect(sent).toMatchObject({ command: 'verify', outcome: 'failed', exitCode: 4, newFindings: 1 })
     expect(sent.findings).toEqual([expect.objectContaining({ check: 'duplicate-candles', symbol: 'INFY' })])
@@ -115,8 +129,16 @@ describe('verify --deep', () => {
     expect(JSON.parse(text)).toMatchObject({
       counts: { files: { error: 1, info: 1 } },
       findings: [
-        { severity: 'error', file: 'ohlcv_data/INFY.csv', detail: expect.stringContaining('it was changed after a run wrote it') },
-        { severity: 'info', file: 'master_isin_map.json', detail: expect.stringContaining('it has no digest') },
+        {
+          severity: 'error',
+          file: 'ohlcv_data/INFY.csv',
+          detail: expect.stringContaining('it was changed after a run wrote it'),
+        },
+        {
+          severity: 'info',
+          file: 'master_isin_map.json',
+          detail: expect.stringContaining('it has no digest'),
+        },
       ],
     })
     rmSync(digests)
@@ -131,7 +153,9 @@ describe('verify --accept', () => {
     const accepting = await verified({}, ...only, '--accept', '--reason', 'of the provider')
     expect(accepting.code).toBe(0)
     expect(accepting.text).toMatch(/1 finding accepted, 0 no longer found and removed/)
-    expect(JSON.parse(readFileSync(LIST, 'utf8'))).toMatchObject([{ check: 'duplicate-candles', reason: 'of the provider' }])
+    expect(JSON.parse(readFileSync(LIST, 'utf8'))).toMatchObject([
+      { check: 'duplicate-candles', reason: 'of the provider' },
+    ])
     const after = await verified({}, ...only)
     expect(after.code).toBe(0)
     expect(after.text).toMatch(/no new findings \(1 accepted\)/)
@@ -139,11 +163,21 @@ describe('verify --accept', () => {
   })
 
   it('is needed for --reason', async () => {
-    expect(await verified({}, '--reason', 'x')).toMatchObject({ code: 2, err: expect.stringContaining('--reason: it needs --accept') })
+    expect(await verified({}, '--reason', 'x')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--reason: it needs --accept'),
+    })
   })
 
   it('lists accepted findings that are no longer found', async () => {
-    const entry = { check: 'unordered-candles', severity: 'error', symbol: 'INFY', day: '2004-08-25', detail: '', accepted: '2026-02-12' }
+    const entry = {
+      check: 'unordered-candles',
+      severity: 'error',
+      symbol: 'INFY',
+      day: '2004-08-25',
+      detail: '',
+      accepted: '2026-02-12',
+    }
     mkdirSync(join(out, '.scripstream'), { recursive: true })
     writeFileSync(LIST, JSON.stringify([{ ...entry, reason: 'known' }]))
     const { text } = await verified({}, ...only)
@@ -156,9 +190,20 @@ describe('verify --accept', () => {
 
 describe('verify --quiet', () => {
   it('prints nothing without new findings, and the report otherwise', async () => {
-    expect(await verified({}, '--only', 'unordered-candles', '--quiet')).toEqual({ code: 0, text: '', err: '' })
-    expect(await verified({}, '--only', 'unordered-candles', '--quiet', '--json')).toEqual({ code: 0, text: '', err: '' })
-    expect(await verified({}, '--quiet')).toMatchObject({ code: 4, text: expect.stringContaining('duplicate-candles') })
+    expect(await verified({}, '--only', 'unordered-candles', '--quiet')).toEqual({
+      code: 0,
+      text: '',
+      err: '',
+    })
+    expect(await verified({}, '--only', 'unordered-candles', '--quiet', '--json')).toEqual({
+      code: 0,
+      text: '',
+      err: '',
+    })
+    expect(await verified({}, '--quiet')).toMatchObject({
+      code: 4,
+      text: expect.stringContaining('duplicate-candles'),
+    })
   })
 
   it('prints nothing if all that is new is for information, such as files of stocks that left the list', async () => {

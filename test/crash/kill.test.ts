@@ -6,7 +6,10 @@ import { copyOf } from '../resume/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import { damagedIn, killedAfter, seeded, temporariesIn } from './support.js'
 
-/** The number of kills in all; set it with `npm run test:crash -- 1000`. The simulation kills far more, without a process. */
+/**
+ * The number of kills in all; set it with `npm run test:crash -- 1000`. The simulation kills far more,
+ * without a process.
+ */
 const KILLS = Number(process.env.KILLS ?? 4)
 const SEED = Number(process.env.CRASH_SEED ?? 1)
 
@@ -24,7 +27,10 @@ interface Victim {
   readonly wholeMs: number
 }
 
-/** Kills a run repeatedly at random moments until it ends by itself; returns the number of kills. No kill leaves an output without its digest. */
+/**
+ * Kills a run repeatedly at random moments until it ends by itself; returns the number of kills. No kill
+ * leaves an output without its digest.
+ */
 const runUntilDone = async ({ args, out, env, random, wholeMs }: Victim): Promise<number> => {
   const cwd = temporaryFolder()
   for (let kills = 0; ; kills++) {

@@ -25,45 +25,55 @@ const store = (out: string, state: number): void => {
   }
 }
 
-describe.skipIf(!isThere)(`a lake whose writer is killed ${KILLS} times with SIGKILL at random moments (seed ${SEED})`, () => {
-  it('has the old or the new rows of each table, and a query has the new ones', async () => {
-    const stocks = Array.from({ length: STOCKS }, (_, stock) => ({
-      Symbol: `S${stock}`,
-      ISIN: `INE${100_000_000 + stock}`,
-      Name: 'x',
-      Sid: '1',
-    }))
-    const out = folderWith({ 'master_isin_map.json': stocks, 'ohlcv_data/S0.csv': '', '.scripstream/report.json': runReport() })
-    const [random, cwd] = [seeded(SEED), temporaryFolder()]
-    const command = ['lake', '--out', out]
-    const { connection, close } = await openDuckDb()
-    const read = async (table: string, column: string) => {
-      const path = join(out, 'lake', table, `${table}.parquet`)
-      if (!existsSync(path)) return undefined
-      const sql = `SELECT count(*), min(${column}), max(${column}) FROM read_parquet('${path}')`
-      return (await connection.runAndReadAll(sql)).getRows()[0]?.map(Number)
-    }
-    store(out, 1)
-    const began = performance.now()
-    expect((await run(command, { cwd, env: {} })).code).toBe(0)
-    const wholeMs = performance.now() - began
-    let states = [1]
-    for (let kill = 0; kill < KILLS; kill++) {
-      const state = kill + 2
-      store(out, state)
-      await killedAfter(wholeMs * (0.2 + random()), command, { cwd, env: {} })
-      states = [...states, state]
-      for (const table of ['candles', 'candles_adjusted']) {
-        const [rows, low = 0, high] = (await read(table, 'close')) ?? []
-        expect([rows, high], table).toEqual([STOCKS * DAYS, low])
-        expect(states, table).toContain(low)
-      }
-      const { stdout } = await run(['query', 'select min(close), max(close) from candles_adjusted', '--format', 'csv', '--out', out], {
-        cwd,
-        env: {},
+describe.skipIf(!isThere)(
+  `a lake whose writer is killed ${KILLS} times with SIGKILL at random moments (seed ${SEED})`,
+  () => {
+    it('has the old or the new rows of each table, and a query has the new ones', async () => {
+      const stocks = Array.from({ length: STOCKS }, (_, stock) => ({
+        Symbol: `S${stock}`,
+        ISIN: `INE${100_000_000 + stock}`,
+        Name: 'x',
+        Sid: '1',
+      }))
+      const out = folderWith({
+        'master_isin_map.json': stocks,
+        'ohlcv_data/S0.csv': '',
+        '.scripstream/report.json': runReport(),
       })
-      expect(stdout.trim().split('\n').at(-1)).toBe(`${state},${state}`)
-    }
-    close()
-  })
-})
+      const [random, cwd] = [seeded(SEED), temporaryFolder()]
+      const command = ['lake', '--out', out]
+      const { connection, close } = await openDuckDb()
+      const read = async (table: string, column: string) => {
+        const path = join(out, 'lake', table, `${table}.parquet`)
+        if (!existsSync(path)) return undefined
+        const sql = `SELECT count(*), min(${column}), max(${column}) FROM read_parquet('${path}')`
+        return (await connection.runAndReadAll(sql)).getRows()[0]?.map(Number)
+      }
+      store(out, 1)
+      const began = performance.now()
+      expect((await run(command, { cwd, env: {} })).code).toBe(0)
+      const wholeMs = performance.now() - began
+      let states = [1]
+      for (let kill = 0; kill < KILLS; kill++) {
+        const state = kill + 2
+        store(out, state)
+        await killedAfter(wholeMs * (0.2 + random()), command, { cwd, env: {} })
+        states = [...states, state]
+        for (const table of ['candles', 'candles_adjusted']) {
+          const [rows, low = 0, high] = (await read(table, 'close')) ?? []
+          expect([rows, high], table).toEqual([STOCKS * DAYS, low])
+          expect(states, table).toContain(low)
+        }
+        const { stdout } = await run(
+          ['query', 'select min(close), max(close) from candles_adjusted', '--format', 'csv', '--out', out],
+          {
+            cwd,
+            env: {},
+          },
+        )
+        expect(stdout.trim().split('\n').at(-1)).toBe(`${state},${state}`)
+      }
+      close()
+    })
+  },
+)

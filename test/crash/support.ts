@@ -9,18 +9,30 @@ import { hashOutputs } from '../support/folders.js'
 /** Paths of missing, extra or different files. */
 export const differencesOf = (one: string, other: string): readonly string[] => {
   const [seen, wanted] = [hashOutputs(one), hashOutputs(other)]
-  return [...new Set([...Object.keys(seen), ...Object.keys(wanted)])].filter((path) => seen[path] !== wanted[path])
+  return [...new Set([...Object.keys(seen), ...Object.keys(wanted)])].filter(
+    (path) => seen[path] !== wanted[path],
+  )
 }
 
 /** Temporary files of interrupted writes. */
 export const temporariesIn = (folder: string): readonly string[] =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.tmp') || name.endsWith('.next'))
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.tmp') || name.endsWith('.next'),
+  )
 
 /** Files that differ from their digest, or have none. */
 export const damagedIn = async (folder: string): Promise<readonly string[]> => {
   if (!existsSync(join(folder, 'master_isin_map.json'))) return []
-  const { findings } = await verify(folder, { streams, exchange: 'NSE', only: ['files'], deep: true, limits: {} })
-  return findings.map(({ file, detail }) => `${file}: ${detail}`).filter((text) => /damaged|changed|digest/.test(text))
+  const { findings } = await verify(folder, {
+    streams,
+    exchange: 'NSE',
+    only: ['files'],
+    deep: true,
+    limits: {},
+  })
+  return findings
+    .map(({ file, detail }) => `${file}: ${detail}`)
+    .filter((text) => /damaged|changed|digest/.test(text))
 }
 
 /** A seeded random generator of numbers in [0, 1). */

@@ -35,24 +35,34 @@ it('runs, compares and queries a stream of a module that imports the package, wh
   const cwd = temporaryFolder()
   symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'))
   writeFileSync(join(cwd, 'package.json'), '{"type":"module"}')
-  writeFileSync(join(cwd, 'my-streams.js'), STREAM.replaceAll(/'scripstream\/(\w+)'/g, `'${join(root, 'dist/src/$1.js')}'`))
+  writeFileSync(
+    join(cwd, 'my-streams.js'),
+    STREAM.replaceAll(/'scripstream\/(\w+)'/g, `'${join(root, 'dist/src/$1.js')}'`),
+  )
   writeFileSync(join(cwd, 'scripstream.config.json'), '{"streams":"./my-streams.js"}')
   const ran = await run(['run', '--simulate=5', '--only', 'promoter-pledges', '--json'], { cwd })
   expect(ran.code).toBe(3)
-  expect(JSON.parse(ran.stdout)).toMatchObject({ scripts: { 'promoter-pledges': { outcome: 'partial', items: { success: 4, error: 1 } } } })
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    scripts: { 'promoter-pledges': { outcome: 'partial', items: { success: 4, error: 1 } } },
+  })
   expect((await run(['drift', '--json'], { cwd })).stdout).toContain('data[].bank')
   // The commands that a run shows name the module too, and without it nothing passes for complete.
   writeFileSync(join(cwd, 'scripstream.config.json'), '{}')
   const own = ['--streams', './my-streams.js']
-  expect((await run(['run', '--simulate=5', '--only', 'promoter-pledges', '--fresh', ...own], { cwd })).stdout).toContain(
-    `${typed} run --streams ./my-streams.js --simulate=5`,
-  )
+  expect(
+    (await run(['run', '--simulate=5', '--only', 'promoter-pledges', '--fresh', ...own], { cwd })).stdout,
+  ).toContain(`${typed} run --streams ./my-streams.js --simulate=5`)
   const retried = await run(['run', '--simulate=5', '--retry-failed'], { cwd })
-  expect([retried.code, retried.stderr]).toEqual([2, expect.stringContaining('items of promoter-pledges failed, which is no stream here')])
+  expect([retried.code, retried.stderr]).toEqual([
+    2,
+    expect.stringContaining('items of promoter-pledges failed, which is no stream here'),
+  ])
   expect((await run(['run', '--simulate=5', '--retry-failed', ...own], { cwd })).stderr).toContain(
     'Retrying what failed: 1 item of 1 stream',
   )
   writeFileSync(join(cwd, 'scripstream.config.json'), '{"streams":"./my-streams.js"}')
-  const tables = JSON.parse((await run(['query', '--json'], { cwd })).stdout) as readonly { readonly name: string }[]
+  const tables = JSON.parse((await run(['query', '--json'], { cwd })).stdout) as readonly {
+    readonly name: string
+  }[]
   expect(tables.map(({ name }) => name)).toContain('pledges')
 })

@@ -9,7 +9,9 @@ import { type Simulator, type SimulatorOptions, serveSimulator } from '../../src
 import { streams } from '../../streams/registry.js'
 
 const root = new URL('../../', import.meta.url)
-const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { readonly bin: { readonly scripstream: string } }
+const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
+  readonly bin: { readonly scripstream: string }
+}
 
 /** The executable, as named in package.json. */
 export const main = fileURLToPath(new URL(manifest.bin.scripstream, root))
@@ -37,7 +39,10 @@ export const start = (args: readonly string[], { env = {}, cwd, startedBy = [], 
   if (!existsSync(main)) throw new Error('the command is not built: npm run build')
   const { PATH = '' } = process.env
   const command = [...startedBy, process.execPath, main, ...args]
-  const [file = '', ...rest] = descriptors === undefined ? command : ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command]
+  const [file = '', ...rest] =
+    descriptors === undefined
+      ? command
+      : ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command]
   return spawn(file, rest, {
     cwd,
     env: { PATH, ...env },
@@ -46,7 +51,11 @@ export const start = (args: readonly string[], { env = {}, cwd, startedBy = [], 
 }
 
 export const endOf = async (child: ReturnType<typeof start>): Promise<Ended> => {
-  const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])
+  const [[code], stdout, stderr] = await Promise.all([
+    once(child, 'close'),
+    text(child.stdout),
+    text(child.stderr),
+  ])
   return { code: code as number | null, stdout, stderr }
 }
 
@@ -65,6 +74,8 @@ export const provider = async (
     ...options,
   })
   onTestFinished(() => simulator.close())
-  const env = Object.fromEntries(simulator.environment.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]))
+  const env = Object.fromEntries(
+    simulator.environment.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]),
+  )
   return { simulator, env: { ...env, SCRIPSTREAM_BACKOFF_MS: '1', SCRIPSTREAM_THROTTLE_MS: '1' } }
 }

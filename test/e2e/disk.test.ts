@@ -8,42 +8,53 @@ import { endOf, provider, run, start } from './command.js'
 import { DAY_ARGS, expectedOutputs, onOneLine, redirectTo } from './disk.js'
 
 /**
- * What starts a command that may read every file but not write everywhere. Root ignores the mode of a folder only with a capability, which is
- * dropped here; another user might not be allowed to read this checkout.
+ * What starts a command that may read every file but not write everywhere. Root ignores the mode of a folder
+ * only with a capability, which is dropped here; another user might not be allowed to read this checkout.
  */
-const obeyingModes = process.getuid?.() === 0 ? ['setpriv', '--inh-caps=-dac_override', '--bounding-set=-dac_override'] : []
-const canObeyModes = obeyingModes.length === 0 || spawnSync('setpriv', [...obeyingModes.slice(1), 'true']).status === 0
-const noModes = canObeyModes ? '' : ' (skipped: root obeys the mode of a folder only with setpriv of util-linux)'
+const obeyingModes =
+  process.getuid?.() === 0 ? ['setpriv', '--inh-caps=-dac_override', '--bounding-set=-dac_override'] : []
+const canObeyModes =
+  obeyingModes.length === 0 || spawnSync('setpriv', [...obeyingModes.slice(1), 'true']).status === 0
+const noModes = canObeyModes
+  ? ''
+  : ' (skipped: root obeys the mode of a folder only with setpriv of util-linux)'
 
 describe('a full disk of stdout or stderr', () => {
   const noDevice = existsSync('/dev/full') ? '' : ' (skipped: there is no /dev/full)'
-  it.skipIf(noDevice !== '')(`is a warning of the run, and an error of one sentence for "query" and "brief"${noDevice}`, async () => {
-    const { env } = await provider()
-    const expected = { code: 0, outputs: await expectedOutputs(env) }
-    for (const line of ['> /dev/full', '2> /dev/full', '> /dev/full 2>&1']) {
-      const out = temporaryFolder()
-      const { code, stderr } = await run(['run', ...DAY_ARGS, '--out', out, '--progress', 'lines'], {
-        cwd: out,
-        env,
-        startedBy: redirectTo(line),
-      })
-      expect({ code, outputs: hashOutputs(out) }, line).toEqual(expected)
-      if (line === '> /dev/full')
-        expect(stderr).toContain('warning: stdout cannot be written: the disk is full; the run goes on without it')
-      const error = 'error: stdout cannot be written: the disk is full\n'
-      if (line === '> /dev/full')
-        for (const args of [
-          ['query', 'select * from master'],
-          ['brief', '--no-verify'],
-          ['log', '--json'],
-        ])
-          expect(await run([...args, '--out', out], { cwd: out, env, startedBy: redirectTo(line) })).toEqual({
-            code: 1,
-            stdout: '',
-            stderr: error,
-          })
-    }
-  })
+  it.skipIf(noDevice !== '')(
+    `is a warning of the run, and an error of one sentence for "query" and "brief"${noDevice}`,
+    async () => {
+      const { env } = await provider()
+      const expected = { code: 0, outputs: await expectedOutputs(env) }
+      for (const line of ['> /dev/full', '2> /dev/full', '> /dev/full 2>&1']) {
+        const out = temporaryFolder()
+        const { code, stderr } = await run(['run', ...DAY_ARGS, '--out', out, '--progress', 'lines'], {
+          cwd: out,
+          env,
+          startedBy: redirectTo(line),
+        })
+        expect({ code, outputs: hashOutputs(out) }, line).toEqual(expected)
+        if (line === '> /dev/full')
+          expect(stderr).toContain(
+            'warning: stdout cannot be written: the disk is full; the run goes on without it',
+          )
+        const error = 'error: stdout cannot be written: the disk is full\n'
+        if (line === '> /dev/full')
+          for (const args of [
+            ['query', 'select * from master'],
+            ['brief', '--no-verify'],
+            ['log', '--json'],
+          ])
+            expect(
+              await run([...args, '--out', out], { cwd: out, env, startedBy: redirectTo(line) }),
+            ).toEqual({
+              code: 1,
+              stdout: '',
+              stderr: error,
+            })
+      }
+    },
+  )
 })
 
 describe('a read-only folder', () => {
@@ -51,7 +62,11 @@ describe('a read-only folder', () => {
     const { simulator, env } = await provider()
     const cwd = temporaryFolder()
     mkdirSync(join(cwd, 'data'), { mode: 0o555 })
-    const { code, stderr } = await run(['run', ...DAY_ARGS, '--out', join(cwd, 'data')], { cwd, env, startedBy: obeyingModes })
+    const { code, stderr } = await run(['run', ...DAY_ARGS, '--out', join(cwd, 'data')], {
+      cwd,
+      env,
+      startedBy: obeyingModes,
+    })
     expect(code).toBe(1)
     expect(stderr).toMatch(/data\/\.scripstream cannot be written: permission denied/)
     expect(simulator.stats().endpoints).toEqual({})
@@ -96,7 +111,9 @@ describe('too few file descriptors', () => {
     const { code, stdout, stderr } = await run(['run', '--simulate=60'], place)
     expect(code, stdout).toBe(0)
     const [first, ...more] = stderr.split('\n')
-    expect(first).toMatch(/^Only 256 files may be open \(ulimit -n\), for the run and its simulator together: each stream has 2 workers\.$/)
+    expect(first).toMatch(
+      /^Only 256 files may be open \(ulimit -n\), for the run and its simulator together: each stream has 2 workers\.$/,
+    )
     expect(more.join('\n')).not.toContain('ulimit')
     expect((await run(['run', '--simulate=8', '--out', 'quiet', '-q'], place)).stderr).toBe('')
   })
@@ -114,7 +131,12 @@ describe('a temporary file of an interrupted write', () => {
       writeFileSync(join(out, 'market_news', name), 'x')
     }
     expect((await run(['run', ...DAY_ARGS, '--out', out], { cwd, env })).code).toBe(0)
-    expect([...temporariesIn(out)].sort()).toEqual(['.mine.tmp', 'market_news/.mine.tmp', 'market_news/notes.tmp', 'notes.tmp'])
+    expect([...temporariesIn(out)].sort()).toEqual([
+      '.mine.tmp',
+      'market_news/.mine.tmp',
+      'market_news/notes.tmp',
+      'notes.tmp',
+    ])
   })
 })
 
@@ -125,7 +147,8 @@ describe('two runs into one folder', () => {
     const out = temporaryFolder()
     const first = start(['run', ...DAY_ARGS, '--out', out, '--only', 'all-indices'], { cwd, env })
     const ending = endOf(first)
-    while (Object.keys(simulator.stats().endpoints).length === 0) await new Promise((resolve) => setImmediate(resolve))
+    while (Object.keys(simulator.stats().endpoints).length === 0)
+      await new Promise((resolve) => setImmediate(resolve))
     // It holds the lock, however long the second one takes.
     first.kill('SIGSTOP')
     const second = await run(['run', ...DAY_ARGS, '--out', out], { cwd, env })
@@ -143,6 +166,8 @@ describe('two runs into one folder', () => {
       'runs.ndjson',
       'source.json',
     ])
-    expect(JSON.parse(readFileSync(join(out, '.scripstream', 'report.json'), 'utf8'))).toMatchObject({ outcome: 'complete' })
+    expect(JSON.parse(readFileSync(join(out, '.scripstream', 'report.json'), 'utf8'))).toMatchObject({
+      outcome: 'complete',
+    })
   })
 })

@@ -10,7 +10,10 @@ const ENTRY = join(import.meta.dirname, '../../dist/bundle/cli/scripstream.cjs')
 const runOn = (version: string) => {
   const folder = temporaryFolder()
   const preload = join(folder, 'version.cjs')
-  writeFileSync(preload, `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`)
+  writeFileSync(
+    preload,
+    `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`,
+  )
   return spawnSync(process.execPath, ['--require', preload, ENTRY, '--version'], { encoding: 'utf8' })
 }
 

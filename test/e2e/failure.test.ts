@@ -23,7 +23,8 @@ describe('wrong usage exits with 2 before the first request', () => {
   it('missing provider addresses', async () => {
     const { code, stderr } = await run(['run'], { cwd: temporaryFolder() })
     expect(code).toBe(2)
-    for (const name of ['SCRIPSTREAM_NEWS_URL', 'SCRIPSTREAM_SHEET_ID', 'run --simulate']) expect(stderr).toContain(name)
+    for (const name of ['SCRIPSTREAM_NEWS_URL', 'SCRIPSTREAM_SHEET_ID', 'run --simulate'])
+      expect(stderr).toContain(name)
   })
 })
 
@@ -37,10 +38,13 @@ it('exits with 1 and sends no other request if the master list is unavailable', 
 
 it('exits with 3 if one stream fails and the rest is complete', async () => {
   const { env } = await provider({ faults: [{ on: 'deal', mode: 'status', status: 500 }] })
-  const { code, stdout } = await run(['run', '--json', '--as-of', '2026-02-12', '--skip', 'all-ohlcv,indices-ohlcv'], {
-    cwd: temporaryFolder(),
-    env,
-  })
+  const { code, stdout } = await run(
+    ['run', '--json', '--as-of', '2026-02-12', '--skip', 'all-ohlcv,indices-ohlcv'],
+    {
+      cwd: temporaryFolder(),
+      env,
+    },
+  )
   expect(code).toBe(3)
   const { outcome, scripts } = JSON.parse(stdout) as RunReport
   expect(outcome).toBe('partial')
@@ -59,7 +63,9 @@ it('aborts requests in flight 5 s after a signal, saves an interrupted report an
   const { code, stdout } = await ended
   expect(code).toBe(143)
   expect((JSON.parse(stdout) as RunReport).outcome).toBe('interrupted')
-  expect((JSON.parse(readFileSync(join(cwd, 'data/.scripstream/report.json'), 'utf8')) as RunReport).outcome).toBe('interrupted')
+  expect(
+    (JSON.parse(readFileSync(join(cwd, 'data/.scripstream/report.json'), 'utf8')) as RunReport).outcome,
+  ).toBe('interrupted')
   while ((simulator.stats().endpoints.news?.inFlight ?? 0) > 0) await pause(5)
   expect(existsSync(join(cwd, 'data/market_news'))).toBe(false)
 })
@@ -78,7 +84,10 @@ it('exits with 1 and a message if it waits for something that never happens', as
   const { env } = await provider()
   const never = `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; fs.mkdir = () => undefined; syncBuiltinESMExports()`
   const stuck = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(never)}` }
-  const { code, stderr } = await run(['run', '--progress', 'none'], { cwd: temporaryFolder(), env: { ...env, ...stuck } })
+  const { code, stderr } = await run(['run', '--progress', 'none'], {
+    cwd: temporaryFolder(),
+    env: { ...env, ...stuck },
+  })
   expect(code).toBe(1)
   expect(stderr).toBe('error: the process ended before the run finished; run the same command again\n')
 })
@@ -107,20 +116,35 @@ describe('a settings file', () => {
     const { urls, sheetId, asmTabId, gsmTabId } = simulator.settings
     const home = temporaryFolder()
     const config = join(home, 'my.json')
-    writeFileSync(config, JSON.stringify({ sheetId, asmTabId, gsmTabId, out: 'market', logFile: 'run.log', urls }, null, 1))
+    writeFileSync(
+      config,
+      JSON.stringify({ sheetId, asmTabId, gsmTabId, out: 'market', logFile: 'run.log', urls }, null, 1),
+    )
     const lines = readFileSync(config, 'utf8').split('\n')
-    const placeOf = (name: string): string => `${config}:${lines.findIndex((line) => line.includes(`"${name}"`)) + 1}`
+    const placeOf = (name: string): string =>
+      `${config}:${lines.findIndex((line) => line.includes(`"${name}"`)) + 1}`
     const cwd = temporaryFolder()
-    const chosen = ['--config', config, '--as-of', '2026-02-12', '--symbols', simulator.market.stocks[0]?.Symbol ?? '']
+    const chosen = [
+      '--config',
+      config,
+      '--as-of',
+      '2026-02-12',
+      '--symbols',
+      simulator.market.stocks[0]?.Symbol ?? '',
+    ]
 
     const ended = await run(['run', '--only', 'market-news', '--progress', 'none', ...chosen], { cwd })
     expect(ended.code).toBe(3)
-    expect(ended.stdout.replace(/\s+/g, ' ')).toContain(`news answered 404 Not Found; check urls.news in ${placeOf('news')}.`)
+    expect(ended.stdout.replace(/\s+/g, ' ')).toContain(
+      `news answered 404 Not Found; check urls.news in ${placeOf('news')}.`,
+    )
     expect([readdirSync(cwd), readdirSync(home).sort()]).toEqual([[], ['market', 'my.json', 'run.log']])
 
     simulator.control({ faults: [{ on: 'master', mode: 'html' }] })
     const failed = await run(['run', '--fresh', '--progress', 'none', ...chosen], { cwd })
-    expect(failed.stdout.replace(/\s+/g, ' ')).toContain(`or urls.analytics in ${placeOf('analytics')} points to a web site`)
+    expect(failed.stdout.replace(/\s+/g, ' ')).toContain(
+      `or urls.analytics in ${placeOf('analytics')} points to a web site`,
+    )
 
     rmSync(join(home, 'market'), { recursive: true })
     writeFileSync(join(home, 'market'), '')

@@ -27,7 +27,8 @@ describeInBrowser('a run with faults', (open) => {
     const [, { ISIN = '', Symbol: symbol = '' } = {}] = simulator.market.stocks
     const lost: Fault = { on: 'announcements', mode: 'status', status: 404, items: [ISIN] }
     const { page, problems } = await openFolder(open, out, '/run?stream=fundamental-data')
-    const node = (name: string, state: string) => page.getByRole('button', { name: new RegExp(`^${name}: ${state}`) })
+    const node = (name: string, state: string) =>
+      page.getByRole('button', { name: new RegExp(`^${name}: ${state}`) })
     const details = (name: string) => page.getByRole('region', { name: `Details of ${name}` })
     const barrier = (text: string) => page.locator('.graph text.barrier').getByText(text)
 
@@ -56,7 +57,9 @@ describeInBrowser('a run with faults', (open) => {
 
     simulator.control({ faults: [broken, lost] })
     await page.getByRole('heading', { name: 'Not complete' }).waitFor()
-    await page.getByText('bulk-block-deals is missing; new-announcements (1) lacks items. Everything else is there.').waitFor()
+    await page
+      .getByText('bulk-block-deals is missing; new-announcements (1) lacks items. Everything else is there.')
+      .waitFor()
     await barrier('report: all streams above have ended').waitFor()
     await page.getByRole('button', { name: /\d+ complete/ }).click()
     await node('market-news', '✔').waitFor()

@@ -9,7 +9,8 @@ const ROOT = join(import.meta.dirname, '../..')
 
 /** The command lines of a section of the README. */
 const readCommands = (title: string): readonly string[] => {
-  const [, section = ''] = new RegExp(`\n## ${title}\n(.*?)\n## `, 's').exec(readFileSync(join(ROOT, 'README.md'), 'utf8')) ?? []
+  const [, section = ''] =
+    new RegExp(`\n## ${title}\n(.*?)\n## `, 's').exec(readFileSync(join(ROOT, 'README.md'), 'utf8')) ?? []
   return [...section.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, text = '']) => text.trim().split('\n'))
 }
 
@@ -66,7 +67,9 @@ describe.skipIf(!canRead)(`the commands of the README, as a user without rights$
     expect(await ended, printed.stderr).toBe(0)
     expect(printed.stdout + printed.stderr).not.toMatch(/warn|deprecat|error/i)
     const out = join(project, serve.replace(/.* --out /, ''))
-    expect(JSON.parse(readFileSync(join(out, '.scripstream/report.json'), 'utf8'))).toMatchObject({ outcome: 'complete' })
+    expect(JSON.parse(readFileSync(join(out, '.scripstream/report.json'), 'utf8'))).toMatchObject({
+      outcome: 'complete',
+    })
     expect(readdirSync(join(out, 'ohlcv_data')).length).toBeGreaterThan(500)
     expect(JSON.parse(readFileSync(join(out, 'master_isin_map.json'), 'utf8'))).toHaveLength(500)
   })

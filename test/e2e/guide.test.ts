@@ -58,7 +58,12 @@ const copyWithStream = ({ stream, registryLine, test }: Guide) => {
     root,
     /** Runs a script of the guide; stops at the first command that fails. */
     run: (script: string): string =>
-      execFileSync('sh', ['-e', '-c', script], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 2 ** 26 }),
+      execFileSync('sh', ['-e', '-c', script], {
+        cwd: root,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+        maxBuffer: 2 ** 26,
+      }),
     remove: () => rmSync(root, { recursive: true, force: true }),
   }
 }
@@ -69,12 +74,17 @@ afterAll(() => copy.remove())
 
 const SLOW = ['bench', 'chaos', 'crash', 'e2e', 'fleet', 'fuzz', 'package']
 
-/** The tests of `npm test` that look at every stream of the registry, without those that the guide itself runs. */
+/**
+ * The tests of `npm test` that look at every stream of the registry, without those that the guide itself
+ * runs.
+ */
 const listRegistryTests = (): readonly string[] =>
   readdirSync(join(copy.root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.test.ts') && !SLOW.some((folder) => file.startsWith(`${folder}/`)))
     .filter((file) =>
-      /from '.*(streams\/registry|readme)\b[\s\S]*\bstreams\.\w+\(/.test(readFileSync(join(copy.root, 'test', file), 'utf8')),
+      /from '.*(streams\/registry|readme)\b[\s\S]*\bstreams\.\w+\(/.test(
+        readFileSync(join(copy.root, 'test', file), 'utf8'),
+      ),
     )
     .map((file) => `test/${file}`)
     .filter((file) => !guide.testCommands.includes(file))

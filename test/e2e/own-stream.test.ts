@@ -12,12 +12,20 @@ const MODULE = fileURLToPath(new URL('../../dist/src/examples/03-own-stream.js',
 
 it('the example of an own stream runs from the command line: plan, metrics, retry, query and export know it', async () => {
   const endpoints = [...streams, optionChains].flatMap((stream) => stream.endpoints)
-  const simulator = await serveSimulator({ endpoints, stocks: 300, asOf: Date.parse('2026-02-12T20:00:00+05:30') })
+  const simulator = await serveSimulator({
+    endpoints,
+    stocks: 300,
+    asOf: Date.parse('2026-02-12T20:00:00+05:30'),
+  })
   onTestFinished(() => simulator.close())
   const [cwd, out] = [temporaryFolder(), temporaryFolder()]
-  writeFileSync(join(cwd, 'scripstream.config.json'), JSON.stringify({ ...simulator.settings, streams: MODULE, out }))
+  writeFileSync(
+    join(cwd, 'scripstream.config.json'),
+    JSON.stringify({ ...simulator.settings, streams: MODULE, out }),
+  )
   const place = { cwd }
-  const collect = (...args: readonly string[]) => run(['run', '--as-of', '2026-02-12T20:00:00+05:30', ...args], place)
+  const collect = (...args: readonly string[]) =>
+    run(['run', '--as-of', '2026-02-12T20:00:00+05:30', ...args], place)
   const requests = () => simulator.stats().endpoints['option-chain']?.requests
 
   const derivatives = simulator.market.stocks.filter(({ FnoFlag }) => FnoFlag === 1)
@@ -27,7 +35,9 @@ it('the example of an own stream runs from the command line: plan, metrics, retr
   const first = await collect('--only', 'option-chains', '--metrics-file', metrics)
   expect([first.code, first.stderr]).toEqual([3, expect.stringContaining('option-chains')])
   expect(requests()).toBe(derivatives.length)
-  expect(readFileSync(metrics, 'utf8')).toMatch(/^scripstream_requests_total\{host="options",endpoint="option-chain",status="404".*\} 1$/m)
+  expect(readFileSync(metrics, 'utf8')).toMatch(
+    /^scripstream_requests_total\{host="options",endpoint="option-chain",status="404".*\} 1$/m,
+  )
 
   simulator.control({ faults: [], reset: true })
   expect(await collect('--retry-failed')).toMatchObject({ code: 0 })
@@ -36,8 +46,13 @@ it('the example of an own stream runs from the command line: plan, metrics, retr
   expect(plan.streams.find(({ name }: { readonly name: string }) => name === 'option-chains')).toMatchObject({
     requests: derivatives.length,
   })
-  const counted = await run(['query', '--format', 'csv', 'select count(distinct symbol) as stocks, count(*) as rows from options'], place)
+  const counted = await run(
+    ['query', '--format', 'csv', 'select count(distinct symbol) as stocks, count(*) as rows from options'],
+    place,
+  )
   expect(counted.stdout).toBe(`stocks,rows\n${derivatives.length},${3 * derivatives.length}\n`)
   expect(await run(['export', '--to', 'options.csv'], place)).toMatchObject({ code: 0 })
-  expect(readFileSync(join(cwd, 'options.csv'), 'utf8').trimEnd().split('\n')).toHaveLength(3 * derivatives.length + 1)
+  expect(readFileSync(join(cwd, 'options.csv'), 'utf8').trimEnd().split('\n')).toHaveLength(
+    3 * derivatives.length + 1,
+  )
 })

@@ -7,10 +7,13 @@ import { duckdb, folderWith } from '../tables/support.js'
 
 const HOSTILE = '<IMG SRC=X ONERROR=ALERT(1)>'
 const HEADLINE = '</p><script>document.title="taken"</script>\u202ereversed'
-const DAYS = Array.from({ length: 120 }, (_, place) => new Date(Date.UTC(2025, 9, 16 + place)).toISOString().slice(0, 10))
+const DAYS = Array.from({ length: 120 }, (_, place) =>
+  new Date(Date.UTC(2025, 9, 16 + place)).toISOString().slice(0, 10),
+)
 const LAST = DAYS.at(-1) as string
 
-const candles = (factor: number) => candleFile(DAYS.map((day, place) => [day, factor * (100 + (place % 7)), 1e6 + place] as const))
+const candles = (factor: number) =>
+  candleFile(DAYS.map((day, place) => [day, factor * (100 + (place % 7)), 1e6 + place] as const))
 
 /** A folder with three stocks: one with everything, one with hostile texts, one with candles only. */
 const createFolder = (): string =>
@@ -24,16 +27,36 @@ const createFolder = (): string =>
     'ohlcv_data/INFY.csv': candles(2),
     'all_indices_list.json': [{ Sym: 'NIFTY', DispSym: 'Nifty 50', Sid: 13 }],
     'ohlcv_data/indices/NIFTY.csv': candles(200),
-    'upper_circuit_stocks.json': [HOSTILE, 'INFY', 'TCS'].map((symbol) => ({ Symbol: symbol, Name: HEADLINE, LTP: 5, ChangePercent: 4.9 })),
+    'upper_circuit_stocks.json': [HOSTILE, 'INFY', 'TCS'].map((symbol) => ({
+      Symbol: symbol,
+      Name: HEADLINE,
+      LTP: 5,
+      ChangePercent: 4.9,
+    })),
     'company_filings/TCS_filings.json': {
-      data: [{ news_date: `${LAST} 17:38:21`, caption: 'Board meeting', descriptor: 'General', file_url: 'javascript:alert(1)' }],
+      data: [
+        {
+          news_date: `${LAST} 17:38:21`,
+          caption: 'Board meeting',
+          descriptor: 'General',
+          file_url: 'javascript:alert(1)',
+        },
+      ],
     },
     'market_news/TCS_news.json': {
       Symbol: 'TCS',
       ISIN,
-      News: [{ Title: `खबर 🙂 ${HEADLINE}`, Sentiment: 'negative', PublishDate: Date.parse(`${LAST}T10:00:00+05:30`) }],
+      News: [
+        {
+          Title: `खबर 🙂 ${HEADLINE}`,
+          Sentiment: 'negative',
+          PublishDate: Date.parse(`${LAST}T10:00:00+05:30`),
+        },
+      ],
     },
-    'history_corporate_actions.json': [{ Sym: 'TCS', CorpAct: [{ ActType: 'DIVIDEND', ExDate: DAYS[100], Note: '2.5' }] }],
+    'history_corporate_actions.json': [
+      { Sym: 'TCS', CorpAct: [{ ActType: 'DIVIDEND', ExDate: DAYS[100], Note: '2.5' }] },
+    ],
     'fundamental_data.json': [
       {
         Symbol: 'TCS',
@@ -103,11 +126,17 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await page.getByText('OLDTCS is now TCS').waitFor()
     await page.locator('.canvas canvas').first().waitFor()
     await page.getByText('1 candle repeats a day').waitFor()
-    await page.locator('.timeline li').filter({ hasText: 'Dividend' }).getByTitle('Show this day in the chart').click()
+    await page
+      .locator('.timeline li')
+      .filter({ hasText: 'Dividend' })
+      .getByTitle('Show this day in the chart')
+      .click()
     await page.waitForURL(`**day=${DAYS[100]}`)
     expect(await page.locator('.timeline li[aria-current=date]').innerText()).toContain('Dividend')
     expect(await page.locator('.timeline li').count()).toBe(1)
-    const dividends = page.getByRole('group', { name: 'Marks on the chart' }).getByRole('button', { name: 'D dividend' })
+    const dividends = page
+      .getByRole('group', { name: 'Marks on the chart' })
+      .getByRole('button', { name: 'D dividend' })
     await dividends.click()
     await page.waitForURL('**marks-off=FNAD')
     expect(await dividends.getAttribute('aria-pressed')).toBe('false')
@@ -115,7 +144,9 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await page.waitForURL((url) => !url.search.includes('marks-off'))
     await page.getByRole('button', { name: 'max' }).click()
     await page.waitForURL('**range=max')
-    expect(await page.getByRole('link', { name: 'TradingView' }).getAttribute('href')).toBe('https://www.tradingview.com/')
+    expect(await page.getByRole('link', { name: 'TradingView' }).getAttribute('href')).toBe(
+      'https://www.tradingview.com/',
+    )
     expect(problems).toEqual([])
   })
 
@@ -235,84 +266,108 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     expect([await page.title(), dialogs, problems]).toEqual(['TCS · scripstream', [], []])
   })
 
-  it.skipIf(!duckdb)('answers a query, sorts and exports it, and refuses a write in plain words', async () => {
-    const { page, problems } = await open('/query')
-    await page.getByRole('button', { name: 'breakouts' }).waitFor()
-    const box = page.getByRole('textbox', { name: 'SQL statement' })
-    await box.fill("select symbol, length(symbol) as n, '=1+1' as f from master")
-    await box.press('Control+Enter')
-    await page.getByText('3 rows in').waitFor()
-    const head = page.getByRole('columnheader', { name: /^n( |$)/ }).getByRole('button')
-    await head.click()
-    await page.getByRole('columnheader', { name: 'n ▾' }).waitFor()
-    await head.click()
-    await page.getByRole('columnheader', { name: 'n ▴' }).waitFor()
-    expect(await page.locator('tbody td:first-child').allInnerTexts()).toEqual(['TCS', 'INFY', HOSTILE])
-    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export CSV' }).click()])
-    const chunks: Buffer[] = []
-    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer)
-    expect(Buffer.concat(chunks).toString()).toBe(`symbol,n,f\nTCS,3,'=1+1\nINFY,4,'=1+1\n${HOSTILE},${HOSTILE.length},'=1+1\n`)
-    expect(problems).toEqual([])
-    await box.fill('delete from master')
-    await page.getByRole('button', { name: 'Run', exact: true }).click()
-    expect(await page.getByRole('alert').innerText()).toContain('query is read-only')
-    await page.goBack()
-    await page.getByText('3 rows in').waitFor()
-    await box.fill('select unnest([950, 12345]) as volume, unnest([2025, 2026]) as year')
-    await box.press('Control+Enter')
-    await page.getByText('2 rows in').waitFor()
-    expect(await page.locator('tbody tr[data-row]').allInnerTexts()).toEqual(['950\t2025', '12,345\t2026'])
-  })
+  it.skipIf(!duckdb)(
+    'answers a query, sorts and exports it, and refuses a write in plain words',
+    async () => {
+      const { page, problems } = await open('/query')
+      await page.getByRole('button', { name: 'breakouts' }).waitFor()
+      const box = page.getByRole('textbox', { name: 'SQL statement' })
+      await box.fill("select symbol, length(symbol) as n, '=1+1' as f from master")
+      await box.press('Control+Enter')
+      await page.getByText('3 rows in').waitFor()
+      const head = page.getByRole('columnheader', { name: /^n( |$)/ }).getByRole('button')
+      await head.click()
+      await page.getByRole('columnheader', { name: 'n ▾' }).waitFor()
+      await head.click()
+      await page.getByRole('columnheader', { name: 'n ▴' }).waitFor()
+      expect(await page.locator('tbody td:first-child').allInnerTexts()).toEqual(['TCS', 'INFY', HOSTILE])
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Export CSV' }).click(),
+      ])
+      const chunks: Buffer[] = []
+      for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer)
+      expect(Buffer.concat(chunks).toString()).toBe(
+        `symbol,n,f\nTCS,3,'=1+1\nINFY,4,'=1+1\n${HOSTILE},${HOSTILE.length},'=1+1\n`,
+      )
+      expect(problems).toEqual([])
+      await box.fill('delete from master')
+      await page.getByRole('button', { name: 'Run', exact: true }).click()
+      expect(await page.getByRole('alert').innerText()).toContain('query is read-only')
+      await page.goBack()
+      await page.getByText('3 rows in').waitFor()
+      await box.fill('select unnest([950, 12345]) as volume, unnest([2025, 2026]) as year')
+      await box.press('Control+Enter')
+      await page.getByText('2 rows in').waitFor()
+      expect(await page.locator('tbody tr[data-row]').allInnerTexts()).toEqual(['950\t2025', '12,345\t2026'])
+    },
+  )
 
-  it.skipIf(!duckdb)('completes names, draws a result, remembers what was run, and refuses a day without a record', async () => {
-    const { page, problems } = await open('/query')
-    const box = page.getByRole('textbox', { name: 'SQL statement' })
-    await box.fill('select isin from mas')
-    await page.getByRole('button', { name: 'Tab master', exact: true }).waitFor()
-    await page.keyboard.press('Tab')
-    await page.keyboard.type(' order by na')
-    await page.keyboard.press('Tab')
-    expect(await box.inputValue()).toBe('select isin from master order by name')
-    await box.fill("select day, close, volume from candles_adjusted where symbol = 'TCS'")
-    await box.press('Control+Enter')
-    await page.getByText('120 rows in').waitFor()
-    await page.getByRole('button', { name: 'Chart' }).click()
-    await page.getByRole('img', { name: 'close by day' }).waitFor()
-    await page.getByRole('combobox', { name: 'y', exact: true }).selectOption('volume')
-    await page.getByRole('img', { name: 'volume by day' }).waitFor()
-    await page.getByRole('combobox', { name: 'x', exact: true }).selectOption('close')
-    await page.getByRole('img', { name: 'volume by close' }).waitFor()
-    expect(page.url()).toContain('&y=volume&x=close')
-    await page.goto(`${origin}/query`)
-    await page.getByRole('region', { name: 'Run here before' }).getByRole('button').first().click()
-    await page.getByText('120 rows in').waitFor()
-    expect(problems).toEqual([])
-    await page.goto(`${page.url()}&as-of=2020-01-01`)
-    await page.getByRole('alert').getByText('no day is recorded').waitFor()
-  })
+  it.skipIf(!duckdb)(
+    'completes names, draws a result, remembers what was run, and refuses a day without a record',
+    async () => {
+      const { page, problems } = await open('/query')
+      const box = page.getByRole('textbox', { name: 'SQL statement' })
+      await box.fill('select isin from mas')
+      await page.getByRole('button', { name: 'Tab master', exact: true }).waitFor()
+      await page.keyboard.press('Tab')
+      await page.keyboard.type(' order by na')
+      await page.keyboard.press('Tab')
+      expect(await box.inputValue()).toBe('select isin from master order by name')
+      await box.fill("select day, close, volume from candles_adjusted where symbol = 'TCS'")
+      await box.press('Control+Enter')
+      await page.getByText('120 rows in').waitFor()
+      await page.getByRole('button', { name: 'Chart' }).click()
+      await page.getByRole('img', { name: 'close by day' }).waitFor()
+      await page.getByRole('combobox', { name: 'y', exact: true }).selectOption('volume')
+      await page.getByRole('img', { name: 'volume by day' }).waitFor()
+      await page.getByRole('combobox', { name: 'x', exact: true }).selectOption('close')
+      await page.getByRole('img', { name: 'volume by close' }).waitFor()
+      expect(page.url()).toContain('&y=volume&x=close')
+      await page.goto(`${origin}/query`)
+      await page.getByRole('region', { name: 'Run here before' }).getByRole('button').first().click()
+      await page.getByText('120 rows in').waitFor()
+      expect(problems).toEqual([])
+      await page.goto(`${page.url()}&as-of=2020-01-01`)
+      await page.getByRole('alert').getByText('no day is recorded').waitFor()
+    },
+  )
 
-  it.skipIf(!duckdb)('shows whole lists: sorted, filtered by words and values, with a link that leads to the same', async () => {
-    const { page, problems } = await open('/list/circuits')
-    await page.getByText('3 rows').waitFor()
-    await page.getByRole('searchbox', { name: 'Filter the rows by words' }).fill('infy')
-    await page.getByText('1 of 3 rows').waitFor()
-    expect(page.url()).toContain('find=infy')
-    await page.keyboard.press('Escape')
-    await page.keyboard.press('j')
-    await page.locator('[data-row="0"] a:focus').waitFor()
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/stock/INFY')
-    await page.goto(`${origin}/list/stocks?sort=close_inr&is.universe=&hide=name`)
-    await page.getByRole('columnheader', { name: 'close ₹ ▴' }).waitFor()
-    expect(await page.locator('tbody tr[data-row] td:first-child').allInnerTexts()).toEqual(['INFY', 'TCS', HOSTILE])
-    await page.goto(`${origin}/list/none`)
-    await page.getByRole('alert').getByText('there is no list none').waitFor()
-    expect(problems.filter((text) => !text.includes('404'))).toEqual([])
-  })
+  it.skipIf(!duckdb)(
+    'shows whole lists: sorted, filtered by words and values, with a link that leads to the same',
+    async () => {
+      const { page, problems } = await open('/list/circuits')
+      await page.getByText('3 rows').waitFor()
+      await page.getByRole('searchbox', { name: 'Filter the rows by words' }).fill('infy')
+      await page.getByText('1 of 3 rows').waitFor()
+      expect(page.url()).toContain('find=infy')
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('j')
+      await page.locator('[data-row="0"] a:focus').waitFor()
+      await page.keyboard.press('Enter')
+      await page.waitForURL('**/stock/INFY')
+      await page.goto(`${origin}/list/stocks?sort=close_inr&is.universe=&hide=name`)
+      await page.getByRole('columnheader', { name: 'close ₹ ▴' }).waitFor()
+      expect(await page.locator('tbody tr[data-row] td:first-child').allInnerTexts()).toEqual([
+        'INFY',
+        'TCS',
+        HOSTILE,
+      ])
+      await page.goto(`${origin}/list/none`)
+      await page.getByRole('alert').getByText('there is no list none').waitFor()
+      expect(problems.filter((text) => !text.includes('404'))).toEqual([])
+    },
+  )
 
   it.skipIf(!duckdb)('draws only the rows of a long list that are seen', async () => {
-    const stocks = Array.from({ length: 2_775 }, (_, place) => stock(`S${place}`, `INE${String(place).padStart(9, '0')}`, `Stock ${place}`))
-    const { page } = await openFolder(openPage, folderWith({ 'master_isin_map.json': stocks }), '/list/stocks?sort=symbol')
+    const stocks = Array.from({ length: 2_775 }, (_, place) =>
+      stock(`S${place}`, `INE${String(place).padStart(9, '0')}`, `Stock ${place}`),
+    )
+    const { page } = await openFolder(
+      openPage,
+      folderWith({ 'master_isin_map.json': stocks }),
+      '/list/stocks?sort=symbol',
+    )
     await page.getByText('2,775 rows').waitFor()
     expect(await page.locator('tbody tr[data-row]').count()).toBeLessThan(150)
     const [head, row] = [page.getByRole('columnheader').first(), page.locator('tbody tr[data-row]').first()]
@@ -325,23 +380,29 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await expect.poll(async () => Math.round((await place())[0])).toBe(48)
   })
 
-  it.skipIf(!duckdb)('keeps the stocks that one follows, and shows them today with what happened', async () => {
-    const { page, problems } = await open('/stock/TCS')
-    await page.getByRole('button', { name: '☆ follow' }).click()
-    await page.goto(origin)
-    const own = page.getByRole('region', { name: 'Your stocks' })
-    await own.getByText('upper limit').waitFor()
-    await own.getByText('Board meeting').waitFor()
-    await own.getByRole('textbox', { name: 'Symbols to follow' }).fill('nosuch')
-    await page.keyboard.press('Enter')
-    await own.getByText('In no list of this folder').waitFor()
-    await own.getByRole('button', { name: 'Remove NOSUCH' }).click()
-    await own.getByText('In no list of this folder').waitFor({ state: 'hidden' })
-    expect(problems).toEqual([])
-  })
+  it.skipIf(!duckdb)(
+    'keeps the stocks that one follows, and shows them today with what happened',
+    async () => {
+      const { page, problems } = await open('/stock/TCS')
+      await page.getByRole('button', { name: '☆ follow' }).click()
+      await page.goto(origin)
+      const own = page.getByRole('region', { name: 'Your stocks' })
+      await own.getByText('upper limit').waitFor()
+      await own.getByText('Board meeting').waitFor()
+      await own.getByRole('textbox', { name: 'Symbols to follow' }).fill('nosuch')
+      await page.keyboard.press('Enter')
+      await own.getByText('In no list of this folder').waitFor()
+      await own.getByRole('button', { name: 'Remove NOSUCH' }).click()
+      await own.getByText('In no list of this folder').waitFor({ state: 'hidden' })
+      expect(problems).toEqual([])
+    },
+  )
 
   it('says on every view that data is simulated, and nothing of real data', async () => {
-    const out = folderWith({ 'master_isin_map.json': [stock('TCS')], '.scripstream/source.json': { simulated: true } })
+    const out = folderWith({
+      'master_isin_map.json': [stock('TCS')],
+      '.scripstream/source.json': { simulated: true },
+    })
     for (const path of ['/', '/market', '/query']) {
       const { page } = await openFolder(openPage, out, path)
       await page.getByText('Simulated data').waitFor()
@@ -362,8 +423,11 @@ describeInBrowser('market, stocks and queries', (openPage) => {
       for (const path of VIEWS) {
         const { page, problems } = await open(path, { width, dark: width === 1024 })
         await loaded(page)
-        if (width === 390) expect((await page.locator('header').boundingBox())?.height, path).toBeLessThanOrEqual(96)
-        const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+        if (width === 390)
+          expect((await page.locator('header').boundingBox())?.height, path).toBeLessThanOrEqual(96)
+        const overflow = await page.evaluate(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        )
         expect(overflow, path).toBeLessThanOrEqual(0)
         // Once light, once dark: it takes most of the time.
         if (width > 390) expect(await findInaccessible(page), path).toEqual([])

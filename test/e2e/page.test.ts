@@ -37,15 +37,32 @@ describeInBrowser('the page', (open) => {
     ['/runs/r1', 390],
     ['/runs/r1', 1024],
   ] as const)('shows %s at %i pixels without scrolling sideways', async (path, width) => {
-    const failed = scriptReport({ outcome: 'failed', error: 'no daily file for the 8 days up to 2026-02-11', durationMs: 599_900 })
+    const failed = scriptReport({
+      outcome: 'failed',
+      error: 'no daily file for the 8 days up to 2026-02-11',
+      durationMs: 599_900,
+    })
     const names = ['incremental-price-bands', 'complete-price-bands']
-    const report = runReport({ outcome: 'partial', durationMs: 599_900, scripts: Object.fromEntries(names.map((name) => [name, failed])) })
+    const report = runReport({
+      outcome: 'partial',
+      durationMs: 599_900,
+      scripts: Object.fromEntries(names.map((name) => [name, failed])),
+    })
     const missing = Object.fromEntries(names.map((name) => [name, 'all' as const]))
-    const out = folderWith({ '.scripstream/runs.ndjson': `${JSON.stringify(toRunLogEntry(report, missing))}\n` })
+    const out = folderWith({
+      '.scripstream/runs.ndjson': `${JSON.stringify(toRunLogEntry(report, missing))}\n`,
+    })
     const { page } = await openFolder(open, out, path, { width })
     await page.locator('main').getByText('complete-price-bands').filter({ visible: true }).first().waitFor()
-    if (path !== '/runs') await page.locator('main').getByText('no daily file for the 8 days').filter({ visible: true }).first().waitFor()
-    const overflow = "[document.documentElement, ...document.querySelectorAll('.scroll')].map((one) => one.scrollWidth - one.clientWidth)"
+    if (path !== '/runs')
+      await page
+        .locator('main')
+        .getByText('no daily file for the 8 days')
+        .filter({ visible: true })
+        .first()
+        .waitFor()
+    const overflow =
+      "[document.documentElement, ...document.querySelectorAll('.scroll')].map((one) => one.scrollWidth - one.clientWidth)"
     expect(Math.max(...((await page.evaluate(overflow)) as number[]))).toBeLessThanOrEqual(0)
   })
 })

@@ -13,7 +13,11 @@ it('changes nothing in the output folder when a command is rejected', async () =
   expect((await run([...dayArgs, ...only], place)).code).toBe(0)
   const before = snapshotFolder(out)
   writeFileSync(join(place.cwd, 'wrong.json'), '{"newsLimit":"many"}')
-  const rejected: readonly (readonly string[])[] = [['--symbols', 'TCSS'], ['--config', 'wrong.json'], ['--simulate=12']]
+  const rejected: readonly (readonly string[])[] = [
+    ['--symbols', 'TCSS'],
+    ['--config', 'wrong.json'],
+    ['--simulate=12'],
+  ]
   for (const flags of rejected) {
     const { code, stderr } = await run([...dayArgs, ...flags], place)
     expect(code, stderr).toBe(2)

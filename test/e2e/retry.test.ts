@@ -7,14 +7,18 @@ import { provider, run, typed } from './command.js'
 const DAY_ARGS = ['--as-of', '2026-02-12T20:00:00+05:30']
 
 const requestsOf = (simulator: Simulator): Readonly<Record<string, number>> =>
-  Object.fromEntries(Object.entries(simulator.stats().endpoints).map(([name, { requests }]) => [name, requests]))
+  Object.fromEntries(
+    Object.entries(simulator.stats().endpoints).map(([name, { requests }]) => [name, requests]),
+  )
 
 /** A market of 12 stocks, the command, and the outputs of a clean run. */
 const market = async () => {
   const { simulator, env } = await provider()
   const [cwd, out] = [temporaryFolder(), temporaryFolder()]
-  const command = (...args: readonly string[]) => run(['run', '--out', out, ...DAY_ARGS, ...args], { cwd, env })
-  const reported = async (...args: readonly string[]) => JSON.parse((await command('--json', ...args)).stdout) as RunReport
+  const command = (...args: readonly string[]) =>
+    run(['run', '--out', out, ...DAY_ARGS, ...args], { cwd, env })
+  const reported = async (...args: readonly string[]) =>
+    JSON.parse((await command('--json', ...args)).stdout) as RunReport
   const clean = async (): Promise<Readonly<Record<string, string>>> => {
     const other = temporaryFolder()
     await run(['run', '--out', other, ...DAY_ARGS], { cwd, env })
@@ -68,7 +72,10 @@ it('requests exactly the failed stocks, lists and streams, and writes the files 
 
   simulator.control({ reset: true })
   const nothing = await command('--retry-failed')
-  expect([nothing.code, nothing.stdout]).toEqual([0, 'Nothing to retry: no item failed. No request was sent.\n'])
+  expect([nothing.code, nothing.stdout]).toEqual([
+    0,
+    'Nothing to retry: no item failed. No request was sent.\n',
+  ])
   expect(requestsOf(simulator)).toEqual({})
 })
 
@@ -86,7 +93,9 @@ it.each([
   [[], 'no run in '],
   [['--symbols', 'A'], 'leave out --symbols'],
 ])('rejects conflicting options %j', async (args, said) => {
-  const { code, stderr } = await run(['run', '--simulate', '--retry-failed', ...args], { cwd: temporaryFolder() })
+  const { code, stderr } = await run(['run', '--simulate', '--retry-failed', ...args], {
+    cwd: temporaryFolder(),
+  })
   expect(code).toBe(2)
   expect(stderr).toContain(said)
 })

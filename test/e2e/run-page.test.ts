@@ -22,7 +22,10 @@ const folderOf = (...reports: readonly RunReport[]): string => {
   const out = temporaryFolder()
   const state = join(out, '.scripstream')
   mkdirSync(state)
-  writeFileSync(join(state, 'runs.ndjson'), reports.map((report) => `${JSON.stringify(toRunLogEntry(report, {}))}\n`).join(''))
+  writeFileSync(
+    join(state, 'runs.ndjson'),
+    reports.map((report) => `${JSON.stringify(toRunLogEntry(report, {}))}\n`).join(''),
+  )
   const last = reports.at(-1)
   if (last) writeFileSync(join(state, 'report.json'), JSON.stringify(last))
   return out
@@ -80,7 +83,11 @@ describeInBrowser('the run', (open) => {
       status: 'success',
       ...changes,
     })
-    const hosts = streams.map(({ name }) => ({ name, state: 'waiting' as const, hosts: name === 'market-news' ? ['news'] : [] }))
+    const hosts = streams.map(({ name }) => ({
+      name,
+      state: 'waiting' as const,
+      hosts: name === 'market-news' ? ['news'] : [],
+    }))
     emit(
       started([], { streams: hosts }),
       { type: 'stream-started', at: 1_000, stream: 'market-news' },
@@ -88,13 +95,22 @@ describeInBrowser('the run', (open) => {
       item('TCS'),
       item('INFY', { status: 'error', reason: 'no answer' }),
     )
-    const { page, problems } = await openFolder(open, folderOf(failed), '/run?marbles=1', { live: () => live.state(2_000) })
+    const { page, problems } = await openFolder(open, folderOf(failed), '/run?marbles=1', {
+      live: () => live.state(2_000),
+    })
     await page.getByRole('heading', { name: /^▸? ?Running: / }).waitFor()
     const node = page.getByRole('button', { name: /^market-news: / })
     expect(await node.getAttribute('aria-label')).toBe('market-news: 1 failed, 2 of 60 items')
     await page.locator('.graph a[href="/stock/TCS"]').waitFor()
     await page.locator('.graph .marble.failed').waitFor()
-    emit({ type: 'host-paused', at: 2_000, hosts: ['news'], why: 'refuses', since: 2_000, until: Date.now() + 60_000 })
+    emit({
+      type: 'host-paused',
+      at: 2_000,
+      hosts: ['news'],
+      why: 'refuses',
+      since: 2_000,
+      until: Date.now() + 60_000,
+    })
     await page.getByRole('button', { name: /^market-news: waits .*rate limit/ }).waitFor()
     emit({ type: 'run-finished', report: failed })
     await page.getByRole('heading', { name: /Running/ }).waitFor({ state: 'detached' })
@@ -103,12 +119,16 @@ describeInBrowser('the run', (open) => {
 
   it('shows the end of a run of another process by its report, with the marbles that were seen', async () => {
     const live = followLive(streams)
-    live.event(started([], { run: 'r2', streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }))
+    live.event(
+      started([], { run: 'r2', streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }),
+    )
     live.event({ type: 'stream-started', at: 1_000, stream: 'market-news' })
     live.event({ type: 'items-known', stream: 'market-news', total: 60 })
     live.event({ type: 'item-finished', stream: 'market-news', item: 'TCS', status: 'success' })
     let isActive = true
-    const { page } = await openFolder(open, folderOf(failed), '/run?marbles=1', { live: () => (isActive ? live.state(2_000) : undefined) })
+    const { page } = await openFolder(open, folderOf(failed), '/run?marbles=1', {
+      live: () => (isActive ? live.state(2_000) : undefined),
+    })
     await page.getByRole('button', { name: /^market-news: .* 1 of 60 items/ }).waitFor()
     isActive = false
     await page.getByRole('heading', { name: /Running/ }).waitFor({ state: 'detached' })
@@ -118,7 +138,8 @@ describeInBrowser('the run', (open) => {
 
   it('shows a run that ended too fast to be seen, streams that an interrupted run had not ended, and warnings', async () => {
     const interrupted = runReport({
-      ...{ run: 'r1', outcome: 'interrupted' },
+      run: 'r1',
+      outcome: 'interrupted',
       scripts: {
         'market-news': scriptReport({
           outcome: 'failed',
@@ -137,10 +158,17 @@ describeInBrowser('the run', (open) => {
     await page.getByText('report: not ended: 2 of 2 streams').waitFor()
     expect(await page.getByRole('heading', { name: 'What is missing, and why' }).count()).toBe(0)
     const reason = 'all 60 series end before 2026-02-12'
-    const resumed = runReport({ run: 'r1', notes: ['the log is full'], scripts: { 'all-ohlcv': scriptReport({ problems: [{ reason }] }) } })
+    const resumed = runReport({
+      run: 'r1',
+      notes: ['the log is full'],
+      scripts: { 'all-ohlcv': scriptReport({ problems: [{ reason }] }) },
+    })
     writeFileSync(join(out, '.scripstream/report.json'), JSON.stringify(resumed))
     await page.getByRole('heading', { name: 'Complete' }).waitFor()
-    await page.getByRole('listitem').filter({ hasText: 'all-ohlcv all 60 series end before 12 Feb 2026' }).waitFor()
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: 'all-ohlcv all 60 series end before 12 Feb 2026' })
+      .waitFor()
     await page
       .getByRole('listitem')
       .filter({ hasText: /^the log is full$/ })
@@ -150,7 +178,9 @@ describeInBrowser('the run', (open) => {
 
   it('shows the end of a run whose server ends with it', async () => {
     const live = followLive(streams)
-    live.event(started([], { run: 'r2', streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }))
+    live.event(
+      started([], { run: 'r2', streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }),
+    )
     const out = folderOf(runReport({ run: 'r1' }))
     const { page, server } = await openFolder(open, out, '/run', { live: () => live.state(2_000) })
     await page.getByRole('heading', { name: /Running: / }).waitFor()
@@ -177,7 +207,10 @@ describeInBrowser('the run', (open) => {
     await page.getByRole('alert').getByText('does not answer').waitFor()
     const live = followLive(streams)
     live.event(started([], { streams: streams.map(({ name }) => ({ name, state: 'waiting' as const })) }))
-    const again = await serveFolder(folderOf(failed), { port: Number(new URL(server.origin).port), live: () => live.state(2_000) })
+    const again = await serveFolder(folderOf(failed), {
+      port: Number(new URL(server.origin).port),
+      live: () => live.state(2_000),
+    })
     onTestFinished(() => again.close())
     await page.getByRole('heading', { name: /Running: / }).waitFor()
     await page.getByRole('alert').waitFor({ state: 'detached' })
@@ -187,13 +220,19 @@ describeInBrowser('the run', (open) => {
     const down = runReport({
       run: 'r3',
       outcome: 'partial',
-      scripts: { 'master-data': scriptReport(), 'market-news': scriptReport({ outcome: 'failed', error: `news is down ${REVERSED}` }) },
+      scripts: {
+        'master-data': scriptReport(),
+        'market-news': scriptReport({ outcome: 'failed', error: `news is down ${REVERSED}` }),
+      },
     })
     const { page, problems } = await openFolder(open, folderOf(down), '/run', { dark: true })
     await page.getByRole('heading', { name: 'Not complete' }).waitFor()
     await page.getByRole('button', { name: /^market-news: ✕ failed/ }).focus()
     await page.keyboard.press('Enter')
-    await page.getByRole('region', { name: 'Details of market-news' }).getByText(`news is down ${REVERSED}`).waitFor()
+    await page
+      .getByRole('region', { name: 'Details of market-news' })
+      .getByText(`news is down ${REVERSED}`)
+      .waitFor()
     expect(problems).toEqual([])
   })
 
@@ -217,9 +256,23 @@ describeInBrowser('the run', (open) => {
     const out = folderOf(failed)
     writeFileSync(join(out, 'master_isin_map.json'), JSON.stringify([stock('M&M')]))
     const begin = new ReplaySubject<void>(1)
-    const about = { check: 'large-moves', severity: 'warning', symbol: 'M&M', day: '2026-02-12', state: 'new' } as const
+    const about = {
+      check: 'large-moves',
+      severity: 'warning',
+      symbol: 'M&M',
+      day: '2026-02-12',
+      state: 'new',
+    } as const
     const finding = { ...about, detail: `moved ${HOSTILE}` }
-    const facts = { run: 'r2', checkedAt: '2026-02-12T14:40:00.000Z', stocks: 1, files: 1, accepted: 0, notes: [], acceptedStamp: 0 }
+    const facts = {
+      run: 'r2',
+      checkedAt: '2026-02-12T14:40:00.000Z',
+      stocks: 1,
+      files: 1,
+      accepted: 0,
+      notes: [],
+      acceptedStamp: 0,
+    }
     const check = async () => {
       await firstValueFrom(begin)
       return { ...facts, findings: [finding] }
@@ -241,9 +294,14 @@ describeInBrowser('the run', (open) => {
     'fits %d pixels, and no view is wider than the window or has a serious fault of accessibility',
     async (width) => {
       for (const path of ['/?marbles=1&stream=market-news', '/runs', '/runs/r2']) {
-        const { page } = await openFolder(open, folderOf(runReport({ run: 'r1' }), failed), path, { width, dark: width === 390 })
+        const { page } = await openFolder(open, folderOf(runReport({ run: 'r1' }), failed), path, {
+          width,
+          dark: width === 390,
+        })
         await page.getByRole('heading', { level: 1 }).waitFor()
-        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(
+          0,
+        )
         expect(await findInaccessible(page), path).toEqual([])
       }
     },

@@ -46,14 +46,19 @@ it('sends no request for a complete day and says so, until a file is missing', a
   expect(rerun.stderr).toBe('')
   const json = await again('--json')
   expect(json.code).toBe(0)
-  expect(JSON.parse(json.stdout)).toMatchObject({ run: JSON.parse(report).run, finishedBefore: JSON.parse(report).finishedAt })
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    run: JSON.parse(report).run,
+    finishedBefore: JSON.parse(report).finishedAt,
+  })
   expect(json.stderr).toMatch(/^Up to date: .*; --fresh downloads again\.\n$/)
   expect(simulator.stats().endpoints).toEqual({})
   expect(readFileSync(join(out, '.scripstream/report.json'), 'utf8')).toBe(report)
 
   const before = hashOutputs(out)
   rmSync(join(out, 'complete_price_bands.json'))
-  expect((await again()).stderr).toContain('Downloading again: complete_price_bands.json has changed since the last run.')
+  expect((await again()).stderr).toContain(
+    'Downloading again: complete_price_bands.json has changed since the last run.',
+  )
   expect(hashOutputs(out)).toEqual(before)
 })
 
@@ -61,7 +66,9 @@ it('follows FETCH_OHLCV, FORCE_UPDATE and NEWS_LIMIT', async () => {
   const { env } = await provider()
   const [cwd, out] = [temporaryFolder(), temporaryFolder()]
   const args = ['run', '--out', out, '--json', ...DAY_ARGS]
-  const first = JSON.parse((await run(args, { cwd, env: { ...env, FETCH_OHLCV: 'false', NEWS_LIMIT: '7' } })).stdout) as RunReport
+  const first = JSON.parse(
+    (await run(args, { cwd, env: { ...env, FETCH_OHLCV: 'false', NEWS_LIMIT: '7' } })).stdout,
+  ) as RunReport
   expect(first.scripts['all-ohlcv']?.outcome).toBe('disabled')
   expect(existsSync(join(out, 'ohlcv_data'))).toBe(false)
   const news = readdirSync(join(out, 'market_news')).map(
@@ -70,7 +77,8 @@ it('follows FETCH_OHLCV, FORCE_UPDATE and NEWS_LIMIT', async () => {
   expect(Math.max(...news.map(({ News }) => News.length))).toBe(7)
 
   const second = JSON.parse(
-    (await run([...args, '--only', 'company-filings'], { cwd, env: { ...env, FORCE_UPDATE: 'false' } })).stdout,
+    (await run([...args, '--only', 'company-filings'], { cwd, env: { ...env, FORCE_UPDATE: 'false' } }))
+      .stdout,
   ) as RunReport
   const { items } = second.scripts['company-filings'] ?? {}
   expect(items?.skipped).toBe(first.scripts['company-filings']?.items.success)

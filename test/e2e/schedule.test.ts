@@ -23,8 +23,8 @@ const readCommands: Readonly<Record<string, (entry: string) => readonly (readonl
   },
   // The first unit is the daily run; the second is for one that was killed.
   systemd: (entry) =>
-    [...(entry.split(/^# ~.*scripstream-failure\.service$/m)[0] ?? '').matchAll(/^ExecStart=(.*)$/gm)].map(([, line = '']) =>
-      readUnitArgs(line),
+    [...(entry.split(/^# ~.*scripstream-failure\.service$/m)[0] ?? '').matchAll(/^ExecStart=(.*)$/gm)].map(
+      ([, line = '']) => readUnitArgs(line),
     ),
   launchd: (entry) => {
     const list = /ProgramArguments<\/key>\s*<array>(.*)<\/array>/.exec(entry)?.[1] ?? ''
@@ -33,40 +33,64 @@ const readCommands: Readonly<Record<string, (entry: string) => readonly (readonl
 }
 
 /** Runs commands one after another, as long as they succeed, with no variables but these. */
-const runAll = async (commands: readonly (readonly string[])[], cwd: string, env: Readonly<Record<string, string>>) => {
+const runAll = async (
+  commands: readonly (readonly string[])[],
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+) => {
   const ended: Ended[] = []
   for (const command of commands) {
     const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-    ended.push(await endOf(spawn('env', ['-i', ...variables, ...command], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })))
+    ended.push(
+      await endOf(spawn('env', ['-i', ...variables, ...command], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })),
+    )
     if (ended.at(-1)?.code !== 0) break
   }
   return ended
 }
 
 const isUnderWay = (now: number): boolean =>
-  lastWeekday(toDay(now)) === toDay(now) && now >= toInstant(toDay(now), SESSION_START) && now < toInstant(toDay(now), SESSION_END)
+  lastWeekday(toDay(now)) === toDay(now) &&
+  now >= toInstant(toDay(now), SESSION_START) &&
+  now < toInstant(toDay(now), SESSION_END)
 
 describe('a printed entry', () => {
-  it.each(['cron', 'systemd', 'launchd'])('for %s runs from another folder, with nothing but a short PATH, twice', async (name) => {
-    const { simulator } = await provider({ asOf: Date.now })
-    const folder = join(temporaryFolder(), "a 100% market's")
-    mkdirSync(folder)
-    const { urls, sheetId, asmTabId, gsmTabId } = simulator.settings
-    writeFileSync(join(folder, 'scripstream.config.json'), JSON.stringify({ out: 'market', urls, sheetId, asmTabId, gsmTabId }))
-    const { stdout: entry, stderr, code } = await run(['schedule', '--print', name, '--export-to', 'market.duckdb'], { cwd: folder })
-    expect([code, stderr]).toEqual([0, ''])
+  it.each(['cron', 'systemd', 'launchd'])(
+    'for %s runs from another folder, with nothing but a short PATH, twice',
+    async (name) => {
+      const { simulator } = await provider({ asOf: Date.now })
+      const folder = join(temporaryFolder(), "a 100% market's")
+      mkdirSync(folder)
+      const { urls, sheetId, asmTabId, gsmTabId } = simulator.settings
+      writeFileSync(
+        join(folder, 'scripstream.config.json'),
+        JSON.stringify({ out: 'market', urls, sheetId, asmTabId, gsmTabId }),
+      )
+      const {
+        stdout: entry,
+        stderr,
+        code,
+      } = await run(['schedule', '--print', name, '--export-to', 'market.duckdb'], { cwd: folder })
+      expect([code, stderr]).toEqual([0, ''])
 
-    const commands = readCommands[name]?.(entry) ?? []
-    const quiet = expect.objectContaining({ code: 0, stdout: '', stderr: '' })
-    for (const attempt of ['first', 'second']) {
-      simulator.control({ reset: true })
-      const ended = await runAll(commands, name === 'systemd' ? folder : temporaryFolder(), { PATH: '/usr/bin:/bin' })
-      expect(ended).toEqual(commands.map(() => quiet))
-      const requests = Object.values(simulator.stats().endpoints).reduce((total, one) => total + one.requests, 0)
-      if (attempt === 'first') expect(requests).toBeGreaterThan(1)
-      // A session under way changes all the time: it is fetched again. On a day without one, a run looks once whether there is one.
-      else if (!isUnderWay(Date.now())) expect(requests).toBeLessThanOrEqual(1)
-    }
-    expect(readdirSync(folder).sort()).toEqual(['market', 'market.duckdb', 'scripstream.config.json'])
-  })
+      const commands = readCommands[name]?.(entry) ?? []
+      const quiet = expect.objectContaining({ code: 0, stdout: '', stderr: '' })
+      for (const attempt of ['first', 'second']) {
+        simulator.control({ reset: true })
+        const ended = await runAll(commands, name === 'systemd' ? folder : temporaryFolder(), {
+          PATH: '/usr/bin:/bin',
+        })
+        expect(ended).toEqual(commands.map(() => quiet))
+        const requests = Object.values(simulator.stats().endpoints).reduce(
+          (total, one) => total + one.requests,
+          0,
+        )
+        if (attempt === 'first') expect(requests).toBeGreaterThan(1)
+        // A session under way changes all the time: it is fetched again. On a day without one, a run looks
+        // once whether there is one.
+        else if (!isUnderWay(Date.now())) expect(requests).toBeLessThanOrEqual(1)
+      }
+      expect(readdirSync(folder).sort()).toEqual(['market', 'market.duckdb', 'scripstream.config.json'])
+    },
+  )
 })

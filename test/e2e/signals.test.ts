@@ -27,7 +27,9 @@ const interrupt = async (signal: NodeJS.Signals, expected: number) => {
   const { code, stdout, stderr } = await ending
   expect(code, stderr).toBe(expected)
   expect(stderr).toContain('Stopping: requests in flight have 5 s to finish')
-  expect(stdout).toContain(`To resume (finished items are not requested again):\n    ${typed} run ${DAY_ARGS.join(' ')} --out ${out}`)
+  expect(stdout).toContain(
+    `To resume (finished items are not requested again):\n    ${typed} run ${DAY_ARGS.join(' ')} --out ${out}`,
+  )
   // No request in flight was aborted.
   const { statuses = {} } = simulator.stats().endpoints.news ?? {}
   expect(statuses.closed).toBeUndefined()

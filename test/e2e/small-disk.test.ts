@@ -7,7 +7,8 @@ import { hashOutputs, temporaryFolder } from '../support/folders.js'
 import { provider, run } from './command.js'
 import { DAY_ARGS, expectedOutputs, onOneLine, redirectTo } from './disk.js'
 
-const mount = (path: string, size: string): boolean => spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]).status === 0
+const mount = (path: string, size: string): boolean =>
+  spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]).status === 0
 const unmount = (path: string) => spawnSync('umount', ['-l', path])
 
 const canMount = (): boolean => {
@@ -34,7 +35,9 @@ describe.skipIf(noMount !== '')(`a full disk${noMount}`, () => {
     const { code, stdout } = await run(['run', ...DAY_ARGS, '--out', disk.path], { cwd, env })
     expect(code).toBe(1)
     expect(onOneLine(stdout)).toMatch(/cannot be written: the disk is full/)
-    expect(Object.entries(hashOutputs(disk.path)).filter(([file, digest]) => expected[file] !== digest)).toEqual([])
+    expect(
+      Object.entries(hashOutputs(disk.path)).filter(([file, digest]) => expected[file] !== digest),
+    ).toEqual([])
     disk.grow('64m')
     const again = await run(['run', ...DAY_ARGS, '--out', disk.path], { cwd, env })
     expect(again.code, again.stderr).toBe(0)
@@ -51,10 +54,19 @@ describe.skipIf(noMount !== '')(`a full disk${noMount}`, () => {
     const out = temporaryFolder()
     const told = join(temporaryFolder(), 'told.json')
     const line = `>> ${join(disk.path, 'log')} 2>&1`
-    const notify = ['--notify', `cat > ${told}`, '--notify-on', 'always', '--log-file', join(disk.path, 'run.log')]
+    const notify = [
+      '--notify',
+      `cat > ${told}`,
+      '--notify-on',
+      'always',
+      '--log-file',
+      join(disk.path, 'run.log'),
+    ]
     const args = ['run', ...DAY_ARGS, '--out', out, '--log-level', 'trace', ...notify]
     const { code } = await run(args, { cwd: out, env, startedBy: redirectTo(line) })
-    expect(readFileSync(join(disk.path, 'log')).length + readFileSync(join(disk.path, 'run.log')).length).toBeGreaterThan(1_000)
+    expect(
+      readFileSync(join(disk.path, 'log')).length + readFileSync(join(disk.path, 'run.log')).length,
+    ).toBeGreaterThan(1_000)
     expect({ code, outputs: hashOutputs(out) }).toEqual(expected)
     expect(JSON.parse(readFileSync(told, 'utf8'))).toMatchObject({ exitCode: 0 })
     expect(existsSync(join(out, '.scripstream/lock'))).toBe(false)

@@ -14,12 +14,23 @@ const recordsIn = (stdout: string): readonly Record<string, unknown>[] =>
 
 it('writes every record as one line with its symbol, and nothing else', async () => {
   const { simulator, env } = await provider()
-  const { code, stdout, stderr } = await run(['stream', 'market-news', ...DAY_ARGS], { cwd: temporaryFolder(), env })
+  const { code, stdout, stderr } = await run(['stream', 'market-news', ...DAY_ARGS], {
+    cwd: temporaryFolder(),
+    env,
+  })
   expect([code, stderr]).toEqual([0, ''])
   const records = recordsIn(stdout)
   const isins = new Map(simulator.market.stocks.map(({ Symbol: symbol, ISIN }) => [symbol, ISIN]))
   for (const record of records) {
-    expect(Object.keys(record)).toEqual(['Symbol', 'ISIN', 'Title', 'Summary', 'Sentiment', 'PublishDate', 'Source'])
+    expect(Object.keys(record)).toEqual([
+      'Symbol',
+      'ISIN',
+      'Title',
+      'Summary',
+      'Sentiment',
+      'PublishDate',
+      'Source',
+    ])
     expect(record.ISIN).toBe(isins.get(record.Symbol as string))
   }
   expect(new Set(records.map((record) => record.Symbol)).size).toBeGreaterThan(5)
@@ -29,7 +40,10 @@ it('writes every record as one line with its symbol, and nothing else', async ()
 it('writes candles with their day, only for the requested stocks', async () => {
   const { simulator, env } = await provider()
   const { Symbol: symbol = '', ISIN } = simulator.market.stocks[3] ?? {}
-  const { code, stdout } = await run(['stream', 'all-ohlcv', '--symbols', symbol, ...DAY_ARGS], { cwd: temporaryFolder(), env })
+  const { code, stdout } = await run(['stream', 'all-ohlcv', '--symbols', symbol, ...DAY_ARGS], {
+    cwd: temporaryFolder(),
+    env,
+  })
   expect(code).toBe(0)
   const records = recordsIn(stdout)
   expect(records.at(-1)).toMatchObject({ Symbol: symbol, ISIN, Date: '2026-02-12', Timestamp: 1_770_834_600 })
@@ -50,8 +64,13 @@ it.each([
 it('prints one line with the reason for each failed stock and exits with 3', async () => {
   const { simulator, env } = await provider()
   const lost = simulator.market.stocks.slice(2, 4)
-  simulator.control({ faults: [{ on: 'news', mode: 'status', status: 404, items: lost.map(({ ISIN }) => ISIN) }] })
-  const { code, stdout, stderr } = await run(['stream', 'market-news', ...DAY_ARGS], { cwd: temporaryFolder(), env })
+  simulator.control({
+    faults: [{ on: 'news', mode: 'status', status: 404, items: lost.map(({ ISIN }) => ISIN) }],
+  })
+  const { code, stdout, stderr } = await run(['stream', 'market-news', ...DAY_ARGS], {
+    cwd: temporaryFolder(),
+    env,
+  })
   expect(code).toBe(3)
   const lines = stderr.trimEnd().split('\n')
   expect(lines).toHaveLength(2)

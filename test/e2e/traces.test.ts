@@ -17,7 +17,10 @@ interface ExportedSpan {
   readonly run?: string
 }
 
-/** A stand-in for what registers the SDK, which is too large for the development dependencies: it exports to the standard address, in a few fields. */
+/**
+ * A stand-in for what registers the SDK, which is too large for the development dependencies: it exports to
+ * the standard address, in a few fields.
+ */
 const writeRegister = (cwd: string): string => {
   const file = join(cwd, 'register.cjs')
   writeFileSync(
@@ -56,16 +59,28 @@ it('run exports its spans, nested and with the id of the run, before it ends, if
   const cwd = temporaryFolder()
   const NODE_OPTIONS = writeRegister(cwd)
   const [{ env }, { received, url }] = [await provider(), await serveCollector()]
-  const { code, stdout, stderr } = await run(ARGS, { cwd, env: { ...env, NODE_OPTIONS, OTEL_EXPORTER_OTLP_ENDPOINT: url } })
+  const { code, stdout, stderr } = await run(ARGS, {
+    cwd,
+    env: { ...env, NODE_OPTIONS, OTEL_EXPORTER_OTLP_ENDPOINT: url },
+  })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  const report = JSON.parse(stdout) as { readonly run: string; readonly scripts: Record<string, { readonly requests: number }> }
+  const report = JSON.parse(stdout) as {
+    readonly run: string
+    readonly scripts: Record<string, { readonly requests: number }>
+  }
   const spans = received.flatMap((batch) => batch.spans)
   expect(new Set(spans.map((span) => span.run))).toEqual(new Set([report.run]))
   const ids = new Map(spans.map((span) => [span.id, span.name]))
   const requests = spans.filter(({ kind }) => kind === 2)
-  expect(requests).toHaveLength((report.scripts['master-data']?.requests ?? 0) + (report.scripts['market-news']?.requests ?? 0))
-  expect(new Set(requests.map(({ parent = '' }) => ids.get(parent)))).toEqual(new Set(['master-data', 'market-news']))
-  expect(spans.filter(({ parent }) => parent === undefined).map(({ name }) => name)).toEqual(['scripstream run'])
+  expect(requests).toHaveLength(
+    (report.scripts['master-data']?.requests ?? 0) + (report.scripts['market-news']?.requests ?? 0),
+  )
+  expect(new Set(requests.map(({ parent = '' }) => ids.get(parent)))).toEqual(
+    new Set(['master-data', 'market-news']),
+  )
+  expect(spans.filter(({ parent }) => parent === undefined).map(({ name }) => name)).toEqual([
+    'scripstream run',
+  ])
 })
 
 it('run says what to do if no SDK is registered, and that spans were not exported; the exit code stays', async () => {
@@ -73,7 +88,9 @@ it('run says what to do if no SDK is registered, and that spans were not exporte
   const cwd = temporaryFolder()
   const missing = await run(ARGS, { cwd, env: { ...env, OTEL_TRACES_EXPORTER: 'otlp' } })
   expect(missing.code).toBe(0)
-  expect(missing.stderr).toMatch(/^warning: there are no traces: OTEL_TRACES_EXPORTER is set, but no SDK is registered: NODE_OPTIONS=/)
+  expect(missing.stderr).toMatch(
+    /^warning: there are no traces: OTEL_TRACES_EXPORTER is set, but no SDK is registered: NODE_OPTIONS=/,
+  )
   const { url } = await serveCollector(401)
   const variables = { ...env, NODE_OPTIONS: writeRegister(cwd), OTEL_EXPORTER_OTLP_ENDPOINT: url }
   const refused = await run([...ARGS, '--fresh'], { cwd, env: variables })

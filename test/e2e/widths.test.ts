@@ -35,7 +35,10 @@ const show = async (columns: number, args: readonly string[]): Promise<string> =
   return [...io.err.screen(), ...io.out.screen()].join('\n')
 }
 
-/** Lines that are too long although they could be folded: commands to copy stay whole, and so does a long path or address. */
+/**
+ * Lines that are too long although they could be folded: commands to copy stay whole, and so does a long path
+ * or address.
+ */
 const tooLong = (text: string, columns: number): readonly string[] =>
   text.split('\n').filter((line) => {
     const rest = line.trim().replace(/"scripstream [^"]+"/, 'command')
@@ -79,12 +82,18 @@ const forPeople = (out: string): readonly (readonly string[])[] => [
   ['unknown'],
 ]
 
-/** The commands whose answer is for programs: a script, a table of settings, a document, a protocol. Their help is for people. */
+/**
+ * The commands whose answer is for programs: a script, a table of settings, a document, a protocol. Their
+ * help is for people.
+ */
 const FOR_PROGRAMS = ['completion', 'init', 'mcp', 'schedule', 'simulate']
 
-const names = createProgram(commands, { args: [], io: createTestIo(), dependencies, act: () => Promise.resolve() }).commands.map((one) =>
-  one.name(),
-)
+const names = createProgram(commands, {
+  args: [],
+  io: createTestIo(),
+  dependencies,
+  act: () => Promise.resolve(),
+}).commands.map((one) => one.name())
 
 describe('on a terminal', () => {
   beforeAll(async () => {

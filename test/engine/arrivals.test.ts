@@ -36,8 +36,14 @@ const run = async (stream: StreamDefinition, answer: (call: string, nth: number)
     server.closeAllConnections()
     server.close()
   })
-  const settings = { urls: { static: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }, backoffMs: 5, throttleMs: 50 }
-  const report = await lastValueFrom(createCollector({ settings, streams: [tinyMaster, stream], storage: memory() }).run())
+  const settings = {
+    urls: { static: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+    backoffMs: 5,
+    throttleMs: 50,
+  }
+  const report = await lastValueFrom(
+    createCollector({ settings, streams: [tinyMaster, stream], storage: memory() }).run(),
+  )
   return { outcome: report.outcome, script: report.scripts[stream.name], requests: requests.slice(1) }
 }
 
@@ -61,7 +67,9 @@ it('retries a bad answer that many stocks share, because the waiting stocks free
     ),
   )
   const stream = tiny('news', { workers: 2, endpoints: [createCall('news'), createCall('token')], work })
-  const { outcome, requests } = await run(stream, (call, nth) => (call === 'token all' && nth === 1 ? PAGE : ROW))
+  const { outcome, requests } = await run(stream, (call, nth) =>
+    call === 'token all' && nth === 1 ? PAGE : ROW,
+  )
   expect(outcome).toBe('complete')
   expect(requests.filter((call) => call === 'token all')).toHaveLength(2)
   expect(new Set(requests)).toEqual(new Set(['token all', ...STOCKS.map((stock) => `news ${stock}`)]))

@@ -46,8 +46,14 @@ const runAt = async ({ now = EVENING, history = true, holidays, ...options }: Gi
   const only = ['bulk-block-deals', 'complete-price-bands', 'circuit-stocks']
   const events = await lastValueFrom(collector.events({ only, ...options }).pipe(toArray()))
   const [first, last] = [events[0], events.at(-1)]
-  if (first?.type !== 'run-started' || last?.type !== 'run-finished') throw new Error('the run has no start or no end')
-  return { note: first.asOfSession, reported: last.report.asOfSession, request: requested[0], requests: provider.requests }
+  if (first?.type !== 'run-started' || last?.type !== 'run-finished')
+    throw new Error('the run has no start or no end')
+  return {
+    note: first.asOfSession,
+    reported: last.report.asOfSession,
+    request: requested[0],
+    requests: provider.requests,
+  }
 }
 
 const errorOf = (given: Given) => runAt(given).catch((error: unknown) => error)
@@ -60,7 +66,9 @@ describe('an asOf later than the clock', () => {
   ])('%s is refused before the first request', async (_, asOf) => {
     const error = await errorOf({ asOf })
     expect(error).toBeInstanceOf(UsageError)
-    expect(error).toMatchObject({ issues: [{ path: 'asOf', message: expect.stringContaining('now it is 2026-02-12 20:00 IST') }] })
+    expect(error).toMatchObject({
+      issues: [{ path: 'asOf', message: expect.stringContaining('now it is 2026-02-12 20:00 IST') }],
+    })
   })
 
   it('is refused for simulated data, too', async () => {
@@ -68,13 +76,18 @@ describe('an asOf later than the clock', () => {
   })
 
   it('is allowed if it is the end of today, which stands for today', async () => {
-    expect(await runAt({ asOf: toDayEnd('2026-02-12') })).toMatchObject({ note: undefined, reported: undefined })
+    expect(await runAt({ asOf: toDayEnd('2026-02-12') })).toMatchObject({
+      note: undefined,
+      reported: undefined,
+    })
   })
 })
 
 describe('a run as of an earlier session', () => {
   const usual: AsOfSession = {
-    ...{ session: '2026-02-06', due: '2026-02-12', recorded: 'following' },
+    session: '2026-02-06',
+    due: '2026-02-12',
+    recorded: 'following',
     following: ['bulk-block-deals', 'complete-price-bands'],
     others: ['circuit-stocks'],
   }
@@ -89,28 +102,53 @@ describe('a run as of an earlier session', () => {
   it('says what the history records', async () => {
     expect((await runAt({ asOf, recordLate: true })).note).toEqual({ ...usual, recorded: 'all' })
     expect((await runAt({ asOf, history: false })).note).toEqual({ ...usual, recorded: 'none' })
-    expect((await runAt({ asOf, history: false, recordLate: true })).note).toEqual({ ...usual, recorded: 'none' })
+    expect((await runAt({ asOf, history: false, recordLate: true })).note).toEqual({
+      ...usual,
+      recorded: 'none',
+    })
   })
 
   it.each<[string, Given]>([
     ['without an asOf', {}],
     ['without an asOf, with recordLate', { recordLate: true }],
     ['as of an hour ago', { asOf: EVENING - 3_600_000 }],
-    ['as of the session before a weekend, on that weekend', { asOf: toDayEnd('2026-02-13'), now: toInstant('2026-02-15', '12:00') }],
-    ['as of yesterday, before the opening', { asOf: toDayEnd('2026-02-11'), now: toInstant('2026-02-12', '09:14') }],
-    ['as of the end of today, before the opening', { asOf: toDayEnd('2026-02-12'), now: toInstant('2026-02-12', '09:14') }],
-    ['as of the session before a holiday, on that holiday', { asOf: toDayEnd('2026-02-11'), holidays: '2026-02-12' }],
+    [
+      'as of the session before a weekend, on that weekend',
+      { asOf: toDayEnd('2026-02-13'), now: toInstant('2026-02-15', '12:00') },
+    ],
+    [
+      'as of yesterday, before the opening',
+      { asOf: toDayEnd('2026-02-11'), now: toInstant('2026-02-12', '09:14') },
+    ],
+    [
+      'as of the end of today, before the opening',
+      { asOf: toDayEnd('2026-02-12'), now: toInstant('2026-02-12', '09:14') },
+    ],
+    [
+      'as of the session before a holiday, on that holiday',
+      { asOf: toDayEnd('2026-02-11'), holidays: '2026-02-12' },
+    ],
     ['of simulated data, whose market has no other day', { asOf, variant: '4 simulated stocks' }],
     ['of streams that all follow asOf', { asOf, only: ['bulk-block-deals'] }],
   ])('is none %s', async (_, given) => expect((await runAt(given)).note).toBeUndefined())
 
   it('tells the storage what the history may record', async () => {
     const { request } = await runAt({ asOf, recordLate: true, holidays: '2026-02-03 # closed' })
-    expect(request?.history).toMatchObject({ isLateAllowed: true, isSimulated: false, calendar: { holidays: new Set(['2026-02-03']) } })
-    const follows = new Map(request?.history?.tables.map(({ table, followsAsOf }) => [table.name, followsAsOf]))
+    expect(request?.history).toMatchObject({
+      isLateAllowed: true,
+      isSimulated: false,
+      calendar: { holidays: new Set(['2026-02-03']) },
+    })
+    const follows = new Map(
+      request?.history?.tables.map(({ table, followsAsOf }) => [table.name, followsAsOf]),
+    )
     expect(['circuits', 'deals', 'bands'].map((name) => follows.get(name))).toEqual([false, true, true])
     const usualRun = await runAt({ variant: '4 simulated stocks' })
-    expect(usualRun.request?.history).toMatchObject({ isLateAllowed: false, isSimulated: true, calendar: { holidays: new Set() } })
+    expect(usualRun.request?.history).toMatchObject({
+      isLateAllowed: false,
+      isSimulated: true,
+      calendar: { holidays: new Set() },
+    })
   })
 
   it('reads the holidays before it changes anything, and names a line that is no day', async () => {
@@ -123,7 +161,12 @@ describe('a run as of an earlier session', () => {
 describe('a stream follows asOf', () => {
   const index = { Sym: 'NIFTY', DispSym: 'Nifty', Sid: 13, Exch: 'IDX', Seg: 'I', Inst: 'IDX' }
   const requestsAt = async (stream: string, asOf: number): Promise<string> => {
-    const { requests } = await collect({ stream, asOf, answer: () => ({ data: [index] }), settings: { retries: 0 } })
+    const { requests } = await collect({
+      stream,
+      asOf,
+      answer: () => ({ data: [index] }),
+      settings: { retries: 0 },
+    })
     return JSON.stringify(requests.map(({ path, body }) => [path, body]))
   }
 

@@ -41,7 +41,10 @@ describe('unsubscribing a run', () => {
     { pause: 'a back-off', reply: status(503) },
   ])
     itWithMarbles(`during ${pause} sends no further request`, (m) => {
-      const collector = tinyCollector(m, { streams: [tiny('news', { workers: 1 })], answers: () => of(reply) })
+      const collector = tinyCollector(m, {
+        streams: [tiny('news', { workers: 1 })],
+        answers: () => of(reply),
+      })
 
       m.expect(collector.run(), '^ 100ms !').toBeObservable('-')
       m.flush()
@@ -65,7 +68,10 @@ describe('unsubscribing a run', () => {
           const collector = tinyCollector(m, {
             stocks: [],
             streams: [tiny('news', { workers: 1 }), tinyOnce('later')],
-            answers: (call) => (call === 'master-data all' ? m.cold('-(r|)', { r: masterList('A', 'B') }) : m.cold('--(r|)', { r: row })),
+            answers: (call) =>
+              call === 'master-data all'
+                ? m.cold('-(r|)', { r: masterList('A', 'B') })
+                : m.cold('--(r|)', { r: row }),
           })
           const stopped = new BehaviorSubject(Number.POSITIVE_INFINITY)
           const events = collector.events().pipe(
@@ -92,7 +98,11 @@ describe('unsubscribing a run', () => {
   })
 
   itWithMarbles('does not affect another run of the same collector', (m) => {
-    const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: () => m.cold('----(r|)', { r: row }) })
+    const collector = tinyCollector(m, {
+      stocks: ['A'],
+      streams: [tiny('news')],
+      answers: () => m.cold('----(r|)', { r: row }),
+    })
     const outcome = collector.run().pipe(map((report) => report.outcome))
 
     m.expect(outcome, '^-!').toBeObservable('-')

@@ -9,7 +9,9 @@ import { row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
 describe('a collector', () => {
   it('refuses settings that are wrong, by name', () => {
     expect(() => createCollector({ settings: { retries: 99 } })).toThrow(UsageError)
-    expect(() => createCollector({ settings: { retries: 99 } })).toThrow(/^retries must be a whole number from 0 to 10, but is 99$/)
+    expect(() => createCollector({ settings: { retries: 99 } })).toThrow(
+      /^retries must be a whole number from 0 to 10, but is 99$/,
+    )
   })
 
   itWithMarbles('sends no request until it is subscribed, and starts again with each subscription', (m) => {
@@ -45,26 +47,33 @@ describe('a wrong option', () => {
     expect(() => createCollector({ settings: {}, ...part } as unknown as CollectorOptions)).toThrow(why)
   })
 
-  itWithMarbles('that is misspelt, of a run or a stream, and an unknown rule of accept, are errors before the first request', (m) => {
-    const collector = tinyCollector(m, { streams: [tiny('news')] })
-    const rules = 'rules: shrink, count, fields, prices, rescale, identity, witness, units'
-    const symbol = 'unknown option: "symbol" (did you mean symbols?); options:'
-    const known = 'only, skip, symbols, wrongSymbols, pairs, asOf, recordLate, accept, fresh, variant, stop'
+  itWithMarbles(
+    'that is misspelt, of a run or a stream, and an unknown rule of accept, are errors before the first request',
+    (m) => {
+      const collector = tinyCollector(m, { streams: [tiny('news')] })
+      const rules = 'rules: shrink, count, fields, prices, rescale, identity, witness, units'
+      const symbol = 'unknown option: "symbol" (did you mean symbols?); options:'
+      const known = 'only, skip, symbols, wrongSymbols, pairs, asOf, recordLate, accept, fresh, variant, stop'
 
-    m.expect(collector.run(misspelt({ symbol: ['A'] }))).toBeObservable('#', undefined, new UsageError(`${symbol} ${known}`))
-    m.expect(collector.stream('news', misspelt({ symbol: ['A'] }))).toBeObservable(
-      '#',
-      undefined,
-      new UsageError(`${symbol} symbols, asOf, consume, signal`),
-    )
-    m.expect(collector.run(misspelt({ accept: ['count', 'shrnk'] }))).toBeObservable(
-      '#',
-      undefined,
-      new UsageError(`accept: unknown rule: "shrnk" (did you mean shrink?); ${rules}`),
-    )
-    m.flush()
-    expect(collector.requested).toStrictEqual([])
-  })
+      m.expect(collector.run(misspelt({ symbol: ['A'] }))).toBeObservable(
+        '#',
+        undefined,
+        new UsageError(`${symbol} ${known}`),
+      )
+      m.expect(collector.stream('news', misspelt({ symbol: ['A'] }))).toBeObservable(
+        '#',
+        undefined,
+        new UsageError(`${symbol} symbols, asOf, consume, signal`),
+      )
+      m.expect(collector.run(misspelt({ accept: ['count', 'shrnk'] }))).toBeObservable(
+        '#',
+        undefined,
+        new UsageError(`accept: unknown rule: "shrnk" (did you mean shrink?); ${rules}`),
+      )
+      m.flush()
+      expect(collector.requested).toStrictEqual([])
+    },
+  )
 })
 
 describe('one stream of a collector', () => {
@@ -99,7 +108,9 @@ describe('one stream of a collector', () => {
 
   itWithMarbles('runs without stocks if a run is limited to none', (m) => {
     const collector = tinyCollector(m, { streams: [tiny('news'), tinyOnce('lists')] })
-    m.expect(collector.run({ symbols: [] }).pipe(map(({ outcome, stocks }) => [outcome, stocks]))).toBeObservable('(a|)', {
+    m.expect(
+      collector.run({ symbols: [] }).pipe(map(({ outcome, stocks }) => [outcome, stocks])),
+    ).toBeObservable('(a|)', {
       a: ['complete', 0],
     })
     m.flush()
@@ -108,13 +119,21 @@ describe('one stream of a collector', () => {
 
   itWithMarbles('rejects symbols if it is not fetched stock by stock', (m) => {
     const collector = tinyCollector(m, { streams: [tinyOnce('lists')] })
-    const why = new UsageError('symbols: lists is not fetched stock by stock; leave them out, and select from its records')
+    const why = new UsageError(
+      'symbols: lists is not fetched stock by stock; leave them out, and select from its records',
+    )
     m.expect(collector.stream('lists', { symbols: ['B'] })).toBeObservable('#', undefined, why)
   })
 
   itWithMarbles('errors if its list of items is unavailable', (m) => {
-    const collector = tinyCollector(m, { stocks: [], streams: [tiny('news')], answers: () => of(status(403)) })
-    const why = new NothingAnsweredError('master-data failed: POST static /master-data: the provider answered 403 (empty body)')
+    const collector = tinyCollector(m, {
+      stocks: [],
+      streams: [tiny('news')],
+      answers: () => of(status(403)),
+    })
+    const why = new NothingAnsweredError(
+      'master-data failed: POST static /master-data: the provider answered 403 (empty body)',
+    )
 
     m.expect(collector.stream('news').pipe(toArray())).toBeObservable('#', undefined, why)
   })
@@ -138,7 +157,9 @@ describe('one stream of a collector', () => {
       return consumed$
     }
     let isOver = false
-    collector.stream('news', { consume }).subscribe({ next: ({ item }) => emitted.push(item.key), complete: () => (isOver = true) })
+    collector
+      .stream('news', { consume })
+      .subscribe({ next: ({ item }) => emitted.push(item.key), complete: () => (isOver = true) })
 
     expect(emitted).toEqual(['S0'])
     expect(collector.requested.length).toBeLessThan(25)
@@ -151,6 +172,10 @@ describe('one stream of a collector', () => {
     const full = new Error('the database is full')
     const consume = () => m.cold('--#', undefined, full)
 
-    m.expect(collector.stream('news', { consume }).pipe(map(({ item }) => item.key))).toBeObservable('A-#', undefined, full)
+    m.expect(collector.stream('news', { consume }).pipe(map(({ item }) => item.key))).toBeObservable(
+      'A-#',
+      undefined,
+      full,
+    )
   })
 })

@@ -29,7 +29,10 @@ afterAll(() => {
 })
 
 /** A run over answers whose texts are changed on the way. */
-const run = (change: (text: string, path: string, request: string) => string, only?: readonly string[]): Promise<RunReport> => {
+const run = (
+  change: (text: string, path: string, request: string) => string,
+  only?: readonly string[],
+): Promise<RunReport> => {
   const transport: Transport = (request) =>
     send(request).pipe(
       map((reply) => {
@@ -46,7 +49,10 @@ const run = (change: (text: string, path: string, request: string) => string, on
   return lastValueFrom(collector.run({ asOf: EVENING, ...(only === undefined ? {} : { only }) }))
 }
 
-/** Runs the news with every nth answer with rows changed. Returns the drift of the report, and the numbers of answers with rows and of changed ones. */
+/**
+ * Runs the news with every nth answer with rows changed. Returns the drift of the report, and the numbers of
+ * answers with rows and of changed ones.
+ */
 const newsChangedBy = async (change: (row: Record<string, unknown>) => void, oneIn: number) => {
   let [changed, withRows] = [0, 0]
   const report = await run(
@@ -63,7 +69,13 @@ const newsChangedBy = async (change: (row: Record<string, unknown>) => void, one
     },
     ['market-news'],
   )
-  return { drift: report.drift ?? [], changed, withRows, outcome: report.outcome, script: report.scripts['market-news'] }
+  return {
+    drift: report.drift ?? [],
+    changed,
+    withRows,
+    outcome: report.outcome,
+    script: report.scripts['market-news'],
+  }
 }
 
 describe('the drift of a run', () => {
@@ -92,22 +104,38 @@ describe('the drift of a run', () => {
       what: 'a field of another type',
       oneIn: 1,
       change: (row: Record<string, unknown>) => (row.category = ['x']),
-      expected: { ...place, kind: 'type', field: 'data.latest_news[].category', expected: 'text', seen: 'list' },
+      expected: {
+        ...place,
+        kind: 'type',
+        field: 'data.latest_news[].category',
+        expected: 'text',
+        seen: 'list',
+      },
     },
-  ] as const)('reports $what with its counts, costs no item, and makes the run partial', async ({ oneIn, change, expected }) => {
-    const { drift, changed, withRows, outcome, script } = await newsChangedBy(change, oneIn)
-    expect(changed).toBeGreaterThan(5)
-    expect([outcome, script?.outcome]).toEqual(['partial', 'success'])
-    expect(drift).toEqual([{ ...expected, answers: changed, of: withRows, ...RECORDS, example: expect.stringMatching(/^\S+$/) }])
-  })
+  ] as const)(
+    'reports $what with its counts, costs no item, and makes the run partial',
+    async ({ oneIn, change, expected }) => {
+      const { drift, changed, withRows, outcome, script } = await newsChangedBy(change, oneIn)
+      expect(changed).toBeGreaterThan(5)
+      expect([outcome, script?.outcome]).toEqual(['partial', 'success'])
+      expect(drift).toEqual([
+        { ...expected, answers: changed, of: withRows, ...RECORDS, example: expect.stringMatching(/^\S+$/) },
+      ])
+    },
+  )
 
   it('names the stock whose answer it was', async () => {
     const { Symbol: symbol, ISIN: isin } = simulator.market.stocks[STOCKS - 1] ?? expect.unreachable()
     const report = await run(
-      (text, path, request) => (path.endsWith('/announcements') && request.includes(isin) ? text.replace('"code":0', '"code":"ok"') : text),
+      (text, path, request) =>
+        path.endsWith('/announcements') && request.includes(isin)
+          ? text.replace('"code":0', '"code":"ok"')
+          : text,
       ['new-announcements'],
     )
-    expect(report.drift).toMatchObject([{ kind: 'type', field: 'code', answers: 1, of: STOCKS, example: symbol, rare: true }])
+    expect(report.drift).toMatchObject([
+      { kind: 'type', field: 'code', answers: 1, of: STOCKS, example: symbol, rare: true },
+    ])
     expect(report.outcome).toBe('complete')
   })
 
@@ -138,7 +166,8 @@ describe('the drift of a run', () => {
         seen: 'text',
         answers: STOCKS,
         of: STOCKS,
-        ...{ records: STOCKS, ofRecords: STOCKS },
+        records: STOCKS,
+        ofRecords: STOCKS,
         example: expect.any(String),
       },
       {
@@ -158,11 +187,16 @@ describe('the drift of a run', () => {
         kind: 'gone',
         field: '[].Security Name',
         expected: 'text',
-        ...{ answers: 1, of: 1, records: 3, ofRecords: 3 },
+        answers: 1,
+        of: 1,
+        records: 3,
+        ofRecords: 3,
         example: 'all',
       },
     ])
-    expect(driftLines(report.drift)[1]).toBe('  complete-price-bands: sec_list: [].Company is new in 1 of 1 answer')
+    expect(driftLines(report.drift)[1]).toBe(
+      '  complete-price-bands: sec_list: [].Company is new in 1 of 1 answer',
+    )
   })
 
   it('contains no secret, and at most some dozens of fields', async () => {
@@ -170,7 +204,9 @@ describe('the drift of a run', () => {
       send(request).pipe(
         map((reply) => ({
           ...reply,
-          body: Buffer.from(reply.body.toString().replaceAll('"publish_date"', `"secret-${'s3cr3t-value'}":1,"publish_date"`)),
+          body: Buffer.from(
+            reply.body.toString().replaceAll('"publish_date"', `"secret-${'s3cr3t-value'}":1,"publish_date"`),
+          ),
         })),
       )
     const settings = { ...simulator.settings, headers: { 'x-token': 's3cr3t-value' } }
@@ -182,13 +218,22 @@ describe('the drift of a run', () => {
   it('counts the candle answers that were read as bytes', async () => {
     let changed = 0
     const report = await run(
-      (text, path) => (path.endsWith('/getDataH') && changed++ % 4 === 0 ? text.replace('"success":true', '"success":true,"ver":2') : text),
+      (text, path) =>
+        path.endsWith('/getDataH') && changed++ % 4 === 0
+          ? text.replace('"success":true', '"success":true,"ver":2')
+          : text,
       ['all-ohlcv'],
     )
     expect(report.drift).toEqual([
       {
-        ...{ stream: 'all-ohlcv', endpoint: 'ohlcv', kind: 'new', field: 'ver' },
-        ...{ answers: STOCKS / 4, of: STOCKS, records: STOCKS / 4, ofRecords: STOCKS },
+        stream: 'all-ohlcv',
+        endpoint: 'ohlcv',
+        kind: 'new',
+        field: 'ver',
+        answers: STOCKS / 4,
+        of: STOCKS,
+        records: STOCKS / 4,
+        ofRecords: STOCKS,
         example: expect.any(String),
       },
     ])
@@ -200,12 +245,18 @@ describe('the watch over a call', () => {
   const watchOf = (shape: z.ZodType) => {
     const drift = createDriftWatch()
     const endpoint = { name: 'call', shape } as AnyEndpoint
-    return { see: drift.forStream('stream')(endpoint)?.forItem('A') ?? expect.unreachable(), found: drift.listDrifts }
+    return {
+      see: drift.forStream('stream')(endpoint)?.forItem('A') ?? expect.unreachable(),
+      found: drift.listDrifts,
+    }
   }
-  const brief = (drift: readonly Drift[]) => drift.map(({ kind, field, answers, of }) => `${kind} ${field} ${answers}/${of}`)
+  const brief = (drift: readonly Drift[]) =>
+    drift.map(({ kind, field, answers, of }) => `${kind} ${field} ${answers}/${of}`)
 
   it('reports an optional field as missing only if no record of five answers has it', () => {
-    const { see, found } = watchOf(dataOf({ caption: column(z.string(), { usual: true }), extra: z.string().optional() }))
+    const { see, found } = watchOf(
+      dataOf({ caption: column(z.string(), { usual: true }), extra: z.string().optional() }),
+    )
     for (const row of [{}, {}, {}, { extra: 'c' }]) see({ data: [row] })
     expect(brief(found())).toEqual([])
     see({ data: [{}] })
@@ -216,7 +267,10 @@ describe('the watch over a call', () => {
 
   it('names as an example the first whose answer drifted so', () => {
     const drift = createDriftWatch()
-    const watch = drift.forStream('stream')({ name: 'call', shape: dataOf({ a: z.number() }) } as unknown as AnyEndpoint)
+    const watch = drift.forStream('stream')({
+      name: 'call',
+      shape: dataOf({ a: z.number() }),
+    } as unknown as AnyEndpoint)
     const answers = { A: { a: 1 }, B: { a: 1, b: 2 }, C: { a: 'x', b: 2 }, D: {}, E: { a: 'x' } }
     for (const [whom, row] of Object.entries(answers)) watch?.forItem(whom)({ data: [row] })
     expect(drift.listDrifts().map(({ kind, field, example }) => `${kind} ${field} ${example}`)).toEqual([
@@ -229,7 +283,15 @@ describe('the watch over a call', () => {
   it('looks at the first, the middle and the last row, and counts an answer once', () => {
     const { see, found } = watchOf(dataOf({ a: z.number() }))
     const [fine, odd] = [{ a: 1 }, { a: 1, b: 2 }]
-    for (const data of [[odd, odd, odd], [fine, odd], [fine, fine, odd], [fine, fine, odd, fine, fine], [], null]) see({ data })
+    for (const data of [
+      [odd, odd, odd],
+      [fine, odd],
+      [fine, fine, odd],
+      [fine, fine, odd, fine, fine],
+      [],
+      null,
+    ])
+      see({ data })
     expect(brief(found())).toEqual(['new data[].b 4/4'])
   })
 
@@ -250,8 +312,16 @@ describe('the watch over a call', () => {
 })
 
 describe('every call that states a shape', () => {
-  const endpoints = [...new Map(streams.flatMap((stream) => stream.endpoints).map((endpoint) => [endpoint.name, endpoint])).values()]
+  const endpoints = [
+    ...new Map(
+      streams.flatMap((stream) => stream.endpoints).map((endpoint) => [endpoint.name, endpoint]),
+    ).values(),
+  ]
   it('is one of nearly all', () => {
-    expect(endpoints.filter(({ shape }) => shape === undefined).map(({ name }) => name)).toEqual(['web_build_id', 'web_data', 'web_page'])
+    expect(endpoints.filter(({ shape }) => shape === undefined).map(({ name }) => name)).toEqual([
+      'web_build_id',
+      'web_data',
+      'web_page',
+    ])
   })
 })

@@ -10,9 +10,14 @@ import { streams } from '../../streams/registry.js'
 
 describe('a collector in another app', () => {
   it('receives the candles of a stock as rows', async () => {
-    const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 2 })
+    const simulator = await serveSimulator({
+      endpoints: streams.flatMap(({ endpoints }) => endpoints),
+      stocks: 2,
+    })
     onTestFinished(() => simulator.close())
-    const items = await lastValueFrom(createCollector({ settings: simulator.settings }).stream('all-ohlcv').pipe(toArray()))
+    const items = await lastValueFrom(
+      createCollector({ settings: simulator.settings }).stream('all-ohlcv').pipe(toArray()),
+    )
     expect(items).toHaveLength(2)
     for (const { rows } of items) {
       expect(rows.length).toBeGreaterThan(100)
@@ -27,7 +32,11 @@ describe('a collector in another app', () => {
       requests.push(url)
       return EMPTY
     }
-    const collector = createCollector({ settings: { urls: { analytics: 'http://127.0.0.1:9' } }, storage: memory(), transport })
+    const collector = createCollector({
+      settings: { urls: { analytics: 'http://127.0.0.1:9' } },
+      storage: memory(),
+      transport,
+    })
     const [first] = await lastValueFrom(collector.events({ only: ['all-indices'] }).pipe(take(1), toArray()))
     expect(first?.type).toBe('run-started')
     expect(requests).toEqual([])
@@ -35,7 +44,9 @@ describe('a collector in another app', () => {
 
   it('leaves no connection open when its run has ended', async () => {
     const open = new Set<Socket>()
-    const server = createServer({ keepAliveTimeout: 600_000 }, (_, response) => response.end('{"data":[{"Sym":"NIFTY","Sid":13}]}'))
+    const server = createServer({ keepAliveTimeout: 600_000 }, (_, response) =>
+      response.end('{"data":[{"Sym":"NIFTY","Sid":13}]}'),
+    )
     server.on('connection', (socket) => {
       open.add(socket)
       socket.on('close', () => open.delete(socket))

@@ -43,13 +43,19 @@ describe('the list of failed items', () => {
     const files: MemoryFiles = new Map()
     const missingAfter = (named: readonly string[]): unknown => {
       const collector = tinyCollector(m, {
-        ...{ streams: [tiny('news'), tiny('deliveries', { optional: true })], stocks: ['A', 'B'], storage: memory(files) },
+        streams: [tiny('news'), tiny('deliveries', { optional: true })],
+        stocks: ['A', 'B'],
+        storage: memory(files),
         settings: { with: [...named] },
         answers: (call) => of(call === 'deliveries A' ? status(404) : row),
       })
       collector.run().subscribe()
       return JSON.parse(files.get('.scripstream/report.json')?.text ?? '{}').missing
     }
-    expect([['deliveries'], [], ['deliveries']].map(missingAfter)).toEqual([{ deliveries: 1 }, undefined, { deliveries: 1 }])
+    expect([['deliveries'], [], ['deliveries']].map(missingAfter)).toEqual([
+      { deliveries: 1 },
+      undefined,
+      { deliveries: 1 },
+    ])
   })
 })

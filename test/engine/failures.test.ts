@@ -11,7 +11,11 @@ describe('the outcome of a failed item', () => {
     const items: PublicOutcome[] = []
     const settings = { retries: 0, headers: { authorization: 'Bearer s3cret-token' } }
     const denied = { status: 403, body: Buffer.from('no right for s3cret-token'), contentType: 'text/plain' }
-    const collector = tinyCollector(m, { streams: [tiny('news')], settings, answers: (call) => of(call === 'news B' ? denied : row) })
+    const collector = tinyCollector(m, {
+      streams: [tiny('news')],
+      settings,
+      answers: (call) => of(call === 'news B' ? denied : row),
+    })
     collector.stream('news').subscribe((item) => items.push(item))
     m.flush()
     expect(items.map(({ item, error }) => [item.key, error instanceof CollectError])).toEqual([
@@ -29,7 +33,10 @@ describe('the outcome of a failed item', () => {
 
   itWithMarbles('has the last error of several sources as the cause', (m) => {
     const failures = [new NothingAnsweredError('one'), new NothingAnsweredError('other')]
-    expect(new NothingAnsweredError('all', [...failures, { code: 'dns' }])).toMatchObject({ code: 'no-answer', cause: failures[1] })
+    expect(new NothingAnsweredError('all', [...failures, { code: 'dns' }])).toMatchObject({
+      code: 'no-answer',
+      cause: failures[1],
+    })
     m.flush()
   })
 })
@@ -53,7 +60,10 @@ describe('the report of a failed stream', () => {
     [
       'items failed differently',
       'no-answer',
-      { streams: [tiny('news')], answers: (call: string) => of(status(400 + statuses.indexOf(call.slice(-1) as 'A'))) },
+      {
+        streams: [tiny('news')],
+        answers: (call: string) => of(status(400 + statuses.indexOf(call.slice(-1) as 'A'))),
+      },
     ],
     ['all items were empty', 'all-empty', { streams: [tiny('news')], stocks: many, answers: () => of(ok()) }],
   ] as const)
@@ -71,23 +81,46 @@ describe('the report of a failed stream', () => {
     itWithMarbles(`is ${outcome} with ${count} items, of which ${rows.length} have rows`, (m) => {
       const stocks = Array.from({ length: count }, (_, index) => `S${index}`)
       const answers = (call: string) => of(rows.some((one) => one === call) ? ok({ a: 1 }) : ok())
-      const { outcome: end, error, items } = reportOf(m, { streams: [tiny('news')], stocks, answers }).scripts.news ?? {}
+      const {
+        outcome: end,
+        error,
+        items,
+      } = reportOf(m, { streams: [tiny('news')], stocks, answers }).scripts.news ?? {}
       expect([end, items?.empty]).toEqual([outcome, count - rows.length])
       expect(error).toBe(outcome === 'failed' ? 'all 20 items were empty' : undefined)
     })
 
-  itWithMarbles('has the code of the stream that it depends on; a failed run has that of the master list', (m) => {
-    const list = tinyOnce('list', { offers: () => [] })
-    const rows = tiny('rows', { work: { ...tiny('rows').work, of: 'list' } })
-    const answers = (call: string) => of(call === 'list all' ? page : row)
-    expect(reportOf(m, { streams: [list, rows], answers, settings: { retries: 0 } }).scripts.rows).toMatchObject({ code: 'html' })
-    const failed = reportOf(m, { streams: [list], stocks: [], answers: () => of(status(410)), settings: { retries: 0 } })
-    expect(failed).toMatchObject({ outcome: 'failed', code: 'http_410', error: expect.stringContaining('410') })
-  })
+  itWithMarbles(
+    'has the code of the stream that it depends on; a failed run has that of the master list',
+    (m) => {
+      const list = tinyOnce('list', { offers: () => [] })
+      const rows = tiny('rows', { work: { ...tiny('rows').work, of: 'list' } })
+      const answers = (call: string) => of(call === 'list all' ? page : row)
+      expect(
+        reportOf(m, { streams: [list, rows], answers, settings: { retries: 0 } }).scripts.rows,
+      ).toMatchObject({ code: 'html' })
+      const failed = reportOf(m, {
+        streams: [list],
+        stocks: [],
+        answers: () => of(status(410)),
+        settings: { retries: 0 },
+      })
+      expect(failed).toMatchObject({
+        outcome: 'failed',
+        code: 'http_410',
+        error: expect.stringContaining('410'),
+      })
+    },
+  )
 
   itWithMarbles('is the error of a subscribed stream with the same code', (m) => {
     const errors: unknown[] = []
-    tinyCollector(m, { streams: [tiny('news')], stocks: [], answers: () => of(status(410)), settings: { retries: 0 } })
+    tinyCollector(m, {
+      streams: [tiny('news')],
+      stocks: [],
+      answers: () => of(status(410)),
+      settings: { retries: 0 },
+    })
       .stream('news')
       .subscribe({ error: (error: unknown) => errors.push(error) })
     m.flush()

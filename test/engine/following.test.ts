@@ -6,7 +6,17 @@ import type { RunReport } from '../../src/model/report.js'
 import { toStockItems, toStocks } from '../../src/model/stock.js'
 import { itWithMarbles } from '../support/marbles.js'
 import { recordEvents } from '../support/record-events.js'
-import { createCall, masterList, ok, page, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
+import {
+  createCall,
+  masterList,
+  ok,
+  page,
+  row,
+  status,
+  tiny,
+  tinyCollector,
+  tinyOnce,
+} from '../support/tiny.js'
 
 const offers = (rows: Parameters<typeof toStocks>[0]) => toStockItems(toStocks(rows))
 
@@ -14,28 +24,41 @@ const offers = (rows: Parameters<typeof toStocks>[0]) => toStockItems(toStocks(r
 const follower = (name: string, of: string, facts: Partial<StreamDefinition> = {}): StreamDefinition =>
   tiny(name, {
     phase: 'candles',
-    work: perRowOf(of, (index, { ask }) => ask(createCall(name), { of: String(index.Symbol) }).pipe(map((rows) => createResult(rows)))),
+    work: perRowOf(of, (index, { ask }) =>
+      ask(createCall(name), { of: String(index.Symbol) }).pipe(map((rows) => createResult(rows))),
+    ),
     ...facts,
   })
 const indices = tinyOnce('indices', { offers })
-const outcomes = map(({ outcome, scripts }: RunReport) => [outcome, ...Object.values(scripts).map((script) => script.outcome)].join(' '))
+const outcomes = map(({ outcome, scripts }: RunReport) =>
+  [outcome, ...Object.values(scripts).map((script) => script.outcome)].join(' '),
+)
 
 describe('a stream that depends on another one', () => {
-  itWithMarbles('starts with its phase, and works on the items of its source as soon as they are known', (m) => {
-    const list = m.cold('   ---(l|)', { l: masterList('X', 'Y', 'Z') })
-    const candles = m.cold('--(r|)', { r: row })
-    const collector = tinyCollector(m, {
-      streams: [indices, follower('ohlcv', 'indices')],
-      answers: (call) => (call === 'indices all' ? list : candles),
-    })
+  itWithMarbles(
+    'starts with its phase, and works on the items of its source as soon as they are known',
+    (m) => {
+      const list = m.cold('   ---(l|)', { l: masterList('X', 'Y', 'Z') })
+      const candles = m.cold('--(r|)', { r: row })
+      const collector = tinyCollector(m, {
+        streams: [indices, follower('ohlcv', 'indices')],
+        answers: (call) => (call === 'indices all' ? list : candles),
+      })
 
-    m.expect(collector.run().pipe(outcomes)).toBeObservable('-------(a|)', { a: 'complete success success success' })
-    m.expect(candles).toHaveSubscriptions(['---^-!', '---^-!', '-----^-!'])
-  })
+      m.expect(collector.run().pipe(outcomes)).toBeObservable('-------(a|)', {
+        a: 'complete success success success',
+      })
+      m.expect(candles).toHaveSubscriptions(['---^-!', '---^-!', '-----^-!'])
+    },
+  )
 
   itWithMarbles('reports its number of items once its source has found them', (m) => {
-    const answers = (call: string) => (call === 'indices all' ? m.cold('---(l|)', { l: masterList('X', 'Y', 'Z') }) : of(row))
-    const lines = recordEvents(m, tinyCollector(m, { streams: [indices, follower('ohlcv', 'indices')], answers }).events())
+    const answers = (call: string) =>
+      call === 'indices all' ? m.cold('---(l|)', { l: masterList('X', 'Y', 'Z') }) : of(row)
+    const lines = recordEvents(
+      m,
+      tinyCollector(m, { streams: [indices, follower('ohlcv', 'indices')], answers }).events(),
+    )
     m.flush()
 
     expect(lines.filter((line) => /(started|known|stream-finished) ohlcv/.test(line))).toStrictEqual([
@@ -55,7 +78,10 @@ describe('a stream that depends on another one', () => {
   })
 
   itWithMarbles('sends no request if its source found nothing', (m) => {
-    const collector = tinyCollector(m, { streams: [indices, follower('ohlcv', 'indices')], answers: () => of(ok()) })
+    const collector = tinyCollector(m, {
+      streams: [indices, follower('ohlcv', 'indices')],
+      answers: () => of(ok()),
+    })
 
     m.expect(collector.run().pipe(outcomes)).toBeObservable('(a|)', { a: 'complete success success success' })
     m.flush()
@@ -98,7 +124,9 @@ describe('a stream that depends on another one', () => {
       answers: (call) => of(call === 'indices all' ? masterList('X') : row),
     })
 
-    m.expect(collector.run({ only: ['ohlcv'] }).pipe(outcomes)).toBeObservable('(a|)', { a: 'complete skipped success success skipped' })
+    m.expect(collector.run({ only: ['ohlcv'] }).pipe(outcomes)).toBeObservable('(a|)', {
+      a: 'complete skipped success success skipped',
+    })
     m.flush()
     expect(collector.requested).toStrictEqual(['0 indices all', '0 ohlcv X'])
   })
@@ -110,7 +138,9 @@ describe('a stream that depends on another one', () => {
       answers: (call) => of(call === 'last Y' ? row : masterList(call === 'indices all' ? 'X' : 'Y')),
     })
 
-    m.expect(collector.run().pipe(outcomes)).toBeObservable('(a|)', { a: 'complete success success success success' })
+    m.expect(collector.run().pipe(outcomes)).toBeObservable('(a|)', {
+      a: 'complete success success success success',
+    })
   })
 
   itWithMarbles('can run for some of its items, while its source runs for all', (m) => {
@@ -121,9 +151,17 @@ describe('a stream that depends on another one', () => {
     })
     const pairs = { middle: ['A'], last: ['XB'], news: ['b'] }
 
-    m.expect(collector.run({ pairs }).pipe(outcomes)).toBeObservable('(a|)', { a: 'complete success success success success' })
+    m.expect(collector.run({ pairs }).pipe(outcomes)).toBeObservable('(a|)', {
+      a: 'complete success success success success',
+    })
     m.flush()
-    expect([...collector.requested].sort()).toStrictEqual(['0 last XB', '0 master-data all', '0 middle A', '0 middle B', '0 news B'])
+    expect([...collector.requested].sort()).toStrictEqual([
+      '0 last XB',
+      '0 master-data all',
+      '0 middle A',
+      '0 middle B',
+      '0 news B',
+    ])
   })
 
   for (const { how, reply, end } of [
@@ -132,7 +170,10 @@ describe('a stream that depends on another one', () => {
   ])
     itWithMarbles(`ends when the first source of a chain ${how}`, (m) => {
       const middle = follower('middle', 'indices', { offers })
-      const collector = tinyCollector(m, { streams: [indices, middle, follower('last', 'middle')], answers: () => of(reply) })
+      const collector = tinyCollector(m, {
+        streams: [indices, middle, follower('last', 'middle')],
+        answers: () => of(reply),
+      })
 
       m.expect(collector.run().pipe(outcomes)).toBeObservable('(a|)', { a: end })
     })

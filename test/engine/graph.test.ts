@@ -9,40 +9,47 @@ const core = { phase: 'core' } as const
 const candles = { phase: 'candles' } as const
 
 describe('the order of a run', () => {
-  itWithMarbles('emits its events in order: each stream, its items, their outcomes, and finally the run', (m) => {
-    const collector = tinyCollector(m, {
-      streams: [tiny('news', { workers: 1 })],
-      stocks: ['A', 'B'],
-      answers: () => m.cold('-(r|)', { r: row }),
-    })
-    const lines = recordEvents(m, collector.events())
-    m.flush()
+  itWithMarbles(
+    'emits its events in order: each stream, its items, their outcomes, and finally the run',
+    (m) => {
+      const collector = tinyCollector(m, {
+        streams: [tiny('news', { workers: 1 })],
+        stocks: ['A', 'B'],
+        answers: () => m.cold('-(r|)', { r: row }),
+      })
+      const lines = recordEvents(m, collector.events())
+      m.flush()
 
-    expect(lines).toStrictEqual([
-      '0 run-started master-data:waiting news:waiting',
-      '0 stream-started master-data',
-      '0 items-known master-data 1',
-      '0 requested master-data',
-      '0 item-finished master-data all success',
-      '0 master-read 2',
-      '0 stored master-data',
-      '0 stream-finished master-data success',
-      '0 stream-started news',
-      '0 items-known news 2',
-      '0 requested news',
-      '1 item-finished news A success',
-      '1 stored news',
-      '1 requested news',
-      '2 item-finished news B success',
-      '2 stored news',
-      '2 stream-finished news success',
-      '2 run-finished complete',
-      '2 COMPLETE',
-    ])
-  })
+      expect(lines).toStrictEqual([
+        '0 run-started master-data:waiting news:waiting',
+        '0 stream-started master-data',
+        '0 items-known master-data 1',
+        '0 requested master-data',
+        '0 item-finished master-data all success',
+        '0 master-read 2',
+        '0 stored master-data',
+        '0 stream-finished master-data success',
+        '0 stream-started news',
+        '0 items-known news 2',
+        '0 requested news',
+        '1 item-finished news A success',
+        '1 stored news',
+        '1 requested news',
+        '2 item-finished news B success',
+        '2 stored news',
+        '2 stream-finished news success',
+        '2 run-finished complete',
+        '2 COMPLETE',
+      ])
+    },
+  )
 
   itWithMarbles('runs the core streams one after the other, and phase 2 only once phase 1 has ended', (m) => {
-    const answers = { first: m.cold('--(r|)', { r: row }), second: m.cold('---(r|)', { r: row }), later: m.cold('-(r|)', { r: row }) }
+    const answers = {
+      first: m.cold('--(r|)', { r: row }),
+      second: m.cold('---(r|)', { r: row }),
+      later: m.cold('-(r|)', { r: row }),
+    }
     const collector = tinyCollector(m, {
       streams: [tinyOnce('first', core), tinyOnce('later'), tinyOnce('second', core)],
       answers: (call) => answers[call.split(' ')[0] as keyof typeof answers],
@@ -91,11 +98,18 @@ describe('the barrier', () => {
   })
 
   itWithMarbles('passes when no stock is selected', (m) => {
-    const collector = tinyCollector(m, { streams: [tiny('news'), tiny('ohlcv', candles)], stocks: [], answers: () => of(ok()) })
-
-    m.expect(collector.run().pipe(map(({ outcome, stocks }) => ({ outcome, stocks })))).toBeObservable('(a|)', {
-      a: { outcome: 'complete', stocks: 0 },
+    const collector = tinyCollector(m, {
+      streams: [tiny('news'), tiny('ohlcv', candles)],
+      stocks: [],
+      answers: () => of(ok()),
     })
+
+    m.expect(collector.run().pipe(map(({ outcome, stocks }) => ({ outcome, stocks })))).toBeObservable(
+      '(a|)',
+      {
+        a: { outcome: 'complete', stocks: 0 },
+      },
+    )
   })
 
   itWithMarbles('waits for the other streams when one fails, and the run is partial', (m) => {
@@ -105,8 +119,9 @@ describe('the barrier', () => {
       streams: [tinyOnce('fails'), tinyOnce('slow')],
       answers: (call) => (call === 'fails all' ? fails : slow),
     })
-    const outcomes = map(({ outcome, scripts }: { outcome: string; scripts: Record<string, { outcome: string }> }) =>
-      [outcome, scripts.fails?.outcome, scripts.slow?.outcome].join(' '),
+    const outcomes = map(
+      ({ outcome, scripts }: { outcome: string; scripts: Record<string, { outcome: string }> }) =>
+        [outcome, scripts.fails?.outcome, scripts.slow?.outcome].join(' '),
     )
 
     m.expect(collector.run().pipe(outcomes)).toBeObservable('-----(a|)', { a: 'partial failed success' })
@@ -124,19 +139,22 @@ describe('the barrier', () => {
     expect(collector.requested).toStrictEqual(['0 master-data all', '0 first all', '0 later all'])
   })
 
-  itWithMarbles('waits for a slow stream until its time-out and retries are used up, then the stream fails', (m) => {
-    const collector = tinyCollector(m, {
-      streams: [tinyOnce('slow', { timeoutMs: 1_000 })],
-      answers: () => NEVER,
-      settings: { backoffMs: 0 },
-    })
-    const outcomes: string[] = []
-    collector.run().subscribe((report) => outcomes.push(report.outcome))
-    m.flush()
+  itWithMarbles(
+    'waits for a slow stream until its time-out and retries are used up, then the stream fails',
+    (m) => {
+      const collector = tinyCollector(m, {
+        streams: [tinyOnce('slow', { timeoutMs: 1_000 })],
+        answers: () => NEVER,
+        settings: { backoffMs: 0 },
+      })
+      const outcomes: string[] = []
+      collector.run().subscribe((report) => outcomes.push(report.outcome))
+      m.flush()
 
-    expect(outcomes).toStrictEqual(['partial'])
-    expect(collector.dropped).toHaveLength(3)
-  })
+      expect(outcomes).toStrictEqual(['partial'])
+      expect(collector.dropped).toHaveLength(3)
+    },
+  )
 })
 
 describe('the critical step', () => {
@@ -155,7 +173,9 @@ describe('the critical step', () => {
       m.flush()
 
       expect(collector.requested.slice(0, 3)).toStrictEqual(asked.map((frame) => `${frame} master-data all`))
-      expect(collector.requested.map((call) => call.replace(/^\d+ /, ''))).toStrictEqual(Array(times).fill('master-data all'))
+      expect(collector.requested.map((call) => call.replace(/^\d+ /, ''))).toStrictEqual(
+        Array(times).fill('master-data all'),
+      )
       expect(
         lines
           .filter((line) => !line.includes('warning'))
@@ -165,11 +185,17 @@ describe('the critical step', () => {
     })
 
   itWithMarbles('reports why it failed, and that the others were skipped', (m) => {
-    const collector = tinyCollector(m, { streams: [tiny('news')], stocks: [], answers: () => of(status(403)) })
-    const why = map(({ error, scripts }: { error?: string; scripts: Record<string, { outcome: string }> }) => [
-      error,
-      scripts.news?.outcome,
-    ])
+    const collector = tinyCollector(m, {
+      streams: [tiny('news')],
+      stocks: [],
+      answers: () => of(status(403)),
+    })
+    const why = map(
+      ({ error, scripts }: { error?: string; scripts: Record<string, { outcome: string }> }) => [
+        error,
+        scripts.news?.outcome,
+      ],
+    )
 
     m.expect(collector.run().pipe(why)).toBeObservable('(a|)', {
       a: ['master-data failed: POST static /master-data: the provider answered 403 (empty body)', 'skipped'],

@@ -2,8 +2,20 @@ import { defer, EmptyError, from, map, Observable, of, range, repeat, SequenceEr
 import { describe, expect, it } from 'vitest'
 import { createActivity, type ItemWork, workOnItems } from '../../src/engine/in-process.js'
 import { MAX_BACKLOG } from '../../src/engine/run.js'
-import { HttpError, NothingAnsweredError, StorageError, ThrottledError, TransportError } from '../../src/model/errors.js'
-import { createResult, type Item, type ItemOutcome, type ItemResult, skippedResult } from '../../src/model/outcome.js'
+import {
+  HttpError,
+  NothingAnsweredError,
+  StorageError,
+  ThrottledError,
+  TransportError,
+} from '../../src/model/errors.js'
+import {
+  createResult,
+  type Item,
+  type ItemOutcome,
+  type ItemResult,
+  skippedResult,
+} from '../../src/model/outcome.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 const toItem = (n: number): Item => ({ key: `${n}`, rank: n, fileName: `${n}`, value: n })
@@ -149,7 +161,10 @@ describe('the outcome of an item', () => {
   const results: readonly { readonly what: string; readonly result: ItemResult }[] = [
     { what: 'rows', result: createResult([{ Close: 1 }]) },
     { what: 'nothing', result: createResult([]) },
-    { what: 'fewer rows than there may be', result: createResult([{ Close: 1 }], 'lodr: the provider answered 503') },
+    {
+      what: 'fewer rows than there may be',
+      result: createResult([{ Close: 1 }], 'lodr: the provider answered 503'),
+    },
     { what: 'nothing to do', result: skippedResult },
   ]
   for (const { what, result } of results)

@@ -25,43 +25,85 @@ const recordLog = (): { readonly log: Log; readonly lines: Line[] } => {
   return { lines, log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } }
 }
 
-itWithMarbles('names the run on every line and the stream where a line is about one; the last lines have durations and counts', (m) => {
-  const { log, lines } = recordLog()
-  const answers = (call: string) => (call === 'news B' ? of(status(404)) : m.cold('1s (r|)', { r: row }))
-  tinyCollector(m, { streams: [tiny('news')], answers, log })
-    .run()
-    .subscribe()
-  m.flush()
-  const runs = new Set(lines.map(({ run }) => run))
-  expect(runs).toEqual(new Set([expect.stringMatching(/^1970/)]))
-  expect(lines.filter(({ stream }) => stream === undefined).map(({ message }) => message)).toEqual(['run-started', 'run-finished'])
-  expect(lines.filter(({ level }) => level !== 'debug')).toMatchObject([
-    { level: 'info', message: 'stream-finished', stream: 'master-data', outcome: 'success', requests: 1 },
-    { level: 'warn', message: 'item-finished', stream: 'news', item: 'B', code: 'http_404' },
-    {
-      ...{ level: 'warn', message: 'stream-finished', stream: 'news', outcome: 'partial', durationMs: 1_000 },
-      ...{ requests: 3, retries: 0, rateLimited: 0, degraded: 0, files: 2, items: { success: 2, http_404: 1 } },
-    },
-    {
-      ...{ level: 'warn', message: 'run-finished', outcome: 'partial', durationMs: 1_000, stocks: 3, requests: 4, files: 3 },
-      ...{ items: { success: 3, http_404: 1 }, streams: { success: 1, partial: 1 } },
-    },
-  ])
-  const news = lines.find(({ message, stream }) => message === 'stream-finished' && stream === 'news')
-  expect(Object.values(news ?? {})).not.toContain(undefined)
-})
+itWithMarbles(
+  'names the run on every line and the stream where a line is about one; the last lines have durations and counts',
+  (m) => {
+    const { log, lines } = recordLog()
+    const answers = (call: string) => (call === 'news B' ? of(status(404)) : m.cold('1s (r|)', { r: row }))
+    tinyCollector(m, { streams: [tiny('news')], answers, log })
+      .run()
+      .subscribe()
+    m.flush()
+    const runs = new Set(lines.map(({ run }) => run))
+    expect(runs).toEqual(new Set([expect.stringMatching(/^1970/)]))
+    expect(lines.filter(({ stream }) => stream === undefined).map(({ message }) => message)).toEqual([
+      'run-started',
+      'run-finished',
+    ])
+    expect(lines.filter(({ level }) => level !== 'debug')).toMatchObject([
+      { level: 'info', message: 'stream-finished', stream: 'master-data', outcome: 'success', requests: 1 },
+      { level: 'warn', message: 'item-finished', stream: 'news', item: 'B', code: 'http_404' },
+      {
+        level: 'warn',
+        message: 'stream-finished',
+        stream: 'news',
+        outcome: 'partial',
+        durationMs: 1_000,
+        requests: 3,
+        retries: 0,
+        rateLimited: 0,
+        degraded: 0,
+        files: 2,
+        items: { success: 2, http_404: 1 },
+      },
+      {
+        level: 'warn',
+        message: 'run-finished',
+        outcome: 'partial',
+        durationMs: 1_000,
+        stocks: 3,
+        requests: 4,
+        files: 3,
+        items: { success: 3, http_404: 1 },
+        streams: { success: 1, partial: 1 },
+      },
+    ])
+    const news = lines.find(({ message, stream }) => message === 'stream-finished' && stream === 'news')
+    expect(Object.values(news ?? {})).not.toContain(undefined)
+  },
+)
 
 for (const [outcome, stocks, failure, expected] of [
   ['complete', ['A'], undefined, { level: 'info', message: 'run-finished' }],
-  ['failed', [], undefined, { level: 'error', message: 'run-finished', error: expect.stringContaining('master-data failed') }],
-  ['without a report', ['A'], new Error('a bug'), { level: 'error', message: 'run-failed', error: 'the work of news failed at A: a bug' }],
-  ['by the storage', ['A'], new StorageError('disk full'), { level: 'error', message: 'run-failed', code: 'storage', error: 'disk full' }],
+  [
+    'failed',
+    [],
+    undefined,
+    { level: 'error', message: 'run-finished', error: expect.stringContaining('master-data failed') },
+  ],
+  [
+    'without a report',
+    ['A'],
+    new Error('a bug'),
+    { level: 'error', message: 'run-failed', error: 'the work of news failed at A: a bug' },
+  ],
+  [
+    'by the storage',
+    ['A'],
+    new StorageError('disk full'),
+    { level: 'error', message: 'run-failed', code: 'storage', error: 'disk full' },
+  ],
 ] as const)
   itWithMarbles(`has the level of the outcome on the last line of a run that ended ${outcome}`, (m) => {
     const { log, lines } = recordLog()
     const work = perStock(() => throwError(() => failure ?? new HttpError(404)))
     const streams = [failure ? tiny('news', { work }) : tiny('news')]
-    tinyCollector(m, { streams, stocks, answers: (call) => of(call.startsWith('master') ? status(404) : row), log })
+    tinyCollector(m, {
+      streams,
+      stocks,
+      answers: (call) => of(call.startsWith('master') ? status(404) : row),
+      log,
+    })
       .run()
       .subscribe({ error: () => undefined })
     m.flush()
@@ -74,7 +116,10 @@ itWithMarbles('of a logger that throws ends no run and is a note in the report, 
     throw new Error('the pipe is closed')
   }
   const reports: RunReport[] = []
-  tinyCollector(m, { streams: [tiny('news')], log: { debug: throws, info: throws, warn: throws, error: throws } })
+  tinyCollector(m, {
+    streams: [tiny('news')],
+    log: { debug: throws, info: throws, warn: throws, error: throws },
+  })
     .run()
     .subscribe((report) => reports.push(report))
   m.flush()
@@ -94,7 +139,12 @@ it('is one log, with one failure, of a run that does what is left of an earlier 
     settings: { urls: { static: 'http://provider.test' } },
     streams: [
       tinyMaster,
-      tiny('news', { work: { ...work, each: (...args) => (isBroken ? throwError(() => new Error('a bug')) : work.each(...args)) } }),
+      tiny('news', {
+        work: {
+          ...work,
+          each: (...args) => (isBroken ? throwError(() => new Error('a bug')) : work.each(...args)),
+        },
+      }),
     ],
     storage: folder(temporaryFolder()),
     transport: ({ url }) => of(url.endsWith('/news') ? (answers.shift() ?? row) : masterList('A', 'B')),
@@ -105,5 +155,7 @@ it('is one log, with one failure, of a run that does what is left of an earlier 
   lines.length = 0
   isBroken = true
   await expect(lastValueFrom(collector.run({ asOf }))).rejects.toThrow('a bug')
-  expect(lines.filter(({ level }) => level === 'error')).toMatchObject([{ message: 'run-failed', run: expect.any(String) }])
+  expect(lines.filter(({ level }) => level === 'error')).toMatchObject([
+    { message: 'run-failed', run: expect.any(String) },
+  ])
 })

@@ -27,7 +27,9 @@ describe('a wrong name is a UsageError with path and suggestion as data', () => 
     [{ timeoutsMs: { 'market-new': 1 } }, 'timeoutsMs.market-new', 'market-news'],
   ])('in the settings of a collector: %j', async (settings, path, suggestion) => {
     const issues = await issuesOf(() => collect({}, settings))
-    expect(issues).toEqual([{ path, suggestion, message: expect.stringContaining(`(did you mean ${suggestion}?)`) }])
+    expect(issues).toEqual([
+      { path, suggestion, message: expect.stringContaining(`(did you mean ${suggestion}?)`) },
+    ])
   })
 
   it.each<readonly [Wrong, path: string, suggestion: string]>([
@@ -39,7 +41,9 @@ describe('a wrong name is a UsageError with path and suggestion as data', () => 
     [{ wrongSymbols: 'rejec' }, 'wrongSymbols', 'reject'],
   ])('in the options of a run: %j', async (options, path, suggestion) => {
     const issues = await issuesOf(() => lastValueFrom(collect({}).run(options as RunOptions)))
-    expect(issues).toEqual([{ path, suggestion, message: expect.stringContaining(`(did you mean ${suggestion}?)`) }])
+    expect(issues).toEqual([
+      { path, suggestion, message: expect.stringContaining(`(did you mean ${suggestion}?)`) },
+    ])
   })
 
   it('in the options of a collector and of a stream; all of them', async () => {
@@ -48,7 +52,9 @@ describe('a wrong name is a UsageError with path and suggestion as data', () => 
       ['storages', 'storage'],
       ['transprot', 'transport'],
     ])
-    const symbol = await issuesOf(() => lastValueFrom(collect({}).stream('market-news', { symbol: 1 } as object)))
+    const symbol = await issuesOf(() =>
+      lastValueFrom(collect({}).stream('market-news', { symbol: 1 } as object)),
+    )
     expect(symbol).toMatchObject([{ path: 'symbol', suggestion: 'symbols' }])
   })
 })
@@ -58,12 +64,17 @@ it('a misspelt host is named where the address of its right name is not set', as
   const streams = [tinyMaster, tiny('chains', { endpoints: [endpoint] })]
   const settings = { urls: { static: 'http://x' }, hosts: { optoins: 'http://x' } }
   const issues = await issuesOf(() => lastValueFrom(collect({ streams }, settings).run()))
-  expect(issues).toMatchObject([{ path: 'hosts.options', message: expect.stringContaining('(hosts.options, not hosts.optoins?)') }])
+  expect(issues).toMatchObject([
+    { path: 'hosts.options', message: expect.stringContaining('(hosts.options, not hosts.optoins?)') },
+  ])
 })
 
 describe('a wrong value is one with its path', () => {
   it.each([
-    [{ newsLimit: 0, notifyOn: 'allways', hosts: { Opt: 'http://x' } }, ['hosts.Opt', 'newsLimit', 'notifyOn']],
+    [
+      { newsLimit: 0, notifyOn: 'allways', hosts: { Opt: 'http://x' } },
+      ['hosts.Opt', 'newsLimit', 'notifyOn'],
+    ],
     [undefined, ['settings']],
     [7, ['settings']],
   ])('in the settings: %j', async (settings, paths) => {

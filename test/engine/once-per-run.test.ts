@@ -4,16 +4,19 @@ import { HttpError } from '../../src/model/errors.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 describe('oncePerRun', () => {
-  itWithMarbles('sends the request for the first subscriber, and gives all later ones the same answer', (m) => {
-    const answer = m.cold<string>('--(a|)')
-    const shared = oncePerRun()
-    const fetchShared = () => shared('build id', () => answer)
+  itWithMarbles(
+    'sends the request for the first subscriber, and gives all later ones the same answer',
+    (m) => {
+      const answer = m.cold<string>('--(a|)')
+      const shared = oncePerRun()
+      const fetchShared = () => shared('build id', () => answer)
 
-    m.expect(fetchShared(), '      ^').toBeObservable('     --(a|)')
-    m.expect(fetchShared(), '      -^').toBeObservable('    --(a|)')
-    m.expect(fetchShared(), '      -----^').toBeObservable('-----(a|)')
-    m.expect(answer).toHaveSubscriptions('^-!')
-  })
+      m.expect(fetchShared(), '      ^').toBeObservable('     --(a|)')
+      m.expect(fetchShared(), '      -^').toBeObservable('    --(a|)')
+      m.expect(fetchShared(), '      -----^').toBeObservable('-----(a|)')
+      m.expect(answer).toHaveSubscriptions('^-!')
+    },
+  )
 
   itWithMarbles('gives every subscriber the same error without another request', (m) => {
     const error = new HttpError(404)

@@ -21,7 +21,8 @@ import { HttpError } from '../../src/model/errors.js'
 import { itWithMarbles } from '../support/marbles.js'
 import { masterList, row, status, tiny, tinyCollector } from '../support/tiny.js'
 
-const replyAfter = (ms: number, reply: HttpReply = row): Observable<HttpReply> => timer(ms).pipe(map(() => reply))
+const replyAfter = (ms: number, reply: HttpReply = row): Observable<HttpReply> =>
+  timer(ms).pipe(map(() => reply))
 const STOCKS = Array.from({ length: 30 }, (_, index) => `S${index}`)
 
 describe('the runs of one collector', () => {
@@ -37,7 +38,8 @@ describe('the runs of one collector', () => {
         }),
     })
     const ends: number[] = []
-    for (let run = 0; run < 2; run++) collector.stream('news').subscribe({ complete: () => ends.push(m.scheduler.now()) })
+    for (let run = 0; run < 2; run++)
+      collector.stream('news').subscribe({ complete: () => ends.push(m.scheduler.now()) })
     m.flush()
     expect(most).toBe(3)
     // 60 requests of 10 ms, three at a time: neither run waits for the end of the other.
@@ -45,10 +47,16 @@ describe('the runs of one collector', () => {
   })
 
   itWithMarbles('give their workers back when they are left', (m) => {
-    const collector = tinyCollector(m, { streams: [tiny('news', { workers: 2 })], answers: () => replyAfter(10) })
+    const collector = tinyCollector(m, {
+      streams: [tiny('news', { workers: 2 })],
+      answers: () => replyAfter(10),
+    })
     const left = collector.stream('news').subscribe()
     asyncScheduler.schedule(() => left.unsubscribe(), 5)
-    m.expect(collector.stream('news').pipe(map(({ item }) => item.key))).toBeObservable('15ms (ab) 6ms (c|)', { a: 'A', b: 'B', c: 'C' })
+    m.expect(collector.stream('news').pipe(map(({ item }) => item.key))).toBeObservable(
+      '15ms (ab) 6ms (c|)',
+      { a: 'A', b: 'B', c: 'C' },
+    )
     m.flush()
     expect(collector.dropped).toHaveLength(2)
   })
@@ -62,12 +70,17 @@ describe('the runs of one collector', () => {
     collector.stream('news').subscribe()
     const paused: unknown[] = []
     asyncScheduler.schedule(
-      () => collector.events({ only: ['news'] }).subscribe((event) => event.type === 'host-paused' && paused.push(event)),
+      () =>
+        collector
+          .events({ only: ['news'] })
+          .subscribe((event) => event.type === 'host-paused' && paused.push(event)),
       1_000,
     )
     m.flush()
     expect(
-      collector.requested.filter((one) => one.includes('news') && Number(one.split(' ')[0]) > 0 && Number(one.split(' ')[0]) < 5_000),
+      collector.requested.filter(
+        (one) => one.includes('news') && Number(one.split(' ')[0]) > 0 && Number(one.split(' ')[0]) < 5_000,
+      ),
     ).toEqual([])
     expect(paused).toHaveLength(1)
   })
@@ -84,7 +97,10 @@ describe('the runs of one collector', () => {
     for (let subscription = 0; subscription < 20; subscription++) open()
     for (const at of [30_000, 61_000]) asyncScheduler.schedule(open, at)
     m.flush()
-    expect(collector.requested.filter((one) => one.includes('master-data'))).toEqual(['0 master-data all', '61000 master-data all'])
+    expect(collector.requested.filter((one) => one.includes('master-data'))).toEqual([
+      '0 master-data all',
+      '61000 master-data all',
+    ])
     expect(seen).toHaveLength(22)
   })
 
@@ -93,11 +109,14 @@ describe('the runs of one collector', () => {
     const collector = tinyCollector(m, {
       streams: [tiny('news')],
       stocks: [],
-      answers: (call) => (call === 'master-data all' ? replyAfter(100, ++lists === 2 ? status(404) : masterList('A')) : of(row)),
+      answers: (call) =>
+        call === 'master-data all' ? replyAfter(100, ++lists === 2 ? status(404) : masterList('A')) : of(row),
     })
     const ends: string[] = []
     const open = () =>
-      collector.stream('news').subscribe({ next: ({ item }) => ends.push(item.key), error: ({ name }: Error) => ends.push(name) })
+      collector
+        .stream('news')
+        .subscribe({ next: ({ item }) => ends.push(item.key), error: ({ name }: Error) => ends.push(name) })
     const first = open()
     open()
     asyncScheduler.schedule(() => first.unsubscribe(), 50)
@@ -114,7 +133,11 @@ describe('the runs of one collector', () => {
     asyncScheduler.schedule(() => expect(collector.health().activeRuns).toBe(1), 5)
     m.flush()
     const { isHealthy, activeRuns, last, limiters } = collector.health()
-    expect({ isHealthy, activeRuns, status: last?.status }).toEqual({ isHealthy: true, activeRuns: 0, status: 'ended' })
+    expect({ isHealthy, activeRuns, status: last?.status }).toEqual({
+      isHealthy: true,
+      activeRuns: 0,
+      status: 'ended',
+    })
     expect(limiters.map(({ endpoint }) => endpoint)).toEqual([undefined, 'master-data', 'news'])
   })
 })
@@ -126,47 +149,78 @@ describe('a run', () => {
     const seen: string[] = []
     expect(run.state()).toEqual({ status: 'waiting' })
     run.item$.subscribe(({ stream, item, rows }) => seen.push(`${stream} ${item.key} ${rows.length}`))
-    run.event$.subscribe((event) => event.type === 'stream-finished' && seen.push(`${event.stream} ${event.outcome}`))
+    run.event$.subscribe(
+      (event) => event.type === 'stream-finished' && seen.push(`${event.stream} ${event.outcome}`),
+    )
     run.report$.subscribe(({ outcome }) => seen.push(outcome))
     asyncScheduler.schedule(() => {
       const state = run.state()
       expect(state.status === 'running' && state.streams.news).toEqual({
-        ...{ state: 'running', finished: 2, lost: 0, requests: 3, retries: 0, rateLimited: 0, total: 3 },
+        state: 'running',
+        finished: 2,
+        lost: 0,
+        requests: 3,
+        retries: 0,
+        rateLimited: 0,
+        total: 3,
       })
     }, 15)
     m.flush()
-    expect(seen).toEqual(['master-data success', 'news A 1', 'news B 1', 'news C 1', 'news success', 'complete'])
+    expect(seen).toEqual([
+      'master-data success',
+      'news A 1',
+      'news B 1',
+      'news C 1',
+      'news success',
+      'complete',
+    ])
     expect(collector.requested).toHaveLength(4)
     expect(run.state()).toMatchObject({ status: 'ended', report: { outcome: 'complete' } })
     run.report$.subscribe(({ outcome }) => seen.push(`again ${outcome}`))
     expect(seen.at(-1)).toBe('again complete')
   })
 
-  itWithMarbles('that is stopped ends as interrupted; one that is left is aborted, and does not begin again', (m) => {
-    const open = () => tinyCollector(m, { streams: [tiny('news')], stocks: STOCKS, answers: () => replyAfter(10) }).open()
-    const [stopped, left] = [open(), open()]
-    asyncScheduler.schedule(() => stopped.stop(), 15)
-    m.expect(stopped.report$.pipe(map(({ outcome }) => outcome))).toBeObservable('20ms (i|)', { i: 'interrupted' })
-    const leaving = left.event$.subscribe()
-    asyncScheduler.schedule(() => leaving.unsubscribe(), 5)
-    m.flush()
-    expect(left.state()).toEqual({ status: 'aborted' })
-    const again: string[] = []
-    left.event$.subscribe({ error: ({ message }: Error) => again.push(message) })
-    m.flush()
-    expect(again).toEqual(['this run has begun before and was left; open another one'])
-  })
+  itWithMarbles(
+    'that is stopped ends as interrupted; one that is left is aborted, and does not begin again',
+    (m) => {
+      const open = () =>
+        tinyCollector(m, { streams: [tiny('news')], stocks: STOCKS, answers: () => replyAfter(10) }).open()
+      const [stopped, left] = [open(), open()]
+      asyncScheduler.schedule(() => stopped.stop(), 15)
+      m.expect(stopped.report$.pipe(map(({ outcome }) => outcome))).toBeObservable('20ms (i|)', {
+        i: 'interrupted',
+      })
+      const leaving = left.event$.subscribe()
+      asyncScheduler.schedule(() => leaving.unsubscribe(), 5)
+      m.flush()
+      expect(left.state()).toEqual({ status: 'aborted' })
+      const again: string[] = []
+      left.event$.subscribe({ error: ({ message }: Error) => again.push(message) })
+      m.flush()
+      expect(again).toEqual(['this run has begun before and was left; open another one'])
+    },
+  )
 
   itWithMarbles('ends with the reason of its signal, and aborts its requests', (m) => {
     const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => NEVER })
     const abort = new AbortController()
     asyncScheduler.schedule(() => abort.abort(new Error('enough')), 5)
-    m.expect(collector.open({ signal: abort.signal }).event$.pipe(toArray())).toBeObservable('5ms #', undefined, new Error('enough'))
-    m.expect(collector.stream('news', { signal: abort.signal })).toBeObservable('5ms #', undefined, new Error('enough'))
+    m.expect(collector.open({ signal: abort.signal }).event$.pipe(toArray())).toBeObservable(
+      '5ms #',
+      undefined,
+      new Error('enough'),
+    )
+    m.expect(collector.stream('news', { signal: abort.signal })).toBeObservable(
+      '5ms #',
+      undefined,
+      new Error('enough'),
+    )
     m.flush()
     expect(collector.dropped.length).toBeGreaterThanOrEqual(2)
     let reason = ''
-    collector.stream('news', { signal: abort.signal }).subscribe({ error: ({ message }: Error) => (reason = message) })
+    collector
+      .stream('news', { signal: abort.signal })
+      .subscribe({ error: ({ message }: Error) => (reason = message) })
     expect(reason).toBe('enough')
   })
 
@@ -184,17 +238,21 @@ describe('a run', () => {
     expect(m.scheduler.now()).toBeGreaterThanOrEqual(30)
   })
 
-  itWithMarbles('ends with what its consumer throws, also an error that would cost a request only its item', (m) => {
-    const failed = new HttpError(503)
-    const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => replyAfter(10) })
-    const consume = ({ item }: { readonly item: { readonly key: string } }) => (item.key === 'B' ? throwError(() => failed) : EMPTY)
-    m.expect(collector.stream('news', { consume }).pipe(map(({ item }) => item.key))).toBeObservable(
-      '10ms (ab#)',
-      { a: 'A', b: 'B' },
-      failed,
-    )
-    m.flush()
-  })
+  itWithMarbles(
+    'ends with what its consumer throws, also an error that would cost a request only its item',
+    (m) => {
+      const failed = new HttpError(503)
+      const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => replyAfter(10) })
+      const consume = ({ item }: { readonly item: { readonly key: string } }) =>
+        item.key === 'B' ? throwError(() => failed) : EMPTY
+      m.expect(collector.stream('news', { consume }).pipe(map(({ item }) => item.key))).toBeObservable(
+        '10ms (ab#)',
+        { a: 'A', b: 'B' },
+        failed,
+      )
+      m.flush()
+    },
+  )
 
   itWithMarbles('has ended for whoever takes its first report and leaves', (m) => {
     const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => replyAfter(10) })
@@ -234,6 +292,8 @@ describe('a run', () => {
     for await (const { item } of collector.open({ only: ['news'], symbols: ['S1', 'S2'] })) all.push(item.key)
     expect(all).toEqual(['S1', 'S2'])
     const failing = collector.open({ only: ['new'] })
-    await expect(failing[Symbol.asyncIterator]().next()).rejects.toThrow('unknown stream: "new" (did you mean news?)')
+    await expect(failing[Symbol.asyncIterator]().next()).rejects.toThrow(
+      'unknown stream: "new" (did you mean news?)',
+    )
   })
 })

@@ -17,7 +17,9 @@ const chain = { ...createCall('chain'), host: 'options' }
 const chains = (facts = {}) =>
   tiny('chains', {
     endpoints: [chain],
-    work: perStock((stock, { ask }) => ask(chain, { of: stock.Symbol }).pipe(map((rows) => createResult(rows)))),
+    work: perStock((stock, { ask }) =>
+      ask(chain, { of: stock.Symbol }).pipe(map((rows) => createResult(rows))),
+    ),
     ...facts,
   })
 const urls = { static: 'http://provider.test' }
@@ -30,14 +32,21 @@ describe('a host of an app', () => {
       streams: [chains({ workers: 1 }), tiny('news', { workers: 1 })],
       stocks: ['A', 'B'],
       settings,
-      answers: (call) => (call === 'v1/chain A' && m.scheduler.now() < 500 ? of(status(429)) : m.cold('-(r|)', { r: row })),
+      answers: (call) =>
+        call === 'v1/chain A' && m.scheduler.now() < 500 ? of(status(429)) : m.cold('-(r|)', { r: row }),
       telemetry: () => ({ event: () => undefined, request: (one) => void ended.push(one) }),
     })
-    m.expect(collector.run().pipe(map(({ outcome }) => outcome))).toBeObservable('1002ms (a|)', { a: 'complete' })
+    m.expect(collector.run().pipe(map(({ outcome }) => outcome))).toBeObservable('1002ms (a|)', {
+      a: 'complete',
+    })
     m.flush()
     // The 429 of one host does not delay the other.
-    expect(collector.answered).toEqual(expect.arrayContaining(['1 news A', '2 news B', '1001 v1/chain A', '1002 v1/chain B']))
-    expect(ended.filter(({ endpoint }) => endpoint.host === 'options').map(({ status: code }) => code)).toEqual([429, 200, 200])
+    expect(collector.answered).toEqual(
+      expect.arrayContaining(['1 news A', '2 news B', '1001 v1/chain A', '1002 v1/chain B']),
+    )
+    expect(
+      ended.filter(({ endpoint }) => endpoint.host === 'options').map(({ status: code }) => code),
+    ).toEqual([429, 200, 200])
   })
 
   itWithMarbles(
@@ -50,7 +59,10 @@ describe('a host of an app', () => {
         .run()
         .subscribe({ error: (error: Error) => messages.push(error.name, error.message) })
       m.flush()
-      expect(messages).toEqual(['UsageError', expect.stringContaining('SCRIPSTREAM_OPTIONS_URL (hosts.options), needed by chains\n')])
+      expect(messages).toEqual([
+        'UsageError',
+        expect.stringContaining('SCRIPSTREAM_OPTIONS_URL (hosts.options), needed by chains\n'),
+      ])
       expect(messages[1]).toContain(
         'SCRIPSTREAM_STATICS_URL (hosts.statics, or did you mean the built-in host static?), needed by others\n',
       )
@@ -59,7 +71,10 @@ describe('a host of an app', () => {
 
   it.each([
     [{ Options: 'http://x' }, 'must have names of lower-case letters'],
-    [{ options: { url: 'http://x', maxRates: 1 } }, 'hosts.options has no setting "maxRates" (did you mean maxRate?)'],
+    [
+      { options: { url: 'http://x', maxRates: 1 } },
+      'hosts.options has no setting "maxRates" (did you mean maxRate?)',
+    ],
     [{ news: { maxRate: 0 } }, 'hosts.news (maxRate) must be a number above 0, but is 0'],
     [{ news: { headers: { 'x y': 'secret' } } }, 'must have names that a header can have'],
     [{ options: 'x' }, 'must be an http(s) address'],
@@ -69,12 +84,18 @@ describe('a host of an app', () => {
 
   it('gets its address from its variable, and from the file', () => {
     const load = (env: Record<string, string>) => loadSettings({ env, streams: [chains()] })
-    expect(load({ SCRIPSTREAM_OPTIONS_URL: 'https://o.test', SCRIPSTREAM_NEWS_URL: 'https://n.test' })).toMatchObject({
+    expect(
+      load({ SCRIPSTREAM_OPTIONS_URL: 'https://o.test', SCRIPSTREAM_NEWS_URL: 'https://n.test' }),
+    ).toMatchObject({
       urls: { news: 'https://n.test' },
       hosts: { options: { url: 'https://o.test', headers: {} } },
     })
-    expect(() => load({ SCRIPSTREAM_OPTIONS_URL: 'o.test' })).toThrow('SCRIPSTREAM_OPTIONS_URL must be an http(s) address')
-    expect(loadSettings({ env: { SCRIPSTREAM_OPTIONS_URL: 'https://o.test' }, streams: [] }).hosts).toEqual({})
+    expect(() => load({ SCRIPSTREAM_OPTIONS_URL: 'o.test' })).toThrow(
+      'SCRIPSTREAM_OPTIONS_URL must be an http(s) address',
+    )
+    expect(loadSettings({ env: { SCRIPSTREAM_OPTIONS_URL: 'https://o.test' }, streams: [] }).hosts).toEqual(
+      {},
+    )
   })
 
   it('takes the address of a variable and the headers of the file', () => {
@@ -98,7 +119,10 @@ describe('a host of an app', () => {
   })
 
   it('is simulated with its sample', async () => {
-    const simulator = await serveSimulator({ endpoints: [{ ...chain, sample: () => ({ data: [] }) }], stocks: 1 })
+    const simulator = await serveSimulator({
+      endpoints: [{ ...chain, sample: () => ({ data: [] }) }],
+      stocks: 1,
+    })
     try {
       expect(simulator.environment).toContain(`SCRIPSTREAM_OPTIONS_URL=${simulator.origin}/options`)
       const reply = await fetch(`${simulator.settings.hosts.options?.url}/chain`, {

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { perRowOf } from '../../src/engine/define-stream.js'
-import { checkRequirements, type PlannedStream, planRun, type Selection, selectPhase } from '../../src/engine/plan.js'
+import {
+  checkRequirements,
+  type PlannedStream,
+  planRun,
+  type Selection,
+  selectPhase,
+} from '../../src/engine/plan.js'
 import { countConnections } from '../../src/engine/run-services.js'
 import { UsageError } from '../../src/model/errors.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
@@ -17,9 +23,11 @@ const streams = [
   tiny('ohlcv', { phase: 'candles' }),
   tiny('indices-ohlcv', { phase: 'candles', work: perRowOf('all-indices', nothing) }),
 ]
-const planned = (selection: Selection = {}, settings: SettingsInput = {}) => planRun(streams, Settings.parse(settings), selection)
+const planned = (selection: Selection = {}, settings: SettingsInput = {}) =>
+  planRun(streams, Settings.parse(settings), selection)
 const brief = (plan: readonly PlannedStream[]) => plan.map(({ stream, state }) => `${stream.name}: ${state}`)
-const running = (plan: readonly PlannedStream[]) => plan.filter(({ state }) => state === 'waiting').map(({ stream }) => stream.name)
+const running = (plan: readonly PlannedStream[]) =>
+  plan.filter(({ state }) => state === 'waiting').map(({ stream }) => stream.name)
 const all = streams.map(({ name }) => name)
 
 describe('the plan of a run', () => {
@@ -56,20 +64,19 @@ describe('the plan of a run', () => {
   })
 
   it('adds the source of a stream, without the master list if no stream needs it', () => {
-    expect(brief(planned({ only: ['indices-ohlcv'] })).filter((line) => !line.endsWith('skipped'))).toStrictEqual([
-      'all-indices: waiting',
-      'indices-ohlcv: waiting',
-    ])
+    expect(
+      brief(planned({ only: ['indices-ohlcv'] })).filter((line) => !line.endsWith('skipped')),
+    ).toStrictEqual(['all-indices: waiting', 'indices-ohlcv: waiting'])
   })
 
   it('adds indirect sources', () => {
     const chain = [...streams, tiny('reports', { work: perRowOf('market-news', nothing) })]
 
-    expect(brief(planRun(chain, Settings.parse({}), { only: ['reports'] })).filter((line) => !line.endsWith('skipped'))).toStrictEqual([
-      'master-data: waiting',
-      'market-news: waiting',
-      'reports: waiting',
-    ])
+    expect(
+      brief(planRun(chain, Settings.parse({}), { only: ['reports'] })).filter(
+        (line) => !line.endsWith('skipped'),
+      ),
+    ).toStrictEqual(['master-data: waiting', 'market-news: waiting', 'reports: waiting'])
   })
 
   it('runs nothing if nothing is requested', () => {
@@ -78,24 +85,36 @@ describe('the plan of a run', () => {
 
   it('rejects a stream that is both requested and skipped', () => {
     const why = 'only and skip both name market-news; leave it out of one of them'
-    expect(() => planned({ only: ['market-news', 'fundamentals'], skip: ['market-news'] })).toThrow(new UsageError(why))
+    expect(() => planned({ only: ['market-news', 'fundamentals'], skip: ['market-news'] })).toThrow(
+      new UsageError(why),
+    )
   })
 
   it('divides into phases, in order, without what does not run', () => {
     const plan = planned({ skip: ['ohlcv'] })
-    const names = (['core', 'enrichment', 'candles'] as const).map((phase) => selectPhase(plan, phase).map(({ name }) => name))
+    const names = (['core', 'enrichment', 'candles'] as const).map((phase) =>
+      selectPhase(plan, phase).map(({ name }) => name),
+    )
 
-    expect(names).toStrictEqual([['master-data', 'fundamentals'], ['market-news', 'all-indices'], ['indices-ohlcv']])
+    expect(names).toStrictEqual([
+      ['master-data', 'fundamentals'],
+      ['market-news', 'all-indices'],
+      ['indices-ohlcv'],
+    ])
   })
 
   it('rejects an unknown stream, and suggests a similar one', () => {
     for (const selection of [{ only: ['news'] }, { skip: ['news'] }])
-      expect(() => planned(selection)).toThrow(`unknown stream: "news" (did you mean market-news?); streams: ${all.join(', ')}`)
-    for (const name of ['nonsense', '']) expect(() => planned({ only: [name] })).toThrow(`unknown stream: ${JSON.stringify(name)}`)
+      expect(() => planned(selection)).toThrow(
+        `unknown stream: "news" (did you mean market-news?); streams: ${all.join(', ')}`,
+      )
+    for (const name of ['nonsense', ''])
+      expect(() => planned({ only: [name] })).toThrow(`unknown stream: ${JSON.stringify(name)}`)
   })
 
   it('rejects skipping a stream that a requested one needs', () => {
-    const why = 'indices-ohlcv needs all-indices, which is skipped; skip indices-ohlcv too, or do not skip all-indices'
+    const why =
+      'indices-ohlcv needs all-indices, which is skipped; skip indices-ohlcv too, or do not skip all-indices'
 
     expect(() => planned({ skip: ['all-indices'] })).toThrow(new UsageError(why))
     expect(() => planned({ only: ['indices-ohlcv'], skip: ['all-indices'] })).toThrow(new UsageError(why))
@@ -103,12 +122,18 @@ describe('the plan of a run', () => {
   })
 
   it('can skip what only a disabled stream needs', () => {
-    expect(running(planned({ skip: ['all-indices'] }, { fetchOhlcv: false }))).toStrictEqual(['master-data', 'fundamentals', 'market-news'])
+    expect(running(planned({ skip: ['all-indices'] }, { fetchOhlcv: false }))).toStrictEqual([
+      'master-data',
+      'fundamentals',
+      'market-news',
+    ])
   })
 
   it('rejects a requested candle stream if FETCH_OHLCV is false', () => {
     expect(() => planned({ only: ['ohlcv'] }, { fetchOhlcv: false })).toThrow(
-      new UsageError('ohlcv is requested, but FETCH_OHLCV (fetchOhlcv) is false; set it to true, or do not request ohlcv'),
+      new UsageError(
+        'ohlcv is requested, but FETCH_OHLCV (fetchOhlcv) is false; set it to true, or do not request ohlcv',
+      ),
     )
   })
 
@@ -173,7 +198,9 @@ describe('checkRequirements', () => {
   })
 
   it('requires the settings of an indirectly added stream', () => {
-    expect(checking({ urls: { news: 'http://b.test' } }, { only: ['market-news'] })).toThrow(/needed by master-data, market-news/)
+    expect(checking({ urls: { news: 'http://b.test' } }, { only: ['market-news'] })).toThrow(
+      /needed by master-data, market-news/,
+    )
   })
 })
 

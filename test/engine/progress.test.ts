@@ -13,7 +13,13 @@ const follow = () => {
   const handle = (...events: readonly RunEvent[]): void => {
     for (const event of events) stats.record(event)
   }
-  handle({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: NAMES.map((name) => ({ name, state: 'waiting', hosts: ['news'] })) })
+  handle({
+    type: 'run-started',
+    at: 0,
+    run: 'r',
+    asOf: 0,
+    streams: NAMES.map((name) => ({ name, state: 'waiting', hosts: ['news'] })),
+  })
   let leftMs: number | undefined
   const at = (now: number) => {
     leftMs = progress.sample(now).leftMs
@@ -22,7 +28,12 @@ const follow = () => {
   return { handle, at, runLeft: () => leftMs }
 }
 
-const settled = (stream: string): RunEvent => ({ type: 'item-finished', stream, item: 'A', status: 'success' })
+const settled = (stream: string): RunEvent => ({
+  type: 'item-finished',
+  stream,
+  item: 'A',
+  status: 'success',
+})
 const begun = (stream: string, total: number): readonly RunEvent[] => [
   { type: 'stream-started', at: 0, stream },
   { type: 'items-known', stream, total },
@@ -50,8 +61,14 @@ const anyResume: fc.Arbitrary<RunEvent> = fc.record({
   hosts: fc.constant(['news'] as const),
 })
 const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('stream-started' as const), stream, at: fc.nat(5_000) }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant('items-known' as const), stream, total: fc.nat(30) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ type: fc.constant('stream-started' as const), stream, at: fc.nat(5_000) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ type: fc.constant('items-known' as const), stream, total: fc.nat(30) }),
+  },
   { weight: 12, arbitrary: anyItem },
   {
     weight: 1,
@@ -70,37 +87,53 @@ describe('the finished share of a stream', () => {
   test('stays between 0 and 1, never decreases, and ends at 1 for any events', () => {
     let moved = 0
     fc.assert(
-      fc.property(fc.array(fc.tuple(anyEvent, fc.integer({ min: -500, max: 3_000 })), { maxLength: 150 }), (steps) => {
-        const { handle, at } = follow()
-        const shown = new Map<string, number>()
-        let now = 0
-        for (const [event, passed] of steps) {
-          handle(event)
-          now += passed
-          for (const { stream: stats, share, perSecond = 1, leftMs = 0 } of at(now)) {
-            const before = shown.get(stats.name) ?? 0
-            if (share > before && share < 1) moved += 1
-            expect(share).toBeGreaterThanOrEqual(before)
-            expect(share).toBeLessThanOrEqual(1)
-            expect(Number.isFinite(perSecond) && perSecond > 0 && Number.isFinite(leftMs) && leftMs >= 0).toBe(true)
-            shown.set(stats.name, share)
+      fc.property(
+        fc.array(fc.tuple(anyEvent, fc.integer({ min: -500, max: 3_000 })), { maxLength: 150 }),
+        (steps) => {
+          const { handle, at } = follow()
+          const shown = new Map<string, number>()
+          let now = 0
+          for (const [event, passed] of steps) {
+            handle(event)
+            now += passed
+            for (const { stream: stats, share, perSecond = 1, leftMs = 0 } of at(now)) {
+              const before = shown.get(stats.name) ?? 0
+              if (share > before && share < 1) moved += 1
+              expect(share).toBeGreaterThanOrEqual(before)
+              expect(share).toBeLessThanOrEqual(1)
+              expect(
+                Number.isFinite(perSecond) && perSecond > 0 && Number.isFinite(leftMs) && leftMs >= 0,
+              ).toBe(true)
+              shown.set(stats.name, share)
+            }
           }
-        }
-        handle(
-          ...NAMES.map(
-            (name): RunEvent => ({ type: 'stream-finished', at: now, stream: name, outcome: name === NAMES[0] ? 'success' : 'partial' }),
-          ),
-        )
-        expect(at(now).map(({ share }) => share)).toEqual([1, 1])
-      }),
+          handle(
+            ...NAMES.map(
+              (name): RunEvent => ({
+                type: 'stream-finished',
+                at: now,
+                stream: name,
+                outcome: name === NAMES[0] ? 'success' : 'partial',
+              }),
+            ),
+          )
+          expect(at(now).map(({ share }) => share)).toEqual([1, 1])
+        },
+      ),
       { seed: 7, numRuns: 300 },
     )
     expect(moved).toBeGreaterThan(100)
   })
 })
 
-/** Runs a stream of so many items that settle at the given instants, looking every 100 ms; the errors of what was shown as time left. */
-const estimates = (instants: readonly number[], pauses: readonly (readonly [from: number, to: number])[] = []) => {
+/**
+ * Runs a stream of so many items that settle at the given instants, looking every 100 ms; the errors of what
+ * was shown as time left.
+ */
+const estimates = (
+  instants: readonly number[],
+  pauses: readonly (readonly [from: number, to: number])[] = [],
+) => {
   const { handle, at } = follow()
   const end = instants.at(-1) ?? 0
   const shown: { readonly now: number; readonly leftMs: number | undefined; readonly right: number }[] = []
@@ -108,16 +141,19 @@ const estimates = (instants: readonly number[], pauses: readonly (readonly [from
   let next = 0
   for (let now = 0; now < end; now += 100) {
     for (const [from, to] of pauses) {
-      if (from >= now - 100 && from < now) handle({ type: 'host-paused', at: now, hosts: ['news'], why: 'refuses', since: 0, until: to })
+      if (from >= now - 100 && from < now)
+        handle({ type: 'host-paused', at: now, hosts: ['news'], why: 'refuses', since: 0, until: to })
       if (to >= now - 100 && to < now) handle({ type: 'host-resumed', at: now, hosts: ['news'] })
     }
-    for (; (instants[next] ?? end) <= now && next < instants.length - 1; next += 1) handle(settled('market-news'))
+    for (; (instants[next] ?? end) <= now && next < instants.length - 1; next += 1)
+      handle(settled('market-news'))
     shown.push({ now, leftMs: at(now)[0]?.leftMs, right: end - now })
   }
   return shown
 }
 
-const evenly = (length: number, ms: number): readonly number[] => Array.from({ length }, (_, index) => (index + 1) * ms)
+const evenly = (length: number, ms: number): readonly number[] =>
+  Array.from({ length }, (_, index) => (index + 1) * ms)
 /** At random instants, so many a second in the mean. */
 const unevenly = (length: number, perSecond: number): readonly number[] => {
   const random = createRandom(11)
@@ -130,14 +166,21 @@ const unevenly = (length: number, perSecond: number): readonly number[] => {
 
 describe('the remaining time', () => {
   test('is a finite number that never rises by more than a third at once, however uneven the items are', () => {
-    const total = fc.record({ type: fc.constant('items-known' as const), stream, total: fc.integer({ min: 100, max: 400 }) })
+    const total = fc.record({
+      type: fc.constant('items-known' as const),
+      stream,
+      total: fc.integer({ min: 100, max: 400 }),
+    })
     const unevenRun = fc.oneof(
       { weight: 40, arbitrary: anyItem },
       { weight: 1, arbitrary: total },
       { weight: 1, arbitrary: anyPause },
       { weight: 4, arbitrary: anyResume },
     )
-    const anySteps = fc.array(fc.tuple(unevenRun, fc.integer({ min: -500, max: 3_000 })), { minLength: 50, maxLength: 300 })
+    const anySteps = fc.array(fc.tuple(unevenRun, fc.integer({ min: -500, max: 3_000 })), {
+      minLength: 50,
+      maxLength: 300,
+    })
     let seen = 0
     let risen = 0
     const check = (steps: readonly (readonly [RunEvent, number])[]): void => {
@@ -171,14 +214,19 @@ describe('the remaining time', () => {
 
   test('is right at a constant rate, and counts down', () => {
     const shown = estimates(evenly(200, 100)).filter(({ now }) => now >= 10_000)
-    for (const { leftMs = Number.NaN, right } of shown) expect(Math.abs(leftMs - right)).toBeLessThanOrEqual(1_000)
-    const ups = shown.filter(({ leftMs = 0 }, index) => leftMs > (shown[index - 1]?.leftMs ?? Number.POSITIVE_INFINITY))
+    for (const { leftMs = Number.NaN, right } of shown)
+      expect(Math.abs(leftMs - right)).toBeLessThanOrEqual(1_000)
+    const ups = shown.filter(
+      ({ leftMs = 0 }, index) => leftMs > (shown[index - 1]?.leftMs ?? Number.POSITIVE_INFINITY),
+    )
     expect(ups).toEqual([])
   })
 
   test('does not jump at an uneven rate', () => {
     const shown = estimates(unevenly(1_000, 20)).filter(({ now }) => now >= 10_000)
-    const jumps = shown.filter(({ leftMs = 0 }, index) => index > 0 && leftMs > (shown[index - 1]?.leftMs ?? 0) + 500)
+    const jumps = shown.filter(
+      ({ leftMs = 0 }, index) => index > 0 && leftMs > (shown[index - 1]?.leftMs ?? 0) + 500,
+    )
     expect(shown.length).toBeGreaterThan(200)
     expect(jumps.length).toBeLessThan(6)
   })
@@ -192,9 +240,16 @@ describe('the remaining time', () => {
 
   test('counts short pauses, but not long ones', () => {
     // 20 a second for 1 s, then a pause of 3 s: 5 a second in all.
-    const bursts = Array.from({ length: 12 }, (_, burst) => evenly(20, 50).map((ms) => burst * 4_000 + ms)).flat()
-    const pauses = Array.from({ length: 12 }, (_, burst) => [burst * 4_000 + 1_000, burst * 4_000 + 4_000] as const)
-    for (const { leftMs = Number.NaN, right } of estimates(bursts, pauses).filter(({ now, right }) => now > 20_000 && right > 8_000)) {
+    const bursts = Array.from({ length: 12 }, (_, burst) =>
+      evenly(20, 50).map((ms) => burst * 4_000 + ms),
+    ).flat()
+    const pauses = Array.from(
+      { length: 12 },
+      (_, burst) => [burst * 4_000 + 1_000, burst * 4_000 + 4_000] as const,
+    )
+    for (const { leftMs = Number.NaN, right } of estimates(bursts, pauses).filter(
+      ({ now, right }) => now > 20_000 && right > 8_000,
+    )) {
       expect(leftMs / right).toBeGreaterThan(0.6)
       expect(leftMs / right).toBeLessThan(1.8)
     }

@@ -9,11 +9,16 @@ import { runReport, scriptReport } from '../cli/support.js'
 import { itWithMarbles } from '../support/marbles.js'
 import { tiny, tinyMaster } from '../support/tiny.js'
 
-const { version: packageVersion } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
+const { version: packageVersion } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  readonly version: string
+}
 
 const calendar = { holidays: new Set(['2026-02-16']), sessions: {} }
 const streams = [tinyMaster, tiny('news'), tiny('deals')]
-const digest = (changes: SettingsInput = {}, more: { only?: string[]; symbols?: string[]; variant?: string } = {}): string => {
+const digest = (
+  changes: SettingsInput = {},
+  more: { only?: string[]; symbols?: string[]; variant?: string } = {},
+): string => {
   const settings = Settings.parse({ urls: { static: 'http://127.0.0.1:4000/static' }, ...changes })
   return createIdentity({ settings, plan: planRun(streams, settings, more), ...more }).configuration
 }
@@ -56,12 +61,19 @@ describe('an unfinished run', () => {
   it.each([
     ['later that evening', runTime + 3_600_000, false, undefined],
     ['at the last moment of its day in India', Date.parse('2026-02-12T23:59:59.999+05:30'), false, undefined],
-    ['at midnight in India, before the next opening', Date.parse('2026-02-13T00:00:00+05:30'), false, undefined],
+    [
+      'at midnight in India, before the next opening',
+      Date.parse('2026-02-13T00:00:00+05:30'),
+      false,
+      undefined,
+    ],
     ['when the next session opens', Date.parse('2026-02-13T09:15:00+05:30'), false, 'instant'],
     ['as of the very instant', runTime, true, undefined],
     ['as of another instant', runTime + 1, true, 'instant'],
   ])('wanted again %s: continued or not', (_, asOf, isInstantGiven, expected) => {
-    expect(findDifference(recordAt(runTime), { record: recordAt(asOf), isInstantGiven, calendar })).toBe(expected)
+    expect(findDifference(recordAt(runTime), { record: recordAt(asOf), isInstantGiven, calendar })).toBe(
+      expected,
+    )
   })
 
   it.each([
@@ -73,9 +85,13 @@ describe('an unfinished run', () => {
     ['after its end', '15:31', '20:05', undefined],
   ])('of a time of its day is given up %s', (_, began, wanted, reason) => {
     const [asOf, now] = [began, wanted].map((time) => toInstant('2026-02-12', time)) as [number, number]
-    expect(findDifference(recordAt(asOf), { record: recordAt(now), isInstantGiven: false, calendar })).toBe(reason)
+    expect(findDifference(recordAt(asOf), { record: recordAt(now), isInstantGiven: false, calendar })).toBe(
+      reason,
+    )
     const part = { ...recordAt(now), settings: 's', streams: [], configuration: 'd' }
-    expect(isPartOf(part, { ...recordAt(asOf), settings: 's', streams: [] }, calendar)).toBe(reason === undefined)
+    expect(isPartOf(part, { ...recordAt(asOf), settings: 's', streams: [] }, calendar)).toBe(
+      reason === undefined,
+    )
   })
 
   it.each([
@@ -84,7 +100,9 @@ describe('an unfinished run', () => {
   ])('of a special session is given up %s', (_, time, reason) => {
     const special = { holidays: new Set(['2026-02-12']), sessions: { '2026-02-12': '18:00-19:15' } }
     const [asOf, now] = ['18:05', time].map((one) => toInstant('2026-02-12', one)) as [number, number]
-    expect(findDifference(recordAt(asOf), { record: recordAt(now), isInstantGiven: false, calendar: special })).toBe(reason)
+    expect(
+      findDifference(recordAt(asOf), { record: recordAt(now), isInstantGiven: false, calendar: special }),
+    ).toBe(reason)
   })
 
   it.each([
@@ -92,9 +110,13 @@ describe('an unfinished run', () => {
     ['configuration and other settings', { configuration: 'd', settings: 's' }, 'settings'],
     ['version', { version: '9.9' }, 'version'],
   ])('of another %s is not resumed', (_, changes, reason) => {
-    expect(findDifference(recordAt(runTime), { record: { ...recordAt(runTime), ...changes }, isInstantGiven: false, calendar })).toBe(
-      reason,
-    )
+    expect(
+      findDifference(recordAt(runTime), {
+        record: { ...recordAt(runTime), ...changes },
+        isInstantGiven: false,
+        calendar,
+      }),
+    ).toBe(reason)
   })
 
   it('has the version of the package, without the patch', () => {
@@ -104,7 +126,14 @@ describe('an unfinished run', () => {
 
 describe('a part of a run', () => {
   const runTime = Date.parse('2026-02-12T20:00:00+05:30')
-  const whole = { run: 'r', asOf: runTime, configuration: 'c', settings: 's', streams: ['master-data', 'news', 'deals'], chosen: {} }
+  const whole = {
+    run: 'r',
+    asOf: runTime,
+    configuration: 'c',
+    settings: 's',
+    streams: ['master-data', 'news', 'deals'],
+    chosen: {},
+  }
   const part = { ...whole, asOf: runTime + 60_000, configuration: 'd', streams: ['master-data', 'news'] }
 
   it.each([
@@ -118,7 +147,12 @@ describe('a part of a run', () => {
     ['a run of some stocks itself', part, { ...whole, chosen: { symbols: ['A'] } }, false],
     ['a run of some items itself', part, { ...whole, chosen: { pairs: { news: ['A'] } } }, false],
     ['a run of another version', part, { ...whole, version: '9.9' }, false],
-    ['a run without the digest of its settings', part, { run: 'r', asOf: runTime, configuration: 'c' }, false],
+    [
+      'a run without the digest of its settings',
+      part,
+      { run: 'r', asOf: runTime, configuration: 'c' },
+      false,
+    ],
   ])('is recognized by its stocks and streams: %s', (_, wanted, other, expected) => {
     expect(isPartOf(wanted, other, calendar)).toBe(expected)
   })
@@ -127,9 +161,25 @@ describe('a part of a run', () => {
 describe('a run whose files are up to date', () => {
   itWithMarbles('reports the complete run with zero time, zero requests and every item adopted', (m) => {
     const items = { success: 3, empty: 2, skipped: 1, rate_limit: 0, error: 0 }
-    const news = scriptReport({ durationMs: 9_000, requests: 7, retries: 2, rateLimited: 1, items, takenOver: 1, files: 3, bytes: 30 })
-    const report = runReport({ finishedAt: '2026-02-12T14:31:00.000Z', durationMs: 60_000, scripts: { news } })
-    const times = { startedAt: Date.parse('2026-02-12T15:00:00Z'), finishedAt: Date.parse('2026-02-12T15:00:00.070Z') }
+    const news = scriptReport({
+      durationMs: 9_000,
+      requests: 7,
+      retries: 2,
+      rateLimited: 1,
+      items,
+      takenOver: 1,
+      files: 3,
+      bytes: 30,
+    })
+    const report = runReport({
+      finishedAt: '2026-02-12T14:31:00.000Z',
+      durationMs: 60_000,
+      scripts: { news },
+    })
+    const times = {
+      startedAt: Date.parse('2026-02-12T15:00:00Z'),
+      finishedAt: Date.parse('2026-02-12T15:00:00.070Z'),
+    }
     m.expect(reuseReport(report, times)).toBeObservable('(a|)', {
       a: {
         type: 'run-finished',
@@ -139,7 +189,9 @@ describe('a run whose files are up to date', () => {
           finishedAt: '2026-02-12T15:00:00.070Z',
           durationMs: 70,
           finishedBefore: '2026-02-12T14:31:00.000Z',
-          scripts: { news: { ...news, durationMs: 0, requests: 0, retries: 0, rateLimited: 0, takenOver: 6 } },
+          scripts: {
+            news: { ...news, durationMs: 0, requests: 0, retries: 0, rateLimited: 0, takenOver: 6 },
+          },
         },
       },
     })

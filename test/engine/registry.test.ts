@@ -22,8 +22,16 @@ describe('the registry', () => {
       [tinyMaster, tiny('ranks', { work: following('ohlvc') })],
       'ranks depends on ohlvc, which does not exist',
     ],
-    ['a per-stock stream without the master list', [tiny('news')], 'news depends on master-data, which does not exist'],
-    ['a stream that follows one with no offers', [tinyOnce('bands'), tiny('ranks', { work: following('bands') })], 'which offers nothing'],
+    [
+      'a per-stock stream without the master list',
+      [tiny('news')],
+      'news depends on master-data, which does not exist',
+    ],
+    [
+      'a stream that follows one with no offers',
+      [tinyOnce('bands'), tiny('ranks', { work: following('bands') })],
+      'which offers nothing',
+    ],
     [
       'a core stream that follows a later phase',
       [tinyOnce('bands', offering), tiny('ranks', { phase: 'core', work: following('bands') })],
@@ -31,7 +39,10 @@ describe('the registry', () => {
     ],
     [
       'a core stream that follows a later core stream',
-      [tiny('ranks', { phase: 'core', work: following('bands') }), tinyOnce('bands', { ...offering, phase: 'core' })],
+      [
+        tiny('ranks', { phase: 'core', work: following('bands') }),
+        tinyOnce('bands', { ...offering, phase: 'core' }),
+      ],
       'which runs later',
     ],
     [
@@ -48,7 +59,10 @@ describe('the registry', () => {
     ],
     [
       'one file of rows by the rows of another stream',
-      [tinyOnce('bands', offering), tiny('ranks', { work: following('bands'), outputs: [{ shape: 'rows-in-one-file', file: 'a.json' }] })],
+      [
+        tinyOnce('bands', offering),
+        tiny('ranks', { work: following('bands'), outputs: [{ shape: 'rows-in-one-file', file: 'a.json' }] }),
+      ],
       'needs the stocks or parts of its own, not bands',
     ],
     [
@@ -75,7 +89,13 @@ describe('the registry', () => {
       'an unknown direction',
       [
         tinyOnce('bands', {
-          outputs: [{ shape: 'rows-in-one-file', file: 'a.json', sortBy: { key: () => 1, direction: 'up' as 'ascending' } }],
+          outputs: [
+            {
+              shape: 'rows-in-one-file',
+              file: 'a.json',
+              sortBy: { key: () => 1, direction: 'up' as 'ascending' },
+            },
+          ],
         }),
       ],
       'outputs.0.sortBy.direction',
@@ -91,11 +111,16 @@ describe('the registry', () => {
   })
 
   it('refuses a misspelt option of perStock, which would select all stocks', () => {
-    expect(() => perStock(nothing, { were: () => true } as object)).toThrow('unknown option: "were" (did you mean where?)')
+    expect(() => perStock(nothing, { were: () => true } as object)).toThrow(
+      'unknown option: "were" (did you mean where?)',
+    )
   })
 
   it('finds all sources of a stream, nearest first', () => {
     const chain = [tinyMaster, tiny('news', offering), tiny('ranks', { work: following('news') })]
-    expect([...findSources(chain[2] ?? tinyMaster, chain)].map(({ name }) => name)).toEqual(['news', 'master-data'])
+    expect([...findSources(chain[2] ?? tinyMaster, chain)].map(({ name }) => name)).toEqual([
+      'news',
+      'master-data',
+    ])
   })
 })

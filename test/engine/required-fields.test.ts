@@ -19,7 +19,12 @@ const EVENING = Date.parse('2026-02-12T20:00:00+05:30')
 let simulator: Simulator
 const { send, close } = openConnections()
 beforeAll(async () => {
-  simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 40, candleDays: 20, asOf: EVENING })
+  simulator = await serveSimulator({
+    endpoints: streams.flatMap(({ endpoints }) => endpoints),
+    stocks: 40,
+    candleDays: 20,
+    asOf: EVENING,
+  })
 })
 afterAll(() => {
   close()
@@ -34,7 +39,12 @@ interface Changing extends RunOptions {
   readonly change?: (answer: Fields, path: string, request: string) => void
 }
 
-const run = ({ files = new Map(), storage = memory(files), change, ...options }: Changing): Promise<RunReport> => {
+const run = ({
+  files = new Map(),
+  storage = memory(files),
+  change,
+  ...options
+}: Changing): Promise<RunReport> => {
   const transport: Transport = (request) =>
     send(request).pipe(
       map((reply) => {
@@ -60,7 +70,8 @@ const goodFiles = async (stream: string): Promise<MemoryFiles> => {
   expect((await run({ files, only: [stream] })).outcome).toBe('complete')
   return files
 }
-const outputsIn = (files: MemoryFiles) => [...files].filter(([file]) => !file.startsWith('.scripstream/') && !file.startsWith('master_'))
+const outputsIn = (files: MemoryFiles) =>
+  [...files].filter(([file]) => !file.startsWith('.scripstream/') && !file.startsWith('master_'))
 
 const rename = (row: Fields, from: string, to: string): void => {
   row[to] = row[from]
@@ -70,9 +81,10 @@ const newsIn = ({ data }: Fields): Fields[] => ((data as Fields).latest_news ?? 
 const rowsIn = ({ data }: Fields): Fields[] => (data ?? []) as Fields[]
 
 /** A change of all answers of one call. */
-const on = (part: string, change: (answer: Fields) => void) => (answer: Fields, path: string, request: string) => {
-  if (path.endsWith(part) || request.includes(part)) change(answer)
-}
+const on =
+  (part: string, change: (answer: Fields) => void) => (answer: Fields, path: string, request: string) => {
+    if (path.endsWith(part) || request.includes(part)) change(answer)
+  }
 const inRows = (part: string, change: (row: Fields) => void) =>
   on(part, (answer) => {
     for (const row of rowsIn(answer)) change(row)
@@ -84,12 +96,36 @@ const inNews = (change: (news: Fields, item: Fields) => void) =>
 
 describe('good files stay as they are, and the run is partial, when', () => {
   it.each([
-    { what: 'the title of all news is renamed', stream: 'market-news', change: inNews((news) => rename(news, 'title', 'headline')) },
-    { what: 'the title of all news is gone', stream: 'market-news', change: inNews((news) => delete news.title) },
-    { what: 'titles become lists', stream: 'market-news', change: inNews((news) => (news.title = [news.title])) },
-    { what: 'dates of news are in seconds', stream: 'market-news', change: inNews((_, item) => (item.publish_date = EVENING / 1_000)) },
-    { what: 'the title of all news is empty', stream: 'market-news', change: inNews((news) => (news.title = '')) },
-    { what: 'filings come under another name', stream: 'company-filings', change: on('/lodr', (answer) => rename(answer, 'data', 'list')) },
+    {
+      what: 'the title of all news is renamed',
+      stream: 'market-news',
+      change: inNews((news) => rename(news, 'title', 'headline')),
+    },
+    {
+      what: 'the title of all news is gone',
+      stream: 'market-news',
+      change: inNews((news) => delete news.title),
+    },
+    {
+      what: 'titles become lists',
+      stream: 'market-news',
+      change: inNews((news) => (news.title = [news.title])),
+    },
+    {
+      what: 'dates of news are in seconds',
+      stream: 'market-news',
+      change: inNews((_, item) => (item.publish_date = EVENING / 1_000)),
+    },
+    {
+      what: 'the title of all news is empty',
+      stream: 'market-news',
+      change: inNews((news) => (news.title = '')),
+    },
+    {
+      what: 'filings come under another name',
+      stream: 'company-filings',
+      change: on('/lodr', (answer) => rename(answer, 'data', 'list')),
+    },
     {
       what: 'deals are dated in another format',
       stream: 'bulk-block-deals',
@@ -103,7 +139,10 @@ describe('good files stay as they are, and the run is partial, when', () => {
     {
       what: 'ex-dates of corporate actions become numbers',
       stream: 'corporate-actions',
-      change: inRows('corporate_action', (row) => (row.CorpAct = (row.CorpAct as Fields[]).map((act) => ({ ...act, ExDate: 1 })))),
+      change: inRows(
+        'corporate_action',
+        (row) => (row.CorpAct = (row.CorpAct as Fields[]).map((act) => ({ ...act, ExDate: 1 }))),
+      ),
     },
   ])('$what', async ({ stream, change }) => {
     const files = await goodFiles(stream)
@@ -131,7 +170,9 @@ describe('good files stay as they are, and the run is partial, when', () => {
       outcome: 'partial',
       problems: [{ code: 'fields' }, {}, {}, {}, {}, {}, {}, {}, {}, {}],
     })
-    expect(report.drift).toContainEqual(expect.objectContaining({ endpoint: 'lodr', field: 'data[].news_id', required: true }))
+    expect(report.drift).toContainEqual(
+      expect.objectContaining({ endpoint: 'lodr', field: 'data[].news_id', required: true }),
+    )
   })
 
   it('a price of the stocks at their limit is renamed: the next source is used', async () => {
@@ -149,7 +190,11 @@ describe('good files stay as they are, and the run is partial, when', () => {
 
 it('candles under another field name count as lost, not as empty', async () => {
   const files: MemoryFiles = new Map()
-  const report = await run({ files, change: on('/getDataH', (answer) => rename(answer, 'data', 'candles')), only: ['all-ohlcv'] })
+  const report = await run({
+    files,
+    change: on('/getDataH', (answer) => rename(answer, 'data', 'candles')),
+    only: ['all-ohlcv'],
+  })
   expect(report.scripts['all-ohlcv']).toMatchObject({
     outcome: 'failed',
     items: { error: 40, empty: 0 },
@@ -161,7 +206,10 @@ it('refused fields of the master list end the run before any other stream', asyn
   const files = await goodFiles('master-data')
   const change = inRows('FnoFlag', (row) => (row.Sid = null))
   const report = await run({ files, change })
-  expect([report.outcome, report.error]).toEqual(['failed', expect.stringContaining('fields: data[].Sid is null in all records')])
+  expect([report.outcome, report.error]).toEqual([
+    'failed',
+    expect.stringContaining('fields: data[].Sid is null in all records'),
+  ])
 })
 
 it('--accept fields stores such answers for one run, which is complete', async () => {
@@ -169,7 +217,9 @@ it('--accept fields stores such answers for one run, which is complete', async (
   const change = inNews((news) => rename(news, 'title', 'headline'))
   const report = await run({ files, change, only: ['market-news'], accept: ['fields'] })
   expect(report.outcome).toBe('complete')
-  expect(report.drift).toContainEqual(expect.objectContaining({ kind: 'gone', required: true, accepted: true }))
+  expect(report.drift).toContainEqual(
+    expect.objectContaining({ kind: 'gone', required: true, accepted: true }),
+  )
   expect(outputsIn(files)[0]?.[1].text).toContain('"Title":""')
 })
 
@@ -180,16 +230,22 @@ describe('drift that was accepted', () => {
     const files: MemoryFiles = new Map()
     const first = await run({ files, change, only: ['market-news'] })
     expect([first.outcome, first.scripts['market-news']?.outcome]).toEqual(['partial', 'success'])
-    await lastValueFrom(memory(files).storeDocument(DRIFT_ACCEPTED_FILE, (first.drift ?? []).map(toDriftName)))
+    await lastValueFrom(
+      memory(files).storeDocument(DRIFT_ACCEPTED_FILE, (first.drift ?? []).map(toDriftName)),
+    )
     const second = await run({ files, change, only: ['market-news'] })
-    expect(second).toMatchObject({ outcome: 'complete', drift: [{ field: 'data.latest_news[].language', accepted: true }] })
+    expect(second).toMatchObject({
+      outcome: 'complete',
+      drift: [{ field: 'data.latest_news[].language', accepted: true }],
+    })
     const third = await run({ files, change: inNews((_, item) => (item.lang = 'en')), only: ['market-news'] })
     expect(third.outcome).toBe('partial')
   })
 
   it('was not, so the next run does not reuse this one', async () => {
     const out = temporaryFolder()
-    const again = (more: Partial<Changing> = {}) => run({ storage: folder(out), only: ['market-news'], fresh: false, ...more })
+    const again = (more: Partial<Changing> = {}) =>
+      run({ storage: folder(out), only: ['market-news'], fresh: false, ...more })
     await again({ change })
     const second = await again()
     expect(second).toMatchObject({ outcome: 'complete', scripts: { 'market-news': { requests: 40 } } })

@@ -17,7 +17,10 @@ const started: RunEvent = {
 }
 const begin: RunEvent = { type: 'stream-started', at: 2_000, stream: 'news' }
 const finish: RunEvent = { type: 'stream-finished', at: 5_000, stream: 'news', outcome: 'success' }
-const itemFinished = (status: Status, more: { readonly degraded?: string; readonly reason?: string } = {}): RunEvent => ({
+const itemFinished = (
+  status: Status,
+  more: { readonly degraded?: string; readonly reason?: string } = {},
+): RunEvent => ({
   type: 'item-finished',
   stream: 'news',
   item: 'A',
@@ -33,7 +36,17 @@ const reportOf = (...events: readonly RunEvent[]) => createStats(...events).repo
 
 describe('the report of a run', () => {
   it('contains the run, its times, and every stream, with zeros if nothing happened', () => {
-    const nothing = { durationMs: 0, requests: 0, retries: 0, rateLimited: 0, degraded: 0, takenOver: 0, files: 0, bytes: 0, problems: [] }
+    const nothing = {
+      durationMs: 0,
+      requests: 0,
+      retries: 0,
+      rateLimited: 0,
+      degraded: 0,
+      takenOver: 0,
+      files: 0,
+      bytes: 0,
+      problems: [],
+    }
     const items = { success: 0, empty: 0, skipped: 0, rate_limit: 0, error: 0 }
 
     expect(reportOf({ type: 'master-read', stocks: 7 })).toStrictEqual({
@@ -54,8 +67,11 @@ describe('the report of a run', () => {
 
   it('adds up requests, further attempts and 429s of a stream', () => {
     const stored = [20, 40, 10].map((bytes) => ({ type: 'stored' as const, stream: 'news', bytes }))
-    const events = (['requested', 'rate-limited', 'retried', 'requested', 'requested'] as const).map((type) => ({ type, stream: 'news' }))
-    const { requests, retries, rateLimited, durationMs, files, bytes } = reportOf(begin, ...events, ...stored, finish).scripts.news ?? {}
+    const events = (['requested', 'rate-limited', 'retried', 'requested', 'requested'] as const).map(
+      (type) => ({ type, stream: 'news' }),
+    )
+    const { requests, retries, rateLimited, durationMs, files, bytes } =
+      reportOf(begin, ...events, ...stored, finish).scripts.news ?? {}
 
     expect({ requests, retries, rateLimited, durationMs, files, bytes }).toStrictEqual({
       requests: 3,
@@ -68,12 +84,20 @@ describe('the report of a run', () => {
   })
 
   it('is complete if every item was answered or had nothing to do', () => {
-    expect(reportOf(begin, itemFinished('success'), itemFinished('empty'), itemFinished('skipped'), finish).outcome).toBe('complete')
+    expect(
+      reportOf(begin, itemFinished('success'), itemFinished('empty'), itemFinished('skipped'), finish)
+        .outcome,
+    ).toBe('complete')
   })
 
   for (const status of ['rate_limit', 'http_404', 'http_503', 'error'] as const)
     it(`is partial where an item was lost: ${status}`, () => {
-      const { outcome, scripts } = reportOf(begin, itemFinished('success'), itemFinished(status, { reason: 'why' }), finish)
+      const { outcome, scripts } = reportOf(
+        begin,
+        itemFinished('success'),
+        itemFinished(status, { reason: 'why' }),
+        finish,
+      )
 
       expect(outcome).toBe('partial')
       expect(scripts.news?.items[status]).toBe(1)
@@ -115,7 +139,10 @@ describe('the report of a run', () => {
   })
 
   it('uses a given outcome of the run', () => {
-    const report = createStats(begin, itemFinished('success'), finish).report(9_000, { outcome: 'failed', error: 'master-data failed' })
+    const report = createStats(begin, itemFinished('success'), finish).report(9_000, {
+      outcome: 'failed',
+      error: 'master-data failed',
+    })
 
     expect([report.outcome, report.error]).toStrictEqual(['failed', 'master-data failed'])
   })
@@ -132,19 +159,39 @@ describe('the report of a run', () => {
     stats.record(begin)
     const { news, deals } = stats.report(9_000, { outcome: 'interrupted' }).scripts
 
-    expect([news?.outcome, news?.durationMs, deals?.outcome, deals?.durationMs]).toStrictEqual(['failed', 7_000, 'skipped', 0])
+    expect([news?.outcome, news?.durationMs, deals?.outcome, deals?.durationMs]).toStrictEqual([
+      'failed',
+      7_000,
+      'skipped',
+      0,
+    ])
   })
 
   it('keeps the first ten failures of a stream', () => {
     const losses = Array.from({ length: 25 }, (_, place) => itemFinished('error', { reason: `${place}` }))
     const problems = reportOf(begin, ...losses, finish).scripts.news?.problems
 
-    expect(problems?.map(({ reason }) => reason)).toStrictEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+    expect(problems?.map(({ reason }) => reason)).toStrictEqual([
+      '0',
+      '1',
+      '2',
+      '3',
+      '4',
+      '5',
+      '6',
+      '7',
+      '8',
+      '9',
+    ])
   })
 
   it('keeps the first five warnings of a stream after its failures, so that neither displaces the other', () => {
-    const notices = Array.from({ length: 25 }, (_, place): RunEvent => ({ type: 'warning', stream: 'news', text: `n${place}` }))
-    const problems = reportOf(begin, ...notices, itemFinished('error', { reason: 'lost' }), finish).scripts.news?.problems
+    const notices = Array.from(
+      { length: 25 },
+      (_, place): RunEvent => ({ type: 'warning', stream: 'news', text: `n${place}` }),
+    )
+    const problems = reportOf(begin, ...notices, itemFinished('error', { reason: 'lost' }), finish).scripts
+      .news?.problems
 
     expect(problems?.map(({ reason }) => reason)).toStrictEqual(['lost', 'n0', 'n1', 'n2', 'n3', 'n4'])
   })
@@ -152,7 +199,13 @@ describe('the report of a run', () => {
   it('names every stored file that was replaced as a whole or repaired, and why', () => {
     const items = Array.from({ length: 1_200 }, (_, place) => `S${place}`)
     const events = items.map(
-      (item): RunEvent => ({ type: 'item-finished', stream: 'news', item, status: 'success', remark: 'repaired: torn' }),
+      (item): RunEvent => ({
+        type: 'item-finished',
+        stream: 'news',
+        item,
+        status: 'success',
+        remark: 'repaired: torn',
+      }),
     )
     const { outcome, scripts } = reportOf(begin, itemFinished('success'), ...events, finish)
 
@@ -161,9 +214,18 @@ describe('the report of a run', () => {
   })
 
   it('counts each item under exactly one status', () => {
-    const anyStatus = fc.constantFrom<Status>('success', 'empty', 'skipped', 'rate_limit', 'http_404', 'http_503', 'error')
+    const anyStatus = fc.constantFrom<Status>(
+      'success',
+      'empty',
+      'skipped',
+      'rate_limit',
+      'http_404',
+      'http_503',
+      'error',
+    )
     const property = fc.property(fc.array(anyStatus), (statuses) => {
-      const { items } = reportOf(begin, ...statuses.map((status) => itemFinished(status)), finish).scripts.news ?? {}
+      const { items } =
+        reportOf(begin, ...statuses.map((status) => itemFinished(status)), finish).scripts.news ?? {}
       expect(Object.values(items ?? {}).reduce((sum, count) => sum + count, 0)).toBe(statuses.length)
     })
     fc.assert(property)

@@ -9,12 +9,25 @@ import type { RunReport } from '../../src/model/report.js'
 import { toStockItems, toStocks } from '../../src/model/stock.js'
 import { itWithMarbles } from '../support/marbles.js'
 import { recordEvents } from '../support/record-events.js'
-import { type Answers, createCall, masterList, row, status, tiny, tinyCollector, tinyOnce } from '../support/tiny.js'
+import {
+  type Answers,
+  createCall,
+  masterList,
+  row,
+  status,
+  tiny,
+  tinyCollector,
+  tinyOnce,
+} from '../support/tiny.js'
 
 const SETTINGS = { retries: 0, backoffMs: 0 }
 
 /** Answers a call with 503 the given number of times, then with a row; each after a delay. */
-const failing = (times: Readonly<Record<string, number>>, ms = 1, then: (call: string) => HttpReply = () => row): Answers => {
+const failing = (
+  times: Readonly<Record<string, number>>,
+  ms = 1,
+  then: (call: string) => HttpReply = () => row,
+): Answers => {
   const requests = new Map<string, number>()
   return (call): Observable<HttpReply> => {
     const nth = (requests.get(call) ?? 0) + 1
@@ -27,46 +40,59 @@ const failing = (times: Readonly<Record<string, number>>, ms = 1, then: (call: s
 const cutting = (times: Readonly<Record<string, number>>, ms: number): Answers => {
   const answers = failing(times, ms)
   const cut = new TransportError('truncated', 'other side closed')
-  return (call) => answers(call).pipe(mergeMap((reply) => (reply.status === 200 ? of(reply) : throwError(() => cut))))
+  return (call) =>
+    answers(call).pipe(mergeMap((reply) => (reply.status === 200 ? of(reply) : throwError(() => cut))))
 }
 
-const callsIn = (requests: readonly string[]): readonly string[] => requests.filter((call) => !call.includes('master-data'))
+const callsIn = (requests: readonly string[]): readonly string[] =>
+  requests.filter((call) => !call.includes('master-data'))
 const outcomesOf = (report: RunReport): readonly unknown[] => [
   report.outcome,
   ...Object.values(report.scripts).map(({ outcome }) => outcome),
 ]
 
 describe('the second pass', () => {
-  itWithMarbles('retries items that failed for a temporary reason, after all streams have finished their first pass', (m) => {
-    const files: MemoryFiles = new Map()
-    const streams = [tiny('news'), tiny('slow', { workers: 1 }), tiny('ohlcv', { phase: 'candles' })]
-    const answers = failing({ 'news B': 1, 'ohlcv A': 1 })
-    const collector = tinyCollector(m, { streams, answers, settings: SETTINGS, storage: memory(files) })
-    const lines = recordEvents(m, collector.events())
-    m.flush()
+  itWithMarbles(
+    'retries items that failed for a temporary reason, after all streams have finished their first pass',
+    (m) => {
+      const files: MemoryFiles = new Map()
+      const streams = [tiny('news'), tiny('slow', { workers: 1 }), tiny('ohlcv', { phase: 'candles' })]
+      const answers = failing({ 'news B': 1, 'ohlcv A': 1 })
+      const collector = tinyCollector(m, { streams, answers, settings: SETTINGS, storage: memory(files) })
+      const lines = recordEvents(m, collector.events())
+      m.flush()
 
-    expect(collector.requested.slice(-2)).toStrictEqual(['3 news B', '3 ohlcv A'])
-    expect(lines.filter((line) => /second-pass|deferred|news B|(?:stream|run)-finished/.test(line))).toStrictEqual([
-      '0 stream-finished master-data success',
-      '2 items-deferred news 1',
-      '2 items-deferred ohlcv 1',
-      '3 second-pass news 1',
-      '3 second-pass ohlcv 1',
-      '3 stream-finished slow success',
-      '4 item-finished news B success',
-      '4 stream-finished news success',
-      '4 stream-finished ohlcv success',
-      '4 run-finished complete',
-    ])
-    expect([...files.keys()]).toContain('news/B.json')
-  })
+      expect(collector.requested.slice(-2)).toStrictEqual(['3 news B', '3 ohlcv A'])
+      expect(
+        lines.filter((line) => /second-pass|deferred|news B|(?:stream|run)-finished/.test(line)),
+      ).toStrictEqual([
+        '0 stream-finished master-data success',
+        '2 items-deferred news 1',
+        '2 items-deferred ohlcv 1',
+        '3 second-pass news 1',
+        '3 second-pass ohlcv 1',
+        '3 stream-finished slow success',
+        '4 item-finished news B success',
+        '4 stream-finished news success',
+        '4 stream-finished ohlcv success',
+        '4 run-finished complete',
+      ])
+      expect([...files.keys()]).toContain('news/B.json')
+    },
+  )
 
   itWithMarbles('reports every item once, with its final outcome', (m) => {
-    const collector = tinyCollector(m, { streams: [tiny('news')], answers: failing({ 'news A': 9, 'news B': 1 }), settings: SETTINGS })
+    const collector = tinyCollector(m, {
+      streams: [tiny('news')],
+      answers: failing({ 'news A': 9, 'news B': 1 }),
+      settings: SETTINGS,
+    })
     const lines = recordEvents(m, collector.events())
     m.flush()
 
-    expect(lines.filter((line) => line.includes('item-finished news')).map((line) => line.replace(/^\d+ /, ''))).toStrictEqual([
+    expect(
+      lines.filter((line) => line.includes('item-finished news')).map((line) => line.replace(/^\d+ /, '')),
+    ).toStrictEqual([
       'item-finished news C success',
       'item-finished news A http_503',
       'item-finished news B success',
@@ -75,7 +101,11 @@ describe('the second pass', () => {
   })
 
   itWithMarbles('skips items that failed permanently', (m) => {
-    const collector = tinyCollector(m, { streams: [tiny('news')], answers: () => of(status(404)), settings: SETTINGS })
+    const collector = tinyCollector(m, {
+      streams: [tiny('news')],
+      answers: () => of(status(404)),
+      settings: SETTINGS,
+    })
     const lines = recordEvents(m, collector.events())
     m.flush()
     expect(callsIn(collector.requested)).toHaveLength(3)
@@ -111,10 +141,16 @@ describe('the second pass', () => {
     let requests = 0
     const work = perStock(() => {
       requests += 1
-      return of(requests === 1 ? { ...createResult([], 'a path failed'), isTemporary: true } : createResult([{ Close: 2 }]))
+      return of(
+        requests === 1
+          ? { ...createResult([], 'a path failed'), isTemporary: true }
+          : createResult([{ Close: 2 }]),
+      )
     })
     const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news', { work })] })
-    const ends = collector.run().pipe(map(({ outcome, scripts: { news } }) => [outcome, news?.degraded, news?.items.success]))
+    const ends = collector
+      .run()
+      .pipe(map(({ outcome, scripts: { news } }) => [outcome, news?.degraded, news?.items.success]))
 
     m.expect(ends).toBeObservable('(a|)', { a: ['complete', 0, 1] })
   })
@@ -123,11 +159,19 @@ describe('the second pass', () => {
     const following = tinyOnce('following', {
       after: ['news'],
       work: once(({ ask, after }) =>
-        concat(after('news'), ask(createCall('following'), { of: 'all' }).pipe(map((rows) => createResult(rows)))),
+        concat(
+          after('news'),
+          ask(createCall('following'), { of: 'all' }).pipe(map((rows) => createResult(rows))),
+        ),
       ),
     })
     const answers = failing({ 'news A': 1, 'following all': 1, 'other A': 1 })
-    const collector = tinyCollector(m, { stocks: ['A'], streams: [following, tiny('news'), tiny('other')], answers, settings: SETTINGS })
+    const collector = tinyCollector(m, {
+      stocks: ['A'],
+      streams: [following, tiny('news'), tiny('other')],
+      answers,
+      settings: SETTINGS,
+    })
     const ends: unknown[] = []
     collector.run().subscribe((report) => ends.push(outcomesOf(report)))
     m.flush()
@@ -188,7 +232,9 @@ describe('the second pass', () => {
     const lines = recordEvents(m, collector.events({ stop: timer(50) }))
     m.flush()
 
-    expect(lines.filter((line) => /(?:item-finished|stored) |second-pass|(?:stream|run)-finished/.test(line))).toStrictEqual([
+    expect(
+      lines.filter((line) => /(?:item-finished|stored) |second-pass|(?:stream|run)-finished/.test(line)),
+    ).toStrictEqual([
       '0 item-finished master-data all success',
       '0 stored master-data',
       '0 stream-finished master-data success',
@@ -204,7 +250,8 @@ describe('the second pass', () => {
       after: ['news'],
       work: once((tools) => concat(tools.after('news'), of(createResult([])))),
     })
-    const answers = (call: string) => timer(call === 'slow A' ? 100 : 60).pipe(map(() => (call === 'slow A' ? row : status(503))))
+    const answers = (call: string) =>
+      timer(call === 'slow A' ? 100 : 60).pipe(map(() => (call === 'slow A' ? row : status(503))))
     const streams = [tiny('news'), following, tiny('slow')]
     const collector = tinyCollector(m, { stocks: ['A'], streams, answers, settings: SETTINGS })
     const lines = recordEvents(m, collector.events({ stop: timer(50) }))
@@ -221,7 +268,11 @@ describe('the second pass', () => {
         map((rows) => createResult(rows.map((id) => ({ id, of: stock.Symbol })))),
       ),
     )
-    const collector = tinyCollector(m, { streams: [tiny('news', { work })], answers: failing({ 'id all': 1 }), settings: SETTINGS })
+    const collector = tinyCollector(m, {
+      streams: [tiny('news', { work })],
+      answers: failing({ 'id all': 1 }),
+      settings: SETTINGS,
+    })
     const ends = collector.run().pipe(map(({ outcome, scripts: { news } }) => [outcome, news?.items.success]))
 
     m.expect(ends).toBeObservable('--(a|)', { a: ['complete', 3] })

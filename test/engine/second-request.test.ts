@@ -35,7 +35,12 @@ const runItem = (timeoutMs: number, lateMs: number, retries: number) => {
       }
     })
   const dependencies: AskDependencies = {
-    ...{ transport, settings, timeoutMs, random: () => 0, clock: Date.now, limiters: createLimiters(settings) },
+    transport,
+    settings,
+    timeoutMs,
+    random: () => 0,
+    clock: Date.now,
+    limiters: createLimiters(settings),
     onRequestEvent: () => undefined,
   }
   const ask = createAsk(dependencies)

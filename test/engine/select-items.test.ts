@@ -4,7 +4,9 @@ import { UsageError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
 import { toStockItems } from '../../src/model/stock.js'
 
-const stocks = toStockItems(['M&M', 'INFY', 'TCS'].map((key) => ({ Symbol: key, ISIN: `IN${key}`, Name: key, Sid: '1', FnoFlag: 0 })))
+const stocks = toStockItems(
+  ['M&M', 'INFY', 'TCS'].map((key) => ({ Symbol: key, ISIN: `IN${key}`, Name: key, Sid: '1', FnoFlag: 0 })),
+)
 
 const narrowed = (symbols: readonly string[] | undefined, more: Partial<SymbolRequest> = {}) => {
   const events: RunEvent[] = []
@@ -23,7 +25,11 @@ describe('selectSymbols', () => {
   })
 
   it('ignores case and duplicates', () => {
-    expect(narrowed(['infy', 'INFY', 'NSE:INFY', 'ININFY'])).toStrictEqual({ keys: ['INFY'], ranks: [1], events: [] })
+    expect(narrowed(['infy', 'INFY', 'NSE:INFY', 'ININFY'])).toStrictEqual({
+      keys: ['INFY'],
+      ranks: [1],
+      events: [],
+    })
   })
 
   it('reports symbols that are not listed, with the most similar symbol', () => {
@@ -42,8 +48,13 @@ describe('selectSymbols', () => {
     const known = { listed: [{ Symbol: 'INFOSYSTCH', ISIN: 'ININFY', Name: '' }], earlier: [] }
     const wrong = [{ given: 'INFOSYSTCH', now: 'INFY' }]
 
-    expect(narrowed(['infosystch'], { known })).toMatchObject({ keys: ['INFY'], events: [{ symbols: [{ now: 'INFY' }] }] })
-    expect(narrowed(['INFOSYSTCH', 'TCS'], { known }).events).toStrictEqual([{ type: 'wrong-symbols', symbols: wrong }])
+    expect(narrowed(['infosystch'], { known })).toMatchObject({
+      keys: ['INFY'],
+      events: [{ symbols: [{ now: 'INFY' }] }],
+    })
+    expect(narrowed(['INFOSYSTCH', 'TCS'], { known }).events).toStrictEqual([
+      { type: 'wrong-symbols', symbols: wrong },
+    ])
     expect(narrowed(['INFOSYSTCH'], { known, wrongSymbols: 'reject' }).events).toStrictEqual([
       { type: 'warning', stream: 'master-data', text: 'INFOSYSTCH is now INFY' },
     ])
@@ -58,7 +69,9 @@ describe('selectSymbols', () => {
   it('rejects a selection without a known symbol', () => {
     const none = 'unknown symbol: nope; known symbols are in master_isin_map.json'
 
-    expect(() => narrowed(['nope'])).toThrow(new UsageError(none, { issues: [{ path: 'symbols', message: 'unknown symbol: nope' }] }))
+    expect(() => narrowed(['nope'])).toThrow(
+      new UsageError(none, { issues: [{ path: 'symbols', message: 'unknown symbol: nope' }] }),
+    )
     expect(narrowed([])).toMatchObject({ keys: [], events: [] })
     expect(narrowed([], { wrongSymbols: 'reject' }).keys).toEqual([])
   })

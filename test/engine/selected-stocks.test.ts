@@ -14,16 +14,24 @@ const chains = (symbols: string, sortBy?: SortOrder) =>
   tiny('chains', {
     work: perStock(
       (stock, { ask }) =>
-        ask(createCall('chains'), { of: stock.Symbol }).pipe(map((rows) => createResult(rows.map((row) => toStockRecord(stock, row))))),
+        ask(createCall('chains'), { of: stock.Symbol }).pipe(
+          map((rows) => createResult(rows.map((row) => toStockRecord(stock, row)))),
+        ),
       { where: (stock) => symbols.includes(stock.Symbol) },
     ),
     outputs: [{ shape: 'rows-in-one-file', file: 'chains.json', ...(sortBy ? { sortBy } : {}) }],
   })
 
 const symbolsIn = (files: MemoryFiles): readonly unknown[] =>
-  (JSON.parse(files.get('chains.json')?.text ?? '') as { readonly Symbol: unknown }[]).map((row) => row.Symbol)
+  (JSON.parse(files.get('chains.json')?.text ?? '') as { readonly Symbol: unknown }[]).map(
+    (row) => row.Symbol,
+  )
 
-const collect = (m: Parameters<typeof tinyCollector>[0], files: MemoryFiles, stream: ReturnType<typeof chains>) => {
+const collect = (
+  m: Parameters<typeof tinyCollector>[0],
+  files: MemoryFiles,
+  stream: ReturnType<typeof chains>,
+) => {
   const collector = tinyCollector(m, {
     streams: [stream],
     stocks: ['A', 'B', 'C', 'D'],
@@ -31,18 +39,26 @@ const collect = (m: Parameters<typeof tinyCollector>[0], files: MemoryFiles, str
     answers: (call) => m.cold('-(r|)', { r: ok({ oi: interest[call.slice(-1)] }) }),
   })
   const totals: unknown[] = []
-  collector.events({ fresh: true }).subscribe((event) => event.type === 'items-known' && totals.push(event.stream, event.total))
+  collector
+    .events({ fresh: true })
+    .subscribe((event) => event.type === 'items-known' && totals.push(event.stream, event.total))
   m.flush()
   return { requested: collector.requested.slice(1).map((call) => call.slice(-1)), totals }
 }
 
-itWithMarbles('requests the selected stocks only, and drops the records of those that are no longer selected', (m) => {
-  const files: MemoryFiles = new Map()
-  expect(collect(m, files, chains('ABC'))).toEqual({ requested: ['A', 'B', 'C'], totals: ['master-data', 1, 'chains', 3] })
-  expect(symbolsIn(files)).toEqual(['A', 'B', 'C'])
-  collect(m, files, chains('BD'))
-  expect(symbolsIn(files)).toEqual(['B', 'D'])
-})
+itWithMarbles(
+  'requests the selected stocks only, and drops the records of those that are no longer selected',
+  (m) => {
+    const files: MemoryFiles = new Map()
+    expect(collect(m, files, chains('ABC'))).toEqual({
+      requested: ['A', 'B', 'C'],
+      totals: ['master-data', 1, 'chains', 3],
+    })
+    expect(symbolsIn(files)).toEqual(['A', 'B', 'C'])
+    collect(m, files, chains('BD'))
+    expect(symbolsIn(files)).toEqual(['B', 'D'])
+  },
+)
 
 it.each([
   [undefined, ['B', 'D', 'C', 'A']],

@@ -1,4 +1,5 @@
-// Collects a few streams into a folder, one item at a time, and prints how much memory what was asked for left to the great collections.
+// Collects a few streams into a folder, one item at a time, and prints how much memory what was asked for
+// left to the great collections.
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -30,18 +31,23 @@ const newsOf = ({ caption, news_body }) => ({
 })
 const news = { latest_news: rows.map(newsOf) }
 const days = Array.from({ length: 5_000 }, (_, day) => 1_000_000_000 + day * 86_400)
-const candles = { Time: days, ...Object.fromEntries(['o', 'h', 'l', 'c', 'v'].map((column) => [column, days.map((day) => day % 1_000)])) }
+const candles = {
+  Time: days,
+  ...Object.fromEntries(['o', 'h', 'l', 'c', 'v'].map((column) => [column, days.map((day) => day % 1_000)])),
+}
 
 /**
- * Bytes in use once young memory was collected twice: what nothing holds is gone, unless something old holds it that is garbage itself,
- * and whatever waits now is old.
+ * Bytes in use once young memory was collected twice: what nothing holds is gone, unless something old holds
+ * it that is garbage itself, and whatever waits now is old.
  */
 const inUse = () => {
   for (let time = 0; time < 2; time += 1) globalThis.gc({ type: 'minor' })
   return { heap: getHeapStatistics().used_heap_size, buffers: process.memoryUsage().arrayBuffers }
 }
 
-/** Collects a stream; how much memory grew, and the bytes that passed. All looks are taken between two items. */
+/**
+ * Collects a stream; how much memory grew, and the bytes that passed. All looks are taken between two items.
+ */
 const grownBy = async ({ only, data, requests }) => {
   const list = JSON.stringify({ data: master })
   const answer = JSON.stringify({ code: 0, data })
@@ -77,11 +83,16 @@ const grownBy = async ({ only, data, requests }) => {
     request: () => undefined,
   })
   const out = mkdtempSync(join(process.argv[2], 'out-'))
-  const settings = { urls: Object.fromEntries(builtInHosts.map((host) => [host, url])), workers: { [only]: 1 } }
+  const settings = {
+    urls: Object.fromEntries(builtInHosts.map((host) => [host, url])),
+    workers: { [only]: 1 },
+  }
   globalThis.gc()
   const before = inUse()
   try {
-    const { scripts } = await lastValueFrom(createCollector({ settings, telemetry, storage: folder(out) }).run({ only: [only] }))
+    const { scripts } = await lastValueFrom(
+      createCollector({ settings, telemetry, storage: folder(out) }).run({ only: [only] }),
+    )
     const { success } = scripts[only].items
     return {
       items: success,

@@ -14,7 +14,11 @@ const page = (name: string, symbol: string) => ok({ Close: name.length, of: symb
 describe('a run', () => {
   itWithMarbles('stores the same report beside the outputs as it emits', (m) => {
     const files: MemoryFiles = new Map()
-    const collector = tinyCollector(m, { streams: [tiny('news')], storage: memory(files), answers: () => m.cold('---(r|)', { r: row }) })
+    const collector = tinyCollector(m, {
+      streams: [tiny('news')],
+      storage: memory(files),
+      answers: () => m.cold('---(r|)', { r: row }),
+    })
     const reports: RunReport[] = []
     collector.run().subscribe((report) => reports.push(report))
     m.flush()
@@ -36,7 +40,13 @@ describe('a run', () => {
       answers: () => m.cold('1500ms (r|)', { r: ok({ Sym: 'A', Isin: 'INA' }) }),
       clock: () => runTime + m.scheduler.now(),
     })
-    const times = map(({ run, asOf, startedAt, finishedAt, durationMs }: RunReport) => ({ run, asOf, startedAt, finishedAt, durationMs }))
+    const times = map(({ run, asOf, startedAt, finishedAt, durationMs }: RunReport) => ({
+      run,
+      asOf,
+      startedAt,
+      finishedAt,
+      durationMs,
+    }))
 
     m.expect(collector.run().pipe(times)).toBeObservable('1500ms (a|)', {
       a: {
@@ -67,7 +77,9 @@ describe('a run', () => {
     const midnight = Date.parse('2026-02-13T00:00:00+05:30')
     const seen: string[] = []
     const work = perPart(['one', 'other'], (part, { asOf, ask }) =>
-      ask(createCall('dated'), { of: part }).pipe(map((rows) => createResult([seen.push(`${part} ${asOf - midnight}`), ...rows]))),
+      ask(createCall('dated'), { of: part }).pipe(
+        map((rows) => createResult([seen.push(`${part} ${asOf - midnight}`), ...rows])),
+      ),
     )
     const collector = tinyCollector(m, {
       streams: [tiny('dated', { work, workers: 1 })],
@@ -77,14 +89,23 @@ describe('a run', () => {
     })
     const times = map(({ asOf, finishedAt }: RunReport) => [asOf, finishedAt])
 
-    m.expect(collector.run().pipe(times)).toBeObservable('6s (a|)', { a: ['2026-02-12T18:29:59.000Z', '2026-02-12T18:30:05.000Z'] })
+    m.expect(collector.run().pipe(times)).toBeObservable('6s (a|)', {
+      a: ['2026-02-12T18:29:59.000Z', '2026-02-12T18:30:05.000Z'],
+    })
     m.flush()
     expect(seen).toStrictEqual(['one -1000', 'other -1000'])
   })
 
   itWithMarbles('accounts for every stock in each per-stock stream, however its items end', (m) => {
     const stocks = Array.from({ length: 60 }, (_, place) => `S${place}`)
-    const replies = [row, ok(), status(429), status(404), status(503), { status: 200, body: Buffer.from('<html>') }]
+    const replies = [
+      row,
+      ok(),
+      status(429),
+      status(404),
+      status(503),
+      { status: 200, body: Buffer.from('<html>') },
+    ]
     const answers = (call: string) => of(replies[Number(call.split(' S')[1]) % replies.length] ?? row)
     const collector = tinyCollector(m, {
       stocks,
@@ -94,7 +115,9 @@ describe('a run', () => {
     })
     const sums = map(({ stocks: all, scripts }: RunReport) => [
       all,
-      ...['news', 'ohlcv'].map((name) => Object.values(scripts[name]?.items ?? {}).reduce((sum, count) => sum + count, 0)),
+      ...['news', 'ohlcv'].map((name) =>
+        Object.values(scripts[name]?.items ?? {}).reduce((sum, count) => sum + count, 0),
+      ),
     ])
 
     const ends: unknown[] = []
@@ -131,14 +154,20 @@ describe('a run', () => {
     const collector = tinyCollector(m, { streams: [tiny('news')], settings: { urls: {} } })
     const events = collector.events()
 
-    m.expect(events).toBeObservable('#', undefined, usage('not set:\n  SCRIPSTREAM_STATIC_URL (urls.static), needed by master-data, news'))
+    m.expect(events).toBeObservable(
+      '#',
+      undefined,
+      usage('not set:\n  SCRIPSTREAM_STATIC_URL (urls.static), needed by master-data, news'),
+    )
     m.flush()
     expect(collector.requested).toStrictEqual([])
   })
 })
 
 const usage = (start: string): UsageError =>
-  new UsageError(`${start}\nSet the variables, or the names in brackets in scripstream.config.json.`, { code: 'missing-setting' })
+  new UsageError(`${start}\nSet the variables, or the names in brackets in scripstream.config.json.`, {
+    code: 'missing-setting',
+  })
 
 describe('two collectors in one process', () => {
   itWithMarbles('share nothing: no requests, outputs, shared answers or reports', (m) => {
@@ -156,14 +185,32 @@ describe('two collectors in one process', () => {
       return { collector, files }
     })
     const [left, right] = sides
-    const numbers = map(({ outcome, stocks, scripts }: RunReport) => [outcome, stocks, scripts.news?.requests, scripts.list?.requests])
+    const numbers = map(({ outcome, stocks, scripts }: RunReport) => [
+      outcome,
+      stocks,
+      scripts.news?.requests,
+      scripts.list?.requests,
+    ])
 
-    m.expect(left?.collector.run().pipe(numbers, toArray()) ?? of([])).toBeObservable(' --(a|)', { a: [['complete', 1, 1, 1]] })
-    m.expect(right?.collector.run().pipe(numbers, toArray()) ?? of([])).toBeObservable('(a|)', { a: [['partial', 2, 2, 1]] })
+    m.expect(left?.collector.run().pipe(numbers, toArray()) ?? of([])).toBeObservable(' --(a|)', {
+      a: [['complete', 1, 1, 1]],
+    })
+    m.expect(right?.collector.run().pipe(numbers, toArray()) ?? of([])).toBeObservable('(a|)', {
+      a: [['partial', 2, 2, 1]],
+    })
     m.flush()
     expect(left?.collector.requested).toStrictEqual(['0 master-data all', '0 id left', '0 news A'])
-    expect(right?.collector.requested).toStrictEqual(['0 master-data all', '0 id right', '0 news B', '0 news C'])
+    expect(right?.collector.requested).toStrictEqual([
+      '0 master-data all',
+      '0 id right',
+      '0 news B',
+      '0 news C',
+    ])
     expect([...(left?.files.keys() ?? [])]).toContain('news/A.json')
-    expect([...(right?.files.keys() ?? [])]).toStrictEqual(['master-data/all.json', '.scripstream/failed.json', '.scripstream/report.json'])
+    expect([...(right?.files.keys() ?? [])]).toStrictEqual([
+      'master-data/all.json',
+      '.scripstream/failed.json',
+      '.scripstream/report.json',
+    ])
   })
 })

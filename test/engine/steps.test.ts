@@ -22,7 +22,10 @@ const storageWith = (keepHistory: NonNullable<Session['keepHistory']>): Storage 
 }
 
 const listSteps = (m: Context, storage: Storage): readonly string[] => {
-  const lines = recordEvents(m, tinyCollector(m, { streams: [tiny('news')], answers: () => of(ok()), storage }).events())
+  const lines = recordEvents(
+    m,
+    tinyCollector(m, { streams: [tiny('news')], answers: () => of(ok()), storage }).events(),
+  )
   m.flush()
   return lines.filter((line) => /step|stream-finished news|run-finished/.test(line))
 }
@@ -39,6 +42,9 @@ describe('what a run does after its streams', () => {
   })
 
   itWithMarbles('has no event without a history', (m) => {
-    expect(listSteps(m, memory())).toStrictEqual(['0 stream-finished news success', '0 run-finished complete'])
+    expect(listSteps(m, memory())).toStrictEqual([
+      '0 stream-finished news success',
+      '0 run-finished complete',
+    ])
   })
 })

@@ -12,11 +12,22 @@ describe('a run that must stop', () => {
   itWithMarbles('begins no further item, stores what is in flight, and ends as interrupted', (m) => {
     const files: MemoryFiles = new Map()
     const stocks = ['A', 'B', 'C', 'D', 'E']
-    const collector = tinyCollector(m, { stocks, streams: [tiny('news')], answers: () => answeredAfter(10), storage: memory(files) })
+    const collector = tinyCollector(m, {
+      stocks,
+      streams: [tiny('news')],
+      answers: () => answeredAfter(10),
+      storage: memory(files),
+    })
     const lines = recordEvents(m, collector.events({ stop: timer(15) }))
     m.flush()
 
-    expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '0 news B', '10 news C', '10 news D'])
+    expect(collector.requested).toStrictEqual([
+      '0 master-data all',
+      '0 news A',
+      '0 news B',
+      '10 news C',
+      '10 news D',
+    ])
     expect(collector.dropped).toStrictEqual([])
     expect([...files.keys()].sort()).toStrictEqual([
       '.scripstream/report.json',
@@ -45,7 +56,11 @@ describe('a run that must stop', () => {
   itWithMarbles('does not write a one-file output from a part of the stocks', (m) => {
     const files: MemoryFiles = new Map()
     const outputs = [{ shape: 'rows-in-one-file', file: 'all.json' }] as const
-    const collector = tinyCollector(m, { streams: [tiny('news', { outputs })], answers: () => answeredAfter(10), storage: memory(files) })
+    const collector = tinyCollector(m, {
+      streams: [tiny('news', { outputs })],
+      answers: () => answeredAfter(10),
+      storage: memory(files),
+    })
     recordEvents(m, collector.events({ stop: timer(15) }))
     m.flush()
 
@@ -65,11 +80,16 @@ describe('a run that must stop', () => {
   itWithMarbles('after it has ended is complete', (m) => {
     const collector = tinyCollector(m, { streams: [tiny('news')] })
 
-    m.expect(collector.run({ stop: timer(5) }).pipe(map(({ outcome }) => outcome))).toBeObservable('(r|)', { r: 'complete' })
+    m.expect(collector.run({ stop: timer(5) }).pipe(map(({ outcome }) => outcome))).toBeObservable('(r|)', {
+      r: 'complete',
+    })
   })
 
   itWithMarbles('while its storage is still opening ends as soon as it has begun', (m) => {
-    const storage: Storage = { ...memory(), openSession: (request) => timer(20).pipe(switchMap(() => memory().openSession(request))) }
+    const storage: Storage = {
+      ...memory(),
+      openSession: (request) => timer(20).pipe(switchMap(() => memory().openSession(request))),
+    }
     const collector = tinyCollector(m, { streams: [tiny('news')], storage })
     const outcome$ = collector.run({ stop: timer(10) }).pipe(map(({ outcome }) => outcome))
 

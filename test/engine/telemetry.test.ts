@@ -22,41 +22,61 @@ describe('telemetry', () => {
     ['at a request', () => ({ ...silent, request: throwing })],
     ['at the end', () => ({ ...silent, over: throwing })],
   ] as const)
-    itWithMarbles(`that throws ${when} ends no run, changes no outcome, and does not keep others from their calls`, (m) => {
-      const calls: string[] = []
-      const note = (name: string) => () => void calls.push(name)
-      const other: Telemetry = () => ({ event: note('event'), request: note('request'), over: note('over') })
-      const collector = tinyCollector(m, { streams: [tiny('news')], stocks: ['A', 'B'], telemetry: [telemetry, other] })
-      const reports: RunReport[] = []
-      collector.run().subscribe((report) => reports.push(report))
-      m.flush()
-      expect(reports.map(({ outcome }) => outcome)).toEqual(['complete'])
-      const text = 'the telemetry of this run threw an error: the exporter is full'
-      // The end is after the report.
-      expect(reports[0]?.notes).toEqual(when === 'at the end' ? undefined : [text])
-      const count = (name: string): number => calls.filter((call) => call === name).length
-      expect([count('request'), count('over')]).toEqual([3, 1])
-      expect(count('event')).toBeGreaterThan(10)
-    })
+    itWithMarbles(
+      `that throws ${when} ends no run, changes no outcome, and does not keep others from their calls`,
+      (m) => {
+        const calls: string[] = []
+        const note = (name: string) => () => void calls.push(name)
+        const other: Telemetry = () => ({
+          event: note('event'),
+          request: note('request'),
+          over: note('over'),
+        })
+        const collector = tinyCollector(m, {
+          streams: [tiny('news')],
+          stocks: ['A', 'B'],
+          telemetry: [telemetry, other],
+        })
+        const reports: RunReport[] = []
+        collector.run().subscribe((report) => reports.push(report))
+        m.flush()
+        expect(reports.map(({ outcome }) => outcome)).toEqual(['complete'])
+        const text = 'the telemetry of this run threw an error: the exporter is full'
+        // The end is after the report.
+        expect(reports[0]?.notes).toEqual(when === 'at the end' ? undefined : [text])
+        const count = (name: string): number => calls.filter((call) => call === name).length
+        expect([count('request'), count('over')]).toEqual([3, 1])
+        expect(count('event')).toBeGreaterThan(10)
+      },
+    )
 
-  itWithMarbles('gets what ended a run without a report, and nothing after an end with one or without an error', (m) => {
-    const ends: unknown[] = []
-    const telemetry: Telemetry = () => ({ ...silent, over: (error) => void ends.push(error) })
-    const bug = new Error('a bug')
-    const broken = tiny('news', { work: { of: 'master-data', parts: [], each: () => throwError(() => bug) } })
-    tinyCollector(m, { streams: [broken], telemetry })
-      .run()
-      .subscribe({ error: () => undefined })
-    tinyCollector(m, { streams: [tiny('news')], telemetry })
-      .run()
-      .subscribe()
-    tinyCollector(m, { streams: [tiny('news')], telemetry, answers: () => m.cold('-') })
-      .run()
-      .subscribe()
-      .unsubscribe()
-    m.flush()
-    expect(ends).toEqual([expect.objectContaining({ message: expect.stringContaining('a bug') }), undefined, undefined])
-  })
+  itWithMarbles(
+    'gets what ended a run without a report, and nothing after an end with one or without an error',
+    (m) => {
+      const ends: unknown[] = []
+      const telemetry: Telemetry = () => ({ ...silent, over: (error) => void ends.push(error) })
+      const bug = new Error('a bug')
+      const broken = tiny('news', {
+        work: { of: 'master-data', parts: [], each: () => throwError(() => bug) },
+      })
+      tinyCollector(m, { streams: [broken], telemetry })
+        .run()
+        .subscribe({ error: () => undefined })
+      tinyCollector(m, { streams: [tiny('news')], telemetry })
+        .run()
+        .subscribe()
+      tinyCollector(m, { streams: [tiny('news')], telemetry, answers: () => m.cold('-') })
+        .run()
+        .subscribe()
+        .unsubscribe()
+      m.flush()
+      expect(ends).toEqual([
+        expect.objectContaining({ message: expect.stringContaining('a bug') }),
+        undefined,
+        undefined,
+      ])
+    },
+  )
 
   itWithMarbles('can read the limiters of its run while it is running', (m) => {
     const runs: LiveRun[] = []
@@ -64,12 +84,21 @@ describe('telemetry', () => {
       runs.push(run)
       return silent
     }
-    const collector = tinyCollector(m, { streams: [tiny('news')], telemetry, answers: () => m.cold('5s (r|)', { r: row }) })
+    const collector = tinyCollector(m, {
+      streams: [tiny('news')],
+      telemetry,
+      answers: () => m.cold('5s (r|)', { r: row }),
+    })
     const read = (): readonly string[] =>
-      runs.flatMap(({ limiters }) => limiters().map(({ hosts, endpoint, inFlight }) => `${hosts} ${endpoint} ${inFlight}`))
+      runs.flatMap(({ limiters }) =>
+        limiters().map(({ hosts, endpoint, inFlight }) => `${hosts} ${endpoint} ${inFlight}`),
+      )
     expect(read()).toEqual([])
     collector.run().subscribe()
-    m.scheduler.schedule(() => expect(read()).toEqual(['static undefined 2', 'static master-data 0', 'static news 2']), 1_000)
+    m.scheduler.schedule(
+      () => expect(read()).toEqual(['static undefined 2', 'static master-data 0', 'static news 2']),
+      1_000,
+    )
     m.flush()
     expect(runs).toHaveLength(1)
   })
@@ -79,31 +108,52 @@ describe('telemetry', () => {
     ['does not send', () => undefined],
     ['sends twice', (send: () => void) => [send(), send()]],
   ] as const)
-    itWithMarbles(`that ${what} where it should send a request once does not keep it from being sent once, within the others`, (m) => {
-      const log: string[] = []
-      const faulty: Telemetry = () => ({ ...silent, begin: () => ({ run, end: () => undefined }) })
-      const good: Telemetry = () => ({
-        ...silent,
-        begin: ({ stream, item, attempt }) => ({
-          run: (send) => {
-            log.push(`begin ${stream} ${item} ${attempt}`)
-            send()
-            log.push('sent')
-          },
-          end: ({ failure = 'answered' }) => void log.push(`end ${failure}`),
-        }),
-      })
-      const answers = (): Observable<HttpReply> =>
-        m.cold('1s (r|)', { r: log.includes('end reset') ? row : undefined }).pipe(mergeMap((reply) => (reply ? of(reply) : reset())))
-      const collector = tinyCollector(m, { streams: [tiny('news')], stocks: ['A'], telemetry: [faulty, good], answers })
-      collector.run().subscribe()
-      m.flush()
-      expect(collector.requested.map((call) => call.replace(/^\d+ /, ''))).toEqual(['master-data all', 'news A', 'news A'])
-      expect(log).toEqual([
-        ...['begin master-data all 0', 'end answered', 'sent'],
-        ...['begin news A 0', 'sent', 'end reset', 'begin news A 1', 'sent', 'end answered'],
-      ])
-    })
+    itWithMarbles(
+      `that ${what} where it should send a request once does not keep it from being sent once, within the others`,
+      (m) => {
+        const log: string[] = []
+        const faulty: Telemetry = () => ({ ...silent, begin: () => ({ run, end: () => undefined }) })
+        const good: Telemetry = () => ({
+          ...silent,
+          begin: ({ stream, item, attempt }) => ({
+            run: (send) => {
+              log.push(`begin ${stream} ${item} ${attempt}`)
+              send()
+              log.push('sent')
+            },
+            end: ({ failure = 'answered' }) => void log.push(`end ${failure}`),
+          }),
+        })
+        const answers = (): Observable<HttpReply> =>
+          m
+            .cold('1s (r|)', { r: log.includes('end reset') ? row : undefined })
+            .pipe(mergeMap((reply) => (reply ? of(reply) : reset())))
+        const collector = tinyCollector(m, {
+          streams: [tiny('news')],
+          stocks: ['A'],
+          telemetry: [faulty, good],
+          answers,
+        })
+        collector.run().subscribe()
+        m.flush()
+        expect(collector.requested.map((call) => call.replace(/^\d+ /, ''))).toEqual([
+          'master-data all',
+          'news A',
+          'news A',
+        ])
+        expect(log).toEqual([
+          'begin master-data all 0',
+          'end answered',
+          'sent',
+          'begin news A 0',
+          'sent',
+          'end reset',
+          'begin news A 1',
+          'sent',
+          'end answered',
+        ])
+      },
+    )
 
   it('follows a run that does what is left of an earlier one as one run, with its limiters', async () => {
     const runs: { readonly types: string[]; readonly limiters: Set<string> }[] = []
@@ -122,7 +172,8 @@ describe('telemetry', () => {
       settings: { urls: { static: 'http://provider.test' } },
       streams: [tinyMaster, tiny('news')],
       storage: folder(temporaryFolder()),
-      transport: ({ url }) => of(url.endsWith('/news') ? (answered++ === 0 ? status(404) : row) : masterList('A', 'B', 'C')),
+      transport: ({ url }) =>
+        of(url.endsWith('/news') ? (answered++ === 0 ? status(404) : row) : masterList('A', 'B', 'C')),
       telemetry,
       clock: () => asOf + 60_000,
     })
@@ -130,7 +181,11 @@ describe('telemetry', () => {
     expect((await lastValueFrom(collector.run({ asOf }))).outcome).toBe('complete')
     expect(answered).toBe(4)
     expect(runs).toHaveLength(2)
-    expect(runs[1]?.types.filter((type) => /^(run-|over)/.test(type))).toEqual(['run-started', 'run-finished', 'over'])
+    expect(runs[1]?.types.filter((type) => /^(run-|over)/.test(type))).toEqual([
+      'run-started',
+      'run-finished',
+      'over',
+    ])
     expect([...(runs[1]?.limiters ?? [])]).toEqual(['', MASTER, 'news'])
   })
 })

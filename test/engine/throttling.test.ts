@@ -18,9 +18,16 @@ describe('a 429', () => {
   for (const { named, retryAfter, frames } of pauses)
     itWithMarbles(`with ${named} is retried after ${frames}, without using up retries`, (m) => {
       const answers = answerInTurn(status(429, retryAfter), row)
-      const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers, settings: { retries: 0 } })
+      const collector = tinyCollector(m, {
+        stocks: ['A'],
+        streams: [tiny('news')],
+        answers,
+        settings: { retries: 0 },
+      })
 
-      m.expect(collector.run().pipe(summarizeRun)).toBeObservable(`${frames} (a|)`, { a: 'complete, 1 success, 2 requests, 1 retries' })
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable(`${frames} (a|)`, {
+        a: 'complete, 1 success, 2 requests, 1 retries',
+      })
     })
 
   itWithMarbles('does not use up the retries of a failure after it', (m) => {
@@ -37,7 +44,9 @@ describe('a 429', () => {
     (m) => {
       const collector = oneStock(m, of(status(429, '3')), { throttleRetries: 2 })
 
-      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('15s (a|)', { a: 'partial, 1 rate_limit, 6 requests, 4 retries' })
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('15s (a|)', {
+        a: 'partial, 1 rate_limit, 6 requests, 4 retries',
+      })
     },
   )
 
@@ -47,8 +56,19 @@ describe('a 429', () => {
       const answer = m.cold('(r|)', { r: status(429) })
       const collector = oneStock(m, answer)
 
-      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('182s (a|)', { a: 'partial, 1 rate_limit, 8 requests, 6 retries' })
-      m.expect(answer).toHaveSubscriptions(['(^!)', '2s (^!)', '6s (^!)', '14s (^!)', '30s (^!)', '62s (^!)', '122s (^!)', '182s (^!)'])
+      m.expect(collector.run().pipe(summarizeRun)).toBeObservable('182s (a|)', {
+        a: 'partial, 1 rate_limit, 8 requests, 6 retries',
+      })
+      m.expect(answer).toHaveSubscriptions([
+        '(^!)',
+        '2s (^!)',
+        '6s (^!)',
+        '14s (^!)',
+        '30s (^!)',
+        '62s (^!)',
+        '122s (^!)',
+        '182s (^!)',
+      ])
     },
   )
 
@@ -74,19 +94,33 @@ describe('a 429', () => {
     collector.run().subscribe()
     m.flush()
 
-    expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '0 filings A', '0 ohlcv A', '2000 news A'])
+    expect(collector.requested).toStrictEqual([
+      '0 master-data all',
+      '0 news A',
+      '0 filings A',
+      '0 ohlcv A',
+      '2000 news A',
+    ])
   })
 
   itWithMarbles('is counted in the report, whatever the outcome, and reported once per endpoint', (m) => {
-    const collector = tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: answerInTurn(status(429), row) })
-    const limited = map(({ scripts }: RunReport) => [scripts.news?.rateLimited, scripts['master-data']?.problems])
+    const collector = tinyCollector(m, {
+      stocks: ['A'],
+      streams: [tiny('news')],
+      answers: answerInTurn(status(429), row),
+    })
+    const limited = map(({ scripts }: RunReport) => [
+      scripts.news?.rateLimited,
+      scripts['master-data']?.problems,
+    ])
 
     m.expect(collector.run().pipe(limited)).toBeObservable('2s (a|)', {
       a: [
         1,
         [
           {
-            reason: 'static news refused requests (429, or pages instead of data); backed off once; the lowest rate was 5 requests/s',
+            reason:
+              'static news refused requests (429, or pages instead of data); backed off once; the lowest rate was 5 requests/s',
           },
         ],
       ],

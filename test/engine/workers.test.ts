@@ -9,7 +9,12 @@ import { masterList, page, row, status, tiny, tinyCollector } from '../support/t
 const five = ['A', 'B', 'C', 'D', 'E']
 
 /** The most requests in flight at the same time, of all streams and of each. */
-const mostInFlight = (m: Context, workers: Record<string, number>, delayOf: (call: string) => number, stocks: readonly string[]) => {
+const mostInFlight = (
+  m: Context,
+  workers: Record<string, number>,
+  delayOf: (call: string) => number,
+  stocks: readonly string[],
+) => {
   const now: Record<string, number> = {}
   const most: Record<string, number> = {}
   const streams = Object.keys(workers).map((name) => tiny(name, { workers: workers[name] ?? 0 }))
@@ -37,11 +42,21 @@ const mostInFlight = (m: Context, workers: Record<string, number>, delayOf: (cal
 describe('the workers of a stream', () => {
   itWithMarbles('request that many stocks at the same time, and the next one when one is done', (m) => {
     const answer = m.cold('   ---(r|)', { r: row })
-    const collector = tinyCollector(m, { stocks: five, streams: [tiny('news', { workers: 2 })], answers: () => answer })
+    const collector = tinyCollector(m, {
+      stocks: five,
+      streams: [tiny('news', { workers: 2 })],
+      answers: () => answer,
+    })
     const outcome = collector.run().pipe(map((report) => report.outcome))
 
     m.expect(outcome).toBeObservable('---------(a|)', { a: 'complete' })
-    m.expect(answer).toHaveSubscriptions(['^--!         ', '^--!         ', '---^--!      ', '---^--!      ', '------^--!   '])
+    m.expect(answer).toHaveSubscriptions([
+      '^--!         ',
+      '^--!         ',
+      '---^--!      ',
+      '---^--!      ',
+      '------^--!   ',
+    ])
   })
 
   itWithMarbles('are as many as the settings specify', (m) => {
@@ -86,61 +101,95 @@ describe('the workers of a stream', () => {
     const collector = tinyCollector(m, {
       stocks: many,
       streams: [tiny('news')],
-      answers: (call) => (call === 'news S0' || call === 'news S1' ? m.cold('100ms (r|)', { r: row }) : of(row)),
+      answers: (call) =>
+        call === 'news S0' || call === 'news S1' ? m.cold('100ms (r|)', { r: row }) : of(row),
     })
-    const count = map(({ scripts }: { scripts: Record<string, { items: { success: number } }> }) => scripts.news?.items.success)
+    const count = map(
+      ({ scripts }: { scripts: Record<string, { items: { success: number } }> }) =>
+        scripts.news?.items.success,
+    )
 
     m.expect(collector.run().pipe(count)).toBeObservable('100ms (a|)', { a: 6_000 })
   })
 
-  itWithMarbles('keep their stocks during the back-off after a 429: no request until one has succeeded', (m) => {
-    let requests = 0
-    const isFirst = (): boolean => requests++ === 0
-    const collector = tinyCollector(m, {
-      stocks: ['A', 'B', 'C'],
-      streams: [tiny('news', { workers: 2 })],
-      answers: (call) => (call === 'news A' && isFirst() ? of(status(429)) : m.cold('100ms (r|)', { r: row })),
-      settings: { retries: 0 },
-    })
-    recordEvents(m, collector.events())
-    m.flush()
+  itWithMarbles(
+    'keep their stocks during the back-off after a 429: no request until one has succeeded',
+    (m) => {
+      let requests = 0
+      const isFirst = (): boolean => requests++ === 0
+      const collector = tinyCollector(m, {
+        stocks: ['A', 'B', 'C'],
+        streams: [tiny('news', { workers: 2 })],
+        answers: (call) =>
+          call === 'news A' && isFirst() ? of(status(429)) : m.cold('100ms (r|)', { r: row }),
+        settings: { retries: 0 },
+      })
+      recordEvents(m, collector.events())
+      m.flush()
 
-    expect(collector.requested).toStrictEqual(['0 master-data all', '0 news A', '2000 news A', '2100 news B', '2300 news C'])
-  })
+      expect(collector.requested).toStrictEqual([
+        '0 master-data all',
+        '0 news A',
+        '2000 news A',
+        '2100 news B',
+        '2300 news C',
+      ])
+    },
+  )
 })
 
 describe('a worker', () => {
-  itWithMarbles('requests the next stock when its answer is decoded, and keeps its stock for a retry', (m) => {
-    const requests: string[] = []
-    const transport: Transport = ({ url, body }) =>
-      defer(() => {
-        if (url.endsWith('master-data')) return of(masterList(...five))
-        const { of: stock } = JSON.parse(body ?? '') as { readonly of: string }
-        const isFirst = !requests.some((line) => line.endsWith(stock))
-        requests.push(`${m.scheduler.now()} ${stock}`)
-        return timer(10).pipe(map(() => (isFirst && stock === 'A' ? page : row)))
+  itWithMarbles(
+    'requests the next stock when its answer is decoded, and keeps its stock for a retry',
+    (m) => {
+      const requests: string[] = []
+      const transport: Transport = ({ url, body }) =>
+        defer(() => {
+          if (url.endsWith('master-data')) return of(masterList(...five))
+          const { of: stock } = JSON.parse(body ?? '') as { readonly of: string }
+          const isFirst = !requests.some((line) => line.endsWith(stock))
+          requests.push(`${m.scheduler.now()} ${stock}`)
+          return timer(10).pipe(map(() => (isFirst && stock === 'A' ? page : row)))
+        })
+      const collector = tinyCollector(m, {
+        stocks: five,
+        streams: [tiny('news', { workers: 2 })],
+        transport,
+        settings: { backoffMs: 0 },
       })
-    const collector = tinyCollector(m, { stocks: five, streams: [tiny('news', { workers: 2 })], transport, settings: { backoffMs: 0 } })
-    const outcome = collector.run().pipe(map((report) => [report.outcome, report.scripts.news?.items.success]))
+      const outcome = collector
+        .run()
+        .pipe(map((report) => [report.outcome, report.scripts.news?.items.success]))
 
-    m.expect(outcome).toBeObservable('30ms (a|)', { a: ['complete', 5] })
-    m.flush()
-    expect(requests).toStrictEqual(['0 A', '0 B', '10 C', '10 A', '20 D', '20 E'])
-  })
+      m.expect(outcome).toBeObservable('30ms (a|)', { a: ['complete', 5] })
+      m.flush()
+      expect(requests).toStrictEqual(['0 A', '0 B', '10 C', '10 A', '20 D', '20 E'])
+    },
+  )
 
-  itWithMarbles('takes the next stock while its own is told to wait, which comes again behind the others', (m) => {
-    let isRefused = false
-    const answers = (call: string) => {
-      if (call !== 'news B' || isRefused) return m.cold('100ms (r|)', { r: row })
-      isRefused = true
-      return m.cold('100ms (r|)', { r: { ...status(429), retryAfter: '3' } })
-    }
-    const many = [...five, ...Array.from({ length: 60 }, (_, place) => `S${place}`)]
-    const collector = tinyCollector(m, { stocks: many, streams: [tiny('news', { workers: 1 })], answers })
-    recordEvents(m, collector.events())
-    m.flush()
+  itWithMarbles(
+    'takes the next stock while its own is told to wait, which comes again behind the others',
+    (m) => {
+      let isRefused = false
+      const answers = (call: string) => {
+        if (call !== 'news B' || isRefused) return m.cold('100ms (r|)', { r: row })
+        isRefused = true
+        return m.cold('100ms (r|)', { r: { ...status(429), retryAfter: '3' } })
+      }
+      const many = [...five, ...Array.from({ length: 60 }, (_, place) => `S${place}`)]
+      const collector = tinyCollector(m, { stocks: many, streams: [tiny('news', { workers: 1 })], answers })
+      recordEvents(m, collector.events())
+      m.flush()
 
-    const times = collector.requested.filter((line) => /news [BC]$|news S(26|27|59)$/.test(line))
-    expect(times).toStrictEqual(['100 news B', '200 news C', '3100 news S26', '3200 news S27', '6400 news S59', '6500 news B'])
-  })
+      const times = collector.requested.filter((line) => /news [BC]$|news S(26|27|59)$/.test(line))
+      expect(times).toStrictEqual([
+        '100 news B',
+        '200 news C',
+        '3100 news S26',
+        '3200 news S27',
+        '6400 news S59',
+        '6500 news B',
+      ])
+    },
+  )
 })

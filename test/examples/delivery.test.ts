@@ -23,20 +23,30 @@ describe('delivery shares, on marbles', () => {
   it(
     'are requested stock by stock by ISIN, and emitted as their answers arrive',
     marbles(({ cold, expectObservable, flush }) => {
-      const answers = { INE000000001: cold('---(a|)', { a: day(200, 80) }), INE000000002: cold('-(b|)', { b: day(0, 0) }) }
+      const answers = {
+        INE000000001: cold('---(a|)', { a: day(200, 80) }),
+        INE000000002: cold('-(b|)', { b: day(0, 0) }),
+      }
       const trial = createTrial(deliveryShares, {
         answers: ({ body }) => answers[(body as { data: { isin: keyof typeof answers } }).data.isin],
       })
       expectObservable(describeResults(trial)).toBe('-b-(a|)', { a: 'ALPHA success 40', b: 'BETA empty' })
       flush()
-      expect(trial.requests.map(({ at, path }) => `${at} ${path}`)).toEqual(['0 /staticscanx/delivery', '0 /staticscanx/delivery'])
+      expect(trial.requests.map(({ at, path }) => `${at} ${path}`)).toEqual([
+        '0 /staticscanx/delivery',
+        '0 /staticscanx/delivery',
+      ])
     }),
   )
 
   it(
     'are retried twice after a temporary failure, after 0.4 and 0.8 s',
     marbles(({ cold, expectObservable }) => {
-      const inTurn = [cold('a|', { a: 503 }), cold('#', undefined, new TransportError('reset', 'gone')), cold('(a|)', { a: day(10, 5) })]
+      const inTurn = [
+        cold('a|', { a: 503 }),
+        cold('#', undefined, new TransportError('reset', 'gone')),
+        cold('(a|)', { a: day(10, 5) }),
+      ]
       const trial = createTrial(deliveryShares, { stocks: stocks(1), answers: () => inTurn.shift() ?? NEVER })
       expectObservable(describeResults(trial)).toBe('1125ms (a|)', { a: 'ALPHA success 50' })
     }),
@@ -46,7 +56,10 @@ describe('delivery shares, on marbles', () => {
     'fail one by one: only the stock with the answer of another one is lost',
     marbles(({ cold, expectObservable }) => {
       const foreign = { data: [{ isin: 'INE000000001', day: '2026-02-12', traded: 1, delivered: 1 }] }
-      const trial = createTrial(deliveryShares, { answers: () => cold('(a|)', { a: foreign }), settings: { retries: 0 } })
+      const trial = createTrial(deliveryShares, {
+        answers: () => cold('(a|)', { a: foreign }),
+        settings: { retries: 0 },
+      })
       expectObservable(describeResults(trial)).toBe('(ab|)', { a: 'ALPHA success 100', b: 'BETA error' })
     }),
   )
@@ -55,14 +68,23 @@ describe('delivery shares, on marbles', () => {
     'are no longer requested after unsubscribe',
     marbles(({ cold, expectObservable, expectSubscriptions }) => {
       const answer$ = cold('-----a|', { a: day(1, 1) })
-      expectObservable(describeResults(createTrial(deliveryShares, { stocks: stocks(1), answers: () => answer$ })), '^--!').toBe('-')
+      expectObservable(
+        describeResults(createTrial(deliveryShares, { stocks: stocks(1), answers: () => answer$ })),
+        '^--!',
+      ).toBe('-')
       expectSubscriptions(answer$.subscriptions).toBe('^--!')
     }),
   )
 })
 
 const stocks = (count: number) =>
-  Array.from({ length: count }, () => ({ Symbol: 'ALPHA', ISIN: 'INE000000001', Name: 'Alpha Limited', Sid: '1', FnoFlag: 0 }))
+  Array.from({ length: count }, () => ({
+    Symbol: 'ALPHA',
+    ISIN: 'INE000000001',
+    Name: 'Alpha Limited',
+    Sid: '1',
+    FnoFlag: 0,
+  }))
 
 describe('delivery shares, in a run', () => {
   it('are collected together with the built-in streams, in a file of their own', async () => {
@@ -72,7 +94,11 @@ describe('delivery shares, in a run', () => {
     const files: MemoryFiles = new Map()
     const collector = createCollector({ settings: provider.settings, streams: all, storage: memory(files) })
     const report = await lastValueFrom(collector.run({ only: ['delivery-shares'] }))
-    expect(report.scripts['delivery-shares']).toMatchObject({ outcome: 'success', items: { success: 4 }, files: 1 })
+    expect(report.scripts['delivery-shares']).toMatchObject({
+      outcome: 'success',
+      items: { success: 4 },
+      files: 1,
+    })
     const records = JSON.parse(files.get('delivery_shares.json')?.text ?? '') as readonly Delivery[]
     expect(new Set(records.map(({ Symbol: symbol }) => symbol))).toEqual(
       new Set(provider.market.stocks.map(({ Symbol: symbol }) => symbol)),

@@ -38,11 +38,16 @@ const delivery = post({
   host: 'static',
   path: '/staticscanx/delivery',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
-  read: (text, { data: { isin } }, inspect) => assertSameIsin(isin, json(Rows)(text, undefined, inspect).data ?? []),
+  read: (text, { data: { isin } }, inspect) =>
+    assertSameIsin(isin, json(Rows)(text, undefined, inspect).data ?? []),
   shape: dataEnvelope(z.array(Trades)),
   sample: ({ data: { isin } }, market) => {
     const random = market.random('delivery', isin)
-    return { data: market.tradingDays('2026-02-01', '2026-12-31').map((day) => ({ day, traded: 1_000, delivered: random.int(100, 900) })) }
+    return {
+      data: market
+        .tradingDays('2026-02-01', '2026-12-31')
+        .map((day) => ({ day, traded: 1_000, delivered: random.int(100, 900) })),
+    }
   },
 })
 
@@ -70,7 +75,9 @@ export const deliveryShares = defineStream({
     {
       shape: 'rows-in-one-file',
       file: 'delivery_shares.json',
-      tables: [{ name: 'delivery', about: 'delivered part of the traded shares by day', columns: [Delivery] }],
+      tables: [
+        { name: 'delivery', about: 'delivered part of the traded shares by day', columns: [Delivery] },
+      ],
     },
   ],
 })

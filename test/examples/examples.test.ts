@@ -18,17 +18,23 @@ describe('01: one stream', () => {
     const { settings } = await serveProvider()
     let [active, most] = [0, 0]
     const inserted: string[] = []
-    const lines$ = insertNews({ ...settings, workers: { 'market-news': 1 } }, ['M&M', '360ONE'], async (symbol, news) => {
-      active += 1
-      most = Math.max(most, active)
-      await new Promise((resolve) => setImmediate(resolve))
-      inserted.push(...news.map(() => symbol))
-      active -= 1
-    })
+    const lines$ = insertNews(
+      { ...settings, workers: { 'market-news': 1 } },
+      ['M&M', '360ONE'],
+      async (symbol, news) => {
+        active += 1
+        most = Math.max(most, active)
+        await new Promise((resolve) => setImmediate(resolve))
+        inserted.push(...news.map(() => symbol))
+        active -= 1
+      },
+    )
     const lines = await lastValueFrom(lines$.pipe(toArray()))
     expect(most).toBe(1)
     expect(lines.sort()).toEqual(
-      ['360ONE', 'M&M'].map((symbol) => `${symbol} success: ${inserted.filter((one) => one === symbol).length} news`),
+      ['360ONE', 'M&M'].map(
+        (symbol) => `${symbol} success: ${inserted.filter((one) => one === symbol).length} news`,
+      ),
     )
   })
 })
@@ -70,7 +76,10 @@ describe('08: logs and metrics', () => {
     const lines: { readonly msg: string; readonly stream?: string; readonly requests?: object }[] = []
     const metrics = await runLogged(settings, { write: (line) => lines.push(JSON.parse(line)) })
     expect(lines).toContainEqual(expect.objectContaining({ msg: 'stream-finished', stream: 'market-news' }))
-    const [, count] = /^scripstream_requests_total\{.*endpoint="news",status="200",outcome="success"\} (\d+)$/m.exec(metrics) ?? []
+    const [, count] =
+      /^scripstream_requests_total\{.*endpoint="news",status="200",outcome="success"\} (\d+)$/m.exec(
+        metrics,
+      ) ?? []
     expect(lines.at(-1)?.requests).toMatchObject({ 'news 200': Number(count) })
   })
 })

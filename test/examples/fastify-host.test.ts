@@ -6,11 +6,13 @@ import { type Host, type Reply, runRoutes } from '../../src/examples/12-fastify-
 import { until } from '../support/until.js'
 import { serveProvider } from './support.js'
 
-// Fastify needs Node 22, so that it cannot be installed here on Node 20: this has the three of its methods that the example uses.
+// Fastify needs Node 22, so that it cannot be installed here on Node 20: this has the three of its methods
+// that the example uses.
 const createHost = () => {
   const routes = new Map<string, Parameters<Host['post']>[1]>()
   const closing: (() => Promise<void>)[] = []
-  const add = (method: string) => (path: string, handler: Parameters<Host['post']>[1]) => routes.set(`${method} ${path}`, handler)
+  const add = (method: string) => (path: string, handler: Parameters<Host['post']>[1]) =>
+    routes.set(`${method} ${path}`, handler)
   const host: Host = { get: add('GET'), post: add('POST'), addHook: (_, hook) => closing.push(hook) }
   const request = async (route: string): Promise<{ readonly status: number; readonly body: unknown }> => {
     let status = 200
@@ -39,7 +41,9 @@ it('12: runs once at a time, shows how it goes, and how it ended', async () => {
 it('12: stops the run when the server closes', async () => {
   const provider = await serveProvider([{ on: 'news', mode: 'hang' }])
   const { host, request, close } = createHost()
-  await runRoutes(createCollector({ settings: provider.settings, streams: [masterData, marketNews], storage: memory() }))(host)
+  await runRoutes(
+    createCollector({ settings: provider.settings, streams: [masterData, marketNews], storage: memory() }),
+  )(host)
   await request('POST /runs')
   const active = () => provider.stats().endpoints.news?.inFlight ?? 0
   await until('a request that hangs', () => active() > 0)
@@ -51,7 +55,12 @@ it('12: shows why a run failed', async () => {
   const { host, request } = createHost()
   await runRoutes(createCollector({ settings: {}, streams: [masterData], storage: memory() }))(host)
   await request('POST /runs')
-  await until('the failure', async () => JSON.stringify((await request('GET /runs/last')).body).includes('"failed"'))
-  expect((await request('GET /runs/last')).body).toEqual({ status: 'failed', reason: expect.stringContaining('analytics') })
+  await until('the failure', async () =>
+    JSON.stringify((await request('GET /runs/last')).body).includes('"failed"'),
+  )
+  expect((await request('GET /runs/last')).body).toEqual({
+    status: 'failed',
+    reason: expect.stringContaining('analytics'),
+  })
   expect((await request('GET /health')).status).toBe(503)
 })

@@ -9,7 +9,10 @@ import { markNeedsRedis, noRedis, createTestFleet as ownFleet } from '../fleet/s
 import { temporaryFolder } from '../support/folders.js'
 
 it.skipIf(noRedis)(markNeedsRedis('runs a collector and a worker in one process'), async () => {
-  const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 5 })
+  const simulator = await serveSimulator({
+    endpoints: streams.flatMap(({ endpoints }) => endpoints),
+    stocks: 5,
+  })
   onTestFinished(() => simulator.close())
   const out = temporaryFolder()
   const blobs = temporaryFolder()
@@ -31,8 +34,14 @@ it.skipIf(noRedis)(markNeedsRedis('runs a collector and a worker in one process'
   await ended
   expect(report.outcome).toBe('complete')
   const items = Object.values(report.scripts).flatMap(({ items }) => Object.values(items))
-  expect(report.fleet?.workers.map(({ items }) => items)).toEqual([items.reduce((sum, count) => sum + count, 0)])
-  expect(lines).toEqual([expect.stringMatching(/^works for the fleet at redis:/), 'works for a run', 'has ended its work'])
+  expect(report.fleet?.workers.map(({ items }) => items)).toEqual([
+    items.reduce((sum, count) => sum + count, 0),
+  ])
+  expect(lines).toEqual([
+    expect.stringMatching(/^works for the fleet at redis:/),
+    'works for a run',
+    'has ended its work',
+  ])
   expect(readdirSync(join(out, 'market_news')).length).toBe(report.scripts['market-news']?.files)
   expect(readdirSync(blobs)).toEqual([])
 })

@@ -34,14 +34,21 @@ const hook = async (
 }
 
 const provider = async () => {
-  const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 20 })
+  const simulator = await serveSimulator({
+    endpoints: streams.flatMap(({ endpoints }) => endpoints),
+    stocks: 20,
+  })
   onTestFinished(() => simulator.close())
   return simulator
 }
 
 it('posts every item once, one after the other, and counts it in the report', async () => {
   const [{ settings }, { url, posted, most }] = [await provider(), await hook()]
-  const collector = createCollector({ settings, streams: [masterData, marketNews], storage: webhook(postTo(url)) })
+  const collector = createCollector({
+    settings,
+    streams: [masterData, marketNews],
+    storage: webhook(postTo(url)),
+  })
   const { outcome, scripts } = await lastValueFrom(collector.run())
   expect(outcome).toBe('complete')
   const news = posted.filter(({ file }) => file.startsWith('market_news/'))

@@ -8,12 +8,17 @@ import { optionChains } from '../../src/examples/03-own-stream.js'
 
 it('03: collects the option chains of the F&O stocks from their own host, without duplicates and sorted', async () => {
   const all = [...streams, optionChains]
-  const simulator = await serveSimulator({ endpoints: all.flatMap(({ endpoints }) => endpoints), stocks: 300 })
+  const simulator = await serveSimulator({
+    endpoints: all.flatMap(({ endpoints }) => endpoints),
+    stocks: 300,
+  })
   try {
     const files: MemoryFiles = new Map()
     const collector = createCollector({ settings: simulator.settings, streams: all, storage: memory(files) })
     const report = await lastValueFrom(collector.run({ only: ['option-chains'] }))
-    const symbols = simulator.market.stocks.filter(({ FnoFlag }) => FnoFlag === 1).map((stock) => stock.Symbol)
+    const symbols = simulator.market.stocks
+      .filter(({ FnoFlag }) => FnoFlag === 1)
+      .map((stock) => stock.Symbol)
     expect(symbols.length).toBeGreaterThan(0)
     expect(symbols.length).toBeLessThan(300)
     expect(report.scripts['option-chains']).toMatchObject({ outcome: 'success', requests: symbols.length })

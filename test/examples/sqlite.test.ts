@@ -11,9 +11,9 @@ interface Opened extends SqliteDatabase {
   close(): void
 }
 /** `node:sqlite` of this Node; undefined before 22.13. */
-const builtIn = (process as { getBuiltinModule?: (id: string) => unknown }).getBuiltinModule?.('node:sqlite') as
-  | { readonly DatabaseSync: new (path: string) => Opened }
-  | undefined
+const builtIn = (process as { getBuiltinModule?: (id: string) => unknown }).getBuiltinModule?.(
+  'node:sqlite',
+) as { readonly DatabaseSync: new (path: string) => Opened } | undefined
 
 const openDatabase = (): Opened => {
   if (builtIn === undefined) throw new Error('this Node has no node:sqlite')
@@ -27,15 +27,22 @@ it.skipIf(builtIn === undefined)(
   async () => {
     const { settings } = await serveProvider()
     const database = openDatabase()
-    const collector = createCollector({ settings, streams: [masterData, marketNews], storage: sqlite(database) })
+    const collector = createCollector({
+      settings,
+      streams: [masterData, marketNews],
+      storage: sqlite(database),
+    })
     const { outcome, scripts } = await lastValueFrom(collector.run())
     expect(outcome).toBe('complete')
-    const count = "select count(*) as rows, count(distinct item) as items from records where file like 'market_news/%'"
+    const count =
+      "select count(*) as rows, count(distinct item) as items from records where file like 'market_news/%'"
     const [first] = database.prepare(count).all()
     expect(first?.items).toBe(scripts['market-news']?.items.success)
-    expect(database.prepare("select record ->> 'Title' as title from records where file like 'market_news/%' limit 1").all()).toEqual([
-      { title: expect.stringMatching(/./) },
-    ])
+    expect(
+      database
+        .prepare("select record ->> 'Title' as title from records where file like 'market_news/%' limit 1")
+        .all(),
+    ).toEqual([{ title: expect.stringMatching(/./) }])
     await lastValueFrom(collector.run({ fresh: true }))
     expect(database.prepare(count).all()).toEqual([first])
   },

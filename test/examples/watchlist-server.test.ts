@@ -8,8 +8,15 @@ import { expect, it, onTestFinished } from 'vitest'
 import { newsRoute } from '../../src/examples/05-watchlist-server.js'
 import { until } from '../support/until.js'
 
-const host = async (faults: readonly Fault[] = [], everyMs = 60_000): Promise<{ provider: Simulator; url: string }> => {
-  const provider = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: 20, faults })
+const host = async (
+  faults: readonly Fault[] = [],
+  everyMs = 60_000,
+): Promise<{ provider: Simulator; url: string }> => {
+  const provider = await serveSimulator({
+    endpoints: streams.flatMap(({ endpoints }) => endpoints),
+    stocks: 20,
+    faults,
+  })
   const server = createServer(newsRoute(createCollector({ settings: provider.settings }), everyMs))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(async () => {
@@ -20,7 +27,8 @@ const host = async (faults: readonly Fault[] = [], everyMs = 60_000): Promise<{ 
   return { provider, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-const read = (url: string): Promise<IncomingMessage> => new Promise((resolve, reject) => get(url, resolve).on('error', reject))
+const read = (url: string): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => get(url, resolve).on('error', reject))
 
 /** The first events, as `name: data`; then the reader disconnects. */
 const eventsOf = async (url: string, count: number): Promise<readonly string[]> => {
@@ -40,7 +48,8 @@ const eventsOf = async (url: string, count: number): Promise<readonly string[]> 
 it('sends the news of the requested stocks, and requests no others', async () => {
   const { provider, url } = await host()
   const events = await eventsOf(`${url}/news?symbols=M%26M,360ONE`, 3)
-  for (const event of events) expect(event).toMatch(/^news: \{"symbol":"(M&M|360ONE)","Title":".+","PublishDate":\d+/)
+  for (const event of events)
+    expect(event).toMatch(/^news: \{"symbol":"(M&M|360ONE)","Title":".+","PublishDate":\d+/)
   expect(new Set(events).size).toBe(3)
   expect(provider.stats().endpoints.news?.requests).toBeLessThanOrEqual(2)
 })

@@ -5,11 +5,20 @@ import { UsageError } from '../../src/model/errors.js'
 describe('readFleetAddress', () => {
   it.each([
     ['redis://host', { url: 'redis://host', prefix: 'scripstream', shown: 'redis://host' }],
-    ['redis://10.0.0.5:6379', { url: 'redis://10.0.0.5:6379', prefix: 'scripstream', shown: 'redis://10.0.0.5:6379' }],
+    [
+      'redis://10.0.0.5:6379',
+      { url: 'redis://10.0.0.5:6379', prefix: 'scripstream', shown: 'redis://10.0.0.5:6379' },
+    ],
     ['rediss://host:1/3', { url: 'rediss://host:1/3', prefix: 'scripstream', shown: 'rediss://host:1/3' }],
     ['redis://[::1]:6379', { url: 'redis://[::1]:6379', prefix: 'scripstream', shown: 'redis://[::1]:6379' }],
-    ['redis://host/0?prefix=nse', { url: 'redis://host/0', prefix: 'nse', shown: 'redis://host/0?prefix=nse' }],
-    ['redis://me:secret@host?prefix=a_b-1', { url: 'redis://me:secret@host', prefix: 'a_b-1', shown: 'redis://host?prefix=a_b-1' }],
+    [
+      'redis://host/0?prefix=nse',
+      { url: 'redis://host/0', prefix: 'nse', shown: 'redis://host/0?prefix=nse' },
+    ],
+    [
+      'redis://me:secret@host?prefix=a_b-1',
+      { url: 'redis://me:secret@host', prefix: 'a_b-1', shown: 'redis://host?prefix=a_b-1' },
+    ],
     ['redis://:p%25%2F@host', { url: 'redis://:p%25%2F@host', prefix: 'scripstream', shown: 'redis://host' }],
   ])('parses %s', (text, address) => {
     expect(readFleetAddress(text)).toEqual(address)

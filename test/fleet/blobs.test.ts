@@ -1,7 +1,25 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createBlobStore, decodeRows, encodeRows, loadRows, storeRows, toJobId, type WorkerOutcome } from '../../src/fleet/blobs.js'
+import {
+  createBlobStore,
+  decodeRows,
+  encodeRows,
+  loadRows,
+  storeRows,
+  toJobId,
+  type WorkerOutcome,
+} from '../../src/fleet/blobs.js'
 import { createCsvCandles } from '../../src/market/candle-file.js'
 import type { Candle } from '../../src/model/candle.js'
 import type { ItemOutcome, RowList } from '../../src/model/outcome.js'
@@ -19,17 +37,28 @@ const BY: Pick<WorkerOutcome, 'by' | 'requestCounts'> = { by: 'a', requestCounts
 const RUN = '20260212T143000Z-0001'
 
 /** Stores an outcome as a worker and loads it as the driver; `meanwhile` can damage the blob in between. */
-const thereAndBack = async (rows: RowList, meanwhile: (file: string) => void = () => undefined): Promise<ItemOutcome> => {
+const thereAndBack = async (
+  rows: RowList,
+  meanwhile: (file: string) => void = () => undefined,
+): Promise<ItemOutcome> => {
   const root = temporaryFolder()
   const blobs = createBlobStore(root)
   const item = createItem('M&M')
-  const fetched: ItemOutcome = { item, status: 'success', rows, degraded: 'a page', whole: true, remark: 'new' }
+  const fetched: ItemOutcome = {
+    item,
+    status: 'success',
+    rows,
+    degraded: 'a page',
+    whole: true,
+    remark: 'new',
+  }
   const stored = await storeRows('market-news', { run: RUN, item }, fetched, blobs)
   // The queue stores it as JSON.
   const outcome = JSON.parse(JSON.stringify({ ...BY, ...stored })) as WorkerOutcome
   expect(JSON.stringify(outcome).length).toBeLessThan(300)
   const folder = join(root, RUN, 'market-news')
-  for (const name of readdirSync(folder).filter((one) => one.startsWith('M%26M-'))) meanwhile(join(folder, name))
+  for (const name of readdirSync(folder).filter((one) => one.startsWith('M%26M-')))
+    meanwhile(join(folder, name))
   return loadRows('market-news', { run: RUN, item }, outcome, blobs)
 }
 
@@ -37,7 +66,13 @@ describe('storing and loading an outcome', () => {
   it('returns the same rows and all other fields', async () => {
     const { rows, ...rest } = await thereAndBack(ROWS)
     expect(JSON.stringify(rows)).toBe(JSON.stringify(ROWS))
-    expect(rest).toEqual({ item: createItem('M&M'), status: 'success', degraded: 'a page', whole: true, remark: 'new' })
+    expect(rest).toEqual({
+      item: createItem('M&M'),
+      status: 'success',
+      degraded: 'a page',
+      whole: true,
+      remark: 'new',
+    })
   })
 
   it('returns CSV rows byte for byte', async () => {
@@ -50,7 +85,12 @@ describe('storing and loading an outcome', () => {
   it('writes no blob for zero rows', async () => {
     const root = temporaryFolder()
     const item = createItem('A')
-    const stored = await storeRows('s', { run: RUN, item }, { item, status: 'empty', rows: [] }, createBlobStore(root))
+    const stored = await storeRows(
+      's',
+      { run: RUN, item },
+      { item, status: 'empty', rows: [] },
+      createBlobStore(root),
+    )
     expect(stored).toEqual({ status: 'empty' })
     expect(readdirSync(root)).toEqual([])
     expect(await loadRows('s', { run: RUN, item }, { ...BY, ...stored }, createBlobStore(root))).toEqual({
@@ -65,7 +105,11 @@ describe('storing and loading an outcome', () => {
     ['is truncated', (file: string) => truncateSync(file, 7), /the file has 7 bytes instead of \d+/],
     ['is empty', (file: string) => writeFileSync(file, ''), /the file has 0 bytes/],
     ['has other content', (file: string) => writeFileSync(file, 'x'.repeat(statSync(file).size)), /JSON/],
-    ['lacks a row', (file: string) => writeFileSync(file, '[0]'.padEnd(statSync(file).size)), /the file has 1 rows instead of 2/],
+    [
+      'lacks a row',
+      (file: string) => writeFileSync(file, '[0]'.padEnd(statSync(file).size)),
+      /the file has 1 rows instead of 2/,
+    ],
   ])('fails the item with a reason if the blob %s', async (_, meanwhile, words) => {
     const outcome = await thereAndBack(ROWS, meanwhile)
     expect(outcome).toMatchObject({ item: createItem('M&M'), status: 'error', code: 'storage', rows: [] })
@@ -88,7 +132,11 @@ describe('blobs', () => {
     const root = temporaryFolder()
     const blobs = createBlobStore(root)
     await blobs.write('run/stream/a', Buffer.from('first'))
-    await Promise.all(Array.from({ length: 20 }, (_, place) => blobs.write('run/stream/a', Buffer.from(`${place}`.repeat(1_000)))))
+    await Promise.all(
+      Array.from({ length: 20 }, (_, place) =>
+        blobs.write('run/stream/a', Buffer.from(`${place}`.repeat(1_000))),
+      ),
+    )
     expect(readdirSync(join(root, 'run', 'stream'))).toEqual(['a'])
     expect(readFileSync(join(root, 'run', 'stream', 'a')).length).toBeGreaterThan(999)
     expect(new Set((await blobs.read('run/stream/a')).toString()).size).toBeLessThanOrEqual(2)
@@ -124,7 +172,8 @@ describe('removing a run', () => {
     for (const kept of [join(elsewhere, 'kept'), join(root, 'kept')]) writeFileSync(kept, '')
     symlinkSync(elsewhere, join(root, RUN, 'linked'))
     symlinkSync(elsewhere, join(root, 'link'))
-    for (const run of [RUN, RUN, 'link', 'never was', '', '.', '..', '../..']) await createBlobStore(root).removeRun(run)
+    for (const run of [RUN, RUN, 'link', 'never was', '', '.', '..', '../..'])
+      await createBlobStore(root).removeRun(run)
     expect(readdirSync(root)).toEqual(['kept'])
     expect(existsSync(join(elsewhere, 'kept'))).toBe(true)
   })

@@ -16,7 +16,12 @@ const OWN = `1.0.0+${BUILD}`
 const [STREAM = ''] = streams.map(({ name }) => name)
 
 /** A connection that has the name of a worker of a queue, as BullMQ gives it. */
-const connectAs = async ({ redis }: TestFleet, prefix: string, queue: string, name: string): Promise<void> => {
+const connectAs = async (
+  { redis }: TestFleet,
+  prefix: string,
+  queue: string,
+  name: string,
+): Promise<void> => {
   const connection = redis.duplicate()
   onTestFinished(() => connection.disconnect())
   await connection.client('SETNAME', `${prefix}:${Buffer.from(queue).toString('base64')}:w:${name}`)
@@ -34,7 +39,15 @@ const openQueues = async ({ address }: TestFleet) => {
 /** Works until the first error. Resolves to it, and to what the worker reported before. */
 const failWorker = async ({ address }: TestFleet, blobs = temporaryFolder()) => {
   const news: WorkerNews[] = []
-  const options = { address, blobs, version: '1.0.0', streams, headers: {}, name: 'here', allowVolatile: true }
+  const options = {
+    address,
+    blobs,
+    version: '1.0.0',
+    streams,
+    headers: {},
+    name: 'here',
+    allowVolatile: true,
+  }
   const error = await lastValueFrom(fleetWorker(options).pipe(tap((one) => news.push(one)))).then(
     () => undefined,
     (reason: unknown) => reason,
@@ -78,7 +91,11 @@ describe.skipIf(noRedis)(markNeedsRedis('workers of another build'), () => {
     const fleet = createTestFleet()
     const queues = await openQueues(fleet)
     await queues.reportOther(OWN, 'here')
-    expect(await queues.listMembers(STREAM)).toMatchObject({ workers: [], otherWorkers: [`here (${OWN})`], otherDriver: undefined })
+    expect(await queues.listMembers(STREAM)).toMatchObject({
+      workers: [],
+      otherWorkers: [`here (${OWN})`],
+      otherDriver: undefined,
+    })
     await connectAs(fleet, queues.prefix, STREAM, 'here')
     expect(await queues.listMembers(STREAM)).toMatchObject({ workers: ['here'], otherWorkers: [] })
   })
@@ -94,7 +111,9 @@ describe.skipIf(noRedis)(markNeedsRedis('workers of another build'), () => {
   it('are named by a driver that waits, which goes on with one of its own build', async () => {
     const place = await createFleetPlace()
     const driver = place.driver(['--only', 'market-news', '--progress', 'lines'])
-    const connection = new RegExp(` name=${place.prefix}@\\S+:${Buffer.from('barriers').toString('base64')}:w:driver`)
+    const connection = new RegExp(
+      ` name=${place.prefix}@\\S+:${Buffer.from('barriers').toString('base64')}:w:driver`,
+    )
     await waitUntil(async () => connection.test(String(await place.redis.client('LIST'))))
     // The driver is built, and this worker is not.
     const { error, news } = await failWorker(place, place.blobs)
@@ -103,7 +122,9 @@ describe.skipIf(noRedis)(markNeedsRedis('workers of another build'), () => {
     )
     expect(news.map(({ type }) => type)).not.toContain('run')
     await waitUntil(() =>
-      /1 worker of another build, install the same on both: here \(1\.0\.0\+source\); driver [\d.]+\+[\da-f]{10}/.test(driver.stderr()),
+      /1 worker of another build, install the same on both: here \(1\.0\.0\+source\); driver [\d.]+\+[\da-f]{10}/.test(
+        driver.stderr(),
+      ),
     )
     const own = place.worker('own')
     const { code, stderr } = await driver.ended

@@ -3,8 +3,15 @@ import { createDriftWatch } from '../../src/http/drift.js'
 import type { Drift } from '../../src/model/report.js'
 
 const fresh = (answers: number, of: number, field = 'source'): Drift => ({
-  ...{ stream: 'market-news', endpoint: 'news', kind: 'new', field },
-  ...{ answers, of, records: answers, ofRecords: of, example: `A${answers}` },
+  stream: 'market-news',
+  endpoint: 'news',
+  kind: 'new',
+  field,
+  answers,
+  of,
+  records: answers,
+  ofRecords: of,
+  example: `A${answers}`,
 })
 
 describe('drift from other processes', () => {
@@ -27,8 +34,14 @@ describe('drift from other processes', () => {
 
   it('distinguishes field and kind, and sorts by frequency', () => {
     const drift = createDriftWatch()
-    drift.add('a market-news', [fresh(1, 10), { ...fresh(2, 10), kind: 'type', expected: 'text', seen: 'number' }])
-    drift.add('b market-news', [fresh(3, 10, 'link'), { ...fresh(2, 10), kind: 'type', expected: 'text', seen: 'list' }])
+    drift.add('a market-news', [
+      fresh(1, 10),
+      { ...fresh(2, 10), kind: 'type', expected: 'text', seen: 'number' },
+    ])
+    drift.add('b market-news', [
+      fresh(3, 10, 'link'),
+      { ...fresh(2, 10), kind: 'type', expected: 'text', seen: 'list' },
+    ])
     expect(drift.listDrifts().map(({ kind, field, seen, answers }) => [kind, field, seen, answers])).toEqual([
       ['new', 'link', undefined, 3],
       ['type', 'source', 'number', 2],

@@ -10,7 +10,8 @@ const taking = () => {
   return {
     redis,
     prefix,
-    take: (run: string, fail: (error: unknown) => void = () => undefined) => acquireDriverLease(redis, { prefix, run, shown: SHOWN }, fail),
+    take: (run: string, fail: (error: unknown) => void = () => undefined) =>
+      acquireDriverLease(redis, { prefix, run, shown: SHOWN }, fail),
   }
 }
 

@@ -41,7 +41,9 @@ describe('sharing stored outputs', () => {
       'ohlcv_data/M&M.csv': 'm',
       '.scripstream/report.json': '{}',
     })
-    const [one, other] = [out, toEarlierFolder(run)].map((folder) => files.statSync(join(folder, 'ohlcv_data/A.csv')))
+    const [one, other] = [out, toEarlierFolder(run)].map((folder) =>
+      files.statSync(join(folder, 'ohlcv_data/A.csv')),
+    )
     expect(other?.ino).toBe(one?.ino)
     expect(other?.mtimeMs).toBe(STORED_AT.getTime())
   })
@@ -55,7 +57,10 @@ describe('sharing stored outputs', () => {
     expect(filesIn(toEarlierFolder(run))).toMatchObject({ 'ohlcv_data/A.csv': 'a' })
     await shareFiles(out, ['ohlcv_data/*.csv'], run)
     await shareFiles(out, ['ohlcv_data/*.csv'], run)
-    expect(filesIn(toEarlierFolder(run))).toMatchObject({ 'ohlcv_data/A.csv': 'newer', 'ohlcv_data/M&M.csv': 'm' })
+    expect(filesIn(toEarlierFolder(run))).toMatchObject({
+      'ohlcv_data/A.csv': 'newer',
+      'ohlcv_data/M&M.csv': 'm',
+    })
     expect(Object.keys(filesIn(toEarlierFolder(run))).filter((name) => name.endsWith('.tmp'))).toEqual([])
   })
 
@@ -74,8 +79,14 @@ describe('a shared folder on another disk', () => {
     const out = stored(TEXTS)
     const run = join(temporaryFolder(), 'run')
     await shareFiles(out, ['ohlcv_data/*.csv', 'never.json'], run)
-    expect(filesIn(toEarlierFolder(run))).toEqual({ 'ohlcv_data/A.csv': 'a', 'ohlcv_data/M&M.csv': 'm', '.scripstream/report.json': '{}' })
-    const [one, other] = [out, toEarlierFolder(run)].map((folder) => files.statSync(join(folder, 'ohlcv_data/A.csv')))
+    expect(filesIn(toEarlierFolder(run))).toEqual({
+      'ohlcv_data/A.csv': 'a',
+      'ohlcv_data/M&M.csv': 'm',
+      '.scripstream/report.json': '{}',
+    })
+    const [one, other] = [out, toEarlierFolder(run)].map((folder) =>
+      files.statSync(join(folder, 'ohlcv_data/A.csv')),
+    )
     expect(other?.ino).not.toBe(one?.ino)
     expect(other?.mtimeMs).toBe(STORED_AT.getTime())
   })

@@ -10,7 +10,9 @@ const printErrors = async (debug: string): Promise<string> =>
 
 describe('An ignored error', () => {
   it('is logged with the failed operation if NODE_DEBUG=scripstream-fleet is set', async () => {
-    expect(await printErrors('scripstream-fleet')).toMatch(/^SCRIPSTREAM-FLEET \d+: ignored: end a back-off: Connection is closed\.\n$/)
+    expect(await printErrors('scripstream-fleet')).toMatch(
+      /^SCRIPSTREAM-FLEET \d+: ignored: end a back-off: Connection is closed\.\n$/,
+    )
   })
 
   it('is not logged without it', async () => {

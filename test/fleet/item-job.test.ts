@@ -34,9 +34,15 @@ interface Bench {
 }
 
 /** The dependencies of a worker, with a provider that the test controls. */
-const bench = (answer: (call: string) => Observable<HttpReply>, backoffs = createFakeBackoffs(PAUSE_MS)): Bench => {
+const bench = (
+  answer: (call: string) => Observable<HttpReply>,
+  backoffs = createFakeBackoffs(PAUSE_MS),
+): Bench => {
   const settings = createSettings({
-    ...{ urls: { static: STATIC, news: 'http://other.test' }, retries: 2, backoffMs: 10, throttleMs: PAUSE_MS },
+    urls: { static: STATIC, news: 'http://other.test' },
+    retries: 2,
+    backoffMs: 10,
+    throttleMs: PAUSE_MS,
     headers: { 'x-key': SECRET },
   })
   const requested: string[] = []
@@ -44,7 +50,11 @@ const bench = (answer: (call: string) => Observable<HttpReply>, backoffs = creat
   const drift = createDriftWatch()
   let checks = 0
   const workerRun: WorkerRun = {
-    ...{ run: 'run', asOf: 5, accept: [], settings, redact: createRedactor(settings) },
+    run: 'run',
+    asOf: 5,
+    accept: [],
+    settings,
+    redact: createRedactor(settings),
     storage: memory(),
     transport: ({ url, body = '{}' }) => {
       const { of: whom } = JSON.parse(body) as { readonly of: string }
@@ -66,7 +76,10 @@ const bench = (answer: (call: string) => Observable<HttpReply>, backoffs = creat
     close: () => undefined,
   }
   const tools = {
-    ...{ by: 'a', blobs: createBlobStore(temporaryFolder()), unreported: createUnreported(), backoffs },
+    by: 'a',
+    blobs: createBlobStore(temporaryFolder()),
+    unreported: createUnreported(),
+    backoffs,
     checkStall: () => {
       checks += 1
     },
@@ -76,7 +89,11 @@ const bench = (answer: (call: string) => Observable<HttpReply>, backoffs = creat
   return {
     job: (symbol, stream = tiny('news')) =>
       firstValueFrom(runItemJob(stream, { run: 'run', item: createStockItem(symbol) }, workerRun, tools)),
-    ...{ requested, paused, backoffs, drift, checks: () => checks },
+    requested,
+    paused,
+    backoffs,
+    drift,
+    checks: () => checks,
   }
 }
 
@@ -96,7 +113,9 @@ describe('runItemJob', () => {
   it('reports the outcome of an item with its worker and its request counts', async () => {
     const { job, backoffs, checks } = bench(() => of(row))
     expect(await job('A')).toEqual({
-      ...{ by: 'a', status: 'success', requestCounts: [1, 0, 0] },
+      by: 'a',
+      status: 'success',
+      requestCounts: [1, 0, 0],
       rows: { length: 1, bytes: 13, form: 'json' },
     })
     expect(backoffs.served).toEqual([STATIC])
@@ -140,7 +159,10 @@ describe('runItemJob', () => {
       }),
     })
     const { job } = bench(() => of(row))
-    expect(await job('A', quoting)).toMatchObject({ reason: '[redacted] is not known', warnings: ['asked with [redacted]'] })
+    expect(await job('A', quoting)).toMatchObject({
+      reason: '[redacted] is not known',
+      warnings: ['asked with [redacted]'],
+    })
     expect(await job('B', quoting)).toMatchObject({ degraded: '[redacted] is too old' })
   })
 
@@ -179,7 +201,9 @@ describe('an item whose host answers 429', () => {
     const other = { ...createCall('other'), host: 'news' as const }
     const elsewhere = tiny('elsewhere', {
       endpoints: [other],
-      work: perStock((stock, { ask }) => ask(other, { of: stock.Symbol }).pipe(map((rows) => createResult(rows)))),
+      work: perStock((stock, { ask }) =>
+        ask(other, { of: stock.Symbol }).pipe(map((rows) => createResult(rows))),
+      ),
     })
     const { job, requested } = bench((call) => of(call.startsWith('news') ? status(429) : row))
     await expect(job('A')).rejects.toThrow(RequeueError)
@@ -188,8 +212,14 @@ describe('an item whose host answers 429', () => {
   })
 
   it('fails with rate_limit when the whole fleet has got only 429 for too long, and pauses no queue', async () => {
-    const { job, paused, requested, backoffs } = bench(() => of(status(429)), createFakeBackoffs(PAUSE_MS, true))
-    const lost = { status: 'rate_limit', reason: expect.stringContaining('rate-limited the whole fleet for too long') }
+    const { job, paused, requested, backoffs } = bench(
+      () => of(status(429)),
+      createFakeBackoffs(PAUSE_MS, true),
+    )
+    const lost = {
+      status: 'rate_limit',
+      reason: expect.stringContaining('rate-limited the whole fleet for too long'),
+    }
     expect(await job('A')).toMatchObject(lost)
     expect(paused).toEqual([])
     expect(backoffs.find(STATIC).isFinal).toBe(true)
@@ -229,7 +259,9 @@ describe('a shared request whose first answer is a page', () => {
         shared('list', () => ask(createCall('list'), { of: 'all' })).pipe(map((rows) => createResult(rows))),
       ),
     })
-    const { job, backoffs } = bench(inTurn({ status: 200, body: Buffer.from('<!DOCTYPE html><html></html>') }, row))
+    const { job, backoffs } = bench(
+      inTurn({ status: 200, body: Buffer.from('<!DOCTYPE html><html></html>') }, row),
+    )
     const [first, second] = [job('A', sharing).catch((error: unknown) => error), job('B', sharing)]
     // Another worker got a 429 meanwhile.
     backoffs.startBackoff(STATIC, 500)
@@ -245,7 +277,15 @@ describe('a shared request whose first answer is a page', () => {
 describe('drift', () => {
   it('is reported completely with the next outcome after it has changed, and only once', async () => {
     const { job, drift } = bench(() => of(row))
-    const shown = { endpoint: 'news', kind: 'new', field: 'x', of: 4, records: 1, ofRecords: 4, example: 'A' } as const
+    const shown = {
+      endpoint: 'news',
+      kind: 'new',
+      field: 'x',
+      of: 4,
+      records: 1,
+      ofRecords: 4,
+      example: 'A',
+    } as const
     expect(await job('A')).not.toHaveProperty('drift')
     drift.add('test', [
       { ...shown, stream: 'news', answers: 1 },

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { temporariesIn } from '../crash/support.js'
 import { hashOutputs } from '../support/folders.js'
-import { countRequests, createFleetPlace, type FleetPlace, findExceededLimits, readReport, STOCKS, waitUntilJoined } from './processes.js'
+import {
+  countRequests,
+  createFleetPlace,
+  type FleetPlace,
+  findExceededLimits,
+  readReport,
+  STOCKS,
+  waitUntilJoined,
+} from './processes.js'
 import { isShort, markNeedsRedis, markRealTime, noRedis, waitUntil } from './support.js'
 
 const NEWS = ['--only', 'market-news,company-filings']
@@ -72,31 +80,41 @@ describe.skipIf(noRedis)(markNeedsRedis('a run of different streams'), () => {
   })
 })
 
-describe.skipIf(noRedis || isShort)(markNeedsRedis(markRealTime('a worker and a driver that are killed')), () => {
-  it('lose nothing: the same command resumes, and the items of the worker are reassigned', async () => {
-    const place = await createFleetPlace({ latencyMs: 1_000, env: { SCRIPSTREAM_WORKERS: 'market-news=4' } })
-    const workers = [place.worker('a'), place.worker('b')] as const
-    await waitUntilJoined(workers)
-    const killed = place.driver(NEWS)
-    // The worker has sent the requests of its items and got no answer yet.
-    await waitUntil(async () => (await isAtWork(place, 'market-news', 'a')) && place.simulator.stats().endpoints.news?.inFlight === 4)
-    killed.child.kill('SIGKILL')
-    workers[0].child.kill('SIGKILL')
-    await killed.ended
-    const { code, stderr } = await place.driver(NEWS).ended
-    expect(code, stderr).toBe(0)
-    const { fleet, outcome, scripts } = readReport(place.out)
-    expect(outcome).toBe('complete')
-    expect(fleet?.stalled).toBeGreaterThan(0)
-    expect(scripts['market-news']?.items).toMatchObject({ error: 0, rate_limit: 0 })
-    // Only the active items of the killed worker were requested again.
-    const { items = {} } = place.simulator.stats().endpoints.news ?? {}
-    expect(Math.max(...Object.values(items))).toBe(2)
-    expect(Object.values(items).filter((times) => times > 1).length).toBeLessThanOrEqual(4)
-    expect(findExceededLimits(place)).toEqual([])
-    expect(hashOutputs(place.out)).toEqual(hashOutputs(await place.runInProcess(NEWS)))
-  })
-})
+describe.skipIf(noRedis || isShort)(
+  markNeedsRedis(markRealTime('a worker and a driver that are killed')),
+  () => {
+    it('lose nothing: the same command resumes, and the items of the worker are reassigned', async () => {
+      const place = await createFleetPlace({
+        latencyMs: 1_000,
+        env: { SCRIPSTREAM_WORKERS: 'market-news=4' },
+      })
+      const workers = [place.worker('a'), place.worker('b')] as const
+      await waitUntilJoined(workers)
+      const killed = place.driver(NEWS)
+      // The worker has sent the requests of its items and got no answer yet.
+      await waitUntil(
+        async () =>
+          (await isAtWork(place, 'market-news', 'a')) &&
+          place.simulator.stats().endpoints.news?.inFlight === 4,
+      )
+      killed.child.kill('SIGKILL')
+      workers[0].child.kill('SIGKILL')
+      await killed.ended
+      const { code, stderr } = await place.driver(NEWS).ended
+      expect(code, stderr).toBe(0)
+      const { fleet, outcome, scripts } = readReport(place.out)
+      expect(outcome).toBe('complete')
+      expect(fleet?.stalled).toBeGreaterThan(0)
+      expect(scripts['market-news']?.items).toMatchObject({ error: 0, rate_limit: 0 })
+      // Only the active items of the killed worker were requested again.
+      const { items = {} } = place.simulator.stats().endpoints.news ?? {}
+      expect(Math.max(...Object.values(items))).toBe(2)
+      expect(Object.values(items).filter((times) => times > 1).length).toBeLessThanOrEqual(4)
+      expect(findExceededLimits(place)).toEqual([])
+      expect(hashOutputs(place.out)).toEqual(hashOutputs(await place.runInProcess(NEWS)))
+    })
+  },
+)
 
 describe.skipIf(noRedis || isShort)(markNeedsRedis(markRealTime('a worker that stalls')), () => {
   it('until its items are given to another one, then continues, exceeds no concurrency limit and loses nothing', async () => {
@@ -106,7 +124,9 @@ describe.skipIf(noRedis || isShort)(markNeedsRedis(markRealTime('a worker that s
     const driver = place.driver(['--only', 'market-news'])
     await waitUntil(() => countRequests(place, 'news') >= 4)
     frozen.child.kill('SIGSTOP')
-    await waitUntil(() => Object.values(place.simulator.stats().endpoints.news?.items ?? {}).some((times) => times > 1))
+    await waitUntil(() =>
+      Object.values(place.simulator.stats().endpoints.news?.items ?? {}).some((times) => times > 1),
+    )
     frozen.child.kill('SIGCONT')
     const { code, stderr } = await driver.ended
     expect(code, stderr).toBe(0)

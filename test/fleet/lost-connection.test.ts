@@ -4,7 +4,10 @@ import { hashOutputs } from '../support/folders.js'
 import { createFleetPlace, readReport, waitUntilJoined } from './processes.js'
 import { markNeedsRedis, noRedis, SERVER } from './support.js'
 
-/** The reply for one item: its id. The barrier was added before, so Redis knows the script, and the items come in one pipeline. */
+/**
+ * The reply for one item: its id. The barrier was added before, so Redis knows the script, and the items come
+ * in one pipeline.
+ */
 const TAKEN = /\$\d+\r\ni\w+\r\n/
 
 /** A proxy that destroys a connection once, in the middle of the reply to a pipeline of items. */

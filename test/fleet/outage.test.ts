@@ -15,7 +15,11 @@ const ownServer = async () => {
   const address = `redis://127.0.0.1:${port}`
   let server: ChildProcess | undefined
   const begin = async (): Promise<void> => {
-    server = spawn('redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', '--appendonly', 'yes', '--dir', dir], { stdio: 'ignore' })
+    server = spawn(
+      'redis-server',
+      ['--port', `${port}`, '--bind', '127.0.0.1', '--appendonly', 'yes', '--dir', dir],
+      { stdio: 'ignore' },
+    )
     const redis = new Redis(address, { maxRetriesPerRequest: null, retryStrategy: () => 50 })
     redis.on('error', () => undefined)
     await redis.ping()

@@ -34,13 +34,20 @@ export interface FleetPlace extends TestFleet {
   readonly runInProcess: (flags?: readonly string[], out?: string) => Promise<string>
 }
 
-const startProcess = (args: readonly string[], place: { cwd: string; env: Record<string, string> }): RunningProcess => {
+const startProcess = (
+  args: readonly string[],
+  place: { cwd: string; env: Record<string, string> },
+): RunningProcess => {
   const child = start(args, place)
   let log = ''
   child.stderr.on('data', (text: Buffer) => {
     log += text.toString()
   })
-  onTestFailed(() => console.error(`${args.slice(0, 3).join(' ')} (${child.exitCode ?? child.signalCode ?? 'running'}):\n${log}`))
+  onTestFailed(() =>
+    console.error(
+      `${args.slice(0, 3).join(' ')} (${child.exitCode ?? child.signalCode ?? 'running'}):\n${log}`,
+    ),
+  )
   onTestFinished(() => {
     child.kill('SIGCONT')
     child.kill('SIGKILL')
@@ -50,10 +57,17 @@ const startProcess = (args: readonly string[], place: { cwd: string; env: Record
 
 /** A simulator, a fleet prefix and folders, all removed after the test. */
 export const createFleetPlace = async (
-  options: { readonly server?: string; readonly latencyMs?: number; readonly env?: Record<string, string> } = {},
+  options: {
+    readonly server?: string
+    readonly latencyMs?: number
+    readonly env?: Record<string, string>
+  } = {},
 ): Promise<FleetPlace> => {
   const { simulator, env } = await provider({
-    ...{ stocks: STOCKS, candleDays: 60, asOf: Date.parse(FIRST_RUN_AT), latencyMs: options.latencyMs ?? LATENCY_MS },
+    stocks: STOCKS,
+    candleDays: 60,
+    asOf: Date.parse(FIRST_RUN_AT),
+    latencyMs: options.latencyMs ?? LATENCY_MS,
   })
   const [cwd, out, blobs] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
   const met = createTestFleet(options.server)
@@ -61,9 +75,12 @@ export const createFleetPlace = async (
   const fleet = ['--engine', met.address, '--blobs', blobs, '--allow-volatile']
   return {
     ...met,
-    ...{ simulator, out, blobs },
+    simulator,
+    out,
+    blobs,
     worker: (name, flags = []) => startProcess(['worker', '--name', name, ...fleet, ...flags], place),
-    driver: (flags = []) => startProcess(['run', '--as-of', FIRST_RUN_AT, '--json', '--out', out, ...fleet, ...flags], place),
+    driver: (flags = []) =>
+      startProcess(['run', '--as-of', FIRST_RUN_AT, '--json', '--out', out, ...fleet, ...flags], place),
     runInProcess: async (flags = [], into = temporaryFolder()) => {
       const { code, stderr } = await run(['run', '--as-of', FIRST_RUN_AT, '--out', into, ...flags], place)
       if (code !== 0) throw new Error(stderr)
@@ -72,7 +89,8 @@ export const createFleetPlace = async (
   }
 }
 
-export const readReport = (out: string): RunReport => JSON.parse(readFileSync(`${out}/.scripstream/report.json`, 'utf8')) as RunReport
+export const readReport = (out: string): RunReport =>
+  JSON.parse(readFileSync(`${out}/.scripstream/report.json`, 'utf8')) as RunReport
 
 /** Resolves once workers have joined. */
 export const waitUntilJoined = (workers: readonly RunningProcess[]): Promise<void> =>

@@ -8,14 +8,18 @@ import { markNeedsRedis, noRedis, SERVER } from './support.js'
 const GOOD = { redis_version: '7.0.15', aof_enabled: '1', maxmemory_policy: 'noeviction' }
 
 /** The names of the commands that a client sent. */
-const commandsIn = (text: string): readonly string[] => text.split(/^\*\d+\r\n\$\d+\r\n/m).flatMap((part) => part.split('\r\n')[0] || [])
+const commandsIn = (text: string): readonly string[] =>
+  text.split(/^\*\d+\r\n\$\d+\r\n/m).flatMap((part) => part.split('\r\n')[0] || [])
 
 /** A fake Redis server that answers only INFO and HELLO; returns its port. */
 const serverWith = async (facts: Readonly<Record<string, string>>): Promise<number> => {
   const info = Object.entries(facts)
     .map((fact) => fact.join(':'))
     .join('\r\n')
-  const answers: Readonly<Record<string, string>> = { info: `$${info.length}\r\n${info}\r\n`, hello: '%1\r\n$5\r\nproto\r\n:3\r\n' }
+  const answers: Readonly<Record<string, string>> = {
+    info: `$${info.length}\r\n${info}\r\n`,
+    hello: '%1\r\n$5\r\nproto\r\n:3\r\n',
+  }
   const answer = (command: string): string => answers[command.toLowerCase()] ?? '-ERR unknown command\r\n'
   const sockets: Socket[] = []
   const server = createServer((socket) => {
@@ -44,8 +48,18 @@ describe('the check of a Redis server', () => {
   })
 
   it.each([
-    ['loses its data when it stops', { ...GOOD, aof_enabled: '0' }, ['set "appendonly yes" in redis.conf'], ['maxmemory']],
-    ['evicts data', { ...GOOD, maxmemory_policy: 'allkeys-lru' }, ['(allkeys-lru): set "maxmemory-policy noeviction"'], ['appendonly']],
+    [
+      'loses its data when it stops',
+      { ...GOOD, aof_enabled: '0' },
+      ['set "appendonly yes" in redis.conf'],
+      ['maxmemory'],
+    ],
+    [
+      'evicts data',
+      { ...GOOD, maxmemory_policy: 'allkeys-lru' },
+      ['(allkeys-lru): set "maxmemory-policy noeviction"'],
+      ['appendonly'],
+    ],
     [
       'does both',
       { ...GOOD, aof_enabled: '0', maxmemory_policy: 'volatile-ttl' },
@@ -56,7 +70,11 @@ describe('the check of a Redis server', () => {
     const port = await serverWith(facts)
     const refused = connecting(port)
     await expect(refused).rejects.toMatchObject({ name: 'UsageError', code: 'volatile-redis' })
-    for (const word of [`Redis at redis://127.0.0.1:${port} is not durable`, ...words, 'redis-cli config set'])
+    for (const word of [
+      `Redis at redis://127.0.0.1:${port} is not durable`,
+      ...words,
+      'redis-cli config set',
+    ])
       await expect(refused).rejects.toThrow(word)
     for (const other of [...others, 'secret']) await expect(refused).rejects.not.toThrow(other)
     await connecting(port, true)

@@ -25,15 +25,25 @@ const WAYS: readonly (readonly [
   refuse: (control: Control) => Promise<unknown>,
   serve: (control: Control) => Promise<unknown>,
 ])[] = [
-  ['OOM', (control) => control('config', 'set', 'maxmemory', '1'), (control) => control('config', 'set', 'maxmemory', '0')],
-  ['READONLY', (control) => control('replicaof', '127.0.0.1', '1'), (control) => control('replicaof', 'no', 'one')],
+  [
+    'OOM',
+    (control) => control('config', 'set', 'maxmemory', '1'),
+    (control) => control('config', 'set', 'maxmemory', '0'),
+  ],
+  [
+    'READONLY',
+    (control) => control('replicaof', '127.0.0.1', '1'),
+    (control) => control('replicaof', 'no', 'one'),
+  ],
   [
     'MISCONF',
     async (control) => {
       await control('config', 'set', 'save', '3600 1')
       await control('config', 'set', 'dbfilename', 'folder')
       await control('bgsave')
-      await waitUntil(async () => String(await control('info', 'persistence')).includes('rdb_last_bgsave_status:err'))
+      await waitUntil(async () =>
+        String(await control('info', 'persistence')).includes('rdb_last_bgsave_status:err'),
+      )
     },
     (control) => control('config', 'set', 'stop-writes-on-bgsave-error', 'no'),
   ],
@@ -46,7 +56,9 @@ describe.skipIf(noServer)(`a Redis server that refuses commands${TITLE}`, () => 
     dir = mkdtempSync(join(tmpdir(), 'scripstream-'))
     mkdirSync(join(dir, 'folder'))
     const flags = ['--appendonly', 'yes', '--save', '', '--enable-protected-configs', 'yes']
-    server = spawn('redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', dir, ...flags], { stdio: 'ignore' })
+    server = spawn('redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', dir, ...flags], {
+      stdio: 'ignore',
+    })
   })
   afterAll(() => {
     server?.kill('SIGKILL')
@@ -54,7 +66,10 @@ describe.skipIf(noServer)(`a Redis server that refuses commands${TITLE}`, () => 
   })
 
   const connect = async (limitMs: number) => {
-    const control = new Redis(`redis://127.0.0.1:${port}`, { maxRetriesPerRequest: null, retryStrategy: () => 50 })
+    const control = new Redis(`redis://127.0.0.1:${port}`, {
+      maxRetriesPerRequest: null,
+      retryStrategy: () => 50,
+    })
     control.on('error', () => undefined)
     await control.ping()
     const address = readFleetAddress(`redis://127.0.0.1:${port}/0?prefix=test`)
@@ -68,13 +83,22 @@ describe.skipIf(noServer)(`a Redis server that refuses commands${TITLE}`, () => 
       redis.disconnect()
       control.disconnect()
     })
-    return { redis, readRefusal, queues, control: (...[name = '', ...args]: readonly string[]) => control.call(name, ...args) }
+    return {
+      redis,
+      readRefusal,
+      queues,
+      control: (...[name = '', ...args]: readonly string[]) => control.call(name, ...args),
+    }
   }
 
   it.each(WAYS)('is waited for, and nothing is lost: %s', async (code, refuse, serve) => {
     const { redis, readRefusal, queues, control } = await connect(60_000)
     const queue = queues.queue('news')
-    const works = ['A', 'B'].map((key) => ({ name: 'item', data: { run: 'r', item: createItem(key) }, opts: { jobId: `i${key}` } }))
+    const works = ['A', 'B'].map((key) => ({
+      name: 'item',
+      data: { run: 'r', item: createItem(key) },
+      opts: { jobId: `i${key}` },
+    }))
     await refuse(control)
     const settled: string[] = []
     const note = (what: string, done: Promise<unknown>) => done.then(() => void settled.push(what))
@@ -151,14 +175,18 @@ describe('a refused command', () => {
       await vi.advanceTimersByTimeAsync(200)
       expect([await reply, readRefusal()]).toEqual(['OK', undefined])
       const never = client(refusal)
-      const failed = expect(never.send()).rejects.toThrow(`Redis at redis://x refuses commands (${code} not now)`)
+      const failed = expect(never.send()).rejects.toThrow(
+        `Redis at redis://x refuses commands (${code} not now)`,
+      )
       await vi.advanceTimersByTimeAsync(31_000)
       await failed
     },
   )
 
   it('with another error fails at once', async () => {
-    const { send, sent } = client(new Error('WRONGTYPE Operation against a key holding the wrong kind of value'))
+    const { send, sent } = client(
+      new Error('WRONGTYPE Operation against a key holding the wrong kind of value'),
+    )
     await expect(send()).rejects.toThrow('WRONGTYPE')
     expect(sent).toHaveLength(1)
   })

@@ -11,7 +11,12 @@ const NAMES = ['Authorization', 'X-Key', 'news: cookie']
 const RUN = '20260212T143000Z-0001'
 const HEADERS = { Authorization: 'Bearer secret', 'X-Key': 'secret' }
 const HOSTS = { news: { url: 'http://news.test', headers: { cookie: 'secret' }, maxRate: 5 } }
-const settings = createSettings({ headers: HEADERS, hosts: HOSTS, exchange: 'BSE', workers: { 'market-news': 3 } })
+const settings = createSettings({
+  headers: HEADERS,
+  hosts: HOSTS,
+  exchange: 'BSE',
+  workers: { 'market-news': 3 },
+})
 
 const storeTestRunFile = async () => {
   const root = temporaryFolder()
@@ -25,7 +30,11 @@ describe('the file of a run', () => {
     const { file } = await storeTestRunFile()
     const text = readFileSync(file, 'utf8')
     expect(text).not.toContain('secret')
-    expect(JSON.parse(text)).toMatchObject({ run: RUN, headers: NAMES, settings: { exchange: 'BSE', headers: {} } })
+    expect(JSON.parse(text)).toMatchObject({
+      run: RUN,
+      headers: NAMES,
+      settings: { exchange: 'BSE', headers: {} },
+    })
     expect(statSync(file).mode & 0o777).toBe(0o600)
   })
 
@@ -41,8 +50,15 @@ describe('the file of a run', () => {
     const own = { authorization: 'mine', 'x-key': 'mine', Extra: 'mine' }
     const hosts = { news: { headers: { cookie: 'mine' } }, web: { headers: { cookie: 'not used' } } }
     expect(await readRunFile(RUN, blobs, { headers: own, hosts })).toEqual({
-      ...{ run: RUN, asOf: 5, accept: ['shrink'], headers: NAMES },
-      settings: { ...settings, headers: own, hosts: { news: { ...HOSTS.news, headers: { cookie: 'mine' } } } },
+      run: RUN,
+      asOf: 5,
+      accept: ['shrink'],
+      headers: NAMES,
+      settings: {
+        ...settings,
+        headers: own,
+        hosts: { news: { ...HOSTS.news, headers: { cookie: 'mine' } } },
+      },
     })
   })
 
@@ -52,7 +68,9 @@ describe('the file of a run', () => {
     writeFileSync(file, text.replace('"exchange"', '"later": 1, "exchange"'))
     const reading = readRunFile(RUN, blobs, { headers: HEADERS, hosts: HOSTS })
     await expect(reading).rejects.toThrow(UsageError)
-    await expect(reading).rejects.toThrow(`the driver of run ${RUN} is of another build than this worker; install the same on both`)
+    await expect(reading).rejects.toThrow(
+      `the driver of run ${RUN} is of another build than this worker; install the same on both`,
+    )
   })
 
   it('is rejected on a machine that lacks headers, with their names', async () => {
@@ -69,6 +87,9 @@ describe('the file of a run', () => {
     const reading = readRunFile(RUN, createBlobStore(root), { headers: {}, hosts: {} })
     await expect(reading).rejects.toThrow(UsageError)
     await expect(reading).rejects.toThrow(`run ${RUN} is not in ${root}, which must be`)
-    await expect(reading).rejects.toMatchObject({ code: 'unknown-run', message: expect.stringContaining('shared folder of the driver') })
+    await expect(reading).rejects.toMatchObject({
+      code: 'unknown-run',
+      message: expect.stringContaining('shared folder of the driver'),
+    })
   })
 })

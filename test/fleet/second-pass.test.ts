@@ -16,7 +16,10 @@ describe.skipIf(noRedis)(markNeedsRedis('a second pass on a fleet'), () => {
     expect(code, stderr).toBe(0)
     expect(stderr).toContain(`market-news: retrying ${STOCKS} items`)
     expect(countRequests(place, 'news')).toBe(STOCKS * (ATTEMPTS + 1))
-    expect(readReport(place.out)).toMatchObject({ outcome: 'complete', scripts: { 'market-news': { retries: STOCKS * (ATTEMPTS - 1) } } })
+    expect(readReport(place.out)).toMatchObject({
+      outcome: 'complete',
+      scripts: { 'market-news': { retries: STOCKS * (ATTEMPTS - 1) } },
+    })
     expect(hashOutputs(place.out)).toEqual(hashOutputs(await place.runInProcess(NEWS)))
   })
 
@@ -28,12 +31,17 @@ describe.skipIf(noRedis)(markNeedsRedis('a second pass on a fleet'), () => {
     place.simulator.control({ faults: [{ on: 'news', mode: 'status', status: 503, items: lost }] })
     const first = await place.driver(NEWS).ended
     expect(first.code, first.stderr).toBe(3)
-    expect(readReport(place.out)).toMatchObject({ outcome: 'partial', isResumable: true, missing: { 'market-news': lost.length } })
+    expect(readReport(place.out)).toMatchObject({
+      outcome: 'partial',
+      isResumable: true,
+      missing: { 'market-news': lost.length },
+    })
     place.simulator.control({ faults: [], reset: true })
     const second = await place.driver(NEWS).ended
     expect(second.code, second.stderr).toBe(0)
     expect(countRequests(place, 'master')).toBe(0)
-    // The folder of the run was removed at its end: until it exists again, the worker may request each item once more.
+    // The folder of the run was removed at its end: until it exists again, the worker may request each item
+    // once more.
     const requests = countRequests(place, 'news')
     expect(requests).toBeGreaterThanOrEqual(lost.length)
     expect(requests).toBeLessThanOrEqual(2 * lost.length)

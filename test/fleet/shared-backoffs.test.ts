@@ -1,6 +1,17 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createSharedBackoffs, type HostBackoff, type SharedBackoffs } from '../../src/fleet/shared-backoffs.js'
-import { createSettings, createTestFleet, markNeedsRedis, noRedis, type TestFleet, waitUntil } from './support.js'
+import {
+  createSharedBackoffs,
+  type HostBackoff,
+  type SharedBackoffs,
+} from '../../src/fleet/shared-backoffs.js'
+import {
+  createSettings,
+  createTestFleet,
+  markNeedsRedis,
+  noRedis,
+  type TestFleet,
+  waitUntil,
+} from './support.js'
 
 const STATIC = 'http://provider.test/static'
 const NEWS = 'http://provider.test/news'
@@ -21,7 +32,9 @@ const member = ({ redis, prefix }: TestFleet): Member => {
 const fleetOf = async (count: number) => {
   const place = createTestFleet()
   const members = Array.from({ length: count }, () => member(place))
-  await waitUntil(async () => ((await place.redis.pubsub('NUMSUB', `${place.prefix}:backoffs`))[1] as number) === count)
+  await waitUntil(
+    async () => ((await place.redis.pubsub('NUMSUB', `${place.prefix}:backoffs`))[1] as number) === count,
+  )
   return { ...place, members, key: `${place.prefix}:backoff:${STATIC}` }
 }
 
@@ -52,7 +65,12 @@ describe.skipIf(noRedis)(markNeedsRedis('the shared back-off of a host'), () => 
     const [one] = place.members
     const pauses: number[] = []
     for (let attempt = 0; attempt < 5; attempt += 1) {
-      const backoff = await (one as Member).onRefused(STATIC, (one as Member).find(STATIC).generation, undefined, RULES)
+      const backoff = await (one as Member).onRefused(
+        STATIC,
+        (one as Member).find(STATIC).generation,
+        undefined,
+        RULES,
+      )
       pauses.push(tenths(backoff))
       await passed(place, backoff.ms)
     }
@@ -75,7 +93,8 @@ describe.skipIf(noRedis)(markNeedsRedis('the shared back-off of a host'), () => 
     const { members } = await fleetOf(1)
     const one = members[0] as Member
     const { generation } = await one.onRefused(STATIC, 0, undefined, RULES)
-    for (let reply = 0; reply < 5; reply += 1) expect(await one.onRefused(STATIC, 0, undefined, RULES)).toMatchObject({ generation })
+    for (let reply = 0; reply < 5; reply += 1)
+      expect(await one.onRefused(STATIC, 0, undefined, RULES)).toMatchObject({ generation })
     expect(tenths(one.find(STATIC))).toBeLessThanOrEqual(20)
     const longer = await one.onRefused(STATIC, 0, 7_000, RULES)
     expect(longer.generation).toBe(generation)
@@ -100,7 +119,8 @@ describe.skipIf(noRedis)(markNeedsRedis('the shared back-off of a host'), () => 
     const place = await fleetOf(2)
     const [one, other] = place.members as [Member, Member]
     const short = createSettings({ throttleMs: 40, throttleMaxMs: 10_000, throttleGiveUpMs: 60_000 })
-    for (let attempt = 0; attempt < 3; attempt += 1) await one.onRefused(STATIC, one.find(STATIC).generation, undefined, short)
+    for (let attempt = 0; attempt < 3; attempt += 1)
+      await one.onRefused(STATIC, one.find(STATIC).generation, undefined, short)
     const { generation } = one.find(STATIC)
     one.onServed(STATIC, generation)
     expect(await place.redis.hget(place.key, 'attempts')).toBe('2')
@@ -131,7 +151,8 @@ describe.skipIf(noRedis)(markNeedsRedis('the shared back-off of a host'), () => 
   it('is stored by workers with a higher generation after Redis has lost its data', async () => {
     const place = await fleetOf(2)
     const [one, other] = place.members as [Member, Member]
-    for (let attempt = 0; attempt < 4; attempt += 1) await one.onRefused(STATIC, one.find(STATIC).generation, undefined, RULES)
+    for (let attempt = 0; attempt < 4; attempt += 1)
+      await one.onRefused(STATIC, one.find(STATIC).generation, undefined, RULES)
     const { generation } = one.find(STATIC)
     await waitUntil(() => other.find(STATIC).generation === generation)
     await place.redis.del(place.key)

@@ -12,7 +12,12 @@ import type { Stock } from '../../src/model/stock.js'
 export const SERVER = 'redis://127.0.0.1:6379'
 
 const isRedisUp = async (): Promise<boolean> => {
-  const redis = new Redis(SERVER, { lazyConnect: true, maxRetriesPerRequest: 0, retryStrategy: () => null, connectTimeout: 1_000 })
+  const redis = new Redis(SERVER, {
+    lazyConnect: true,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    connectTimeout: 1_000,
+  })
   redis.on('error', () => undefined)
   try {
     await redis.connect()
@@ -26,12 +31,17 @@ const isRedisUp = async (): Promise<boolean> => {
 
 /** Whether tests that need a Redis server are skipped. */
 export const noRedis = !(await isRedisUp())
-/** Whether slow real-time tests are skipped: they take long and are unreliable on a busy machine. `npm run test:fleet` runs them. */
+/**
+ * Whether slow real-time tests are skipped: they take long and are unreliable on a busy machine. `npm run
+ * test:fleet` runs them.
+ */
 export const isShort = process.env.STOCKS === undefined
-export const markRealTime = (title: string): string => (isShort ? `${title} (in real time: npm run test:fleet)` : title)
+export const markRealTime = (title: string): string =>
+  isShort ? `${title} (in real time: npm run test:fleet)` : title
 
 /** Adds the reason to the title of a skipped test. */
-export const markNeedsRedis = (title: string): string => (noRedis ? `${title} (skipped: no Redis answers at ${SERVER})` : title)
+export const markNeedsRedis = (title: string): string =>
+  noRedis ? `${title} (skipped: no Redis answers at ${SERVER})` : title
 
 export interface TestFleet {
   readonly address: string
@@ -53,7 +63,8 @@ export const createTestFleet = (server = SERVER): TestFleet => {
 }
 
 const clear = async (redis: Redis, prefix: string): Promise<void> => {
-  for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1_000 })) if (keys.length > 0) await redis.unlink(...keys)
+  for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1_000 }))
+    if (keys.length > 0) await redis.unlink(...keys)
 }
 
 /** A port that nothing uses yet. */
@@ -70,15 +81,23 @@ export const waitUntil = async (holds: () => boolean | Promise<boolean>): Promis
   const withinMs = inject('waitMs')
   const end = performance.now() + withinMs
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`condition still false after ${withinMs / 1_000} s: ${holds.toString()}`)
+    if (performance.now() > end)
+      throw new Error(`condition still false after ${withinMs / 1_000} s: ${holds.toString()}`)
     await pause(20)
   }
 }
 
-export const createItem = (key: string, rank = 0, value: unknown = key): Item => ({ key, rank, fileName: key, value })
+export const createItem = (key: string, rank = 0, value: unknown = key): Item => ({
+  key,
+  rank,
+  fileName: key,
+  value,
+})
 
 export const createStockItem = (symbol: string, rank = 0): Item<Stock> => ({
-  ...{ key: symbol, rank, fileName: symbol },
+  key: symbol,
+  rank,
+  fileName: symbol,
   value: { Symbol: symbol, ISIN: `IN${symbol}`, Name: symbol, Sid: symbol } as unknown as Stock,
 })
 
@@ -96,7 +115,8 @@ export interface FakeBackoffs extends SharedBackoffs {
 export const createFakeBackoffs = (ms: number, isFinal = false): FakeBackoffs => {
   const known = new Map<string, HostBackoff>()
   const [served, refused]: [string[], string[]] = [[], []]
-  const of = (address: string): HostBackoff => known.get(address) ?? { address, generation: 0, ms: 0, isFinal: false }
+  const of = (address: string): HostBackoff =>
+    known.get(address) ?? { address, generation: 0, ms: 0, isFinal: false }
   const hold = (address: string, length: number, final = false): void => {
     known.set(address, { address, generation: of(address).generation + 1, ms: length, isFinal: final })
   }

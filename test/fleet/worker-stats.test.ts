@@ -20,7 +20,9 @@ describe('createWorkerStats', () => {
   })
 
   it('has rate 0 for a new worker', () => {
-    expect(createWorkerStats(() => 5).read(['a']).workers).toEqual([{ name: 'a', items: 0, perSecond: 0, isThere: true }])
+    expect(createWorkerStats(() => 5).read(['a']).workers).toEqual([
+      { name: 'a', items: 0, perSecond: 0, isThere: true },
+    ])
   })
 
   it('lists a disconnected worker as such', () => {

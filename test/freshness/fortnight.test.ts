@@ -9,7 +9,13 @@ const DAYS = Array.from({ length: 14 }, (_, index) => addDays('2026-02-02', inde
 
 /** One line: when, exit code, requests, whether the operator was notified, and what was said. */
 const toRow = (day: Day, time: string, { code, requests, notified, lines }: Said): string =>
-  [`${weekdayOf(day)} ${day} ${time}`, code, requests.length, notified === undefined ? '-' : 'sent', lines.join('; ') || '-'].join(' | ')
+  [
+    `${weekdayOf(day)} ${day} ${time}`,
+    code,
+    requests.length,
+    notified === undefined ? '-' : 'sent',
+    lines.join('; ') || '-',
+  ].join(' | ')
 
 const holidaysFile = (...days: readonly Day[]): string => {
   const path = join(temporaryFolder(), 'holidays.txt')
@@ -17,20 +23,27 @@ const holidaysFile = (...days: readonly Day[]): string => {
   return path
 }
 
-const lateCandles = (expected: Day): string => `candles end at 2026-02-10, expected ${expected} (deals and index candles of that day exist)`
+const lateCandles = (expected: Day): string =>
+  `candles end at 2026-02-10, expected ${expected} (deals and index candles of that day exist)`
 
 describe('a fortnight with a morning run and a second run each evening', () => {
-  // 5 February is a holiday that nobody named, 9 February one that the settings name. Sunday the 8th has a special session.
-  // From 11 February on, the provider adds no candles of stocks.
-  const market: Market = { holidays: ['2026-02-05', '2026-02-09'], specials: ['2026-02-08'], frozen: { candles: '2026-02-11' } }
+  // 5 February is a holiday that nobody named, 9 February one that the settings name. Sunday the 8th has a
+  // special session. From 11 February on, the provider adds no candles of stocks.
+  const market: Market = {
+    holidays: ['2026-02-05', '2026-02-09'],
+    specials: ['2026-02-08'],
+    frozen: { candles: '2026-02-11' },
+  }
 
   it('speaks on each stale evening, on no other one, and requests only what is missing the second time', async () => {
     const { type } = createEvenings(market, { holidays: holidaysFile('2026-02-09') })
     await type('2026-01-30', '20:30')
     const rows: string[] = []
-    for (const day of DAYS) for (const time of ['08:00', '18:30', '20:30']) rows.push(toRow(day, time, await type(day, time)))
+    for (const day of DAYS)
+      for (const time of ['08:00', '18:30', '20:30']) rows.push(toRow(day, time, await type(day, time)))
     expect(rows).toEqual([
-      // The two files of bands appear after the first run of an evening. On weekends, holidays and in the evening, one request looks for a session.
+      // The two files of bands appear after the first run of an evening. On weekends, holidays and in the
+      // evening, one request looks for a session.
       'Mon 2026-02-02 08:00 | 0 | 1 | - | -',
       'Mon 2026-02-02 18:30 | 0 | 48 | - | -',
       'Mon 2026-02-02 20:30 | 0 | 6 | - | -',
@@ -72,7 +85,8 @@ describe('a fortnight with a morning run and a second run each evening', () => {
       `Fri 2026-02-13 20:30 | 3 | 11 | sent | ${lateCandles('2026-02-13')}`,
       ...['Sat 2026-02-14', 'Sun 2026-02-15'].flatMap((day) =>
         ['08:00', '18:30', '20:30'].map(
-          (time) => `${day} ${time} | 3 | ${day + time === 'Sat 2026-02-1408:00' ? 5 : 6} | sent | ${lateCandles('2026-02-13')}`,
+          (time) =>
+            `${day} ${time} | 3 | ${day + time === 'Sat 2026-02-1408:00' ? 5 : 6} | sent | ${lateCandles('2026-02-13')}`,
         ),
       ),
     ])
@@ -97,15 +111,24 @@ describe('a fortnight with a morning run and a second run each evening', () => {
     await type('2026-02-11', '20:00')
     late.frozen = {}
     await type('2026-02-11', '20:10', `run --quiet --only ${only} --symbols ALPHA,BETA,GAMMA`)
-    expect((await type('2026-02-11', '20:20')).requests.filter((request) => request === 'getDataH')).toHaveLength(1)
+    expect(
+      (await type('2026-02-11', '20:20')).requests.filter((request) => request === 'getDataH'),
+    ).toHaveLength(1)
   })
 
   it('says by the second session that nothing comes from any source, and fails with the third', async () => {
-    const frozen = { candles: '2026-02-10', indices: '2026-02-10', deals: '2026-02-10', bands: '2026-02-10', quotes: '2026-02-10' }
+    const frozen = {
+      candles: '2026-02-10',
+      indices: '2026-02-10',
+      deals: '2026-02-10',
+      bands: '2026-02-10',
+      quotes: '2026-02-10',
+    }
     const { type } = createEvenings({ holidays: [], frozen })
     await type('2026-02-09', '20:30')
     const rows: string[] = []
-    for (const day of ['2026-02-10', '2026-02-11', '2026-02-12']) rows.push(toRow(day, '18:30', await type(day, '18:30')))
+    for (const day of ['2026-02-10', '2026-02-11', '2026-02-12'])
+      rows.push(toRow(day, '18:30', await type(day, '18:30')))
     const nothingOf = (day: Day): string =>
       `nothing of ${day} from any source, the newest session is 2026-02-09: holidays, or the provider stands still`
     expect(rows).toEqual([
@@ -115,7 +138,13 @@ describe('a fortnight with a morning run and a second run each evening', () => {
     ])
   })
   it('fails with the second session although nothing shows it, once one session is proven missing', async () => {
-    const frozen = { candles: '2026-02-10', indices: '2026-02-11', deals: '2026-02-11', bands: '2026-02-11', quotes: '2026-02-11' }
+    const frozen = {
+      candles: '2026-02-10',
+      indices: '2026-02-11',
+      deals: '2026-02-11',
+      bands: '2026-02-11',
+      quotes: '2026-02-11',
+    }
     const { type } = createEvenings({ holidays: [], frozen })
     await type('2026-02-09', '20:30')
     const rows: string[] = []
@@ -143,11 +172,18 @@ describe('an output that is not up to date', () => {
     await type('2026-02-10', '20:30')
     const { code, report, notified } = await type('2026-02-11', '20:30')
     expect([code, report.outcome, report.newest?.['all-ohlcv'], report.newest?.['indices-ohlcv']]).toEqual([
-      ...[0, 'complete', '2026-02-10', '2026-02-11'],
+      0,
+      'complete',
+      '2026-02-10',
+      '2026-02-11',
     ])
     expect(report.stale).toEqual([
       {
-        ...{ stream: 'all-ohlcv', output: 'candles', newest: '2026-02-10', expected: '2026-02-11', sessions: 1 },
+        stream: 'all-ohlcv',
+        output: 'candles',
+        newest: '2026-02-10',
+        expected: '2026-02-11',
+        sessions: 1,
         shownBy: ['deals', 'index candles'],
       },
     ])

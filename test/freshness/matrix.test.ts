@@ -6,7 +6,8 @@ const shorten = (row: string): string => {
   const [hour, requests, candle, recorded, said = ''] = row.split(' | ')
   return [hour, requests, candle, recorded, said.replace(/:.*/, '')].join(' | ')
 }
-const at = (hours: string, rest: string): readonly string[] => hours.split(' ').map((hour) => `${hour} | ${rest}`)
+const at = (hours: string, rest: string): readonly string[] =>
+  hours.split(' ').map((hour) => `${hour} | ${rest}`)
 
 const QUIET = '09:20 12:00 15:25 15:31 15:45 18:00 18:30 20:05 20:30 23:50'
 const AFTER_TUESDAY = at('00:10 08:50', '0 | 03:108.75 | - | Up to date')
@@ -25,7 +26,10 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '20:05 | 5 | 04:107.75 | 04 final | Complete',
     ...at('20:30 23:50', '0 | 04:107.75 | - | Up to date'),
   ],
-  Saturday: [...at('00:10 08:50', '0 | 06:105.75 | - | Up to date'), ...at(QUIET, '1 | 06:105.75 | - | Up to date')],
+  Saturday: [
+    ...at('00:10 08:50', '0 | 06:105.75 | - | Up to date'),
+    ...at(QUIET, '1 | 06:105.75 | - | Up to date'),
+  ],
   'Sunday without a session': [
     // Nobody looked on Saturday; once a run has, its night is over.
     '00:10 | 1 | 06:105.75 | - | Up to date',

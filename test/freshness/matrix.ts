@@ -29,10 +29,18 @@ export const KINDS: Readonly<Record<string, () => KindOfDay>> = {
   weekday: () => ({ ...AFTER_TUESDAY, market: {} }),
   Saturday: () => ({ day: '2026-02-07', before: '2026-02-06', market: {} }),
   'Sunday without a session': () => ({ day: '2026-02-08', before: '2026-02-06', market: {} }),
-  'Sunday with a session': () => ({ day: '2026-02-01', before: '2026-01-30', market: { hours: { '2026-02-01': '09:15-15:30' } } }),
+  'Sunday with a session': () => ({
+    day: '2026-02-01',
+    before: '2026-01-30',
+    market: { hours: { '2026-02-01': '09:15-15:30' } },
+  }),
   'named holiday': () => ({ ...AFTER_TUESDAY, market: { holidays: [WEDNESDAY] }, settings: named() }),
   'unnamed holiday': () => ({ ...AFTER_TUESDAY, market: { holidays: [WEDNESDAY] } }),
-  'Muhurat, in the setting': () => ({ ...AFTER_TUESDAY, market: { hours: MUHURAT }, settings: { ...named(), sessions: MUHURAT } }),
+  'Muhurat, in the setting': () => ({
+    ...AFTER_TUESDAY,
+    market: { hours: MUHURAT },
+    settings: { ...named(), sessions: MUHURAT },
+  }),
   'Muhurat on a named holiday': () => ({ ...AFTER_TUESDAY, market: { hours: MUHURAT }, settings: named() }),
   'Muhurat, unknown': () => ({ ...AFTER_TUESDAY, market: { hours: MUHURAT } }),
 }
@@ -62,12 +70,16 @@ export const listRecords = (out: string): readonly string[] => {
 }
 
 const sayShort = ({ out, code }: Said): string => {
-  const line = out.split('\n').find((one) => /^(Complete|Up to date|No session|Partial|Unknown|Failed)/.test(one)) ?? ''
+  const line =
+    out.split('\n').find((one) => /^(Complete|Up to date|No session|Partial|Unknown|Failed)/.test(one)) ?? ''
   return `${code === 0 ? '' : `exit ${code} `}${line.replace(/run \S+ /, '').slice(0, 110)}`
 }
 
 /** Rows of a kind of day: hour, requests, newest stored candle, what was recorded, and what was said. */
-export const runMatrix = async (kind: string, hours: readonly string[] = HOURS): Promise<readonly string[]> => {
+export const runMatrix = async (
+  kind: string,
+  hours: readonly string[] = HOURS,
+): Promise<readonly string[]> => {
   const { day, before, market, settings } = (KINDS[kind] as () => KindOfDay)()
   const live: Market = { holidays: [], frozen: {}, isLive: true, ...market }
   const { type, only, out } = createEvenings(live, { history: true, ...settings })
@@ -80,7 +92,9 @@ export const runMatrix = async (kind: string, hours: readonly string[] = HOURS):
     const now = listRecords(out)
     const added = now.filter((one) => !known.includes(one)).map((one) => one.replace(/^\S+ /, ''))
     known = now
-    rows.push([hour, said.requests.length, lastCandle(out), added.join('+') || '-', sayShort(said)].join(' | '))
+    rows.push(
+      [hour, said.requests.length, lastCandle(out), added.join('+') || '-', sayShort(said)].join(' | '),
+    )
   }
   return rows
 }

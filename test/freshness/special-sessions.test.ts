@@ -20,13 +20,18 @@ const openFolder = async (before: Day, market: Partial<Market>, settings: object
   const live: Market = { holidays: [], frozen: {}, isLive: true, ...market }
   const { type, only, out } = createEvenings(live, { history: true, ...settings })
   const run = async (day: Day, time: string, ...more: readonly string[]) => {
-    const { requests, report, ...said } = await type(day, time, ['run --progress none --only', only, ...more].join(' '))
+    const { requests, report, ...said } = await type(
+      day,
+      time,
+      ['run --progress none --only', only, ...more].join(' '),
+    )
     const word = /^(Complete|Up to date|No session|Partial|Unknown)/m.exec(said.out)?.[0]
     return { ...said, word, requests: requests.length, candle: lastCandle(out), report }
   }
   await run(before, '20:30')
   const seen = listRecords(out)
-  const records = () => listRecords(out).flatMap((one) => (seen.includes(one) ? [] : [one.replace(/^\S+ /, '')]))
+  const records = () =>
+    listRecords(out).flatMap((one) => (seen.includes(one) ? [] : [one.replace(/^\S+ /, '')]))
   return { live, run, records, out, type }
 }
 
@@ -109,7 +114,10 @@ describe('a session on a Sunday', () => {
     const { run } = await openFolder('2026-01-30', special)
     await run(SUNDAY, '12:00')
     await run(SUNDAY, '18:05')
-    expect((await run(SUNDAY, '20:05')).report.newest).toMatchObject({ 'bulk-block-deals': SUNDAY, 'incremental-price-bands': SUNDAY })
+    expect((await run(SUNDAY, '20:05')).report.newest).toMatchObject({
+      'bulk-block-deals': SUNDAY,
+      'incremental-price-bands': SUNDAY,
+    })
   })
 
   it('is not known if the provider does not answer, and that is what is said', async () => {

@@ -7,14 +7,28 @@ import { createCollector } from '../../src/collector.js'
 import { loadSettings } from '../../src/config.js'
 import type { HttpRequest, Transport } from '../../src/http/transport.js'
 import type { RunReport } from '../../src/model/report.js'
-import { addDays, type Day, formatCompactDmy, lastWeekday, toDay, toInstant } from '../../src/model/trading-day.js'
+import {
+  addDays,
+  type Day,
+  formatCompactDmy,
+  lastWeekday,
+  toDay,
+  toInstant,
+} from '../../src/model/trading-day.js'
 import { streams } from '../../streams/registry.js'
 import { createTestDependencies, createTestIo } from '../cli/support.js'
 import { SETTINGS, stockNamed } from '../streams/support.js'
 import { temporaryFolder } from '../support/folders.js'
 
 const STOCKS = ['ALPHA', 'BETA', 'GAMMA', 'DELTA'].map(stockNamed)
-const INDICES = ['ONE', 'TWO', 'THREE'].map((Sym, place) => ({ Sym, DispSym: Sym, Sid: 10 + place, Exch: 'IDX', Seg: 'I', Inst: 'IDX' }))
+const INDICES = ['ONE', 'TWO', 'THREE'].map((Sym, place) => ({
+  Sym,
+  DispSym: Sym,
+  Sid: 10 + place,
+  Exch: 'IDX',
+  Seg: 'I',
+  Inst: 'IDX',
+}))
 
 /** What a provider has, by the last day of each kind of data that it still adds. */
 export interface Market {
@@ -38,13 +52,20 @@ type Kind = 'candles' | 'indices' | 'deals' | 'bands'
 
 const FIRST: Day = '2026-01-05'
 /** When the data of a session appears. */
-const APPEARS: Readonly<Record<Kind, string>> = { candles: '15:45', indices: '15:45', deals: '17:45', bands: '19:00' }
+const APPEARS: Readonly<Record<Kind, string>> = {
+  candles: '15:45',
+  indices: '15:45',
+  deals: '17:45',
+  bands: '19:00',
+}
 
-const hoursOn = (day: Day, { hours = {} }: Market): readonly string[] => (hours[day] ?? '09:15-15:30').split('-')
+const hoursOn = (day: Day, { hours = {} }: Market): readonly string[] =>
+  (hours[day] ?? '09:15-15:30').split('-')
 
 const listSessions = (market: Market, kind: Kind, now: number): readonly Day[] => {
   const { holidays, specials = [], hours = {}, frozen, appears = {}, isLive = false } = market
-  const isSession = (day: Day): boolean => day in hours || specials.includes(day) || (lastWeekday(day) === day && !holidays.includes(day))
+  const isSession = (day: Day): boolean =>
+    day in hours || specials.includes(day) || (lastWeekday(day) === day && !holidays.includes(day))
   const isThere = (day: Day): boolean => {
     const [opens = '', ends = ''] = hoursOn(day, market)
     const isOfPrices = kind === 'candles' || kind === 'indices'
@@ -63,7 +84,12 @@ const closeOn = (day: Day, market: Market, now: number): number => {
   const minutes = Math.floor((Math.min(now, toInstant(day, ends)) - toInstant(day, opens)) / 60_000)
   const revision = market.revised?.[day]?.split(' ') ?? []
   const isRevised = revision.length === 2 && toInstant(revision[0] ?? '', revision[1]) <= now
-  return 100 + ((toInstant(day) / 1_000) % 7) + (market.isLive ? Math.max(0, minutes) / 100 : 0) + (isRevised ? 1 : 0)
+  return (
+    100 +
+    ((toInstant(day) / 1_000) % 7) +
+    (market.isLive ? Math.max(0, minutes) / 100 : 0) +
+    (isRevised ? 1 : 0)
+  )
 }
 
 const answerTo = ({ url, body = '{}' }: HttpRequest, market: Market, now: number): unknown => {
@@ -79,7 +105,9 @@ const answerTo = ({ url, body = '{}' }: HttpRequest, market: Market, now: number
   if (pathname.endsWith('/deal')) {
     const { startdate, enddate } = posted.data as Record<string, string>
     const toIso = (dmy = ''): Day => dmy.split('-').reverse().join('-')
-    const days = listSessions(market, 'deals', now).filter((day) => day >= toIso(startdate) && day <= toIso(enddate))
+    const days = listSessions(market, 'deals', now).filter(
+      (day) => day >= toIso(startdate) && day <= toIso(enddate),
+    )
     return {
       data: days.map((day) => ({
         date: `${day} 00:00:00`,
@@ -101,12 +129,18 @@ const answerTo = ({ url, body = '{}' }: HttpRequest, market: Market, now: number
       ? 'Symbol,Series,Security Name,Band,Remarks\r\nALPHA,EQ,Alpha,20,-\r\n'
       : 'Sr. No,Symbol,Series,Security Name,From,To\r\n1,ALPHA,EQ,Alpha,20,10\r\n'
   }
-  if (pathname.endsWith('EQUITY_L.csv')) return 'SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING\nALPHA,Alpha,EQ,01-JAN-2020\n'
+  if (pathname.endsWith('EQUITY_L.csv'))
+    return 'SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING\nALPHA,Alpha,EQ,01-JAN-2020\n'
   if (pathname.endsWith('fundamental')) return { data: [] }
   if (pathname.endsWith('getLiveNews'))
-    return { data: { latest_news: [{ news_object: { title: `news at ${now}` }, publish_date: now, category: 'all' }] } }
+    return {
+      data: {
+        latest_news: [{ news_object: { title: `news at ${now}` }, publish_date: now, category: 'all' }],
+      },
+    }
   if (pathname.includes('staticscanx')) return { data: [] }
-  if (body.includes('"IDX"')) return { data: INDICES.map((index) => ({ ...index, Ltp: describeIndices(market, now) })) }
+  if (body.includes('"IDX"'))
+    return { data: INDICES.map((index) => ({ ...index, Ltp: describeIndices(market, now) })) }
   if (body.includes('"Isin"')) return { data: STOCKS }
   return hostname === 'analytics' ? { data: [] } : 404
 }
@@ -115,7 +149,11 @@ const answerTo = ({ url, body = '{}' }: HttpRequest, market: Market, now: number
 const describeIndices = (market: Market, now: number): number => {
   const last =
     listSessions(
-      { ...market, isLive: true, frozen: market.frozen.quotes === undefined ? {} : { indices: market.frozen.quotes } },
+      {
+        ...market,
+        isLive: true,
+        frozen: market.frozen.quotes === undefined ? {} : { indices: market.frozen.quotes },
+      },
       'indices',
       now,
     ).at(-1) ?? FIRST
@@ -139,7 +177,10 @@ export interface Said {
 export const createEvenings = (market: Market, settings: object = {}) => {
   const out = temporaryFolder()
   const [config, sent] = [join(temporaryFolder(), 'settings.json'), join(temporaryFolder(), 'sent.ndjson')]
-  writeFileSync(config, JSON.stringify({ ...SETTINGS, history: false, out, notify: `cat > ${sent}`, ...settings }))
+  writeFileSync(
+    config,
+    JSON.stringify({ ...SETTINGS, history: false, out, notify: `cat > ${sent}`, ...settings }),
+  )
   writeFileSync(sent, '')
   const only = streams
     .filter(({ optional }) => !optional)
@@ -154,18 +195,28 @@ export const createEvenings = (market: Market, settings: object = {}) => {
       requests.push(new URL(request.url).pathname.split('/').at(-1) ?? '')
       const answer = market.isAway ? 503 : answerTo(request, market, now)
       if (typeof answer === 'number') return of({ status: answer, body: Buffer.alloc(0) })
-      return of({ status: 200, body: Buffer.from(typeof answer === 'string' ? answer : JSON.stringify(answer)) })
+      return of({
+        status: 200,
+        body: Buffer.from(typeof answer === 'string' ? answer : JSON.stringify(answer)),
+      })
     }
     const io = createTestIo({ now, env: { PATH: process.env.PATH }, out: { columns: 200 } })
     const code = await runProgram([...command.split(' '), '--config', config], io, {
-      ...createTestDependencies(undefined, { streams, loadSettings, storage: ({ out: path }) => folder(path) }),
+      ...createTestDependencies(undefined, {
+        streams,
+        loadSettings,
+        storage: ({ out: path }) => folder(path),
+      }),
       createCollector: (options) => createCollector({ ...options, transport, random: () => 0.5 }),
     })
     const note = readFileSync(sent, 'utf8')
     writeFileSync(sent, '')
     const path = join(out, '.scripstream', 'report.json')
     return {
-      ...{ code, requests, out: io.out.text(), err: io.err.text() },
+      code,
+      requests,
+      out: io.out.text(),
+      err: io.err.text(),
       lines: io.out
         .text()
         .split('\n')

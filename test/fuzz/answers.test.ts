@@ -2,7 +2,16 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { CollectError } from '../../src/model/errors.js'
 import { type Golden, goldenAnswers } from './golden.js'
-import { changes, jsonPayload, mutated, pagePayload, runs, seed, tablePayload, wrappedPayload } from './payloads.js'
+import {
+  changes,
+  jsonPayload,
+  mutated,
+  pagePayload,
+  runs,
+  seed,
+  tablePayload,
+  wrappedPayload,
+} from './payloads.js'
 
 const golden = await goldenAnswers()
 
@@ -50,7 +59,9 @@ describe.each(Object.keys(payloads) as Kind[])('a payload in place of a %s', (ki
       { numRuns: runs / 2, seed },
     )
     fc.assert(
-      fc.property(fc.constantFrom(...bodies), changes, (one, changed) => checkAnswer(one, mutated(one.text, changed))),
+      fc.property(fc.constantFrom(...bodies), changes, (one, changed) =>
+        checkAnswer(one, mutated(one.text, changed)),
+      ),
       { numRuns: runs / 2, seed },
     )
     expect(seen.answers).toBeGreaterThan(runs / 100)

@@ -17,13 +17,38 @@ const TAB = '9090909090'
 const QUERY = 'https://me:CANARYpass@host.test/a/b?key=CANARYquery#CANARYhash'
 
 /** The length of a part of a secret that cannot occur by chance. */
-const TRACES = ['CANARY-2f', '2f7b91', '1CANARY_s', 'CANARY_sheet', TAB, 'CANARYpass', 'CANARYquery', 'CANARYhash']
+const TRACES = [
+  'CANARY-2f',
+  '2f7b91',
+  '1CANARY_s',
+  'CANARY_sheet',
+  TAB,
+  'CANARYpass',
+  'CANARYquery',
+  'CANARYhash',
+]
 const traceIn = (text: string): string | undefined => TRACES.find((trace) => text.includes(trace))
 
-const settings = { ...SETTINGS, sheetId: SHEET, asmTabId: TAB, headers: { authorization: `Bearer ${TOKEN}`, 'x-key': TOKEN }, retries: 0 }
+const settings = {
+  ...SETTINGS,
+  sheetId: SHEET,
+  asmTabId: TAB,
+  headers: { authorization: `Bearer ${TOKEN}`, 'x-key': TOKEN },
+  retries: 0,
+}
 
-const secrets = [TOKEN, `Bearer ${TOKEN}`, SHEET, TAB, QUERY, JSON.stringify(TOKEN), encodeURIComponent(`Bearer ${TOKEN}`)]
-const STOCKS = Array.from({ length: 1_000 }, (_, place) => stockNamed(place === 7 ? SHEET : `S${place}`, place))
+const secrets = [
+  TOKEN,
+  `Bearer ${TOKEN}`,
+  SHEET,
+  TAB,
+  QUERY,
+  JSON.stringify(TOKEN),
+  encodeURIComponent(`Bearer ${TOKEN}`),
+]
+const STOCKS = Array.from({ length: 1_000 }, (_, place) =>
+  stockNamed(place === 7 ? SHEET : `S${place}`, place),
+)
 
 const reply = (body: string, status = 200): Observable<HttpReply> => of({ status, body: Buffer.from(body) })
 const failing = (error: Error): Observable<never> => throwError(() => error)
@@ -45,7 +70,11 @@ const failures: readonly ((said: string, before: string) => Observable<HttpReply
 
 /** Derives from the seed the kind of error, the secret, and the text before it. */
 const choices = fc.sample(
-  fc.tuple(fc.nat(failures.length - 1), fc.constantFrom(...secrets), fc.string({ unit: fc.constantFrom('x', ' ', '"'), maxLength: 90 })),
+  fc.tuple(
+    fc.nat(failures.length - 1),
+    fc.constantFrom(...secrets),
+    fc.string({ unit: fc.constantFrom('x', ' ', '"'), maxLength: 90 }),
+  ),
   { numRuns: 5_000, seed },
 )
 
@@ -98,7 +127,12 @@ it('ten thousand errors of all kinds leak no secret to events, logs, report or s
 })
 
 it('a subscribed stream leaks no secret', async () => {
-  const collector = createCollector({ settings, transport: counting().transport, clock: () => EVENING, random: () => 0.5 })
+  const collector = createCollector({
+    settings,
+    transport: counting().transport,
+    clock: () => EVENING,
+    random: () => 0.5,
+  })
   const items = await lastValueFrom(collector.stream('company-filings', { asOf: EVENING }).pipe(toArray()))
   expect(items).toHaveLength(STOCKS.length)
   const failed = items.flatMap(({ status, reason, degraded, error }) => [
@@ -119,7 +153,13 @@ it.each([
   const texts: string[] = []
   await run(() => failing(failure)).then(
     ({ events }) => texts.push(JSON.stringify(events)),
-    (error: Error) => texts.push(error.message, error.stack ?? '', String(error.cause), (error.cause as Error | undefined)?.stack ?? ''),
+    (error: Error) =>
+      texts.push(
+        error.message,
+        error.stack ?? '',
+        String(error.cause),
+        (error.cause as Error | undefined)?.stack ?? '',
+      ),
   )
   expect(texts.join('\n')).toContain('[redacted]')
   expect(traceIn(texts.join('\n'))).toBeUndefined()

@@ -37,21 +37,36 @@ const answersWithout = async (failing: readonly string[]): Promise<readonly Gold
   const { id, asmTabId, gsmTabId } = market.sheet
   const optional = streams.filter((stream) => stream.optional).map(({ name }) => name)
   const settings = { ...SETTINGS, sheetId: id, asmTabId, gsmTabId, with: optional }
-  const collector = createCollector({ settings, storage: memory(), transport, clock: () => EVENING, random: () => 0.5 })
+  const collector = createCollector({
+    settings,
+    storage: memory(),
+    transport,
+    clock: () => EVENING,
+    random: () => 0.5,
+  })
   await lastValueFrom(collector.run({ asOf: EVENING }))
   return golden
 }
 
-/** For each endpoint of each stream the shortest answer with content, and a second short one; all fallback tiers included. */
+/**
+ * For each endpoint of each stream the shortest answer with content, and a second short one; all fallback
+ * tiers included.
+ */
 export const goldenAnswers = async (): Promise<readonly Golden[]> => {
-  const runs = await Promise.all([[], ['circuit', 'sheet'], ['circuit', 'sheet', 'web_data']].map(answersWithout))
+  const runs = await Promise.all(
+    [[], ['circuit', 'sheet'], ['circuit', 'sheet', 'web_data']].map(answersWithout),
+  )
   const byCall = new Map<string, Golden[]>()
-  for (const golden of runs.flat().filter(({ text }) => !/"data":(null|\[\])|"latest_news":\[\]/.test(text))) {
+  for (const golden of runs
+    .flat()
+    .filter(({ text }) => !/"data":(null|\[\])|"latest_news":\[\]/.test(text))) {
     const call = `${golden.endpoint.name} ${streams.findIndex(({ endpoints }) => endpoints.includes(golden.endpoint))}`
     byCall.set(call, [...(byCall.get(call) ?? []), golden])
   }
   return [...byCall.values()].flatMap((answers) => {
     const [shortest, next] = answers.sort((one, other) => one.text.length - other.text.length)
-    return [shortest, next].filter((one) => one !== undefined).filter((one) => one === shortest || one.text.length < NOT_LONG)
+    return [shortest, next]
+      .filter((one) => one !== undefined)
+      .filter((one) => one === shortest || one.text.length < NOT_LONG)
   })
 }

@@ -30,7 +30,9 @@ const { value } = fc.letrec<{ value: string }>((tie) => ({
     fc
       .array(fc.tuple(key, tie('value')), { maxLength: 6 })
       .map((fields) => `{${fields.map(([name, given]) => `${JSON.stringify(name)}:${given}`).join(',')}}`),
-    fc.tuple(tie('value'), fc.constantFrom(1, 70, 500)).map(([given, levels]) => `${'['.repeat(levels)}${given}${']'.repeat(levels)}`),
+    fc
+      .tuple(tie('value'), fc.constantFrom(1, 70, 500))
+      .map(([given, levels]) => `${'['.repeat(levels)}${given}${']'.repeat(levels)}`),
   ),
 }))
 
@@ -56,7 +58,11 @@ export const wrappedPayload = fc.oneof(
 )
 
 export const pagePayload = fc
-  .tuple(fc.constantFrom('', '<!--', '<script>', '<script "', "<script a='", '<script x=1></script>'), value, text)
+  .tuple(
+    fc.constantFrom('', '<!--', '<script>', '<script "', "<script a='", '<script x=1></script>'),
+    value,
+    text,
+  )
   .map(
     ([before, given, noise]) =>
       `<html>${before}<script id="__NEXT_DATA__">{${pollution},"buildId":"${noise}","props":{"pageProps":${given}}}</script>${noise}`,
@@ -64,16 +70,29 @@ export const pagePayload = fc
 
 export const tablePayload = fc
   .tuple(
-    fc.constantFrom('Symbol,Series,Band', 'Symbol,From,To', 'SYMBOL,NAME OF COMPANY,DATE OF LISTING', '__proto__,constructor,Symbol'),
-    fc.array(fc.array(fc.oneof(text, fc.constantFrom('"', '""', '"a', 'a"b', '"a\nb"', '\r', '\t=1')), { maxLength: 5 }), {
-      maxLength: 12,
-    }),
+    fc.constantFrom(
+      'Symbol,Series,Band',
+      'Symbol,From,To',
+      'SYMBOL,NAME OF COMPANY,DATE OF LISTING',
+      '__proto__,constructor,Symbol',
+    ),
+    fc.array(
+      fc.array(fc.oneof(text, fc.constantFrom('"', '""', '"a', 'a"b', '"a\nb"', '\r', '\t=1')), {
+        maxLength: 5,
+      }),
+      {
+        maxLength: 12,
+      },
+    ),
     fc.constantFrom('\n', '\r\n', '\r', '\n\r'),
   )
   .map(([header, rows, end]) => [header, ...rows.map((cells) => cells.join(','))].join(end))
 
 /** Inserts, removes, doubles and changes bytes. The same numbers give the same text. */
-export const mutated = (whole: string, changes: readonly (readonly [kind: number, at: number, what: number])[]): string =>
+export const mutated = (
+  whole: string,
+  changes: readonly (readonly [kind: number, at: number, what: number])[],
+): string =>
   changes.reduce((before, [kind, at, what]) => {
     const place = at % (before.length + 1)
     const end = place + (what % 40)
@@ -87,7 +106,12 @@ export const mutated = (whole: string, changes: readonly (readonly [kind: number
       case 3:
         return before.slice(0, place) + (NASTY[what % NASTY.length] ?? '') + before.slice(place)
       case 4:
-        return before.slice(0, place) + before.slice(end, end + 40) + before.slice(place, end) + before.slice(end + 40)
+        return (
+          before.slice(0, place) +
+          before.slice(end, end + 40) +
+          before.slice(place, end) +
+          before.slice(end + 40)
+        )
       default:
         return before.slice(0, place)
     }

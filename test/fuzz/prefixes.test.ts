@@ -11,7 +11,10 @@ import { type Golden, goldenAnswers } from './golden.js'
 const settings = settingsOf({ ...SETTINGS, retries: 0 })
 
 /** The result of a request with an immediate reply: the answer or the error. */
-const outcomeOf = ({ endpoint, input }: Golden, reply: Partial<HttpReply>): { readonly answer?: unknown; readonly error?: unknown } => {
+const outcomeOf = (
+  { endpoint, input }: Golden,
+  reply: Partial<HttpReply>,
+): { readonly answer?: unknown; readonly error?: unknown } => {
   const transport = () => of({ status: 200, body: Buffer.alloc(0), ...reply })
   const ask = askFreely({
     transport,
@@ -36,11 +39,13 @@ const outcomeOf = ({ endpoint, input }: Golden, reply: Partial<HttpReply>): { re
 
 const golden = await goldenAnswers()
 const isTable = ({ endpoint: { type } }: Golden): boolean => type === 'text/csv'
-const named = (list: readonly Golden[]) => list.map((one, place) => [`${one.endpoint.name} ${place} (${one.text.length})`, one] as const)
+const named = (list: readonly Golden[]) =>
+  list.map((one, place) => [`${one.endpoint.name} ${place} (${one.text.length})`, one] as const)
 
 it('every endpoint of every stream has an answer to truncate', () => {
   const covered = new Set(golden.map(({ endpoint }) => endpoint))
-  for (const { endpoints } of streams) for (const endpoint of endpoints) expect(covered.has(endpoint), endpoint.name).toBe(true)
+  for (const { endpoints } of streams)
+    for (const endpoint of endpoints) expect(covered.has(endpoint), endpoint.name).toBe(true)
 })
 
 describe.each(named(golden.filter((one) => !isTable(one))))('an answer without a length: %s', (_, one) => {
@@ -59,8 +64,8 @@ describe.each(named(golden.filter((one) => !isTable(one))))('an answer without a
   })
 })
 
-// A table that the provider itself truncated at a line end looks complete to any reader, even with a matching length. Lists that are tables
-// are protected by the shrink check: test/streams/shrinking.test.ts.
+// A table that the provider itself truncated at a line end looks complete to any reader, even with a matching
+// length. Lists that are tables are protected by the shrink check: test/streams/shrinking.test.ts.
 describe.each(named(golden.filter(isTable)))('a table: %s', (_, one) => {
   it('is rejected at any length, also complete, if it has no length', () => {
     const body = Buffer.from(one.text)

@@ -5,15 +5,24 @@ import { MASTER } from '../../src/engine/define-stream.js'
 import { streams } from '../../streams/registry.js'
 import { ALPHA, BETA, collect, jsonOf, stockNamed } from '../streams/support.js'
 import { goldenAnswers } from './golden.js'
-import { changes, jsonPayload, mutated, pagePayload, runs, seed, tablePayload, wrappedPayload } from './payloads.js'
+import {
+  changes,
+  jsonPayload,
+  mutated,
+  pagePayload,
+  runs,
+  seed,
+  tablePayload,
+  wrappedPayload,
+} from './payloads.js'
 
 const RUNS = Math.ceil(runs / 400)
 
 const golden = await goldenAnswers()
 
 /** Stocks with hostile names. */
-const hostile = ['../../x', 'CON', 'a\0b', '__proto__', '=1+1', '\u001b[2J', 'con', '\ud800'].map((symbol, place) =>
-  stockNamed(symbol, place + 9),
+const hostile = ['../../x', 'CON', 'a\0b', '__proto__', '=1+1', '\u001b[2J', 'con', '\ud800'].map(
+  (symbol, place) => stockNamed(symbol, place + 9),
 )
 
 const isInside = (file: string): boolean =>
@@ -26,7 +35,12 @@ const payloads = fc.array(
     tablePayload,
     pagePayload,
     wrappedPayload,
-    { weight: 8, arbitrary: fc.tuple(fc.constantFrom(...golden), changes).map(([{ text }, changed]) => mutated(text, changed)) },
+    {
+      weight: 8,
+      arbitrary: fc
+        .tuple(fc.constantFrom(...golden), changes)
+        .map(([{ text }, changed]) => mutated(text, changed)),
+    },
     { weight: 4, arbitrary: fc.constantFrom(...golden).map(({ text }) => text) },
   ),
   { minLength: 1, maxLength: 6 },
@@ -34,8 +48,13 @@ const payloads = fc.array(
 
 describe.each(streams.map(({ name }) => name))('%s', (stream) => {
   it('reports every item and writes only its own files, whatever the answers are', async () => {
-    const own = golden.filter(({ endpoint }) => streams.find(({ name }) => name === stream)?.endpoints.includes(endpoint))
-    const answers = fc.tuple(payloads, fc.array(fc.tuple(fc.constantFrom(...own), changes), { minLength: 1, maxLength: 6 }))
+    const own = golden.filter(({ endpoint }) =>
+      streams.find(({ name }) => name === stream)?.endpoints.includes(endpoint),
+    )
+    const answers = fc.tuple(
+      payloads,
+      fc.array(fc.tuple(fc.constantFrom(...own), changes), { minLength: 1, maxLength: 6 }),
+    )
     await fc.assert(
       fc.asyncProperty(answers, async ([any, changed]) => {
         const bodies = [...any, ...changed.map(([{ text }, change]) => mutated(text, change))]

@@ -23,7 +23,8 @@ const symbol = fc.oneof(
   fc.string({ unit: fc.constantFrom('é', 'a', '/'), minLength: 95, maxLength: 130 }),
 )
 
-const symbols = (): readonly string[] => [...new Set(fc.sample(symbol, { numRuns: SYMBOLS * 2, seed }))].slice(0, SYMBOLS)
+const symbols = (): readonly string[] =>
+  [...new Set(fc.sample(symbol, { numRuns: SYMBOLS * 2, seed }))].slice(0, SYMBOLS)
 
 const DEVICE = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)( *)(\.|$)/i
 
@@ -33,7 +34,8 @@ const faultOf = (name: string): string | undefined => {
   if (/^[. ]|[. ]$/.test(name) || name === '') return 'an end'
   if (DEVICE.test(name)) return 'a device'
   if (Buffer.byteLength(name + LONGEST_SUFFIX) > 200) return 'its length'
-  const isInside = posix.dirname(posix.join('out', name)) === 'out' && win32.dirname(win32.join('out', name)) === 'out'
+  const isInside =
+    posix.dirname(posix.join('out', name)) === 'out' && win32.dirname(win32.join('out', name)) === 'out'
   return isInside ? undefined : 'its folder'
 }
 
@@ -44,22 +46,31 @@ describe('a hundred thousand hostile symbols', () => {
     ['with the ISINs of stocks', (place: number) => `INE${String(place).padStart(9, '0')}`, false],
     ['that share one id', () => 'INE000000001', false],
     ['of indices, without any id', () => '', true],
-  ])('%s have safe, distinct file names, also on file systems that ignore case and Unicode form', (_, idOf, mayReplace) => {
-    const names = createFileNames(
-      all.map((key, place) => ({ key, id: idOf(place) })),
-      { mayReplace },
-    )
-    expect(all.length).toBe(SYMBOLS)
-    expect(names.filter((name) => faultOf(name) !== undefined)).toEqual([])
-    for (const form of ['NFC', 'NFD', 'NFKC'] as const) {
-      expect(new Set(names.map((name) => name.normalize(form).toLowerCase())).size).toBe(SYMBOLS)
-      expect(new Set(names.map((name) => name.normalize(form).toUpperCase())).size).toBe(SYMBOLS)
-    }
-  })
+  ])(
+    '%s have safe, distinct file names, also on file systems that ignore case and Unicode form',
+    (_, idOf, mayReplace) => {
+      const names = createFileNames(
+        all.map((key, place) => ({ key, id: idOf(place) })),
+        { mayReplace },
+      )
+      expect(all.length).toBe(SYMBOLS)
+      expect(names.filter((name) => faultOf(name) !== undefined)).toEqual([])
+      for (const form of ['NFC', 'NFD', 'NFKC'] as const) {
+        expect(new Set(names.map((name) => name.normalize(form).toLowerCase())).size).toBe(SYMBOLS)
+        expect(new Set(names.map((name) => name.normalize(form).toUpperCase())).size).toBe(SYMBOLS)
+      }
+    },
+  )
 
   it('are sent unchanged in bodies and URLs', () => {
     const settings = settingsOf({ urls: { static: 'http://static/base' } })
-    const body = post({ name: 'body', host: 'static', path: '/x', input: z.strictObject({ SYM: z.string() }), read: String })
+    const body = post({
+      name: 'body',
+      host: 'static',
+      path: '/x',
+      input: z.strictObject({ SYM: z.string() }),
+      read: String,
+    })
     const address = get({
       name: 'address',
       host: 'static',
@@ -68,12 +79,16 @@ describe('a hundred thousand hostile symbols', () => {
       read: String,
     })
     const arrives = (SYM: string): boolean => {
-      const { SYM: inBody } = JSON.parse(createRequestBuilder(body, settings, 1)({ SYM }).body ?? '') as { readonly SYM: string }
+      const { SYM: inBody } = JSON.parse(createRequestBuilder(body, settings, 1)({ SYM }).body ?? '') as {
+        readonly SYM: string
+      }
       if (inBody !== SYM) return false
       // No URL has these: UTF-8 has no lone surrogates, and dots are path steps.
       if (/\p{Surrogate}/u.test(SYM) || /(^|\/)\.{1,2}(\/|$)/.test(SYM)) return true
       const { pathname, search } = new URL(createRequestBuilder(address, settings, 1)({ SYM }).url)
-      return decodeURIComponent(pathname) === `/base/x/_${SYM}.csv` && new URLSearchParams(search).get('q') === SYM
+      return (
+        decodeURIComponent(pathname) === `/base/x/_${SYM}.csv` && new URLSearchParams(search).get('q') === SYM
+      )
     }
     expect(all.filter((one) => !arrives(one))).toEqual([])
   })

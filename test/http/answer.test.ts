@@ -22,7 +22,9 @@ describe('json', () => {
   it('refuses every prefix of an answer', () => {
     for (const text of GOLDEN) {
       for (let length = 0; length < text.length; length += 1) {
-        expect(badAnswerOf(json(Any), text.slice(0, length)), text.slice(0, length)).toBeInstanceOf(BadAnswerError)
+        expect(badAnswerOf(json(Any), text.slice(0, length)), text.slice(0, length)).toBeInstanceOf(
+          BadAnswerError,
+        )
       }
     }
   })
@@ -30,25 +32,39 @@ describe('json', () => {
   it('refuses every prefix of a generated answer', () => {
     const answer = fc.record({ data: fc.jsonValue() }).map((value) => JSON.stringify(value))
     fc.assert(
-      fc.property(answer, fc.nat(), (text, length) => badAnswerOf(json(Any), text.slice(0, length % text.length)) !== undefined),
+      fc.property(
+        answer,
+        fc.nat(),
+        (text, length) => badAnswerOf(json(Any), text.slice(0, length % text.length)) !== undefined,
+      ),
       { numRuns: 2_000 },
     )
   })
 
-  it.each(['<html><body>Service unavailable</body></html>', '\n  <!DOCTYPE html>', '<HTML><TITLE>Access Denied'])(
-    'rejects an HTML page with the reason html: %j',
-    (text) => {
-      expect(badAnswerOf(json(Any), text)).toMatchObject({ reason: 'html' })
-    },
-  )
+  it.each([
+    '<html><body>Service unavailable</body></html>',
+    '\n  <!DOCTYPE html>',
+    '<HTML><TITLE>Access Denied',
+  ])('rejects an HTML page with the reason html: %j', (text) => {
+    expect(badAnswerOf(json(Any), text)).toMatchObject({ reason: 'html' })
+  })
 
   it.each(['', ' \n'])('rejects %j as empty', (text) =>
-    expect(badAnswerOf(json(Any), text)).toMatchObject({ reason: 'parse', message: expect.stringContaining('empty') }),
+    expect(badAnswerOf(json(Any), text)).toMatchObject({
+      reason: 'parse',
+      message: expect.stringContaining('empty'),
+    }),
   )
 
-  it.each(['NaN', '{"data":Infinity}', "{'data':1}", '{"data":1}}', 'Too Many Requests'])('rejects %j as invalid JSON', (text) => {
-    expect(badAnswerOf(json(Any), text)).toMatchObject({ reason: 'parse', message: expect.stringContaining('JSON') })
-  })
+  it.each(['NaN', '{"data":Infinity}', "{'data':1}", '{"data":1}}', 'Too Many Requests'])(
+    'rejects %j as invalid JSON',
+    (text) => {
+      expect(badAnswerOf(json(Any), text)).toMatchObject({
+        reason: 'parse',
+        message: expect.stringContaining('JSON'),
+      })
+    },
+  )
 
   it('names the field with the wrong shape', () => {
     const Rows = z.looseObject({ data: z.array(z.looseObject({ Sym: z.string() })) })
@@ -92,20 +108,27 @@ describe('an answer that is nested', () => {
     const deep = `${'[1,{"a":'.repeat(40)}0${',"b":2}]'.repeat(40)}`
     for (const before of ['', '"}}]]",', `${'{"a":[]},'.repeat(200)}`, `"${']}'.repeat(500)}",`])
       for (const after of ['', ',"[[{{"', `${',{"a":[]}'.repeat(200)}`, `,"${'[{'.repeat(500)}"`])
-        expect(badAnswerOf(json(Free), `{"data":[${before}${deep}${after}]}`), before + after).toMatchObject(tooDeep)
+        expect(badAnswerOf(json(Free), `{"data":[${before}${deep}${after}]}`), before + after).toMatchObject(
+          tooDeep,
+        )
   })
 
   it('measures the same depth as a plain walk', () => {
     const depthOf = (value: unknown): number =>
       typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
-    const value = fc.tuple(fc.jsonValue({ maxDepth: 6 }), fc.nat(70), fc.nat(3), fc.string()).map(([inner, levels, lists, text]) => {
-      let nested: unknown = inner
-      for (let level = 0; level < levels; level += 1)
-        nested = level % 3 === lists ? [text, nested] : { [text]: level, a: nested, b: [text] }
-      return { data: nested }
-    })
+    const value = fc
+      .tuple(fc.jsonValue({ maxDepth: 6 }), fc.nat(70), fc.nat(3), fc.string())
+      .map(([inner, levels, lists, text]) => {
+        let nested: unknown = inner
+        for (let level = 0; level < levels; level += 1)
+          nested = level % 3 === lists ? [text, nested] : { [text]: level, a: nested, b: [text] }
+        return { data: nested }
+      })
     fc.assert(
-      fc.property(value, (given) => (badAnswerOf(json(Free), JSON.stringify(given)) !== undefined) === depthOf(given) > 64),
+      fc.property(
+        value,
+        (given) => (badAnswerOf(json(Free), JSON.stringify(given)) !== undefined) === depthOf(given) > 64,
+      ),
       { numRuns: 2_000 },
     )
   })
@@ -116,16 +139,21 @@ describe('an answer that is nested', () => {
     ['pageJson', pageJson(Free), (deep: string) => `<script id="__NEXT_DATA__">{"data":${deep}}</script>`],
   ])('200,000 levels deep is refused by %s before anything recurses over it', (_, read, around) => {
     expect(badAnswerOf(read, around('['.repeat(200_000) + ']'.repeat(200_000)))).toMatchObject(tooDeep)
-    expect(badAnswerOf(read, around(`${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}`))).toMatchObject(tooDeep)
+    expect(badAnswerOf(read, around(`${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}`))).toMatchObject(
+      tooDeep,
+    )
     expect(badAnswerOf(read, around('['.repeat(200_000)))).toBeInstanceOf(BadAnswerError)
   })
 })
 
-it.each(['success', 'status', 'code', 'error', 'errors', 'message'])('accepts a record in the field %s', (field) => {
-  const text = JSON.stringify({ data: null, [field]: { toString: 1, valueOf: 2 } })
-  const failure = badAnswerOf(json(Any), text)
-  if (failure !== undefined) expect(failure.reason).toBe('schema')
-})
+it.each(['success', 'status', 'code', 'error', 'errors', 'message'])(
+  'accepts a record in the field %s',
+  (field) => {
+    const text = JSON.stringify({ data: null, [field]: { toString: 1, valueOf: 2 } })
+    const failure = badAnswerOf(json(Any), text)
+    if (failure !== undefined) expect(failure.reason).toBe('schema')
+  },
+)
 
 describe('wrappedJson', () => {
   const read = wrappedJson(z.looseObject({ table: z.unknown() }))
@@ -144,7 +172,8 @@ describe('wrappedJson', () => {
       expect(badAnswerOf(read, text.slice(0, length))).toBeInstanceOf(BadAnswerError)
   })
 
-  it('rejects an HTML page with the reason html', () => expect(badAnswerOf(read, '<html>Sign in</html>')).toMatchObject({ reason: 'html' }))
+  it('rejects an HTML page with the reason html', () =>
+    expect(badAnswerOf(read, '<html>Sign in</html>')).toMatchObject({ reason: 'html' }))
 })
 
 describe('csv', () => {
@@ -179,7 +208,10 @@ describe('csv', () => {
   })
 
   it('names the columns that are missing', () => {
-    expect(badAnswerOf(read, 'Symbol,Series\nA,EQ\n')).toMatchObject({ reason: 'schema', message: expect.stringContaining('Band') })
+    expect(badAnswerOf(read, 'Symbol,Series\nA,EQ\n')).toMatchObject({
+      reason: 'schema',
+      message: expect.stringContaining('Band'),
+    })
     expect(badAnswerOf(read, '')).toMatchObject({ message: expect.stringMatching(/Symbol.*Band/) })
   })
 

@@ -46,7 +46,11 @@ describe('a request through ask', () => {
   })
 
   it.each([
-    { what: 'an HTML page', body: ' \n<!DOCTYPE html><html>Access Denied</html>', says: /^html: the answer is an HTML page$/ },
+    {
+      what: 'an HTML page',
+      body: ' \n<!DOCTYPE html><html>Access Denied</html>',
+      says: /^html: the answer is an HTML page$/,
+    },
     { what: 'truncated JSON', body: '{"data":[1,', says: /^parse: / },
     { what: 'empty', body: '', says: /^empty: / },
     { what: 'NaN', body: '{"data":[NaN]}', says: /^parse: / },
@@ -80,13 +84,19 @@ describe('a request through ask', () => {
 
   it('accepts complete JSON of unknown length and rejects truncated JSON', async () => {
     const unframed = (text: string) => () => of({ status: 200, body: Buffer.from(text), isUnframed: true })
-    expect(await firstValueFrom(createTestAsk(unframed('{"data":[1]}')).ask(call, INPUT))).toEqual({ data: [1] })
-    expect(await failureOf(createTestAsk(unframed('{"data":[1]')).ask(call, INPUT))).toMatchObject({ reason: 'parse' })
+    expect(await firstValueFrom(createTestAsk(unframed('{"data":[1]}')).ask(call, INPUT))).toEqual({
+      data: [1],
+    })
+    expect(await failureOf(createTestAsk(unframed('{"data":[1]')).ask(call, INPUT))).toMatchObject({
+      reason: 'parse',
+    })
   })
 
   it('rejects a CSV of unknown length, complete or not', async () => {
     const table = { ...call, read: (text: string) => text, type: 'text/csv' } as const
-    const { ask, events } = createTestAsk(() => of({ status: 200, body: Buffer.from('A,B\n1,2\n'), isUnframed: true }))
+    const { ask, events } = createTestAsk(() =>
+      of({ status: 200, body: Buffer.from('A,B\n1,2\n'), isUnframed: true }),
+    )
     expect(await failureOf(ask(table, INPUT))).toMatchObject({ reason: 'truncated', status: 'error' })
     expect(events).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
     expect(await firstValueFrom(createTestAsk(inTurn(replying('A,B\n'))).ask(table, INPUT))).toBe('A,B\n')
@@ -94,7 +104,9 @@ describe('a request through ask', () => {
 
   it('passes the input to the reader', async () => {
     const echo = { ...call, read: (text: string, input: typeof INPUT) => `${text} of ${input.data.isin}` }
-    expect(await firstValueFrom(createTestAsk(inTurn(replying('data'))).ask(echo, INPUT))).toBe('data of INE000000001')
+    expect(await firstValueFrom(createTestAsk(inTurn(replying('data'))).ask(echo, INPUT))).toBe(
+      'data of INE000000001',
+    )
   })
 
   it('uses readBytes where the endpoint has it, and falls back to read', async () => {
@@ -103,7 +115,9 @@ describe('a request through ask', () => {
       read: (text: string) => `text ${text}`,
       readBytes: (body: Uint8Array) => (body[0] === 91 ? 'bytes' : undefined),
     }
-    const { ask, events } = createTestAsk(inTurn(replying('[]'), replying('{}'), replying('[]', 404), replying('')))
+    const { ask, events } = createTestAsk(
+      inTurn(replying('[]'), replying('{}'), replying('[]', 404), replying('')),
+    )
     expect(await firstValueFrom(ask(bytes, INPUT))).toBe('bytes')
     expect(await firstValueFrom(ask(bytes, INPUT))).toBe('text {}')
     expect(await failureOf(ask(bytes, INPUT))).toMatchObject({ status: 'http_404' })
@@ -133,7 +147,9 @@ describe('a request through ask', () => {
   })
 
   it('emits the answer that follows failures', async () => {
-    const { ask, events } = createTestAsk(inTurn(replying('', 503), replying('<html>'), replying('{"data":[]}')))
+    const { ask, events } = createTestAsk(
+      inTurn(replying('', 503), replying('<html>'), replying('{"data":[]}')),
+    )
     expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [] })
     expect(events).toEqual(['requested', 'retried', 'requested', 'retried', 'requested'])
   })
@@ -164,25 +180,34 @@ describe('a request through ask', () => {
   })
 
   it('ends an attempt with its first reply, whatever a transport emits after it in the same turn', async () => {
-    const { ask, events } = createTestAsk(inTurn(concat(replying('<html>'), replying('{"data":[1]}')), replying('{"data":[2]}')))
+    const { ask, events } = createTestAsk(
+      inTurn(concat(replying('<html>'), replying('{"data":[1]}')), replying('{"data":[2]}')),
+    )
     expect(await firstValueFrom(ask(call, INPUT))).toEqual({ data: [2] })
     expect(events).toEqual(['requested', 'retried', 'requested'])
   })
 
-  itWithMarbles('sends each attempt after the end of the last one, and none after it is unsubscribed', (m) => {
-    const sent = [m.cold('--#', undefined, new TransportError('reset', 'gone')), m.cold('-')] as const
-    const { ask } = createTestAsk(inTurn(...sent), 1_000, 'http://static', 8)
-    m.expect(ask(call, INPUT), '---------!').toBeObservable('-')
-    m.expect(sent[0]).toHaveSubscriptions('^-!')
-    m.expect(sent[1]).toHaveSubscriptions('------^--!')
-  })
+  itWithMarbles(
+    'sends each attempt after the end of the last one, and none after it is unsubscribed',
+    (m) => {
+      const sent = [m.cold('--#', undefined, new TransportError('reset', 'gone')), m.cold('-')] as const
+      const { ask } = createTestAsk(inTurn(...sent), 1_000, 'http://static', 8)
+      m.expect(ask(call, INPUT), '---------!').toBeObservable('-')
+      m.expect(sent[0]).toHaveSubscriptions('^-!')
+      m.expect(sent[1]).toHaveSubscriptions('------^--!')
+    },
+  )
 
   it('sends nothing when an observer of its start cancels it', () => {
     const sent: unknown[] = []
     const settings = settingsOf({ urls: { static: 'http://static' } })
     const cancel$ = new Subject<void>()
     const ask = askFreely({
-      ...{ settings, limiters: createLimiters(settings), timeoutMs: 1_000, random: () => 0, clock: () => 0 },
+      settings,
+      limiters: createLimiters(settings),
+      timeoutMs: 1_000,
+      random: () => 0,
+      clock: () => 0,
       transport: httpTransport({ dispatch: (request) => sent.push(request) > 0 }),
       onRequestEvent: () => cancel$.next(),
     })

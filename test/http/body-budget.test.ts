@@ -59,7 +59,8 @@ describe('the memory budget of bodies', () => {
   it('pauses no socket below the limit', () => {
     const paused: number[] = []
     const budget = createBodyBudget(LIMIT)
-    for (let place = 0; place < 10; place += 1) budget.take({ bytes: 0, pause: () => paused.push(place), resume: () => undefined }, 10)
+    for (let place = 0; place < 10; place += 1)
+      budget.take({ bytes: 0, pause: () => paused.push(place), resume: () => undefined }, 10)
     expect(paused).toEqual([])
   })
 

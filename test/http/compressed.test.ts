@@ -7,7 +7,9 @@ const BODY = JSON.stringify({ data: Array.from({ length: 200 }, (_, place) => ({
 
 describe('a compressed body', () => {
   const replyOf = async (headers: Record<string, string>, body: Buffer, status = 200) => {
-    const { url } = await serveHttp((_, response) => response.writeHead(status, { 'content-length': body.length, ...headers }).end(body))
+    const { url } = await serveHttp((_, response) =>
+      response.writeHead(status, { 'content-length': body.length, ...headers }).end(body),
+    )
     return connect().send(getOf(url))
   }
 
@@ -24,7 +26,10 @@ describe('a compressed body', () => {
   it.each([4, 8])('with a wrong checksum or length is rejected (byte %i from the end)', async (from) => {
     const body = gzipSync(BODY)
     body[body.length - from] = (body[body.length - from] ?? 0) ^ 1
-    expect(await failureOf(await replyOf({ 'content-encoding': 'gzip' }, body))).toMatchObject({ reason: 'truncated', verdict: 'retry' })
+    expect(await failureOf(await replyOf({ 'content-encoding': 'gzip' }, body))).toMatchObject({
+      reason: 'truncated',
+      verdict: 'retry',
+    })
   })
 
   it('that is not gzip is rejected', async () => {
@@ -35,13 +40,18 @@ describe('a compressed body', () => {
   })
 
   it('with an encoding that was not requested is rejected', async () => {
-    expect(await failureOf(await replyOf({ 'content-encoding': 'br' }, Buffer.from('x')))).toMatchObject({ reason: 'protocol' })
+    expect(await failureOf(await replyOf({ 'content-encoding': 'br' }, Buffer.from('x')))).toMatchObject({
+      reason: 'protocol',
+    })
   })
 
   it('that decompresses to a huge one is rejected (gzip bomb)', async () => {
     const megabytes = 257
     const bomb = gzipSync(Buffer.alloc(megabytes << 20), { level: 1 })
-    expect(await failureOf(await replyOf({ 'content-encoding': 'gzip' }, bomb))).toMatchObject({ reason: 'too_large', verdict: 'give-up' })
+    expect(await failureOf(await replyOf({ 'content-encoding': 'gzip' }, bomb))).toMatchObject({
+      reason: 'too_large',
+      verdict: 'give-up',
+    })
   })
 
   it.each([429, 503])('that is broken does not hide the status %i', async (status) => {

@@ -31,11 +31,15 @@ const dripping = (head: string) => (socket: Socket) => {
 
 const LISTENING = `require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () { console.log(this.address().port) })`
 
-/** A host with a stopped process: its backlog accepts two or three connections, further ones never complete. */
+/**
+ * A host with a stopped process: its backlog accepts two or three connections, further ones never complete.
+ */
 const stopped = async (): Promise<string> => {
   const child = spawn(process.execPath, ['-e', LISTENING])
   onTestFinished(() => void child.kill('SIGKILL'))
-  const port = await new Promise<string>((resolve) => child.stdout.once('data', (data: Buffer) => resolve(String(data).trim())))
+  const port = await new Promise<string>((resolve) =>
+    child.stdout.once('data', (data: Buffer) => resolve(String(data).trim())),
+  )
   child.kill('SIGSTOP')
   return `http://127.0.0.1:${port}`
 }
@@ -47,7 +51,8 @@ describe('a request', () => {
     { what: 'a body that drips', answer: dripping('HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n') },
     {
       what: 'a body in chunks that stalls',
-      answer: (socket: Socket) => socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab'),
+      answer: (socket: Socket) =>
+        socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab'),
     },
   ])('times out for $what', async ({ answer }) => {
     const { url } = await serveRaw(answer)
@@ -61,7 +66,9 @@ describe('a request', () => {
     const url = await stopped()
     const { send } = connect()
     const requests = Array.from({ length: 20 }, () =>
-      timed(() => failureOf(send(getOf(url, { timeoutMs: DEADLINE_MS })).pipe(deadline({ idleMs: DEADLINE_MS })))),
+      timed(() =>
+        failureOf(send(getOf(url, { timeoutMs: DEADLINE_MS })).pipe(deadline({ idleMs: DEADLINE_MS }))),
+      ),
     )
     for (const { message, ms } of await Promise.all(requests)) {
       expect(message).toMatch(/^deadline: /)
@@ -91,12 +98,17 @@ describe('a request', () => {
 })
 
 describe('a run', () => {
-  const handles = (): readonly string[] => process.getActiveResourcesInfo().filter((kind) => /TCP|Timeout|Pipe|Connect/.test(kind))
+  const handles = (): readonly string[] =>
+    process.getActiveResourcesInfo().filter((kind) => /TCP|Timeout|Pipe|Connect/.test(kind))
 
   it('leaves no socket and no timer after any kind of failure', async () => {
     const { url, sockets } = await serveHttp(({ url: path = '' }, response) => {
       if (path === '/master-data')
-        response.end(JSON.stringify({ data: ['A', 'B', 'C'].map((Sym) => ({ Sym, Isin: `IN${Sym}`, DispSym: Sym, Sid: Sym })) }))
+        response.end(
+          JSON.stringify({
+            data: ['A', 'B', 'C'].map((Sym) => ({ Sym, Isin: `IN${Sym}`, DispSym: Sym, Sid: Sym })),
+          }),
+        )
       else if (path === '/dripping') response.writeHead(200, { 'content-length': 99 }).write('x')
       else if (path === '/limited') response.writeHead(429, { 'retry-after': '0' }).end()
       else if (path !== '/hanging') response.destroy()
@@ -116,8 +128,12 @@ describe('a run', () => {
       storage: memory(),
     })
     const { scripts } = await lastValueFrom(collector.run())
-    expect(Object.values(scripts).reduce((sum, { items }) => sum + items.error + items.rate_limit, 0)).toBe(12)
-    await Promise.all(sockets.map((socket) => socket.closed || new Promise((resolve) => socket.once('close', resolve))))
+    expect(Object.values(scripts).reduce((sum, { items }) => sum + items.error + items.rate_limit, 0)).toBe(
+      12,
+    )
+    await Promise.all(
+      sockets.map((socket) => socket.closed || new Promise((resolve) => socket.once('close', resolve))),
+    )
     await new Promise((resolve) => setImmediate(resolve))
     expect(handles().length).toBeLessThanOrEqual(before)
   })
@@ -126,7 +142,11 @@ describe('a run', () => {
     const url = await stopped()
     const before = handles().length
     const connections = openConnections()
-    await Promise.all(Array.from({ length: 20 }, () => failureOf(connections.send(getOf(url)).pipe(deadline({ idleMs: 50 })))))
+    await Promise.all(
+      Array.from({ length: 20 }, () =>
+        failureOf(connections.send(getOf(url)).pipe(deadline({ idleMs: 50 }))),
+      ),
+    )
     expect(handles().length).toBeGreaterThan(before + 10)
     connections.close()
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -143,15 +163,31 @@ describe('a body', () => {
   })
 
   it.each([
-    { what: 'as sent, with Content-Length', headers: { 'content-length': MOST + 1 }, body: () => Buffer.alloc(MOST + 1) },
-    { what: 'as sent, in chunks', headers: { 'transfer-encoding': 'chunked' }, body: () => Buffer.alloc(MOST + 1) },
-    { what: 'after decompression', headers: { 'content-encoding': 'gzip' }, body: () => gzipSync(Buffer.alloc(MOST + 1)) },
+    {
+      what: 'as sent, with Content-Length',
+      headers: { 'content-length': MOST + 1 },
+      body: () => Buffer.alloc(MOST + 1),
+    },
+    {
+      what: 'as sent, in chunks',
+      headers: { 'transfer-encoding': 'chunked' },
+      body: () => Buffer.alloc(MOST + 1),
+    },
+    {
+      what: 'after decompression',
+      headers: { 'content-encoding': 'gzip' },
+      body: () => gzipSync(Buffer.alloc(MOST + 1)),
+    },
   ])('above the maximum size fails its item: $what', async ({ headers, body }) => {
     const { url } = await serveHttp((_, response) => {
       response.on('error', () => undefined)
       response.writeHead(200, headers).end(body())
     })
-    expect(await failureOf(connect().send(getOf(url)))).toMatchObject({ reason: 'too_large', verdict: 'give-up', status: 'error' })
+    expect(await failureOf(connect().send(getOf(url)))).toMatchObject({
+      reason: 'too_large',
+      verdict: 'give-up',
+      status: 'error',
+    })
   })
 })
 
@@ -162,7 +198,9 @@ describe('too many open files', () => {
       false,
     )
     expect(error).toMatchObject({ reason: 'fd', verdict: 'stop' })
-    expect(error.message).toBe('fd: too many open files; raise the limit with `ulimit -n`, or use fewer workers')
+    expect(error.message).toBe(
+      'fd: too many open files; raise the limit with `ulimit -n`, or use fewer workers',
+    )
   })
 
   it('are reported to the caller of the run', async () => {

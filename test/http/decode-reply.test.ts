@@ -22,17 +22,38 @@ import { askFreely, note, settingsOf } from './support.js'
 
 const ASKED = `${note.method} ${note.host} ${note.path}`
 const text = (body: string | Buffer, contentType?: string) =>
-  formatResponse(describeResponse({ status: 200, body: Buffer.from(body), ...(contentType ? { contentType } : {}) }, identity))
+  formatResponse(
+    describeResponse(
+      { status: 200, body: Buffer.from(body), ...(contentType ? { contentType } : {}) },
+      identity,
+    ),
+  )
 
 /** Sends one request without retries; its text is read by `read`. */
-const request = (reply$: Observable<HttpReply>, read: (text: string) => unknown, more: Partial<AskDependencies> = {}) => {
+const request = (
+  reply$: Observable<HttpReply>,
+  read: (text: string) => unknown,
+  more: Partial<AskDependencies> = {},
+) => {
   const settings = settingsOf({
     urls: { static: 'https://a.test/secret-word' },
     headers: { authorization: 'secret-word' },
-    ...{ retries: 0, throttleRetries: 0, throttleMs: 0 },
+    retries: 0,
+    throttleRetries: 0,
+    throttleMs: 0,
   })
-  const shared = { settings, limiters: createLimiters(settings), timeoutMs: 1_000, random: () => 0, clock: () => 0, stream: 'news' }
-  const ask = askFreely({ ...shared, transport: () => reply$, onRequestEvent: () => undefined, ...more }, 'TCS')
+  const shared = {
+    settings,
+    limiters: createLimiters(settings),
+    timeoutMs: 1_000,
+    random: () => 0,
+    clock: () => 0,
+    stream: 'news',
+  }
+  const ask = askFreely(
+    { ...shared, transport: () => reply$, onRequestEvent: () => undefined, ...more },
+    'TCS',
+  )
   return ask({ ...note, read }, { data: { isin: 'x' } })
 }
 
@@ -43,7 +64,11 @@ describe('the description of a reply', () => {
       'text/html; charset=utf-8',
       'text/html, 77 B, "Access Denied"',
     ],
-    ['<html><title></title><script>var a = "<b>"</script><style>x</style><h1>Sorry</h1><p>Later</p', undefined, '92 B, "Sorry Later"'],
+    [
+      '<html><title></title><script>var a = "<b>"</script><style>x</style><h1>Sorry</h1><p>Later</p',
+      undefined,
+      '92 B, "Sorry Later"',
+    ],
     ['<title', undefined, '6 B'],
     ['{"code":0,"data":[1,', 'application/json', 'application/json, 20 B, "{\\"code\\":0,\\"data\\":[1,"'],
     ['a\tb\r\nc\x1b[2Jd', 'TEXT/CSV', 'text/csv, 11 B, "a b c\\u001b[2Jd"'],
@@ -61,14 +86,22 @@ describe('the description of a reply', () => {
 })
 
 describe('a failed request', () => {
-  const failureOf = (reply$: Observable<HttpReply>, read: (text: string) => unknown = identity): Promise<unknown> =>
-    new Promise((resolve) => void request(reply$, read).subscribe({ error: resolve }))
+  const failureOf = (
+    reply$: Observable<HttpReply>,
+    read: (text: string) => unknown = identity,
+  ): Promise<unknown> => new Promise((resolve) => void request(reply$, read).subscribe({ error: resolve }))
 
   it('names the endpoint and describes the reply, without the stock', async () => {
-    const reply = { status: 403, body: Buffer.from('<title>Access (Denied) to "you"</title>'), contentType: 'text/html' }
+    const reply = {
+      status: 403,
+      body: Buffer.from('<title>Access (Denied) to "you"</title>'),
+      contentType: 'text/html',
+    }
     const failure = await failureOf(of(reply))
     expect(failure).toBeInstanceOf(HttpError)
-    expect(formatError(failure)).toBe(`${ASKED}: the provider answered 403 (text/html, 39 B, "Access (Denied) to \\"you\\"")`)
+    expect(formatError(failure)).toBe(
+      `${ASKED}: the provider answered 403 (text/html, 39 B, "Access (Denied) to \\"you\\"")`,
+    )
     expect(stripBrackets(formatError(failure))).toBe(`${ASKED}: the provider answered 403`)
   })
 
@@ -88,20 +121,32 @@ describe('a failed request', () => {
     const url = `https://a.test/[redacted]${note.path}`
     const sent = { method: note.method, host: note.host, path: note.path, url, stream: 'news', item: 'TCS' }
     for (const one of shared) {
-      const failure = await failureOf(of({ status: 200, body: Buffer.from('a secret-word'), contentType: 'text/plain' }), () => {
-        throw one
-      })
+      const failure = await failureOf(
+        of({ status: 200, body: Buffer.from('a secret-word'), contentType: 'text/plain' }),
+        () => {
+          throw one
+        },
+      )
       expect(failure).toBeInstanceOf(one.constructor)
       expect(failure).toEqual(Object.assign(one.during({}), { request: sent, response: expect.anything() }))
-      expect((failure as CollectError).response).toEqual({ status: 200, type: 'text/plain', bytes: 13, start: '"a [redacted]"' })
+      expect((failure as CollectError).response).toEqual({
+        status: 200,
+        type: 'text/plain',
+        bytes: 13,
+        start: '"a [redacted]"',
+      })
       expect((failure as CollectError).causes).toEqual([{ code: one.code, host: note.host }])
       expect(one).toMatchObject({ request: undefined, response: undefined })
     }
   })
 
-  it.each([new UsageError('no address'), new StorageError('no space'), new HostClosedError('error', 'down'), new Error('bug')])(
-    'stays as it is if it is no failure of a request: %s',
-    async (error) => expect(await failureOf(throwError(() => error))).toBe(error),
+  it.each([
+    new UsageError('no address'),
+    new StorageError('no space'),
+    new HostClosedError('error', 'down'),
+    new Error('bug'),
+  ])('stays as it is if it is no failure of a request: %s', async (error) =>
+    expect(await failureOf(throwError(() => error))).toBe(error),
   )
 
   it('is grouped with others that differ only in brackets', () => {
@@ -114,7 +159,10 @@ describe('a request observer', () => {
   const ends = (reply$: Observable<HttpReply>, read: () => unknown = () => 'read') => {
     const requestEnds: RequestEnd[] = []
     let now = 100
-    const watching = { clock: () => (now += 5), watch: { end: (end: RequestEnd) => void requestEnds.push(end) } }
+    const watching = {
+      clock: () => (now += 5),
+      watch: { end: (end: RequestEnd) => void requestEnds.push(end) },
+    }
     request(reply$, read, watching)
       .subscribe({ error: () => undefined })
       .unsubscribe()
@@ -122,20 +170,37 @@ describe('a request observer', () => {
   }
 
   it.each([
-    ['answered', of({ status: 200, body: Buffer.from('[1]') }), undefined, { status: 200, bytes: 3, failure: undefined }],
-    ['refused', of({ status: 403, body: Buffer.from('no') }), new HttpError(403), { status: 403, bytes: 2, failure: 'http_403' }],
+    [
+      'answered',
+      of({ status: 200, body: Buffer.from('[1]') }),
+      undefined,
+      { status: 200, bytes: 3, failure: undefined },
+    ],
+    [
+      'refused',
+      of({ status: 403, body: Buffer.from('no') }),
+      new HttpError(403),
+      { status: 403, bytes: 2, failure: 'http_403' },
+    ],
     [
       'answered with a page',
       of({ status: 200, body: Buffer.from('<') }),
       new BadAnswerError('html', ''),
       { status: 200, bytes: 1, failure: 'html' },
     ],
-    ['lost', throwError(() => new TransportError('reset', '')), undefined, { status: undefined, bytes: 0, failure: 'reset' }],
+    [
+      'lost',
+      throwError(() => new TransportError('reset', '')),
+      undefined,
+      { status: undefined, bytes: 0, failure: 'reset' },
+    ],
     ['cancelled', NEVER, undefined, { status: undefined, bytes: 0, failure: 'cancelled' }],
   ])('receives one event for a request that is %s', async (_, reply$, error, end) => {
     const read = () => {
       if (error) throw error
     }
-    expect(await ends(reply$, read)).toStrictEqual([{ endpoint: expect.objectContaining({ path: note.path }), at: 105, ms: 5, ...end }])
+    expect(await ends(reply$, read)).toStrictEqual([
+      { endpoint: expect.objectContaining({ path: note.path }), at: 105, ms: 5, ...end },
+    ])
   })
 })

@@ -23,7 +23,9 @@ const mocked = (): { readonly agent: MockAgent; readonly provider: ReturnType<Mo
 
 it('a run sends all requests through the dispatcher of the app', async () => {
   const { agent, provider } = mocked()
-  provider.intercept({ path: '/static/master-data', method: 'POST' }).reply(200, masterList('TCS', 'INFY').body)
+  provider
+    .intercept({ path: '/static/master-data', method: 'POST' })
+    .reply(200, masterList('TCS', 'INFY').body)
   const sent: unknown[] = []
   const answer = ({ body }: { readonly body?: unknown }): string => {
     sent.push(body)
@@ -31,7 +33,12 @@ it('a run sends all requests through the dispatcher of the app', async () => {
   }
   provider.intercept({ path: '/static/news', method: 'POST' }).reply(200, answer).times(2)
   const settings = { urls: { static: `${ORIGIN}/static` } }
-  const collector = createCollector({ settings, dispatcher: agent, streams: [tinyMaster, tiny('news')], storage: memory() })
+  const collector = createCollector({
+    settings,
+    dispatcher: agent,
+    streams: [tinyMaster, tiny('news')],
+    storage: memory(),
+  })
   const { outcome } = await firstValueFrom(collector.run())
   expect([outcome, sent.sort()]).toEqual(['complete', ['{"of":"INFY"}', '{"of":"TCS"}']])
   agent.assertNoPendingInterceptors()
@@ -39,7 +46,12 @@ it('a run sends all requests through the dispatcher of the app', async () => {
 
 it('ends a run at once at a request that a MockAgent has no answer for, and names the request', async () => {
   const settings = { urls: { static: `${ORIGIN}/static` } }
-  const collector = createCollector({ settings, dispatcher: mocked().agent, streams: [tinyMaster], storage: memory() })
+  const collector = createCollector({
+    settings,
+    dispatcher: mocked().agent,
+    streams: [tinyMaster],
+    storage: memory(),
+  })
   await expect(firstValueFrom(collector.run())).rejects.toThrow(
     /^the work of master-data failed at all: Mock dispatch not matched.*master-data/,
   )
@@ -48,10 +60,14 @@ it('ends a run at once at a request that a MockAgent has no answer for, and name
 it('follows redirects to known addresses and decompresses', async () => {
   const { agent, provider } = mocked()
   provider.intercept({ path: '/old' }).reply(302, '', { headers: { location: `${ORIGIN}/new` } })
-  provider.intercept({ path: '/new' }).reply(200, gzipSync('₹ 1'), { headers: { 'content-encoding': 'gzip' } })
+  provider
+    .intercept({ path: '/new' })
+    .reply(200, gzipSync('₹ 1'), { headers: { 'content-encoding': 'gzip' } })
   provider.intercept({ path: '/away' }).reply(302, '', { headers: { location: 'http://elsewhere.test/' } })
   const send = httpTransport(agent, { urls: { static: ORIGIN } })
-  const replies = await Promise.all(['/old', '/away'].map((path) => firstValueFrom(send(getOf(`${ORIGIN}${path}`)))))
+  const replies = await Promise.all(
+    ['/old', '/away'].map((path) => firstValueFrom(send(getOf(`${ORIGIN}${path}`)))),
+  )
   expect(replies.map(({ status, body }) => [status, Buffer.from(body).toString()])).toEqual([
     [200, '₹ 1'],
     [302, ''],
@@ -61,7 +77,9 @@ it('follows redirects to known addresses and decompresses', async () => {
 it('limits the size of an answer, and maps errors and answers that the dispatcher lacks', async () => {
   const { agent, provider } = mocked()
   provider.intercept({ path: '/large' }).reply(200, Buffer.alloc(MAX_REPLY_BYTES + 1))
-  provider.intercept({ path: '/down' }).replyWithError(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }))
+  provider
+    .intercept({ path: '/down' })
+    .replyWithError(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }))
   const send = httpTransport(agent)
   expect(await failureOf(send(getOf(`${ORIGIN}/large`)))).toMatchObject({ reason: 'too_large' })
   expect(await failureOf(send(getOf(`${ORIGIN}/down`)))).toMatchObject({ reason: 'connect' })
@@ -92,6 +110,8 @@ it('reaches a provider behind a unix socket', async () => {
     await dispatcher.destroy()
     server.close()
   })
-  const replies = await lastValueFrom(httpTransport(dispatcher)(getOf('http://provider.test/a?b=1')).pipe(toArray()))
+  const replies = await lastValueFrom(
+    httpTransport(dispatcher)(getOf('http://provider.test/a?b=1')).pipe(toArray()),
+  )
   expect(replies.map(({ body }) => Buffer.from(body).toString())).toEqual(['/a?b=1'])
 })

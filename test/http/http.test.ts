@@ -16,7 +16,11 @@ describe('the HTTP transport', () => {
         response.writeHead(201, { 'retry-after': '7' }).end(BODY)
       })
     })
-    const request = getOf(`${url}/a%20b/c?x=1&y=%26`, { method: 'POST', headers: { 'x-own': 'yes' }, body: '{"ä":1}' })
+    const request = getOf(`${url}/a%20b/c?x=1&y=%26`, {
+      method: 'POST',
+      headers: { 'x-own': 'yes' },
+      body: '{"ä":1}',
+    })
     const replies = await lastValueFrom(connect().send(request).pipe(toArray()))
     expect(replies.map(({ body, ...reply }) => ({ ...reply, body: body.toString() }))).toEqual([
       { status: 201, retryAfter: '7', body: BODY },
@@ -72,29 +76,48 @@ describe('the HTTP transport', () => {
   })
 
   it.each([
-    { what: 'one with a length', head: `HTTP/1.1 200 OK\r\ncontent-length: ${BODY.length}\r\n\r\n`, body: BODY.slice(0, -1) },
+    {
+      what: 'one with a length',
+      head: `HTTP/1.1 200 OK\r\ncontent-length: ${BODY.length}\r\n\r\n`,
+      body: BODY.slice(0, -1),
+    },
     {
       what: 'one with a length that ends the connection',
       head: `HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: ${BODY.length}\r\n\r\n`,
       body: BODY.slice(0, 99),
     },
-    { what: 'one in chunks', head: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', body: '5\r\n[1,2,\r\n' },
+    {
+      what: 'one in chunks',
+      head: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n',
+      body: '5\r\n[1,2,\r\n',
+    },
     {
       what: 'one in chunks that ends the connection',
       head: 'HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n',
       body: '5\r\n[1,2,\r\n',
     },
-    { what: 'one that ends inside a chunk', head: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', body: 'ff\r\n[1,2' },
+    {
+      what: 'one that ends inside a chunk',
+      head: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n',
+      body: 'ff\r\n[1,2',
+    },
   ])('detects a truncated body: $what', async ({ head, body }) => {
     const { url } = await serveRaw((socket) => socket.end(head + body))
-    expect(await failureOf(connect().send(getOf(url)))).toMatchObject({ reason: 'truncated', verdict: 'retry', status: 'error' })
+    expect(await failureOf(connect().send(getOf(url)))).toMatchObject({
+      reason: 'truncated',
+      verdict: 'retry',
+      status: 'error',
+    })
   })
 
   it('detects a body that is truncated by a reset', async () => {
     const { url } = await serveRaw((socket) =>
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc', () => socket.resetAndDestroy()),
     )
-    expect(await failureOf(connect().send(getOf(url)))).toMatchObject({ reason: 'truncated', verdict: 'retry' })
+    expect(await failureOf(connect().send(getOf(url)))).toMatchObject({
+      reason: 'truncated',
+      verdict: 'retry',
+    })
   })
 
   it.each([
@@ -102,7 +125,11 @@ describe('the HTTP transport', () => {
     { how: 'closes', act: 'destroy' as const },
   ])('detects a connection that the provider $how before it answers', async ({ act }) => {
     const { url } = await serveRaw((socket) => socket[act]())
-    expect(await failureOf(connect().send(getOf(url)))).toMatchObject({ reason: 'reset', verdict: 'retry', status: 'error' })
+    expect(await failureOf(connect().send(getOf(url)))).toMatchObject({
+      reason: 'reset',
+      verdict: 'retry',
+      status: 'error',
+    })
   })
 
   it('opens a new socket after one broke', async () => {
@@ -125,20 +152,24 @@ describe('the HTTP transport', () => {
     })
   })
 
-  it.each(['this is not HTTP\r\n\r\n', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'])(
-    'rejects %j as invalid HTTP',
-    async (text) => {
-      const { url } = await serveRaw((socket) => socket.end(text))
-      expect(await failureOf(connect().send(getOf(url)))).toMatchObject({ verdict: 'retry', status: 'error' })
-    },
-  )
+  it.each([
+    'this is not HTTP\r\n\r\n',
+    'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab',
+  ])('rejects %j as invalid HTTP', async (text) => {
+    const { url } = await serveRaw((socket) => socket.end(text))
+    expect(await failureOf(connect().send(getOf(url)))).toMatchObject({ verdict: 'retry', status: 'error' })
+  })
 
   it('closes the socket when a request is unsubscribed', async () => {
     const { url, sockets } = await serveHttp(() => undefined)
     const seen: string[] = []
     const subscription = connect()
       .send(getOf(url))
-      .subscribe({ next: () => seen.push('next'), error: () => seen.push('error'), complete: () => seen.push('complete') })
+      .subscribe({
+        next: () => seen.push('next'),
+        error: () => seen.push('error'),
+        complete: () => seen.push('complete'),
+      })
     while (sockets.length === 0) await new Promise((resolve) => setImmediate(resolve))
     const closed = Promise.all(sockets.map(closing))
     subscription.unsubscribe()
@@ -147,7 +178,9 @@ describe('the HTTP transport', () => {
   })
 
   it('closes the socket when a request is unsubscribed during the reply', async () => {
-    const { url, sockets } = await serveHttp((_, response) => response.writeHead(200, { 'content-length': 99 }).write('half'))
+    const { url, sockets } = await serveHttp((_, response) =>
+      response.writeHead(200, { 'content-length': 99 }).write('half'),
+    )
     const subscription = connect().send(getOf(url)).subscribe()
     while ((sockets[0]?.bytesWritten ?? 0) === 0) await new Promise((resolve) => setImmediate(resolve))
     const closed = sockets.map(closing)

@@ -7,7 +7,8 @@ import { connect, failureOf, getOf, serveRaw } from './support.js'
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello'
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
-const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\nContent-Length: 9\r\nLocation: /elsewhere\r\n\r\n'
+const HINTS =
+  'HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\nContent-Length: 9\r\nLocation: /elsewhere\r\n\r\n'
 
 const pieces =
   (...texts: readonly string[]) =>
@@ -32,7 +33,9 @@ describe('an interim response in front of an answer is harmless', () => {
     const { send } = connect()
     for (let time = 0; time < 2; time++) {
       for (const method of ['GET', 'POST'] as const) {
-        const reply = await lastValueFrom(send(getOf(url, { method, ...(method === 'POST' ? { body: '{}' } : {}) })))
+        const reply = await lastValueFrom(
+          send(getOf(url, { method, ...(method === 'POST' ? { body: '{}' } : {}) })),
+        )
         expect([reply.status, Buffer.from(reply.body).toString(), reply.location, reply.isUnframed]).toEqual([
           200,
           'hello',
@@ -59,7 +62,11 @@ describe('an interim response in front of an answer is harmless', () => {
     const reply$ = connect()
       .send(getOf(url, { transfer }))
       .pipe(deadline({ idleMs: 200, totalMs: 1_200, transfer }))
-    expect(await failureOf(reply$)).toMatchObject({ code: 'deadline', hasBegun: false, message: 'deadline: no byte for 200 ms' })
+    expect(await failureOf(reply$)).toMatchObject({
+      code: 'deadline',
+      hasBegun: false,
+      message: 'deadline: no byte for 200 ms',
+    })
   })
 
   it('fails when its head never ends', async () => {

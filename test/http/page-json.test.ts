@@ -35,9 +35,18 @@ describe('pageJson', () => {
     `<!DOCTYPE html><html><head><script src="/a.js"></script></head><body><div id="__next">&lt;</div>${element}</body></html>`
 
   it.each([
-    ['as the site writes it', '<script id="__NEXT_DATA__" type="application/json">{"props":{"a":"&amp; < > \\u003c/script>"}}</script>'],
-    ['with more attributes', '<script id="__NEXT_DATA__" type="application/json" crossorigin="anonymous" nonce="x">{"props":1}</script>'],
-    ['with other attributes first', '<script type="application/json" id="__NEXT_DATA__">{"props":2}</script>'],
+    [
+      'as the site writes it',
+      '<script id="__NEXT_DATA__" type="application/json">{"props":{"a":"&amp; < > \\u003c/script>"}}</script>',
+    ],
+    [
+      'with more attributes',
+      '<script id="__NEXT_DATA__" type="application/json" crossorigin="anonymous" nonce="x">{"props":1}</script>',
+    ],
+    [
+      'with other attributes first',
+      '<script type="application/json" id="__NEXT_DATA__">{"props":2}</script>',
+    ],
     ['in single quotes', "<script id='__NEXT_DATA__' type='application/json'>{\"props\":3}</script>"],
     ['with space in the tags', '<script  id="__NEXT_DATA__" >\n{"props":4}\n</script >'],
     ['in capitals', '<SCRIPT id="__NEXT_DATA__">{"props":5}</SCRIPT>'],
@@ -45,7 +54,10 @@ describe('pageJson', () => {
       'behind another id',
       '<script id="other">1</script><script id="__NEXT_DATA__X">2</script><script id="__NEXT_DATA__">{"props":7}</script>',
     ],
-    ['behind another script', '<script>var x = "</div>"</script><script id="__NEXT_DATA__">{"props":6}</script>'],
+    [
+      'behind another script',
+      '<script>var x = "</div>"</script><script id="__NEXT_DATA__">{"props":6}</script>',
+    ],
   ])('finds what an HTML parser finds: %s', (_, element) => {
     const page = pageWith(element)
     expect(read(page)).toEqual(JSON.parse(oracle(page) ?? 'null'))
@@ -88,10 +100,15 @@ describe('pageJson', () => {
     }
   })
 
-  it.each(['<script ', '<script "', '<script x="', "<script '"])('gives up on a tag of 50 MB that begins with %j', (before) => {
-    for (const piece of ['x', '"a"', ' '])
-      expect(badAnswerOf(read, before + piece.repeat(5e7 / piece.length)), piece).toBeInstanceOf(BadAnswerError)
-  })
+  it.each(['<script ', '<script "', '<script x="', "<script '"])(
+    'gives up on a tag of 50 MB that begins with %j',
+    (before) => {
+      for (const piece of ['x', '"a"', ' '])
+        expect(badAnswerOf(read, before + piece.repeat(5e7 / piece.length)), piece).toBeInstanceOf(
+          BadAnswerError,
+        )
+    },
+  )
 
   it.each(['', '<html></html>', '{"props":1}', pageWith('<script id="other">{"props":1}</script>')])(
     'refuses %j, which has no such element',

@@ -16,17 +16,31 @@ const driftOf = (shape: z.ZodType, answers: readonly (readonly object[])[]) => {
 const times = <T>(count: number, value: T): readonly T[] => Array.from({ length: count }, () => value)
 
 describe('a field that some records may lack', () => {
-  const shape = dataOf({ a: column(z.number(), { usual: true }), b: column(z.number(), { usual: true }), x: z.number().optional() })
+  const shape = dataOf({
+    a: column(z.number(), { usual: true }),
+    b: column(z.number(), { usual: true }),
+    x: z.number().optional(),
+  })
 
   it('is gone if five answers or more lack it, and nearly no other has it', () => {
     expect(driftOf(shape, times(4, [{ b: 1 }]))).toEqual([])
     expect(driftOf(shape, times(5, [{ b: 1 }, { b: 2 }]))).toEqual([
       {
-        ...{ stream: 'stream', endpoint: 'call', kind: 'gone', field: 'data[].a', expected: 'number' },
-        ...{ answers: 5, of: 5, records: 10, ofRecords: 10, example: 'S0' },
+        stream: 'stream',
+        endpoint: 'call',
+        kind: 'gone',
+        field: 'data[].a',
+        expected: 'number',
+        answers: 5,
+        of: 5,
+        records: 10,
+        ofRecords: 10,
+        example: 'S0',
       },
     ])
-    expect(driftOf(shape, [[{ a: 1, b: 1 }], ...times(19, [{ b: 1 }])])).toMatchObject([{ kind: 'gone', answers: 19, of: 20 }])
+    expect(driftOf(shape, [[{ a: 1, b: 1 }], ...times(19, [{ b: 1 }])])).toMatchObject([
+      { kind: 'gone', answers: 19, of: 20 },
+    ])
     expect(driftOf(shape, [[{ a: 1, b: 1 }], ...times(18, [{ b: 1 }])])).toEqual([])
   })
 
@@ -37,14 +51,19 @@ describe('a field that some records may lack', () => {
   })
 
   it('is gone from a single list of ten records if at least half of these fields are there', () => {
-    expect(driftOf(shape, [times(10, { b: 1 })])).toMatchObject([{ kind: 'gone', field: 'data[].a', answers: 1, of: 1, records: 3 }])
+    expect(driftOf(shape, [times(10, { b: 1 })])).toMatchObject([
+      { kind: 'gone', field: 'data[].a', answers: 1, of: 1, records: 3 },
+    ])
     expect(driftOf(shape, [times(9, { b: 1 })])).toEqual([])
     expect(driftOf(shape, [times(60, { x: 1 })])).toEqual([])
   })
 
   it('may be null everywhere, unless it is a key', () => {
     expect(driftOf(shape, times(9, [{ a: null, b: null }]))).toEqual([])
-    const ids = dataOf({ a: column(z.number(), { usual: true, key: true }), b: column(z.string(), { usual: true, key: true }) })
+    const ids = dataOf({
+      a: column(z.number(), { usual: true, key: true }),
+      b: column(z.string(), { usual: true, key: true }),
+    })
     expect(driftOf(ids, times(9, [{ a: null, b: null }]))).toMatchObject([
       { kind: 'null', field: 'data[].a', answers: 9, of: 9 },
       { kind: 'null', field: 'data[].b', answers: 9, of: 9 },
@@ -62,12 +81,16 @@ describe('a key that is not required', () => {
 
   it('is drift if it is null in all answers', () => {
     const nulls = { id: null, note: null, more: null }
-    expect(driftOf(shape, times(5, [nulls])).map(({ kind, field }) => [kind, field])).toEqual([['null', 'data[].id']])
+    expect(driftOf(shape, times(5, [nulls])).map(({ kind, field }) => [kind, field])).toEqual([
+      ['null', 'data[].id'],
+    ])
     expect(driftOf(shape, [...times(19, [nulls]), ...times(2, [row])])).toEqual([])
   })
 
   it('is drift if it is empty in all answers', () => {
     expect(driftOf(shape, times(5, [{ ...row, note: '' }]))).toEqual([])
-    expect(driftOf(shape, times(5, [{ ...row, id: '' }]))).toMatchObject([{ kind: 'null', field: 'data[].id' }])
+    expect(driftOf(shape, times(5, [{ ...row, id: '' }]))).toMatchObject([
+      { kind: 'null', field: 'data[].id' },
+    ])
   })
 })

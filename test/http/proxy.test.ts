@@ -14,7 +14,8 @@ import { closedPort, connect, failureOf, getOf, serveHttp } from './support.js'
 
 describe('the proxy for an address', () => {
   const env = { HTTPS_PROXY: 'http://user:secret@proxy:3128', http_proxy: 'plain:80' }
-  const shownFor = (address: string, more: NodeJS.ProcessEnv = {}) => findProxy(address, { ...env, ...more })?.shown
+  const shownFor = (address: string, more: NodeJS.ProcessEnv = {}) =>
+    findProxy(address, { ...env, ...more })?.shown
 
   it('is that of its scheme; the variable may be in lower case, and its value without a scheme', () => {
     expect(findProxy('https://news.example/x', env)).toEqual({
@@ -22,7 +23,11 @@ describe('the proxy for an address', () => {
       shown: 'http://proxy:3128',
       variable: 'HTTPS_PROXY',
     })
-    expect(findProxy('http://news.example', env)).toMatchObject({ url: 'http://plain:80', shown: 'http://plain', variable: 'http_proxy' })
+    expect(findProxy('http://news.example', env)).toMatchObject({
+      url: 'http://plain:80',
+      shown: 'http://plain',
+      variable: 'http_proxy',
+    })
     expect(findProxy('https://news.example', { HTTP_PROXY: 'http://proxy' })).toBeUndefined()
     expect(findProxy('https://news.example', { HTTPS_PROXY: ' ' })).toBeUndefined()
   })
@@ -55,7 +60,9 @@ describe('the proxy for an address', () => {
     'is refused without showing the value: %s',
     (value) => {
       expect(() => findProxy('https://news.example', { HTTPS_PROXY: value })).toThrow(UsageError)
-      expect(() => findProxy('https://news.example', { HTTPS_PROXY: value })).toThrow(/^HTTPS_PROXY is not .* \(value not shown\)$/)
+      expect(() => findProxy('https://news.example', { HTTPS_PROXY: value })).toThrow(
+        /^HTTPS_PROXY is not .* \(value not shown\)$/,
+      )
     },
   )
 })
@@ -65,7 +72,11 @@ const serveTls = async () => {
   const folder = temporaryFolder()
   const [key, cert] = [join(folder, 'key'), join(folder, 'cert')]
   const subject = ['-subj', '/CN=news.example', '-addext', 'subjectAltName=DNS:news.example']
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' })
+  execFileSync(
+    'openssl',
+    ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, ...subject],
+    { stdio: 'ignore' },
+  )
   const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) =>
     response.end(`tls ${request.url}`),
   )
@@ -95,56 +106,76 @@ describe('a request through a proxy', () => {
     expect(seen).toEqual(['GET http://news.example:81/a?b=1 news.example:81'])
   })
 
-  it.each(['http', 'https'])('of %s fails at once, without the credentials in its message, if the proxy rejects them', async (scheme) => {
-    const { seen, address } = await serveProxy(0)
-    const { send } = connect({ env: { HTTP_PROXY: address('user:wrong@'), HTTPS_PROXY: address('user:wrong@') } })
-    const error = await failureOf(send(getOf(`${scheme}://news.example/`)))
-    expect(error).toMatchObject({ code: 'proxy', verdict: 'give-up' })
-    expect(error.message).toBe(
-      `proxy: the proxy ${address()} (${scheme.toUpperCase()}_PROXY) requires a user name and a password, or rejects them (407)`,
-    )
-    expect(seen).toHaveLength(1)
-  })
+  it.each(['http', 'https'])(
+    'of %s fails at once, without the credentials in its message, if the proxy rejects them',
+    async (scheme) => {
+      const { seen, address } = await serveProxy(0)
+      const { send } = connect({
+        env: { HTTP_PROXY: address('user:wrong@'), HTTPS_PROXY: address('user:wrong@') },
+      })
+      const error = await failureOf(send(getOf(`${scheme}://news.example/`)))
+      expect(error).toMatchObject({ code: 'proxy', verdict: 'give-up' })
+      expect(error.message).toBe(
+        `proxy: the proxy ${address()} (${scheme.toUpperCase()}_PROXY) requires a user name and a password, or rejects them (407)`,
+      )
+      expect(seen).toHaveLength(1)
+    },
+  )
 
   it.each([
     ['403 Forbidden', { code: 'proxy', verdict: 'give-up' }, 'refuses this host (403)'],
     ['503 Unavailable', { code: 'connect', verdict: 'wait' }, 'cannot reach the host (503)'],
   ])('says so when the proxy answers %s', async (refusal, kind, text) => {
     const { address } = await serveProxy(0, refusal)
-    const error = await failureOf(connect({ env: { HTTPS_PROXY: address('user:p%40ss@') } }).send(getOf('https://news.example/')))
+    const error = await failureOf(
+      connect({ env: { HTTPS_PROXY: address('user:p%40ss@') } }).send(getOf('https://news.example/')),
+    )
     expect(error).toMatchObject(kind)
     expect(error.message).toContain(`the proxy ${address()} (HTTPS_PROXY) ${text}`)
   })
 
   it.each(['http', 'https'])('of %s waits for a proxy that is down, and names it', async (scheme) => {
     const dead = await closedPort()
-    const error = await failureOf(connect({ env: { HTTP_PROXY: dead, HTTPS_PROXY: dead } }).send(getOf(`${scheme}://news.example/`)))
+    const error = await failureOf(
+      connect({ env: { HTTP_PROXY: dead, HTTPS_PROXY: dead } }).send(getOf(`${scheme}://news.example/`)),
+    )
     expect(error).toMatchObject({ code: 'connect', verdict: 'wait' })
     expect(error.message).toMatch(
       /^connect: the proxy http:\/\/127.0.0.1:\d+ \(HTTPS?_PROXY\) is not reachable: 127.0.0.1:\d+ refuses connections$/,
     )
   })
 
-  it.skipIf(!hasOpenssl)('of https checks the certificate of the host behind it (skipped without openssl)', async () => {
-    const { port } = await serveTls()
-    const { seen, address } = await serveProxy(port)
-    const error = await failureOf(connect({ env: { HTTPS_PROXY: address('user:p%40ss@') } }).send(getOf('https://news.example/x')))
-    expect(error).toMatchObject({ code: 'tls' })
-    expect(seen).toEqual(['CONNECT news.example:443'])
-  })
+  it.skipIf(!hasOpenssl)(
+    'of https checks the certificate of the host behind it (skipped without openssl)',
+    async () => {
+      const { port } = await serveTls()
+      const { seen, address } = await serveProxy(port)
+      const error = await failureOf(
+        connect({ env: { HTTPS_PROXY: address('user:p%40ss@') } }).send(getOf('https://news.example/x')),
+      )
+      expect(error).toMatchObject({ code: 'tls' })
+      expect(seen).toEqual(['CONNECT news.example:443'])
+    },
+  )
 
-  it.skipIf(!hasOpenssl)('of https trusts an authority of NODE_EXTRA_CA_CERTS (skipped without openssl)', async () => {
-    const { port, cert } = await serveTls()
-    const { seen, address } = await serveProxy(port)
-    const script = `import { openConnections } from ${JSON.stringify(new URL('../../dist/src/http/connections.js', import.meta.url).href)}
+  it.skipIf(!hasOpenssl)(
+    'of https trusts an authority of NODE_EXTRA_CA_CERTS (skipped without openssl)',
+    async () => {
+      const { port, cert } = await serveTls()
+      const { seen, address } = await serveProxy(port)
+      const script = `import { openConnections } from ${JSON.stringify(new URL('../../dist/src/http/connections.js', import.meta.url).href)}
       const { send, close } = openConnections()
       const request = { method: 'GET', url: 'https://news.example/x', headers: {}, timeoutMs: 5000 }
       send(request).subscribe({ next: ({ body }) => console.log(String(body)), error: (error) => console.log(error.message), complete: close })`
-    const env = { PATH: process.env.PATH, HTTPS_PROXY: address('user:p%40ss@'), NODE_EXTRA_CA_CERTS: cert }
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-    expect(await text(child.stdout)).toBe('tls /x\n')
-    expect(seen).toEqual(['CONNECT news.example:443'])
-  })
+      const env = { PATH: process.env.PATH, HTTPS_PROXY: address('user:p%40ss@'), NODE_EXTRA_CA_CERTS: cert }
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+        env,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      expect(await text(child.stdout)).toBe('tls /x\n')
+      expect(seen).toEqual(['CONNECT news.example:443'])
+    },
+  )
 
   it('is not made where NO_PROXY names the host, or for this machine', async () => {
     const { url } = await serveHttp((_, response) => response.end('direct'))

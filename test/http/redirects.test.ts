@@ -12,7 +12,10 @@ const settings = settingsOf({
 const headers = { accept: '*/*', authorization: 'Bearer secret', 'X-OWN': 'me' }
 
 /** The sequence of requests when each address gives its listed reply. */
-const visits = (request: Partial<HttpRequest>, answers: Readonly<Record<string, Omit<HttpReply, 'body'>>>) => {
+const visits = (
+  request: Partial<HttpRequest>,
+  answers: Readonly<Record<string, Omit<HttpReply, 'body'>>>,
+) => {
   const redirect = createRedirect(settings)
   const sent: HttpRequest[] = []
   const visit = (asked: HttpRequest): HttpReply => {
@@ -28,14 +31,17 @@ const visits = (request: Partial<HttpRequest>, answers: Readonly<Record<string, 
 const to = (location: string, status = 302) => ({ 'https://one.test/base/a': { status, location } })
 
 describe('a redirect', () => {
-  it.each([301, 302, 303, 307, 308])('of a GET with %i is followed without the headers of the settings', async (status) => {
-    const { status: end, sent } = visits({}, to('https://two.test/b?x=1', status))
-    expect(end).toBe(200)
-    expect(sent.map(({ url, method, headers }) => ({ url, method, headers }))).toEqual([
-      { url: 'https://one.test/base/a', method: 'GET', headers },
-      { url: 'https://two.test/b?x=1', method: 'GET', headers: { accept: '*/*' } },
-    ])
-  })
+  it.each([301, 302, 303, 307, 308])(
+    'of a GET with %i is followed without the headers of the settings',
+    async (status) => {
+      const { status: end, sent } = visits({}, to('https://two.test/b?x=1', status))
+      expect(end).toBe(200)
+      expect(sent.map(({ url, method, headers }) => ({ url, method, headers }))).toEqual([
+        { url: 'https://one.test/base/a', method: 'GET', headers },
+        { url: 'https://two.test/b?x=1', method: 'GET', headers: { accept: '*/*' } },
+      ])
+    },
+  )
 
   it('drops those headers also on a redirect to the same host', () => {
     const { sent } = visits({}, to('../c'))
@@ -49,7 +55,10 @@ describe('a redirect', () => {
   })
 
   it.each([301, 302, 303])('of a POST with %i, which would become a GET, is not followed', async (status) => {
-    expect(visits({ method: 'POST', body: '{}' }, to('/b', status))).toMatchObject({ status, urls: ['https://one.test/base/a'] })
+    expect(visits({ method: 'POST', body: '{}' }, to('/b', status))).toMatchObject({
+      status,
+      urls: ['https://one.test/base/a'],
+    })
   })
 
   it.each([
@@ -85,7 +94,10 @@ describe('a redirect', () => {
 
   it('is followed twice, not three times', async () => {
     const hops = Object.fromEntries(
-      ['base/a', '1', '2', '3'].map((path, hop) => [`https://one.test/${path}`, { status: 302, location: `/${hop + 1}` }]),
+      ['base/a', '1', '2', '3'].map((path, hop) => [
+        `https://one.test/${path}`,
+        { status: 302, location: `/${hop + 1}` },
+      ]),
     )
     expect(visits({}, hops)).toMatchObject({
       status: 302,
@@ -112,7 +124,9 @@ describe('a redirect', () => {
       else response.end('here')
     })
     const { send } = connect({ settings: settingsOf({ urls: { web: url }, headers: { 'x-own': 'me' } }) })
-    expect((await firstValueFrom(send(getOf(`${url}/a`, { headers: { 'x-own': 'me' } })))).body.toString()).toBe('here')
+    expect(
+      (await firstValueFrom(send(getOf(`${url}/a`, { headers: { 'x-own': 'me' } })))).body.toString(),
+    ).toBe('here')
     expect(seen).toEqual([
       ['/a', 'me'],
       ['/b', undefined],

@@ -8,11 +8,16 @@ import { note, page, settingsOf } from './support.js'
 const INPUT = { data: { isin: 'INE000000001' } }
 const VALUES = { key: 'stocks/market/upper', day: '12022026', tab: '7' }
 
-const urlOf = (base: string, input = VALUES): string => createRequestBuilder(page, settingsOf({ urls: { web: base } }), 1)(input).url
+const urlOf = (base: string, input = VALUES): string =>
+  createRequestBuilder(page, settingsOf({ urls: { web: base } }), 1)(input).url
 
 describe('a request', () => {
   it('is a POST with the input as its JSON body', () => {
-    const request = createRequestBuilder(note, settingsOf({ urls: { static: 'https://static.example' } }), 1_234)(INPUT)
+    const request = createRequestBuilder(
+      note,
+      settingsOf({ urls: { static: 'https://static.example' } }),
+      1_234,
+    )(INPUT)
     expect(request).toMatchObject({
       method: 'POST',
       url: 'https://static.example/notes/all',
@@ -23,8 +28,15 @@ describe('a request', () => {
   })
 
   it('is a GET with the whole input in its URL', () => {
-    const request = createRequestBuilder(page, settingsOf({ urls: { web: 'https://web.example' } }), 1)(VALUES)
-    expect(request).toMatchObject({ method: 'GET', url: 'https://web.example/pages/stocks/market/upper/12022026.csv?tab=7&x=1' })
+    const request = createRequestBuilder(
+      page,
+      settingsOf({ urls: { web: 'https://web.example' } }),
+      1,
+    )(VALUES)
+    expect(request).toMatchObject({
+      method: 'GET',
+      url: 'https://web.example/pages/stocks/market/upper/12022026.csv?tab=7&x=1',
+    })
     expect(request).not.toHaveProperty('body')
     expect(request.headers).not.toHaveProperty('content-type')
   })
@@ -45,7 +57,9 @@ describe('a request', () => {
   })
 
   it('carries any value so that it decodes to the same value', () => {
-    const text = fc.string({ unit: 'grapheme', minLength: 1 }).filter((value) => !value.includes('/') && value !== '.' && value !== '..')
+    const text = fc
+      .string({ unit: 'grapheme', minLength: 1 })
+      .filter((value) => !value.includes('/') && value !== '.' && value !== '..')
     fc.assert(
       fc.property(text, text, (day, tab) => {
         const url = new URL(urlOf('https://w', { key: 'k', day, tab }))
@@ -69,7 +83,10 @@ describe('the headers of a request', () => {
     const given = settingsOf({
       urls: { static: 'https://s.example', web: 'https://w.example' },
       headers: { 'X-All': '1', authorization: 'for all' },
-      hosts: { static: { headers: { Authorization: 'for static' } }, web: { headers: { cookie: 'for web' } } },
+      hosts: {
+        static: { headers: { Authorization: 'for static' } },
+        web: { headers: { cookie: 'for web' } },
+      },
     })
     const toStatic = createRequestBuilder(note, given, 1)(INPUT).headers
     const toWeb = createRequestBuilder({ ...note, host: 'web' }, given, 1)(INPUT).headers
@@ -100,13 +117,18 @@ describe('the headers of a request', () => {
   })
 
   it('use the analytics service as Origin if there is no web site', () => {
-    expect(headersOf('origin', { urls: { static: 'https://s', analytics: 'https://a.example/x' } }).origin).toBe('https://a.example')
+    expect(
+      headersOf('origin', { urls: { static: 'https://s', analytics: 'https://a.example/x' } }).origin,
+    ).toBe('https://a.example')
   })
 
-  it.each(['bare', 'usual', 'origin', 'browser'] as const)('are overridden by the configured ones: %s', (set) => {
-    const headers = { 'user-agent': 'mine', origin: 'https://me', 'x-own': '1' }
-    expect(headersOf(set, { headers })).toMatchObject(headers)
-  })
+  it.each(['bare', 'usual', 'origin', 'browser'] as const)(
+    'are overridden by the configured ones: %s',
+    (set) => {
+      const headers = { 'user-agent': 'mine', origin: 'https://me', 'x-own': '1' }
+      expect(headersOf(set, { headers })).toMatchObject(headers)
+    },
+  )
 
   it('are overridden regardless of the case of the configured names', () => {
     const headers = headersOf('origin', { headers: { 'User-Agent': 'mine', Origin: 'https://me' } })

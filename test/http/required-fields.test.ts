@@ -25,10 +25,15 @@ const dataOf = (fields: z.ZodRawShape) => dataEnvelope(z.array(row(fields)))
 const times = <T>(count: number, row: T): readonly T[] => Array.from({ length: count }, () => row)
 
 describe('an answer without a required field', () => {
-  const shape = dataOf({ title: column(z.string(), { required: true, key: true }), other: z.string().optional() })
+  const shape = dataOf({
+    title: column(z.string(), { required: true, key: true }),
+    other: z.string().optional(),
+  })
 
   it('is refused when three records lack it', () => {
-    expect(judge(shape).see({ data: times(3, { other: 'x' }) })).toBe('data[].title is missing from the answer')
+    expect(judge(shape).see({ data: times(3, { other: 'x' }) })).toBe(
+      'data[].title is missing from the answer',
+    )
     expect(judge(shape).see({ data: [{ other: 'x' }, { other: 'x' }, { title: 'a' }] })).toBeUndefined()
   })
 
@@ -80,18 +85,28 @@ describe('an answer without a required field', () => {
 
 describe('a required field', () => {
   it('may be null, but a key not in all records', () => {
-    const shape = dataOf({ id: column(z.string(), { required: true, key: true }), price: column(z.number(), { required: true }) })
+    const shape = dataOf({
+      id: column(z.string(), { required: true, key: true }),
+      price: column(z.number(), { required: true }),
+    })
     expect(judge(shape).see({ data: times(3, { id: 'a', price: null }) })).toBeUndefined()
     const { see, found } = judge(shape)
     expect(see({ data: times(3, { id: null, price: 1 }) })).toBe('data[].id is null in all records')
-    expect(found()).toMatchObject([{ kind: 'null', field: 'data[].id', required: true, answers: 1, records: 3 }])
+    expect(found()).toMatchObject([
+      { kind: 'null', field: 'data[].id', required: true, answers: 1, records: 3 },
+    ])
     expect(see({ data: [{ id: 'a', price: 1 }, ...times(2, { id: null, price: 1 })] })).toBeUndefined()
   })
 
   it('may be an empty text, but a key not in all records', () => {
-    const shape = dataOf({ title: column(z.string(), { required: true, key: true }), text: column(z.string(), { required: true }) })
+    const shape = dataOf({
+      title: column(z.string(), { required: true, key: true }),
+      text: column(z.string(), { required: true }),
+    })
     expect(judge(shape).see({ data: times(3, { title: 'a', text: '' }) })).toBeUndefined()
-    expect(judge(shape).see({ data: [{ title: 'a', text: '' }, ...times(2, { title: '', text: '' })] })).toBeUndefined()
+    expect(
+      judge(shape).see({ data: [{ title: 'a', text: '' }, ...times(2, { title: '', text: '' })] }),
+    ).toBeUndefined()
     const { see, found } = judge(shape)
     expect(see({ data: times(3, { title: '', text: 'a' }) })).toBe('data[].title is empty in all records')
     expect(found()).toMatchObject([{ kind: 'null', field: 'data[].title', required: true }])
@@ -99,7 +114,9 @@ describe('a required field', () => {
 
   it('of the kind day starts with a date', () => {
     const see = (date: unknown) =>
-      judge(dataOf({ date: column(z.string(), { format: 'day', required: true }) })).see({ data: times(3, { date }) })
+      judge(dataOf({ date: column(z.string(), { format: 'day', required: true }) })).see({
+        data: times(3, { date }),
+      })
     expect(see('2026-02-12 23:56:04')).toBeUndefined()
     expect(see('2026-02-12')).toBeUndefined()
     for (const date of ['12-02-2026', '12 Feb 2026', '2026-02-31', ''])
@@ -109,9 +126,12 @@ describe('a required field', () => {
 
   it('of the kind millis is in epoch milliseconds', () => {
     const see = (at: unknown) =>
-      judge(dataOf({ at: column(z.number(), { format: 'millis', required: true }) })).see({ data: times(3, { at }) })
+      judge(dataOf({ at: column(z.number(), { format: 'millis', required: true }) })).see({
+        data: times(3, { at }),
+      })
     expect(see(1_770_890_400_000)).toBeUndefined()
-    for (const at of [1_770_890_400, 1_770_890_400_000_000, 0]) expect(see(at)).toBe('data[].at is not in epoch milliseconds')
+    for (const at of [1_770_890_400, 1_770_890_400_000_000, 0])
+      expect(see(at)).toBe('data[].at is not in epoch milliseconds')
     expect(see('2026-02-12')).toBe('data[].at is text instead of millis')
   })
 
@@ -126,19 +146,33 @@ describe('a required field', () => {
     expect(judge(shape).see({ data: times(3, { ...record, acts: { when: '2026-02-12' } }) })).toBe(
       'data[].acts[].on is missing from the answer',
     )
-    expect(judge(shape).see({ data: times(3, { ...record, deep: { y: 'a' } }) })).toBe('data[].deep.x is missing from the answer')
-    expect(judge(shape).see({ data: times(3, { ...record, deep: null }) })).toBe('data[].deep is null in all records')
+    expect(judge(shape).see({ data: times(3, { ...record, deep: { y: 'a' } }) })).toBe(
+      'data[].deep.x is missing from the answer',
+    )
+    expect(judge(shape).see({ data: times(3, { ...record, deep: null }) })).toBe(
+      'data[].deep is null in all records',
+    )
   })
 
   it('that some records may lack needs larger answers, or more of them, to be refused', () => {
-    const { see } = judge(dataOf({ date: column(z.string(), { format: 'day', required: true, usual: true }), x: z.string().optional() }))
+    const { see } = judge(
+      dataOf({
+        date: column(z.string(), { format: 'day', required: true, usual: true }),
+        x: z.string().optional(),
+      }),
+    )
     expect(see({ data: times(9, { newDate: 'x' }) })).toBeUndefined()
     expect(see({ data: times(10, {}) })).toBeDefined()
   })
 
   it('that some records may lack is refused if three records have it as null', () => {
-    const shape = dataOf({ id: column(z.string(), { required: true, key: true, usual: true }), x: z.string().optional() })
-    expect(judge(shape).see({ data: [{ x: 'a' }, { x: 'a', id: null }, { x: 'a', id: null }] })).toBe('data[].id is null in all records')
+    const shape = dataOf({
+      id: column(z.string(), { required: true, key: true, usual: true }),
+      x: z.string().optional(),
+    })
+    expect(judge(shape).see({ data: [{ x: 'a' }, { x: 'a', id: null }, { x: 'a', id: null }] })).toBe(
+      'data[].id is null in all records',
+    )
     expect(judge(shape).see({ data: times(3, { x: 'a' }) })).toBeUndefined()
     expect(judge(shape).see({ data: [{ id: null }, { id: null }, { id: 'a' }] })).toBeUndefined()
   })
@@ -163,6 +197,8 @@ describe('an optional list', () => {
     const { see, found } = judge(row({ data: column(z.array(row({})).optional(), { required: true }) }))
     for (const _ of times(20, 0)) see({ data: [{}] })
     expect(see({ items: [{ a: 1 }] })).toBe('data is missing from the answer')
-    expect(found()).toContainEqual(expect.objectContaining({ kind: 'gone', field: 'data', required: true, answers: 1 }))
+    expect(found()).toContainEqual(
+      expect.objectContaining({ kind: 'gone', field: 'data', required: true, answers: 1 }),
+    )
   })
 })

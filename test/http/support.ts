@@ -63,8 +63,9 @@ export const serveRaw = (answer: (socket: Socket) => void): Promise<Served> =>
     }),
   )
 
-export const serveHttp = (answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<Served> =>
-  serving(createServer(answer))
+export const serveHttp = (
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<Served> => serving(createServer(answer))
 
 /** An address without a listener. */
 export const closedPort = async (): Promise<string> => {

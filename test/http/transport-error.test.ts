@@ -29,18 +29,24 @@ describe('a failed connection', () => {
   })
 
   it('is a truncated body if the reply had begun', () => {
-    expect(describeTransportError(failing('ECONNRESET'), true)).toMatchObject({ reason: 'truncated', verdict: 'retry' })
+    expect(describeTransportError(failing('ECONNRESET'), true)).toMatchObject({
+      reason: 'truncated',
+      verdict: 'retry',
+    })
   })
 })
 
 describe('a host that cannot be trusted', () => {
-  const noOpenssl = spawnSync('openssl', ['version']).status === 0 ? '' : ' (skipped: openssl is not installed)'
+  const noOpenssl =
+    spawnSync('openssl', ['version']).status === 0 ? '' : ' (skipped: openssl is not installed)'
   it.skipIf(noOpenssl !== '')(`is rejected when its certificate is self-signed${noOpenssl}`, async () => {
     const folder = temporaryFolder()
     const [key, cert] = [join(folder, 'key'), join(folder, 'cert')]
     const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
     const files = ['-keyout', key, '-out', cert]
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...files, ...subject], { stdio: 'ignore' })
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...files, ...subject], {
+      stdio: 'ignore',
+    })
     let requests = 0
     const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) => {
       requests += 1
@@ -49,12 +55,18 @@ describe('a host that cannot be trusted', () => {
     onTestFinished(() => void server.close())
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
-    expect(await failureOf(connect().send(getOf(`https://127.0.0.1:${port}`)))).toMatchObject({ reason: 'tls', verdict: 'give-up' })
+    expect(await failureOf(connect().send(getOf(`https://127.0.0.1:${port}`)))).toMatchObject({
+      reason: 'tls',
+      verdict: 'give-up',
+    })
     expect(requests).toBe(0)
   })
 
   it('is rejected when it does not speak TLS on an https address', async () => {
     const { url } = await serveHttp((_, response) => response.end('x'))
-    expect(await failureOf(connect().send(getOf(url.replace('http:', 'https:'))))).toMatchObject({ reason: 'tls', verdict: 'give-up' })
+    expect(await failureOf(connect().send(getOf(url.replace('http:', 'https:'))))).toMatchObject({
+      reason: 'tls',
+      verdict: 'give-up',
+    })
   })
 })

@@ -5,7 +5,8 @@ import { computeLimit, lowerLimit, unlimited } from '../../src/limiter/rate.js'
 const found = lowerLimit(lowerLimit(unlimited, 1, 0), 100, 0)
 
 describe('an adaptive limit', () => {
-  it('is infinite before the first refusal', () => expect(computeLimit(unlimited, 1e9)).toBe(Number.POSITIVE_INFINITY))
+  it('is infinite before the first refusal', () =>
+    expect(computeLimit(unlimited, 1e9)).toBe(Number.POSITIVE_INFINITY))
 
   it('doubles each second after the first refusal until the host’s limit is known', () => {
     const searching = lowerLimit(unlimited, 66, 5_000)
@@ -19,13 +20,20 @@ describe('an adaptive limit', () => {
 
   it('never falls with time, and never starts above the estimate', () => {
     const moment = fc.integer({ min: 0, max: 600_000 })
-    const property = fc.property(fc.double({ min: 0.2, max: 1e5, noNaN: true }), moment, moment, (estimate, one, other) => {
-      for (const before of [unlimited, found]) {
-        const limit = lowerLimit(before, estimate, 0)
-        expect(computeLimit(limit, 0)).toBeLessThanOrEqual(estimate)
-        expect(computeLimit(limit, Math.max(one, other))).toBeGreaterThanOrEqual(computeLimit(limit, Math.min(one, other)))
-      }
-    })
+    const property = fc.property(
+      fc.double({ min: 0.2, max: 1e5, noNaN: true }),
+      moment,
+      moment,
+      (estimate, one, other) => {
+        for (const before of [unlimited, found]) {
+          const limit = lowerLimit(before, estimate, 0)
+          expect(computeLimit(limit, 0)).toBeLessThanOrEqual(estimate)
+          expect(computeLimit(limit, Math.max(one, other))).toBeGreaterThanOrEqual(
+            computeLimit(limit, Math.min(one, other)),
+          )
+        }
+      },
+    )
     fc.assert(property)
   })
 })

@@ -1,7 +1,13 @@
 import { asyncScheduler, defer, from, mergeMap, of, throwError, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../src/limiter/create-limiter.js'
-import { HostClosedError, HttpError, ThrottledError, TransportError, UsageError } from '../../src/model/errors.js'
+import {
+  HostClosedError,
+  HttpError,
+  ThrottledError,
+  TransportError,
+  UsageError,
+} from '../../src/model/errors.js'
 import { catchItemFailure } from '../../src/operators/catch-item-failure.js'
 import { retryFailures } from '../../src/operators/retry-failures.js'
 import { type Context, itWithMarbles } from '../support/marbles.js'
@@ -15,7 +21,10 @@ interface Provider {
 }
 
 /** A provider on virtual time, and what it saw. */
-const createProvider = (m: Context, { perSecond = Number.POSITIVE_INFINITY, latencyMs = 50, failure }: Provider) => {
+const createProvider = (
+  m: Context,
+  { perSecond = Number.POSITIVE_INFINITY, latencyMs = 50, failure }: Provider,
+) => {
   const seen = { sent: [] as [url: string, at: number][], refused: 0, inFlight: 0, most: 0 }
   const windows = new Map<number, number>()
   const request = (url: string) =>
@@ -58,7 +67,9 @@ describe('createLimiter', () => {
 
   itWithMarbles('holds all requests after refusals, for as long as the host asks', (m) => {
     let isOpen = false
-    const { request, seen } = createProvider(m, { failure: (_, at) => (isOpen || at >= 20_000 ? undefined : new ThrottledError(20_000)) })
+    const { request, seen } = createProvider(m, {
+      failure: (_, at) => (isOpen || at >= 20_000 ? undefined : new ThrottledError(20_000)),
+    })
     const host = createLimiter()
     from(urls(30))
       .pipe(mergeMap((url) => request(url).pipe(host.through()), 3))
@@ -88,7 +99,12 @@ describe('createLimiter', () => {
 
   itWithMarbles('waits for a host that is down, and passes what is no fault of the host', (m) => {
     const { request, seen } = createProvider(m, {
-      failure: (url, at) => (url === 'u3' ? new HttpError(404) : at < 30_000 ? new TransportError('connect', 'refused') : undefined),
+      failure: (url, at) =>
+        url === 'u3'
+          ? new HttpError(404)
+          : at < 30_000
+            ? new TransportError('connect', 'refused')
+            : undefined,
     })
     const host = createLimiter()
     const ends: string[] = []
@@ -106,7 +122,9 @@ describe('createLimiter', () => {
       )
       .subscribe((end) => ends.push(end))
     m.flush()
-    expect([...ends].sort()).toEqual([...urls(20).filter((url) => url !== 'u3'), 'u3 the provider answered 404'].sort())
+    expect([...ends].sort()).toEqual(
+      [...urls(20).filter((url) => url !== 'u3'), 'u3 the provider answered 404'].sort(),
+    )
     expect(seen.sent.filter(([, at]) => at > 5_000 && at < 30_000).length).toBeLessThan(10)
   })
 
@@ -127,21 +145,26 @@ describe('createLimiter', () => {
     expect(seen.inFlight).toBe(0)
   })
 
-  itWithMarbles('fails a request after its last refusal, so that retryFailures behind it does not repeat all of them', (m) => {
-    const { request, seen } = createProvider(m, { failure: () => new ThrottledError(1_000) })
-    const host = createLimiter({ throttleRetries: 2 })
-    const ends: unknown[] = []
-    request('u')
-      .pipe(host.through(), retryFailures())
-      .subscribe({ error: (error: unknown) => ends.push(error) })
-    m.flush()
-    expect(seen.sent).toHaveLength(3)
-    expect(ends).toEqual([expect.any(HostClosedError)])
-    expect(ends[0]).toMatchObject({ status: 'rate_limit', cause: expect.any(ThrottledError) })
-  })
+  itWithMarbles(
+    'fails a request after its last refusal, so that retryFailures behind it does not repeat all of them',
+    (m) => {
+      const { request, seen } = createProvider(m, { failure: () => new ThrottledError(1_000) })
+      const host = createLimiter({ throttleRetries: 2 })
+      const ends: unknown[] = []
+      request('u')
+        .pipe(host.through(), retryFailures())
+        .subscribe({ error: (error: unknown) => ends.push(error) })
+      m.flush()
+      expect(seen.sent).toHaveLength(3)
+      expect(ends).toEqual([expect.any(HostClosedError)])
+      expect(ends[0]).toMatchObject({ status: 'rate_limit', cause: expect.any(ThrottledError) })
+    },
+  )
 
   itWithMarbles('tells requests apart that share one operator, so that an outage opens the circuit', (m) => {
-    const { request } = createProvider(m, { failure: (_, at) => (at >= 1_000 && at < 20_000 ? new HttpError(503) : undefined) })
+    const { request } = createProvider(m, {
+      failure: (_, at) => (at >= 1_000 && at < 20_000 ? new HttpError(503) : undefined),
+    })
     const limited = createLimiter().through<string>()
     const ends: string[] = []
     from(urls(200))

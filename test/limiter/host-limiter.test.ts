@@ -3,13 +3,22 @@ import { mergeMap, tap } from 'rxjs/operators'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import type { BackoffStatus } from '../../src/limiter/state.js'
-import { BadAnswerError, HostClosedError, HttpError, ThrottledError, TransportError } from '../../src/model/errors.js'
+import {
+  BadAnswerError,
+  HostClosedError,
+  HttpError,
+  ThrottledError,
+  TransportError,
+} from '../../src/model/errors.js'
 import { settingsOf } from '../http/support.js'
 import { type Context, itWithMarbles, marbles } from '../support/marbles.js'
 import { schedule } from './support.js'
 
 /** The limiter of one endpoint; each request is for another item by default. */
-const createTestLimiter = (settings: Parameters<typeof settingsOf>[0] = {}, onBackoff?: (status: BackoffStatus | undefined) => void) => {
+const createTestLimiter = (
+  settings: Parameters<typeof settingsOf>[0] = {},
+  onBackoff?: (status: BackoffStatus | undefined) => void,
+) => {
   const limiters = createLimiters(settingsOf(settings), (_, status) => onBackoff?.(status))
   let items = 0
   const forEndpoint = (endpoint: string) => {
@@ -29,7 +38,9 @@ type TestLimiter = ReturnType<typeof createTestLimiter>
 /** Sends a request that ends at once, with an answer or an error. */
 const send = (limiter: TestLimiter, error?: Error, times = 1): void => {
   for (let turn = 0; turn < times; turn += 1)
-    limiter.schedule(error === undefined ? of('x') : throwError(() => error)).subscribe({ error: () => undefined })
+    limiter
+      .schedule(error === undefined ? of('x') : throwError(() => error))
+      .subscribe({ error: () => undefined })
 }
 
 const refusal = (retryAfterMs?: number) => new ThrottledError(retryAfterMs)
@@ -84,23 +95,26 @@ describe('a host limiter during a back-off', () => {
     expect(limiter.warnings()).toStrictEqual([])
   })
 
-  itWithMarbles('frees the worker of a request that waits by itself, and forgets its pause when it is cancelled', (m) => {
-    const limiter = createTestLimiter()
-    const freed: number[] = []
-    send(limiter, undefined, 10)
-    const failures: unknown[] = []
-    const refused$ = limiter.schedule(
-      throwError(() => refusal(7_000)),
-      { onOwnPause: () => freed.push(m.scheduler.now()) },
-    )
-    const one = refused$.subscribe({ error: (error: unknown) => failures.push(error) })
-    m.cold('1s x').subscribe(() => one.unsubscribe())
-    m.flush()
+  itWithMarbles(
+    'frees the worker of a request that waits by itself, and forgets its pause when it is cancelled',
+    (m) => {
+      const limiter = createTestLimiter()
+      const freed: number[] = []
+      send(limiter, undefined, 10)
+      const failures: unknown[] = []
+      const refused$ = limiter.schedule(
+        throwError(() => refusal(7_000)),
+        { onOwnPause: () => freed.push(m.scheduler.now()) },
+      )
+      const one = refused$.subscribe({ error: (error: unknown) => failures.push(error) })
+      m.cold('1s x').subscribe(() => one.unsubscribe())
+      m.flush()
 
-    expect(freed).toStrictEqual([0])
-    expect(failures).toStrictEqual([])
-    expect(m.scheduler.now()).toBeLessThan(7_000)
-  })
+      expect(freed).toStrictEqual([0])
+      expect(failures).toStrictEqual([])
+      expect(m.scheduler.now()).toBeLessThan(7_000)
+    },
+  )
 
   itWithMarbles('names an endpoint that is called like its host once', (m) => {
     const limiter = createTestLimiter().forEndpoint('static')
@@ -110,19 +124,24 @@ describe('a host limiter during a back-off', () => {
     expect(limiter.warnings()).toStrictEqual([expect.stringMatching(/^static refused requests/)])
   })
 
-  itWithMarbles('counts late refusals of earlier requests as one refusal, and keeps the longer back-off', (m) => {
-    const limiter = createTestLimiter()
-    const log: string[] = []
-    const first = ['-#', '--#', '---#'].map((marble, place) => m.cold(marble, undefined, refusal([undefined, 9_000, 4_000][place])))
-    for (const attempt of first) limiter.schedule(attempt).subscribe({ error: () => undefined })
-    m.cold('500ms x').subscribe(() => waiting(m, limiter, log, 'A'))
-    m.flush()
+  itWithMarbles(
+    'counts late refusals of earlier requests as one refusal, and keeps the longer back-off',
+    (m) => {
+      const limiter = createTestLimiter()
+      const log: string[] = []
+      const first = ['-#', '--#', '---#'].map((marble, place) =>
+        m.cold(marble, undefined, refusal([undefined, 9_000, 4_000][place])),
+      )
+      for (const attempt of first) limiter.schedule(attempt).subscribe({ error: () => undefined })
+      m.cold('500ms x').subscribe(() => waiting(m, limiter, log, 'A'))
+      m.flush()
 
-    expect(log).toStrictEqual(['9002 A'])
-    expect(limiter.warnings()).toStrictEqual([
-      'static note refused requests (429, or pages instead of data); backed off once; the lowest rate was 5 requests/s',
-    ])
-  })
+      expect(log).toStrictEqual(['9002 A'])
+      expect(limiter.warnings()).toStrictEqual([
+        'static note refused requests (429, or pages instead of data); backed off once; the lowest rate was 5 requests/s',
+      ])
+    },
+  )
 
   itWithMarbles('sends the next request when the probe is cancelled', (m) => {
     const limiter = createTestLimiter()
@@ -162,76 +181,89 @@ describe('a host limiter during a back-off', () => {
     expect(log).toStrictEqual(['2000 A'])
   })
 
-  itWithMarbles('loses none of 20,000 queued requests that end synchronously, without growing the stack', (m) => {
-    const limiter = createTestLimiter({ throttleMs: 0 })
-    const served: number[] = []
-    const blocker = new Subject<never>()
-    limiter.schedule(blocker).subscribe({ error: () => undefined })
-    blocker.error(refusal(1_000))
-    range(0, 20_000)
-      .pipe(mergeMap((n) => limiter.schedule(of(n))))
-      .subscribe((n) => served.push(n))
-    m.flush()
+  itWithMarbles(
+    'loses none of 20,000 queued requests that end synchronously, without growing the stack',
+    (m) => {
+      const limiter = createTestLimiter({ throttleMs: 0 })
+      const served: number[] = []
+      const blocker = new Subject<never>()
+      limiter.schedule(blocker).subscribe({ error: () => undefined })
+      blocker.error(refusal(1_000))
+      range(0, 20_000)
+        .pipe(mergeMap((n) => limiter.schedule(of(n))))
+        .subscribe((n) => served.push(n))
+      m.flush()
 
-    expect(served).toStrictEqual(Array.from({ length: 20_000 }, (_, n) => n))
-  })
+      expect(served).toStrictEqual(Array.from({ length: 20_000 }, (_, n) => n))
+    },
+  )
 
-  itWithMarbles('fails 20,000 requests, each sent by the failure of the last, without growing the stack', (m) => {
-    const limiter = createTestLimiter({ throttleGiveUpMs: 0 })
-    const reasons: unknown[] = []
-    send(limiter, refusal())
-    const again = (left: number): void =>
-      void limiter.schedule(throwError(() => refusal())).subscribe({
-        error: (error: unknown) => {
-          if (error instanceof HostClosedError) reasons.push(error.status)
-          if (left > 0) again(left - 1)
-        },
-      })
-    again(20_000)
-    m.flush()
+  itWithMarbles(
+    'fails 20,000 requests, each sent by the failure of the last, without growing the stack',
+    (m) => {
+      const limiter = createTestLimiter({ throttleGiveUpMs: 0 })
+      const reasons: unknown[] = []
+      send(limiter, refusal())
+      const again = (left: number): void =>
+        void limiter.schedule(throwError(() => refusal())).subscribe({
+          error: (error: unknown) => {
+            if (error instanceof HostClosedError) reasons.push(error.status)
+            if (left > 0) again(left - 1)
+          },
+        })
+      again(20_000)
+      m.flush()
 
-    expect(reasons).toHaveLength(20_000)
-    expect(new Set(reasons)).toStrictEqual(new Set(['rate_limit']))
-  })
+      expect(reasons).toHaveLength(20_000)
+      expect(new Set(reasons)).toStrictEqual(new Set(['rate_limit']))
+    },
+  )
 
-  itWithMarbles('counts three consecutive pages or empty bodies as a refusal, but not two and an answer', (m) => {
-    const [page, empty] = [new BadAnswerError('html', 'a page'), new BadAnswerError('empty', 'nothing')]
-    const [own, all] = [createTestLimiter(), createTestLimiter()]
-    for (let turn = 0; turn < 50; turn += 1) {
-      send(own, page, 2)
-      send(own)
-    }
-    send(all, page, 2)
-    send(all, empty)
-    const log: string[] = []
-    waiting(m, own, log, 'A')
-    waiting(m, all, log, 'B')
-    m.flush()
+  itWithMarbles(
+    'counts three consecutive pages or empty bodies as a refusal, but not two and an answer',
+    (m) => {
+      const [page, empty] = [new BadAnswerError('html', 'a page'), new BadAnswerError('empty', 'nothing')]
+      const [own, all] = [createTestLimiter(), createTestLimiter()]
+      for (let turn = 0; turn < 50; turn += 1) {
+        send(own, page, 2)
+        send(own)
+      }
+      send(all, page, 2)
+      send(all, empty)
+      const log: string[] = []
+      waiting(m, own, log, 'A')
+      waiting(m, all, log, 'B')
+      m.flush()
 
-    expect(log).toStrictEqual(['0 A', '2000 B'])
-  })
+      expect(log).toStrictEqual(['0 A', '2000 B'])
+    },
+  )
 
-  itWithMarbles('gives up a host that has refused every request for too long, and probes it once after each back-off', (m) => {
-    const limiter = createTestLimiter({ throttleGiveUpMs: 5_000 })
-    const log: string[] = []
-    send(limiter, refusal())
-    for (const name of ['A', 'B']) waiting(m, limiter, log, name, m.cold('#', undefined, refusal()))
-    for (const at of [4_000, 7_000, 7_001, 14_000, 14_020]) m.cold(`${at}ms x`).subscribe(() => waiting(m, limiter, log, `at ${at}`))
-    m.flush()
+  itWithMarbles(
+    'gives up a host that has refused every request for too long, and probes it once after each back-off',
+    (m) => {
+      const limiter = createTestLimiter({ throttleGiveUpMs: 5_000 })
+      const log: string[] = []
+      send(limiter, refusal())
+      for (const name of ['A', 'B']) waiting(m, limiter, log, name, m.cold('#', undefined, refusal()))
+      for (const at of [4_000, 7_000, 7_001, 14_000, 14_020])
+        m.cold(`${at}ms x`).subscribe(() => waiting(m, limiter, log, `at ${at}`))
+      m.flush()
 
-    const closed = '429: every request was refused for 6 s'
-    expect(log).toStrictEqual([
-      '2000 A',
-      '2000 A the provider answered 429: rate limited',
-      '6000 B',
-      '6000 B the provider answered 429: rate limited',
-      `6000 at 4000 ${closed}`,
-      `7000 at 7000 ${closed}`,
-      `7001 at 7001 ${closed}`,
-      '14000 at 14000',
-      '14020 at 14020',
-    ])
-  })
+      const closed = '429: every request was refused for 6 s'
+      expect(log).toStrictEqual([
+        '2000 A',
+        '2000 A the provider answered 429: rate limited',
+        '6000 B',
+        '6000 B the provider answered 429: rate limited',
+        `6000 at 4000 ${closed}`,
+        `7000 at 7000 ${closed}`,
+        `7001 at 7001 ${closed}`,
+        '14000 at 14000',
+        '14020 at 14020',
+      ])
+    },
+  )
 
   for (const { probe, answer, end } of [
     { probe: 'answered', answer: '500ms (x|)', end: ['14000 probe', '14500 later'] },
@@ -241,38 +273,46 @@ describe('a host limiter during a back-off', () => {
       end: ['14000 probe', '14500 probe the provider answered 429: rate limited', '14500 later 429: every'],
     },
   ])
-    itWithMarbles(`keeps what comes while a host that was given up is probed, until the probe is ${probe}`, (m) => {
-      const limiter = createTestLimiter({ throttleGiveUpMs: 5_000 })
-      const log: string[] = []
-      send(limiter, refusal())
-      for (const name of ['A', 'B']) waiting(m, limiter, log, name, m.cold('#', undefined, refusal()))
-      m.cold('14000ms x').subscribe(() => waiting(m, limiter, log, 'probe', m.cold(answer, undefined, refusal())))
-      m.cold('14020ms x').subscribe(() => waiting(m, limiter, log, 'later'))
-      m.flush()
+    itWithMarbles(
+      `keeps what comes while a host that was given up is probed, until the probe is ${probe}`,
+      (m) => {
+        const limiter = createTestLimiter({ throttleGiveUpMs: 5_000 })
+        const log: string[] = []
+        send(limiter, refusal())
+        for (const name of ['A', 'B']) waiting(m, limiter, log, name, m.cold('#', undefined, refusal()))
+        m.cold('14000ms x').subscribe(() =>
+          waiting(m, limiter, log, 'probe', m.cold(answer, undefined, refusal())),
+        )
+        m.cold('14020ms x').subscribe(() => waiting(m, limiter, log, 'later'))
+        m.flush()
 
-      expect(log.slice(4).map((line) => line.replace(/ request was .*/, ''))).toStrictEqual(end)
-    })
+        expect(log.slice(4).map((line) => line.replace(/ request was .*/, ''))).toStrictEqual(end)
+      },
+    )
 })
 
 describe('a host limiter while the circuit is open', () => {
-  itWithMarbles('probes after 1 s, 2 s, 4 s, and sends all waiting requests when a probe gets any status', (m) => {
-    const limiter = createTestLimiter()
-    const log: string[] = []
-    send(limiter, lost, 3)
-    for (const name of ['A', 'B']) waiting(m, limiter, log, name, m.cold('#', undefined, lost))
-    waiting(m, limiter, log, 'C', m.cold('#', undefined, new HttpError(404)))
-    for (const name of ['D', 'E']) waiting(m, limiter, log, name)
-    m.flush()
+  itWithMarbles(
+    'probes after 1 s, 2 s, 4 s, and sends all waiting requests when a probe gets any status',
+    (m) => {
+      const limiter = createTestLimiter()
+      const log: string[] = []
+      send(limiter, lost, 3)
+      for (const name of ['A', 'B']) waiting(m, limiter, log, name, m.cold('#', undefined, lost))
+      waiting(m, limiter, log, 'C', m.cold('#', undefined, new HttpError(404)))
+      for (const name of ['D', 'E']) waiting(m, limiter, log, name)
+      m.flush()
 
-    expect(log.filter((line) => !line.includes(': ') && !line.includes('404'))).toStrictEqual([
-      '1000 A',
-      '3000 B',
-      '7000 C',
-      '7000 D',
-      '7000 E',
-    ])
-    expect(limiter.warnings()).toStrictEqual(['static was down once, 7 s in total'])
-  })
+      expect(log.filter((line) => !line.includes(': ') && !line.includes('404'))).toStrictEqual([
+        '1000 A',
+        '3000 B',
+        '7000 C',
+        '7000 D',
+        '7000 E',
+      ])
+      expect(limiter.warnings()).toStrictEqual(['static was down once, 7 s in total'])
+    },
+  )
 
   itWithMarbles('probes every 15 s in a long outage, and starts slowly when it is over', (m) => {
     const limiter = createTestLimiter()
@@ -281,12 +321,16 @@ describe('a host limiter while the circuit is open', () => {
     send(limiter, lost, 3)
     for (let turn = 0; turn < 7; turn += 1) waiting(m, limiter, log, 'probe', m.cold('#', undefined, lost))
     waiting(m, limiter, log, 'served', m.cold('(x|)'))
-    const answer$ = m.cold('500ms (x|)').pipe(tap({ subscribe: () => inFlight.push(++busy), finalize: () => (busy -= 1) }))
+    const answer$ = m
+      .cold('500ms (x|)')
+      .pipe(tap({ subscribe: () => inFlight.push(++busy), finalize: () => (busy -= 1) }))
     for (let turn = 0; turn < 100; turn += 1) limiter.schedule(answer$).subscribe()
     m.flush()
 
     const tries = log.filter((line) => !line.includes(': '))
-    expect(tries.map((line) => Number.parseInt(line, 10))).toStrictEqual([1_000, 3_000, 7_000, 15_000, 30_000, 45_000, 60_000, 75_000])
+    expect(tries.map((line) => Number.parseInt(line, 10))).toStrictEqual([
+      1_000, 3_000, 7_000, 15_000, 30_000, 45_000, 60_000, 75_000,
+    ])
     expect(inFlight.slice(0, 8)).toStrictEqual([1, 2, 3, 4, 5, 6, 7, 8])
     expect(inFlight).toHaveLength(100)
   })
@@ -322,19 +366,24 @@ describe('a host limiter while the circuit is open', () => {
     expect(log).toStrictEqual(['0 A'])
   })
 
-  const away = 'host-down: the host did not recover within 10 s (downMs); last error: connect: connect ECONNREFUSED'
+  const away =
+    'host-down: the host did not recover within 10 s (downMs); last error: connect: connect ECONNREFUSED'
 
-  itWithMarbles('fails waiting requests after downMs and later ones at once, until a probe is answered', (m) => {
-    const limiter = createTestLimiter({ downMs: 10_000 })
-    const log: string[] = []
-    send(limiter, lost, 3)
-    waiting(m, limiter, log, 'A', m.cold('30s (x|)'))
-    waiting(m, limiter, log, 'B')
-    for (const at of [20_000, 40_000]) m.cold(`${at}ms x`).subscribe(() => waiting(m, limiter, log, `at ${at}`))
-    m.flush()
+  itWithMarbles(
+    'fails waiting requests after downMs and later ones at once, until a probe is answered',
+    (m) => {
+      const limiter = createTestLimiter({ downMs: 10_000 })
+      const log: string[] = []
+      send(limiter, lost, 3)
+      waiting(m, limiter, log, 'A', m.cold('30s (x|)'))
+      waiting(m, limiter, log, 'B')
+      for (const at of [20_000, 40_000])
+        m.cold(`${at}ms x`).subscribe(() => waiting(m, limiter, log, `at ${at}`))
+      m.flush()
 
-    expect(log).toStrictEqual(['1000 A', `10000 B ${away}`, `20000 at 20000 ${away}`, '40000 at 40000'])
-  })
+      expect(log).toStrictEqual(['1000 A', `10000 B ${away}`, `20000 at 20000 ${away}`, '40000 at 40000'])
+    },
+  )
 
   itWithMarbles('shares downMs among all outages of a run', (m) => {
     const limiter = createTestLimiter({ downMs: 10_000 })
@@ -350,7 +399,12 @@ describe('a host limiter while the circuit is open', () => {
     m.flush()
 
     // The first outage took 3.01 s: 6.99 s are left for the second.
-    expect(log.filter((line) => !/ A \w+:/.test(line))).toStrictEqual(['1000 A', '3000 B', '21000 C', `26990 D ${away}`])
+    expect(log.filter((line) => !/ A \w+:/.test(line))).toStrictEqual([
+      '1000 A',
+      '3000 B',
+      '21000 C',
+      `26990 D ${away}`,
+    ])
   })
 
   itWithMarbles('fails fast for a request with another source', (m) => {
@@ -358,33 +412,38 @@ describe('a host limiter while the circuit is open', () => {
     const log: string[] = []
     send(limiter, lost, 3)
     const note = (error: Error): void => void log.push(`${m.scheduler.now()} ${error.message}`)
-    m.cold('500ms x').subscribe(() => limiter.schedule(m.cold('x|'), { failFast: true }).subscribe({ error: note }))
+    m.cold('500ms x').subscribe(() =>
+      limiter.schedule(m.cold('x|'), { failFast: true }).subscribe({ error: note }),
+    )
     m.flush()
 
     expect(log).toStrictEqual(['500 host-down: the host has been unreachable for 1 s'])
   })
 
-  itWithMarbles('fails fast, too, while a host that was given up is probed; a request without another source waits for the probe', (m) => {
-    const limiter = createTestLimiter({ downMs: 5_000 })
-    const log: string[] = []
-    send(limiter, lost, 3)
-    for (const name of ['A', 'B']) waiting(m, limiter, log, name, m.cold('#', undefined, lost))
-    m.cold('8000ms x').subscribe(() => waiting(m, limiter, log, 'probe', m.cold('500ms (x|)')))
-    m.cold('8100ms x').subscribe(() => {
-      waiting(m, limiter, log, 'later')
-      const note = (): void => void log.push(`${m.scheduler.now()} failed fast`)
-      limiter.schedule(m.cold('x|'), { failFast: true }).subscribe({ error: note })
-    })
-    m.flush()
+  itWithMarbles(
+    'fails fast, too, while a host that was given up is probed; a request without another source waits for the probe',
+    (m) => {
+      const limiter = createTestLimiter({ downMs: 5_000 })
+      const log: string[] = []
+      send(limiter, lost, 3)
+      for (const name of ['A', 'B']) waiting(m, limiter, log, name, m.cold('#', undefined, lost))
+      m.cold('8000ms x').subscribe(() => waiting(m, limiter, log, 'probe', m.cold('500ms (x|)')))
+      m.cold('8100ms x').subscribe(() => {
+        waiting(m, limiter, log, 'later')
+        const note = (): void => void log.push(`${m.scheduler.now()} failed fast`)
+        limiter.schedule(m.cold('x|'), { failFast: true }).subscribe({ error: note })
+      })
+      m.flush()
 
-    expect(log.filter((line) => !/ [AB] \w+:/.test(line))).toStrictEqual([
-      '1000 A',
-      '3000 B',
-      '8000 probe',
-      '8100 failed fast',
-      '8500 later',
-    ])
-  })
+      expect(log.filter((line) => !/ [AB] \w+:/.test(line))).toStrictEqual([
+        '1000 A',
+        '3000 B',
+        '8000 probe',
+        '8100 failed fast',
+        '8500 later',
+      ])
+    },
+  )
 
   itWithMarbles('holds a request that waits for the host when its endpoint is refused meanwhile', (m) => {
     const refused = createTestLimiter()
@@ -449,7 +508,11 @@ describe('the back-off events of a host limiter', () => {
   it.each([
     { what: 'a 429', errors: [refusal(4_000)], pauses: [{ why: 'refuses', ms: 4_000, sinceMs: 0 }] },
     { what: 'pages in a row', errors: [page, page, page], pauses: [{ why: 'pages', ms: 2_000, sinceMs: 0 }] },
-    { what: 'an outage', errors: [lost, lost, lost], pauses: [{ why: 'down', ms: 1_000, sinceMs: 0, giveUpMs: 300_000 }] },
+    {
+      what: 'an outage',
+      errors: [lost, lost, lost],
+      pauses: [{ why: 'down', ms: 1_000, sinceMs: 0, giveUpMs: 300_000 }],
+    },
     { what: 'one page', errors: [page], pauses: [] },
   ])('report reason and duration for $what, and the end, once each', ({ errors, pauses }) =>
     marbles((m) => {

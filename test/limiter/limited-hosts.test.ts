@@ -10,7 +10,13 @@ interface Case extends LoadOptions, HostLimits {
 }
 
 const runCase = (m: Context, { within, ...given }: Case) => {
-  const { items, workers, latencyMs = 50, perSecond = Number.POSITIVE_INFINITY, inFlight = Number.POSITIVE_INFINITY } = given
+  const {
+    items,
+    workers,
+    latencyMs = 50,
+    perSecond = Number.POSITIVE_INFINITY,
+    inFlight = Number.POSITIVE_INFINITY,
+  } = given
   const host = createLimitedHost(m, given)
   const result = runLoad(m, host.transport, given)
   const all = workers.reduce((sum, count) => sum + count, 0)
@@ -30,9 +36,33 @@ const buckets: readonly Case[] = [
     within: 1.35,
     refusedWithin: 0.02,
   })),
-  { items: 2_775, workers: [15], perSecond: 50, burst: 100, latencyMs: 50, within: 1.35, refusedWithin: 0.02 },
-  { items: 2_775, workers: [15], perSecond: 290, burst: 10, latencyMs: 50, within: 1.35, refusedWithin: 0.02 },
-  { items: 2_775, workers: [15], perSecond: 300, burst: 75, latencyMs: 20, within: 1.35, refusedWithin: 0.02 },
+  {
+    items: 2_775,
+    workers: [15],
+    perSecond: 50,
+    burst: 100,
+    latencyMs: 50,
+    within: 1.35,
+    refusedWithin: 0.02,
+  },
+  {
+    items: 2_775,
+    workers: [15],
+    perSecond: 290,
+    burst: 10,
+    latencyMs: 50,
+    within: 1.35,
+    refusedWithin: 0.02,
+  },
+  {
+    items: 2_775,
+    workers: [15],
+    perSecond: 300,
+    burst: 75,
+    latencyMs: 20,
+    within: 1.35,
+    refusedWithin: 0.02,
+  },
   { items: 2_775, workers: [15], perSecond: 140, burst: 35, latencyMs: 20, within: 1.5 },
   { items: 2_775, workers: [15], perSecond: 140, burst: 35, latencyMs: 50, within: 1.5 },
   { items: 2_775, workers: [15], perSecond: 140, burst: 35, latencyMs: 100, within: 1.5 },
@@ -47,7 +77,12 @@ const buckets: readonly Case[] = [
   { items: 5_000, workers: [50], perSecond: 1_000, burst: 250, latencyMs: 300, within: 1.1 },
 ]
 
-const concurrencies: readonly Case[] = [1, 2, 4, 10, 20].map((inFlight) => ({ items: 3_000, workers: [40], inFlight, within: 2 }))
+const concurrencies: readonly Case[] = [1, 2, 4, 10, 20].map((inFlight) => ({
+  items: 3_000,
+  workers: [40],
+  inFlight,
+  within: 2,
+}))
 
 describe('a host with an unknown limit', () => {
   for (const given of buckets)
@@ -72,7 +107,14 @@ describe('a host with an unknown limit', () => {
     })
 
   itWithMarbles('that is lifted is fully used again within about half a minute', (m) => {
-    const { bySecond, ends } = runCase(m, { items: 8_000, workers: [15], perSecond: 50, burst: 10, freeFrom: 30_000, within: 1 })
+    const { bySecond, ends } = runCase(m, {
+      items: 8_000,
+      workers: [15],
+      perSecond: 50,
+      burst: 10,
+      freeFrom: 30_000,
+      within: 1,
+    })
 
     expect(ends).toStrictEqual({ served: 8_000 })
     expect(Math.max(...bySecond.slice(20, 30))).toBeLessThan(60)
@@ -80,19 +122,32 @@ describe('a host with an unknown limit', () => {
     expect(bySecond[70]).toBeGreaterThan(285)
   })
 
-  itWithMarbles('that refused every request for half a minute is back at full speed within ten seconds, without a loss', (m) => {
-    const { bySecond, ends, refused, sent } = runCase(m, { items: 3_000, workers: [15], from: 30_000, within: 5 })
+  itWithMarbles(
+    'that refused every request for half a minute is back at full speed within ten seconds, without a loss',
+    (m) => {
+      const { bySecond, ends, refused, sent } = runCase(m, {
+        items: 3_000,
+        workers: [15],
+        from: 30_000,
+        within: 5,
+      })
 
-    expect(ends).toStrictEqual({ served: 3_000 })
-    expect(bySecond[40]).toBeGreaterThan(285)
-    expect(refused / sent).toBeLessThan(0.01)
-  })
+      expect(ends).toStrictEqual({ served: 3_000 })
+      expect(bySecond[40]).toBeGreaterThan(285)
+      expect(refused / sent).toBeLessThan(0.01)
+    },
+  )
 
   for (const workers of [[15], [20, 40, 50]])
     itWithMarbles(
       `of zero is given up: ${workers.join(' + ')} workers send no more than 1.2 requests a stock, and all end as rate_limit`,
       (m) => {
-        const { ends, sent, took } = runCase(m, { items: 2_775, workers, from: Number.POSITIVE_INFINITY, within: 1 })
+        const { ends, sent, took } = runCase(m, {
+          items: 2_775,
+          workers,
+          from: Number.POSITIVE_INFINITY,
+          within: 1,
+        })
 
         expect(ends).toStrictEqual({ rate_limit: 2_775 })
         expect(sent).toBeLessThanOrEqual(1.2 * 2_775)
@@ -101,11 +156,18 @@ describe('a host with an unknown limit', () => {
     )
 
   itWithMarbles('gets no request during its Retry-After', (m) => {
-    const { log, ends } = runCase(m, { items: 1_500, workers: [30, 20], from: 20_000, retryAfter: '7', within: 9 })
+    const { log, ends } = runCase(m, {
+      items: 1_500,
+      workers: [30, 20],
+      from: 20_000,
+      retryAfter: '7',
+      within: 9,
+    })
     const isPause = ({ at }: { at: number }): boolean => at > 63 && at < 21_000 && at % 7_000 > 200
 
     expect(ends).toStrictEqual({ served: 1_500 })
-    // Requests in flight at the first refusal, for up to 63 ms, cannot be recalled; then one probe after each pause.
+    // Requests in flight at the first refusal, for up to 63 ms, cannot be recalled; then one probe after each
+    // pause.
     expect(log.filter(isPause)).toStrictEqual([])
     expect(log.filter(({ at }) => at > 63 && at < 21_000)).toHaveLength(2)
   })
@@ -117,17 +179,20 @@ describe('a host with an unknown limit', () => {
     { refusesOnce: 0.2, within: 4 },
     { refusesOnce: 0.5, within: 6 },
   ])
-    itWithMarbles(`that refuses ${100 * refusesOnce} % of the items once, at any rate, delays little but those`, (m) => {
-      for (const seed of [1, 2, 3]) {
-        const from = m.scheduler.now()
-        const { transport } = createLimitedHost(m, { refusesOnce, seed, latencyMs: 120, retryAfter: '2' })
-        const { took, ends } = runLoad(m, transport, { items: 2_775, workers: [15] })
+    itWithMarbles(
+      `that refuses ${100 * refusesOnce} % of the items once, at any rate, delays little but those`,
+      (m) => {
+        for (const seed of [1, 2, 3]) {
+          const from = m.scheduler.now()
+          const { transport } = createLimitedHost(m, { refusesOnce, seed, latencyMs: 120, retryAfter: '2' })
+          const { took, ends } = runLoad(m, transport, { items: 2_775, workers: [15] })
 
-        expect(ends).toStrictEqual({ served: 2_775 })
-        // 22.2 s without refusals.
-        expect(took - from).toBeLessThan(within * 22_200)
-      }
-    })
+          expect(ends).toStrictEqual({ served: 2_775 })
+          // 22.2 s without refusals.
+          expect(took - from).toBeLessThan(within * 22_200)
+        }
+      },
+    )
 
   itWithMarbles('that refuses half of 60 items once is done with them within half a minute', (m) => {
     for (const latencyMs of [5, 40])

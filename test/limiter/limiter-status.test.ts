@@ -15,14 +15,25 @@ const refused = throwError(() => new ThrottledError(undefined))
 const lost = throwError(() => new TransportError('connect', 'refused'))
 
 /** `static note in 1 wait 2 held closed` */
-const describeStatus = ({ hosts, endpoint = '*', inFlight, waiting, isHeld, circuit }: LimiterStatus): string =>
-  [hosts.join('+'), endpoint, `in ${inFlight} wait ${waiting}`, ...(isHeld ? ['held'] : []), circuit].join(' ')
+const describeStatus = ({
+  hosts,
+  endpoint = '*',
+  inFlight,
+  waiting,
+  isHeld,
+  circuit,
+}: LimiterStatus): string =>
+  [hosts.join('+'), endpoint, `in ${inFlight} wait ${waiting}`, ...(isHeld ? ['held'] : []), circuit].join(
+    ' ',
+  )
 
 it(
   'the status of the limiters has each host, with the services that share it, and each endpoint',
   marbles(() => {
     const shared = 'http://one.test'
-    const limiters = createLimiters(settingsOf({ urls: { static: shared, news: `${shared}/`, web: 'http://web.test' } }))
+    const limiters = createLimiters(
+      settingsOf({ urls: { static: shared, news: `${shared}/`, web: 'http://web.test' } }),
+    )
     expect(limiters.status()).toEqual([])
     send(limiters.forEndpoint({ host: 'static', name: 'note' }), NEVER)
     send(limiters.forEndpoint({ host: 'news', name: 'news' }), of('x'))
@@ -35,23 +46,29 @@ it(
       'web page in 1 wait 0 closed',
     ])
     const [host] = limiters.status()
-    expect([host?.maxInFlight, host?.maxPerSecond]).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY])
+    expect([host?.maxInFlight, host?.maxPerSecond]).toEqual([
+      Number.POSITIVE_INFINITY,
+      Number.POSITIVE_INFINITY,
+    ])
   }),
 )
 
-itWithMarbles('an endpoint that answers 429 is held for its back-off, its requests wait, and then it has a limit', (m) => {
-  const limiters = createLimiters(settingsOf({ urls: { static: 'http://one.test' }, throttleMs: 2_000 }))
-  const limiter = limiters.forEndpoint({ host: 'static', name: 'note' })
-  send(limiter, refused)
-  send(limiter, of('probe'))
-  send(limiter, of('next'))
-  const seen: unknown[] = []
-  m.scheduler.schedule(() => void seen.push(limiters.status().map(describeStatus)), 1_999)
-  m.scheduler.schedule(() => void seen.push(limiters.status()[1]), 2_100)
-  m.flush()
-  expect(seen[0]).toEqual(['static * in 0 wait 0 closed', 'static note in 0 wait 2 held closed'])
-  expect(seen[1]).toMatchObject({ waiting: 0, isHeld: false, maxPerSecond: expect.closeTo(5, 0) })
-})
+itWithMarbles(
+  'an endpoint that answers 429 is held for its back-off, its requests wait, and then it has a limit',
+  (m) => {
+    const limiters = createLimiters(settingsOf({ urls: { static: 'http://one.test' }, throttleMs: 2_000 }))
+    const limiter = limiters.forEndpoint({ host: 'static', name: 'note' })
+    send(limiter, refused)
+    send(limiter, of('probe'))
+    send(limiter, of('next'))
+    const seen: unknown[] = []
+    m.scheduler.schedule(() => void seen.push(limiters.status().map(describeStatus)), 1_999)
+    m.scheduler.schedule(() => void seen.push(limiters.status()[1]), 2_100)
+    m.flush()
+    expect(seen[0]).toEqual(['static * in 0 wait 0 closed', 'static note in 0 wait 2 held closed'])
+    expect(seen[1]).toMatchObject({ waiting: 0, isHeld: false, maxPerSecond: expect.closeTo(5, 0) })
+  },
+)
 
 itWithMarbles('a host with a maximum rate never gets more, and no other host is slowed down', (m) => {
   const urls = { static: 'http://one.test', web: 'http://web.test' }
@@ -81,19 +98,26 @@ itWithMarbles('a host with a maximum rate never gets more, and no other host is 
   expect(sentAt.note?.at(-1)).toBeGreaterThanOrEqual(1_950)
 })
 
-itWithMarbles('the circuit of a host that is down is open, half-open during a probe, and closed after an answer', (m) => {
-  const limiters = createLimiters(settingsOf({ urls: { static: 'http://one.test' }, backoffMs: 500 }))
-  const limiter = limiters.forEndpoint({ host: 'static', name: 'note' })
-  for (const item of ['A', 'B', 'C']) send(limiter, lost, item)
-  const seen: string[] = []
-  const look = (): void => void seen.push(...limiters.status().slice(0, 1).map(describeStatus))
-  look()
-  send(limiter, m.cold('100ms (x|)'), 'D')
-  m.scheduler.schedule(look, 1_050)
-  m.scheduler.schedule(look, 1_150)
-  m.flush()
-  expect(seen).toEqual(['static * in 0 wait 0 held open', 'static * in 1 wait 0 held half-open', 'static * in 0 wait 0 closed'])
-})
+itWithMarbles(
+  'the circuit of a host that is down is open, half-open during a probe, and closed after an answer',
+  (m) => {
+    const limiters = createLimiters(settingsOf({ urls: { static: 'http://one.test' }, backoffMs: 500 }))
+    const limiter = limiters.forEndpoint({ host: 'static', name: 'note' })
+    for (const item of ['A', 'B', 'C']) send(limiter, lost, item)
+    const seen: string[] = []
+    const look = (): void => void seen.push(...limiters.status().slice(0, 1).map(describeStatus))
+    look()
+    send(limiter, m.cold('100ms (x|)'), 'D')
+    m.scheduler.schedule(look, 1_050)
+    m.scheduler.schedule(look, 1_150)
+    m.flush()
+    expect(seen).toEqual([
+      'static * in 0 wait 0 held open',
+      'static * in 1 wait 0 held half-open',
+      'static * in 0 wait 0 closed',
+    ])
+  },
+)
 
 const urls = { static: 'http://one.test', web: 'http://web.test' }
 const note = { host: 'static', name: 'note' } as const
@@ -112,7 +136,10 @@ itWithMarbles('each run has its own patience for outages, also beside another th
         { item },
       )
         .pipe(retryFailures({ hasLimiter: true }))
-        .subscribe({ next: (got) => ends.push([got, m.scheduler.now()]), error: ({ code }) => ends.push([code, m.scheduler.now()]) })
+        .subscribe({
+          next: (got) => ends.push([got, m.scheduler.now()]),
+          error: ({ code }) => ends.push([code, m.scheduler.now()]),
+        })
   }
   begin()
   m.scheduler.schedule(begin, 24_000)
@@ -127,7 +154,10 @@ itWithMarbles('a run reports the back-offs of the hosts of its plan, while they 
   const all = new SharedLimiters(settingsOf({ urls, throttleMs: 2_000 }))
   const open = (name: string, host: 'static' | 'web' = 'static') => {
     const told: unknown[] = []
-    const run = all.open((_, status, endpoint) => told.push([endpoint, status?.why, status?.ms]), [{ host, name }])
+    const run = all.open(
+      (_, status, endpoint) => told.push([endpoint, status?.why, status?.ms]),
+      [{ host, name }],
+    )
     return { told, limiter: run.forEndpoint({ host, name }) }
   }
   const [first, other] = [open('note'), open('page', 'web')]

@@ -66,7 +66,13 @@ interface LimitedHost {
 
 /** A host on virtual time with a token bucket, a concurrency limit, or both. Its latency varies by ±25 %. */
 export const createLimitedHost = (m: Context, limits: HostLimits): LimitedHost => {
-  const { perSecond = Number.POSITIVE_INFINITY, burst = 1, inFlight = Number.POSITIVE_INFINITY, latencyMs = 50, retryAfter } = limits
+  const {
+    perSecond = Number.POSITIVE_INFINITY,
+    burst = 1,
+    inFlight = Number.POSITIVE_INFINITY,
+    latencyMs = 50,
+    retryAfter,
+  } = limits
   const { from: servesFrom = 0, freeFrom = Number.POSITIVE_INFINITY, refusesOnce = 0 } = limits
   const log: { at: number; status: number }[] = []
   const now = (): number => m.scheduler.now()
@@ -83,7 +89,9 @@ export const createLimitedHost = (m: Context, limits: HostLimits): LimitedHost =
   const arrive = (item: string): number => {
     if (isAccident(item)) return 429
     const isBucket = perSecond < Number.POSITIVE_INFINITY
-    const tokens = isBucket ? Math.min(burst, bucket.tokens + ((now() - bucket.at) * perSecond) / 1_000) : burst
+    const tokens = isBucket
+      ? Math.min(burst, bucket.tokens + ((now() - bucket.at) * perSecond) / 1_000)
+      : burst
     const isGranted = now() >= servesFrom && (now() >= freeFrom || (tokens >= 1 && busy < inFlight))
     bucket = { tokens: isGranted ? tokens - 1 : tokens, at: now() }
     return isGranted ? 200 : 429
@@ -130,13 +138,24 @@ export interface LoadOptions {
 }
 
 /** Requests items as the streams of a run do, through the limiters of one run, on virtual time. */
-export const runLoad = (m: Context, transport: Transport, { items, workers, settings, timeoutMs = 30_000 }: LoadOptions): LoadResult => {
+export const runLoad = (
+  m: Context,
+  transport: Transport,
+  { items, workers, settings, timeoutMs = 30_000 }: LoadOptions,
+): LoadResult => {
   const parsed = settingsOf({ urls: { static: 'http://static.test' }, ...settings })
   const limiters: LimiterRegistry = createLimiters(parsed)
   const counts = { requested: 0, retried: 0, 'rate-limited': 0 }
   const ends: Record<string, number> = {}
   const bySecond: number[] = []
-  const shared = { transport, settings: parsed, limiters, timeoutMs, random: () => 0.5, clock: () => m.scheduler.now() }
+  const shared = {
+    transport,
+    settings: parsed,
+    limiters,
+    timeoutMs,
+    random: () => 0.5,
+    clock: () => m.scheduler.now(),
+  }
   const countEvent = (type: keyof typeof counts): void => {
     counts[type] += 1
   }
@@ -167,5 +186,12 @@ export const runLoad = (m: Context, transport: Transport, { items, workers, sett
   })
   m.flush()
   const notices = limiters.warnings().map(({ text }) => text)
-  return { took, sent: counts.requested, refused: counts['rate-limited'], ends, bySecond: Array.from(bySecond, (n) => n ?? 0), notices }
+  return {
+    took,
+    sent: counts.requested,
+    refused: counts['rate-limited'],
+    ends,
+    bySecond: Array.from(bySecond, (n) => n ?? 0),
+    notices,
+  }
 }

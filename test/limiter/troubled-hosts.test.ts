@@ -31,7 +31,10 @@ interface Market {
 }
 
 /** Requests all items on virtual time, as the streams of a run do. */
-const askFor = (m: Context, { items, workers = 20, settings, answer, retryAfter, isList = false }: Market) => {
+const askFor = (
+  m: Context,
+  { items, workers = 20, settings, answer, retryAfter, isList = false }: Market,
+) => {
   const parsed = settingsOf({ urls: { static: 'http://static.test' }, ...settings })
   const limiters = createLimiters(parsed)
   const sent: { readonly item: string; readonly at: number; readonly path: string }[] = []
@@ -41,13 +44,22 @@ const askFor = (m: Context, { items, workers = 20, settings, answer, retryAfter,
     defer(() => {
       const item = String((JSON.parse(body) as { data: { isin: string } }).data.isin)
       const path = new URL(url).pathname
-      const request = { path, item, at: m.scheduler.now(), attempt: sent.filter((one) => one.item === item && one.path === path).length }
+      const request = {
+        path,
+        item,
+        at: m.scheduler.now(),
+        attempt: sent.filter((one) => one.item === item && one.path === path).length,
+      }
       sent.push(request)
       return timer(LATENCY_MS).pipe(
         map((): HttpReply => {
           const what = answer({ ...request, at: m.scheduler.now() })
           if (typeof what !== 'number') throw what
-          return { status: what, body: Buffer.from('x'), ...(retryAfter === undefined || what === 200 ? {} : { retryAfter }) }
+          return {
+            status: what,
+            body: Buffer.from('x'),
+            ...(retryAfter === undefined || what === 200 ? {} : { retryAfter }),
+          }
         }),
       )
     })
@@ -77,7 +89,8 @@ const askFor = (m: Context, { items, workers = 20, settings, answer, retryAfter,
   return { ends, sent, took, notices: limiters.warnings().map(({ text }) => text) }
 }
 
-const stocks = (count: number): readonly Item[] => Array.from({ length: count }, (_, n) => ({ name: `S${n}` }))
+const stocks = (count: number): readonly Item[] =>
+  Array.from({ length: count }, (_, n) => ({ name: `S${n}` }))
 const reset = new TransportError('reset', 'other side closed')
 const away = new TransportError('connect', 'connect ECONNREFUSED')
 const noName = new TransportError('dns', 'getaddrinfo EAI_AGAIN')
@@ -100,24 +113,34 @@ describe('an outage', () => {
       [400, 45_000],
       [400, 120_000],
     ] as const)
-      itWithMarbles(`of ${what} for ${ms / 1_000} s, from ${from} ms on, loses no item and costs few requests`, (m) => {
-        const { ends, sent, took } = askFor(m, {
-          items: stocks(500),
-          answer: ({ at }) => (at >= from && at < from + ms ? answer : 200),
+      itWithMarbles(
+        `of ${what} for ${ms / 1_000} s, from ${from} ms on, loses no item and costs few requests`,
+        (m) => {
+          const { ends, sent, took } = askFor(m, {
+            items: stocks(500),
+            answer: ({ at }) => (at >= from && at < from + ms ? answer : 200),
+          })
+
+          expect(ends).toStrictEqual({ served: 500 })
+          expect(sent.length - 500).toBeLessThan(60)
+          expect(took).toBeLessThan(from + ms + 15_000 + 5_000)
+        },
+      )
+
+  itWithMarbles(
+    'before the first answer of a run is survived by a single list, such as the master list',
+    (m) => {
+      for (const answer of [502, 500, away, noName]) {
+        const { ends, sent } = askFor(m, {
+          items: stocks(1),
+          isList: true,
+          answer: ({ at }) => (at < 3_500 ? answer : 200),
         })
-
-        expect(ends).toStrictEqual({ served: 500 })
-        expect(sent.length - 500).toBeLessThan(60)
-        expect(took).toBeLessThan(from + ms + 15_000 + 5_000)
-      })
-
-  itWithMarbles('before the first answer of a run is survived by a single list, such as the master list', (m) => {
-    for (const answer of [502, 500, away, noName]) {
-      const { ends, sent } = askFor(m, { items: stocks(1), isList: true, answer: ({ at }) => (at < 3_500 ? answer : 200) })
-      expect(ends).toStrictEqual({ served: 1 })
-      expect(sent.length).toBeLessThan(9)
-    }
-  })
+        expect(ends).toStrictEqual({ served: 1 })
+        expect(sent.length).toBeLessThan(9)
+      }
+    },
+  )
 
   itWithMarbles('is survived by a single list after the host has answered before', (m) => {
     const list = { name: 'all', endpoint: other }
@@ -133,15 +156,26 @@ describe('an outage', () => {
     }
   })
 
-  itWithMarbles('that lasts longer than downMs fails waiting requests with host-down or their own error', (m) => {
-    const { ends, took } = askFor(m, { items: stocks(200), settings: { downMs: 30_000 }, answer: () => 503 })
-    expect((ends['host-down'] ?? 0) + (ends.http_503 ?? 0)).toBe(200)
-    expect(ends['host-down']).toBeGreaterThan(150)
-    expect(took).toBeLessThan(35_000)
-  })
+  itWithMarbles(
+    'that lasts longer than downMs fails waiting requests with host-down or their own error',
+    (m) => {
+      const { ends, took } = askFor(m, {
+        items: stocks(200),
+        settings: { downMs: 30_000 },
+        answer: () => 503,
+      })
+      expect((ends['host-down'] ?? 0) + (ends.http_503 ?? 0)).toBe(200)
+      expect(ends['host-down']).toBeGreaterThan(150)
+      expect(took).toBeLessThan(35_000)
+    },
+  )
 
   itWithMarbles('with a Retry-After gets no request before it is over', (m) => {
-    const { ends, sent } = askFor(m, { items: stocks(100), answer: ({ at }) => (at < 30_000 ? 503 : 200), retryAfter: '30' })
+    const { ends, sent } = askFor(m, {
+      items: stocks(100),
+      answer: ({ at }) => (at < 30_000 ? 503 : 200),
+      retryAfter: '30',
+    })
     expect(ends).toStrictEqual({ served: 100 })
     expect(sent.filter(({ at }) => at > LATENCY_MS && at < 30_000)).toStrictEqual([])
   })
@@ -162,7 +196,11 @@ describe('an outage at the end of a phase', () => {
   })
 
   itWithMarbles('does not make a run wait for one stock that fails for ever while others are served', (m) => {
-    const { ends, took } = askFor(m, { items: stocks(60), workers: 5, answer: ({ item }) => (item === 'S30' ? 503 : 200) })
+    const { ends, took } = askFor(m, {
+      items: stocks(60),
+      workers: 5,
+      answer: ({ item }) => (item === 'S30' ? 503 : 200),
+    })
     expect(ends).toStrictEqual({ served: 59, http_503: 1 })
     expect(took).toBeLessThan(5_000)
   })
@@ -182,7 +220,12 @@ itWithMarbles('a list that failed by itself before still waits for a host that c
 itWithMarbles('a second outage of one list is waited for like the first', (m) => {
   const pages = Array.from({ length: 60 }, () => ({ name: 'all' }))
   const isDown = (at: number): boolean => (at >= 200 && at < 1_500) || (at >= 3_000 && at < 8_000)
-  const { ends } = askFor(m, { items: pages, workers: 1, isList: true, answer: ({ at }) => (isDown(at) ? 503 : 200) })
+  const { ends } = askFor(m, {
+    items: pages,
+    workers: 1,
+    isList: true,
+    answer: ({ at }) => (isDown(at) ? 503 : 200),
+  })
   expect(ends).toStrictEqual({ served: 60 })
 })
 
@@ -190,38 +233,52 @@ itWithMarbles('an outage at the start is waited for, even if lists have one atte
   for (const retries of [0, 1]) {
     const from = m.scheduler.now()
     const answer = ({ at }: { at: number }) => (at < from + 10_000 ? 502 : 200)
-    expect(askFor(m, { items: stocks(1), isList: true, settings: { retries }, answer }).ends).toStrictEqual({ served: 1 })
+    expect(askFor(m, { items: stocks(1), isList: true, settings: { retries }, answer }).ends).toStrictEqual({
+      served: 1,
+    })
   }
 })
 
 itWithMarbles('bodies that are cut off for a while are waited for', (m) => {
   const cut = new TransportError('truncated', 'aborted', { hasBegun: true })
-  const { ends, sent } = askFor(m, { items: stocks(300), answer: ({ at }) => (at >= 200 && at < 45_000 ? cut : 200) })
+  const { ends, sent } = askFor(m, {
+    items: stocks(300),
+    answer: ({ at }) => (at >= 200 && at < 45_000 ? cut : 200),
+  })
   expect(ends).toStrictEqual({ served: 300 })
   expect(sent.length).toBeLessThan(360)
 })
 
 describe('failures that are not an outage', () => {
-  itWithMarbles('one stock that answers 503 fails after its retries, if it is the last or the only one', (m) => {
-    const cut = new TransportError('deadline', 'no whole answer', { hasBegun: true })
-    for (const answer of [503, 500, reset, cut])
-      for (const served of answer === cut ? [20] : [0, 20]) {
-        const startedAt = m.scheduler.now()
-        const bad = `S${served}`
-        const { ends, sent, took } = askFor(m, { items: stocks(served + 1), answer: ({ item }) => (item === bad ? answer : 200) })
-        expect(ends).toStrictEqual({
-          ...(served > 0 ? { served } : {}),
-          [typeof answer === 'number' ? `http_${answer}` : answer.code]: 1,
-        })
-        expect(sent.filter(({ item }) => item === bad)).toHaveLength(3)
-        expect(took - startedAt).toBeLessThan(3_000)
-      }
-  })
+  itWithMarbles(
+    'one stock that answers 503 fails after its retries, if it is the last or the only one',
+    (m) => {
+      const cut = new TransportError('deadline', 'no whole answer', { hasBegun: true })
+      for (const answer of [503, 500, reset, cut])
+        for (const served of answer === cut ? [20] : [0, 20]) {
+          const startedAt = m.scheduler.now()
+          const bad = `S${served}`
+          const { ends, sent, took } = askFor(m, {
+            items: stocks(served + 1),
+            answer: ({ item }) => (item === bad ? answer : 200),
+          })
+          expect(ends).toStrictEqual({
+            ...(served > 0 ? { served } : {}),
+            [typeof answer === 'number' ? `http_${answer}` : answer.code]: 1,
+          })
+          expect(sent.filter(({ item }) => item === bad)).toHaveLength(3)
+          expect(took - startedAt).toBeLessThan(3_000)
+        }
+    },
+  )
 
   itWithMarbles('one stock that always answers 500 fails alone, at any position in the list', (m) => {
     for (const bad of ['S0', 'S50', 'S99']) {
       const startedAt = m.scheduler.now()
-      const { ends, took, notices } = askFor(m, { items: stocks(100), answer: ({ item }) => (item === bad ? 500 : 200) })
+      const { ends, took, notices } = askFor(m, {
+        items: stocks(100),
+        answer: ({ item }) => (item === bad ? 500 : 200),
+      })
       expect(ends).toStrictEqual({ served: 99, http_500: 1 })
       expect(took - startedAt).toBeLessThan(3_000)
       expect(notices).toStrictEqual([])
@@ -229,7 +286,10 @@ describe('failures that are not an outage', () => {
   })
 
   itWithMarbles('ten stocks in a hundred that always answer 503 get three attempts each', (m) => {
-    const { ends, sent, notices } = askFor(m, { items: stocks(1_000), answer: ({ item }) => (item.endsWith('7') ? 503 : 200) })
+    const { ends, sent, notices } = askFor(m, {
+      items: stocks(1_000),
+      answer: ({ item }) => (item.endsWith('7') ? 503 : 200),
+    })
     expect(ends).toStrictEqual({ served: 900, http_503: 100 })
     expect(sent.length).toBeLessThanOrEqual(900 + 300)
     expect(notices).toStrictEqual([])
@@ -281,21 +341,29 @@ describe('one endpoint', () => {
   })
 
   itWithMarbles('after another makes the whole host back off until Retry-After is over', (m) => {
-    const { ends, sent } = askFor(m, { items: both, workers: 20, answer: ({ at }) => (at < 200 ? 429 : 200), retryAfter: '9' })
+    const { ends, sent } = askFor(m, {
+      items: both,
+      workers: 20,
+      answer: ({ at }) => (at < 200 ? 429 : 200),
+      retryAfter: '9',
+    })
     expect(ends).toStrictEqual({ served: 400 })
     expect(sent.filter(({ at }) => at > 200 && at < 9_000)).toStrictEqual([])
   })
 })
 
-itWithMarbles('an endpoint whose replies never end in time is waited for as long as a host that is down', (m) => {
-  const late = new TransportError('deadline', 'no whole answer within 60 s', { hasBegun: true })
-  const answer = ({ item }: { item: string }) => (item === 'S0' ? 200 : late)
-  const { ends, sent, took } = askFor(m, { items: stocks(13), settings: { downMs: 30_000 }, answer })
-  expect(ends.served).toBe(1)
-  expect((ends['host-down'] ?? 0) + (ends.deadline ?? 0)).toBe(12)
-  expect(took).toBeLessThan(35_000)
-  expect(sent.length).toBeLessThan(25)
-})
+itWithMarbles(
+  'an endpoint whose replies never end in time is waited for as long as a host that is down',
+  (m) => {
+    const late = new TransportError('deadline', 'no whole answer within 60 s', { hasBegun: true })
+    const answer = ({ item }: { item: string }) => (item === 'S0' ? 200 : late)
+    const { ends, sent, took } = askFor(m, { items: stocks(13), settings: { downMs: 30_000 }, answer })
+    expect(ends.served).toBe(1)
+    expect((ends['host-down'] ?? 0) + (ends.deadline ?? 0)).toBe(12)
+    expect(took).toBeLessThan(35_000)
+    expect(sent.length).toBeLessThan(25)
+  },
+)
 
 describe('a saturated network link', () => {
   itWithMarbles('lowers the concurrency and loses no request', (m) => {
@@ -318,15 +386,22 @@ describe('a saturated network link', () => {
           }),
         )
       })
-    const shared = { transport, settings: parsed, limiters, timeoutMs: 10_000, random: () => 0.5, clock: () => m.scheduler.now() }
+    const shared = {
+      transport,
+      settings: parsed,
+      limiters,
+      timeoutMs: 10_000,
+      random: () => 0.5,
+      clock: () => m.scheduler.now(),
+    }
     const ends: string[] = []
     from(Array(1_000).keys())
       .pipe(
         mergeMap(
           (n) =>
-            askFreely({ ...shared, onRequestEvent: () => undefined }, `S${n}`)(note, { data: { isin: `S${n}` } }).pipe(
-              catchError((error: CollectError) => of(error.code)),
-            ),
+            askFreely({ ...shared, onRequestEvent: () => undefined }, `S${n}`)(note, {
+              data: { isin: `S${n}` },
+            }).pipe(catchError((error: CollectError) => of(error.code))),
           250,
         ),
       )
@@ -339,12 +414,20 @@ describe('a saturated network link', () => {
 
   itWithMarbles('is not assumed for a single reply that never arrives: it gets the usual attempts', (m) => {
     const hung = new TransportError('deadline', 'no byte for 10000 ms')
-    const { ends, sent } = askFor(m, { items: stocks(300), answer: ({ item }) => (item === 'S9' ? hung : 200) })
+    const { ends, sent } = askFor(m, {
+      items: stocks(300),
+      answer: ({ item }) => (item === 'S9' ? hung : 200),
+    })
     expect(ends).toStrictEqual({ served: 299, deadline: 1 })
     expect(sent.filter(({ item }) => item === 'S9')).toHaveLength(3)
   })
 })
 
 it('HttpError carries status, code and Retry-After', () => {
-  expect(new HttpError(503, 30_000)).toMatchObject({ statusCode: 503, code: 'http_503', retryAfterMs: 30_000, isTemporary: true })
+  expect(new HttpError(503, 30_000)).toMatchObject({
+    statusCode: 503,
+    code: 'http_503',
+    retryAfterMs: 30_000,
+    isTemporary: true,
+  })
 })

@@ -7,10 +7,12 @@ const without = (...days: readonly Day[]): MarketCalendar => ({ holidays: new Se
 const days = fc.integer({ min: 0, max: 20_000 }).map((number) => addDays('1994-11-03', number))
 const instants = fc.integer({ min: toInstant('1994-11-03'), max: toInstant('2060-01-01') })
 /** Holidays close to the day of an instant, up to whole weeks of them. */
-const cases = fc.tuple(instants, fc.uniqueArray(fc.integer({ min: 0, max: 15 }), { maxLength: 12 })).map(([instant, back]) => ({
-  instant,
-  holidays: new Set(back.map((number) => addDays(toDay(instant), -number))),
-}))
+const cases = fc
+  .tuple(instants, fc.uniqueArray(fc.integer({ min: 0, max: 15 }), { maxLength: 12 }))
+  .map(([instant, back]) => ({
+    instant,
+    holidays: new Set(back.map((number) => addDays(toDay(instant), -number))),
+  }))
 const isWeekend = (day: Day): boolean => [0, 6].includes(new Date(`${day}T00:00:00Z`).getUTCDay())
 
 // 12 February 2026 is a Thursday.
@@ -26,7 +28,9 @@ describe('the session due at an instant', () => {
 
   it('of a holiday is the session before, also over a weekend', () => {
     expect(findDueSession(toInstant('2026-02-12', '20:00'), without('2026-02-12'))).toBe('2026-02-11')
-    expect(findDueSession(toInstant('2026-02-16', '20:00'), without('2026-02-16', '2026-02-13'))).toBe('2026-02-12')
+    expect(findDueSession(toInstant('2026-02-16', '20:00'), without('2026-02-16', '2026-02-13'))).toBe(
+      '2026-02-12',
+    )
   })
 
   it('is no weekend, no holiday, and has opened', () => {
@@ -43,7 +47,11 @@ describe('the session due at an instant', () => {
   it('is the newest of these: every later day is closed or has not opened', () => {
     fc.assert(
       fc.property(cases, ({ instant, holidays }) => {
-        for (let day = addDays(findDueSession(instant, { holidays, sessions: {} }), 1); day <= toDay(instant); day = addDays(day, 1))
+        for (
+          let day = addDays(findDueSession(instant, { holidays, sessions: {} }), 1);
+          day <= toDay(instant);
+          day = addDays(day, 1)
+        )
           expect(isWeekend(day) || holidays.has(day) || toInstant(day, '09:15') > instant).toBe(true)
       }),
     )
@@ -71,7 +79,9 @@ describe('the session due at an instant', () => {
 it('counts the weekdays from a day on, before another one', () => {
   fc.assert(
     fc.property(days, fc.integer({ min: 0, max: 20 }), (from, count) => {
-      const weekdays = Array.from({ length: count }, (_, index) => addDays(from, index)).filter((day) => !isWeekend(day))
+      const weekdays = Array.from({ length: count }, (_, index) => addDays(from, index)).filter(
+        (day) => !isWeekend(day),
+      )
       expect(countWeekdays(from, addDays(from, count))).toBe(weekdays.length)
     }),
   )

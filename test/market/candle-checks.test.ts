@@ -53,21 +53,29 @@ describe('an answered history', () => {
     })
     fc.assert(property, { seed: 3 })
     fc.assert(
-      fc.property(walk, (closes) => isOtherInstrument(compareSeries(stored(closes), seriesOf([...closes].reverse())))),
+      fc.property(walk, (closes) =>
+        isOtherInstrument(compareSeries(stored(closes), seriesOf([...closes].reverse()))),
+      ),
       { seed: 4, numRuns: 20 },
     )
   })
 
   it('is compared day by day, whatever the time of its timestamps', () => {
     const closes = Array.from({ length: 30 }, (_, place) => 100 + (place % 7) * 3)
-    expect(compareSeries(stored(closes), seriesOf(closes, 9 * 3_600))).toMatchObject({ factor: 1, moves: 29, same: 29 })
+    expect(compareSeries(stored(closes), seriesOf(closes, 9 * 3_600))).toMatchObject({
+      factor: 1,
+      moves: 29,
+      same: 29,
+    })
   })
 
   it('decides nothing if few days are in both, or nothing moves', () => {
     const ten = Array.from({ length: 10 }, (_, place) => 100 + place * 5)
     expect(isOtherInstrument(compareSeries(stored(ten), seriesOf([...ten].reverse())))).toBe(false)
     const flat = Array.from({ length: 50 }, () => 100)
-    expect(isOtherInstrument(compareSeries(stored(flat), seriesOf(flat.map((_, place) => 50 + place))))).toBe(false)
+    expect(isOtherInstrument(compareSeries(stored(flat), seriesOf(flat.map((_, place) => 50 + place))))).toBe(
+      false,
+    )
     expect(compareSeries(new Map(), seriesOf(ten))).toEqual({ factor: 1, moves: 0, same: 0 })
     expect(compareSeries(stored(ten), [])).toEqual({ factor: 1, moves: 0, same: 0 })
   })

@@ -7,7 +7,17 @@ import type { Candle } from '../../src/model/candle.js'
 import { BadAnswerError } from '../../src/model/errors.js'
 
 const { read } = createCandleEndpoint('candles', z.string())
-const INPUT = { EXCH: 'NSE', SYM: 'A', SEG: 'E', INST: 'EQUITY', SEC_ID: '1', EXPCODE: 0, INTERVAL: 'D', START: 1, END: 2 } as const
+const INPUT = {
+  EXCH: 'NSE',
+  SYM: 'A',
+  SEG: 'E',
+  INST: 'EQUITY',
+  SEC_ID: '1',
+  EXPCODE: 0,
+  INTERVAL: 'D',
+  START: 1,
+  END: 2,
+} as const
 
 const NAMES = ['Time', 'o', 'h', 'l', 'c', 'v'] as const
 
@@ -16,12 +26,19 @@ const parsed = (body: Buffer): readonly Candle[] | undefined => {
   try {
     return [...read(new TextDecoder('utf-8', { fatal: true }).decode(body), INPUT)]
   } catch (error) {
-    if (error instanceof BadAnswerError || (error as { code?: unknown }).code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return undefined
+    if (
+      error instanceof BadAnswerError ||
+      (error as { code?: unknown }).code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+    )
+      return undefined
     throw error
   }
 }
 
-/** Whether the fast path accepts an answer; fails if its lines differ from those of the parser and the CSV library. */
+/**
+ * Whether the fast path accepts an answer; fails if its lines differ from those of the parser and the CSV
+ * library.
+ */
 const isTaken = (answer: string | Buffer): boolean => {
   const body = Buffer.from(answer as string)
   const before = Buffer.from(body)
@@ -29,7 +46,9 @@ const isTaken = (answer: string | Buffer): boolean => {
   expect(body.equals(before)).toBe(true)
   if (lines === undefined) return false
   const rows = parsed(body)
-  expect(Buffer.from(lines.csv ?? []).toString('latin1'), body.toString()).toBe(stringify((rows ?? []) as unknown as unknown[][]))
+  expect(Buffer.from(lines.csv ?? []).toString('latin1'), body.toString()).toBe(
+    stringify((rows ?? []) as unknown as unknown[][]),
+  )
   expect([...lines], body.toString()).toEqual(rows)
   expect([lines.length, lines.at(0), lines.at(-1)]).toEqual([rows?.length, rows?.at(0), rows?.at(-1)])
   return true
@@ -38,7 +57,9 @@ const isTaken = (answer: string | Buffer): boolean => {
 type Columns = Readonly<Record<(typeof NAMES)[number], readonly string[]>>
 
 const columnsOf = (rows: readonly (readonly string[])[]): Columns =>
-  Object.fromEntries(NAMES.map((name, column) => [name, rows.map((row) => row[column] ?? '')])) as unknown as Columns
+  Object.fromEntries(
+    NAMES.map((name, column) => [name, rows.map((row) => row[column] ?? '')]),
+  ) as unknown as Columns
 const columnText = (name: string, cells: readonly string[]): string => `"${name}":[${cells.join(',')}]`
 const answerOf = (columns: Columns, names: readonly (keyof Columns)[] = NAMES): string =>
   `{"success":true,"data":{${names.map((name) => columnText(name, columns[name])).join(',')}}}`
@@ -55,21 +76,44 @@ const price = fc.oneof(
   fc.nat(1_000_000).map((paise) => String(paise / 100)),
   fc.nat(1_000_000).map((paise) => (paise / 100).toFixed(2)),
   fc.tuple(fc.nat(99_999), fc.nat(9_999)).map(([whole, part]) => `${whole}.${part}00`),
-  fc.constantFrom('0', '0.0', '0.05', '0.000001', '0.000000', '12.0', '24726.0', '123456789012345', '12345678.123456'),
+  fc.constantFrom(
+    '0',
+    '0.0',
+    '0.05',
+    '0.000001',
+    '0.000000',
+    '12.0',
+    '24726.0',
+    '123456789012345',
+    '12345678.123456',
+  ),
 )
 const volume = fc.oneof(fc.nat(4_000_000_000).map(String), fc.constantFrom('0', '999999999999999', '5000.0'))
 const times = fc
-  .uniqueArray(fc.integer({ min: 1, max: 4_102_444_800 }), { minLength: 1, maxLength: 30, selector: toDayNumber })
+  .uniqueArray(fc.integer({ min: 1, max: 4_102_444_800 }), {
+    minLength: 1,
+    maxLength: 30,
+    selector: toDayNumber,
+  })
   .map((list) => list.toSorted((one, other) => one - other).map(String))
 const usual: fc.Arbitrary<Columns> = times.chain((Time) => {
-  const column = (cell: fc.Arbitrary<string>) => fc.array(cell, { minLength: Time.length, maxLength: Time.length })
-  return fc.record({ Time: fc.constant(Time), o: column(price), h: column(price), l: column(price), c: column(price), v: column(volume) })
+  const column = (cell: fc.Arbitrary<string>) =>
+    fc.array(cell, { minLength: Time.length, maxLength: Time.length })
+  return fc.record({
+    Time: fc.constant(Time),
+    o: column(price),
+    h: column(price),
+    l: column(price),
+    c: column(price),
+    v: column(volume),
+  })
 })
 const names = fc.shuffledSubarray([...NAMES], { minLength: NAMES.length })
 const usualAnswer = fc.tuple(usual, names).map(([columns, order]) => answerOf(columns, order))
 
 /** Inserts white space between the tokens of a text without white space in its strings. */
-const spaced = (text: string, space: string): string => text.replace(/[{}[\]:,]/g, (token) => `${space}${token}${space}`)
+const spaced = (text: string, space: string): string =>
+  text.replace(/[{}[\]:,]/g, (token) => `${space}${token}${space}`)
 
 /** Real shapes of answers: prices in paise, `12.0` of an index, high volumes, an index without any volume. */
 const SEEN: readonly string[] = [
@@ -109,18 +153,36 @@ describe('the fast path from a candle answer to CSV', () => {
   it('leaves an answer with white space to the parser', () => {
     for (const space of [' ', '\n', '\t', '\f', '\0', '\u00a0'])
       for (const answer of SEEN) expect(isTaken(spaced(answer, space)), JSON.stringify(space)).toBe(false)
-    for (const answer of SEEN) expect(parsed(Buffer.from(spaced(answer, ' \n\t'))), answer).toEqual(parsed(Buffer.from(answer)))
+    for (const answer of SEEN)
+      expect(parsed(Buffer.from(spaced(answer, ' \n\t'))), answer).toEqual(parsed(Buffer.from(answer)))
     expect(isTaken(`\ufeff${SEEN[0]}`)).toBe(false)
   })
 
   it('equals the parsed answer or returns nothing when bytes are overwritten, inserted or removed', () => {
     const bit = fc.oneof(
-      fc.constantFrom(...'0123456789.,-+eE[]{}":Tt \n\0', '00', '.0', ',,', 'null', '"o":[1],', '[1]', '1e3', '"success":false,', '\ufeff'),
+      fc.constantFrom(
+        ...'0123456789.,-+eE[]{}":Tt \n\0',
+        '00',
+        '.0',
+        ',,',
+        'null',
+        '"o":[1],',
+        '[1]',
+        '1e3',
+        '"success":false,',
+        '\ufeff',
+      ),
       fc.string({ maxLength: 3 }),
     )
-    const piece = fc.oneof({ weight: 9, arbitrary: bit.map((text) => Buffer.from(text)) }, fc.uint8Array({ maxLength: 2 }))
+    const piece = fc.oneof(
+      { weight: 9, arbitrary: bit.map((text) => Buffer.from(text)) },
+      fc.uint8Array({ maxLength: 2 }),
+    )
     const seen = { taken: 0, parsed: 0, refused: 0 }
-    const spoilt = fc.tuple(usualAnswer, fc.array(fc.tuple(fc.nat(1_000), piece, fc.nat(3)), { minLength: 1, maxLength: 3 }))
+    const spoilt = fc.tuple(
+      usualAnswer,
+      fc.array(fc.tuple(fc.nat(1_000), piece, fc.nat(3)), { minLength: 1, maxLength: 3 }),
+    )
     const property = fc.property(spoilt, ([answer, changes]) => {
       const body = changes.reduce((bytes, [share, put, gone]) => {
         const at = Math.floor((share / 1_000) * bytes.length)
@@ -151,33 +213,57 @@ describe('the fast path from a candle answer to CSV', () => {
 })
 
 describe('a number in the columns', () => {
-  it.each(['0', '7', '10', '12.5', '12.0', '12.50', '0.0', '0.10', '0.000001', '123456789012345', '1234567890.1234', '100', '100.00'])(
-    'is printed as JavaScript prints it: %s',
-    (cell) => {
-      for (const name of NAMES.slice(1, -1)) expect(isTaken(with1(cell, name as keyof Columns)), name).toBe(true)
-      expect(isTaken(with1(cell, 'v')), 'v').toBe(Number.isInteger(Number(cell)))
-    },
-  )
+  it.each([
+    '0',
+    '7',
+    '10',
+    '12.5',
+    '12.0',
+    '12.50',
+    '0.0',
+    '0.10',
+    '0.000001',
+    '123456789012345',
+    '1234567890.1234',
+    '100',
+    '100.00',
+  ])('is printed as JavaScript prints it: %s', (cell) => {
+    for (const name of NAMES.slice(1, -1))
+      expect(isTaken(with1(cell, name as keyof Columns)), name).toBe(true)
+    expect(isTaken(with1(cell, 'v')), 'v').toBe(Number.isInteger(Number(cell)))
+  })
 
   it.each([
-    ...['-1', '-0', '+1', '01', '00', '.5', '5.', '1..2', '1.2.3', '1e3', '1E3', '1e-7', '0.0000001', '0.00000010', '1234567890123456'],
-    ...[
-      '12345678901.12345',
-      '9007199254740993',
-      '0.1000000',
-      'null',
-      'true',
-      '"1"',
-      '[1]',
-      '{}',
-      '',
-      '1 2',
-      '1,',
-      ',1',
-      'NaN',
-      'Infinity',
-      '0x1',
-    ],
+    '-1',
+    '-0',
+    '+1',
+    '01',
+    '00',
+    '.5',
+    '5.',
+    '1..2',
+    '1.2.3',
+    '1e3',
+    '1E3',
+    '1e-7',
+    '0.0000001',
+    '0.00000010',
+    '1234567890123456',
+    '12345678901.12345',
+    '9007199254740993',
+    '0.1000000',
+    'null',
+    'true',
+    '"1"',
+    '[1]',
+    '{}',
+    '',
+    '1 2',
+    '1,',
+    ',1',
+    'NaN',
+    'Infinity',
+    '0x1',
   ])('falls back to the parser: %j', (cell) => {
     for (const name of NAMES) expect(isTaken(with1(cell, name)), name).toBe(false)
   })
@@ -186,14 +272,20 @@ describe('a number in the columns', () => {
     expect(isTaken(with1(cell, 'Time'))).toBe(true)
   })
 
-  it.each(['0', '1.5', '1.0', '4102444800', '4102444801', '1770834600000'])('is rejected as a timestamp: %s', (cell) => {
-    expect(isTaken(with1(cell, 'Time'))).toBe(false)
-  })
+  it.each(['0', '1.5', '1.0', '4102444800', '4102444801', '1770834600000'])(
+    'is rejected as a timestamp: %s',
+    (cell) => {
+      expect(isTaken(with1(cell, 'Time'))).toBe(false)
+    },
+  )
 })
 
 describe('two candles of one day', () => {
   const withLater = (count: number): string => {
-    const times = [1_770_834_600, ...Array.from({ length: count + 1 }, (_, place) => 1_770_834_600 + place * 86_400 + 3_600)]
+    const times = [
+      1_770_834_600,
+      ...Array.from({ length: count + 1 }, (_, place) => 1_770_834_600 + place * 86_400 + 3_600),
+    ]
     return answerOf(columnsOf(times.map((time) => [String(time), '1', '1', '1', '1', '1'])))
   }
 
@@ -211,15 +303,29 @@ describe('a candle answer', () => {
   })
 
   it.each([
-    ...[
-      `{"success":false,${data}}`,
-      `{"success":"true",${data}}`,
-      `{${data},"error":"x"}`,
-      `{"status":500,${data}}`,
-      `{"success":true${data}}`,
-    ],
-    ...[`{${data}}x`, `{${data}},`, `{${data}}{${data}}`, `[{${data}}]`, `{${data},${data}}`, `{,${data}}`, `{${data},}`, data, `{${data}`],
-    ...['', '{', '{}', '{"data":{}}', '{"data":[]}', '{"data":null}', '{"success":true}', '<!doctype html>', '{"data":{"Time":[1]}}'],
+    `{"success":false,${data}}`,
+    `{"success":"true",${data}}`,
+    `{${data},"error":"x"}`,
+    `{"status":500,${data}}`,
+    `{"success":true${data}}`,
+    `{${data}}x`,
+    `{${data}},`,
+    `{${data}}{${data}}`,
+    `[{${data}}]`,
+    `{${data},${data}}`,
+    `{,${data}}`,
+    `{${data},}`,
+    data,
+    `{${data}`,
+    '',
+    '{',
+    '{}',
+    '{"data":{}}',
+    '{"data":[]}',
+    '{"data":null}',
+    '{"success":true}',
+    '<!doctype html>',
+    '{"data":{"Time":[1]}}',
     `{${data.replace('"v":[1]', '"v":[]')}}`,
     `{${data.replace('"v":[1]', '"v":[1,2]')}}`,
     `{${data.replace('"o":[1]', '"o":[1,2]')}}`,

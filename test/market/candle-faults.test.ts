@@ -4,7 +4,9 @@ import type { Candle } from '../../src/model/candle.js'
 import { groupDigits } from '../../src/model/format.js'
 
 const DAY = 86_400
-const candle = (change: Partial<Record<'time' | 'open' | 'high' | 'low' | 'close' | 'volume', number>> = {}): Candle => {
+const candle = (
+  change: Partial<Record<'time' | 'open' | 'high' | 'low' | 'close' | 'volume', number>> = {},
+): Candle => {
   const { time = 0, open = 100, high = 110, low = 95, close = 105, volume = 1_000 } = change
   return [time, open, high, low, close, volume]
 }
@@ -30,7 +32,9 @@ describe('a candle', () => {
     { change: { volume: -1 }, fault: 'volume -1' },
     { change: { close: Number.NaN }, fault: 'not a number' },
     { change: { high: Number.POSITIVE_INFINITY }, fault: 'not a number' },
-  ])('is impossible with $change', ({ change, fault }) => expect(findCandleFault(candle(change))).toContain(fault))
+  ])('is impossible with $change', ({ change, fault }) =>
+    expect(findCandleFault(candle(change))).toContain(fault),
+  )
 })
 
 describe('the price move to a new candle', () => {

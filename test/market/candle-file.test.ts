@@ -1,16 +1,26 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { candleAt, createCsvCandles, findFileFault, formatCandleFile, readCandleFile } from '../../src/market/candle-file.js'
+import {
+  candleAt,
+  createCsvCandles,
+  findFileFault,
+  formatCandleFile,
+  readCandleFile,
+} from '../../src/market/candle-file.js'
 import { toStoredHistory } from '../../src/market/candle-rules.js'
 import { CANDLE_COLUMNS } from '../../src/model/candle.js'
 
 const HEADER = `${CANDLE_COLUMNS.join(',')}\n`
 
-const toCandles = (rows: readonly string[]): readonly (readonly number[])[] => rows.map((row) => row.split(',').map(Number))
-const isCell = (cell: string): boolean => /^-?\d+(\.\d+)?(e[+-]\d+)?$/.test(cell) && Number.isFinite(Number(cell))
+const toCandles = (rows: readonly string[]): readonly (readonly number[])[] =>
+  rows.map((row) => row.split(',').map(Number))
+const isCell = (cell: string): boolean =>
+  /^-?\d+(\.\d+)?(e[+-]\d+)?$/.test(cell) && Number.isFinite(Number(cell))
 const isRow = (line: string): boolean => {
   const [time = '', ...cells] = line.split(',')
-  return /^[1-9]\d{0,9}$/.test(time) && Number(time) <= 4_102_444_800 && cells.length === 5 && cells.every(isCell)
+  return (
+    /^[1-9]\d{0,9}$/.test(time) && Number(time) <= 4_102_444_800 && cells.length === 5 && cells.every(isCell)
+  )
 }
 
 /** The last two candles of a file, and why none can be appended. */
@@ -25,7 +35,9 @@ const check = (text: string): Check => {
   const fault = findFileFault(file)
   if (fault !== undefined) return { last: [], fault, isTruncated: false }
   const { candles } = file
-  const last = [candleAt(candles, candles.length - 2), candleAt(candles, candles.length - 1)].filter((one) => one !== undefined)
+  const last = [candleAt(candles, candles.length - 2), candleAt(candles, candles.length - 1)].filter(
+    (one) => one !== undefined,
+  )
   return { last, isTruncated: file.isTruncated || file.badLine !== undefined }
 }
 
@@ -38,7 +50,10 @@ const slowly = (text: string): Check => {
   const bad = lines.findIndex((line) => !isRow(line))
   const rows = bad < 0 ? lines : lines.slice(0, bad)
   for (const [place, row] of rows.entries()) {
-    const [before, time] = [rows[place - 1] ?? '0', row].map((line) => Number(line.split(',')[0])) as [number, number]
+    const [before, time] = [rows[place - 1] ?? '0', row].map((line) => Number(line.split(',')[0])) as [
+      number,
+      number,
+    ]
     if (time === before) return faulty('duplicate timestamp')
     if (time < before) return faulty('timestamps not in order')
   }
@@ -47,35 +62,45 @@ const slowly = (text: string): Check => {
 }
 
 const number = fc.oneof(fc.nat(200), fc.double({ noNaN: true, noDefaultInfinity: true }))
-const candle = fc.tuple(fc.integer({ min: 1, max: 4_102_444_800 }), number, number, number, number, number).map((cells) => cells.join(','))
+const candle = fc
+  .tuple(fc.integer({ min: 1, max: 4_102_444_800 }), number, number, number, number, number)
+  .map((cells) => cells.join(','))
 const ordered = fc
   .uniqueArray(candle, { selector: (row) => row.split(',')[0] })
   .map((rows) => rows.toSorted((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)))
 const bit = fc.constantFrom('\n', ',', '\0', '1', '-', '.', 'e', '\r', ' ', '\ufeff', 'x', '1,2,3,4,5,6\n')
 
 /** A good file with a few places overwritten, filled or taken away. */
-const spoilt = fc.tuple(ordered, fc.array(fc.tuple(fc.nat(1_000), bit, fc.nat(3)), { maxLength: 4 })).map(([rows, changes]) =>
-  changes.reduce(
-    (text, [share, bit, gone]) => {
-      const at = HEADER.length + Math.floor((share / 1_000) * (text.length - HEADER.length))
-      return text.slice(0, at) + bit + text.slice(at + gone)
-    },
-    `${HEADER}${rows.map((row) => `${row}\n`).join('')}`,
-  ),
-)
+const spoilt = fc
+  .tuple(ordered, fc.array(fc.tuple(fc.nat(1_000), bit, fc.nat(3)), { maxLength: 4 }))
+  .map(([rows, changes]) =>
+    changes.reduce(
+      (text, [share, bit, gone]) => {
+        const at = HEADER.length + Math.floor((share / 1_000) * (text.length - HEADER.length))
+        return text.slice(0, at) + bit + text.slice(at + gone)
+      },
+      `${HEADER}${rows.map((row) => `${row}\n`).join('')}`,
+    ),
+  )
 
 const doubled = ordered.map((rows) => HEADER + rows.flatMap((row) => [`${row}\n`, `${row}\n`]).join(''))
 
 describe('the check of a stored candle file', () => {
   it('accepts every number that a run can write', () => {
     const property = fc.property(ordered, (rows) => {
-      expect(check(HEADER + rows.map((row) => `${row}\n`).join(''))).toEqual({ last: toCandles(rows.slice(-2)), isTruncated: false })
+      expect(check(HEADER + rows.map((row) => `${row}\n`).join(''))).toEqual({
+        last: toCandles(rows.slice(-2)),
+        isTruncated: false,
+      })
     })
     fc.assert(property, { numRuns: 300 })
   })
 
   it('rejects a timestamp after the year 2100', () => {
-    expect(check(`${HEADER}4102444801,1,1,1,1,1\n4102444802,1,1,1,1,1\n`)).toMatchObject({ last: [], fault: 'malformed line' })
+    expect(check(`${HEADER}4102444801,1,1,1,1,1\n4102444802,1,1,1,1,1\n`)).toMatchObject({
+      last: [],
+      fault: 'malformed line',
+    })
   })
 
   it('finds the same fault as a slow reference check in a damaged file', () => {
@@ -100,7 +125,8 @@ describe('the check of a stored candle file', () => {
   it('detects a truncation at any byte', () => {
     const rows = Array.from({ length: 5 }, (_, place) => `${place + 1},1.5,2,0.5,1e-7,100`)
     const text = `${HEADER}${rows.join('\n')}\n`
-    for (let length = 0; length <= text.length; length += 1) expect(check(text.slice(0, length))).toEqual(slowly(text.slice(0, length)))
+    for (let length = 0; length <= text.length; length += 1)
+      expect(check(text.slice(0, length))).toEqual(slowly(text.slice(0, length)))
   })
 
   it.each([
@@ -136,7 +162,8 @@ describe('the days in a candle file', () => {
 it('writes numbers as JavaScript prints them, in an array or as CSV', () => {
   const edges = [0, 1e21, 1e-7, 0.1 + 0.2, 5e-324] as const
   const text = `${HEADER}1,${edges.join(',')}\n`
-  const join = (chunks: readonly (string | Uint8Array)[]): string => Buffer.concat(chunks.map((chunk) => Buffer.from(chunk))).toString()
+  const join = (chunks: readonly (string | Uint8Array)[]): string =>
+    Buffer.concat(chunks.map((chunk) => Buffer.from(chunk))).toString()
   expect(join(formatCandleFile([[1, ...edges]]))).toBe(text)
   expect(join(formatCandleFile(createCsvCandles(Buffer.from(text.slice(HEADER.length)), 1)))).toBe(text)
 })

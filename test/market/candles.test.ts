@@ -6,7 +6,17 @@ import { BadAnswerError } from '../../src/model/errors.js'
 import { badAnswerOf } from '../http/support.js'
 
 const { read } = createCandleEndpoint('candles', z.string())
-const INPUT = { EXCH: 'NSE', SYM: 'A', SEG: 'E', INST: 'EQUITY', SEC_ID: '1', EXPCODE: 0, INTERVAL: 'D', START: 1, END: 2 } as const
+const INPUT = {
+  EXCH: 'NSE',
+  SYM: 'A',
+  SEG: 'E',
+  INST: 'EQUITY',
+  SEC_ID: '1',
+  EXPCODE: 0,
+  INTERVAL: 'D',
+  START: 1,
+  END: 2,
+} as const
 const rowsIn = (text: string): readonly (readonly unknown[])[] => [...read(text, INPUT)]
 
 const COLUMNS = ['Time', 'o', 'h', 'l', 'c', 'v'] as const
@@ -21,21 +31,27 @@ describe('candles', () => {
   })
 
   it('are six finite numbers per row, or the answer is rejected', () => {
-    const value = fc.oneof({ weight: 9, arbitrary: fc.double({ noNaN: true }) }, { weight: 1, arbitrary: fc.jsonValue() })
+    const value = fc.oneof(
+      { weight: 9, arbitrary: fc.double({ noNaN: true }) },
+      { weight: 1, arbitrary: fc.jsonValue() },
+    )
     const column = fc.oneof(
       { weight: 9, arbitrary: fc.array(value, { minLength: 2, maxLength: 2 }) },
       { weight: 1, arbitrary: fc.jsonValue() },
     )
     fc.assert(
-      fc.property(fc.record({ Time: column, o: column, h: column, l: column, c: column, v: column }), (data) => {
-        const text = JSON.stringify({ data })
-        const failure = badAnswerOf(rowsIn, text)
-        expect(failure === undefined || failure instanceof BadAnswerError).toBe(true)
-        for (const row of failure ? [] : rowsIn(text)) {
-          expect(row).toHaveLength(6)
-          expect(row.every(Number.isFinite), JSON.stringify(row)).toBe(true)
-        }
-      }),
+      fc.property(
+        fc.record({ Time: column, o: column, h: column, l: column, c: column, v: column }),
+        (data) => {
+          const text = JSON.stringify({ data })
+          const failure = badAnswerOf(rowsIn, text)
+          expect(failure === undefined || failure instanceof BadAnswerError).toBe(true)
+          for (const row of failure ? [] : rowsIn(text)) {
+            expect(row).toHaveLength(6)
+            expect(row.every(Number.isFinite), JSON.stringify(row)).toBe(true)
+          }
+        },
+      ),
       { numRuns: 2_000 },
     )
   })

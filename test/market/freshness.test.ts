@@ -20,9 +20,18 @@ interface Given {
 const find = ({ newest, at = '2026-02-12 20:00', holidays = [], sessions = [] }: Given) => {
   const [day = '', time] = at.split(' ')
   const outputs = Object.entries(newest).map(
-    ([output, end]): DatedOutput => ({ ...OUTPUTS[output as keyof typeof OUTPUTS], stream: `the-${output}`, output, newest: end }),
+    ([output, end]): DatedOutput => ({
+      ...OUTPUTS[output as keyof typeof OUTPUTS],
+      stream: `the-${output}`,
+      output,
+      newest: end,
+    }),
   )
-  return findStale(outputs, { instant: toInstant(day, time), calendar: { holidays: new Set(holidays), sessions: {} }, sessions })
+  return findStale(outputs, {
+    instant: toInstant(day, time),
+    calendar: { holidays: new Set(holidays), sessions: {} },
+    sessions,
+  })
 }
 const say = (given: Given) => describeStale({ stale: find(given) })
 
@@ -37,14 +46,29 @@ describe('what is not up to date', () => {
   })
 
   it.each<[string, Given]>([
-    ['everything has the session', { newest: { candles: '2026-02-12', deals: '2026-02-12', bands: '2026-02-12' } }],
+    [
+      'everything has the session',
+      { newest: { candles: '2026-02-12', deals: '2026-02-12', bands: '2026-02-12' } },
+    ],
     ['nothing shows one: it may be a holiday', { newest: { candles: '2026-02-11', deals: '2026-02-11' } }],
-    ['only an archive has the day, which can answer a holiday', { newest: { candles: '2026-02-11', bands: '2026-02-12' } }],
-    ['its data is not published yet', { newest: { candles: '2026-02-12', deals: '2026-02-11' }, at: '2026-02-12 19:59' }],
+    [
+      'only an archive has the day, which can answer a holiday',
+      { newest: { candles: '2026-02-11', bands: '2026-02-12' } },
+    ],
+    [
+      'its data is not published yet',
+      { newest: { candles: '2026-02-12', deals: '2026-02-11' }, at: '2026-02-12 19:59' },
+    ],
     ['in the morning', { newest: { candles: '2026-02-11', deals: '2026-02-12' }, at: '2026-02-12 12:00' }],
     ['on a weekend', { newest: { candles: '2026-02-13', deals: '2026-02-13' }, at: '2026-02-15 20:00' }],
-    ['after holidays that are named', { newest: { candles: '2026-02-09' }, holidays: ['2026-02-10', '2026-02-11', '2026-02-12'] }],
-    ['special sessions on a weekend have no deals', { newest: { candles: '2026-02-08', deals: '2026-02-06' }, at: '2026-02-08 21:00' }],
+    [
+      'after holidays that are named',
+      { newest: { candles: '2026-02-09' }, holidays: ['2026-02-10', '2026-02-11', '2026-02-12'] },
+    ],
+    [
+      'special sessions on a weekend have no deals',
+      { newest: { candles: '2026-02-08', deals: '2026-02-06' }, at: '2026-02-08 21:00' },
+    ],
     ['no candles are collected, and deals are rare', { newest: { deals: '2026-02-02' } }],
     ['a day is in the future', { newest: { candles: '2026-02-12', deals: '2027-02-12' } }],
     ['nothing is known', { newest: {} }],

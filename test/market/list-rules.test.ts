@@ -26,7 +26,10 @@ const checking = ({ text, now, accepted = false, stored, ...counting }: Checking
     accepts: () => accepted,
     warn: (warn: string) => void notices.push(warn),
   }
-  return { notices, found$: of<ItemResult>(createResult(records(now))).pipe(rejectShrunk(FILE, tools, counting)) }
+  return {
+    notices,
+    found$: of<ItemResult>(createResult(records(now))).pipe(rejectShrunk(FILE, tools, counting)),
+  }
 }
 
 const passes = async (given: Checking): Promise<readonly string[]> => {
@@ -66,23 +69,33 @@ describe('a list', () => {
 
   it('passes if no file is stored', async () => expect(await passes({ now: 1 })).toEqual([]))
 
-  it.each(['[{"place":', '{"data":[]}', '7', 'null', ''])('passes with a warning if the stored file is %j', async (text) => {
-    expect(await passes({ text, now: 1 })).toEqual([expect.stringContaining(`${FILE} is damaged`)])
-  })
+  it.each(['[{"place":', '{"data":[]}', '7', 'null', ''])(
+    'passes with a warning if the stored file is %j',
+    async (text) => {
+      expect(await passes({ text, now: 1 })).toEqual([expect.stringContaining(`${FILE} is damaged`)])
+    },
+  )
 
   it('is compared by the records that count', async () => {
     const countOf = (rows: readonly unknown[]): number => rows.length % 10
     expect(await passes({ text: arrayOf(...records(100)), now: 1, countRecords: countOf })).toEqual([])
-    expect(await failureOf(checking({ text: arrayOf(...records(9)), now: 20, countRecords: countOf }).found$)).toBeInstanceOf(RefusedError)
-    const known = (rows: readonly unknown[], earlier: readonly unknown[]): number => (rows === earlier ? 10 : earlier.length)
+    expect(
+      await failureOf(checking({ text: arrayOf(...records(9)), now: 20, countRecords: countOf }).found$),
+    ).toBeInstanceOf(RefusedError)
+    const known = (rows: readonly unknown[], earlier: readonly unknown[]): number =>
+      rows === earlier ? 10 : earlier.length
     expect(await passes({ text: arrayOf(...records(7)), now: 1, countRecords: known })).toEqual([])
-    expect(await failureOf(checking({ text: arrayOf(...records(6)), now: 99, countRecords: known }).found$)).toBeInstanceOf(RefusedError)
+    expect(
+      await failureOf(checking({ text: arrayOf(...records(6)), now: 99, countRecords: known }).found$),
+    ).toBeInstanceOf(RefusedError)
   })
 
   it('is compared line by line if it is a text', async () => {
     const text = 'header\n1\n2\n3\n4\n5\n6\n7\n8\n9\n'
     expect(await passes({ text, now: 7, readStored: readStoredLines })).toEqual([])
-    expect(await failureOf(checking({ text, now: 6, readStored: readStoredLines }).found$)).toBeInstanceOf(RefusedError)
+    expect(await failureOf(checking({ text, now: 6, readStored: readStoredLines }).found$)).toBeInstanceOf(
+      RefusedError,
+    )
     expect(await passes({ now: 1, readStored: readStoredLines })).toEqual([])
   })
 

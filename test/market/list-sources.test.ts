@@ -4,7 +4,13 @@ import { z } from 'zod'
 import type { Tools } from '../../src/engine/define-stream.js'
 import { get } from '../../src/http/endpoint.js'
 import { fetchNewestFile } from '../../src/market/list-sources.js'
-import { BadAnswerError, HttpError, NothingAnsweredError, ThrottledError, TransportError } from '../../src/model/errors.js'
+import {
+  BadAnswerError,
+  HttpError,
+  NothingAnsweredError,
+  ThrottledError,
+  TransportError,
+} from '../../src/model/errors.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 const table = get({
@@ -53,9 +59,17 @@ describe('newestFile', () => {
   itWithMarbles('gives up after 8 days, today among them', (m) => {
     const { requestedDates, file$ } = looking(notFound)
 
-    m.expect(file$).toBeObservable('#', undefined, new NothingAnsweredError('no daily file for the 8 days up to 2026-03-02'))
+    m.expect(file$).toBeObservable(
+      '#',
+      undefined,
+      new NothingAnsweredError('no daily file for the 8 days up to 2026-03-02'),
+    )
     m.flush()
-    expect([requestedDates.length, requestedDates[0], requestedDates.at(-1)]).toStrictEqual([8, '02032026', '23022026'])
+    expect([requestedDates.length, requestedDates[0], requestedDates.at(-1)]).toStrictEqual([
+      8,
+      '02032026',
+      '23022026',
+    ])
   })
 
   const outages = [

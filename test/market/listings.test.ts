@@ -14,7 +14,8 @@ const stock = (symbol: string, place: number): Stock => ({
 const [A, B, C] = [stock('A', 1), stock('B', 2), stock('C', 3)]
 
 /** Whether a text contains a name as a whole word. */
-const hasWord = (text: string, word: string): boolean => new RegExp(`(^|[ (])${word.replace(/\//g, '\\/')}($|[ ,;)])`, 'm').test(text)
+const hasWord = (text: string, word: string): boolean =>
+  new RegExp(`(^|[ (])${word.replace(/\//g, '\\/')}($|[ ,;)])`, 'm').test(text)
 
 describe('the warnings about a new list of stocks', () => {
   it('are none if the same stocks are listed, in any order, or more', () => {
@@ -65,18 +66,26 @@ describe('the warnings about a new list of stocks', () => {
   })
 
   it('name ten stocks of each kind of change, and count the others', () => {
-    const many = Array.from({ length: 13 }, (_, place) => ({ ...stock(`S${10 + place}`, 0), ISIN: `INE0000000${10 + place}` }))
+    const many = Array.from({ length: 13 }, (_, place) => ({
+      ...stock(`S${10 + place}`, 0),
+      ISIN: `INE0000000${10 + place}`,
+    }))
     expect(listingWarnings(many, [A])).toEqual([
       expect.stringMatching(/^no longer listed: S10 \(.*S19 \(INE000000019\), and 3 more; their own files/),
     ])
   })
 
   describe('for any two lists', () => {
-    const listed = fc.record({ symbol: fc.constantFrom('A', 'B', 'C', 'a', 'x/y', 'CON'), place: fc.integer({ min: 1, max: 5 }) })
+    const listed = fc.record({
+      symbol: fc.constantFrom('A', 'B', 'C', 'a', 'x/y', 'CON'),
+      place: fc.integer({ min: 1, max: 5 }),
+    })
     const list = fc
       .uniqueArray(listed, { selector: ({ symbol, place }) => `${symbol}${place}`, maxLength: 8 })
       .map((all) => all.map(({ symbol, place }) => stock(symbol, place)))
-    const shuffled = list.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })))
+    const shuffled = list.chain((all) =>
+      fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),
+    )
     const filesOf = (stocks: readonly Stock[]): ReadonlyMap<string, Stock> =>
       new Map(toStockItems(stocks).map(({ fileName, value }) => [fileName, value]))
 
@@ -108,8 +117,12 @@ describe('the warnings about a new list of stocks', () => {
       fc.assert(
         fc.property(list, list, (before, now) => {
           const warnings = listingWarnings(before, now).join('\n')
-          const lost = before.filter((one) => !now.some(({ ISIN, Symbol: symbol }) => ISIN === one.ISIN && symbol === one.Symbol))
-          expect(lost.filter(({ ISIN, Symbol: symbol }) => !hasWord(warnings, ISIN) && !hasWord(warnings, symbol))).toEqual([])
+          const lost = before.filter(
+            (one) => !now.some(({ ISIN, Symbol: symbol }) => ISIN === one.ISIN && symbol === one.Symbol),
+          )
+          expect(
+            lost.filter(({ ISIN, Symbol: symbol }) => !hasWord(warnings, ISIN) && !hasWord(warnings, symbol)),
+          ).toEqual([])
         }),
         { numRuns: 2_000 },
       )

@@ -16,9 +16,16 @@ interface Given {
 }
 
 /** The warnings. */
-const check = (candles: readonly Candle[], { before, isIndex = false, actions = [], accepts = false }: Given = {}) => {
+const check = (
+  candles: readonly Candle[],
+  { before, isIndex = false, actions = [], accepts = false }: Given = {},
+) => {
   const warnings: string[] = []
-  const tools = { accepts: () => accepts, warn: (text: string) => void warnings.push(text), asOf: toInstant('2026-03-20') }
+  const tools = {
+    accepts: () => accepts,
+    warn: (text: string) => void warnings.push(text),
+    asOf: toInstant('2026-03-20'),
+  }
   checkNewCandles(pairWithPrevious(candles, before), { series: { isIndex }, tools, actions })
   return warnings
 }
@@ -39,10 +46,12 @@ describe('new candles', () => {
   it('are refused for any of them, by its day', () => {
     expect(failure([flat(100, 0), flat(0, 1), flat(90, 2)])).toMatchObject({
       code: 'prices',
-      message: 'prices: a new candle is impossible (2026-02-03: a price that is not above zero: open 0, high 0, low 0, close 0)',
+      message:
+        'prices: a new candle is impossible (2026-02-03: a price that is not above zero: open 0, high 0, low 0, close 0)',
     })
     expect(failure([flat(100, 0), flat(101, 1), flat(10_000, 2)])).toMatchObject({
-      message: 'prices: a new candle has an unexplained price jump (2026-02-04: from a close of 101 to 10,000)',
+      message:
+        'prices: a new candle has an unexplained price jump (2026-02-04: from a close of 101 to 10,000)',
     })
   })
 
@@ -58,7 +67,9 @@ describe('new candles', () => {
   })
 
   it('pass with a warning if the run accepts them', () => {
-    expect(check([flat(100, 0), flat(0, 1)], { accepts: true })).toEqual([expect.stringMatching(/^accepted although a new candle is/)])
+    expect(check([flat(100, 0), flat(0, 1)], { accepts: true })).toEqual([
+      expect.stringMatching(/^accepted although a new candle is/),
+    ])
   })
 
   it('are the last thirty at most; earlier ones are history', () => {
@@ -68,7 +79,9 @@ describe('new candles', () => {
   })
 
   it('may move by any factor with a corporate action, searched from 4 days before', () => {
-    const actionOn = (on: string): Given => ({ actions: [{ kind: 'demerger', divides: false, on, type: 'DEMERGER', note: '' }] })
+    const actionOn = (on: string): Given => ({
+      actions: [{ kind: 'demerger', divides: false, on, type: 'DEMERGER', note: '' }],
+    })
     expect(check([flat(100, 0), flat(5, 1)], actionOn('2026-01-29'))).toEqual([])
     expect(check([flat(100, 0), flat(5, 1)], actionOn('2026-03-20'))).toEqual([])
     for (const given of [{}, actionOn('2026-01-28'), actionOn('2026-03-21')])

@@ -65,10 +65,13 @@ describe('a list of many pages', () => {
     fc.assert(
       fc.property(counts, fc.integer({ min: 10, max: SIZE }), totals, (count, cap, total) => {
         const { rows, error } = read(
-          paged(count, cap, () => (total === 'whole' ? count : total === 'none' ? 0 : Math.min(Number(total), count))),
+          paged(count, cap, () =>
+            total === 'whole' ? count : total === 'none' ? 0 : Math.min(Number(total), count),
+          ),
         )
         // A total that equals the sum of full pages is trusted, unless it equals a full page 1.
-        if (typeof total === 'number' && total > 0 && total % cap === 0 && !(total === SIZE && cap === SIZE)) return
+        if (typeof total === 'number' && total > 0 && total % cap === 0 && !(total === SIZE && cap === SIZE))
+          return
         expect(error).toBeUndefined()
         expect(rows).toEqual(numbers(count))
       }),
@@ -90,7 +93,10 @@ describe('a list of many pages', () => {
         const { rows, error } = read(paged(count, SIZE, () => count + more))
         expect(rows).toEqual(numbers(count))
         expect(error).toBeInstanceOf(RefusedError)
-        expect(error).toMatchObject({ code: 'count', message: expect.stringContaining(formatPart(count, count + more, 'row')) })
+        expect(error).toMatchObject({
+          code: 'count',
+          message: expect.stringContaining(formatPart(count, count + more, 'row')),
+        })
       }),
     )
   })
@@ -113,7 +119,12 @@ describe('a list of many pages', () => {
   })
 
   it.each([
-    { what: 'states an impossible total', answer: () => ({ rows: [1], total: 1e9 }), pages: 1, says: 'is impossible' },
+    {
+      what: 'states an impossible total',
+      answer: () => ({ rows: [1], total: 1e9 }),
+      pages: 1,
+      says: 'is impossible',
+    },
     {
       what: 'is empty although it says otherwise',
       answer: () => ({ rows: [], total: 3 }),
@@ -157,7 +168,9 @@ describe('a list of many pages', () => {
       if (page === 2) throw failure
       return of({ rows: numbers(50), total: 500 })
     }
-    readPages({ request, size: SIZE, keyOf: String }).subscribe({ error: (error: unknown) => void ended.push(error) })
+    readPages({ request, size: SIZE, keyOf: String }).subscribe({
+      error: (error: unknown) => void ended.push(error),
+    })
     expect(ended).toEqual([failure])
     expect(requests).toBe(2)
   })

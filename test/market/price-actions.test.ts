@@ -6,9 +6,15 @@ import { findAction, readPriceActions, readStockActions } from '../../src/market
 import type { Tools } from '../../src/market/tools.js'
 import { DamagedFileError } from '../../src/model/errors.js'
 
-const action = (ActType: unknown, ExDate: unknown, more: object = {}) => ({ Sym: 'TCS', CorpAct: [{ ActType, ExDate, ...more }] })
+const action = (ActType: unknown, ExDate: unknown, more: object = {}) => ({
+  Sym: 'TCS',
+  CorpAct: [{ ActType, ExDate, ...more }],
+})
 
-const toolsOf = (documents: Readonly<Record<string, Observable<unknown>>>, after: Observable<never> = EMPTY) => {
+const toolsOf = (
+  documents: Readonly<Record<string, Observable<unknown>>>,
+  after: Observable<never> = EMPTY,
+) => {
   const notices: string[] = []
   const tools = {
     after: () => after,
@@ -21,7 +27,9 @@ const toolsOf = (documents: Readonly<Record<string, Observable<unknown>>>, after
 
 /** The action of a stock since a day that divides its prices. */
 const find = (tools: Tools, day: string, symbol = 'TCS') =>
-  readStockActions(symbol, tools).pipe(map((actions) => findAction(actions, { since: day, until: '2026-02-12', dividing: true })))
+  readStockActions(symbol, tools).pipe(
+    map((actions) => findAction(actions, { since: day, until: '2026-02-12', dividing: true })),
+  )
 
 const since = (rows: readonly unknown[], day: string, symbol?: string) =>
   lastValueFrom(find(toolsOf({ 'history_corporate_actions.json': of(rows) }).tools, day, symbol))
@@ -38,9 +46,12 @@ describe('the adjustments of a stock', () => {
     expect(await since([action(type, '2026-02-10')], '2026-02-10')).toBe(`${kind} on 2026-02-10`)
   })
 
-  it.each(['DIVIDEND', 'BUYBACK', 'QUARTERLY RESULT ANNOUNCEMENT', '', null, 7, undefined, {}])('are not derived from %j', async (type) => {
-    expect(await since([action(type, '2026-02-10')], '2026-02-10')).toBeUndefined()
-  })
+  it.each(['DIVIDEND', 'BUYBACK', 'QUARTERLY RESULT ANNOUNCEMENT', '', null, 7, undefined, {}])(
+    'are not derived from %j',
+    async (type) => {
+      expect(await since([action(type, '2026-02-10')], '2026-02-10')).toBeUndefined()
+    },
+  )
 
   it.each([
     { day: '2026-02-09', counts: false },
@@ -54,7 +65,11 @@ describe('the adjustments of a stock', () => {
   it('are dated by the ex-date, else by the record date, else by the date of the action', () => {
     const dates = { RecDate: '2026-02-02', ActDate: '2026-02-03' }
     const all = readPriceActions([
-      [action('SPLIT', '2026-02-01', dates), action('BONUS', 'NA', dates), action('RIGHTS', null, { ActDate: '2026-02-03' })],
+      [
+        action('SPLIT', '2026-02-01', dates),
+        action('BONUS', 'NA', dates),
+        action('RIGHTS', null, { ActDate: '2026-02-03' }),
+      ],
     ])
     expect(all.get('TCS')?.map(({ on }) => on)).toEqual(['2026-02-01', '2026-02-02', '2026-02-03'])
   })
@@ -68,7 +83,10 @@ describe('the adjustments of a stock', () => {
   it('are read from whatever shape without a failure', () => {
     fc.assert(fc.property(fc.array(fc.jsonValue()), (lists) => void readPriceActions(lists)))
     fc.assert(fc.property(fc.jsonValue(), (CorpAct) => void readPriceActions([[{ Sym: 'TCS', CorpAct }]])))
-    expect(readPriceActions([[{ Sym: 'TCS', CorpAct: { ActType: 'SPLIT', ExDate: '2026-02-10' } }], undefined, 7]).size).toBe(1)
+    expect(
+      readPriceActions([[{ Sym: 'TCS', CorpAct: { ActType: 'SPLIT', ExDate: '2026-02-10' } }], undefined, 7])
+        .size,
+    ).toBe(1)
   })
 
   it('are read from both lists, past and upcoming', async () => {
@@ -83,7 +101,8 @@ describe('the adjustments of a stock', () => {
       'history_corporate_actions.json': damaged,
       'upcoming_corporate_actions.json': of([action('SPLIT', '2026-02-12')]),
     })
-    for (const symbol of ['TCS', 'TCS']) expect(await lastValueFrom(find(tools, '2026-02-11', symbol))).toBe('split on 2026-02-12')
+    for (const symbol of ['TCS', 'TCS'])
+      expect(await lastValueFrom(find(tools, '2026-02-11', symbol))).toBe('split on 2026-02-12')
     expect(notices).toEqual([expect.stringContaining('is damaged')])
   })
 

@@ -6,7 +6,10 @@ import { itWithMarbles, marbles } from '../support/marbles.js'
 
 const { window, maxSuspects: many, minSuspects: few } = thresholds.rescale
 
-/** Compares series one after the other, `workers` at a time, each for a frame; what became of those that disagree. */
+/**
+ * Compares series one after the other, `workers` at a time, each for a frame; what became of those that
+ * disagree.
+ */
 const watching = (count: number, disagrees: (place: number) => boolean, workers = 15) => {
   const watch = createSuspectDetector()
   const refused: number[] = []
@@ -29,13 +32,19 @@ const watching = (count: number, disagrees: (place: number) => boolean, workers 
     })
   // What waits has given its worker away.
   const all$ = range(count).pipe(
-    mergeMap((place) => watch.track(concat(timer(1 + Math.floor(place / workers)).pipe(ignoreElements()), one(place)))),
+    mergeMap((place) =>
+      watch.track(concat(timer(1 + Math.floor(place / workers)).pipe(ignoreElements()), one(place))),
+    ),
   )
   return { all$, refused, accepted, mostHeld: () => mostHeld }
 }
 
 describe('series that have become multiples of the stored ones', () => {
-  const ended = (title: string, given: () => ReturnType<typeof watching>, see: (seen: ReturnType<typeof watching>) => void) =>
+  const ended = (
+    title: string,
+    given: () => ReturnType<typeof watching>,
+    see: (seen: ReturnType<typeof watching>) => void,
+  ) =>
     it(
       title,
       marbles((m) => {
@@ -91,54 +100,67 @@ describe('series that have become multiples of the stored ones', () => {
   })
 
   itWithMarbles('are never waited for without end, whichever they are, and wait in bounded numbers', (m) => {
-    const property = fc.property(fc.array(fc.boolean(), { maxLength: 300 }), fc.integer({ min: 1, max: 50 }), (kinds, workers) => {
-      const seen = watching(kinds.length, (place) => kinds[place] === true, workers)
-      let isOver = false
-      seen.all$.subscribe({ complete: () => (isOver = true) })
-      m.flush()
-      expect(isOver).toBe(true)
-      expect(seen.refused.length + seen.accepted.length).toBe(kinds.filter(Boolean).length)
-      expect(seen.mostHeld()).toBeLessThanOrEqual(many)
-    })
+    const property = fc.property(
+      fc.array(fc.boolean(), { maxLength: 300 }),
+      fc.integer({ min: 1, max: 50 }),
+      (kinds, workers) => {
+        const seen = watching(kinds.length, (place) => kinds[place] === true, workers)
+        let isOver = false
+        seen.all$.subscribe({ complete: () => (isOver = true) })
+        m.flush()
+        expect(isOver).toBe(true)
+        expect(seen.refused.length + seen.accepted.length).toBe(kinds.filter(Boolean).length)
+        expect(seen.mostHeld()).toBeLessThanOrEqual(many)
+      },
+    )
     fc.assert(property, { seed: 5, numRuns: 60 })
   })
 
-  itWithMarbles('are judged apart where whole histories are compared, and both kinds end, whichever wait', (m) => {
-    const outcomesOf = (count: number, isHistory: (place: number) => boolean, disagrees: (place: number) => boolean) => {
-      const watch = createSuspectDetector()
-      const outcomes: (readonly [isHistory: boolean, isRefused: boolean])[] = []
-      range(count)
-        .pipe(
-          mergeMap((place) => {
-            const counts = isHistory(place) ? watch.histories : watch
-            const compared$ = defer(() => {
-              if (!disagrees(place)) counts.countUsual()
-              else counts.countSuspect()
-              return disagrees(place) ? counts.whenDecided() : of(false)
-            })
-            const work$ = timer(1 + Math.floor(place / 15)).pipe(mergeMap(() => compared$))
-            return watch.track(work$).pipe(map((isRefused) => [isHistory(place), isRefused] as const))
-          }),
+  itWithMarbles(
+    'are judged apart where whole histories are compared, and both kinds end, whichever wait',
+    (m) => {
+      const outcomesOf = (
+        count: number,
+        isHistory: (place: number) => boolean,
+        disagrees: (place: number) => boolean,
+      ) => {
+        const watch = createSuspectDetector()
+        const outcomes: (readonly [isHistory: boolean, isRefused: boolean])[] = []
+        range(count)
+          .pipe(
+            mergeMap((place) => {
+              const counts = isHistory(place) ? watch.histories : watch
+              const compared$ = defer(() => {
+                if (!disagrees(place)) counts.countUsual()
+                else counts.countSuspect()
+                return disagrees(place) ? counts.whenDecided() : of(false)
+              })
+              const work$ = timer(1 + Math.floor(place / 15)).pipe(mergeMap(() => compared$))
+              return watch.track(work$).pipe(map((isRefused) => [isHistory(place), isRefused] as const))
+            }),
+          )
+          .subscribe((outcome) => outcomes.push(outcome))
+        m.flush()
+        return outcomes
+      }
+      const isTwentieth = (place: number): boolean => place % 20 === 0
+      const wrong = outcomesOf(2_775, isTwentieth, isTwentieth)
+      expect(wrong.every(([isHistory, isRefused]) => isHistory === isRefused)).toBe(true)
+      expect(
+        outcomesOf(2_775, isTwentieth, (place) => place === 500).some(([, isRefused]) => isRefused),
+      ).toBe(false)
+      const kinds = fc.tuple(fc.boolean(), fc.boolean())
+      const property = fc.property(fc.array(kinds, { maxLength: 200 }), (all) => {
+        const ended = outcomesOf(
+          all.length,
+          (place) => all[place]?.[0] === true,
+          (place) => all[place]?.[1] === true,
         )
-        .subscribe((outcome) => outcomes.push(outcome))
-      m.flush()
-      return outcomes
-    }
-    const isTwentieth = (place: number): boolean => place % 20 === 0
-    const wrong = outcomesOf(2_775, isTwentieth, isTwentieth)
-    expect(wrong.every(([isHistory, isRefused]) => isHistory === isRefused)).toBe(true)
-    expect(outcomesOf(2_775, isTwentieth, (place) => place === 500).some(([, isRefused]) => isRefused)).toBe(false)
-    const kinds = fc.tuple(fc.boolean(), fc.boolean())
-    const property = fc.property(fc.array(kinds, { maxLength: 200 }), (all) => {
-      const ended = outcomesOf(
-        all.length,
-        (place) => all[place]?.[0] === true,
-        (place) => all[place]?.[1] === true,
-      )
-      expect(ended).toHaveLength(all.length)
-    })
-    fc.assert(property, { seed: 5, numRuns: 60 })
-  })
+        expect(ended).toHaveLength(all.length)
+      })
+      fc.assert(property, { seed: 5, numRuns: 60 })
+    },
+  )
 
   itWithMarbles('no longer count after unsubscribe', (m) => {
     const watch = createSuspectDetector()

@@ -34,20 +34,31 @@ describe('a symbol', () => {
     ['Tata Steel Limited', 'TATASTEEL'],
     ['tata s', 'TATASTEEL', 'tata s is TATASTEEL (Tata Steel Ltd)'],
     ['Mahindra & Mahindra', 'M&M'],
-    ['mahindra & mahindra fin', 'M&MFIN', 'mahindra & mahindra fin is M&MFIN (Mahindra & Mahindra Financial Services)'],
+    [
+      'mahindra & mahindra fin',
+      'M&MFIN',
+      'mahindra & mahindra fin is M&MFIN (Mahindra & Mahindra Financial Services)',
+    ],
   ])('may be given as %s', (text, symbol, ...guesses) => {
     expect(resolve(text)).toStrictEqual({ symbols: [symbol], wrong: [], guesses })
   })
 
-  it.each(['ZOMATO', 'nse:zomato', 'ZOMATO.BO'])('of earlier means the stock with the same ISIN: %s', (given) => {
-    const { symbols, wrong } = resolve(given)
+  it.each(['ZOMATO', 'nse:zomato', 'ZOMATO.BO'])(
+    'of earlier means the stock with the same ISIN: %s',
+    (given) => {
+      const { symbols, wrong } = resolve(given)
 
-    expect({ symbols, wrong }).toStrictEqual({ symbols: ['ETERNAL'], wrong: [{ given, now: 'ETERNAL' }] })
-    expect(wrong.map(describeWrongSymbol)).toEqual([`${given} is now ETERNAL`])
-  })
+      expect({ symbols, wrong }).toStrictEqual({ symbols: ['ETERNAL'], wrong: [{ given, now: 'ETERNAL' }] })
+      expect(wrong.map(describeWrongSymbol)).toEqual([`${given} is now ETERNAL`])
+    },
+  )
 
   it('of a listed stock goes before the same symbol of another stock earlier', () => {
-    expect(resolveSymbols(['TCS'], stocks, [stock('TCS', 'INE758T01015', '')])).toStrictEqual({ symbols: ['TCS'], wrong: [], guesses: [] })
+    expect(resolveSymbols(['TCS'], stocks, [stock('TCS', 'INE758T01015', '')])).toStrictEqual({
+      symbols: ['TCS'],
+      wrong: [],
+      guesses: [],
+    })
   })
 
   it.each([
@@ -66,7 +77,12 @@ describe('a symbol', () => {
   })
 
   it('counts once in all its spellings', () => {
-    expect(resolveSymbols(['TCS', 'NSE:TCS', 'INE467B01029', 'Tata Consultancy Services', 'foo', 'FOO.NS'], stocks)).toMatchObject({
+    expect(
+      resolveSymbols(
+        ['TCS', 'NSE:TCS', 'INE467B01029', 'Tata Consultancy Services', 'foo', 'FOO.NS'],
+        stocks,
+      ),
+    ).toMatchObject({
       symbols: ['TCS', 'FOO'],
       wrong: [{ given: 'foo' }],
     })

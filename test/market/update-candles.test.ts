@@ -24,15 +24,12 @@ const thursday = '2026-02-12'
 const friday = '2026-02-13'
 const evening = (day: string): string => `${day}T20:00`
 
-const candleOn = (day: string, change: { readonly close?: number; readonly volume?: number } = {}): Candle => [
-  timeOf(day),
-  1,
-  2,
-  0.5,
-  change.close ?? 1.5,
-  change.volume ?? 100,
-]
-const fileOf = (...candles: readonly Candle[]): string => HEADER + candles.map((candle) => `${candle.join(',')}\n`).join('')
+const candleOn = (
+  day: string,
+  change: { readonly close?: number; readonly volume?: number } = {},
+): Candle => [timeOf(day), 1, 2, 0.5, change.close ?? 1.5, change.volume ?? 100]
+const fileOf = (...candles: readonly Candle[]): string =>
+  HEADER + candles.map((candle) => `${candle.join(',')}\n`).join('')
 
 const endpoint = createCandleEndpoint('ohlcv', z.literal('EQUITY'))
 const instrument = { EXCH: 'NSE', SYM: 'TCS', SEG: 'E', INST: 'EQUITY', SEC_ID: '11536' }
@@ -58,10 +55,21 @@ interface Ended {
 const toolsOf = ({ now, text, at, lastRun }: Case, ask: unknown): Tools => {
   const files: MemoryFiles = new Map()
   if (text !== undefined) files.set(series.file, { text, asOf: india(at ?? now) })
-  if (lastRun) files.set('.scripstream/report.json', { text: JSON.stringify({ asOf: new Date(india(lastRun)).toISOString() }) })
+  if (lastRun)
+    files.set('.scripstream/report.json', {
+      text: JSON.stringify({ asOf: new Date(india(lastRun)).toISOString() }),
+    })
   const [accepts, warn] = [() => false, () => undefined]
   const { stored } = memory(files)
-  return { stored, shared: oncePerRun(), ask, asOf: india(now), accepts, warn, settings: Settings.parse({}) } as unknown as Tools
+  return {
+    stored,
+    shared: oncePerRun(),
+    ask,
+    asOf: india(now),
+    accepts,
+    warn,
+    settings: Settings.parse({}),
+  } as unknown as Tools
 }
 
 const end = async (one: Case): Promise<Ended> => {
@@ -85,8 +93,19 @@ describe('the requests for candles', () => {
   const three = fileOf(candleOn(wednesday), candleOn(thursday), candleOn(friday))
   const cases: readonly (Case & { readonly title: string; readonly starts: readonly number[] })[] = [
     { title: 'is all history where nothing is stored', now: evening(friday), starts: [ALL] },
-    { title: 'is all history where only the header is stored', text: HEADER, now: evening(friday), starts: [ALL] },
-    { title: 'is nothing in the evening of a day that is stored', text: three, at: evening(friday), now: `${friday}T21:00`, starts: [] },
+    {
+      title: 'is all history where only the header is stored',
+      text: HEADER,
+      now: evening(friday),
+      starts: [ALL],
+    },
+    {
+      title: 'is nothing in the evening of a day that is stored',
+      text: three,
+      at: evening(friday),
+      now: `${friday}T21:00`,
+      starts: [],
+    },
     {
       title: 'is nothing where the day was stored the minute its session ended',
       text: three,
@@ -166,9 +185,17 @@ describe('the requests for candles', () => {
       inputs.push(input)
       return of([])
     }
-    await lastValueFrom(updateCandles(series, toolsOf({ now: evening(friday), text: two, at: evening(thursday) }, ask)))
+    await lastValueFrom(
+      updateCandles(series, toolsOf({ now: evening(friday), text: two, at: evening(thursday) }, ask)),
+    )
     expect(inputs).toStrictEqual([
-      { ...instrument, EXPCODE: 0, INTERVAL: 'D', START: timeOf(thursday), END: india(evening(friday)) / 1_000 },
+      {
+        ...instrument,
+        EXPCODE: 0,
+        INTERVAL: 'D',
+        START: timeOf(thursday),
+        END: india(evening(friday)) / 1_000,
+      },
     ])
     expect(endpoint.input.safeParse(inputs[0]).success).toBe(true)
   })
@@ -187,7 +214,11 @@ describe('the requests for candles', () => {
 })
 
 describe('the join of stored and answered candles', () => {
-  const stored = { text: fileOf(candleOn(wednesday), candleOn(thursday)), at: evening(thursday), now: evening(friday) }
+  const stored = {
+    text: fileOf(candleOn(wednesday), candleOn(thursday)),
+    at: evening(thursday),
+    now: evening(friday),
+  }
   const later = [candleOn(thursday), candleOn(friday)]
 
   it('is the last stored candle, which the answer repeats', async () => {
@@ -203,18 +234,28 @@ describe('the join of stored and answered candles', () => {
 
   it.each([
     { what: 'nothing', answer: [] },
-    { what: 'only what was not asked for', answer: [candleOn(wednesday, { close: 9 }), candleOn('2026-02-14')] },
+    {
+      what: 'only what was not asked for',
+      answer: [candleOn(wednesday, { close: 9 }), candleOn('2026-02-14')],
+    },
   ])('is reported as missing if the answer has $what', async ({ answer }) => {
     const missed = createResult([], `the answer has neither the stored candle of ${thursday} nor a later one`)
     expect(await end({ ...stored, answer })).toEqual({ found: missed, starts: [timeOf(thursday)] })
   })
 
   it('leads to no change if the answer has nothing else', async () => {
-    expect(await end({ ...stored, answer: [candleOn(thursday)] })).toEqual({ found: skippedResult, starts: [timeOf(thursday)] })
+    expect(await end({ ...stored, answer: [candleOn(thursday)] })).toEqual({
+      found: skippedResult,
+      starts: [timeOf(thursday)],
+    })
   })
 
   it('is written again if it is the same but its session was not over', async () => {
-    const ended = await end({ ...stored, at: `${thursday}T11:00`, has: [candleOn(wednesday), candleOn(thursday)] })
+    const ended = await end({
+      ...stored,
+      at: `${thursday}T11:00`,
+      has: [candleOn(wednesday), candleOn(thursday)],
+    })
     expect(ended.found).toEqual(createResult([candleOn(wednesday), candleOn(thursday)]))
   })
 
@@ -277,7 +318,8 @@ describe('the join of stored and answered candles', () => {
   })
 
   it('changes nothing if the request for the full history fails', async () => {
-    const ask = (_: unknown, { START }: { readonly START: number }) => (START === ALL ? NEVER : of([candleOn(thursday, { close: 9 })]))
+    const ask = (_: unknown, { START }: { readonly START: number }) =>
+      START === ALL ? NEVER : of([candleOn(thursday, { close: 9 })])
     const results: ItemResult[] = []
     updateCandles(series, toolsOf(stored, ask)).subscribe((one) => results.push(one))
     expect(results).toEqual([])
@@ -287,11 +329,18 @@ describe('the join of stored and answered candles', () => {
 describe('candles that came as lines', () => {
   const inLines = (...candles: readonly Candle[]): Candles =>
     createCsvCandles(Buffer.from(fileOf(...candles).slice(HEADER.length)), candles.length)
-  const stored = { text: fileOf(candleOn(wednesday), candleOn(thursday)), at: evening(thursday), now: evening(friday) }
+  const stored = {
+    text: fileOf(candleOn(wednesday), candleOn(thursday)),
+    at: evening(thursday),
+    now: evening(friday),
+  }
   const history = inLines(candleOn(wednesday), candleOn(thursday), candleOn(friday))
 
   it('are passed on unchanged, for a first and for a full history', async () => {
-    expect((await end({ now: evening(friday), answer: history })).found).toEqual({ status: 'success', rows: history })
+    expect((await end({ now: evening(friday), answer: history })).found).toEqual({
+      status: 'success',
+      rows: history,
+    })
     const { found: whole } = await end({ text: 'not ours', now: evening(friday), answer: history })
     expect(whole).toMatchObject({ status: 'success', whole: true })
     expect(whole.rows).toBe(history)
@@ -305,13 +354,18 @@ describe('candles that came as lines', () => {
     const later = inLines(candleOn(thursday, { volume: 101 }), candleOn(friday))
     expect((await end({ ...stored, answer: later })).found.rows).toBe(later)
     expect((await end({ ...stored, answer: inLines(candleOn(thursday)) })).found).toEqual(skippedResult)
-    const { starts } = await end({ ...stored, answer: inLines(candleOn(thursday, { close: 1.6 }), candleOn(friday)) })
+    const { starts } = await end({
+      ...stored,
+      answer: inLines(candleOn(thursday, { close: 1.6 }), candleOn(friday)),
+    })
     expect(starts).toEqual([timeOf(thursday), timeOf(wednesday), ALL])
   })
 
   it('are limited to the requested range', async () => {
     const tooMany = inLines(candleOn(wednesday), candleOn(thursday), candleOn(friday), candleOn('2026-02-14'))
-    expect((await end({ ...stored, answer: tooMany })).found).toEqual(createResult([candleOn(thursday), candleOn(friday)]))
+    expect((await end({ ...stored, answer: tooMany })).found).toEqual(
+      createResult([candleOn(thursday), candleOn(friday)]),
+    )
   })
 
   it('do not replace a longer history', async () => {
@@ -319,7 +373,9 @@ describe('candles that came as lines', () => {
     const answer = inLines(candleOn(thursday), candleOn(friday))
     await expect(end({ text, now: evening(friday), answer })).rejects.toThrow('2 candles instead of 3')
     const short = inLines(candleOn('2026-02-10'), candleOn(wednesday), candleOn(thursday))
-    await expect(end({ text, now: evening(friday), answer: short })).rejects.toThrow(`the full history ends on ${thursday}`)
+    await expect(end({ text, now: evening(friday), answer: short })).rejects.toThrow(
+      `the full history ends on ${thursday}`,
+    )
   })
 })
 
@@ -336,7 +392,11 @@ describe('a known adjustment', () => {
       actions: [{ kind: 'split', divides: true, on: friday, type: 'SPLIT', note: '1:2' }],
     })
     expect(ended.starts).toEqual([ALL])
-    expect(ended.found).toEqual({ ...createResult(has), whole: true, remark: `history fetched again: split on ${friday}` })
+    expect(ended.found).toEqual({
+      ...createResult(has),
+      whole: true,
+      remark: `history fetched again: split on ${friday}`,
+    })
   })
 
   it('is not looked up by a first download, nor if nothing can be missing', async () => {
@@ -365,7 +425,10 @@ describe('a damaged file', () => {
     { text: 'Date,Close\n', fault: 'unexpected header' },
     { text: '', fault: 'unexpected header' },
   ])('is fetched again as a whole, even where no day is missing: $fault', async ({ text, fault }) => {
-    expect(await repair(text)).toEqual({ found: { ...createResult(has), whole: true, remark: `repaired: ${fault}` }, starts: [ALL] })
+    expect(await repair(text)).toEqual({
+      found: { ...createResult(has), whole: true, remark: `repaired: ${fault}` },
+      starts: [ALL],
+    })
   })
 
   it.each(['1', '17708', last.slice(0, -1), last.slice(0, -5), '\n', 'x\n', '\0\0\0'])(
@@ -387,31 +450,42 @@ describe('a damaged file', () => {
 
   it('is not searched for in a file with the instant of the last run', async () => {
     const text = HEADER + other + one + other + last
-    expect((await end({ text, now: evening(friday), lastRun: evening(friday), has })).found).toEqual(skippedResult)
-    expect((await end({ text, now: evening(friday), lastRun: evening(thursday), has })).found).toMatchObject({ whole: true })
+    expect((await end({ text, now: evening(friday), lastRun: evening(friday), has })).found).toEqual(
+      skippedResult,
+    )
+    expect((await end({ text, now: evening(friday), lastRun: evening(thursday), has })).found).toMatchObject({
+      whole: true,
+    })
   })
 })
 
 describe('a full history', () => {
   const day = (place: number): Candle => [timeOf(friday) - (9 - place) * 86_400, 1, 2, 0.5, 1.5, 100]
   const ten = Array.from({ length: 10 }, (_, place) => day(place))
-  const over = (text: string, has: readonly Candle[]) => end({ text, at: evening(friday), now: `${friday}T21:00`, has })
+  const over = (text: string, has: readonly Candle[]) =>
+    end({ text, at: evening(friday), now: `${friday}T21:00`, has })
   const unsorted = fileOf(...ten.toReversed())
 
   it('replaces the stored one if at most 30 % of its days are missing', async () => {
     expect((await over(unsorted, ten.slice(3))).found).toMatchObject({ whole: true, rows: ten.slice(3) })
     await expect(over(unsorted, ten.slice(4))).rejects.toThrow(RefusedError)
-    await expect(over(unsorted, ten.slice(4))).rejects.toThrow(/^shrink: .*6 candles instead of 10.*not in order/)
+    await expect(over(unsorted, ten.slice(4))).rejects.toThrow(
+      /^shrink: .*6 candles instead of 10.*not in order/,
+    )
     await expect(over(unsorted, [])).rejects.toThrow('shrink: ')
   })
 
   it('must reach as far as the stored one', async () => {
-    await expect(over(unsorted, ten.slice(0, 9))).rejects.toThrow(`shrink: the full history ends on ${thursday}`)
+    await expect(over(unsorted, ten.slice(0, 9))).rejects.toThrow(
+      `shrink: the full history ends on ${thursday}`,
+    )
   })
 
   it('is compared with the days that can be read, each once', async () => {
     expect((await over(fileOf(...ten, ...ten), ten)).found).toMatchObject({ whole: true })
-    expect((await over(`${unsorted}9,9\n,,,,,\n1770834600000,1,1,1,1,1\n`, ten.slice(3))).found).toMatchObject({ whole: true })
+    expect(
+      (await over(`${unsorted}9,9\n,,,,,\n1770834600000,1,1,1,1,1\n`, ten.slice(3))).found,
+    ).toMatchObject({ whole: true })
     expect((await over('nothing of ours\n', [day(9)])).found).toMatchObject({ whole: true })
     expect((await over('nothing of ours\n', [])).found).toEqual(createResult([]))
   })

@@ -8,7 +8,8 @@ const named = (keys: readonly string[]): readonly NamedEntry[] =>
   keys.map((key, place) => ({ key, id: ISINS[place] ?? `INE${String(place).padStart(9, '0')}` }))
 const namesOf = (...keys: readonly string[]): readonly string[] => createFileNames(named(keys))
 const nameOf = (key: string): string => namesOf(key)[0] ?? ''
-const indexNameOf = (key: string): string => createFileNames([{ key, id: '13' }], { mayReplace: true })[0] ?? ''
+const indexNameOf = (key: string): string =>
+  createFileNames([{ key, id: '13' }], { mayReplace: true })[0] ?? ''
 
 /** Safe as a file's name on Linux, macOS and Windows. */
 const isSafe = (name: string): boolean =>
@@ -19,7 +20,8 @@ const isSafe = (name: string): boolean =>
   posix.dirname(posix.normalize(`out/${name}.csv`)) === 'out' &&
   win32.dirname(win32.normalize(`out\\${name}.csv`)) === 'out'
 
-const folded = (names: readonly string[]): ReadonlySet<string> => new Set(names.map((name) => name.normalize('NFC').toLowerCase()))
+const folded = (names: readonly string[]): ReadonlySet<string> =>
+  new Set(names.map((name) => name.normalize('NFC').toLowerCase()))
 
 describe('the file name of a stock', () => {
   it.each([
@@ -134,8 +136,14 @@ describe('the file name of a stock', () => {
       fc.string({ unit: 'binary', maxLength: 6 }),
       fc.string({ minLength: 95, maxLength: 110, unit: fc.constantFrom('a', 'A', '/') }),
     )
-    const id = fc.oneof(fc.constantFrom('INE101A01026', 'ine101a01026', '', '../x', 'A', '0'), fc.string({ maxLength: 5 }))
-    const entries = fc.uniqueArray(fc.record({ key, id }), { selector: (entry) => JSON.stringify([entry.key, entry.id]), maxLength: 25 })
+    const id = fc.oneof(
+      fc.constantFrom('INE101A01026', 'ine101a01026', '', '../x', 'A', '0'),
+      fc.string({ maxLength: 5 }),
+    )
+    const entries = fc.uniqueArray(fc.record({ key, id }), {
+      selector: (entry) => JSON.stringify([entry.key, entry.id]),
+      maxLength: 25,
+    })
     fc.assert(
       fc.property(entries, fc.boolean(), (list, mayReplace) => {
         const names = createFileNames(list, { mayReplace })
@@ -149,10 +157,13 @@ describe('the file name of a stock', () => {
 
   it('distinguishes ten thousand hostile symbols in one list', () => {
     const [keys = []] = fc.sample(
-      fc.uniqueArray(fc.string({ unit: fc.constantFrom('a', 'A', 'b', 'B', '.', '/', '~', ' ', '_'), maxLength: 7 }), {
-        minLength: 10_000,
-        maxLength: 10_000,
-      }),
+      fc.uniqueArray(
+        fc.string({ unit: fc.constantFrom('a', 'A', 'b', 'B', '.', '/', '~', ' ', '_'), maxLength: 7 }),
+        {
+          minLength: 10_000,
+          maxLength: 10_000,
+        },
+      ),
       { numRuns: 1, seed: 1 },
     )
     const names = createFileNames(named(keys))

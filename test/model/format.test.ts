@@ -44,12 +44,15 @@ describe('numbers for people', () => {
   ])('groups the digits of %s without rounding: %s', (value, text) => expect(groupDigits(value)).toBe(text))
 
   it('counts one thing in the singular, and others in the plural', () => {
-    expect([formatQuantity(1, 'file'), formatQuantity(0, 'file'), formatQuantity(2775, 'index', 'indices')]).toEqual([
-      '1 file',
-      '0 files',
-      '2,775 indices',
+    expect([
+      formatQuantity(1, 'file'),
+      formatQuantity(0, 'file'),
+      formatQuantity(2775, 'index', 'indices'),
+    ]).toEqual(['1 file', '0 files', '2,775 indices'])
+    expect([formatPart(1, 1, 'stock'), formatPart(1, 2775, 'stock')]).toEqual([
+      '1 of 1 stock',
+      '1 of 2,775 stocks',
     ])
-    expect([formatPart(1, 1, 'stock'), formatPart(1, 2775, 'stock')]).toEqual(['1 of 1 stock', '1 of 2,775 stocks'])
   })
 
   it('shows a missing number as missing, never as zero', () => {
@@ -63,7 +66,11 @@ describe('times of the page', () => {
   const at = Date.parse('2026-02-12T20:00:41+05:30')
 
   it('are those of India', () => {
-    expect([formatDay('2026-02-12'), formatTime(at), formatInstant(at)]).toEqual(['12 Feb 2026', '20:00:41 IST', '12 Feb 2026, 20:00 IST'])
+    expect([formatDay('2026-02-12'), formatTime(at), formatInstant(at)]).toEqual([
+      '12 Feb 2026',
+      '20:00:41 IST',
+      '12 Feb 2026, 20:00 IST',
+    ])
     expect([formatDay('soon'), formatDay(undefined)]).toEqual(['soon', '–'])
   })
 
@@ -87,7 +94,9 @@ describe('times of the page', () => {
   ])('%d ms to come are %s', (ms, text) => expect(formatCountdown(ms)).toBe(text))
 
   it('are found in sentences, but not in names of files', () => {
-    expect(formatDaysIn('no candle of 2026-02-12 yet; until 2026-02-13.')).toBe('no candle of 12 Feb 2026 yet; until 13 Feb 2026.')
+    expect(formatDaysIn('no candle of 2026-02-12 yet; until 2026-02-13.')).toBe(
+      'no candle of 12 Feb 2026 yet; until 13 Feb 2026.',
+    )
     const path = '.scripstream/history/2026-02-12.day is damaged, from 2026-02-12T14:30'
     expect(formatDaysIn(path)).toBe(path)
   })

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { escapeFormulasInLine } from '../../src/market/list-sources.js'
 import { escapeFormula } from '../../src/model/formula.js'
 
-const cellsOf = (line: string): readonly string[] => (parse(line, { trim: true, relax_quotes: true }) as string[][])[0] ?? []
+const cellsOf = (line: string): readonly string[] =>
+  (parse(line, { trim: true, relax_quotes: true }) as string[][])[0] ?? []
 
 describe('a line of CSV', () => {
   it.each([
@@ -36,13 +37,20 @@ describe('a line of CSV', () => {
 
   it('never contains a cell that a spreadsheet would run, and keeps every other cell and every number', () => {
     const cell = fc.oneof(
-      fc.string({ unit: fc.constantFrom('=', '+', '-', '@', '\t', ' ', 'a', '1', '.', "'", ','), maxLength: 5 }),
+      fc.string({
+        unit: fc.constantFrom('=', '+', '-', '@', '\t', ' ', 'a', '1', '.', "'", ','),
+        maxLength: 5,
+      }),
       fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
       fc.string({ maxLength: 6 }).filter((text) => !/[\r\n]/.test(text)),
     )
     const line = fc
       .array(fc.tuple(cell, fc.boolean()), { minLength: 2, maxLength: 5 })
-      .map((cells) => cells.map(([text, quoted]) => (quoted || /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(','))
+      .map((cells) =>
+        cells
+          .map(([text, quoted]) => (quoted || /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text))
+          .join(','),
+      )
     fc.assert(
       fc.property(line, (given) => {
         const [before, after] = [cellsOf(given), cellsOf(escapeFormulasInLine(given))]
@@ -53,7 +61,8 @@ describe('a line of CSV', () => {
           expect([before[place], `'${before[place]}`]).toContain(text)
           if (isNumber) expect(text).toBe(before[place])
         }
-        if (after.every((text, place) => text === before[place])) expect(escapeFormulasInLine(given)).toBe(given)
+        if (after.every((text, place) => text === before[place]))
+          expect(escapeFormulasInLine(given)).toBe(given)
       }),
       { numRuns: 5_000 },
     )

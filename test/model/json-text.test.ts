@@ -27,7 +27,12 @@ it('finds no mistake in an object of JSON, and the line of each of its names', (
 })
 
 it('finds a mistake wherever JSON.parse does', () => {
-  const change = fc.tuple(OBJECT, fc.nat(), fc.constantFrom('', '"', ',', '}', ']', '{', '[', ':', '\\', '0', 'x', '\n'), fc.nat(2))
+  const change = fc.tuple(
+    OBJECT,
+    fc.nat(),
+    fc.constantFrom('', '"', ',', '}', ']', '{', '[', ':', '\\', '0', 'x', '\n'),
+    fc.nat(2),
+  )
   fc.assert(
     fc.property(change, ([text, place, inserted, removed]) => {
       const at = place % text.length

@@ -18,9 +18,17 @@ describe('a text', () => {
     ['several values', `${TOKEN}${TOKEN} 4711 1SheetId_-xyz`, '[redacted][redacted] [redacted] [redacted]'],
     ['a value in an address', `/d/1SheetId_-xyz/gviz?gid=0`, '/d/[redacted]/gviz?gid=0'],
     ['an encoded value', encodeURIComponent(`Bearer ${TOKEN}`), '[redacted]'],
-    ['the credentials of an address', 'GET https://me:pass@host/path failed', 'GET https://[redacted]@host/path failed'],
+    [
+      'the credentials of an address',
+      'GET https://me:pass@host/path failed',
+      'GET https://[redacted]@host/path failed',
+    ],
     ['credentials that were cut', 'starting "https://me:pa"', 'starting "https://[redacted]@"'],
-    ['no port', 'GET http://127.0.0.1:8080/path and http://host:80', 'GET http://127.0.0.1:8080/path and http://host:80'],
+    [
+      'no port',
+      'GET http://127.0.0.1:8080/path and http://host:80',
+      'GET http://127.0.0.1:8080/path and http://host:80',
+    ],
     ['a query', 'see https://host/a?key=1&b=2#c, please', 'see https://host/a?[redacted] please'],
     ['what is no secret', 'abc 0 tok-9f8 https://host/path 471', 'abc 0 tok-9f8 https://host/path 471'],
   ])('is redacted: %s', (_, text, safe) => expect(redact(text)).toBe(safe))
@@ -33,7 +41,12 @@ describe('a text', () => {
   it('is redacted of values that need quotes, blanks or other letters', () => {
     const value = 'say "ключ"\tand\\more  blanks'
     const own = createRedactor({ headers: { 'x-own': value } })
-    for (const text of [value, JSON.stringify({ value }), value.replace(/\s+/g, ' '), encodeURIComponent(value)])
+    for (const text of [
+      value,
+      JSON.stringify({ value }),
+      value.replace(/\s+/g, ' '),
+      encodeURIComponent(value),
+    ])
       expect(own(`before ${text} after`)).toMatch(/^before (\{"value":")?\[redacted\]("\})? after$/)
   })
 
@@ -48,12 +61,15 @@ describe('a text', () => {
         fc.array(noise, { maxLength: 4 }),
         fc.nat(60),
         (secrets, noises, length) => {
-          const own = createRedactor({ headers: Object.fromEntries(secrets.map((value, place) => [`h${place}`, value])) })
+          const own = createRedactor({
+            headers: Object.fromEntries(secrets.map((value, place) => [`h${place}`, value])),
+          })
           const cut = noises
             .map((text, place) => text + (secrets[place] ?? secrets[0]))
             .join('')
             .slice(0, length)
-          for (const value of secrets) expect(own(cut).includes(value), JSON.stringify([cut, own(cut)])).toBe(false)
+          for (const value of secrets)
+            expect(own(cut).includes(value), JSON.stringify([cut, own(cut)])).toBe(false)
         },
       ),
       { numRuns: 5_000 },
@@ -74,8 +90,18 @@ describe('a text', () => {
 describe('a record', () => {
   it('is redacted in its free texts, not in its identifiers', () => {
     const own = createRedactor({ headers: { a: 'market-news', b: 'item-finished', c: 'success' } })
-    const event = { type: 'item-finished', stream: 'market-news', item: 'market-news', status: 'success', reason: 'success of market-news' }
-    expect(redactRecord(event, own)).toEqual({ ...event, item: '[redacted]', reason: '[redacted] of [redacted]' })
+    const event = {
+      type: 'item-finished',
+      stream: 'market-news',
+      item: 'market-news',
+      status: 'success',
+      reason: 'success of market-news',
+    }
+    expect(redactRecord(event, own)).toEqual({
+      ...event,
+      item: '[redacted]',
+      reason: '[redacted] of [redacted]',
+    })
   })
 })
 
@@ -84,7 +110,8 @@ describe('an error', () => {
     const cause = new TypeError(`cause ${TOKEN}`)
     const error = new RangeError(`outer ${TOKEN}`, { cause })
     expect(redactError(error, redact)).toBe(error)
-    for (const text of [error.message, error.stack, cause.message, cause.stack]) expect(text).not.toContain(TOKEN)
+    for (const text of [error.message, error.stack, cause.message, cause.stack])
+      expect(text).not.toContain(TOKEN)
     expect(error.message).toBe('outer [redacted]')
   })
 

@@ -1,10 +1,21 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { describeField } from '../../src/model/field-description.js'
-import { type BuiltRowOf, type CsvRowOf, column, dataEnvelope, oneOrMore, type RowOf, row, textSuchAs } from '../../src/model/row-schema.js'
+import {
+  type BuiltRowOf,
+  type CsvRowOf,
+  column,
+  dataEnvelope,
+  oneOrMore,
+  type RowOf,
+  row,
+  textSuchAs,
+} from '../../src/model/row-schema.js'
 import { toColumns, toDocumentColumns } from '../../src/model/table.js'
 
-const Action = row({ on: column(z.string(), { about: 'first day', sql: 'on_day', format: 'day', required: true }) })
+const Action = row({
+  on: column(z.string(), { about: 'first day', sql: 'on_day', format: 'day', required: true }),
+})
 const Share = row({
   symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: true, key: true }),
   side: column(textSuchAs('B', 'S'), { about: 'B or S', sql: 'side' }),
@@ -43,7 +54,11 @@ describe('a row schema', () => {
 
   it('names the kinds of each field, its format and whether it may be absent', () => {
     const fields = describeFields(Share)
-    expect(Object.entries(fields).map(([name, { expected, isOptional }]) => `${name} ${expected}${isOptional ? '?' : ''}`)).toEqual([
+    expect(
+      Object.entries(fields).map(
+        ([name, { expected, isOptional }]) => `${name} ${expected}${isOptional ? '?' : ''}`,
+      ),
+    ).toEqual([
       'symbol text',
       'side text',
       'quantity number',
@@ -55,7 +70,11 @@ describe('a row schema', () => {
       'note text?',
       'isNew flag',
     ])
-    expect(describeField(Action.shape.on)).toMatchObject({ expected: 'day', kinds: ['text'], facts: { required: true } })
+    expect(describeField(Action.shape.on)).toMatchObject({
+      expected: 'day',
+      kinds: ['text'],
+      facts: { required: true },
+    })
   })
 
   it('finds the fields of nested records, but not those of a record with any names', () => {
@@ -69,8 +88,15 @@ describe('a row schema', () => {
   it('keeps the facts of a field that is made optional afterwards, and of a schema that is used twice', () => {
     const text = z.string()
     const both = row({ a: column(text, { about: 'first' }), b: column(text, { about: 'second' }), c: text })
-    expect(Object.values(describeFields(both)).map(({ facts }) => facts.about)).toEqual(['first', 'second', undefined])
-    expect(describeField(both.shape.a.optional())).toMatchObject({ isOptional: true, facts: { about: 'first' } })
+    expect(Object.values(describeFields(both)).map(({ facts }) => facts.about)).toEqual([
+      'first',
+      'second',
+      undefined,
+    ])
+    expect(describeField(both.shape.a.optional())).toMatchObject({
+      isOptional: true,
+      facts: { about: 'first' },
+    })
   })
 
   it('rejects a schema without a kind', () => {
@@ -94,7 +120,9 @@ describe('the columns of a row schema', () => {
       'band VARCHAR',
       'band_percent DOUBLE',
     ])
-    expect(toColumns(Action)).toEqual([{ name: 'on_day', type: 'DATE', comment: 'first day', from: { row: ['on'] } }])
+    expect(toColumns(Action)).toEqual([
+      { name: 'on_day', type: 'DATE', comment: 'first day', from: { row: ['on'] } },
+    ])
     expect(
       toColumns(Share)
         .find(({ name }) => name === 'at')
@@ -110,12 +138,10 @@ describe('the columns of a row schema', () => {
 describe('the usual envelope', () => {
   it('has rows under data and may have fields of its own', () => {
     const fields = describeFields(dataEnvelope(z.array(Action), { total: z.number() }))
-    expect(Object.entries(fields).map(([name, { expected, isOptional }]) => `${name} ${expected}${isOptional ? '?' : ''}`)).toEqual([
-      'code number?',
-      'status text|number?',
-      'tot_rec number?',
-      'data list',
-      'total number',
-    ])
+    expect(
+      Object.entries(fields).map(
+        ([name, { expected, isOptional }]) => `${name} ${expected}${isOptional ? '?' : ''}`,
+      ),
+    ).toEqual(['code number?', 'status text|number?', 'tot_rec number?', 'data list', 'total number'])
   })
 })

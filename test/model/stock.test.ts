@@ -29,10 +29,16 @@ describe('the stocks of the master list', () => {
     expect(toStocks(rows).map((one) => one.Symbol)).toEqual(['C', 'A', 'B'])
   })
 
-  it.each([{ Sym: undefined }, { Sym: '' }, { Sym: ' ' }, { Sym: null }, { Sym: {} }, { Isin: undefined }, { Isin: '' }, { Isin: null }])(
-    'do not hold a row with %j',
-    (wrong) => expect(toStocks([{ ...row, ...wrong }])).toEqual([]),
-  )
+  it.each([
+    { Sym: undefined },
+    { Sym: '' },
+    { Sym: ' ' },
+    { Sym: null },
+    { Sym: {} },
+    { Isin: undefined },
+    { Isin: '' },
+    { Isin: null },
+  ])('do not hold a row with %j', (wrong) => expect(toStocks([{ ...row, ...wrong }])).toEqual([]))
 
   it('skip duplicate rows, but not rows that share only a symbol or an ISIN', () => {
     expect(toStocks([row, row])).toHaveLength(1)
@@ -84,7 +90,11 @@ describe('the result of an item', () => {
   it('is success with rows, empty without rows, and may state what is missing', () => {
     expect(createResult([1])).toEqual({ status: 'success', rows: [1] })
     expect(createResult([])).toEqual({ status: 'empty', rows: [] })
-    expect(createResult([], 'a path failed')).toEqual({ status: 'empty', rows: [], degraded: 'a path failed' })
+    expect(createResult([], 'a path failed')).toEqual({
+      status: 'empty',
+      rows: [],
+      degraded: 'a path failed',
+    })
     expect(skippedResult).toEqual({ status: 'skipped', rows: [] })
   })
 

@@ -1,9 +1,27 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addDays, addMonths, formatCompactDmy, formatDashedDmy, readDay, toDay, toInstant } from '../../src/model/trading-day.js'
+import {
+  addDays,
+  addMonths,
+  formatCompactDmy,
+  formatDashedDmy,
+  readDay,
+  toDay,
+  toInstant,
+} from '../../src/model/trading-day.js'
 
-const india = new Intl.DateTimeFormat('en-CA', { timeZone: 'Asia/Kolkata', year: 'numeric', month: '2-digit', day: '2-digit' })
-const wall = new Intl.DateTimeFormat('en-GB', { timeZone: 'Asia/Kolkata', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+const india = new Intl.DateTimeFormat('en-CA', {
+  timeZone: 'Asia/Kolkata',
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+})
+const wall = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'Asia/Kolkata',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+})
 
 const DAY_MS = 86_400_000
 const instants = fc.integer({ min: Date.parse('1946-01-01'), max: Date.parse('2100-01-01') })

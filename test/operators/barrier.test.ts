@@ -22,7 +22,10 @@ describe('barrier', () => {
 
   itWithMarbles('emits a record of branches as a record, with the type of each value', (m) => {
     const branches = { prices: m.cold<number>('--(a|)', { a: 5 }), news: of('text') }
-    const whole: Observable<{ prices: number; news: string }> = barrier({ prices: branches.prices, news: branches.news })
+    const whole: Observable<{ prices: number; news: string }> = barrier({
+      prices: branches.prices,
+      news: branches.news,
+    })
 
     m.expect(whole).toBeObservable('--(x|)', { x: { prices: 5, news: 'text' } })
   })
@@ -54,7 +57,11 @@ describe('barrier', () => {
     const twice = m.cold<string>('-a-b-|')
     const expected = '            ---#'
 
-    m.expect(barrier([twice])).toBeObservable(expected, undefined, new SequenceError('Too many matching values'))
+    m.expect(barrier([twice])).toBeObservable(
+      expected,
+      undefined,
+      new SequenceError('Too many matching values'),
+    )
     m.expect(twice).toHaveSubscriptions('^--!')
   })
 

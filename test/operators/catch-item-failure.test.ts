@@ -33,14 +33,20 @@ describe('recover', () => {
   })
 
   for (const error of losses)
-    itWithMarbles(`replaces a failed item by another observable, which gets the failure: ${error.message}`, (m) => {
-      const source = m.cold<string>('-a-#', undefined, error)
-      const expected = '             -a-(i|)'
-      const replace = (reason: string, { status }: { readonly status: string }) => of(`${status} ${reason}`)
+    itWithMarbles(
+      `replaces a failed item by another observable, which gets the failure: ${error.message}`,
+      (m) => {
+        const source = m.cold<string>('-a-#', undefined, error)
+        const expected = '             -a-(i|)'
+        const replace = (reason: string, { status }: { readonly status: string }) => of(`${status} ${reason}`)
 
-      m.expect(source.pipe(catchItemFailure(replace))).toBeObservable(expected, { a: 'a', i: `${error.status} ${error.message}` })
-      m.expect(source).toHaveSubscriptions('^--!')
-    })
+        m.expect(source.pipe(catchItemFailure(replace))).toBeObservable(expected, {
+          a: 'a',
+          i: `${error.status} ${error.message}`,
+        })
+        m.expect(source).toHaveSubscriptions('^--!')
+      },
+    )
 
   for (const error of fatal)
     itWithMarbles(`passes on an error that affects more than one item: ${error.message}`, (m) => {

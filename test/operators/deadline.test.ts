@@ -68,11 +68,11 @@ describe('deadline', () => {
       )
       return merge(source, noting as Observable<never>).pipe(deadline({ idleMs: 5, totalMs: 20, transfer }))
     }
-    const at = Object.fromEntries(Array.from({ length: 26 }, (_, frame) => [String.fromCharCode(97 + frame), frame])) as Record<
-      string,
-      number
-    >
-    const error = (message: string, hasBegun: boolean) => new TransportError('deadline', message, { hasBegun })
+    const at = Object.fromEntries(
+      Array.from({ length: 26 }, (_, frame) => [String.fromCharCode(97 + frame), frame]),
+    ) as Record<string, number>
+    const error = (message: string, hasBegun: boolean) =>
+      new TransportError('deadline', message, { hasBegun })
 
     itWithMarbles('waits as long as bytes arrive', (m) => {
       const source = m.cold<string>('            ------------------(x|)')
@@ -82,7 +82,11 @@ describe('deadline', () => {
 
     itWithMarbles('errors after idleMs without a byte', (m) => {
       const bytes = m.cold('---d---h-', at)
-      m.expect(bounded(m.cold('-'), bytes)).toBeObservable('------------#', undefined, error('no byte for 5 ms', true))
+      m.expect(bounded(m.cold('-'), bytes)).toBeObservable(
+        '------------#',
+        undefined,
+        error('no byte for 5 ms', true),
+      )
     })
 
     itWithMarbles('errors after totalMs although bytes arrive', (m) => {
@@ -93,13 +97,18 @@ describe('deadline', () => {
 
     itWithMarbles('does not count the time while we do not read', (m) => {
       const bytes = m.cold('--p---------l--', { p: Number.POSITIVE_INFINITY, l: 12 })
-      m.expect(bounded(m.cold('-'), bytes)).toBeObservable('-----------------#', undefined, error('no byte for 5 ms', true))
+      m.expect(bounded(m.cold('-'), bytes)).toBeObservable(
+        '-----------------#',
+        undefined,
+        error('no byte for 5 ms', true),
+      )
     })
   })
 })
 
 describe('the timer of a deadline', () => {
-  const countTimers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const countTimers = (): number =>
+    process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
 
   it('is gone when the reply is there, or nobody waits any more', () => {
     const before = countTimers()
@@ -120,7 +129,9 @@ describe('the timer of a deadline', () => {
       onTestFinished(() => clock.mockRestore())
       const failed: string[] = []
       const watch = (name: string): void => {
-        NEVER.pipe(deadline({ idleMs: 10 })).subscribe({ error: () => failed.push(`${m.scheduler.now()} ${name}`) })
+        NEVER.pipe(deadline({ idleMs: 10 })).subscribe({
+          error: () => failed.push(`${m.scheduler.now()} ${name}`),
+        })
       }
       watch('old')
       m.cold('8ms x').subscribe(() => watch('young'))

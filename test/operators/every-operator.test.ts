@@ -14,20 +14,33 @@ import { marbles } from '../support/marbles.js'
 interface Operator {
   readonly name: string
   readonly apply: (source: Observable<ItemResult>) => Observable<unknown>
-  /** What comes of a source that ends without a value, as marbles; if absent, the same. `e` is an empty list. */
+  /**
+   * What comes of a source that ends without a value, as marbles; if absent, the same. `e` is an empty list.
+   */
   readonly ofEmpty?: '--(e|)' | '--#'
 }
 
 const values: { readonly a: ItemResult } = { a: createResult([{ n: 1 }]) }
 const item = { key: 'A', rank: 0, fileName: 'A', value: {} }
 const stage = { workers: 2 }
-const policy = { retries: 2, throttleRetries: 2, backoffMs: 8, throttleMs: 8, throttleMaxMs: 8, random: () => 0 }
+const policy = {
+  retries: 2,
+  throttleRetries: 2,
+  backoffMs: 8,
+  throttleMs: 8,
+  throttleMaxMs: 8,
+  random: () => 0,
+}
 
 const operators: readonly Operator[] = [
   { name: 'barrier', apply: (source) => barrier([source]), ofEmpty: '--#' },
   { name: 'catchItemFailure', apply: (source) => source.pipe(catchItemFailure(() => of(values.a))) },
   { name: 'deadline', apply: (source) => source.pipe(deadline({ idleMs: 60_000 })) },
-  { name: 'firstThatAnswers', apply: (source) => firstThatAnswers([{ name: 'only', ask: () => source }]), ofEmpty: '--#' },
+  {
+    name: 'firstThatAnswers',
+    apply: (source) => firstThatAnswers([{ name: 'only', ask: () => source }]),
+    ofEmpty: '--#',
+  },
   { name: 'retryAfter429', apply: (source) => source.pipe(retryAfter429()) },
   { name: 'retryFailures', apply: (source) => source.pipe(retryFailures(policy)) },
   {
@@ -47,7 +60,11 @@ const operators: readonly Operator[] = [
         workOnItems(() => of(values.a), stage),
       ),
   },
-  { name: 'workOnItems, by its work', apply: (source) => of(item).pipe(workOnItems(() => source, stage)), ofEmpty: '--#' },
+  {
+    name: 'workOnItems, by its work',
+    apply: (source) => of(item).pipe(workOnItems(() => source, stage)),
+    ofEmpty: '--#',
+  },
 ]
 
 describe.each(operators)('$name', ({ apply, ofEmpty = '--|' }) => {

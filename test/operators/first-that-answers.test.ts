@@ -1,6 +1,12 @@
 import { EmptyError, type Observable, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { BadAnswerError, HttpError, NothingAnsweredError, StorageError, TransportError } from '../../src/model/errors.js'
+import {
+  BadAnswerError,
+  HttpError,
+  NothingAnsweredError,
+  StorageError,
+  TransportError,
+} from '../../src/model/errors.js'
 import { firstThatAnswers, type Tier } from '../../src/operators/first-that-answers.js'
 import { itWithMarbles } from '../support/marbles.js'
 
@@ -43,7 +49,11 @@ describe('firstThatAnswers', () => {
     const expected = '            ---#'
     const reasons = new NothingAnsweredError('sheet: the provider answered 404; page: reset: gone')
 
-    m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable(expected, undefined, reasons)
+    m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable(
+      expected,
+      undefined,
+      reasons,
+    )
     m.expect(sheet).toHaveSubscriptions('^-!')
     m.expect(page).toHaveSubscriptions(' --^!')
   })
@@ -58,7 +68,11 @@ describe('firstThatAnswers', () => {
       const page = m.cold<string>(' --(b|)')
       const expected = '            --#'
 
-      m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable(expected, undefined, error)
+      m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable(
+        expected,
+        undefined,
+        error,
+      )
       m.expect(page).toHaveSubscriptions([])
     })
 
@@ -72,7 +86,11 @@ describe('firstThatAnswers', () => {
     const bug = new TypeError('a bug')
     const page = m.cold<string>('(b|)')
 
-    m.expect(firstThatAnswers([throwing('sheet', bug), tier('page', page)])).toBeObservable('#', undefined, bug)
+    m.expect(firstThatAnswers([throwing('sheet', bug), tier('page', page)])).toBeObservable(
+      '#',
+      undefined,
+      bug,
+    )
     m.expect(page).toHaveSubscriptions([])
   })
 
@@ -110,7 +128,11 @@ describe('firstThatAnswers', () => {
       throw bug
     }
 
-    m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)], throws)).toBeObservable(expected, undefined, bug)
+    m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)], throws)).toBeObservable(
+      expected,
+      undefined,
+      bug,
+    )
   })
 
   itWithMarbles('ends with an error if a tier completes without a value', (m) => {
@@ -118,7 +140,11 @@ describe('firstThatAnswers', () => {
     const page = m.cold<string>(' --(b|)')
     const expected = '            --#'
 
-    m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable(expected, undefined, new EmptyError())
+    m.expect(firstThatAnswers([tier('sheet', sheet), tier('page', page)])).toBeObservable(
+      expected,
+      undefined,
+      new EmptyError(),
+    )
     m.expect(page).toHaveSubscriptions([])
   })
 

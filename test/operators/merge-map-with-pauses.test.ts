@@ -1,4 +1,16 @@
-import { concat, defer, from, ignoreElements, map, merge, type Observable, of, take, throwError, timer } from 'rxjs'
+import {
+  concat,
+  defer,
+  from,
+  ignoreElements,
+  map,
+  merge,
+  type Observable,
+  of,
+  take,
+  throwError,
+  timer,
+} from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { mergeMapWithPauses, type Pause } from '../../src/operators/merge-map-with-pauses.js'
 import { itWithMarbles } from '../support/marbles.js'
@@ -18,13 +30,16 @@ describe('mergeMapWithPauses', () => {
     m.expect(source).toHaveSubscriptions('(^!)')
   })
 
-  itWithMarbles('gives the worker of paused work to the next value, and lines the work up behind the others', (m) => {
-    //                        a pauses at 2; b 2-6, c 6-10; a has waited since 5, and ends after 2 ms more
-    const source = m.cold('(abc|)')
-    const expected = '     ------b---c-(a|)'
+  itWithMarbles(
+    'gives the worker of paused work to the next value, and lines the work up behind the others',
+    (m) => {
+      //                        a pauses at 2; b 2-6, c 6-10; a has waited since 5, and ends after 2 ms more
+      const source = m.cold('(abc|)')
+      const expected = '     ------b---c-(a|)'
 
-    m.expect(source.pipe(mergeMapWithPauses(work, 1))).toBeObservable(expected)
-  })
+      m.expect(source.pipe(mergeMapWithPauses(work, 1))).toBeObservable(expected)
+    },
+  )
 
   itWithMarbles('goes on with paused work at once where a worker is free', (m) => {
     const source = m.cold('(ab|)')
@@ -35,13 +50,16 @@ describe('mergeMapWithPauses', () => {
 
   itWithMarbles('needs one worker for two requests of a value that pause', (m) => {
     const both = (value: string, pause: Pause) =>
-      value === 'a' ? concat(merge(pause(2), pause(5)).pipe(ignoreElements()), of(value)) : timer(4).pipe(map(() => value))
+      value === 'a'
+        ? concat(merge(pause(2), pause(5)).pipe(ignoreElements()), of(value))
+        : timer(4).pipe(map(() => value))
     // Both wait for the end of b at 4; the longer one goes on with the worker that the shorter one got.
     m.expect(m.cold('(abc|)').pipe(mergeMapWithPauses(both, 1))).toBeObservable('----b---(ca|)')
   })
 
   itWithMarbles('pauses as often as the work says', (m) => {
-    const twice = (value: string, pause: Pause) => concat(concat(pause(2), timer(1), pause(2)).pipe(ignoreElements()), of(value))
+    const twice = (value: string, pause: Pause) =>
+      concat(concat(pause(2), timer(1), pause(2)).pipe(ignoreElements()), of(value))
 
     m.expect(m.cold('(a|)').pipe(mergeMapWithPauses(twice, 1))).toBeObservable('-----(a|)')
   })
@@ -85,7 +103,8 @@ describe('mergeMapWithPauses', () => {
   })
 
   itWithMarbles('works within work of its own kind', (m) => {
-    const inner = (value: string): Observable<string> => of(value, value).pipe(mergeMapWithPauses((one) => of(one), 1))
+    const inner = (value: string): Observable<string> =>
+      of(value, value).pipe(mergeMapWithPauses((one) => of(one), 1))
 
     m.expect(m.cold('a---(b|)').pipe(mergeMapWithPauses(inner, 1))).toBeObservable('(aa)(bb|)')
   })

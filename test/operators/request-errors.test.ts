@@ -8,7 +8,10 @@ import { catchItemFailure } from '../../src/operators/catch-item-failure.js'
 import { toRequestError } from '../../src/operators/request-errors.js'
 import { retryFailures } from '../../src/operators/retry-failures.js'
 
-/** A server that closes each connection: at once, or in the middle of its answer. With `hang` it never answers, with `closed` it is gone. */
+/**
+ * A server that closes each connection: at once, or in the middle of its answer. With `hang` it never
+ * answers, with `closed` it is gone.
+ */
 const serveResets = async (answer = ''): Promise<string> => {
   const sockets: Socket[] = []
   const server = createServer((socket) => {
@@ -39,7 +42,12 @@ describe('the error of a request', () => {
     ['undici without an answer', '', 'reset', (url) => request(url)],
     ['fetch of a port that is closed', 'closed', 'connect', (url) => fetch(url)],
     ['undici of a port that is closed', 'closed', 'connect', (url) => request(url)],
-    ['a fetch that takes too long', 'hang', 'deadline', (url) => fetch(url, { signal: AbortSignal.timeout(20) })],
+    [
+      'a fetch that takes too long',
+      'hang',
+      'deadline',
+      (url) => fetch(url, { signal: AbortSignal.timeout(20) }),
+    ],
   ])('of %s is one whose verdict is known', async (_, answer, reason, ask) => {
     const url = await serveResets(answer)
     const error = await failureOf(() => ask(url))
@@ -49,17 +57,24 @@ describe('the error of a request', () => {
 
   it('of RxJS timeout is a deadline', async () => {
     const slow$ = defer(() => new Promise(() => undefined)).pipe(timeout(1))
-    expect(await failureOf(() => lastValueFrom(slow$))).toMatchObject({ reason: 'deadline', verdict: 'retry' })
+    expect(await failureOf(() => lastValueFrom(slow$))).toMatchObject({
+      reason: 'deadline',
+      verdict: 'retry',
+    })
   })
 
-  it.each([new TypeError('titles is not iterable'), new HttpError(404), Object.assign(new Error('disk'), { code: 'ENOSPC' }), 'text'])(
-    'stays as it is if it is none of a request: %s',
-    (error) => expect(toRequestError(error)).toBe(error),
-  )
+  it.each([
+    new TypeError('titles is not iterable'),
+    new HttpError(404),
+    Object.assign(new Error('disk'), { code: 'ENOSPC' }),
+    'text',
+  ])('stays as it is if it is none of a request: %s', (error) => expect(toRequestError(error)).toBe(error))
 
   it('that the app aborted stays as it is', async () => {
     const aborted = AbortSignal.abort()
-    expect(await failureOf(() => fetch('http://127.0.0.1:1/', { signal: aborted }))).toMatchObject({ name: 'AbortError' })
+    expect(await failureOf(() => fetch('http://127.0.0.1:1/', { signal: aborted }))).toMatchObject({
+      name: 'AbortError',
+    })
   })
 })
 
@@ -79,8 +94,14 @@ describe('a connection that always resets', () => {
   })
 
   it('ends with an item failure without retries, too, if its errors are classified', async () => {
-    const bare$ = throwError(() => new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'ECONNRESET' }) }))
-    expect(await lastValueFrom(bare$.pipe(catchItemFailure(() => of('instead'), toRequestError)))).toBe('instead')
-    await expect(lastValueFrom(bare$.pipe(catchItemFailure(() => of('instead'))))).rejects.toThrow('fetch failed')
+    const bare$ = throwError(
+      () => new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'ECONNRESET' }) }),
+    )
+    expect(await lastValueFrom(bare$.pipe(catchItemFailure(() => of('instead'), toRequestError)))).toBe(
+      'instead',
+    )
+    await expect(lastValueFrom(bare$.pipe(catchItemFailure(() => of('instead'))))).rejects.toThrow(
+      'fetch failed',
+    )
   })
 })

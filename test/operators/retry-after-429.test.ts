@@ -20,8 +20,17 @@ describe('retryAfter429', () => {
 
   itWithMarbles('has its defaults for options that are undefined', (m) => {
     const refused = m.cold<string>('#', undefined, new ThrottledError(0))
-    const undefinedPolicy = { throttleRetries: undefined, throttleMs: undefined, throttleMaxMs: undefined, random: undefined }
-    m.expect(refused.pipe(retryAfter429(undefinedPolicy))).toBeObservable('#', undefined, new ThrottledError(0))
+    const undefinedPolicy = {
+      throttleRetries: undefined,
+      throttleMs: undefined,
+      throttleMaxMs: undefined,
+      random: undefined,
+    }
+    m.expect(refused.pipe(retryAfter429(undefinedPolicy))).toBeObservable(
+      '#',
+      undefined,
+      new ThrottledError(0),
+    )
     m.flush()
     expect(refused.subscriptions).toHaveLength(9)
   })
@@ -31,7 +40,9 @@ describe('retryAfter429', () => {
     const answer = m.cold<string>('-(a|)')
     const attempts = [refused, answer]
 
-    m.expect(defer(() => attempts.shift() ?? NEVER).pipe(retrying({ random: () => 0.7 }))).toBeObservable('-- 20ms (a|)')
+    m.expect(defer(() => attempts.shift() ?? NEVER).pipe(retrying({ random: () => 0.7 }))).toBeObservable(
+      '-- 20ms (a|)',
+    )
     m.expect(answer).toHaveSubscriptions('- 20ms ^!')
   })
 
@@ -59,16 +70,31 @@ describe('retryAfter429', () => {
   itWithMarbles('passes the 429 after the last retry, and at once without retries', (m) => {
     const source = m.cold<string>('-#', undefined, new ThrottledError(1))
 
-    m.expect(source.pipe(retrying({ throttleRetries: 3 }))).toBeObservable('-------#', undefined, new ThrottledError(1))
-    m.expect(source.pipe(retrying({ throttleRetries: 0 }))).toBeObservable('-#', undefined, new ThrottledError(1))
+    m.expect(source.pipe(retrying({ throttleRetries: 3 }))).toBeObservable(
+      '-------#',
+      undefined,
+      new ThrottledError(1),
+    )
+    m.expect(source.pipe(retrying({ throttleRetries: 0 }))).toBeObservable(
+      '-#',
+      undefined,
+      new ThrottledError(1),
+    )
   })
 
   itWithMarbles('passes any other error at once, also after a 429', (m) => {
     const error = new HttpError(503)
-    const attempts = [m.cold<string>('-#', undefined, new ThrottledError(2)), m.cold<string>('-#', undefined, error)]
+    const attempts = [
+      m.cold<string>('-#', undefined, new ThrottledError(2)),
+      m.cold<string>('-#', undefined, error),
+    ]
 
     m.expect(m.cold<string>('-#', undefined, error).pipe(retrying())).toBeObservable('-#', undefined, error)
-    m.expect(defer(() => attempts.shift() ?? NEVER).pipe(retrying())).toBeObservable('----#', undefined, error)
+    m.expect(defer(() => attempts.shift() ?? NEVER).pipe(retrying())).toBeObservable(
+      '----#',
+      undefined,
+      error,
+    )
   })
 
   itWithMarbles('sends nothing after it was unsubscribed during the pause', (m) => {
@@ -79,7 +105,9 @@ describe('retryAfter429', () => {
   })
 
   itWithMarbles('starts to count again for each subscription', (m) => {
-    const source = m.cold<string>('#', undefined, new ThrottledError(1)).pipe(retrying({ throttleRetries: 1 }))
+    const source = m
+      .cold<string>('#', undefined, new ThrottledError(1))
+      .pipe(retrying({ throttleRetries: 1 }))
 
     m.expect(source).toBeObservable('-#', undefined, new ThrottledError(1))
     m.expect(source).toBeObservable('-#', undefined, new ThrottledError(1))
@@ -90,7 +118,11 @@ describe('retryAfter429', () => {
     const throws = () => {
       throw bug
     }
-    m.expect(m.cold<string>('-#', undefined, unnamed).pipe(retrying({ random: throws }))).toBeObservable('-#', undefined, bug)
+    m.expect(m.cold<string>('-#', undefined, unnamed).pipe(retrying({ random: throws }))).toBeObservable(
+      '-#',
+      undefined,
+      bug,
+    )
   })
 })
 
@@ -111,8 +143,20 @@ describe('Retry-After', () => {
     ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
   ])('of the date %j is %i ms from now', (header, ms) => expect(parseRetryAfter(header, NOW)).toBe(ms))
 
-  it.each([undefined, '', ' ', '-5', '1.5', '1e3', '0x10', 'abc', 'soon', 'Feb', '2 seconds', 'NaN', 'Infinity', 'Thu, 99 Foo 2026'])(
-    'of %j is ignored',
-    (header) => expect(parseRetryAfter(header, NOW)).toBeUndefined(),
-  )
+  it.each([
+    undefined,
+    '',
+    ' ',
+    '-5',
+    '1.5',
+    '1e3',
+    '0x10',
+    'abc',
+    'soon',
+    'Feb',
+    '2 seconds',
+    'NaN',
+    'Infinity',
+    'Thu, 99 Foo 2026',
+  ])('of %j is ignored', (header) => expect(parseRetryAfter(header, NOW)).toBeUndefined())
 })

@@ -1,6 +1,13 @@
 import { catchError, defer, NEVER, of } from 'rxjs'
 import { describe, expect, test } from 'vitest'
-import { BadAnswerError, HttpError, NothingAnsweredError, StorageError, ThrottledError, TransportError } from '../../src/model/errors.js'
+import {
+  BadAnswerError,
+  HttpError,
+  NothingAnsweredError,
+  StorageError,
+  ThrottledError,
+  TransportError,
+} from '../../src/model/errors.js'
 import { deadline } from '../../src/operators/deadline.js'
 import { retryAfter429 } from '../../src/operators/retry-after-429.js'
 import { type RetryOptions, retryFailures } from '../../src/operators/retry-failures.js'
@@ -8,7 +15,13 @@ import { itWithMarbles } from '../support/marbles.js'
 
 const retrying = (policy: Partial<RetryOptions> = {}) =>
   retryFailures<string>({
-    ...{ retries: 2, throttleRetries: 2, backoffMs: 8, throttleMs: 4, throttleMaxMs: 60, random: () => 0, hasLimiter: true },
+    retries: 2,
+    throttleRetries: 2,
+    backoffMs: 8,
+    throttleMs: 4,
+    throttleMaxMs: 60,
+    random: () => 0,
+    hasLimiter: true,
     ...policy,
   })
 
@@ -35,9 +48,21 @@ describe('retryFailures', () => {
     const error = new HttpError(500)
     const source = m.cold<string>('#', undefined, error)
 
-    m.expect(source.pipe(retrying({ retries: 1, random: () => 0 }))).toBeObservable('  ----#', undefined, error)
-    m.expect(source.pipe(retrying({ retries: 1, random: () => 0.5 }))).toBeObservable('------#', undefined, error)
-    m.expect(source.pipe(retrying({ retries: 1, random: () => 1 }))).toBeObservable('  --------#', undefined, error)
+    m.expect(source.pipe(retrying({ retries: 1, random: () => 0 }))).toBeObservable(
+      '  ----#',
+      undefined,
+      error,
+    )
+    m.expect(source.pipe(retrying({ retries: 1, random: () => 0.5 }))).toBeObservable(
+      '------#',
+      undefined,
+      error,
+    )
+    m.expect(source.pipe(retrying({ retries: 1, random: () => 1 }))).toBeObservable(
+      '  --------#',
+      undefined,
+      error,
+    )
   })
 
   itWithMarbles('never backs off for longer than 30 s', (m) => {
@@ -45,30 +70,41 @@ describe('retryFailures', () => {
     const source = m.cold<string>('#', undefined, error)
     const subs = ['(^!)', '20s (^!)', '50s (^!)', '80s (^!)']
 
-    m.expect(source.pipe(retrying({ retries: 3, backoffMs: 20_000, random: () => 1 }))).toBeObservable('80s #', undefined, error)
+    m.expect(source.pipe(retrying({ retries: 3, backoffMs: 20_000, random: () => 1 }))).toBeObservable(
+      '80s #',
+      undefined,
+      error,
+    )
     m.expect(source).toHaveSubscriptions(subs)
   })
 
   itWithMarbles('retries at once after a 429 if a limiter does the waiting', (m) => {
     const error = new ThrottledError(undefined)
     const source = m.cold<string>('--#', undefined, error)
-    const subs = ['                          ^-!    ', '                          --^-!  ', '                          ----^-!']
+    const subs = [
+      '                          ^-!    ',
+      '                          --^-!  ',
+      '                          ----^-!',
+    ]
     const expected = '            ------#'
 
     m.expect(source.pipe(retrying())).toBeObservable(expected, undefined, error)
     m.expect(source).toHaveSubscriptions(subs)
   })
 
-  itWithMarbles('without a limiter, waits after a 429: as long as Retry-After, or a back-off that doubles', (m) => {
-    const named = m.cold<string>('#', undefined, new ThrottledError(30))
-    const unnamed = m.cold<string>('#', undefined, new ThrottledError(undefined))
-    const alone = retrying({ hasLimiter: false })
+  itWithMarbles(
+    'without a limiter, waits after a 429: as long as Retry-After, or a back-off that doubles',
+    (m) => {
+      const named = m.cold<string>('#', undefined, new ThrottledError(30))
+      const unnamed = m.cold<string>('#', undefined, new ThrottledError(undefined))
+      const alone = retrying({ hasLimiter: false })
 
-    m.expect(named.pipe(alone)).toBeObservable('60ms #', undefined, new ThrottledError(30))
-    m.expect(unnamed.pipe(alone)).toBeObservable('2ms 4ms #', undefined, new ThrottledError(undefined))
-    m.expect(named).toHaveSubscriptions(['(^!)', '30ms (^!)', '60ms (^!)'])
-    m.expect(unnamed).toHaveSubscriptions(['(^!)', '--(^!)', '2ms 4ms (^!)'])
-  })
+      m.expect(named.pipe(alone)).toBeObservable('60ms #', undefined, new ThrottledError(30))
+      m.expect(unnamed.pipe(alone)).toBeObservable('2ms 4ms #', undefined, new ThrottledError(undefined))
+      m.expect(named).toHaveSubscriptions(['(^!)', '30ms (^!)', '60ms (^!)'])
+      m.expect(unnamed).toHaveSubscriptions(['(^!)', '--(^!)', '2ms 4ms (^!)'])
+    },
+  )
 
   itWithMarbles('without a limiter, waits for a host that cannot be reached', (m) => {
     const error = new TransportError('connect', 'refused')
@@ -89,7 +125,12 @@ describe('retryFailures', () => {
     m.expect(answer).toHaveSubscriptions(subs)
   })
 
-  const retried = [new HttpError(500), new HttpError(503), new TransportError('reset', 'gone'), new BadAnswerError('html', 'a page')]
+  const retried = [
+    new HttpError(500),
+    new HttpError(503),
+    new TransportError('reset', 'gone'),
+    new BadAnswerError('html', 'a page'),
+  ]
   for (const error of retried)
     itWithMarbles(`retries after: ${error.message}`, (m) => {
       const source = m.cold<string>('#', undefined, error)
@@ -118,7 +159,11 @@ describe('retryFailures', () => {
     const error = new ThrottledError(undefined)
     const source = m.cold<string>('-#', undefined, error)
 
-    m.expect(source.pipe(retrying({ retries: 0, throttleRetries: 3 }))).toBeObservable('----#', undefined, error)
+    m.expect(source.pipe(retrying({ retries: 0, throttleRetries: 3 }))).toBeObservable(
+      '----#',
+      undefined,
+      error,
+    )
   })
 
   itWithMarbles('tries once if no retries are permitted', (m) => {
@@ -138,7 +183,11 @@ describe('retryFailures', () => {
   })
 
   itWithMarbles('counts waits and retries separately', (m) => {
-    const [refused, failed, answer] = [new ThrottledError(undefined), new HttpError(503), m.cold<string>('-(a|)')]
+    const [refused, failed, answer] = [
+      new ThrottledError(undefined),
+      new HttpError(503),
+      m.cold<string>('-(a|)'),
+    ]
     const attempts = [refused, failed, refused, failed].map((error) => m.cold<string>('-#', undefined, error))
     const source = defer(() => attempts.shift() ?? answer)
 
@@ -194,14 +243,25 @@ describe('retryFailures', () => {
     const source = m.cold<string>('#', undefined, own)
     const classify = (error: unknown) => (error === own ? new TransportError('reset', 'closed') : error)
 
-    m.expect(source.pipe(retrying({ retries: 1, classify }))).toBeObservable('----#', undefined, new TransportError('reset', 'closed'))
+    m.expect(source.pipe(retrying({ retries: 1, classify }))).toBeObservable(
+      '----#',
+      undefined,
+      new TransportError('reset', 'closed'),
+    )
     m.expect(source.pipe(retrying({ retries: 1 }))).toBeObservable('#', undefined, own)
   })
 })
 
 test.each<[string, (options: never) => unknown, object, string]>([
-  ['retryFailures', retryFailures, { retires: 2 }, 'retryFailures: unknown option "retires" (did you mean retries?)'],
+  [
+    'retryFailures',
+    retryFailures,
+    { retires: 2 },
+    'retryFailures: unknown option "retires" (did you mean retries?)',
+  ],
   ['retryFailures', retryFailures, { retries: -1 }, 'retryFailures: retries is -1; use a number from 0 on'],
   ['retryAfter429', retryAfter429, { throttleMs: Number.NaN }, 'retryAfter429: throttleMs is NaN'],
   ['deadline', deadline, { idleMs: 5, total: 9 }, 'deadline: unknown option "total" (did you mean totalMs?)'],
-])('%s refuses wrong options', (_, operator, options, message) => expect(() => operator(options as never)).toThrow(message))
+])('%s refuses wrong options', (_, operator, options, message) =>
+  expect(() => operator(options as never)).toThrow(message),
+)

@@ -24,7 +24,10 @@ describe('sortDescending', () => {
     const source = m.cold<readonly Deal[]>('-a-b|', { a: [undated, old, recent, twin], b: [twin, recent] })
     const expected = '                      -x-y|'
 
-    m.expect(source.pipe(sortDescending(byDate))).toBeObservable(expected, { x: [recent, twin, old, undated], y: [twin, recent] })
+    m.expect(source.pipe(sortDescending(byDate))).toBeObservable(expected, {
+      x: [recent, twin, old, undated],
+      y: [twin, recent],
+    })
     m.expect(source).toHaveSubscriptions('^---!')
   })
 
@@ -56,7 +59,8 @@ describe('sortDescending', () => {
       expect(sorted).toHaveLength(given.length)
       for (const [place, row] of sorted.slice(1).entries()) {
         const above = sorted[place] ?? row
-        const isOrdered = above.date === row.date ? (places.get(above) ?? 0) < (places.get(row) ?? 0) : above.date > row.date
+        const isOrdered =
+          above.date === row.date ? (places.get(above) ?? 0) < (places.get(row) ?? 0) : above.date > row.date
         expect(isOrdered).toBe(true)
       }
     })

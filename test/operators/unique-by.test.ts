@@ -27,13 +27,16 @@ const throws = (): never => {
 }
 
 describe('uniqueBy', () => {
-  itWithMarbles('emits one row per key on completion, the first of each key, in the order of the keys', (m) => {
-    const source = m.cold<Filing>('b-a-A-b-|', rows)
-    const expected = '             --------(x|)'
+  itWithMarbles(
+    'emits one row per key on completion, the first of each key, in the order of the keys',
+    (m) => {
+      const source = m.cold<Filing>('b-a-A-b-|', rows)
+      const expected = '             --------(x|)'
 
-    m.expect(source.pipe(uniqueBy(byId))).toBeObservable(expected, { x: [rows.b, rows.a] })
-    m.expect(source).toHaveSubscriptions('^-------!')
-  })
+      m.expect(source.pipe(uniqueBy(byId))).toBeObservable(expected, { x: [rows.b, rows.a] })
+      m.expect(source).toHaveSubscriptions('^-------!')
+    },
+  )
 
   itWithMarbles('replaces a row by a later one that is preferred', (m) => {
     const source = m.cold<Filing>('a-b-A-o-|', rows)
@@ -59,7 +62,9 @@ describe('uniqueBy', () => {
   it('emits exactly the first row of every key, whatever the rows', async () => {
     const property = fc.asyncProperty(anyRows, async (given) => {
       const unique = await firstValueFrom(from(given).pipe(uniqueBy(byId)))
-      expect(unique).toStrictEqual(given.filter((row, place) => given.findIndex(({ id }) => id === row.id) === place))
+      expect(unique).toStrictEqual(
+        given.filter((row, place) => given.findIndex(({ id }) => id === row.id) === place),
+      )
     })
     await fc.assert(property)
   })

@@ -9,8 +9,13 @@ const require = createRequire(import.meta.url)
 const typescript = createRequire(require.resolve('@arethetypeswrong/core'))('typescript') as typeof ts
 
 const options: ts.CompilerOptions = {
-  ...{ strict: true, noEmit: true, skipLibCheck: true, types: ['node'], target: typescript.ScriptTarget.ES2022 },
-  ...{ lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'], module: typescript.ModuleKind.NodeNext },
+  strict: true,
+  noEmit: true,
+  skipLibCheck: true,
+  types: ['node'],
+  target: typescript.ScriptTarget.ES2022,
+  lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
+  module: typescript.ModuleKind.NodeNext,
 }
 
 const entries = Object.entries(manifest.exports).map(([path, { types = '' }]) => ({
@@ -61,19 +66,29 @@ const namesIn = (text: string): readonly string[] => [...new Set(text.match(/[A-
 /** The names that an example declares itself. */
 const declaredIn = (code: string): ReadonlySet<string> =>
   new Set(
-    [...code.matchAll(/(?:const|interface|import \* as) (?:\{([^}]*)\}|(\w+\$?))/g)].flatMap(([, list, name]) =>
-      namesIn(list ?? name ?? ''),
+    [...code.matchAll(/(?:const|interface|import \* as) (?:\{([^}]*)\}|(\w+\$?))/g)].flatMap(
+      ([, list, name]) => namesIn(list ?? name ?? ''),
     ),
   )
 
-/** An example as a module: what it uses of the package, of rxjs and zod is imported, what the app has is declared. */
+/**
+ * An example as a module: what it uses of the package, of rxjs and zod is imported, what the app has is
+ * declared.
+ */
 const toModule = (code: string, exported: ReadonlyMap<string, string>): string => {
   const own = declaredIn(code)
   const used = namesIn(code).filter((name) => !own.has(name))
   const app = used.filter((name) => name in APP)
-  const needed = new Set([...used.filter((name) => !(name in APP)), ...app.flatMap((name) => namesIn(APP[name] ?? ''))])
-  const imports = [...needed].flatMap((name) => (exported.has(name) ? [`import { ${name} } from '${exported.get(name)}'`] : []))
-  return [...imports, ...app.map((name) => `declare const ${name}: ${APP[name]}`), code, 'export {}'].join('\n')
+  const needed = new Set([
+    ...used.filter((name) => !(name in APP)),
+    ...app.flatMap((name) => namesIn(APP[name] ?? '')),
+  ])
+  const imports = [...needed].flatMap((name) =>
+    exported.has(name) ? [`import { ${name} } from '${exported.get(name)}'`] : [],
+  )
+  return [...imports, ...app.map((name) => `declare const ${name}: ${APP[name]}`), code, 'export {}'].join(
+    '\n',
+  )
 }
 
 describe('the examples in docstrings', () => {
@@ -94,7 +109,9 @@ describe('the examples in docstrings', () => {
     undici: 'MockAgent',
   }
   const exported = new Map([
-    ...Object.entries(foreign).flatMap(([from, names]) => names.split(' ').map((name) => [name, from] as const)),
+    ...Object.entries(foreign).flatMap(([from, names]) =>
+      names.split(' ').map((name) => [name, from] as const),
+    ),
     ...entries.flatMap(({ from, file }) => exportsOf(file).map(({ name }) => [name, from] as const)),
   ])
   const examples = entries.flatMap(({ from, file }) =>
@@ -104,7 +121,10 @@ describe('the examples in docstrings', () => {
         one
           .getJsDocTags(checker)
           .filter(({ name }) => name === 'example')
-          .map(({ text }) => ({ of: `${from}: ${symbol.name}`, code: typescript.displayPartsToString(text) })),
+          .map(({ text }) => ({
+            of: `${from}: ${symbol.name}`,
+            code: typescript.displayPartsToString(text),
+          })),
       )
     }),
   )
@@ -119,7 +139,10 @@ describe('the examples in docstrings', () => {
       compiled
         .getSemanticDiagnostics(compiled.getSourceFile(file))
         .concat(compiled.getSyntacticDiagnostics(compiled.getSourceFile(file)))
-        .map(({ messageText }) => `${examples[index]?.of}: ${typescript.flattenDiagnosticMessageText(messageText, ' ').slice(0, 300)}`),
+        .map(
+          ({ messageText }) =>
+            `${examples[index]?.of}: ${typescript.flattenDiagnosticMessageText(messageText, ' ').slice(0, 300)}`,
+        ),
     )
     expect(problems).toEqual([])
   })

@@ -20,8 +20,24 @@ interface Exported {
 
 /** Functions whose name and types say how they are called. */
 const OBVIOUS: readonly string[] = [
-  ...['exactly', 'assertSameIsin', 'createResult', 'isRow', 'readText', 'oneOrMore', 'textSuchAs', 'requireSid', 'toStockRecord'],
-  ...['toDocumentColumns', 'addDays', 'readDay', 'toDay', 'toInstant', 'toFilePath', 'memorySession', 'readReport', 'parseRetryAfter'],
+  'exactly',
+  'assertSameIsin',
+  'createResult',
+  'isRow',
+  'readText',
+  'oneOrMore',
+  'textSuchAs',
+  'requireSid',
+  'toStockRecord',
+  'toDocumentColumns',
+  'addDays',
+  'readDay',
+  'toDay',
+  'toInstant',
+  'toFilePath',
+  'memorySession',
+  'readReport',
+  'parseRetryAfter',
   'workerName',
 ]
 
@@ -43,7 +59,8 @@ const exportsOf = (entries: Readonly<Record<string, string>>, program: ts.Progra
 }
 
 /** Whether a docstring has at least one sentence. */
-const isSaying = ({ docstring }: Exported): boolean => docstring.split(/\s+/).length >= 4 && /[.;]$/.test(docstring)
+const isSaying = ({ docstring }: Exported): boolean =>
+  docstring.split(/\s+/).length >= 4 && /[.;]$/.test(docstring)
 
 const options: ts.CompilerOptions = {
   strict: true,
@@ -55,7 +72,10 @@ const options: ts.CompilerOptions = {
 }
 
 const entries = Object.fromEntries(
-  Object.entries(manifest.exports).map(([path, { types = '' }]) => [path.replace('.', manifest.name), join(ROOT, types)]),
+  Object.entries(manifest.exports).map(([path, { types = '' }]) => [
+    path.replace('.', manifest.name),
+    join(ROOT, types),
+  ]),
 )
 
 describe('the public API', () => {
@@ -64,29 +84,40 @@ describe('the public API', () => {
   it('has a docstring for everything that it exports', () => {
     const all = exportsOf(entries, program)
     expect(all.length).toBeGreaterThan(100)
-    // What somebody has to look through; parts of a type are reached through it, such as `RunReport['stale']`.
+    // What somebody has to look through; parts of a type are reached through it, such as
+    // `RunReport['stale']`.
     expect(all.length).toBeLessThanOrEqual(220)
-    expect(all.filter((one) => !isSaying(one)).map(({ name, docstring }) => `${name}: ${docstring}`)).toEqual([])
+    expect(all.filter((one) => !isSaying(one)).map(({ name, docstring }) => `${name}: ${docstring}`)).toEqual(
+      [],
+    )
   })
 
   it('has an example for every function, unless its name and types say it all', () => {
     const functions = exportsOf(entries, program).filter(({ isFunction }) => isFunction)
-    const without = functions.filter(({ tags }) => !tags.includes('example')).map(({ name }) => name.split(': ')[1])
+    const without = functions
+      .filter(({ tags }) => !tags.includes('example'))
+      .map(({ name }) => name.split(': ')[1])
     expect(without.sort()).toEqual([...OBVIOUS].sort())
   })
 
   it('says of every entry point how stable it is', () => {
-    const sources = Object.values(entries).map((file) => file.replace(join(ROOT, 'dist'), ROOT).replace(/\.d\.ts$/, '.ts'))
-    for (const file of sources) expect(readFileSync(file, 'utf8'), file).toMatch(/@module scripstream.*\n \* @(public|beta)\n/)
+    const sources = Object.values(entries).map((file) =>
+      file.replace(join(ROOT, 'dist'), ROOT).replace(/\.d\.ts$/, '.ts'),
+    )
+    for (const file of sources)
+      expect(readFileSync(file, 'utf8'), file).toMatch(/@module scripstream.*\n \* @(public|beta)\n/)
   })
 
   it('compiles with an older compiler without the types of Node or of a browser', () => {
-    const own = program.getSourceFiles().filter(({ fileName }) => !relative(ROOT, fileName).startsWith('node_modules'))
+    const own = program
+      .getSourceFiles()
+      .filter(({ fileName }) => !relative(ROOT, fileName).startsWith('node_modules'))
     const problems = own
       .filter(({ fileName }) => relative(ROOT, fileName).startsWith('dist'))
       .flatMap((file) => program.getSemanticDiagnostics(file))
       .map(
-        ({ file, messageText }) => `${relative(ROOT, file?.fileName ?? '')}: ${typescript.flattenDiagnosticMessageText(messageText, ' ')}`,
+        ({ file, messageText }) =>
+          `${relative(ROOT, file?.fileName ?? '')}: ${typescript.flattenDiagnosticMessageText(messageText, ' ')}`,
       )
     expect(problems).toEqual([])
   })
@@ -99,7 +130,8 @@ describe('the check of docstrings', () => {
     const { getSourceFile, fileExists, readFile } = host
     host.fileExists = (name) => name === file || fileExists(name)
     host.readFile = (name) => (name === file ? text : readFile(name))
-    host.getSourceFile = (name, target) => (name === file ? typescript.createSourceFile(name, text, target) : getSourceFile(name, target))
+    host.getSourceFile = (name, target) =>
+      name === file ? typescript.createSourceFile(name, text, target) : getSourceFile(name, target)
     const program = typescript.createProgram([file], options, host)
     return exportsOf({ checked: file }, program)
       .filter((one) => !isSaying(one))

@@ -10,7 +10,10 @@ beforeAll(() => {
 })
 afterAll(() => packed.remove())
 
-/** The command as it lies in a folder of modules, with a package.json beside that unless it is installed globally. */
+/**
+ * The command as it lies in a folder of modules, with a package.json beside that unless it is installed
+ * globally.
+ */
 const installIn = (modules: string, isGlobal: boolean): string => {
   cpSync(join(packed.project, 'node_modules/scripstream'), join(modules, 'scripstream'), { recursive: true })
   if (!isGlobal) writeFileSync(join(dirname(modules), 'package.json'), '{}')
@@ -27,7 +30,10 @@ describe('an optional package', () => {
     (_, modules, isGlobal, install) => {
       const command = installIn(join(temporaryFolder(), modules), isGlobal)
       const cwd = temporaryFolder()
-      expect(run([command, 'run', '--simulate=2', '--quiet', '--only', 'master-data'], cwd)).toEqual({ status: 0, output: '' })
+      expect(run([command, 'run', '--simulate=2', '--quiet', '--only', 'master-data'], cwd)).toEqual({
+        status: 0,
+        output: '',
+      })
       const query = [command, 'query', '--format', 'csv', 'select count(*) as stocks from master']
       expect(run(query, cwd)).toEqual({ status: 2, output: `error: DuckDB is not installed: ${install}\n` })
       expect(run([command, 'export', '--help'], cwd).output).toContain(`Needs packages: ${install}\n`)

@@ -17,8 +17,15 @@ type Shape<Name> = Extract<define.Output, { readonly shape: Name }>
 
 declare const unset: <T>() => Unset<T>
 
-export const collector = lib.createCollector({ ...unset<lib.CollectorOptions>(), settings: unset<lib.SettingsInput>(), streams })
-export const runs = [collector.run(unset<lib.RunOptions>()), collector.stream('market-news', unset<lib.StreamOptions>())]
+export const collector = lib.createCollector({
+  ...unset<lib.CollectorOptions>(),
+  settings: unset<lib.SettingsInput>(),
+  streams,
+})
+export const runs = [
+  collector.run(unset<lib.RunOptions>()),
+  collector.stream('market-news', unset<lib.StreamOptions>()),
+]
 export const settings = lib.loadSettings(unset<NonNullable<Parameters<typeof lib.loadSettings>[0]>>())
 export const metrics = lib.createMetrics(unset<lib.MetricsOptions>())
 export const follower: lib.Follower = unset<lib.Follower>()
@@ -40,17 +47,31 @@ export const failures = [
   new errors.TransportError('reset', 'a', { hasBegun: undefined, request: undefined, causes: undefined }),
   new errors.NothingAnsweredError('a', [{ code: 'dns', causes: undefined }]),
 ]
-export const trial = createTrial(stream, { ...unset<Parameters<typeof createTrial>[1]>(), settings: unset<lib.SettingsInput>() })
+export const trial = createTrial(stream, {
+  ...unset<Parameters<typeof createTrial>[1]>(),
+  settings: unset<lib.SettingsInput>(),
+})
 export const operators = [
   retryAfter429({ throttleRetries: undefined, random: undefined }),
   deadline({ idleMs: 1, totalMs: undefined, transfer: undefined }),
 ]
 export const answers = [
-  verify('a', { streams: undefined, exchange: undefined, limits: undefined, only: undefined, symbols: undefined, deep: undefined }),
+  verify('a', {
+    streams: undefined,
+    exchange: undefined,
+    limits: undefined,
+    only: undefined,
+    symbols: undefined,
+    deep: undefined,
+  }),
   diff('a', { exchange: undefined, only: undefined, symbols: undefined }),
   query('a', 'b', unset<QueryOptions>()),
 ]
-export const exports = [postgres('a', { streams, schema: undefined }), duckdb('a', { streams }), parquet('a', { streams })]
+export const exports = [
+  postgres('a', { streams, schema: undefined }),
+  duckdb('a', { streams }),
+  parquet('a', { streams }),
+]
 export const engine = fleet(unset<FleetOptions>())
 export const worker: WorkerOptions = unset<WorkerOptions>()
 export const simulator = serveSimulator({ ...unset<Parameters<typeof serveSimulator>[0]>(), endpoints: [] })

@@ -8,13 +8,22 @@ let packed: Packed
 beforeAll(() => {
   packed = pack()
   writeFileSync(join(packed.project, 'package.json'), '{"type":"module","private":true}\n')
-  for (const file of ['consumer.ts', 'options.ts']) copyFileSync(join(import.meta.dirname, file), join(packed.project, file))
+  for (const file of ['consumer.ts', 'options.ts'])
+    copyFileSync(join(import.meta.dirname, file), join(packed.project, file))
 })
 afterAll(() => packed.remove())
 
 const compile = (options: object, files: readonly string[] = ['consumer.ts']): ReturnType<typeof run> => {
   const exact = { noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true }
-  const compilerOptions = { strict: true, ...exact, skipLibCheck: false, target: 'ES2022', lib: ['ES2023', 'DOM'], types: [], ...options }
+  const compilerOptions = {
+    strict: true,
+    ...exact,
+    skipLibCheck: false,
+    target: 'ES2022',
+    lib: ['ES2023', 'DOM'],
+    types: [],
+    ...options,
+  }
   writeFileSync(join(packed.project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   return run([commandOf('typescript', 'tsc'), '-p', '.'], packed.project)
 }
@@ -41,18 +50,30 @@ describe('the package', () => {
     const isLibrary = (file: string): boolean =>
       /^dist\/lib\/.+\.js$|^dist\/(src|streams|sinks)\/.+\.d\.ts$|^dist\/src\/examples\/.+\.js$/.test(file)
     const others = packed.files.filter((file) => !isLibrary(file))
-    const [bundled, rest] = [others.filter((file) => file.startsWith('dist/bundle/')), others.filter((file) => !file.startsWith('dist/'))]
+    const [bundled, rest] = [
+      others.filter((file) => file.startsWith('dist/bundle/')),
+      others.filter((file) => !file.startsWith('dist/')),
+    ]
     expect(bundled).toEqual(
       expect.arrayContaining([
-        ...['dist/bundle/cli/scripstream.cjs', 'dist/bundle/cli/main.js', 'dist/bundle/cli/LICENSES.txt'],
+        'dist/bundle/cli/scripstream.cjs',
+        'dist/bundle/cli/main.js',
+        'dist/bundle/cli/LICENSES.txt',
         ...['bash', 'fish', 'zsh'].map((shell) => `dist/bundle/cli/shells/scripstream.${shell}`),
-        ...['dist/bundle/web/index.html', 'dist/bundle/web/page.js', 'dist/bundle/web/page.css'],
+        'dist/bundle/web/index.html',
+        'dist/bundle/web/page.js',
+        'dist/bundle/web/page.css',
       ]),
     )
     const examples = rest.filter((file) => /^src\/examples\/\d\d-[a-z-]+\.ts$/.test(file))
     expect(examples.length).toBeGreaterThan(5)
     const neither = rest.filter((file) => !examples.includes(file) && !file.endsWith('.md'))
-    expect(neither.sort()).toEqual(['LICENSE', 'package.json', 'src/telemetry/alerts.yml', 'src/telemetry/grafana-dashboard.json'])
+    expect(neither.sort()).toEqual([
+      'LICENSE',
+      'package.json',
+      'src/telemetry/alerts.yml',
+      'src/telemetry/grafana-dashboard.json',
+    ])
     expect(bundled.length + rest.length).toBe(others.length)
     expect(packed.files.filter((file) => /^dist\/src\/(cli|web)\//.test(file))).toEqual([])
   })
@@ -62,24 +83,37 @@ describe('the package', () => {
       .filter((file) => file.endsWith('.md'))
       .flatMap((page) => {
         // A package page takes images from the repository: they need not be in the package.
-        const links = [...readFileSync(join(ROOT, page), 'utf8').matchAll(/(?<!!\[[^\]]*)\]\((?!https?:|#)([^)#]+)/g)]
+        const links = [
+          ...readFileSync(join(ROOT, page), 'utf8').matchAll(/(?<!!\[[^\]]*)\]\((?!https?:|#)([^)#]+)/g),
+        ]
         const targets = links.map(([, link = '']) => posix.join(posix.dirname(page), link))
-        return page === 'README.md' ? targets : targets.filter((target) => target.endsWith('.md') || target.startsWith('src/examples/'))
+        return page === 'README.md'
+          ? targets
+          : targets.filter((target) => target.endsWith('.md') || target.startsWith('src/examples/'))
       })
     expect(linked.length).toBeGreaterThan(10)
     expect(linked.filter((target) => !packed.files.includes(target))).toEqual([])
   })
 
   it('passes publint', () => {
-    expect(run([commandOf('publint', 'publint'), 'run', packed.tarball, '--strict'], packed.project)).toEqual({
-      status: 0,
-      output: expect.stringContaining('All good!'),
-    })
+    expect(run([commandOf('publint', 'publint'), 'run', packed.tarball, '--strict'], packed.project)).toEqual(
+      {
+        status: 0,
+        output: expect.stringContaining('All good!'),
+      },
+    )
   })
 
   it('has types that every way of resolving modules finds', () => {
     const { status, output } = run(
-      [commandOf('@arethetypeswrong/cli', 'attw'), packed.tarball, '--profile', 'esm-only', '--no-color', '--no-emoji'],
+      [
+        commandOf('@arethetypeswrong/cli', 'attw'),
+        packed.tarball,
+        '--profile',
+        'esm-only',
+        '--no-color',
+        '--no-emoji',
+      ],
       packed.project,
     )
     expect(status, output).toBe(0)
@@ -94,7 +128,10 @@ describe('an app that installs the package', () => {
   ])(
     'compiles strictly, libraries too, without the types of Node, with options that are undefined: $as',
     ({ module, moduleResolution }) => {
-      expect(compile({ module, moduleResolution, noEmit: true }, ['consumer.ts', 'options.ts'])).toEqual({ status: 0, output: '' })
+      expect(compile({ module, moduleResolution, noEmit: true }, ['consumer.ts', 'options.ts'])).toEqual({
+        status: 0,
+        output: '',
+      })
     },
   )
 
@@ -103,7 +140,9 @@ describe('an app that installs the package', () => {
     hasNews: true,
     files: expect.arrayContaining(['mine.json']),
     tried: [[{ answer: 42 }]],
-    lacking: Array(2).fill('a fleet needs two packages that are not installed: npm install bullmq@6 ioredis@6'),
+    lacking: Array(2).fill(
+      'a fleet needs two packages that are not installed: npm install bullmq@6 ioredis@6',
+    ),
     isUsageError: true,
   }
 
@@ -124,7 +163,9 @@ describe('an app that installs the package', () => {
   })
 
   it('has the command', () => {
-    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string }
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      readonly version: string
+    }
     const command = join(packed.project, 'node_modules', manifest.name, 'dist/bundle/cli/scripstream.cjs')
     expect(run([command, '--version'], packed.project)).toEqual({ status: 0, output: `${version}\n` })
   })

@@ -21,7 +21,9 @@ export interface Packed {
   readonly tarball: string
   /** Every file in it, relative to the package. */
   readonly files: readonly string[]
-  /** An empty project that has the package installed, with its dependencies and rxjs, and no types of Node. */
+  /**
+   * An empty project that has the package installed, with its dependencies and rxjs, and no types of Node.
+   */
   readonly project: string
   readonly remove: () => void
 }
@@ -38,13 +40,18 @@ export const pack = (): Packed => {
     env: { ...process.env, npm_config_cache: join(folder, 'cache') },
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  const [packed] = Object.values(JSON.parse(json) as Readonly<Record<string, PackedByNpm>> | readonly PackedByNpm[])
+  const [packed] = Object.values(
+    JSON.parse(json) as Readonly<Record<string, PackedByNpm>> | readonly PackedByNpm[],
+  )
   if (packed === undefined) throw new Error('npm packed nothing')
   const tarball = join(folder, packed.filename)
   execFileSync('tar', ['-xzf', tarball, '-C', modules])
   renameSync(join(modules, 'package'), join(modules, manifest.name))
-  const peers = Object.keys(manifest.peerDependencies).filter((name) => !manifest.peerDependenciesMeta[name]?.optional)
-  for (const name of [...Object.keys(manifest.dependencies), ...peers]) symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
+  const peers = Object.keys(manifest.peerDependencies).filter(
+    (name) => !manifest.peerDependenciesMeta[name]?.optional,
+  )
+  for (const name of [...Object.keys(manifest.dependencies), ...peers])
+    symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
   return {
     tarball,
     files: packed.files.map(({ path }) => path),
@@ -75,9 +82,20 @@ export interface Ended {
 /** Runs a script with Node; returns stdout and stderr. */
 export const run = (args: readonly string[], cwd: string): Ended => {
   try {
-    return { status: 0, output: execFileSync(process.execPath, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }) }
+    return {
+      status: 0,
+      output: execFileSync(process.execPath, args, {
+        cwd,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+    }
   } catch (error) {
-    const { status, stdout, stderr } = error as { readonly status: number; readonly stdout: string; readonly stderr: string }
+    const { status, stdout, stderr } = error as {
+      readonly status: number
+      readonly stdout: string
+      readonly stderr: string
+    }
     return { status, output: stdout + stderr }
   }
 }

@@ -17,7 +17,8 @@ describe('npm version', () => {
   const createRepository = (changelog: string): string => {
     const root = temporaryFolder()
     mkdirSync(join(root, '.ci'))
-    for (const file of ['package.json', 'package-lock.json', '.ci/changelog.js']) copyFileSync(join(ROOT, file), join(root, file))
+    for (const file of ['package.json', 'package-lock.json', '.ci/changelog.js'])
+      copyFileSync(join(ROOT, file), join(root, file))
     writeFileSync(join(root, 'CHANGELOG.md'), changelog)
     const git = (...args: readonly string[]) =>
       execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.example', ...args], { cwd: root })
@@ -27,10 +28,15 @@ describe('npm version', () => {
     return root
   }
   const release = (root: string) =>
-    execFileSync('npm', ['version', 'patch', '--no-git-tag-version'], { cwd: root, encoding: 'utf8', stdio: 'pipe' })
+    execFileSync('npm', ['version', 'patch', '--no-git-tag-version'], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    })
 
   it('moves what is unreleased in the changelog under the new version, and stages it', () => {
-    const before = '# Changelog\n\n## [Unreleased]\n\n### Added\n\n- new\n\n## [0.0.1] - 2026-01-01\n\n- first\n'
+    const before =
+      '# Changelog\n\n## [Unreleased]\n\n### Added\n\n- new\n\n## [0.0.1] - 2026-01-01\n\n- first\n'
     const root = createRepository(before)
     release(root)
     expect(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))).toMatchObject({ version: next })
@@ -38,12 +44,17 @@ describe('npm version', () => {
     const heading = /^## \[(.+)\] - \d{4}-\d\d-\d\d$/m.exec(after)
     expect(heading?.[1]).toBe(next)
     expect(after).toBe(before.replace('## [Unreleased]\n', `## [Unreleased]\n\n${heading?.[0]}\n`))
-    expect(execFileSync('git', ['diff', '--cached', '--name-only'], { cwd: root, encoding: 'utf8' })).toContain('CHANGELOG.md')
+    expect(
+      execFileSync('git', ['diff', '--cached', '--name-only'], { cwd: root, encoding: 'utf8' }),
+    ).toContain('CHANGELOG.md')
   })
 
   it.each([
     ['# Changelog\n\n## [Unreleased]\n\n## [0.0.1] - 2026-01-01\n\n- first\n', 'names no change'],
-    [`# Changelog\n\n## [Unreleased]\n\n- new\n\n## [${next}] - 2026-01-01\n\n- first\n`, `already has ${next}`],
+    [
+      `# Changelog\n\n## [Unreleased]\n\n- new\n\n## [${next}] - 2026-01-01\n\n- first\n`,
+      `already has ${next}`,
+    ],
     ['# Changelog\n', 'has no line'],
   ])('fails and leaves the changelog as it is: %j', (changelog, why) => {
     const root = createRepository(changelog)
@@ -70,7 +81,8 @@ describe('the check of licences', () => {
   }
 
   it('lists what is installed and what is bundled, without the tools', () => {
-    const output = '@a/three 3.0.0 (MIT)\none 1.0.0 (MIT)\ntwo 2.0.0 (ISC)\n1 installed, 2 bundled: all licences are allowed\n'
+    const output =
+      '@a/three 3.0.0 (MIT)\none 1.0.0 (MIT)\ntwo 2.0.0 (ISC)\n1 installed, 2 bundled: all licences are allowed\n'
     expect(check('MIT')).toEqual({ status: 0, output })
   })
 
@@ -80,13 +92,16 @@ describe('the check of licences', () => {
     expect(output).toContain('these licences are not allowed: @a/three 3.0.0 (AGPL-3.0)')
   })
 
-  it('passes for this package', () => expect(run([join(ROOT, '.ci/licences.js')], ROOT)).toMatchObject({ status: 0 }))
+  it('passes for this package', () =>
+    expect(run([join(ROOT, '.ci/licences.js')], ROOT)).toMatchObject({ status: 0 }))
 })
 
 describe('the workflows', () => {
   const folder = join(ROOT, '.github/workflows')
   it.each(readdirSync(folder))('%s names scripts that exist', (file) => {
-    const named = [...readFileSync(join(folder, file), 'utf8').matchAll(/npm run (?:--silent )?([\w:]+)/g)].map(([, name = '']) => name)
+    const named = [
+      ...readFileSync(join(folder, file), 'utf8').matchAll(/npm run (?:--silent )?([\w:]+)/g),
+    ].map(([, name = '']) => name)
     expect(named.length).toBeGreaterThan(1)
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([])
   })

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
@@ -54,8 +63,18 @@ describe('a run that is complete', () => {
     const now = EVENING + 10 * MINUTE
     const { report } = await tryRun({ out, now, asOf: EVENING })
     const at = new Date(now).toISOString()
-    expect(report).toMatchObject({ startedAt: at, finishedAt: at, durationMs: 0, finishedBefore: first?.finishedAt })
-    const facts = ({ run, asOf, outcome, stocks }: NonNullable<typeof report>) => ({ run, asOf, outcome, stocks })
+    expect(report).toMatchObject({
+      startedAt: at,
+      finishedAt: at,
+      durationMs: 0,
+      finishedBefore: first?.finishedAt,
+    })
+    const facts = ({ run, asOf, outcome, stocks }: NonNullable<typeof report>) => ({
+      run,
+      asOf,
+      outcome,
+      stocks,
+    })
     expect(report && facts(report)).toEqual(first && facts(first))
     for (const [name, script] of Object.entries(first?.scripts ?? {})) {
       const takenOver = Object.values(script.items).reduce((sum, items) => sum + items, 0)
@@ -97,7 +116,10 @@ describe('a run that is complete', () => {
     execFileSync('tar', ['--format=ustar', '-cf', join(copy, 'all.tar'), '-C', out, '.'])
     execFileSync('tar', ['-xf', join(copy, 'all.tar'), '-C', copy])
     const path = join(copy, 'master_isin_map.json')
-    expect([statSync(join(out, 'master_isin_map.json')).mtimeMs % 1_000, statSync(path).mtimeMs % 1_000]).toEqual([877, 0])
+    expect([
+      statSync(join(out, 'master_isin_map.json')).mtimeMs % 1_000,
+      statSync(path).mtimeMs % 1_000,
+    ]).toEqual([877, 0])
     expect((await tryRun({ out: copy, asOf: EVENING - 123 })).requests).toEqual([])
     utimesSync(path, EVENING / 1_000 - 2, EVENING / 1_000 - 2)
     expect((await tryRun({ out: copy, asOf: EVENING - 123 })).requests[0]).toBe('fetchdt all')
@@ -106,7 +128,12 @@ describe('a run that is complete', () => {
   it('downloads deleted files again', async () => {
     const out = await completeRun()
     const expected = hashOutputs(out)
-    for (const file of ['market_news/ALPHA_news.json', 'all_company_announcements.json', 'ohlcv_data/BETA.csv']) rmSync(join(out, file))
+    for (const file of [
+      'market_news/ALPHA_news.json',
+      'all_company_announcements.json',
+      'ohlcv_data/BETA.csv',
+    ])
+      rmSync(join(out, file))
     await tryRun({ out })
     expect(hashOutputs(out)).toEqual(expected)
     expect((await tryRun({ out })).requests).toEqual([])
@@ -136,7 +163,10 @@ describe('a run that is complete', () => {
     ['another instant', { asOf: EVENING - 1 }],
     ['no instant, in the next session', { now: EVENING + DAY }],
     ['--fresh', { fresh: true }],
-    ['--record-late, which records what it did not', { asOf: EVENING - 7 * 24 * 60 * MINUTE, recordLate: true }],
+    [
+      '--record-late, which records what it did not',
+      { asOf: EVENING - 7 * 24 * 60 * MINUTE, recordLate: true },
+    ],
     ['--accept shrink, which drops what a complete run retained', { accept: ['shrink'] as const }],
   ])('is not reused by a run with %s', async (_, options) => {
     const out = await completeRun('recordLate' in options ? { asOf: options.asOf } : {})
@@ -170,7 +200,10 @@ describe('a run that is complete', () => {
     expect((await tryRun({ out, now: opening })).requests).not.toEqual([])
     const only = ['market-news']
     const beforeWeekend = await completeRun({ now: at('20:00:00') + DAY, only })
-    for (const days of [2, 3]) expect((await tryRun({ out: beforeWeekend, only, now: at('20:00:00') + days * DAY })).requests).toEqual([])
+    for (const days of [2, 3])
+      expect((await tryRun({ out: beforeWeekend, only, now: at('20:00:00') + days * DAY })).requests).toEqual(
+        [],
+      )
   })
 
   it('is not reused if its instant, the end of today, was in the future', async () => {
@@ -192,7 +225,11 @@ describe('a run that is complete', () => {
 
   it('does not hide a later interrupted run, which is resumed', async () => {
     const out = await completeRun()
-    await tryRun({ out, fresh: true, hangs: (request) => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental') })
+    await tryRun({
+      out,
+      fresh: true,
+      hangs: (request) => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental'),
+    })
     const { requests, events } = await tryRun({ out })
     expect(events[0]).toMatchObject({ isContinued: true })
     expect(requests).toContain('getLiveNews GAMMA')
@@ -204,7 +241,10 @@ describe('a run that is complete', () => {
     const out = await completeRun()
     const { events } = await tryRun({ out: temporaryFolder() })
     const [{ run, asOf }] = events as unknown as [{ run: string; asOf: number }]
-    writeFileSync(join(out, '.scripstream', 'run.json'), JSON.stringify({ run, asOf, configuration: 'of another' }))
+    writeFileSync(
+      join(out, '.scripstream', 'run.json'),
+      JSON.stringify({ run, asOf, configuration: 'of another' }),
+    )
     expect((await tryRun({ out })).requests[0]).toBe('fetchdt all')
   })
 
@@ -240,8 +280,16 @@ describe('a run that is not complete', () => {
 describe('a complete run in memory', () => {
   it('is not reused', async () => {
     const provider = fakeProvider(() => ({ data: ['ALPHA'].map(stockNamed) }))
-    const collector = createCollector({ settings: SETTINGS, storage: memory(), transport: provider.send, clock: () => EVENING })
+    const collector = createCollector({
+      settings: SETTINGS,
+      storage: memory(),
+      transport: provider.send,
+      clock: () => EVENING,
+    })
     for (const _ of [1, 2])
-      expect((await lastValueFrom(collector.run({ asOf: EVENING, only: ['master-data'] }))).scripts['master-data']?.requests).toBe(1)
+      expect(
+        (await lastValueFrom(collector.run({ asOf: EVENING, only: ['master-data'] }))).scripts['master-data']
+          ?.requests,
+      ).toBe(1)
   })
 })

@@ -25,7 +25,11 @@ describe('an unfinished run', () => {
     const second = await tryRun({ out })
     expect(second.requests.filter((request) => !later(request))).toEqual([])
     expect(second.requests.length).toBeGreaterThan(0)
-    expect(second.events[0]).toMatchObject({ type: 'run-started', isContinued: true, run: (first.events[0] as { run: string }).run })
+    expect(second.events[0]).toMatchObject({
+      type: 'run-started',
+      isContinued: true,
+      run: (first.events[0] as { run: string }).run,
+    })
     expect(second.report?.outcome).toBe('complete')
     expect(hashOutputs(out)).toEqual(await golden())
     expect(existsSync(join(out, '.scripstream', 'run.json'))).toBe(false)
@@ -38,7 +42,16 @@ describe('an unfinished run', () => {
   ])('requests what it stored before it was published again after that: %s', async (time, again) => {
     const out = temporaryFolder()
     const only = ['bulk-block-deals', 'market-news', 'all-ohlcv']
-    const deal = { date: '2026-02-11 00:00:00', sym: 'ALPHA', qty: 1, avgprice: 2, bs: 'B', cname: 'X', exch: 'NSE', deal: 'BULK' }
+    const deal = {
+      date: '2026-02-11 00:00:00',
+      sym: 'ALPHA',
+      qty: 1,
+      avgprice: 2,
+      bs: 'B',
+      cname: 'X',
+      exch: 'NSE',
+      deal: 'BULK',
+    }
     const answers = (name: string) => (name.startsWith('deal') ? { data: [deal], totalcount: 1 } : undefined)
     const at = (hour: string) => ({ out, only, answers, now: toInstant('2026-02-12', hour) })
     await tryRun({ ...at('18:30'), hangs: later })
@@ -54,12 +67,14 @@ describe('an unfinished run', () => {
     const { report } = await tryRun({ out })
     const whole = await tryRun({ out: temporaryFolder() })
     const facts = (scripts = {}): unknown =>
-      Object.entries(scripts as NonNullable<typeof report>['scripts']).map(([name, { items, files, bytes }]) => ({
-        name,
-        items,
-        files,
-        bytes,
-      }))
+      Object.entries(scripts as NonNullable<typeof report>['scripts']).map(
+        ([name, { items, files, bytes }]) => ({
+          name,
+          items,
+          files,
+          bytes,
+        }),
+      )
     expect(facts(report?.scripts)).toEqual(facts(whole.report?.scripts))
     expect(report?.scripts['master-data']?.takenOver).toBe(1)
     expect(report?.scripts['fundamental-data']?.takenOver).toBe(4)
@@ -157,7 +172,11 @@ describe('a second run over the same answers', () => {
     await tryRun({ out })
     const files = Object.keys(hashOutputs(out))
     for (const file of files) utimesSync(join(out, file), 1, 1)
-    await tryRun({ out, fresh: true, only: ['fundamental-data', 'new-announcements', 'market-news', 'company-filings'] })
+    await tryRun({
+      out,
+      fresh: true,
+      only: ['fundamental-data', 'new-announcements', 'market-news', 'company-filings'],
+    })
     expect(files.filter((file) => statSync(join(out, file)).mtimeMs !== 1_000)).toEqual([])
   })
 })

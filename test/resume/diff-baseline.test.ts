@@ -19,7 +19,8 @@ const today: Omit<Trying, 'out'> = {
   stocks: STOCKS.slice(0, 3),
   answers: (request) => {
     if (request === 'fundamental BETA') return results('196')
-    if (request === 'company_filings BETA') return { data: [{ news_date: '2026-02-12', caption: 'order won', file_url: 'y' }] }
+    if (request === 'company_filings BETA')
+      return { data: [{ news_date: '2026-02-12', caption: 'order won', file_url: 'y' }] }
     return request === 'getLiveNews BETA'
       ? { data: { latest_news: [{ news_object: { title: 'order' }, publish_date: 2 }] } }
       : yesterday.answers?.(request)
@@ -79,7 +80,11 @@ describe('what diff compares with', () => {
     const out = temporaryFolder()
     await tryRun({ out, ...yesterday })
     await tryRun({ out, ...today })
-    const { report } = await tryRun({ out, now: EVENING + DAY, fails: (request) => request.startsWith('fetchdt') })
+    const { report } = await tryRun({
+      out,
+      now: EVENING + DAY,
+      fails: (request) => request.startsWith('fetchdt'),
+    })
     expect(report?.outcome).toBe('failed')
     await expectAll(out)
   })
@@ -90,7 +95,13 @@ describe('what diff compares with', () => {
     const partial = await tryRun({ out, ...today, fails: (request) => request === 'getLiveNews BETA' })
     expect(partial.report?.outcome).toBe('partial')
     expect(await diffOf(out)).toEqual(ALL.slice(0, 3))
-    await tryRun({ out, ...today, now: EVENING + 60_000, only: ['market-news'], pairs: { 'market-news': ['BETA'] } })
+    await tryRun({
+      out,
+      ...today,
+      now: EVENING + 60_000,
+      only: ['market-news'],
+      pairs: { 'market-news': ['BETA'] },
+    })
     await expectAll(out)
   })
 

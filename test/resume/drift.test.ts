@@ -7,7 +7,11 @@ import { STOCKS, type Tried, type Trying, tryRun } from './support.js'
 
 const stocks = [...STOCKS, ...Array.from({ length: 26 }, (_, place) => stockNamed(`S${place}`, 10 + place))]
 
-const news = { news_object: { title: 'x', text: 'x', overall_sentiment: 'neutral' }, publish_date: EVENING, category: 'stocks' }
+const news = {
+  news_object: { title: 'x', text: 'x', overall_sentiment: 'neutral' },
+  publish_date: EVENING,
+  category: 'stocks',
+}
 
 const run = (trying: Pick<Trying, 'out'> & Partial<Trying>, isDrifting: boolean): Promise<Tried> =>
   tryRun({
@@ -15,12 +19,20 @@ const run = (trying: Pick<Trying, 'out'> & Partial<Trying>, isDrifting: boolean)
     stocks,
     now: EVENING,
     answers: (request) =>
-      request.startsWith('getLiveNews') ? { data: { latest_news: [isDrifting ? { ...news, language: 'en' } : news] } } : undefined,
+      request.startsWith('getLiveNews')
+        ? { data: { latest_news: [isDrifting ? { ...news, language: 'en' } : news] } }
+        : undefined,
     ...trying,
   })
 
 const isAlpha = (request: string): boolean => request === 'getLiveNews ALPHA'
-const DRIFT = { stream: 'market-news', kind: 'new', field: 'data.latest_news[].language', answers: 29, of: 29 }
+const DRIFT = {
+  stream: 'market-news',
+  kind: 'new',
+  field: 'data.latest_news[].language',
+  answers: 29,
+  of: 29,
+}
 
 it('the drift of a run that lost items is in the report of the run that resumes it', async () => {
   const out = temporaryFolder()
@@ -45,16 +57,22 @@ it('drift that was accepted in the meantime does not count', async () => {
   const out = temporaryFolder()
   const { report } = await run({ out, isAway: isAlpha }, true)
   writeFileSync(join(out, '.scripstream', 'drift-accepted.json'), JSON.stringify(report?.drift))
-  expect((await run({ out }, false)).report).toMatchObject({ outcome: 'complete', drift: [{ accepted: true }] })
+  expect((await run({ out }, false)).report).toMatchObject({
+    outcome: 'complete',
+    drift: [{ accepted: true }],
+  })
   expect((await run({ out }, false)).requests).toEqual([])
 })
 
-it.each(['', '[', '{}', '[null, 1, {"stream": "market-news"}]'])('ignores a damaged list of drift: %s', async (text) => {
-  const out = temporaryFolder()
-  await run({ out, isAway: isAlpha }, true)
-  writeFileSync(join(out, '.scripstream', 'journals', 'drift.json'), text)
-  expect((await run({ out }, false)).report?.outcome).toBe('complete')
-})
+it.each(['', '[', '{}', '[null, 1, {"stream": "market-news"}]'])(
+  'ignores a damaged list of drift: %s',
+  async (text) => {
+    const out = temporaryFolder()
+    await run({ out, isAway: isAlpha }, true)
+    writeFileSync(join(out, '.scripstream', 'journals', 'drift.json'), text)
+    expect((await run({ out }, false)).report?.outcome).toBe('complete')
+  },
+)
 
 it('the drift of a smaller run is in the report of the unfinished run that takes over its items', async () => {
   const out = temporaryFolder()
@@ -63,7 +81,9 @@ it('the drift of a smaller run is in the report of the unfinished run that takes
   expect((await run({ out, now: EVENING + 60_000 }, true)).report?.outcome).toBe('partial')
   const { requests, report } = await run({ out, ...both, now: EVENING + 60_000 }, false)
   expect(requests).toEqual(['announcements ALPHA'])
-  expect(report?.drift?.filter(({ stream }) => stream === 'market-news')).toMatchObject([{ field: DRIFT.field, answers: 30 }])
+  expect(report?.drift?.filter(({ stream }) => stream === 'market-news')).toMatchObject([
+    { field: DRIFT.field, answers: 30 },
+  ])
 })
 
 it('drift of a part keeps a finished folder from being up to date', async () => {

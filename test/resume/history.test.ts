@@ -22,10 +22,13 @@ const findTable = (name: string) => {
   return table
 }
 
-const sortRows = (name: string, rows: Awaited<ReturnType<typeof readRecordedList>>): readonly string[] | undefined =>
-  rows?.map(createRowText(findTable(name))).sort()
+const sortRows = (
+  name: string,
+  rows: Awaited<ReturnType<typeof readRecordedList>>,
+): readonly string[] | undefined => rows?.map(createRowText(findTable(name))).sort()
 
-const readRows = async (out: string, day: string, name: string) => sortRows(name, await readRecordedList(out, name, day))
+const readRows = async (out: string, day: string, name: string) =>
+  sortRows(name, await readRecordedList(out, name, day))
 
 /** The rows of the output now. */
 const readOutput = async (out: string, name: string) => sortRows(name, await readTable(out, findTable(name)))
@@ -37,7 +40,11 @@ describe('the history of a folder', () => {
     const out = temporaryFolder()
     await tryRun({ out, now: EVENING - DAY })
     const before = await readOutput(out, FUNDAMENTALS)
-    await tryRun({ out, now: EVENING, answers: (name) => (name === 'fundamental BETA' ? { data: [] } : undefined) })
+    await tryRun({
+      out,
+      now: EVENING,
+      answers: (name) => (name === 'fundamental BETA' ? { data: [] } : undefined),
+    })
     expect(await listDays(out)).toEqual(['2026-02-11', '2026-02-12'])
     expect(before).toHaveLength(4)
     expect(await readRows(out, '2026-02-11', FUNDAMENTALS)).toEqual(before)
@@ -48,7 +55,10 @@ describe('the history of a folder', () => {
 
   it('has the day of a run that was broken off and resumed', async () => {
     const out = temporaryFolder()
-    const broken = await tryRun({ out, hangs: (request) => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental') })
+    const broken = await tryRun({
+      out,
+      hangs: (request) => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental'),
+    })
     expect(broken.report).toBeUndefined()
     expect(await listDays(out)).toEqual([])
     expect((await tryRun({ out })).report?.outcome).toBe('complete')

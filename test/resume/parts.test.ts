@@ -37,7 +37,9 @@ describe('a smaller run after an unfinished run', () => {
     expect(requests.filter((request) => request !== 'getLiveNews ALPHA')).toEqual([])
     expect(report?.outcome).toBe('complete')
     expect(hashOutputs(out)).toEqual(await golden())
-    expect([existsSync(stateOf(out, 'run.json')), existsSync(stateOf(out, 'part')), journalsIn(out)]).toEqual([false, false, []])
+    expect([existsSync(stateOf(out, 'run.json')), existsSync(stateOf(out, 'part')), journalsIn(out)]).toEqual(
+      [false, false, []],
+    )
     expect((await tryRun({ out, now: now + 60_000 })).requests).toEqual([])
   })
 
@@ -54,7 +56,8 @@ describe('a smaller run after an unfinished run', () => {
   it('passes on what it stored: the unfinished run does not request it again', async () => {
     const out = temporaryFolder()
     await tryRun({ out, now: EVENING, isAway: (request) => /getLiveNews (ALPHA|BETA|DELTA)/.test(request) })
-    for (const symbol of ['ALPHA', 'BETA']) await tryRun({ out, now, only: ['market-news'], symbols: [symbol] })
+    for (const symbol of ['ALPHA', 'BETA'])
+      await tryRun({ out, now, only: ['market-news'], symbols: [symbol] })
     expect((await tryRun({ out, now })).requests).toEqual(['getLiveNews DELTA'])
     expect(hashOutputs(out)).toEqual(await golden())
   })
@@ -67,14 +70,17 @@ describe('a smaller run after an unfinished run', () => {
       now,
       only: ['fundamental-data'],
       symbols: ['BETA'],
-      answers: (request) => (request === 'fundamental BETA' ? { data: [{ isin: STOCKS[1]?.Isin, CV: { PE: 'new' } }] } : undefined),
+      answers: (request) =>
+        request === 'fundamental BETA' ? { data: [{ isin: STOCKS[1]?.Isin, CV: { PE: 'new' } }] } : undefined,
     })
     const inFile = (): unknown => JSON.parse(readFileSync(join(out, 'fundamental_data.json'), 'utf8'))
     const expected = inFile()
     expect(JSON.stringify(expected)).toContain('new')
     await tryRun({ out, now })
     expect(inFile()).toEqual(expected)
-    expect((expected as { Symbol: string }[]).map(({ Symbol: symbol }) => symbol)).toEqual(STOCKS.map(({ Sym }) => Sym))
+    expect((expected as { Symbol: string }[]).map(({ Symbol: symbol }) => symbol)).toEqual(
+      STOCKS.map(({ Sym }) => Sym),
+    )
   })
 
   it('is resumed by its own command after a kill, and the unfinished run after that', async () => {
@@ -128,7 +134,9 @@ describe('a smaller run after an unfinished run', () => {
     await tryRun({ out, now: EVENING, isAway: isNewsOf('ALPHA') })
     await tryRun({ out, now, only: ['market-news'], hangs: isNewsOf('DELTA') })
     expect(existsSync(stateOf(out, 'part'))).toBe(true)
-    expect((await tryRun({ out, now, fresh: true, isAway: isNewsOf('ALPHA') })).requests[0]).toBe('fetchdt all')
+    expect((await tryRun({ out, now, fresh: true, isAway: isNewsOf('ALPHA') })).requests[0]).toBe(
+      'fetchdt all',
+    )
     expect(existsSync(stateOf(out, 'part'))).toBe(false)
   })
 })
@@ -145,7 +153,9 @@ describe('a plain run', () => {
   const incomplete = async (): Promise<string> => {
     const out = temporaryFolder()
     await tryRun({ out, now: EVENING - DAY })
-    expect((await tryRun({ out, now: EVENING, fails: isNewsOf('BETA') })).report).toMatchObject({ missing: { 'market-news': 1 } })
+    expect((await tryRun({ out, now: EVENING, fails: isNewsOf('BETA') })).report).toMatchObject({
+      missing: { 'market-news': 1 },
+    })
     return out
   }
   const retry = { only: ['market-news'], pairs: { 'market-news': ['BETA'] } }

@@ -24,7 +24,11 @@ const finished = async (): Promise<string> => {
 const unfinished = async (): Promise<string> => {
   const out = temporaryFolder()
   await tryRun({ out, now: EVENING - DAY })
-  await tryRun({ out, now: EVENING, hangs: (request) => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental') })
+  await tryRun({
+    out,
+    now: EVENING,
+    hangs: (request) => /GAMMA|DELTA/.test(request) && !request.startsWith('fundamental'),
+  })
   expect(existsSync(join(out, '.scripstream', 'run.json'))).toBe(true)
   return out
 }
@@ -71,15 +75,18 @@ describe('a run of a part of an output folder', () => {
     ['some items, as of a retry', { only: ['market-news'], pairs: { 'market-news': ['GAMMA'] } }],
   ]
 
-  it.each(parts)('leaves it finished, and what diff compares with, and is reused itself: %s', async (_, options) => {
-    const out = await finished()
-    const baseline = baselineOf(out)
-    const part = { out, now: EVENING + 60_000, ...options }
-    expect((await tryRun(part)).requests.length).toBeGreaterThan(0)
-    expect(baselineOf(out)).toEqual(baseline)
-    expect((await tryRun({ out, now: EVENING + 120_000 })).requests).toEqual([])
-    if (!('pairs' in options)) expect((await tryRun(part)).requests).toEqual([])
-  })
+  it.each(parts)(
+    'leaves it finished, and what diff compares with, and is reused itself: %s',
+    async (_, options) => {
+      const out = await finished()
+      const baseline = baselineOf(out)
+      const part = { out, now: EVENING + 60_000, ...options }
+      expect((await tryRun(part)).requests.length).toBeGreaterThan(0)
+      expect(baselineOf(out)).toEqual(baseline)
+      expect((await tryRun({ out, now: EVENING + 120_000 })).requests).toEqual([])
+      if (!('pairs' in options)) expect((await tryRun(part)).requests).toEqual([])
+    },
+  )
 
   it('leaves it finished after a retry has fetched the missing items', async () => {
     const out = await finished()
@@ -94,9 +101,17 @@ describe('a run of a part of an output folder', () => {
 
   it('leaves only the missing items to request', async () => {
     const out = await finished()
-    await tryRun({ out, now: EVENING + 60_000, only: ['market-news'], fails: (request) => request === 'getLiveNews ALPHA' })
+    await tryRun({
+      out,
+      now: EVENING + 60_000,
+      only: ['market-news'],
+      fails: (request) => request === 'getLiveNews ALPHA',
+    })
     await tryRun({ out, now: EVENING + 60_000, only: ['market-news'], symbols: ['BETA'] })
-    expect((await tryRun({ out, now: EVENING + 120_000 })).requests).toEqual(['fetchdt all', 'getLiveNews ALPHA'])
+    expect((await tryRun({ out, now: EVENING + 120_000 })).requests).toEqual([
+      'fetchdt all',
+      'getLiveNews ALPHA',
+    ])
   })
 
   it('is resumed after an interruption, and leaves the folder finished then', async () => {
@@ -110,7 +125,11 @@ describe('a run of a part of an output folder', () => {
 
   it.each([
     ['of the next day', { now: EVENING + DAY, only: ['market-news'] }, false],
-    ['of another provider, on the same evening', { now: EVENING + 60_000, only: ['market-news'], variant: 'another' }, true],
+    [
+      'of another provider, on the same evening',
+      { now: EVENING + 60_000, only: ['market-news'], variant: 'another' },
+      true,
+    ],
   ])('is none if it is %s: it begins a state of its own', async (_, options, keepsBaseline) => {
     const out = await finished()
     const baseline = baselineOf(out)
@@ -128,7 +147,10 @@ const readAll = (out: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     readdirSync(out, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
-      .map(({ parentPath, name }) => [join(parentPath, name), readFileSync(join(parentPath, name), 'latin1')]),
+      .map(({ parentPath, name }) => [
+        join(parentPath, name),
+        readFileSync(join(parentPath, name), 'latin1'),
+      ]),
   )
 
 const createNewerFolder = async (): Promise<string> => {
@@ -147,7 +169,10 @@ describe('the format of a folder', () => {
 
   it('is added to a folder of a version that recorded none, whose unfinished run is resumed', async () => {
     const out = temporaryFolder()
-    const first = await tryRun({ out, hangs: (request) => request.includes('DELTA') && !request.startsWith('fundamental') })
+    const first = await tryRun({
+      out,
+      hangs: (request) => request.includes('DELTA') && !request.startsWith('fundamental'),
+    })
     rmSync(toFormatFile(out))
     const { report, requests } = await tryRun({ out })
     expect(report?.outcome).toBe('complete')
@@ -184,7 +209,10 @@ describe('a folder of a newer version', () => {
     const out = await createNewerFolder()
     const before = readAll(out)
     const io = createTestIo({ env: {} })
-    const dependencies = createTestDependencies(undefined, { streams, storage: (settings) => folder(settings.out) })
+    const dependencies = createTestDependencies(undefined, {
+      streams,
+      storage: (settings) => folder(settings.out),
+    })
     expect(await runProgram([...args, '--out', out], io, dependencies)).toBe(2)
     expect(io.err.text().replaceAll(/\s+/g, ' ')).toContain('written by a newer version of scripstream')
     expect(readAll(out)).toEqual(before)

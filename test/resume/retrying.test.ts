@@ -19,14 +19,27 @@ const CALLS = {
 }
 
 /** Stocks of streams, as `fundamental ALPHA`. */
-const pairsOf = (only: readonly string[] = STREAMS, symbols: readonly string[] = SYMBOLS): readonly string[] =>
-  Object.entries(CALLS).flatMap(([stream, call]) => (only.includes(stream) ? symbols.map((symbol) => `${call} ${symbol}`) : []))
+const pairsOf = (
+  only: readonly string[] = STREAMS,
+  symbols: readonly string[] = SYMBOLS,
+): readonly string[] =>
+  Object.entries(CALLS).flatMap(([stream, call]) =>
+    only.includes(stream) ? symbols.map((symbol) => `${call} ${symbol}`) : [],
+  )
 
 /** A run of what failed before; nothing if nothing did. */
 const retry = async (trying: Trying): Promise<Tried | undefined> => {
   const storage = folder(trying.out)
   const found = await firstValueFrom(
-    planRetry({}, { stored: storage.stored, streams, settings: { fetchOhlcv: true, out: trying.out }, now: trying.now ?? EVENING }),
+    planRetry(
+      {},
+      {
+        stored: storage.stored,
+        streams,
+        settings: { fetchOhlcv: true, out: trying.out },
+        now: trying.now ?? EVENING,
+      },
+    ),
   )
   return 'run' in found ? tryRun({ ...found.run, ...trying }) : undefined
 }
@@ -65,9 +78,16 @@ describe('what failed', () => {
         let wasKilled = false
         for (const { how, failing, only, symbols } of runs) {
           const fails = oneOf(failing)
-          const scopes = { retry: [...missing], only: pairsOf(only), symbols: pairsOf(undefined, symbols), killed: [] }
+          const scopes = {
+            retry: [...missing],
+            only: pairsOf(only),
+            symbols: pairsOf(undefined, symbols),
+            killed: [],
+          }
           const requested: readonly string[] = scopes[how]
-          missing = new Set([...missing].filter((pair) => !requested.includes(pair)).concat(requested.filter(fails)))
+          missing = new Set(
+            [...missing].filter((pair) => !requested.includes(pair)).concat(requested.filter(fails)),
+          )
           if (how === 'retry') await retry({ out, fails })
           else if (how === 'killed') await tryRun({ out, fails, hangs })
           else await tryRun({ out, fails, ...(how === 'only' ? { only } : { symbols }) })
@@ -117,9 +137,11 @@ describe('what failed', () => {
 })
 
 const DAY = 86_400_000
-const isNewsOfTwo = (request: string): boolean => request === 'getLiveNews ALPHA' || request === 'getLiveNews BETA'
+const isNewsOfTwo = (request: string): boolean =>
+  request === 'getLiveNews ALPHA' || request === 'getLiveNews BETA'
 const stateOf = (out: string, name: string): string => join(out, '.scripstream', name)
-const recordIn = (out: string): Record<string, unknown> => JSON.parse(readFileSync(stateOf(out, 'run.json'), 'utf8'))
+const recordIn = (out: string): Record<string, unknown> =>
+  JSON.parse(readFileSync(stateOf(out, 'run.json'), 'utf8'))
 
 const golden = async (): Promise<unknown> => {
   const out = temporaryFolder()
@@ -131,7 +153,11 @@ describe('a run that ended with losses by an outage', () => {
   it('is resumed by the same command, which requests only the failed items, and then is complete', async () => {
     const out = temporaryFolder()
     const first = await tryRun({ out, isAway: isNewsOfTwo })
-    expect(first.report).toMatchObject({ outcome: 'partial', isResumable: true, missing: { 'market-news': 2 } })
+    expect(first.report).toMatchObject({
+      outcome: 'partial',
+      isResumable: true,
+      missing: { 'market-news': 2 },
+    })
     expect(recordIn(out).endedAt).toBe(EVENING)
     expect(journalsIn(out)).not.toEqual([])
     const second = await tryRun({ out })
@@ -150,7 +176,9 @@ describe('a run that ended with losses by an outage', () => {
     const second = await tryRun({ out, isAway: (request) => /ALPHA/.test(request) })
     expect(second.requests.filter((request) => /all|BETA|DELTA/.test(request))).toEqual([])
     expect(second.report).toMatchObject({ outcome: 'partial', isResumable: true })
-    expect(new Set((await tryRun({ out })).requests.filter((request) => !request.endsWith('ALPHA')))).toEqual(new Set())
+    expect(new Set((await tryRun({ out })).requests.filter((request) => !request.endsWith('ALPHA')))).toEqual(
+      new Set(),
+    )
     expect(hashOutputs(out)).toEqual(await golden())
   })
 
@@ -218,7 +246,11 @@ describe('an unavailable master list', () => {
     await tryRun({ out, isAway: isNewsOfTwo })
     writeFileSync(join(out, 'master_isin_map.json'), '[]')
     expect((await tryRun({ out, isAway: isMaster })).report?.outcome).toBe('failed')
-    expect([...(await tryRun({ out })).requests].sort()).toEqual(['fetchdt all', 'getLiveNews ALPHA', 'getLiveNews BETA'])
+    expect([...(await tryRun({ out })).requests].sort()).toEqual([
+      'fetchdt all',
+      'getLiveNews ALPHA',
+      'getLiveNews BETA',
+    ])
     expect(hashOutputs(out)).toEqual(await golden())
   })
 })

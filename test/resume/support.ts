@@ -14,8 +14,17 @@ import { temporaryFolder } from '../support/folders.js'
 
 export const STOCKS = ['ALPHA', 'BETA', 'GAMMA', 'DELTA'].map(stockNamed)
 
-/** Streams of every kind: of one part, of one file for all stocks in the list's order and by date, and of a file for each stock. */
-export const STREAMS = ['fundamental-data', 'new-announcements', 'market-news', 'company-filings', 'all-ohlcv'] as const
+/**
+ * Streams of every kind: of one part, of one file for all stocks in the list's order and by date, and of a
+ * file for each stock.
+ */
+export const STREAMS = [
+  'fundamental-data',
+  'new-announcements',
+  'market-news',
+  'company-filings',
+  'all-ohlcv',
+] as const
 
 /** What a request is about, in a word or two: `/news BETA`. */
 const nameOf = ({ url, body = '' }: HttpRequest): string => {
@@ -27,16 +36,25 @@ const answerTo = (request: HttpRequest, stocks: readonly object[]): unknown => {
   const [call, symbol] = nameOf(request).split(' ')
   const stock = STOCKS.find(({ Sym }) => Sym === symbol)
   const isin = stock?.Isin
-  const days = [9, 10, 11, 12].map((day) => Date.parse(`2026-02-${String(day).padStart(2, '0')}T00:00:00+05:30`) / 1_000)
+  const days = [9, 10, 11, 12].map(
+    (day) => Date.parse(`2026-02-${String(day).padStart(2, '0')}T00:00:00+05:30`) / 1_000,
+  )
   switch (call) {
     case 'fetchdt':
       return { data: stocks }
     case 'fundamental':
       return { data: [{ isin, CV: { PE: `₹${stock?.Sid}` } }] }
     case 'announcements':
-      return { data: symbol === 'BETA' ? null : ['2026-02-10', '2026-02-12'].map((date) => ({ events: symbol, date })) }
+      return {
+        data:
+          symbol === 'BETA' ? null : ['2026-02-10', '2026-02-12'].map((date) => ({ events: symbol, date })),
+      }
     case 'getLiveNews':
-      return { data: { latest_news: symbol === 'GAMMA' ? [] : [{ news_object: { title: symbol }, publish_date: 1 }] } }
+      return {
+        data: {
+          latest_news: symbol === 'GAMMA' ? [] : [{ news_object: { title: symbol }, publish_date: 1 }],
+        },
+      }
     case 'getDataH': {
       const prices = days.map(() => stock?.Sid)
       return { data: { Time: days, o: prices, h: prices, l: prices, c: prices, v: [1, 2, 3, 4] } }
@@ -62,7 +80,9 @@ export interface Trying extends RunOptions {
   readonly fails?: (request: string) => boolean
   /** Answers instead of the usual ones. */
   readonly answers?: (request: string) => unknown
-  /** Requests that are answered with 500 for a while, which two stocks alone do not make the host's trouble. */
+  /**
+   * Requests that are answered with 500 for a while, which two stocks alone do not make the host's trouble.
+   */
   readonly isAway?: (request: string) => boolean
   /** The time of the clock, and the instant of the run unless `asOf` is given; `EVENING` by default. */
   readonly now?: number
@@ -72,7 +92,9 @@ export interface Trying extends RunOptions {
   readonly stocks?: readonly object[]
 }
 
-/** Runs `STREAMS` into a folder; breaks the run off, as a crash would, once every request that is left hangs. */
+/**
+ * Runs `STREAMS` into a folder; breaks the run off, as a crash would, once every request that is left hangs.
+ */
 export const tryRun = async ({
   out,
   hangs,
@@ -105,10 +127,12 @@ export const tryRun = async ({
     clock: () => now ?? EVENING,
     random: () => 0.5,
   })
-  const event$ = collector.events({ ...(now === undefined ? { asOf: EVENING } : {}), only: [...STREAMS], ...options }).pipe(
-    takeUntil(crash$),
-    tap((event) => events.push(event)),
-  )
+  const event$ = collector
+    .events({ ...(now === undefined ? { asOf: EVENING } : {}), only: [...STREAMS], ...options })
+    .pipe(
+      takeUntil(crash$),
+      tap((event) => events.push(event)),
+    )
   const run = lastValueFrom(event$)
   if (hangs !== undefined) {
     // No finished item lacks its line in a journal, for a while.
@@ -148,7 +172,10 @@ export const copyOf = (path: string): string => {
   return copy
 }
 
-/** Where lines begin, their first byte, their middle, and their end without its line feed: any other byte of a line is as its middle. */
+/**
+ * Where lines begin, their first byte, their middle, and their end without its line feed: any other byte of a
+ * line is as its middle.
+ */
 export const placesIn = (text: Buffer): readonly number[] => {
   const ends = [...text].flatMap((byte, at) => (byte === 10 ? [at] : []))
   return ends.flatMap((end, line) => {

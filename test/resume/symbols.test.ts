@@ -15,13 +15,20 @@ const WRONG = [
   { given: 'NOBODY', near: [] },
 ]
 
-const newsIn = (out: string, symbol: string): boolean => existsSync(join(out, 'market_news', `${symbol}_news.json`))
+const newsIn = (out: string, symbol: string): boolean =>
+  existsSync(join(out, 'market_news', `${symbol}_news.json`))
 
 describe('a renamed stock of a watchlist', () => {
   it('is fetched under its new symbol and reported, as is a symbol that is not listed', async () => {
     const out = temporaryFolder()
     await tryRun({ out, only, now: EVENING - DAY })
-    const { report, requests } = await tryRun({ out, only, now: EVENING, stocks: RENAMED, symbols: watchlist })
+    const { report, requests } = await tryRun({
+      out,
+      only,
+      now: EVENING,
+      stocks: RENAMED,
+      symbols: watchlist,
+    })
     expect(report).toMatchObject({ outcome: 'partial', stocks: 2, wrongSymbols: WRONG })
     expect(report?.missing).toBeUndefined()
     expect(requests).toEqual(['fetchdt all', 'getLiveNews ALPHA', 'getLiveNews BETA'])

@@ -18,7 +18,10 @@ describe('the candles of the page', () => {
     ] as const
     const candles = await readCandles(oneStock(candleFile(rows)), 'A', {})
     expect(candles).toMatchObject({ days: DAYS.slice(0, 3), close: [1, 2.5, 3] })
-    expect(candles?.cleaned).toEqual(['1 candle repeats a day: the last one in the file is shown', 'the days were not in order'])
+    expect(candles?.cleaned).toEqual([
+      '1 candle repeats a day: the last one in the file is shown',
+      'the days were not in order',
+    ])
   })
 
   it('leave out impossible days, and say so', async () => {
@@ -33,7 +36,10 @@ describe('the candles of the page', () => {
       'A',
       {},
     )
-    expect(candles).toMatchObject({ days: [DAYS[0], DAYS[2]], cleaned: ['the file is damaged: line 3 is no candle'] })
+    expect(candles).toMatchObject({
+      days: [DAYS[0], DAYS[2]],
+      cleaned: ['the file is damaged: line 3 is no candle'],
+    })
   })
 
   it('of a file in good order need no remark', async () => {
@@ -52,7 +58,10 @@ describe('the candles of the page', () => {
 
   it('of a stock without a file are none, with the reason', async () => {
     const candles = await readCandles(marketWith({ 'master_isin_map.json': [stock('A')] }), 'A', {})
-    expect(candles).toMatchObject({ days: [], about: { problem: 'not fetched yet: no run has finished in this folder' } })
+    expect(candles).toMatchObject({
+      days: [],
+      about: { problem: 'not fetched yet: no run has finished in this folder' },
+    })
   })
 
   it.skipIf(!duckdb)('are divided by a split that the provider has not applied, or as stored', async () => {
@@ -63,7 +72,9 @@ describe('the candles of the page', () => {
         [DAYS[2], 10.3],
       ]),
       {
-        'history_corporate_actions.json': [{ Sym: 'A', CorpAct: [{ ActType: 'SPLIT', ExDate: DAYS[2], Note: '1:10' }] }],
+        'history_corporate_actions.json': [
+          { Sym: 'A', CorpAct: [{ ActType: 'SPLIT', ExDate: DAYS[2], Note: '1:10' }] },
+        ],
       },
     )
     expect(await readCandles(folder, 'A', {})).toMatchObject({
@@ -71,7 +82,10 @@ describe('the candles of the page', () => {
       volume: [10_000, 10_000, 1000],
       isAdjusted: true,
     })
-    expect(await readCandles(folder, 'A', { isStored: true })).toMatchObject({ close: [100, 102, 10.3], volume: [1000, 1000, 1000] })
+    expect(await readCandles(folder, 'A', { isStored: true })).toMatchObject({
+      close: [100, 102, 10.3],
+      volume: [1000, 1000, 1000],
+    })
   })
 })
 
@@ -80,7 +94,9 @@ describe('the candles of weeks', () => {
     const text = [...DAYS, '2026-02-09', '2026-02-10']
       .map((day, place) => candleLine(day, [10 + place, 20 + place, 5 - place / 10, 11 + place]))
       .join('')
-    const weeks = await readCandles(oneStock(`${candleFile([['2026-01-30', 9]])}${text}`), 'A', { isWeekly: true })
+    const weeks = await readCandles(oneStock(`${candleFile([['2026-01-30', 9]])}${text}`), 'A', {
+      isWeekly: true,
+    })
     expect(weeks).toMatchObject({
       days: ['2026-01-30', '2026-02-06', '2026-02-10'],
       open: [9, 10, 15],
@@ -112,13 +128,18 @@ describe.skipIf(!duckdb)('adjusted candles of the page', () => {
       expect(candles?.days, symbol).toEqual(own.map(({ day }) => day))
       for (const name of ['open', 'high', 'low', 'close', 'volume'] as const)
         for (const [place, value] of (candles?.[name] ?? []).entries())
-          expect(Math.abs(value - Number(own[place]?.[name])), `${symbol} ${name} ${place}`).toBeLessThan(1e-5)
+          expect(Math.abs(value - Number(own[place]?.[name])), `${symbol} ${name} ${place}`).toBeLessThan(
+            1e-5,
+          )
     }
   })
 
   it('have the averages of the screener at their end', async () => {
     const folder = openFolder(market.out)
-    for (const { symbol, sma_50_inr, sma_200_inr } of await objectsOf('select symbol, sma_50_inr, sma_200_inr from screener', market.out)) {
+    for (const { symbol, sma_50_inr, sma_200_inr } of await objectsOf(
+      'select symbol, sma_50_inr, sma_200_inr from screener',
+      market.out,
+    )) {
       const { averages = [] } = (await readCandles(folder, String(symbol), {})) ?? {}
       for (const [place, expected] of [sma_50_inr, sma_200_inr].entries())
         expect(averages[place]?.values.at(-1) ?? null, `${symbol} ${place}`).toEqual(

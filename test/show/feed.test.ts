@@ -15,7 +15,14 @@ it('has what happened on the newest day up to the run, by stock, the largest fir
       ],
     },
     'company_filings/B_filings.json': {
-      data: [{ news_date: '2026-02-12 19:00:00', caption: 'late', descriptor: 'Results', file_url: 'https://x.example/y' }],
+      data: [
+        {
+          news_date: '2026-02-12 19:00:00',
+          caption: 'late',
+          descriptor: 'Results',
+          file_url: 'https://x.example/y',
+        },
+      ],
     },
     'market_news/A_news.json': {
       Symbol: 'A',
@@ -26,7 +33,11 @@ it('has what happened on the newest day up to the run, by stock, the largest fir
       ],
     },
     'bulk_block_deals.json': '[{"date":',
-    '.scripstream/report.json': report({ 'company-filings': ['success'], 'market-news': ['success'], 'bulk-block-deals': ['success'] }),
+    '.scripstream/report.json': report({
+      'company-filings': ['success'],
+      'market-news': ['success'],
+      'bulk-block-deals': ['success'],
+    }),
   })
   const { day, stocks, kinds, rows, problems } = await readFeed(folder)
   expect({ day, stocks, kinds }).toEqual({ day: '2026-02-12', stocks: 2, kinds: { filing: 2, news: 1 } })

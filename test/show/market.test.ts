@@ -24,7 +24,14 @@ const three = (changes: readonly [number, number, number]) => ({
 describe.skipIf(!duckdb)('the market', () => {
   it('counts advances and declines', async () => {
     const market = await readMarket(marketWith(three([5, -3, 0])))
-    expect(market.breadth).toMatchObject({ listed: 3, traded: 3, advances: 1, declines: 1, unchanged: 1, medianChangePct: 0 })
+    expect(market.breadth).toMatchObject({
+      listed: 3,
+      traded: 3,
+      advances: 1,
+      declines: 1,
+      unchanged: 1,
+      medianChangePct: 0,
+    })
     expect(market.breadth.turnoverCr).toBeCloseTo(30.2, 9)
     expect(market.breadth.about.day).toBe(TODAY)
     expect(market.breadth.sessions).toEqual([
@@ -67,10 +74,20 @@ describe.skipIf(!duckdb)('the market', () => {
   })
 
   it('says that the newest candles are not up to date, and nothing if they are older than the run for another reason', async () => {
-    const stale = [{ stream: 'all-ohlcv', output: 'candles', newest: TODAY, expected: '2026-02-13', sessions: 1, shownBy: ['deals'] }]
+    const stale = [
+      {
+        stream: 'all-ohlcv',
+        output: 'candles',
+        newest: TODAY,
+        expected: '2026-02-13',
+        sessions: 1,
+        shownBy: ['deals'],
+      },
+    ]
     const readAbout = async (more: object) => {
       const stored = report({ 'all-ohlcv': ['success'] }, { asOf: '2026-02-13T14:30:00.000Z', ...more })
-      return (await readMarket(marketWith({ ...three([5, -3, 0]), '.scripstream/report.json': stored }))).breadth.about
+      return (await readMarket(marketWith({ ...three([5, -3, 0]), '.scripstream/report.json': stored })))
+        .breadth.about
     }
     const problem = 'candles end at 2026-02-12, expected 2026-02-13 (deals of that day exist)'
     expect(await readAbout({ stale })).toMatchObject({ day: TODAY, problem })
@@ -80,7 +97,14 @@ describe.skipIf(!duckdb)('the market', () => {
   it('has the last closes of each index in order, and averages of the stocks that have enough candles', async () => {
     const rows = (from: number, days: number) =>
       Array.from({ length: days }, (_, place) => [addDays(TODAY, place + 1 - days), from + place] as const)
-    const index = (symbol: string) => ({ Sym: symbol, DispSym: symbol, Sid: 13, Exch: 'IDX', Seg: 'I', Inst: 'IDX' })
+    const index = (symbol: string) => ({
+      Sym: symbol,
+      DispSym: symbol,
+      Sid: 13,
+      Exch: 'IDX',
+      Seg: 'I',
+      Inst: 'IDX',
+    })
     const folder = marketWith({
       ...three([5, -3, 0]),
       'ohlcv_data/A.csv': candleFile(rows(100, 900)),
@@ -122,12 +146,18 @@ describe.skipIf(!duckdb)('the market', () => {
       '.scripstream/report.json': report({ 'all-ohlcv': ['failed', { error: 'ticks is down (503)' }] }),
     })
     const { breadth } = await readMarket(folder)
-    expect(breadth).toMatchObject({ traded: 0, about: { problem: 'all-ohlcv failed in the last run: ticks is down' } })
+    expect(breadth).toMatchObject({
+      traded: 0,
+      about: { problem: 'all-ohlcv failed in the last run: ticks is down' },
+    })
     expect(breadth.about).not.toHaveProperty('day')
   })
 
   it('without a folder is empty, and says so', async () => {
     const folder = openFolder('/nowhere/at/all')
-    expect((await readMarket(folder)).breadth).toMatchObject({ listed: 0, about: { problem: 'there is no master list' } })
+    expect((await readMarket(folder)).breadth).toMatchObject({
+      listed: 0,
+      about: { problem: 'there is no master list' },
+    })
   })
 })

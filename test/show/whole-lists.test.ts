@@ -11,42 +11,60 @@ describe.skipIf(!duckdb)('the whole lists of a collected market', () => {
   })
   afterAll(() => market.remove())
 
-  const count = async (sql: string): Promise<number> => Number((await objectsOf(`select count(*) as n from (${sql})`, market.out))[0]?.n)
+  const count = async (sql: string): Promise<number> =>
+    Number((await objectsOf(`select count(*) as n from (${sql})`, market.out))[0]?.n)
 
-  it.each(LIST_NAMES)('have the rows of their statement, and their facets among their columns: %s', async (name) => {
-    const list = await readWholeList(openFolder(market.out), name)
-    const columns = list?.columns.map((column) => column.name) ?? []
-    expect(new Set(columns).size).toBe(columns.length)
-    expect(columns).toEqual(expect.arrayContaining([...(list?.facets ?? ['none'])]))
-    expect(list).toMatchObject({ isCut: false })
-    expect(list?.rows.length).toBe(await count(list?.sql ?? ''))
-  })
+  it.each(LIST_NAMES)(
+    'have the rows of their statement, and their facets among their columns: %s',
+    async (name) => {
+      const list = await readWholeList(openFolder(market.out), name)
+      const columns = list?.columns.map((column) => column.name) ?? []
+      expect(new Set(columns).size).toBe(columns.length)
+      expect(columns).toEqual(expect.arrayContaining([...(list?.facets ?? ['none'])]))
+      expect(list).toMatchObject({ isCut: false })
+      expect(list?.rows.length).toBe(await count(list?.sql ?? ''))
+    },
+  )
 
   it('have every stock, and every document of the week once', async () => {
     const folder = openFolder(market.out)
     expect((await readWholeList(folder, 'stocks'))?.rows.length).toBe(16)
     const filings = await readWholeList(folder, 'filings')
-    expect(filings?.rows.length).toBe(await count('from filings_unique where day > (select max(day) from filings_unique) - 7'))
+    expect(filings?.rows.length).toBe(
+      await count('from filings_unique where day > (select max(day) from filings_unique) - 7'),
+    )
     expect(filings?.rows.length).toBeGreaterThan(0)
   })
 
   it('are none for another name, also that of a property of every object', async () => {
     const folder = openFolder(market.out)
-    expect([await readWholeList(folder, 'none'), await readWholeList(folder, 'constructor')]).toEqual([undefined, undefined])
+    expect([await readWholeList(folder, 'none'), await readWholeList(folder, 'constructor')]).toEqual([
+      undefined,
+      undefined,
+    ])
   })
 })
 
 describe.skipIf(!duckdb)('a list that lacks something', () => {
-  const action = (sym: string, date: string) => ({ Sym: sym, CorpAct: [{ ActType: 'DIVIDEND', ExDate: date, Note: '2.5' }] })
+  const action = (sym: string, date: string) => ({
+    Sym: sym,
+    CorpAct: [{ ActType: 'DIVIDEND', ExDate: date, Note: '2.5' }],
+  })
   const files = {
     'master_isin_map.json': [stock('A')],
     'history_corporate_actions.json': [action('A', '2024-01-05')],
     'upcoming_corporate_actions.json': [action('A', '2026-02-20')],
-    '.scripstream/report.json': report({ 'circuit-stocks': ['success'], 'corporate-actions': ['success'], 'all-ohlcv': ['success'] }),
+    '.scripstream/report.json': report({
+      'circuit-stocks': ['success'],
+      'corporate-actions': ['success'],
+      'all-ohlcv': ['success'],
+    }),
   }
 
   it('has the actions from the day of the run on', async () => {
-    expect((await readWholeList(marketWith(files), 'actions'))?.rows.map((row) => row[2])).toEqual(['2026-02-20'])
+    expect((await readWholeList(marketWith(files), 'actions'))?.rows.map((row) => row[2])).toEqual([
+      '2026-02-20',
+    ])
   })
 
   it('names the file that is missing: no stock at a limit is another thing than no list', async () => {
@@ -63,7 +81,10 @@ describe.skipIf(!duckdb)('a list that lacks something', () => {
   it('leaves a damaged table out, and names it; other lists stay whole', async () => {
     const folder = marketWith({ ...files, 'bulk_block_deals.json': '[{"date":' })
     const damaged = 'bulk_block_deals.json is damaged; move it away and run again'
-    expect(await readWholeList(folder, 'deals')).toMatchObject({ rows: [], warnings: expect.arrayContaining([damaged]) })
+    expect(await readWholeList(folder, 'deals')).toMatchObject({
+      rows: [],
+      warnings: expect.arrayContaining([damaged]),
+    })
     expect((await readWholeList(folder, 'stocks'))?.rows.map(([symbol]) => symbol)).toEqual(['A'])
   })
 
@@ -72,13 +93,17 @@ describe.skipIf(!duckdb)('a list that lacks something', () => {
       'upper_circuit_stocks.json': [{ Symbol: 'A', Name: 'A Ltd', LTP: 5, ChangePercent: 5 }],
       'nse_asm_list.json': [{ Symbol: 'A', ISIN, Name: 'A Ltd', Stage: 'I' }],
     }
-    const { columns = [], rows = [] } = (await readWholeList(marketWith({ ...files, ...upper }), 'stocks')) ?? {}
+    const { columns = [], rows = [] } =
+      (await readWholeList(marketWith({ ...files, ...upper }), 'stocks')) ?? {}
     const tags = columns.findIndex(({ name }) => name === 'tags')
     expect(rows.map((row) => row[tags])).toEqual(['upper limit · ASM'])
   })
 
   it('of a folder without data says so', async () => {
-    expect(await readWholeList(marketWith({}), 'stocks')).toMatchObject({ rows: [], warnings: ['there is no master list'] })
+    expect(await readWholeList(marketWith({}), 'stocks')).toMatchObject({
+      rows: [],
+      warnings: ['there is no master list'],
+    })
   })
 })
 
@@ -88,7 +113,9 @@ describe.skipIf(!duckdb)('the stocks that one follows', () => {
     marketWith({
       'master_isin_map.json': [stock('A'), stock(HOSTILE, 'INE000000002')],
       'upper_circuit_stocks.json': [{ Symbol: 'A', Name: 'A Ltd', LTP: 5, ChangePercent: 5 }],
-      'bulk_block_deals.json': [{ date: '2026-02-12', sym: 'A', deal: 'BULK', bs: 'B', cname: 'FUND', qty: 10, avgprice: 2 }],
+      'bulk_block_deals.json': [
+        { date: '2026-02-12', sym: 'A', deal: 'BULK', bs: 'B', cname: 'FUND', qty: 10, avgprice: 2 },
+      ],
       'all_company_announcements.json': [
         { Symbol: 'A', date: '2026-02-12 10:00:00', events: 'new plant', type: 'Company Announcements' },
         { Symbol: 'A', date: '2026-01-02 10:00:00', events: 'old', type: 'Company Announcements' },
@@ -111,7 +138,10 @@ describe.skipIf(!duckdb)('the stocks that one follows', () => {
 
 describe.skipIf(!duckdb)('the morning', () => {
   it('has the ex-dates of the next seven days, each action once, and says why there are none without the list', async () => {
-    const action = (sym: string, date: string) => ({ Sym: sym, CorpAct: [{ ActType: 'DIVIDEND', ExDate: date, Note: '2.5' }] })
+    const action = (sym: string, date: string) => ({
+      Sym: sym,
+      CorpAct: [{ ActType: 'DIVIDEND', ExDate: date, Note: '2.5' }],
+    })
     const folder = marketWith({
       'master_isin_map.json': [stock('A')],
       'upcoming_corporate_actions.json': [
@@ -125,7 +155,10 @@ describe.skipIf(!duckdb)('the morning', () => {
     const { actions, results } = await readToday(folder)
     expect(actions).toMatchObject({
       total: 2,
-      rows: [{ day: '2026-02-12' }, { symbol: 'A', name: 'A Ltd', day: '2026-02-13', action: 'dividend', amount: 2.5 }],
+      rows: [
+        { day: '2026-02-12' },
+        { symbol: 'A', name: 'A Ltd', day: '2026-02-13', action: 'dividend', amount: 2.5 },
+      ],
     })
     expect(results).toMatchObject({ total: 0, rows: [] })
   })

@@ -14,7 +14,9 @@ beforeAll(() => {
   vi.doMock('../../src/storage/duckdb.js', async (original) => {
     const { UsageError } = await import('../../src/model/errors.js')
     const openDuckDb = () => {
-      throw new UsageError('DuckDB is not installed: npm install @duckdb/node-api', { code: 'missing-package' })
+      throw new UsageError('DuckDB is not installed: npm install @duckdb/node-api', {
+        code: 'missing-package',
+      })
     }
     return { ...(await original<object>()), openDuckDb }
   })
@@ -28,7 +30,9 @@ it('shows what needs no DuckDB, and says what does', async () => {
   const { createShowRunner } = await import('../../src/show/index.js')
   const show = createShowRunner(folder)
   // The stocks are counted: the page of a folder without stocks is another one.
-  expect(await show({ show: 'market' })).toMatchObject({ breadth: { listed: 1, traded: 0, about: { problem: MISSING } } })
+  expect(await show({ show: 'market' })).toMatchObject({
+    breadth: { listed: 1, traded: 0, about: { problem: MISSING } },
+  })
   // Once: what has no figures is not shown.
   const answer = await show({ show: 'stock', name: 'A' })
   expect(answer).toMatchObject({
@@ -40,5 +44,8 @@ it('shows what needs no DuckDB, and says what does', async () => {
   })
   expect(JSON.stringify(answer).split(MISSING)).toHaveLength(2)
   const candles = await show({ show: 'candles', name: 'A' })
-  expect(candles).toMatchObject({ close: [5], cleaned: ['prices are as stored, because they cannot be adjusted without DuckDB'] })
+  expect(candles).toMatchObject({
+    close: [5],
+    cleaned: ['prices are as stored, because they cannot be adjusted without DuckDB'],
+  })
 })

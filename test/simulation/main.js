@@ -16,7 +16,9 @@ const HELP = `Simulates daily runs on virtual time until an invariant fails. Bui
 
 /** The options of the command line. @throws an error that names the option, and what it may be */
 const readOptions = () => {
-  const texts = Object.fromEntries(Object.entries(NUMBERS).map(([name, value]) => [name, { type: 'string', default: value }]))
+  const texts = Object.fromEntries(
+    Object.entries(NUMBERS).map(([name, value]) => [name, { type: 'string', default: value }]),
+  )
   const switches = { help: { type: 'boolean', short: 'h' }, verbose: { type: 'boolean', default: false } }
   const { values } = parseArgs({ options: { ...texts, ...switches, faults: { type: 'string' } } })
   if (values.help) {
@@ -25,7 +27,8 @@ const readOptions = () => {
   }
   const faults = values.faults?.split(',')
   const unknown = faults?.find((fault) => !SIMULATED_FAULTS.includes(fault))
-  if (unknown !== undefined) throw new Error(`--faults: unknown fault "${unknown}"; use some of ${SIMULATED_FAULTS.join(',')}`)
+  if (unknown !== undefined)
+    throw new Error(`--faults: unknown fault "${unknown}"; use some of ${SIMULATED_FAULTS.join(',')}`)
   const given = Object.keys(NUMBERS).filter((name) => values[name] !== undefined)
   const numbers = Object.fromEntries(given.map((name) => [name, Number(values[name])]))
   const wrong = Object.keys(numbers).find((name) => !Number.isSafeInteger(numbers[name]) || numbers[name] < 1)
@@ -45,7 +48,8 @@ const run = async ({ sql, ...options }) => {
     console.log({ ...result, planted: planted.length, virtualHours, cpuSeconds: cpuSeconds() })
     if (sql === undefined) return
     const { checkBySql } = await import('./sql.js')
-    for (let seed = options.seed; seed < options.seed + options.seeds; seed += sql) await checkBySql({ ...options, seed })
+    for (let seed = options.seed; seed < options.seed + options.seeds; seed += sql)
+      await checkBySql({ ...options, seed })
     console.log(`seeds checked by SQL: ${Math.ceil(options.seeds / sql)}`)
   } catch (error) {
     if (error?.code === 'missing-package') return console.log(`skipped: no check by SQL: ${error.message}`)

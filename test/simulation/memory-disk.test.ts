@@ -40,8 +40,16 @@ describe('a disk in memory', () => {
   /** The same calls of both disks, with what can be compared of the results. */
   const createCalls = (random: () => number, pairs: [number, number][]) => {
     const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T
-    const [one, other, text] = [pick(NAMES), pick(NAMES), pick(['', 'x', 'some text', '0123456789'.repeat(9)])]
-    const [flags, place, offset] = [pick(FLAGS), Math.floor(random() * 12), Math.floor(random() * text.length)]
+    const [one, other, text] = [
+      pick(NAMES),
+      pick(NAMES),
+      pick(['', 'x', 'some text', '0123456789'.repeat(9)]),
+    ]
+    const [flags, place, offset] = [
+      pick(FLAGS),
+      Math.floor(random() * 12),
+      Math.floor(random() * text.length),
+    ]
     const pair = pick(pairs) ?? [99_999, 99_999]
     const isReal = (disk: Disk): boolean => disk === realDisk
     const fdOf = (disk: Disk): number => pair[isReal(disk) ? 1 : 0]
@@ -50,11 +58,15 @@ describe('a disk in memory', () => {
     type Call = (disk: Disk, root: string) => unknown
     const read = async (disk: Disk, position?: number) => {
       const bytes = Buffer.alloc(7)
-      const { bytesRead } = await (position === undefined ? disk.read(fdOf(disk), bytes) : disk.read(fdOf(disk), bytes, { position }))
+      const { bytesRead } = await (position === undefined
+        ? disk.read(fdOf(disk), bytes)
+        : disk.read(fdOf(disk), bytes, { position }))
       return [bytesRead, bytes.toString()]
     }
     const opened = async (disk: Disk, fd: number | Promise<number>) => {
-      pairs[isReal(disk) ? pairs.length - 1 : pairs.length] = isReal(disk) ? [pairs.at(-1)?.[0] ?? 0, await fd] : [await fd, 0]
+      pairs[isReal(disk) ? pairs.length - 1 : pairs.length] = isReal(disk)
+        ? [pairs.at(-1)?.[0] ?? 0, await fd]
+        : [await fd, 0]
       return 'open'
     }
     const calls: Readonly<Record<string, Call>> = {
@@ -82,7 +94,8 @@ describe('a disk in memory', () => {
       renameSync: (disk, root) => disk.renameSync(join(root, one), join(root, other)),
       link: (disk, root) => disk.link(join(root, one), join(root, other)),
       copyFile: async (disk, root) =>
-        disk.statSync(join(root, one), { throwIfNoEntry: false })?.isFile() && disk.copyFile(join(root, one), join(root, other)),
+        disk.statSync(join(root, one), { throwIfNoEntry: false })?.isFile() &&
+        disk.copyFile(join(root, one), join(root, other)),
       rm: (disk, root) => disk.rm(join(root, one)),
       rmForced: (disk, root) => disk.rm(join(root, one), { force: true }),
       rmTree: (disk, root) => disk.rm(join(root, one), { recursive: true, force: true }),
@@ -113,40 +126,48 @@ describe('a disk in memory', () => {
       },
       stream: async (disk, root) => {
         let all = ''
-        for await (const chunk of disk.createReadStream(join(root, one), { highWaterMark: 16 })) all += String(chunk)
+        for await (const chunk of disk.createReadStream(join(root, one), { highWaterMark: 16 }))
+          all += String(chunk)
         return all
       },
     }
     const name = pick(Object.keys(calls))
-    return { name: `${pair[1]} ${name} ${one} ${other} ${flags} ${JSON.stringify(text)} ${place}`, call: calls[name] as Call }
+    return {
+      name: `${pair[1]} ${name} ${one} ${other} ${flags} ${JSON.stringify(text)} ${place}`,
+      call: calls[name] as Call,
+    }
   }
 
-  it.each([1, 2, 3])('gives the same results, contents and error codes as a local disk (seed %i)', async (seed) => {
-    const random = createRandom(seed, 'calls')
-    const [memory, root] = [createDisk(), temporaryFolder()]
-    const pairs: [number, number][] = []
-    const log: string[] = []
-    let succeeded = 0
-    for (let step = 0; step < 2_000; step += 1) {
-      const { name, call } = createCalls(() => random.next(), pairs)
-      log.push(name)
-      const wanted = await settle(() => call(memory.disk, ROOT))
-      const found = await settle(() => call(realDisk, root))
-      if (!/^"E/.test(JSON.stringify(found) ?? '')) succeeded += 1
-      if (JSON.stringify(wanted) !== JSON.stringify(found)) expect({ log: log.slice(-20), value: wanted }).toEqual({ value: found })
-    }
-    for (const [, fd] of pairs) realDisk.closeSync(fd)
-    expect([...memory.files('/').keys()].map((path) => path.slice(ROOT.length)).sort()).toEqual(
-      readdirSync(root, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
-        .sort(),
-    )
-    for (const [path, bytes] of memory.files('/'))
-      expect(bytes.toString()).toBe(realDisk.readFileSync(join(root, path.slice(ROOT.length)), 'utf8'))
-    expect(memory.openDescriptors()).toBe(pairs.length)
-    expect(succeeded).toBeGreaterThan(600)
-  })
+  it.each([1, 2, 3])(
+    'gives the same results, contents and error codes as a local disk (seed %i)',
+    async (seed) => {
+      const random = createRandom(seed, 'calls')
+      const [memory, root] = [createDisk(), temporaryFolder()]
+      const pairs: [number, number][] = []
+      const log: string[] = []
+      let succeeded = 0
+      for (let step = 0; step < 2_000; step += 1) {
+        const { name, call } = createCalls(() => random.next(), pairs)
+        log.push(name)
+        const wanted = await settle(() => call(memory.disk, ROOT))
+        const found = await settle(() => call(realDisk, root))
+        if (!/^"E/.test(JSON.stringify(found) ?? '')) succeeded += 1
+        if (JSON.stringify(wanted) !== JSON.stringify(found))
+          expect({ log: log.slice(-20), value: wanted }).toEqual({ value: found })
+      }
+      for (const [, fd] of pairs) realDisk.closeSync(fd)
+      expect([...memory.files('/').keys()].map((path) => path.slice(ROOT.length)).sort()).toEqual(
+        readdirSync(root, { recursive: true, withFileTypes: true })
+          .filter((entry) => entry.isFile())
+          .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
+          .sort(),
+      )
+      for (const [path, bytes] of memory.files('/'))
+        expect(bytes.toString()).toBe(realDisk.readFileSync(join(root, path.slice(ROOT.length)), 'utf8'))
+      expect(memory.openDescriptors()).toBe(pairs.length)
+      expect(succeeded).toBeGreaterThan(600)
+    },
+  )
 
   it('gives the time by its clock, and copies and links as the disk does', async () => {
     let now = 1_000
@@ -166,7 +187,8 @@ describe('a disk in memory', () => {
 describe('calls of a disk in memory', () => {
   it('fail with the code of a fault', async () => {
     const { disk } = createDisk({
-      fault: (call, path) => (path === '/data/a' && ['fdatasync', 'statSync'].includes(call) ? 'EIO' : undefined),
+      fault: (call, path) =>
+        path === '/data/a' && ['fdatasync', 'statSync'].includes(call) ? 'EIO' : undefined,
     })
     const fd = await disk.open('/data/a', 'wx')
     await disk.writeFile(fd, 'a')
@@ -198,8 +220,14 @@ describe('calls of a disk in memory', () => {
   })
 })
 
-/** Does something on new disks that then lose power. The distinct contents of a file that were found afterwards, sorted; `-` if it is missing. */
-const collectOutcomes = async (act: (disk: Disk) => unknown, show: (disk: Disk) => string): Promise<readonly string[]> => {
+/**
+ * Does something on new disks that then lose power. The distinct contents of a file that were found
+ * afterwards, sorted; `-` if it is missing.
+ */
+const collectOutcomes = async (
+  act: (disk: Disk) => unknown,
+  show: (disk: Disk) => string,
+): Promise<readonly string[]> => {
   const outcomes = new Set<string>()
   for (let seed = 0; seed < 200; seed += 1) {
     const random = createRandom(seed, 'power')
@@ -229,7 +257,9 @@ const writeSynced = async (disk: Disk, path: string, text: string): Promise<void
 const show =
   (...names: readonly string[]) =>
   (disk: Disk): string =>
-    names.map((name) => (disk.existsSync(join(ROOT, name)) ? disk.readFileSync(join(ROOT, name), 'utf8') : '-')).join(' ')
+    names
+      .map((name) => (disk.existsSync(join(ROOT, name)) ? disk.readFileSync(join(ROOT, name), 'utf8') : '-'))
+      .join(' ')
 
 describe('a power cut', () => {
   it('leaves what is synced, file and name', async () => {
@@ -241,7 +271,10 @@ describe('a power cut', () => {
   })
 
   it('may lose the name of a synced file in a folder that is not synced', async () => {
-    expect(await collectOutcomes((disk) => writeSynced(disk, '/data/a', 'new'), show('a'))).toEqual(['-', 'new'])
+    expect(await collectOutcomes((disk) => writeSynced(disk, '/data/a', 'new'), show('a'))).toEqual([
+      '-',
+      'new',
+    ])
   })
 
   it('leaves of an unsynced file what was synced, a part of it, all of it, or zeros', async () => {

@@ -1,5 +1,6 @@
-// The proof that the simulation finds bugs: node test/simulation/mutations.js [--seeds 1000] [--seed 1] [--only journal]. Build first.
-// With --check it only looks whether each bug can be planted. Each planted bug gets a copy of dist, and a process that simulates seed after seed until an invariant fails.
+// The proof that the simulation finds bugs: node test/simulation/mutations.js [--seeds 1000] [--seed 1]
+// [--only journal]. Build first. With --check it only looks whether each bug can be planted. Each planted bug
+// gets a copy of dist, and a process that simulates seed after seed until an invariant fails.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +8,10 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
-/** `find` occurs once in the file. `days`: what one daily run cannot show. `faults`: those that show it, if it is rare among all. */
+/**
+ * `find` occurs once in the file. `days`: what one daily run cannot show. `faults`: those that show it, if it
+ * is rare among all.
+ */
 const mutations = [
   {
     name: 'a journal line is dropped',
@@ -144,7 +148,8 @@ const mutations = [
   },
 ]
 
-const HELP = 'node test/simulation/mutations.js [--seeds 1000] [--seed 1] [--only NAME] [--check]: see the first lines of this file'
+const HELP =
+  'node test/simulation/mutations.js [--seeds 1000] [--seed 1] [--only NAME] [--check]: see the first lines of this file'
 
 const readOptions = () => {
   const texts = {
@@ -153,7 +158,13 @@ const readOptions = () => {
     only: { type: 'string', default: '' },
   }
   try {
-    return parseArgs({ options: { ...texts, check: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h' } } }).values
+    return parseArgs({
+      options: {
+        ...texts,
+        check: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h' },
+      },
+    }).values
   } catch (error) {
     console.error(`${error.message}\n${HELP}`)
     return process.exit(2)
@@ -171,7 +182,8 @@ const SIMULATION = 'test/simulation/main.js'
 /** The mutated text of a file. @throws if what it replaces is not there exactly once */
 const mutate = ({ name, file, find, replace }) => {
   const parts = readFileSync(join(ROOT, 'dist', file), 'utf8').split(find)
-  if (parts.length !== 2) throw new Error(`${name}: dist/${file} has ${parts.length - 1} times, not once: ${find}`)
+  if (parts.length !== 2)
+    throw new Error(`${name}: dist/${file} has ${parts.length - 1} times, not once: ${find}`)
   return parts.join(replace)
 }
 
@@ -186,12 +198,25 @@ const plant = (mutation, folder) => {
 
 /** Simulates until something fails. Returns nothing if all seeds pass. */
 const findBug = (folder, days, faults) => {
-  const options = ['--seed', values.seed, '--seeds', values.seeds, '--days', String(days), ...(faults ? ['--faults', faults] : [])]
-  const { status, stderr } = spawnSync(process.execPath, [SIMULATION, ...options], { cwd: folder, encoding: 'utf8', maxBuffer: 1 << 28 })
+  const options = [
+    '--seed',
+    values.seed,
+    '--seeds',
+    values.seeds,
+    '--days',
+    String(days),
+    ...(faults ? ['--faults', faults] : []),
+  ]
+  const { status, stderr } = spawnSync(process.execPath, [SIMULATION, ...options], {
+    cwd: folder,
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  })
   if (status === 0) return undefined
   const [detail, seed, invariant] = /seed (\d+), .*?: it is not true that (.*?): .*/.exec(stderr) ?? []
   const [, seconds] = /^([\d.]+) s CPU$/m.exec(stderr) ?? []
-  if (invariant === undefined || seconds === undefined) throw new Error(`the simulation ended otherwise: ${stderr}`)
+  if (invariant === undefined || seconds === undefined)
+    throw new Error(`the simulation ended otherwise: ${stderr}`)
   return { seeds: Number(seed) - Number(values.seed) + 1, invariant, seconds, detail }
 }
 

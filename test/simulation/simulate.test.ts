@@ -14,15 +14,27 @@ describe('whole daily runs on virtual time', () => {
   it(`keep every invariant, whatever goes wrong, with ${SEEDS} seeds`, async () => {
     const result = await simulate({ seed: 1, seeds: SEEDS })
     expect(result.kills).toBeGreaterThan(20)
-    for (const kind of SIMULATED_FAULTS.filter((one) => !['kill', 'power-cut', 'clock', 'midnight', 'two-starts', 'divided'].includes(one)))
+    for (const kind of SIMULATED_FAULTS.filter(
+      (one) => !['kill', 'power-cut', 'clock', 'midnight', 'two-starts', 'divided'].includes(one),
+    ))
       expect(result.faults[kind], kind).toBeGreaterThan(0)
     expect(Object.keys(result.checks).length).toBeGreaterThan(14)
-    // What diff and the record say is compared where the disk has not failed, and diff where no other hour was before.
-    const ofDiff = ['diff says what it says without faults', 'a split or bonus is the reason for a new history']
+    // What diff and the record say is compared where the disk has not failed, and diff where no other hour
+    // was before.
+    const ofDiff = [
+      'diff says what it says without faults',
+      'a split or bonus is the reason for a new history',
+    ]
     for (const name of ofDiff) expect(result.checks[name]).toBeGreaterThan(SEEDS / 10)
-    const others = Object.fromEntries(Object.entries(result.checks).filter(([name]) => !ofDiff.includes(name)))
+    const others = Object.fromEntries(
+      Object.entries(result.checks).filter(([name]) => !ofDiff.includes(name)),
+    )
     expect(Math.min(...Object.values(others))).toBeGreaterThan(SEEDS / 2)
-    expect(result.codes).toMatchObject({ http_404: expect.any(Number), tls: expect.any(Number), count: expect.any(Number) })
+    expect(result.codes).toMatchObject({
+      http_404: expect.any(Number),
+      tls: expect.any(Number),
+      count: expect.any(Number),
+    })
   })
 
   it(`keep them over three days, with ${LONGER_SEEDS} more seeds`, async () => {
@@ -31,8 +43,15 @@ describe('whole daily runs on virtual time', () => {
   })
 
   it('refuse each wrong answer that a check can tell from a right one', async () => {
-    const result = await simulate({ seed: 1, seeds: 12, days: 2, stocks: 30, faults: ['doubled', 'divided', 'exchanged'] })
-    for (const kind of ['doubled', 'divided', 'exchanged']) expect(result.faults[kind], kind).toBeGreaterThan(0)
+    const result = await simulate({
+      seed: 1,
+      seeds: 12,
+      days: 2,
+      stocks: 30,
+      faults: ['doubled', 'divided', 'exchanged'],
+    })
+    for (const kind of ['doubled', 'divided', 'exchanged'])
+      expect(result.faults[kind], kind).toBeGreaterThan(0)
     expect(result.codes).not.toEqual({})
   })
 
@@ -43,10 +62,13 @@ describe('whole daily runs on virtual time', () => {
     expect(result.checks['each planted event is in diff once']).toBeGreaterThan(0)
   })
 
-  it.skipIf(!duckdb)('give by SQL, as of each day, the rows of the record and those of the runs without faults', () => {
-    const args = ['test/simulation/main.js', '--days', '3', '--sql', '1']
-    expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toContain('seeds checked by SQL: 1')
-  })
+  it.skipIf(!duckdb)(
+    'give by SQL, as of each day, the rows of the record and those of the runs without faults',
+    () => {
+      const args = ['test/simulation/main.js', '--days', '3', '--sql', '1']
+      expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toContain('seeds checked by SQL: 1')
+    },
+  )
 
   it('can be proven to find bugs: each one of the list can be planted', () => {
     const script = fileURLToPath(new URL('mutations.js', import.meta.url))
@@ -58,12 +80,14 @@ describe('whole daily runs on virtual time', () => {
     expect(await simulate({ seed: 1, seeds: 3, streams: [allIndices] })).toMatchObject({ seeds: 3 })
   })
 
-  // Each in a process of its own: what other tests have left running would take part, and nothing of a process may count.
+  // Each in a process of its own: what other tests have left running would take part, and nothing of a
+  // process may count.
   it('are the same for the same seed in every process, and others for another one', () => {
     const main = fileURLToPath(new URL('main.js', import.meta.url))
     const digestOf = (seed: number): string =>
-      /digest: '(\w{64})'/.exec(execFileSync(process.execPath, [main, '--seed', `${seed}`, '--seeds', '3'], { encoding: 'utf8' }))?.[1] ??
-      ''
+      /digest: '(\w{64})'/.exec(
+        execFileSync(process.execPath, [main, '--seed', `${seed}`, '--seeds', '3'], { encoding: 'utf8' }),
+      )?.[1] ?? ''
     const digest = digestOf(5)
     expect(digest).not.toBe('')
     expect(digestOf(5)).toBe(digest)
@@ -78,7 +102,9 @@ describe('whole daily runs on virtual time', () => {
 
   it('are simulated one at a time', async () => {
     const first = simulate({ seed: 1, streams: [allIndices] })
-    await expect(simulate({ seed: 2, streams: [allIndices] })).rejects.toThrow('a simulation is already running in this process')
+    await expect(simulate({ seed: 2, streams: [allIndices] })).rejects.toThrow(
+      'a simulation is already running in this process',
+    )
     expect(await first).toMatchObject({ seeds: 1 })
   })
 
@@ -100,7 +126,10 @@ describe('whole daily runs on virtual time', () => {
   })
 
   it('end with the seed, the day and what is wrong', async () => {
-    const failing = simulate({ seed: 7, check: ({ after }) => [...after.keys()].filter((file) => file === 'master_data_response.json') })
+    const failing = simulate({
+      seed: 7,
+      check: ({ after }) => [...after.keys()].filter((file) => file === 'master_data_response.json'),
+    })
     await expect(failing).rejects.toThrow(SimulationError)
     await expect(failing).rejects.toThrow(
       'seed 7, 2026-01-30: it is not true that the check of the caller holds: master_data_response.json',

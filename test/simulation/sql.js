@@ -1,4 +1,5 @@
-// What `query --as-of` gives for each simulated day, compared with the reader of the record and with the runs without faults.
+// What `query --as-of` gives for each simulated day, compared with the reader of the record and with the runs
+// without faults.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -14,7 +15,9 @@ import { SIMULATED_FAULTS, SimulationError, simulate } from '../../dist/src/test
 import { streams } from '../../dist/streams/registry.js'
 
 const tables = listTables(streams)
-const STATEMENT = tables.map(({ name }) => `SELECT '${name}', CAST(to_json(t) AS VARCHAR) FROM ${name} t`).join(' UNION ALL ')
+const STATEMENT = tables
+  .map(({ name }) => `SELECT '${name}', CAST(to_json(t) AS VARCHAR) FROM ${name} t`)
+  .join(' UNION ALL ')
 
 const toText = (rows) => JSON.stringify(rows.map((row) => JSON.stringify(row)).sort())
 
@@ -22,16 +25,28 @@ const toText = (rows) => JSON.stringify(rows.map((row) => JSON.stringify(row)).s
 const query = async (out, asOf) => {
   const { result, close } = await runQuery(STATEMENT, { out, tables, asOf })
   const all = await result.getRows().finally(close)
-  return new Map(tables.map(({ name }) => [name, toText(all.filter(([table]) => table === name).map(([, text]) => JSON.parse(text)))]))
+  return new Map(
+    tables.map(({ name }) => [
+      name,
+      toText(all.filter(([table]) => table === name).map(([, text]) => JSON.parse(text))),
+    ]),
+  )
 }
 
-/** The same rows as the reader of the record has them: JSON is text there, and a column without a value may be absent. */
+/**
+ * The same rows as the reader of the record has them: JSON is text there, and a column without a value may be
+ * absent.
+ */
 const read = async (out, table, day) => {
   const history = await openHistory(out)
   const chosen = findAnswer(history, table.name, { day, warn: () => undefined })
   const rows = chosen ? await createListReader(history)(chosen.list) : []
   const toValue = (value, type) => (type === 'JSON' && value ? JSON.parse(value) : (value ?? null))
-  return toText(rows.map((row) => Object.fromEntries(listColumns(table).map(({ name, type }) => [name, toValue(row[name], type)]))))
+  return toText(
+    rows.map((row) =>
+      Object.fromEntries(listColumns(table).map(({ name, type }) => [name, toValue(row[name], type)])),
+    ),
+  )
 }
 
 /** What is wrong with each day. From the first one on which the disk failed, a record may be missing. */
@@ -41,21 +56,32 @@ const compare = async (dailyRuns, [out, ...faultFree]) => {
   for (const { day, runs } of dailyRuns) {
     const [rows, ...expected] = await Promise.all([out, ...faultFree].map((folder) => query(folder, day)))
     for (const { table } of listHistoryTables(tables))
-      if (rows.get(table.name) !== (await read(out, table, day))) wrong.push(`${day} ${table.name}: the record has other rows`)
+      if (rows.get(table.name) !== (await read(out, table, day)))
+        wrong.push(`${day} ${table.name}: the record has other rows`)
     isWhole &&= runs.every(({ diskFaults }) => diskFaults === 0)
     for (const [table, text] of isWhole ? rows : [])
-      if (expected.every((one) => one.get(table) !== text)) wrong.push(`${day} ${table}: there are other rows without faults`)
+      if (expected.every((one) => one.get(table) !== text))
+        wrong.push(`${day} ${table}: there are other rows without faults`)
   }
   return wrong
 }
 
-/** Simulates the daily runs of a seed, and writes their last folders to the real disk, for DuckDB. @throws SimulationError */
+/**
+ * Simulates the daily runs of a seed, and writes their last folders to the real disk, for DuckDB. @throws
+ * SimulationError
+ */
 export const checkBySql = async (options) => {
   loadDuckDb()
   const days = new Map()
-  // A run at another hour sees news that the only run of an evening does not see: then there are other rows, rightly.
+  // A run at another hour sees news that the only run of an evening does not see: then there are other rows,
+  // rightly.
   const faults = (options.faults ?? SIMULATED_FAULTS).filter((fault) => fault !== 'hours')
-  await simulate({ ...options, faults, seeds: 1, check: (dailyRun) => void days.set(dailyRun.day, dailyRun) ?? [] })
+  await simulate({
+    ...options,
+    faults,
+    seeds: 1,
+    check: (dailyRun) => void days.set(dailyRun.day, dailyRun) ?? [],
+  })
   const last = [...days.values()].at(-1)
   const folders = [last.after, ...last.expected].map((files) => {
     const folder = mkdtempSync(join(tmpdir(), 'scripstream-simulated-'))
@@ -67,5 +93,6 @@ export const checkBySql = async (options) => {
   })
   const comparison = compare([...days.values()], folders).catch((error) => [String(error)])
   const wrong = await comparison.finally(() => folders.map((folder) => rmSync(folder, { recursive: true })))
-  if (wrong.length > 0) throw new SimulationError(options.seed, last, '`query --as-of` gives the rows of each day', wrong)
+  if (wrong.length > 0)
+    throw new SimulationError(options.seed, last, '`query --as-of` gives the rows of each day', wrong)
 }

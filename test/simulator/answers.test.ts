@@ -34,7 +34,8 @@ describe('simulated answers', () => {
         const { incomeStat_cq: income, sHp: holding } = record as Record<string, Record<string, string>>
         const list = (table: Record<string, string> | undefined, key: string): readonly number[] =>
           table?.[key]?.split('|').map(Number) ?? []
-        for (const [index, profit] of list(income, 'NET_PROFIT').entries()) expect(profit).toBeLessThan(list(income, 'REVENUE')[index] ?? 0)
+        for (const [index, profit] of list(income, 'NET_PROFIT').entries())
+          expect(profit).toBeLessThan(list(income, 'REVENUE')[index] ?? 0)
         const shares = ['FII', 'DII', 'PROMOTER', 'PUBLIC'].map((key) => list(holding, key)[0] ?? 0)
         expect(shares.reduce((sum, share) => sum + share, 0)).toBe(100)
       }
@@ -47,7 +48,10 @@ describe('simulated answers', () => {
         .split('\n')
         .map((line) => [line.split(',')[0], line.split(',')[3]] as const),
     )
-    for (const [field, sign] of [['LiveData.UpperCircuitBreak', 1] as const, ['LiveData.LowerCircuitBreak', -1] as const])
+    for (const [field, sign] of [
+      ['LiveData.UpperCircuitBreak', 1] as const,
+      ['LiveData.LowerCircuitBreak', -1] as const,
+    ])
       for (const { Sym, PPerchange, Ltp } of rowsOf(answer('circuit', { data: { params: [{ field }] } }))) {
         // The last whole paisa within the band.
         const [percent, band] = [Number(PPerchange) * sign, Number(bands.get(String(Sym)))]

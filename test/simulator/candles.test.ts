@@ -9,7 +9,8 @@ const marketAt = createTimeline(options)
 const market = marketAt(options.asOf)
 const seconds = (day: string, time?: string) => toInstant(day, time) / 1_000
 const all = ({ asOf, candles }: SampleMarket, sid: string) => candles(sid, 215_634_600, asOf / 1_000)
-const rows = ({ Time, o, h, l, c, v }: CandleColumns) => Time.map((at, i) => [at, o[i], h[i], l[i], c[i], v[i]].map(Number))
+const rows = ({ Time, o, h, l, c, v }: CandleColumns) =>
+  Time.map((at, i) => [at, o[i], h[i], l[i], c[i], v[i]].map(Number))
 const sidAt = (rank: number, of = market) => of.stocks[rank % of.stocks.length]?.Sid ?? ''
 const anySid = fc.nat(market.stocks.length - 1).map((rank) => sidAt(rank))
 
@@ -26,7 +27,9 @@ describe('trading days', () => {
 
   it('exclude the national holidays', () => {
     const days = new Set(market.tradingDays('1995-01-01', '2026-02-12'))
-    expect(['2026-01-26', '2025-08-15', '2025-10-02', '2025-12-25', '2025-05-01'].filter((day) => days.has(day))).toEqual([])
+    expect(
+      ['2026-01-26', '2025-08-15', '2025-10-02', '2025-12-25', '2025-05-01'].filter((day) => days.has(day)),
+    ).toEqual([])
   })
 
   it('include both ends of the range and nothing after now', () => {
@@ -34,7 +37,9 @@ describe('trading days', () => {
     expect(market.tradingDays('2026-02-12', '2027-01-01')).toEqual(['2026-02-12'])
     expect(market.tradingDays('2026-02-13', '2027-01-01')).toEqual([])
     expect(marketAt(toInstant('2026-02-12', '09:14')).tradingDays('2026-02-12', '2026-02-12')).toEqual([])
-    expect(marketAt(toInstant('2026-02-12', '09:15')).tradingDays('2026-02-12', '2026-02-12')).toEqual(['2026-02-12'])
+    expect(marketAt(toInstant('2026-02-12', '09:15')).tradingDays('2026-02-12', '2026-02-12')).toEqual([
+      '2026-02-12',
+    ])
   })
 })
 
@@ -83,7 +88,8 @@ describe('candles', () => {
   })
 
   it('end with the last day that has opened', () => {
-    const last = (day: string, time: string) => toDay((all(marketAt(toInstant(day, time)), sidAt(1)).Time.at(-1) ?? 0) * 1_000)
+    const last = (day: string, time: string) =>
+      toDay((all(marketAt(toInstant(day, time)), sidAt(1)).Time.at(-1) ?? 0) * 1_000)
     expect(last('2026-02-12', '09:14')).toBe('2026-02-11')
     expect(last('2026-02-12', '09:15')).toBe('2026-02-12')
     expect(last('2026-02-14', '12:00')).toBe('2026-02-13')
@@ -124,17 +130,25 @@ describe('candles', () => {
       const after = upTo(marketAt(toInstant(on, '09:15')))
       expect(before.length).toBeGreaterThan(0)
       const divided = before.map(([at, ...cells]) =>
-        [at, ...cells.map((cell, place) => (place === 4 ? cell * factor : Math.round(Math.round(cell * 100) / factor) / 100))].map(Number),
+        [
+          at,
+          ...cells.map((cell, place) =>
+            place === 4 ? cell * factor : Math.round(Math.round(cell * 100) / factor) / 100,
+          ),
+        ].map(Number),
       )
       expect(after).toEqual(divided)
       expect(upTo(marketAt(toInstant(addDays(on, 700))))).toEqual(after)
-      const [next] = rows(marketAt(toInstant(addDays(on, 10))).candles(Sid, seconds(on), seconds(addDays(on, 10))))
+      const [next] = rows(
+        marketAt(toInstant(addDays(on, 10))).candles(Sid, seconds(on), seconds(addDays(on, 10))),
+      )
       expect(next?.[1]).toBeLessThan(((before.at(-1)?.[4] ?? 0) / factor) * 1.05)
     }
   })
 
   it('have splits on fixed days, for one stock in fifty', () => {
-    const many = (asOf: number) => createMarket({ ...options, stocks: 2_000, asOf }).stocks.map(({ split }) => split)
+    const many = (asOf: number) =>
+      createMarket({ ...options, stocks: 2_000, asOf }).stocks.map(({ split }) => split)
     expect(many(toInstant('2027-05-01'))).toEqual(many(options.asOf))
     const splits = many(options.asOf).filter((split) => split !== undefined)
     expect(splits.length).toBeGreaterThan(20)

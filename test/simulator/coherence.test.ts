@@ -2,16 +2,26 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { SampleMarket } from '../../src/model/market.js'
 import { isRow, type Row, readText } from '../../src/model/row.js'
-import { addDays, type Day, formatCompactDmy, formatDashedDmy, toDay, toInstant } from '../../src/model/trading-day.js'
+import {
+  addDays,
+  type Day,
+  formatCompactDmy,
+  formatDashedDmy,
+  toDay,
+  toInstant,
+} from '../../src/model/trading-day.js'
 import { createTimeline } from '../../src/simulator/market.js'
 import { streams } from '../../streams/registry.js'
 
 const STOCKS = 120
 const ANCHOR = toInstant('2026-01-05', '20:30')
 
-const endpoints = new Map(streams.flatMap((stream) => stream.endpoints).map((endpoint) => [endpoint.name, endpoint]))
+const endpoints = new Map(
+  streams.flatMap((stream) => stream.endpoints).map((endpoint) => [endpoint.name, endpoint]),
+)
 /** The simulated answer of an endpoint. */
-const answer = (market: SampleMarket, name: string, input: unknown = {}): unknown => endpoints.get(name)?.sample?.(input, market)
+const answer = (market: SampleMarket, name: string, input: unknown = {}): unknown =>
+  endpoints.get(name)?.sample?.(input, market)
 const rowsOf = (document: unknown): readonly Row[] => {
   const data = isRow(document) ? document.data : undefined
   return (Array.isArray(data) ? data : [data]).filter(isRow)
@@ -21,7 +31,8 @@ const csvOf = (text: unknown): readonly (readonly string[])[] =>
     .split(/\r?\n/)
     .filter((line) => line !== '')
     .map((line) => line.split(',').map((cell) => cell.trim()))
-const dailyFile = (market: SampleMarket, name: string, day: Day) => csvOf(answer(market, name, { date: formatCompactDmy(day) }))
+const dailyFile = (market: SampleMarket, name: string, day: Day) =>
+  csvOf(answer(market, name, { date: formatCompactDmy(day) }))
 const figures = (table: unknown, key: string): readonly number[] =>
   readText((table as Row | undefined)?.[key])
     .split('|')
@@ -37,10 +48,30 @@ interface Evening {
 }
 
 /** Any evening of a year in any market: with events, or without. */
-const evening = fc.record({ seed: fc.nat(10_000), place: fc.integer({ min: 10, max: 330 }), events: fc.boolean() })
+const evening = fc.record({
+  seed: fc.nat(10_000),
+  place: fc.integer({ min: 10, max: 330 }),
+  events: fc.boolean(),
+})
 
-const createEvening = ({ seed, place, events }: { readonly seed: number; readonly place: number; readonly events: boolean }): Evening => {
-  const marketAt = createTimeline({ seed, stocks: STOCKS, asOf: ANCHOR, exchange: 'NSE', candleDays: 600, indices: 40, events })
+const createEvening = ({
+  seed,
+  place,
+  events,
+}: {
+  readonly seed: number
+  readonly place: number
+  readonly events: boolean
+}): Evening => {
+  const marketAt = createTimeline({
+    seed,
+    stocks: STOCKS,
+    asOf: ANCHOR,
+    exchange: 'NSE',
+    candleDays: 600,
+    indices: 40,
+    events,
+  })
   const later = (days: number) => marketAt(toInstant(addDays('2026-01-01', place + days), '20:30'))
   const market = later(0)
   const [before = '', day = ''] = market.tradingDays('2025-12-01', toDay(market.asOf)).slice(-2)
@@ -81,15 +112,27 @@ describe('the simulated market agrees with itself on any evening:', () => {
         rowsOf(answer(market, 'circuit', { data: { params: [{ field: `LiveData.${field}` }] } })),
       )
       for (const stock of market.stocks) {
-        const [was = 0, now = 0] = [before, day].map((on) => Math.round((market.tradesOn(stock.Sid, on).c[0] ?? 0) * 100))
-        const isUneven = was === 0 || lastClose(market, stock.Sid) * 100 !== now || Math.abs(now / was - 1) > 0.3
-        if (isUneven || stock.split !== undefined || stock.events?.some(({ kind }) => kind === 'split' || kind === 'bonus')) continue
+        const [was = 0, now = 0] = [before, day].map((on) =>
+          Math.round((market.tradesOn(stock.Sid, on).c[0] ?? 0) * 100),
+        )
+        const isUneven =
+          was === 0 || lastClose(market, stock.Sid) * 100 !== now || Math.abs(now / was - 1) > 0.3
+        if (
+          isUneven ||
+          stock.split !== undefined ||
+          stock.events?.some(({ kind }) => kind === 'split' || kind === 'bonus')
+        )
+          continue
         const band = Number(bands.get(stock.Symbol))
         const limits = [Math.floor((was * (100 + band)) / 100), Math.ceil((was * (100 - band)) / 100)]
         lists.forEach((rows, side) => {
           const row = rows.find(({ Sym }) => Sym === stock.Symbol)
-          expect([stock.Symbol, row !== undefined]).toEqual([stock.Symbol, now === limits[side] && now !== was])
-          if (row !== undefined) expect(row).toMatchObject({ Ltp: now / 100, PPerchange: (now / was - 1) * 100 })
+          expect([stock.Symbol, row !== undefined]).toEqual([
+            stock.Symbol,
+            now === limits[side] && now !== was,
+          ])
+          if (row !== undefined)
+            expect(row).toMatchObject({ Ltp: now / 100, PPerchange: (now / was - 1) * 100 })
         })
       }
     })
@@ -113,7 +156,8 @@ describe('the simulated market agrees with itself on any evening:', () => {
 
   it('the list of changed bands has what the lists of both days have', () => {
     holds(({ market, day, before }) => {
-      const bandsOf = (on: Day) => new Map(dailyFile(market, 'sec_list', on).map(([symbol, , , band]) => [symbol, band]))
+      const bandsOf = (on: Day) =>
+        new Map(dailyFile(market, 'sec_list', on).map(([symbol, , , band]) => [symbol, band]))
       const [was, now] = [bandsOf(before), bandsOf(day)]
       const listed = dailyFile(market, 'eq_band_changes', day).slice(1)
       const changed = [...now].filter(([symbol, band]) => was.has(symbol) && was.get(symbol) !== band)
@@ -128,7 +172,9 @@ describe('the simulated market agrees with itself on any evening:', () => {
       const { id, asmTabId, gsmTabId } = market.sheet
       const [asm, gsm] = [asmTabId, gsmTabId].map((tabId) => {
         const text = readText(answer(market, 'sheet', { sheetId: id, tabId }))
-        const { table } = JSON.parse(/\{.*\}/.exec(text)?.[0] ?? '') as { readonly table: { readonly rows: readonly Row[] } }
+        const { table } = JSON.parse(/\{.*\}/.exec(text)?.[0] ?? '') as {
+          readonly table: { readonly rows: readonly Row[] }
+        }
         return table.rows.slice(1).flatMap(({ c }) => readText((c as readonly Row[])[1]?.v) || [])
       })
       expect(asm?.length).toBeGreaterThan(3)
@@ -156,28 +202,36 @@ describe('the simulated market agrees with itself on any evening:', () => {
       }
       const worth = new Map(rowsOf(answer(market, 'master')).map(({ Isin, Mcap }) => [Isin, Number(Mcap)]))
       const nifty = candlesOf(market, market.indices.find(({ Sym }) => Sym === 'NIFTY')?.Sid)
-      const [members = [], earlier] = [0, -20].map((days) => csvOf(answer(later(days), 'index_members', { list: 'nifty50' })).slice(1))
+      const [members = [], earlier] = [0, -20].map((days) =>
+        csvOf(answer(later(days), 'index_members', { list: 'nifty50' })).slice(1),
+      )
       expect(members.length).toBe(12)
       if (JSON.stringify(members) !== JSON.stringify(earlier)) return
       const series = members.flatMap(([, , , , isin]) => {
         const stock = market.stockByIsin(isin ?? '')
         const { Time, c } = candlesOf(market, stock?.Sid)
         // A split is a change of the number of shares; the index had a member only while it was listed.
-        const isPlain = stock?.split === undefined && stock?.events === undefined && Time.length === nifty.Time.length
+        const isPlain =
+          stock?.split === undefined && stock?.events === undefined && Time.length === nifty.Time.length
         return stock && isPlain ? [{ shares: (worth.get(stock.ISIN) ?? 0) / (c.at(-1) ?? 1), closes: c }] : []
       })
       if (series.length < members.length) return
       const value = (at: number) => sumOf(series.map(({ shares, closes }) => shares * (closes.at(at) ?? 0)))
-      for (let at = -10; at < -1; at++) expect((nifty.c.at(at + 1) ?? 0) / (nifty.c.at(at) ?? 0)).toBeCloseTo(value(at + 1) / value(at), 4)
+      for (let at = -10; at < -1; at++)
+        expect((nifty.c.at(at + 1) ?? 0) / (nifty.c.at(at) ?? 0)).toBeCloseTo(value(at + 1) / value(at), 4)
     }, 30)
   })
 
   it('quarters add up to years and to twelve months; sales and profit grow each at its own rate', () => {
     holds(({ market }) => {
-      const growth = new Map(rowsOf(answer(market, 'master')).map((row) => [row.Isin, row.YoYLastQtrlyProfitGrowth]))
+      const growth = new Map(
+        rowsOf(answer(market, 'master')).map((row) => [row.Isin, row.YoYLastQtrlyProfitGrowth]),
+      )
       let [years, own, all] = [0, 0, 0]
       for (const { ISIN: isin } of market.stocks)
-        for (const { incomeStat_cq, incomeStat_cy, TTM_cy } of rowsOf(answer(market, 'fundamental', { data: { isin } }))) {
+        for (const { incomeStat_cq, incomeStat_cy, TTM_cy } of rowsOf(
+          answer(market, 'fundamental', { data: { isin } }),
+        )) {
           const quarters = readText((incomeStat_cq as Row).YEAR).split('|')
           const names = readText((incomeStat_cy as Row).YEAR).split('|')
           for (const key of ['SALES', 'NET_PROFIT', 'EPS', 'EBITDA', 'REVENUE']) {
@@ -187,12 +241,17 @@ describe('the simulated market agrees with itself on any evening:', () => {
               const at = quarters.indexOf(name)
               if (at < 0 || quarters.length < at + 4) return
               years += 1
-              expect(sumOf(figures(incomeStat_cq, key).slice(at, at + 4))).toBeCloseTo(figures(incomeStat_cy, key)[place] ?? 0, 1)
+              expect(sumOf(figures(incomeStat_cq, key).slice(at, at + 4))).toBeCloseTo(
+                figures(incomeStat_cy, key)[place] ?? 0,
+                1,
+              )
             })
           }
           const [sales, profits] = [figures(incomeStat_cq, 'SALES'), figures(incomeStat_cq, 'NET_PROFIT')]
           expect(sumOf(sales.slice(0, 4))).toBeCloseTo(Number((TTM_cy as Row).SALES), 1)
-          const [ofSales = 0, ofProfit = 0] = [sales, profits].map(([now = 0, , , , before = 0]) => (now / before - 1) * 100)
+          const [ofSales = 0, ofProfit = 0] = [sales, profits].map(
+            ([now = 0, , , , before = 0]) => (now / before - 1) * 100,
+          )
           all += 1
           if (Math.abs(ofSales - ofProfit) > 1) own += 1
           const told = growth.get(isin)
@@ -210,9 +269,13 @@ describe('the simulated market agrees with itself on any evening:', () => {
         const { c, v, Time } = candlesOf(market, Sid)
         const [{ TTM_cy } = {}] = rowsOf(answer(market, 'fundamental', { data: { isin: Isin } }))
         if (volume !== null) expect(volume).toBe(v.at(-1))
-        if (Pe !== null && TTM_cy) expect(Number(Pe)).toBeCloseTo((c.at(-1) ?? 0) / Number((TTM_cy as Row).EPS), 1)
+        if (Pe !== null && TTM_cy)
+          expect(Number(Pe)).toBeCloseTo((c.at(-1) ?? 0) / Number((TTM_cy as Row).EPS), 1)
         const old = market.candles(readText(Sid), 0, yearAgo)
-        if (PricePerchng1year !== null && toDay((old.Time.at(-1) ?? 0) * 1_000) > addDays(toDay(yearAgo * 1_000), -7))
+        if (
+          PricePerchng1year !== null &&
+          toDay((old.Time.at(-1) ?? 0) * 1_000) > addDays(toDay(yearAgo * 1_000), -7)
+        )
           expect(Number(PricePerchng1year)).toBeCloseTo(((c.at(-1) ?? 0) / (old.c.at(-1) ?? 0) - 1) * 100, 1)
         const [{ SMA } = {}] = rowsOf(answer(market, 'indicator', { security_id: readText(Sid) }))
         for (const { Indicator, Value } of ((SMA as readonly Row[] | undefined) ?? []).slice(0, 3)) {
@@ -221,7 +284,11 @@ describe('the simulated market agrees with itself on any evening:', () => {
         }
         expect(Time.length).toBeGreaterThan(0)
       }
-      for (const [symbol, series, , , , , , , close, , volume] of dailyFile(market, 'sec_bhavdata_full', day).slice(1)) {
+      for (const [symbol, series, , , , , , , close, , volume] of dailyFile(
+        market,
+        'sec_bhavdata_full',
+        day,
+      ).slice(1)) {
         const stock = market.stocksOn(day).find((one) => one.Symbol === symbol)
         if (stock === undefined || !['EQ', 'BE', 'SM'].includes(series ?? '')) continue
         const trades = market.tradesOn(stock.Sid, day)
@@ -236,7 +303,8 @@ describe('the simulated market agrees with itself on any evening:', () => {
       const bySymbol = new Map(master.map((row) => [row.Sym, row]))
       const close = (symbol: string) => lastClose(market, bySymbol.get(symbol)?.Sid)
       // None of these has a planned split in all markets; a split leaves the market cap as it is.
-      const isPlain = (symbol: string) => market.stocks.some((stock) => stock.Symbol === symbol && !stock.split && !stock.events)
+      const isPlain = (symbol: string) =>
+        market.stocks.some((stock) => stock.Symbol === symbol && !stock.split && !stock.events)
       if (bySymbol.has('RELIANCE')) expect(master.slice(0, 6).map(({ Sym }) => Sym)).toContain('RELIANCE')
       for (const [symbol, low, high] of [
         ['RELIANCE', 350, 3_500],
@@ -270,25 +338,35 @@ const documentsOf = (market: SampleMarket, kind: string, isins: readonly string[
   })
 
 describe('the simulated documents', () => {
-  it.each(['company_filings', 'lodr', 'news', 'announcements'])('stay from one day to the next, and new ones come slowly: %s', (kind) => {
-    holds(({ market, later }) => {
-      const isins = market.stocks.filter(({ events }) => events === undefined).map(({ ISIN }) => ISIN)
-      const [now, next, week] = [market, later(1), later(7)].map((at) => documentsOf(at, kind, isins)) as [string[], string[], string[]]
-      const known = new Set(now)
-      const stayed = next.filter((document) => known.has(document)).length
-      // The oldest ones leave the newest hundred or fifty, and those of a month.
-      expect(stayed).toBeGreaterThan(now.length * 0.9)
-      expect(next.length - stayed).toBeLessThan(now.length * 0.1 + 5)
-      expect(week.filter((document) => !known.has(document)).length).toBeGreaterThan(0)
-    }, 8)
-  })
+  it.each(['company_filings', 'lodr', 'news', 'announcements'])(
+    'stay from one day to the next, and new ones come slowly: %s',
+    (kind) => {
+      holds(({ market, later }) => {
+        const isins = market.stocks.filter(({ events }) => events === undefined).map(({ ISIN }) => ISIN)
+        const [now, next, week] = [market, later(1), later(7)].map((at) => documentsOf(at, kind, isins)) as [
+          string[],
+          string[],
+          string[],
+        ]
+        const known = new Set(now)
+        const stayed = next.filter((document) => known.has(document)).length
+        // The oldest ones leave the newest hundred or fifty, and those of a month.
+        expect(stayed).toBeGreaterThan(now.length * 0.9)
+        expect(next.length - stayed).toBeLessThan(now.length * 0.1 + 5)
+        expect(week.filter((document) => !known.has(document)).length).toBeGreaterThan(0)
+      }, 8)
+    },
+  )
 
   it('have texts of their own', () => {
     holds(({ market }) => {
       const isins = market.stocks.map(({ ISIN }) => ISIN)
       const texts = isins.flatMap((isin) => {
-        const { latest_news } = (answer(market, 'news', { stock_list: [isin], limit: 50 }) as { data: { latest_news: readonly Row[] } })
-          .data
+        const { latest_news } = (
+          answer(market, 'news', { stock_list: [isin], limit: 50 }) as {
+            data: { latest_news: readonly Row[] }
+          }
+        ).data
         return latest_news.map(({ news_object }) => readText((news_object as Row).text))
       })
       const bodies = isins.flatMap((isin) => rowsOf(answer(market, 'company_filings', { data: { isin } })))

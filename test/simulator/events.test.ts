@@ -35,12 +35,24 @@ const collectAnswers = async (market: SampleMarket) => {
   }
   const { id, asmTabId, gsmTabId } = market.sheet
   const settings = { ...SETTINGS, sheetId: id, asmTabId, gsmTabId }
-  const collector = createCollector({ settings, storage: memory(new Map()), transport, clock: () => market.asOf, random: () => 0.5 })
+  const collector = createCollector({
+    settings,
+    storage: memory(new Map()),
+    transport,
+    clock: () => market.asOf,
+    random: () => 0.5,
+  })
   expect((await lastValueFrom(collector.run())).outcome).toBe('complete')
   return answers
 }
 
-const options = { seed: 1, stocks: 60, asOf: toInstant('2026-02-13', '20:30'), exchange: 'NSE', candleDays: 40 }
+const options = {
+  seed: 1,
+  stocks: 60,
+  asOf: toInstant('2026-02-13', '20:30'),
+  exchange: 'NSE',
+  candleDays: 40,
+}
 const YEAR = ['2026-01-01', '2026-12-31'] as const
 
 /** The endpoints of the built-in streams: another stream does not change their answers. */
@@ -53,7 +65,8 @@ it('leaves the market as it was without events', async () => {
     .filter(({ name }) => BUILT_IN.split(' ').includes(name))
     .map(({ name, request, text }) => `${name} ${request.url} ${request.body} ${text}`)
     .toSorted()
-  // The same on every machine and version of Node. It changes with the samples and with the requests of these streams.
+  // The same on every machine and version of Node. It changes with the samples and with the requests of these
+  // streams.
   expect(createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 16)).toBe('5832163cfaa651d7')
 })
 
@@ -76,7 +89,12 @@ const rowsOf = (document: Row | string | undefined): readonly Row[] => {
   return (Array.isArray(data) ? data : [data]).filter(isRow)
 }
 
-const readStock = (ask: Ask, isin: string, sid: string, asOf: number): Pick<SeenStock, 'candles' | 'profits' | 'filings'> => {
+const readStock = (
+  ask: Ask,
+  isin: string,
+  sid: string,
+  asOf: number,
+): Pick<SeenStock, 'candles' | 'profits' | 'filings'> => {
   const [candles] = ask('ohlcv', (body) => ({ ...body, SEC_ID: sid, START: 1, END: asOf / 1_000 }))
   const { Time, c, v } = (candles as { readonly data: Record<string, number[]> }).data
   const [{ incomeStat_cq = {} } = {}] = ask('fundamental', () => ({ data: { isin } })).flatMap(rowsOf)
@@ -87,7 +105,10 @@ const readStock = (ask: Ask, isin: string, sid: string, asOf: number): Pick<Seen
     candles: new Map(Time?.map((at, i) => [toDay(at * 1_000), { close: c?.[i] ?? 0, volume: v?.[i] ?? 0 }])),
     profits: new Map(quarters?.split('|').map((quarter, i) => [quarter, profits[i] ?? 0])),
     filings: new Map(
-      filings.map(({ news_id = 'none', news_date, caption }) => [`${news_id} ${news_date} ${caption}`, readText(news_date)]),
+      filings.map(({ news_id = 'none', news_date, caption }) => [
+        `${news_id} ${news_date} ${caption}`,
+        readText(news_date),
+      ]),
     ),
   }
 }
@@ -112,7 +133,8 @@ const readSession = (ask: Ask, asOf: number): ReadonlyMap<string, SeenStock> => 
     rowsOf(ask('master')[0]).map(({ Sid, Sym, Isin }) => {
       const [symbol, isin] = [readText(Sym), readText(Isin)]
       const seen = {
-        ...{ symbol, isin },
+        symbol,
+        isin,
         lists: ['asm', 'gsm'].filter((_, place) => lists[place]?.includes(symbol)),
         splits: splits.flatMap(({ Sym, text }) => (Sym === symbol ? [text] : [])),
       }
@@ -127,17 +149,24 @@ type Seen = readonly (readonly [kind: string, text: string])[]
 const compareCandles = (before: SeenStock, now: SeenStock, day: string): Seen => {
   const changed = [...before.candles].flatMap(([time, was]) => {
     const is = now.candles.get(time)
-    return is && is.close === was.close && is.volume === was.volume ? [] : [{ time, was, is: is ?? { close: 0, volume: 0 } }]
+    return is && is.close === was.close && is.volume === was.volume
+      ? []
+      : [{ time, was, is: is ?? { close: 0, volume: 0 } }]
   })
   const [first, last] = [changed[0], changed.at(-1)]
   const closes = [...now.candles.values()].map(({ close }) => close)
   const fall = (closes.at(-2) ?? 0) / (closes.at(-1) ?? 0)
-  const gap: Seen = now.candles.has(day) && fall > 1.6 ? [['gap', `${day} ${now.symbol} ${Math.round(fall)}`]] : []
+  const gap: Seen =
+    now.candles.has(day) && fall > 1.6 ? [['gap', `${day} ${now.symbol} ${Math.round(fall)}`]] : []
   if (first === undefined || last === undefined) return gap
   const factor = last.is.volume / last.was.volume
-  if (first.time === [...before.candles.keys()][0] && factor !== 1) return [...gap, ['adjustment', `${day} ${now.symbol} ${factor}`]]
+  if (first.time === [...before.candles.keys()][0] && factor !== 1)
+    return [...gap, ['adjustment', `${day} ${now.symbol} ${factor}`]]
   const ratio = changed.reduce((sum, { was, is }) => sum + is.close / was.close, 0) / changed.length
-  return [...gap, ['rewritten-history', `${day} ${now.symbol} ${first.time} ${last.time} ${ratio.toFixed(2)}`]]
+  return [
+    ...gap,
+    ['rewritten-history', `${day} ${now.symbol} ${first.time} ${last.time} ${ratio.toFixed(2)}`],
+  ]
 }
 
 const compareStock = (before: SeenStock, now: SeenStock, day: string, previous: string): Seen => {
@@ -153,9 +182,12 @@ const compareStock = (before: SeenStock, now: SeenStock, day: string, previous: 
     const kind = filedAt < addDays(day, -20) ? 'backdated-filing' : 'late-filing'
     found.push([kind, `${day} ${now.symbol} ${filing.split(' ', 1)[0]} ${filedAt}`])
   }
-  for (const list of now.lists) if (!before.lists.includes(list)) found.push(['surveillance-entry', `${day} ${now.symbol} ${list}`])
-  for (const list of before.lists) if (!now.lists.includes(list)) found.push(['surveillance-exit', `${day} ${now.symbol} ${list}`])
-  for (const split of now.splits) if (!before.splits.includes(split)) found.push(['announcement', `${day} ${now.symbol} ${split}`])
+  for (const list of now.lists)
+    if (!before.lists.includes(list)) found.push(['surveillance-entry', `${day} ${now.symbol} ${list}`])
+  for (const list of before.lists)
+    if (!now.lists.includes(list)) found.push(['surveillance-exit', `${day} ${now.symbol} ${list}`])
+  for (const split of now.splits)
+    if (!before.splits.includes(split)) found.push(['announcement', `${day} ${now.symbol} ${split}`])
   return found
 }
 
@@ -167,7 +199,8 @@ const describeEvent = (event: PlantedEvent): Seen => {
     case 'bonus': {
       const { symbol, factor, adjusted, adjustedOn } = event
       const gap = adjusted === 'at-once' ? [] : ([['gap', `${day} ${symbol} ${factor}`]] as const)
-      const adjustment = adjustedOn === undefined ? [] : ([['adjustment', `${adjustedOn} ${symbol} ${factor}`]] as const)
+      const adjustment =
+        adjustedOn === undefined ? [] : ([['adjustment', `${adjustedOn} ${symbol} ${factor}`]] as const)
       const terms = event.kind === 'bonus' ? `${factor - 1}:1` : `1:${factor}`
       const announced = `${event.announcedOn} ${symbol} ${event.kind.toUpperCase()} ${day} ${terms}`
       return [['announcement', announced], ...gap, ...adjustment]
@@ -227,10 +260,13 @@ describe('the answers of a year with events', () => {
       for (const [sid, stock] of now) {
         const earlier = before.get(sid)
         seen.push(
-          ...(earlier ? compareStock(earlier, stock, day, previous) : [['listing', `${day} ${stock.symbol} ${stock.isin}`] as const]),
+          ...(earlier
+            ? compareStock(earlier, stock, day, previous)
+            : [['listing', `${day} ${stock.symbol} ${stock.isin}`] as const]),
         )
       }
-      for (const [sid, stock] of before) if (!now.has(sid)) seen.push(['delisting', `${day} ${stock.symbol} ${stock.isin}`])
+      for (const [sid, stock] of before)
+        if (!now.has(sid)) seen.push(['delisting', `${day} ${stock.symbol} ${stock.isin}`])
       before = now
       previous = day
     }
@@ -243,22 +279,27 @@ describe('the answers of a year with events', () => {
 
   const planned = plan.flatMap(describeEvent)
   const kinds = [...new Set(planned.map(([kind]) => kind))]
-  const listOf = (all: Seen, kind: string) => all.flatMap(([one, text]) => (one === kind ? [text] : [])).toSorted()
+  const listOf = (all: Seen, kind: string) =>
+    all.flatMap(([one, text]) => (one === kind ? [text] : [])).toSorted()
 
   it.each(kinds)('show each planned event on its day: %s', (kind) => {
     expect(listOf(planned, kind).length).toBeGreaterThan(1)
     expect(listOf(seen, kind)).toEqual(listOf(planned, kind))
   })
 
-  it.each(['deal', 'sec_list', 'eq_band_changes'])('do not change the past, whatever is listed later: %s', (name) => {
-    const first = askOn('2026-01-02')(name)
-    expect(first.length).toBeGreaterThan(0)
-    expect(askOn('2026-12-31')(name)).toEqual(first)
-  })
+  it.each(['deal', 'sec_list', 'eq_band_changes'])(
+    'do not change the past, whatever is listed later: %s',
+    (name) => {
+      const first = askOn('2026-01-02')(name)
+      expect(first.length).toBeGreaterThan(0)
+      expect(askOn('2026-12-31')(name)).toEqual(first)
+    },
+  )
 
   it('are on a holiday those of the session before', () => {
     const { day = '' } = plan.find(({ kind, day }) => kind === 'holiday' && day > '2026-02') ?? {}
-    const candles = (on: string) => askOn(on)('ohlcv', (body) => ({ ...body, START: 1, END: toInstant(day, '20:30') / 1_000 }))
+    const candles = (on: string) =>
+      askOn(on)('ohlcv', (body) => ({ ...body, START: 1, END: toInstant(day, '20:30') / 1_000 }))
     expect(candles(day)).toEqual(candles(addDays(day, -1)))
     expect(candles(day)).not.toEqual(candles(addDays(day, -2)))
   })
@@ -271,17 +312,21 @@ describe('the answers of a year with events', () => {
 describe('the plan of events', () => {
   const countBy = <T>(list: readonly T[], keyOf: (one: T) => string) =>
     new Map([...groupBy(list, keyOf)].map(([key, group]) => [key, group.length]))
-  const planOf = (seed: number, stocks = 60) => createTimeline({ ...options, seed, stocks, events: true }).plan(...YEAR)
+  const planOf = (seed: number, stocks = 60) =>
+    createTimeline({ ...options, seed, stocks, events: true }).plan(...YEAR)
 
-  it.each([1, 2, 3, 4, 5])('has at least two events of each kind in a year, and a few in a session: seed %i', (seed) => {
-    const plan = planOf(seed)
-    const counts = countBy(plan, ({ kind }) => kind)
-    expect(counts.size).toBe(15)
-    expect([...counts].filter(([, count]) => count < 2)).toEqual([])
-    expect(Math.max(...countBy(plan, ({ day }) => day).values())).toBeLessThan(5)
-    const adjusted = plan.flatMap((event) => ('adjusted' in event ? [event.adjusted] : []))
-    expect([...countBy(adjusted, (text) => text).keys()].toSorted()).toEqual(['at-once', 'late', 'never'])
-  })
+  it.each([1, 2, 3, 4, 5])(
+    'has at least two events of each kind in a year, and a few in a session: seed %i',
+    (seed) => {
+      const plan = planOf(seed)
+      const counts = countBy(plan, ({ kind }) => kind)
+      expect(counts.size).toBe(15)
+      expect([...counts].filter(([, count]) => count < 2)).toEqual([])
+      expect(Math.max(...countBy(plan, ({ day }) => day).values())).toBeLessThan(5)
+      const adjusted = plan.flatMap((event) => ('adjusted' in event ? [event.adjusted] : []))
+      expect([...countBy(adjusted, (text) => text).keys()].toSorted()).toEqual(['at-once', 'late', 'never'])
+    },
+  )
 
   it('is the same in whatever order it is requested, and continues after the year', () => {
     const marketAt = createTimeline({ ...options, events: true })
@@ -296,7 +341,10 @@ describe('the plan of events', () => {
   })
 
   it('has the requested kinds only, with the kind that they follow, at the requested rate', () => {
-    const plan = createTimeline({ ...options, events: { kinds: ['rename', 'surveillance-exit'], perSession: 0.5 } }).plan(...YEAR)
+    const plan = createTimeline({
+      ...options,
+      events: { kinds: ['rename', 'surveillance-exit'], perSession: 0.5 },
+    }).plan(...YEAR)
     const counts = countBy(plan, ({ kind }) => kind)
     expect([...counts.keys()].toSorted()).toEqual(['rename', 'surveillance-entry', 'surveillance-exit'])
     expect(plan.length).toBeGreaterThan(150)
@@ -306,7 +354,15 @@ describe('the plan of events', () => {
   })
 
   it('has at most twice as many events in a session as requested on average', () => {
-    const kinds = ['rename', 'listing', 'delisting', 'restated-quarter', 'late-filing', 'backdated-filing', 'rewritten-history'] as const
+    const kinds = [
+      'rename',
+      'listing',
+      'delisting',
+      'restated-quarter',
+      'late-filing',
+      'backdated-filing',
+      'rewritten-history',
+    ] as const
     const plan = createTimeline({ ...options, stocks: 600, events: { kinds, perSession: 2 } }).plan(...YEAR)
     expect(Math.max(...countBy(plan, ({ day }) => day).values())).toBe(4)
   })
@@ -332,6 +388,10 @@ describe('the plan of events', () => {
           ]
         : []
     })
-    expect(frozen.filter(({ day, until, seed }) => days.some((one) => one.seed === seed && one.day >= day && one.day <= until))).toEqual([])
+    expect(
+      frozen.filter(({ day, until, seed }) =>
+        days.some((one) => one.seed === seed && one.day >= day && one.day <= until),
+      ),
+    ).toEqual([])
   })
 })

@@ -9,13 +9,21 @@ const serveNote = (fault: Omit<Fault, 'on'>) => serve({ faults: [{ on: 'note', .
 const expectFault: Record<Fault['mode'], (fault: Omit<Fault, 'on'>) => Promise<void>> = {
   status: async (fault) => {
     expect(await requestNote(await serveNote(fault))).toMatchObject({ status: 500, retryAfter: undefined })
-    expect(await requestNote(await serveNote({ ...fault, status: 429, retryAfter: 3 }))).toMatchObject({ status: 429, retryAfter: '3' })
+    expect(await requestNote(await serveNote({ ...fault, status: 429, retryAfter: 3 }))).toMatchObject({
+      status: 429,
+      retryAfter: '3',
+    })
     const date = 'Thu, 12 Feb 2026 14:30:00 GMT'
-    expect(await requestNote(await serveNote({ ...fault, status: 503, retryAfter: date }))).toMatchObject({ status: 503, retryAfter: date })
+    expect(await requestNote(await serveNote({ ...fault, status: 503, retryAfter: date }))).toMatchObject({
+      status: 503,
+      retryAfter: date,
+    })
   },
   reset: async (fault) => {
     const simulator = await serveNote(fault)
-    await expect(requestNote(simulator)).rejects.toMatchObject({ code: expect.stringMatching(/ECONNRESET|UND_ERR_SOCKET/) })
+    await expect(requestNote(simulator)).rejects.toMatchObject({
+      code: expect.stringMatching(/ECONNRESET|UND_ERR_SOCKET/),
+    })
     expect(simulator.stats().endpoints.note?.statuses).toEqual({ reset: 1 })
   },
   truncate: async (fault) => {
@@ -33,7 +41,9 @@ const expectFault: Record<Fault['mode'], (fault: Omit<Fault, 'on'>) => Promise<v
   empty: async (fault) => {
     const simulator = await serve({ faults: [{ ...fault, on: '*' }] })
     expect(await requestNote(simulator)).toMatchObject({ status: 200, text: '{"data":[]}' })
-    expect(await sendRequest(`${simulator.settings.urls.archive}/content/list_12022026.csv`, table)).toMatchObject({ text: 'A,B\n' })
+    expect(
+      await sendRequest(`${simulator.settings.urls.archive}/content/list_12022026.csv`, table),
+    ).toMatchObject({ text: 'A,B\n' })
   },
   garbage: async (fault) => {
     const { status, type, text } = await requestNote(await serveNote(fault))
@@ -78,7 +88,11 @@ describe('a fault', () => {
   it('hits each item `times` times', async () => {
     const simulator = await serveNote({ mode: 'status', status: 429, times: 2 })
     const statuses = async (rank: number) => {
-      const answers = [await requestNote(simulator, rank), await requestNote(simulator, rank), await requestNote(simulator, rank)]
+      const answers = [
+        await requestNote(simulator, rank),
+        await requestNote(simulator, rank),
+        await requestNote(simulator, rank),
+      ]
       return answers.map(({ status }) => status)
     }
     expect(await statuses(0)).toEqual([429, 429, 200])
@@ -101,7 +115,9 @@ describe('a fault', () => {
   it('hits only requests that contain one of its texts as a whole value', async () => {
     const simulator = await serve()
     const { stocks, asOf } = simulator.market
-    simulator.control({ faults: [{ on: '*', mode: 'status', items: [stocks[3]?.ISIN ?? '', 'INE', 'somewhere'] }] })
+    simulator.control({
+      faults: [{ on: '*', mode: 'status', items: [stocks[3]?.ISIN ?? '', 'INE', 'somewhere'] }],
+    })
     expect((await requestNote(simulator, 3)).status).toBe(500)
     expect((await requestNote(simulator, 4)).status).toBe(200)
     expect((await sendRequest(`${simulator.settings.urls.web}/somewhere/`)).status).toBe(500)
@@ -110,8 +126,14 @@ describe('a fault', () => {
 
   it('with a rate hits the same items each time, in about that share', async () => {
     const hit = async (seed: number) => {
-      const simulator = await serve({ stocks: 200, seed, faults: [{ on: 'note', mode: 'status', rate: 0.2 }] })
-      const answers = await Promise.all(simulator.market.stocks.map((_, rank) => requestNote(simulator, rank)))
+      const simulator = await serve({
+        stocks: 200,
+        seed,
+        faults: [{ on: 'note', mode: 'status', rate: 0.2 }],
+      })
+      const answers = await Promise.all(
+        simulator.market.stocks.map((_, rank) => requestNote(simulator, rank)),
+      )
       return answers.flatMap(({ status }, rank) => (status === 500 ? [rank] : []))
     }
     const first = await hit(1)

@@ -6,7 +6,8 @@ describe('a rate limit of the simulator', () => {
   it('serves a burst after a pause, and then its rate per second', () => {
     let now = 0
     const limitOf = createRateLimits({ news: { perSecond: 50, burst: 10 } }, () => now)
-    const served = (): number => Array.from({ length: 100 }, () => limitOf('news')).filter((limit) => limit === undefined).length
+    const served = (): number =>
+      Array.from({ length: 100 }, () => limitOf('news')).filter((limit) => limit === undefined).length
     expect(served()).toBe(10)
     const bySecond = Array.from({ length: 5 }, () => {
       now += 100
@@ -18,8 +19,13 @@ describe('a rate limit of the simulator', () => {
   })
 
   it('is separate for each host, and does not affect other hosts', () => {
-    const limitOf = createRateLimits({ '*': { perSecond: 1, burst: 1 }, web: { perSecond: 1, burst: 2 } }, () => 0)
-    const accepted = ['news', 'news', 'static', 'static', 'web', 'web', 'web'].map((host) => limitOf(host) === undefined)
+    const limitOf = createRateLimits(
+      { '*': { perSecond: 1, burst: 1 }, web: { perSecond: 1, burst: 2 } },
+      () => 0,
+    )
+    const accepted = ['news', 'news', 'static', 'static', 'web', 'web', 'web'].map(
+      (host) => limitOf(host) === undefined,
+    )
     expect(accepted).toEqual([true, false, true, false, true, true, false])
     expect(createRateLimits({ web: { perSecond: 1, burst: 1 } }, () => 0)('news')).toBeUndefined()
   })
@@ -46,12 +52,14 @@ describe('a rate limit of the simulator', () => {
     expect(await statusAfter({})).toEqual([200, 200])
   })
 
-  it.each([{ nowhere: { perSecond: 1, burst: 1 } }, { news: { perSecond: 0, burst: 1 } }, { news: { perSecond: 1 } }, { news: 5 }])(
-    'is refused if it is none: %j',
-    async (limits) => {
-      const simulator = await serve()
-      expect(await sendPost(`${simulator.origin}/__control`, { limits })).toMatchObject({ status: 400 })
-      await expect(serve({ limits: limits as never })).rejects.toThrow()
-    },
-  )
+  it.each([
+    { nowhere: { perSecond: 1, burst: 1 } },
+    { news: { perSecond: 0, burst: 1 } },
+    { news: { perSecond: 1 } },
+    { news: 5 },
+  ])('is refused if it is none: %j', async (limits) => {
+    const simulator = await serve()
+    expect(await sendPost(`${simulator.origin}/__control`, { limits })).toMatchObject({ status: 400 })
+    await expect(serve({ limits: limits as never })).rejects.toThrow()
+  })
 })

@@ -10,16 +10,23 @@ const marketOf = (stocks: number, seed = 1) => createMarket({ seed, stocks, asOf
 describe('the simulated market', () => {
   it('knows the check digits of real ISINs', () => {
     const real = ['INE002A01018', 'INE467B01029', 'INE009A01021', 'INE101A01026', 'US0378331005']
-    expect(real.map((isin) => computeCheckDigit(isin.slice(0, -1)))).toEqual(real.map((isin) => Number(isin.at(-1))))
+    expect(real.map((isin) => computeCheckDigit(isin.slice(0, -1)))).toEqual(
+      real.map((isin) => Number(isin.at(-1))),
+    )
   })
 
   it('lists up to 50,000 stocks with unique symbols, ISINs and Sids', () => {
     const { stocks } = marketOf(50_000)
     expect(stocks).toHaveLength(50_000)
-    for (const field of ['Symbol', 'ISIN', 'Sid', 'Name'] as const) expect(new Set(stocks.map((stock) => stock[field])).size).toBe(50_000)
+    for (const field of ['Symbol', 'ISIN', 'Sid', 'Name'] as const)
+      expect(new Set(stocks.map((stock) => stock[field])).size).toBe(50_000)
     expect(new Set(stocks.map((stock) => stock.Symbol.toLowerCase())).size).toBe(50_000)
     expect(
-      stocks.filter(({ ISIN }) => !/^INE\d{3}[A-Z]01\d\d\d$/.test(ISIN) || computeCheckDigit(ISIN.slice(0, -1)) !== Number(ISIN.at(-1))),
+      stocks.filter(
+        ({ ISIN }) =>
+          !/^INE\d{3}[A-Z]01\d\d\d$/.test(ISIN) ||
+          computeCheckDigit(ISIN.slice(0, -1)) !== Number(ISIN.at(-1)),
+      ),
     ).toEqual([])
     expect(stocks.filter((stock) => !/^[A-Z0-9&-]{1,14}$/.test(stock.Symbol))).toEqual([])
   })
@@ -44,7 +51,9 @@ describe('the simulated market', () => {
 
   it('has the awkward symbols among the first few', () => {
     const symbols = marketOf(10).stocks.map((stock) => stock.Symbol)
-    expect(symbols).toEqual(expect.arrayContaining(['M&M', 'M&MFIN', 'BAJAJ-AUTO', '360ONE', '20MICRONS', 'J&KBANK']))
+    expect(symbols).toEqual(
+      expect.arrayContaining(['M&M', 'M&MFIN', 'BAJAJ-AUTO', '360ONE', '20MICRONS', 'J&KBANK']),
+    )
   })
 
   it('starts a longer list like a shorter one', () => {
@@ -52,7 +61,9 @@ describe('the simulated market', () => {
   })
 
   it('is the same for the same seed, and different for another', () => {
-    expect(marketOf(40)).toEqual(expect.objectContaining({ stocks: marketOf(40).stocks, sheet: marketOf(3).sheet }))
+    expect(marketOf(40)).toEqual(
+      expect.objectContaining({ stocks: marketOf(40).stocks, sheet: marketOf(3).sheet }),
+    )
     expect(marketOf(40, 2).stocks).not.toEqual(marketOf(40).stocks)
     expect(marketOf(1, 2).sheet).not.toEqual(marketOf(1).sheet)
   })
@@ -63,7 +74,8 @@ describe('the simulated market', () => {
     expect(new Set(indices.map(({ Sid }) => Sid)).size).toBe(194)
     const repeated = indices.filter(({ Sym }, i) => indices.findIndex((other) => other.Sym === Sym) !== i)
     expect(repeated.map(({ Sym }) => Sym)).toEqual(['CAPINS'])
-    for (const sign of [' ', '/', ':', '%', '(']) expect(indices.some(({ DispSym }) => DispSym.includes(sign))).toBe(true)
+    for (const sign of [' ', '/', ':', '%', '('])
+      expect(indices.some(({ DispSym }) => DispSym.includes(sign))).toBe(true)
     expect(indices.some(({ Sym }) => /[a-z]/.test(Sym) && Sym.includes(' '))).toBe(true)
   })
 
@@ -87,14 +99,20 @@ describe('the simulated market', () => {
 
   it('keeps random numbers within their range', () => {
     fc.assert(
-      fc.property(fc.integer(), fc.integer({ min: -1_000, max: 1_000 }), fc.nat(1_000), fc.nat(4), (key, least, width, digits) => {
-        const random = marketOf(0).random(key)
-        const whole = random.int(least, least + width)
-        expect(Number.isInteger(whole) && whole >= least && whole <= least + width).toBe(true)
-        const decimal = random.decimal(least, least + width + 1, digits)
-        expect(decimal >= least && decimal < least + width + 1).toBe(true)
-        expect(Number(decimal.toFixed(digits))).toBe(decimal)
-      }),
+      fc.property(
+        fc.integer(),
+        fc.integer({ min: -1_000, max: 1_000 }),
+        fc.nat(1_000),
+        fc.nat(4),
+        (key, least, width, digits) => {
+          const random = marketOf(0).random(key)
+          const whole = random.int(least, least + width)
+          expect(Number.isInteger(whole) && whole >= least && whole <= least + width).toBe(true)
+          const decimal = random.decimal(least, least + width + 1, digits)
+          expect(decimal >= least && decimal < least + width + 1).toBe(true)
+          expect(Number(decimal.toFixed(digits))).toBe(decimal)
+        },
+      ),
       { numRuns: 20 },
     )
   })

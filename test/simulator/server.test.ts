@@ -15,8 +15,14 @@ describe('the simulator', () => {
       expect(settings.urls[host]).toBe(`${origin}/${host}`)
       expect(environment).toContain(`SCRIPSTREAM_${host.toUpperCase()}_URL=${origin}/${host}`)
     }
-    expect(environment).toEqual(expect.arrayContaining([`SCRIPSTREAM_SHEET_ID=${market.sheet.id}`, `SIMULATOR=${origin}`]))
-    expect(settings).toMatchObject({ sheetId: market.sheet.id, asmTabId: market.sheet.asmTabId, gsmTabId: market.sheet.gsmTabId })
+    expect(environment).toEqual(
+      expect.arrayContaining([`SCRIPSTREAM_SHEET_ID=${market.sheet.id}`, `SIMULATOR=${origin}`]),
+    )
+    expect(settings).toMatchObject({
+      sheetId: market.sheet.id,
+      asmTabId: market.sheet.asmTabId,
+      gsmTabId: market.sheet.gsmTabId,
+    })
   })
 
   it('answers with the sample as JSON, with its length', async () => {
@@ -30,8 +36,12 @@ describe('the simulator', () => {
 
   it('answers 404 if the sample is undefined', async () => {
     const { settings, stats } = await serve()
-    expect(await sendPost(`${settings.urls.static}/notes`, { data: { isin: 'INE000000000' } })).toMatchObject({ status: 404 })
-    expect(await sendRequest(`${settings.urls.archive}/content/list_11022026.csv`, browser)).toMatchObject({ status: 404 })
+    expect(await sendPost(`${settings.urls.static}/notes`, { data: { isin: 'INE000000000' } })).toMatchObject(
+      { status: 404 },
+    )
+    expect(await sendRequest(`${settings.urls.archive}/content/list_11022026.csv`, browser)).toMatchObject({
+      status: 404,
+    })
     expect(stats()).toMatchObject({ violations: [], unknown: [] })
   })
 
@@ -41,8 +51,14 @@ describe('the simulator', () => {
       type: 'text/csv',
       text: 'A,B\n1,2\n3,4\n',
     })
-    expect(await sendRequest(`${urls.web}/stocks/market/a%26b/`)).toMatchObject({ type: 'text/html', text: 'page stocks/market/a&b' })
-    expect(await sendRequest(`${urls.sheet}/d/x/tq?tqx=out:json&gid=12`)).toMatchObject({ type: 'text/plain', text: 'x/12' })
+    expect(await sendRequest(`${urls.web}/stocks/market/a%26b/`)).toMatchObject({
+      type: 'text/html',
+      text: 'page stocks/market/a&b',
+    })
+    expect(await sendRequest(`${urls.sheet}/d/x/tq?tqx=out:json&gid=12`)).toMatchObject({
+      type: 'text/plain',
+      text: 'x/12',
+    })
     expect(await sendRequest(`${urls.sheet}/d/x/tq?gid=12&tqx=out%3Ajson`)).toMatchObject({ text: 'x/12' })
   })
 
@@ -53,7 +69,8 @@ describe('the simulator', () => {
 
   it('distinguishes endpoints with the same path by their input schemas', async () => {
     const { urls } = (await serve()).settings
-    const scan = (which: string) => sendPost(`${urls.analytics}/scan`, { which, count: 5, page: 1 }, { origin: 'https://x' })
+    const scan = (which: string) =>
+      sendPost(`${urls.analytics}/scan`, { which, count: 5, page: 1 }, { origin: 'https://x' })
     expect((await scan('a')).text).toBe('{"scanned":"scan-a"}')
     expect((await scan('b')).text).toBe('{"scanned":"scan-b"}')
   })
@@ -123,7 +140,13 @@ describe('the simulator', () => {
     await requestNote(simulator, 0)
     const key = (rank: number) => JSON.stringify({ data: { isin: simulator.market.stocks[rank]?.ISIN } })
     expect(simulator.stats().endpoints).toEqual({
-      note: { requests: 5, inFlight: 0, maxInFlight: 4, statuses: { 200: 5 }, items: { [key(0)]: 2, [key(1)]: 1, [key(2)]: 2 } },
+      note: {
+        requests: 5,
+        inFlight: 0,
+        maxInFlight: 4,
+        statuses: { 200: 5 },
+        items: { [key(0)]: 2, [key(1)]: 1, [key(2)]: 2 },
+      },
     })
   })
 
@@ -137,7 +160,10 @@ describe('the simulator', () => {
     expect(stats().endpoints).toEqual({})
     expect(simulator.market.asOf).toBe(toInstant('2026-02-13', '20:00'))
     expect((await requestNote(simulator)).text).toBe('null')
-    expect(await sendPost(`${origin}/__control`, { fault: [] })).toMatchObject({ status: 400, text: expect.stringContaining('fault') })
+    expect(await sendPost(`${origin}/__control`, { fault: [] })).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('fault'),
+    })
   })
 
   it('moves to another day with the same stocks', async () => {
@@ -168,7 +194,9 @@ describe('the simulator', () => {
 
   it('fails if its port is in use', async () => {
     const { origin } = await serve()
-    await expect(serveSimulator({ endpoints, port: Number(new URL(origin).port) })).rejects.toThrow('EADDRINUSE')
+    await expect(serveSimulator({ endpoints, port: Number(new URL(origin).port) })).rejects.toThrow(
+      'EADDRINUSE',
+    )
   })
 
   it('closes all sockets on close, even with requests in flight', async () => {
@@ -195,8 +223,14 @@ describe('an option of the simulator', () => {
     [{ latencyMs: 'x' }, 'latencyMs must be milliseconds'],
     [{ stocks: -1 }, 'stocks must be 0 or more'],
     [{ asOf: 'today' }, 'asOf must be epoch milliseconds, or a function'],
-    [{ faults: [{ on: 'nots', mode: 'hang' }] }, /faults\.0\.on must be one of note, .* \(did you mean note\?\)/],
-    [{ faults: [{ on: 'note', mode: 'statuss' }] }, /faults\.0\.mode must be one of status, .* \(did you mean status\?\)/],
+    [
+      { faults: [{ on: 'nots', mode: 'hang' }] },
+      /faults\.0\.on must be one of note, .* \(did you mean note\?\)/,
+    ],
+    [
+      { faults: [{ on: 'note', mode: 'statuss' }] },
+      /faults\.0\.mode must be one of status, .* \(did you mean status\?\)/,
+    ],
     [{ faults: [{ on: '*', mode: 'hang', tmes: 1 }] }, 'faults.0 has no field "tmes"'],
     [{ limits: { statik: { perSecond: 1, burst: 1 } } }, 'limits has no field "statik"'],
   ])('is refused if it is wrong: %j', async (options, why) => {

@@ -15,7 +15,10 @@ export const note = post({
   input: z.strictObject({ data: z.strictObject({ isin: z.string(), count: z.int().default(1) }) }),
   read,
   sample: ({ data }: { data: { isin: string } }, market: SampleMarket) =>
-    market.stockByIsin(data.isin) && { isin: data.isin, day: market.tradingDays('2026-01-01', '2030-01-01').at(-1) },
+    market.stockByIsin(data.isin) && {
+      isin: data.isin,
+      day: market.tradingDays('2026-01-01', '2030-01-01').at(-1),
+    },
 })
 
 const scan = <Which extends string>(name: string, which: Which, headers: 'usual' | 'origin' = 'usual') =>
@@ -49,7 +52,14 @@ const page = get({
   sample: ({ key }: { key: string }) => `page ${key}`,
   type: 'text/html',
 })
-const start = get({ name: 'start', host: 'web', path: '/start/', input: z.strictObject({}), read, sample: () => 'start' })
+const start = get({
+  name: 'start',
+  host: 'web',
+  path: '/start/',
+  input: z.strictObject({}),
+  read,
+  sample: () => 'start',
+})
 const sheet = get({
   name: 'sheet',
   host: 'sheet',
@@ -69,11 +79,25 @@ const broken = get({
   },
 })
 
-export const endpoints = [note, scan('scan-a', 'a', 'origin'), scan('scan-b', 'b'), page, start, table, sheet, broken]
+export const endpoints = [
+  note,
+  scan('scan-a', 'a', 'origin'),
+  scan('scan-b', 'b'),
+  page,
+  start,
+  table,
+  sheet,
+  broken,
+]
 
 /** A simulator that is closed after the test; its "now" is 20:00 on 12 February 2026. */
 export const serve = async (options: Partial<SimulatorOptions> = {}): Promise<Simulator> => {
-  const simulator = await serveSimulator({ endpoints, stocks: 20, asOf: toInstant('2026-02-12', '20:00'), ...options })
+  const simulator = await serveSimulator({
+    endpoints,
+    stocks: 20,
+    asOf: toInstant('2026-02-12', '20:00'),
+    ...options,
+  })
   onTestFinished(() => simulator.close())
   return simulator
 }
@@ -86,7 +110,10 @@ interface SeenAnswer {
   readonly text: string
 }
 
-export const sendRequest = async (address: string, init: Parameters<typeof request>[1] = {}): Promise<SeenAnswer> => {
+export const sendRequest = async (
+  address: string,
+  init: Parameters<typeof request>[1] = {},
+): Promise<SeenAnswer> => {
   const { statusCode, headers, body } = await request(address, init)
   return {
     status: statusCode,
@@ -98,7 +125,11 @@ export const sendRequest = async (address: string, init: Parameters<typeof reque
 }
 
 export const sendPost = (address: string, body: unknown, headers: Record<string, string> = {}) =>
-  sendRequest(address, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) })
+  sendRequest(address, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
 
 /** Requests the note of the stock at a rank. */
 export const requestNote = ({ settings, market }: Simulator, rank = 0) =>

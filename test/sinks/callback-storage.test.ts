@@ -11,7 +11,11 @@ const BACKLOG = 16
 
 const storeThrough = (pass: (symbol: string) => Observable<unknown>) => {
   const news = tiny('news', { workers: WORKERS })
-  return { stocks: SYMBOLS, streams: [news], storage: callbackStorage(news.outputs[0], ({ item }) => pass(item.key)) }
+  return {
+    stocks: SYMBOLS,
+    streams: [news],
+    storage: callbackStorage(news.outputs[0], ({ item }) => pass(item.key)),
+  }
 }
 
 itWithMarbles('sends no more requests while the consumer is busy, and continues when it is ready', (m) => {

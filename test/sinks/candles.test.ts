@@ -21,7 +21,10 @@ const inLines = (rows: readonly (readonly number[])[]) =>
   createCsvCandles(Buffer.from(rows.map((cells) => `${cells.join(',')}\n`).join('')), rows.length)
 
 const places = [
-  { name: 'memory', holding: async (text: string): Promise<Place> => inMemory(new Map([[FILE, { text, asOf: NOW }]])) },
+  {
+    name: 'memory',
+    holding: async (text: string): Promise<Place> => inMemory(new Map([[FILE, { text, asOf: NOW }]])),
+  },
   {
     name: 'a folder',
     holding: async (text: string): Promise<Place> => {
@@ -34,7 +37,10 @@ const places = [
 ]
 
 describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => {
-  const replaced = async (stored: string, ...rows: readonly (readonly number[])[]): Promise<string | undefined> => {
+  const replaced = async (
+    stored: string,
+    ...rows: readonly (readonly number[])[]
+  ): Promise<string | undefined> => {
     const [text, ...others] = await Promise.all(
       [rows, inLines(rows)].map(async (candles) => {
         const place = await holding(stored)
@@ -47,21 +53,32 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
   }
 
   it('appends new candles to the stored ones', async () => {
-    expect(await replaced(fileOf(line(1), line(2)), candle(3), candle(4))).toBe(fileOf(line(1), line(2), line(3), line(4)))
+    expect(await replaced(fileOf(line(1), line(2)), candle(3), candle(4))).toBe(
+      fileOf(line(1), line(2), line(3), line(4)),
+    )
   })
 
   it('replaces stored candles from the first new timestamp on', async () => {
     expect(await replaced(fileOf(line(1), line(2), line(3)), candle(2, 9))).toBe(fileOf(line(1), line(2, 9)))
-    expect(await replaced(fileOf(line(1), line(2), line(3)), candle(3, 9), candle(4))).toBe(fileOf(line(1), line(2), line(3, 9), line(4)))
+    expect(await replaced(fileOf(line(1), line(2), line(3)), candle(3, 9), candle(4))).toBe(
+      fileOf(line(1), line(2), line(3, 9), line(4)),
+    )
     expect(await replaced(fileOf(line(5), line(6)), candle(1), candle(7))).toBe(fileOf(line(1), line(7)))
   })
 
-  it.each(['3', '3,1,2', '3,1,2,0.5,1,10', '3,1,2,0.5,1,100', '1\n', '0,1,2\n', '0,1,2,,x,1\n', '\n', '\0\0'])(
-    'drops the torn last line %j',
-    async (torn) => {
-      expect(await replaced(fileOf(line(1), line(2)) + torn, candle(4))).toBe(fileOf(line(1), line(2), line(4)))
-    },
-  )
+  it.each([
+    '3',
+    '3,1,2',
+    '3,1,2,0.5,1,10',
+    '3,1,2,0.5,1,100',
+    '1\n',
+    '0,1,2\n',
+    '0,1,2,,x,1\n',
+    '\n',
+    '\0\0',
+  ])('drops the torn last line %j', async (torn) => {
+    expect(await replaced(fileOf(line(1), line(2)) + torn, candle(4))).toBe(fileOf(line(1), line(2), line(4)))
+  })
 
   it('replaces the stored candles by a whole history', async () => {
     const history = [candle(2, 9), candle(3, 9)]
@@ -72,9 +89,12 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
     }
   })
 
-  it.each(['', HEADER, 'Date,Close\n1,2\n', 'Timestamp,Open'])('replaces a file that contains %j', async (stored) => {
-    expect(await replaced(stored, candle(4))).toBe(fileOf(line(4)))
-  })
+  it.each(['', HEADER, 'Date,Close\n1,2\n', 'Timestamp,Open'])(
+    'replaces a file that contains %j',
+    async (stored) => {
+      expect(await replaced(stored, candle(4))).toBe(fileOf(line(4)))
+    },
+  )
 
   it('writes CSV lines unchanged', async () => {
     const place = await holding('')
@@ -112,7 +132,9 @@ describe.each(places)('the sink of candles-per-item in $name', ({ holding }) => 
 
   it('ignores a torn last line', async () => {
     const place = await holding(`${fileOf(line(1), line(2))}3,1,2,0.5,1,10`)
-    expect(await lastValueFrom(place.storage.stored.tail(FILE))).toMatchObject({ lines: [line(1).trim(), line(2).trim()] })
+    expect(await lastValueFrom(place.storage.stored.tail(FILE))).toMatchObject({
+      lines: [line(1).trim(), line(2).trim()],
+    })
   })
 
   it('finds the last line of a long file', async () => {

@@ -32,7 +32,16 @@ describe('writing a file', () => {
   it('writes texts and bytes in order, and does not touch a file with the same content', async () => {
     const path = join(temporaryFolder(), 'mixed.txt')
     for (const size of [1, 600_000, 2_000_000]) {
-      const parts = ['₹', Buffer.from('b'.repeat(size)), 'c', '', 'd'.repeat(size), Buffer.alloc(0), Buffer.from('€'), Buffer.from('f')]
+      const parts = [
+        '₹',
+        Buffer.from('b'.repeat(size)),
+        'c',
+        '',
+        'd'.repeat(size),
+        Buffer.alloc(0),
+        Buffer.from('€'),
+        Buffer.from('f'),
+      ]
       expect(await writeFileAtomically(path, parts, { asOf: NOW })).toBe(2 * size + 8)
       expect(readFileSync(path, 'utf8')).toBe(parts.join(''))
       await writeFileAtomically(path, parts, { asOf: NOW + 60_000 })
@@ -44,7 +53,9 @@ describe('writing a file', () => {
     const root = temporaryFolder()
     const path = join(root, 'a.txt')
     writeFileSync(path, 'old')
-    await expect(writeFileAtomically(path, failingAfter('x'.repeat(3 << 20)), { asOf: NOW })).rejects.toThrow('the source broke')
+    await expect(writeFileAtomically(path, failingAfter('x'.repeat(3 << 20)), { asOf: NOW })).rejects.toThrow(
+      'the source broke',
+    )
     expect(filesIn(root)).toEqual({ 'a.txt': 'old' })
   })
 
@@ -59,9 +70,13 @@ describe('writing a file', () => {
     const root = temporaryFolder()
     const names = Array.from({ length: 8 }, (_, place) => `${'N'.repeat(100)}~${place}.csv`)
     await Promise.all(
-      names.map((name, place) => writeFileAtomically(join(root, name), [String(place).repeat(1_000 * (place + 1))], { asOf: NOW })),
+      names.map((name, place) =>
+        writeFileAtomically(join(root, name), [String(place).repeat(1_000 * (place + 1))], { asOf: NOW }),
+      ),
     )
-    expect(filesIn(root)).toEqual(Object.fromEntries(names.map((name, place) => [name, String(place).repeat(1_000 * (place + 1))])))
+    expect(filesIn(root)).toEqual(
+      Object.fromEntries(names.map((name, place) => [name, String(place).repeat(1_000 * (place + 1))])),
+    )
   })
 
   it('leaves one whole file after two concurrent writes', async () => {
@@ -75,7 +90,10 @@ describe('writing a file', () => {
 
 describe('a folder', () => {
   const output: Output = { shape: 'text', file: '{SYMBOL}.csv' }
-  const named = (fileName: string) => ({ ...outcomeOf(0, ['x']), item: { ...outcomeOf(0, []).item, fileName } })
+  const named = (fileName: string) => ({
+    ...outcomeOf(0, ['x']),
+    item: { ...outcomeOf(0, []).item, fileName },
+  })
 
   it('is created with the first file, not earlier', async () => {
     const root = join(temporaryFolder(), 'later')
@@ -88,20 +106,23 @@ describe('a folder', () => {
     expect(filesIn(root)).toEqual({ '.scripstream/report.json': '{\n  "a": 1\n}\n' })
   })
 
-  it.each(['../x', '..', '../../etc/x', '/etc/x', 'a/../../x'])('rejects a path outside the folder: %s', async (fileName) => {
-    const parent = temporaryFolder()
-    const place = inFolder(join(parent, 'out'))
-    const file = { ...output, file: '{SYMBOL}' }
-    await expect(sink(place, file, [named(fileName)])).rejects.toThrow(StorageError)
-    expect(readdirSync(parent)).toEqual([])
-  })
+  it.each(['../x', '..', '../../etc/x', '/etc/x', 'a/../../x'])(
+    'rejects a path outside the folder: %s',
+    async (fileName) => {
+      const parent = temporaryFolder()
+      const place = inFolder(join(parent, 'out'))
+      const file = { ...output, file: '{SYMBOL}' }
+      await expect(sink(place, file, [named(fileName)])).rejects.toThrow(StorageError)
+      expect(readdirSync(parent)).toEqual([])
+    },
+  )
 
   it('names the file and the folder that has its name', async () => {
     const root = temporaryFolder()
     writeFileSync(join(root, 'ohlcv'), 'a file')
-    const error: unknown = await sink(inFolder(root), { ...output, file: 'ohlcv/{SYMBOL}.csv' }, [outcomeOf(0, ['x'])]).catch(
-      (cause: unknown) => cause,
-    )
+    const error: unknown = await sink(inFolder(root), { ...output, file: 'ohlcv/{SYMBOL}.csv' }, [
+      outcomeOf(0, ['x']),
+    ]).catch((cause: unknown) => cause)
     expect(error).toBeInstanceOf(StorageError)
     expect(String(error)).toContain(join(root, 'ohlcv', 'S0.csv'))
   })

@@ -1,6 +1,18 @@
 import { PassThrough, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { from, identity, lastValueFrom, map, NEVER, type Observable, of, Subject, tap, throwError, toArray } from 'rxjs'
+import {
+  from,
+  identity,
+  lastValueFrom,
+  map,
+  NEVER,
+  type Observable,
+  of,
+  Subject,
+  tap,
+  throwError,
+  toArray,
+} from 'rxjs'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { type LineWriter, ndjson } from '../../sinks/ndjson.js'
@@ -15,7 +27,9 @@ import { isinOf, outcomeOf } from './support.js'
 
 const toSinkItem = (outcome: ItemOutcome): SinkItem => ({ outcome, files: {} })
 
-const written = async (items: readonly ItemOutcome[]): Promise<{ readonly lines: string; readonly passed: unknown }> => {
+const written = async (
+  items: readonly ItemOutcome[],
+): Promise<{ readonly lines: string; readonly passed: unknown }> => {
   const out = new PassThrough()
   const lines = text(out)
   const passed = await lastValueFrom(from(items).pipe(map(toSinkItem), ndjson(out), toArray()))
@@ -29,20 +43,25 @@ describe('the ndjson sink', () => {
     { count: 0, rows: 0 },
     { count: 1, rows: 1 },
     { count: 50, rows: 3 },
-  ])('writes each of $rows records of $count items as a line, emits each item and does not end the stream', async ({ count, rows }) => {
-    const items = Array.from({ length: count }, (_, rank) =>
-      outcomeOf(
-        rank,
-        Array.from({ length: rows }, (__, place) => ({ place, text: '₹\n' })),
-      ),
-    )
-    const { lines, passed } = await written(items)
-    const expected = items
-      .flatMap(({ item, rows: all }) => Array.from(all, (row) => `${JSON.stringify({ item: item.key, row })}\n`))
-      .join('')
-    expect(lines).toBe(expected)
-    expect(passed).toEqual(items.map(toSinkItem))
-  })
+  ])(
+    'writes each of $rows records of $count items as a line, emits each item and does not end the stream',
+    async ({ count, rows }) => {
+      const items = Array.from({ length: count }, (_, rank) =>
+        outcomeOf(
+          rank,
+          Array.from({ length: rows }, (__, place) => ({ place, text: '₹\n' })),
+        ),
+      )
+      const { lines, passed } = await written(items)
+      const expected = items
+        .flatMap(({ item, rows: all }) =>
+          Array.from(all, (row) => `${JSON.stringify({ item: item.key, row })}\n`),
+        )
+        .join('')
+      expect(lines).toBe(expected)
+      expect(passed).toEqual(items.map(toSinkItem))
+    },
+  )
 
   it('writes nothing for failed or empty items', async () => {
     const items = [outcomeOf(0, []), outcomeOf(1, [], 'error'), outcomeOf(2, [], 'skipped')]
@@ -56,13 +75,17 @@ describe('the ndjson sink', () => {
     const item$ = new Subject<SinkItem>()
     const subscription = ndjson(out)(item$).subscribe()
     item$.next(toSinkItem(outcomeOf(0, [{ a: 1 }])))
-    const [line] = await new Promise<readonly unknown[]>((resolve) => out.once('data', (...all: readonly unknown[]) => resolve(all)))
+    const [line] = await new Promise<readonly unknown[]>((resolve) =>
+      out.once('data', (...all: readonly unknown[]) => resolve(all)),
+    )
     expect(String(line)).toBe('{"item":"S0","row":{"a":1}}\n')
     subscription.unsubscribe()
   })
 
   it('forwards an error', async () => {
-    await expect(lastValueFrom(ndjson(new PassThrough())(throwError(() => new Error('broken'))))).rejects.toThrow('broken')
+    await expect(
+      lastValueFrom(ndjson(new PassThrough())(throwError(() => new Error('broken')))),
+    ).rejects.toThrow('broken')
   })
 })
 
@@ -102,7 +125,9 @@ describe('a slow writer', () => {
     }
     await end
     expect(passed).toBe(50)
-    expect(lines.map((line) => JSON.parse(line).item)).toEqual(items(50).map(({ outcome: { item } }) => item.key))
+    expect(lines.map((line) => JSON.parse(line).item)).toEqual(
+      items(50).map(({ outcome: { item } }) => item.key),
+    )
   })
 
   it('delays the next line until its promise resolves', async () => {
@@ -146,8 +171,16 @@ describe('a slow writer', () => {
       }),
     )
     const stuck = new Writable({ highWaterMark: 1, write: () => undefined })
-    const storage: Storage = { ...memory(), open: ({ file }) => (file.startsWith('market_news/') ? ndjson(stuck) : identity) }
-    const run$ = createCollector({ settings: { urls: scriptedUrls }, streams: [masterData, marketNews], storage, transport }).run()
+    const storage: Storage = {
+      ...memory(),
+      open: ({ file }) => (file.startsWith('market_news/') ? ndjson(stuck) : identity),
+    }
+    const run$ = createCollector({
+      settings: { urls: scriptedUrls },
+      streams: [masterData, marketNews],
+      storage,
+      transport,
+    }).run()
     const end = lastValueFrom(run$).catch((error: unknown) => error)
     await turns()
     const news = asked.filter(({ host }) => host === 'news').length
@@ -182,7 +215,11 @@ describe('a failing writer', () => {
   it.each<readonly [string, LineWriter, string]>([
     ['throws', { write: () => throwing('no room') }, 'no room'],
     ['rejects', { write: () => Promise.reject(new Error('no room')) }, 'no room'],
-    ['emits an error', new Writable({ write: (_, __, done) => done(new Error('broken pipe')) }), 'broken pipe'],
+    [
+      'emits an error',
+      new Writable({ write: (_, __, done) => done(new Error('broken pipe')) }),
+      'broken pipe',
+    ],
     ['was closed before', closed, 'the stream is closed'],
     ['was ended before', finished, 'the stream is closed'],
   ])('ends the run with a StorageError if it %s', async (_, writer, why) => {

@@ -17,9 +17,15 @@ interface Kind {
   readonly files: (items: number) => Readonly<Record<string, string>>
 }
 
-const perItem = (items: number, name: (rank: number) => string, text: (rank: number) => string): Readonly<Record<string, string>> =>
+const perItem = (
+  items: number,
+  name: (rank: number) => string,
+  text: (rank: number) => string,
+): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    Array.from({ length: items }, (_, rank) => [name(rank), text(rank)] as const).sort(([one], [other]) => (one < other ? -1 : 1)),
+    Array.from({ length: items }, (_, rank) => [name(rank), text(rank)] as const).sort(([one], [other]) =>
+      one < other ? -1 : 1,
+    ),
   )
 
 const kinds: readonly Kind[] = [
@@ -28,7 +34,9 @@ const kinds: readonly Kind[] = [
     rowsOf: (rank) => [{ ISIN: isinOf(rank), a: '₹' }],
     files: (items) => ({
       'all.json':
-        items === 0 ? '[]\n' : `[\n${Array.from({ length: items }, (_, rank) => `{"ISIN":"${isinOf(rank)}","a":"₹"}`).join(',\n')}\n]\n`,
+        items === 0
+          ? '[]\n'
+          : `[\n${Array.from({ length: items }, (_, rank) => `{"ISIN":"${isinOf(rank)}","a":"₹"}`).join(',\n')}\n]\n`,
     }),
   },
   {
@@ -42,7 +50,11 @@ const kinds: readonly Kind[] = [
       ),
   },
   {
-    output: { shape: 'document-per-item', file: 'deep/er/{SYMBOL}.json', document: (rows, { key }) => ({ key, rows }) },
+    output: {
+      shape: 'document-per-item',
+      file: 'deep/er/{SYMBOL}.json',
+      document: (rows, { key }) => ({ key, rows }),
+    },
     rowsOf: (rank) => [{ rank }],
     files: (items) =>
       perItem(
@@ -73,7 +85,9 @@ const kinds: readonly Kind[] = [
   },
 ]
 
-const cases = kinds.flatMap((kind) => places.map((place) => ({ shape: kind.output.shape, where: place.name, kind, place })))
+const cases = kinds.flatMap((kind) =>
+  places.map((place) => ({ shape: kind.output.shape, where: place.name, kind, place })),
+)
 const itemsOf = ({ rowsOf }: Kind, count: number): readonly ItemOutcome[] =>
   Array.from({ length: count }, (_, rank) => outcomeOf(rank, rowsOf(rank)))
 
@@ -103,7 +117,12 @@ describe.each(cases)('the sink of $shape in $where', ({ kind, place }) => {
       const context = contextOf(3)
       await sink(here, kind.output, itemsOf(kind, 3), context)
       const before = here.files()
-      await sink(here, kind.output, [outcomeOf(0, [], status), outcomeOf(1, [], status), outcomeOf(2, [], status)], context)
+      await sink(
+        here,
+        kind.output,
+        [outcomeOf(0, [], status), outcomeOf(1, [], status), outcomeOf(2, [], status)],
+        context,
+      )
       expect(here.files()).toEqual(before)
     },
   )
@@ -111,7 +130,9 @@ describe.each(cases)('the sink of $shape in $where', ({ kind, place }) => {
   it('stores keys such as __proto__ without changing a prototype', async () => {
     if (kind.output.shape === 'candles-per-item' || kind.output.shape === 'text') return
     const here = place.open()
-    const row: unknown = JSON.parse(`{"ISIN":"${isinOf(0)}","__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}}}`)
+    const row: unknown = JSON.parse(
+      `{"ISIN":"${isinOf(0)}","__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}}}`,
+    )
     await sink(here, kind.output, [outcomeOf(0, [row])], contextOf(2))
     await sink(here, kind.output, [outcomeOf(1, [row])], contextOf(2))
     expect(Object.values(here.files()).join()).toContain('"__proto__":{"isAdmin":true}')
@@ -124,17 +145,23 @@ describe('the sink of array-per-item', () => {
 
   it('writes an empty array for an item that is empty', async () => {
     const here = inMemory()
-    expect(await sink(here, { ...output, emptyWhenLost: false }, [outcomeOf(0, [])])).toEqual({ files: 1, bytes: 3 })
+    expect(await sink(here, { ...output, emptyWhenLost: false }, [outcomeOf(0, [])])).toEqual({
+      files: 1,
+      bytes: 3,
+    })
     expect(here.files()).toEqual({ 'S0.json': '[]\n' })
   })
 
-  it.each(places)('in $name writes an empty array for a failed item if configured, unless it has a file', async ({ open }) => {
-    const here = open()
-    await sink(here, output, [outcomeOf(0, [{ a: 1 }])])
-    const report = await sink(here, output, [outcomeOf(0, [], 'error'), outcomeOf(1, [], 'http_503')])
-    expect(here.files()).toEqual({ 'S0.json': '[\n{"a":1}\n]\n', 'S1.json': '[]\n' })
-    expect(report).toEqual({ files: 1, bytes: 3 })
-  })
+  it.each(places)(
+    'in $name writes an empty array for a failed item if configured, unless it has a file',
+    async ({ open }) => {
+      const here = open()
+      await sink(here, output, [outcomeOf(0, [{ a: 1 }])])
+      const report = await sink(here, output, [outcomeOf(0, [], 'error'), outcomeOf(1, [], 'http_503')])
+      expect(here.files()).toEqual({ 'S0.json': '[\n{"a":1}\n]\n', 'S1.json': '[]\n' })
+      expect(report).toEqual({ files: 1, bytes: 3 })
+    },
+  )
 
   it('writes the selected rows of an item', async () => {
     const here = inMemory()
@@ -144,20 +171,35 @@ describe('the sink of array-per-item', () => {
 })
 
 const output: Output = { shape: 'document-per-item', file: '{SYMBOL}.json', document: (rows) => ({ rows }) }
-const items = (empty: number, all: number) => Array.from({ length: all }, (_, rank) => outcomeOf(rank, rank < empty ? [] : [{ rank }]))
+const items = (empty: number, all: number) =>
+  Array.from({ length: all }, (_, rank) => outcomeOf(rank, rank < empty ? [] : [{ rank }]))
 
 describe('items that have a file and answer nothing now', () => {
-  const refused = async (earlier: number, empty: number, all: number, more = {}): Promise<readonly string[]> => {
-    const place = inMemory(new Map(Array.from({ length: earlier }, (_, rank) => [`S${rank}.json`, { text: 'earlier', asOf: 0 }])))
+  const refused = async (
+    earlier: number,
+    empty: number,
+    all: number,
+    more = {},
+  ): Promise<readonly string[]> => {
+    const place = inMemory(
+      new Map(Array.from({ length: earlier }, (_, rank) => [`S${rank}.json`, { text: 'earlier', asOf: 0 }])),
+    )
     const refusals: string[] = []
-    const context = { ...contextOf(all), refuse: (code: string, text: string) => void refusals.push(`${code}: ${text}`), ...more }
+    const context = {
+      ...contextOf(all),
+      refuse: (code: string, text: string) => void refusals.push(`${code}: ${text}`),
+      ...more,
+    }
     await sink(place, output, items(empty, all), context)
-    for (let rank = 0; rank < Math.min(earlier, empty); rank += 1) expect(place.files()[`S${rank}.json`]).toBe('earlier')
+    for (let rank = 0; rank < Math.min(earlier, empty); rank += 1)
+      expect(place.files()[`S${rank}.json`]).toBe('earlier')
     return refusals
   }
 
   it('are refused when they are many at once; their files stay', async () => {
-    expect(await refused(60, 20, 60)).toEqual(['shrink: 20 of 60 items with a file answered nothing: their files stay as they are'])
+    expect(await refused(60, 20, 60)).toEqual([
+      'shrink: 20 of 60 items with a file answered nothing: their files stay as they are',
+    ])
   })
 
   it.each([

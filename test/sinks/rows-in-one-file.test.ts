@@ -11,8 +11,13 @@ const FILE = 'all.json'
 const output: Output = { shape: 'rows-in-one-file', file: FILE }
 const sorted: Output = { ...output, sortBy: { key: ({ date }) => String(date ?? '') } }
 
-const row = (rank: number, a: unknown, date?: string) => ({ ISIN: isinOf(rank), a, ...(date === undefined ? {} : { date }) })
-const textOf = (...rows: readonly unknown[]): string => `[\n${rows.map((one) => JSON.stringify(one)).join(',\n')}\n]\n`
+const row = (rank: number, a: unknown, date?: string) => ({
+  ISIN: isinOf(rank),
+  a,
+  ...(date === undefined ? {} : { date }),
+})
+const textOf = (...rows: readonly unknown[]): string =>
+  `[\n${rows.map((one) => JSON.stringify(one)).join(',\n')}\n]\n`
 const storing = (...rows: readonly unknown[]) => {
   const files: MemoryFiles = new Map([[FILE, { text: textOf(...rows), asOf: 0 }]])
   return inMemory(files)
@@ -21,7 +26,11 @@ const storing = (...rows: readonly unknown[]) => {
 describe('the sink of rows-in-one-file', () => {
   it('sorts records by the rank of their stock, and keeps the order within a stock', async () => {
     const place = inMemory()
-    await sink(place, output, [outcomeOf(2, [row(2, 'x')]), outcomeOf(0, [row(0, 'b'), row(0, 'a')]), outcomeOf(1, [row(1, 'y')])])
+    await sink(place, output, [
+      outcomeOf(2, [row(2, 'x')]),
+      outcomeOf(0, [row(0, 'b'), row(0, 'a')]),
+      outcomeOf(1, [row(1, 'y')]),
+    ])
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'b'), row(0, 'a'), row(1, 'y'), row(2, 'x')) })
   })
 
@@ -32,7 +41,12 @@ describe('the sink of rows-in-one-file', () => {
       outcomeOf(0, [row(0, 'a', '2026-02-11'), row(0, 'b', '2026-02-12'), row(0, 'c')]),
     ]
     await sink(place, sorted, items)
-    const order = [row(0, 'b', '2026-02-12'), row(1, 'x', '2026-02-12'), row(0, 'a', '2026-02-11'), row(0, 'c')]
+    const order = [
+      row(0, 'b', '2026-02-12'),
+      row(1, 'x', '2026-02-12'),
+      row(0, 'a', '2026-02-11'),
+      row(0, 'c'),
+    ]
     expect(place.files()).toEqual({ [FILE]: textOf(...order) })
   })
 
@@ -44,7 +58,12 @@ describe('the sink of rows-in-one-file', () => {
 
   it('keeps the records of failed or skipped stocks', async () => {
     const place = storing(row(0, 'old'), row(1, 'old'), row(2, 'old'))
-    await sink(place, output, [outcomeOf(0, [], 'error'), outcomeOf(1, [], 'skipped'), outcomeOf(2, [row(2, 'new')])], contextOf(3))
+    await sink(
+      place,
+      output,
+      [outcomeOf(0, [], 'error'), outcomeOf(1, [], 'skipped'), outcomeOf(2, [row(2, 'new')])],
+      contextOf(3),
+    )
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'old'), row(2, 'new')) })
   })
 
@@ -52,7 +71,9 @@ describe('the sink of rows-in-one-file', () => {
     for (const files of [new Map(), new Map([[FILE, { text: '[\n{"kept":1}\n]\n', asOf: 0 }]])]) {
       const place = inMemory(files)
       const before = place.files()
-      expect(await sink(place, output, [outcomeOf(0, [], 'error'), outcomeOf(1, [], 'http_503')], contextOf(2))).toEqual({
+      expect(
+        await sink(place, output, [outcomeOf(0, [], 'error'), outcomeOf(1, [], 'http_503')], contextOf(2)),
+      ).toEqual({
         files: 0,
         bytes: 0,
       })
@@ -97,7 +118,10 @@ describe('the sink of rows-in-one-file', () => {
 
     const twice = listed.map((item) => ({ ...item, value: { ...(item.value as object), Symbol: own(0) } }))
     const other = storing(changed)
-    await sink(other, output, [outcomeOf(0, [row(0, 'new')]), outcomeOf(1, [], 'error')], { ...contextOf(2), listed: twice })
+    await sink(other, output, [outcomeOf(0, [row(0, 'new')]), outcomeOf(1, [], 'error')], {
+      ...contextOf(2),
+      listed: twice,
+    })
     expect(other.files()).toEqual({ [FILE]: textOf(row(0, 'new')) })
   })
 
@@ -107,11 +131,14 @@ describe('the sink of rows-in-one-file', () => {
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'new')) })
   })
 
-  it.each(['', '{', '{"a":1}', '[\n{"ISIN"'])('does not overwrite %j, from which it cannot keep records', async (text) => {
-    const place = inMemory(new Map([[FILE, { text, asOf: 0 }]]))
-    await expect(sink(place, output, [outcomeOf(0, [row(0, 'new')])], contextOf(2))).rejects.toThrow(FILE)
-    expect(place.files()).toEqual({ [FILE]: text })
-  })
+  it.each(['', '{', '{"a":1}', '[\n{"ISIN"'])(
+    'does not overwrite %j, from which it cannot keep records',
+    async (text) => {
+      const place = inMemory(new Map([[FILE, { text, asOf: 0 }]]))
+      await expect(sink(place, output, [outcomeOf(0, [row(0, 'new')])], contextOf(2))).rejects.toThrow(FILE)
+      expect(place.files()).toEqual({ [FILE]: text })
+    },
+  )
 
   describe('when many stocks with earlier records have none now', () => {
     const emptied = (count: number, of: number) =>
@@ -121,10 +148,15 @@ describe('the sink of rows-in-one-file', () => {
     it('keeps their records and reports it', async () => {
       const place = earlier(60)
       const refusals: string[] = []
-      await sink(place, output, emptied(20, 60), { ...contextOf(60), refuse: (code, text) => void refusals.push(`${code}: ${text}`) })
+      await sink(place, output, emptied(20, 60), {
+        ...contextOf(60),
+        refuse: (code, text) => void refusals.push(`${code}: ${text}`),
+      })
       const expected = Array.from({ length: 60 }, (_, rank) => row(rank, rank < 20 ? 'old' : 'new'))
       expect(place.files()).toEqual({ [FILE]: textOf(...expected) })
-      expect(refusals).toEqual(['shrink: 20 of 60 stocks with earlier records have none now; their earlier records stay'])
+      expect(refusals).toEqual([
+        'shrink: 20 of 60 stocks with earlier records have none now; their earlier records stay',
+      ])
     })
 
     it.each([
@@ -134,7 +166,9 @@ describe('the sink of rows-in-one-file', () => {
     ])('drops their records if %s', async (_, count, of, context) => {
       const place = earlier(of)
       await sink(place, output, emptied(count, of), { ...contextOf(of), ...context })
-      expect(place.files()).toEqual({ [FILE]: textOf(...Array.from({ length: of - count }, (__, rank) => row(rank + count, 'new'))) })
+      expect(place.files()).toEqual({
+        [FILE]: textOf(...Array.from({ length: of - count }, (__, rank) => row(rank + count, 'new'))),
+      })
     })
 
     it.each([
@@ -149,17 +183,29 @@ describe('the sink of rows-in-one-file', () => {
       })
       const none = () => of(undefined)
       const files: FileStore = {
-        ...{ read: none, tail: none, exists: () => of(false), records: () => EMPTY, write: () => of(1) },
-        ...{ owners: () => owners, openSession: () => EMPTY },
+        read: none,
+        tail: none,
+        exists: () => of(false),
+        records: () => EMPTY,
+        write: () => of(1),
+        owners: () => owners,
+        openSession: () => EMPTY,
       }
-      await sink({ name: 'files', storage: createStorage(files), files: () => ({}) }, output, emptied(count, 60), contextOf(60))
+      await sink(
+        { name: 'files', storage: createStorage(files), files: () => ({}) },
+        output,
+        emptied(count, 60),
+        contextOf(60),
+      )
       expect(reads).toBe(times)
     })
 
     it('ignores a damaged earlier file', async () => {
       const place = inMemory(new Map([[FILE, { text: 'damaged', asOf: 0 }]]))
       await sink(place, output, emptied(20, 60), contextOf(60))
-      expect(place.files()).toEqual({ [FILE]: textOf(...Array.from({ length: 40 }, (_, rank) => row(rank + 20, 'new'))) })
+      expect(place.files()).toEqual({
+        [FILE]: textOf(...Array.from({ length: 40 }, (_, rank) => row(rank + 20, 'new'))),
+      })
     })
   })
 })

@@ -3,7 +3,15 @@ import { expect } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { Output } from '../../src/engine/define-stream.js'
-import type { JournalFacts, Session, SessionChoice, SessionRequest, SinkContext, SinkItem, Storage } from '../../src/engine/storage.js'
+import type {
+  JournalFacts,
+  Session,
+  SessionChoice,
+  SessionRequest,
+  SinkContext,
+  SinkItem,
+  Storage,
+} from '../../src/engine/storage.js'
 import type { ItemOutcome, RowList } from '../../src/model/outcome.js'
 import { toInstant } from '../../src/model/trading-day.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
@@ -46,10 +54,18 @@ export const inMemory = (files: MemoryFiles = new Map()): Place => ({
   name: 'memory',
   storage: memory(files),
   files: () =>
-    Object.fromEntries([...files].map(([file, { text }]) => [file, text] as const).sort(([one], [other]) => (one < other ? -1 : 1))),
+    Object.fromEntries(
+      [...files]
+        .map(([file, { text }]) => [file, text] as const)
+        .sort(([one], [other]) => (one < other ? -1 : 1)),
+    ),
 })
 
-export const inFolder = (path = temporaryFolder()): Place => ({ name: 'a folder', storage: folder(path), files: () => filesIn(path) })
+export const inFolder = (path = temporaryFolder()): Place => ({
+  name: 'a folder',
+  storage: folder(path),
+  files: () => filesIn(path),
+})
 
 /** The files and bytes that a sink wrote. */
 export interface Wrote {
@@ -60,12 +76,19 @@ export interface Wrote {
 const toSinkItem = (outcome: ItemOutcome): SinkItem => ({ outcome, files: {} })
 
 /** Opens the session of a run, which holds its lock until `release`. */
-export const openSession = async (storage: Pick<Storage, 'openSession'>, more: Partial<SessionRequest> = {}) => {
+export const openSession = async (
+  storage: Pick<Storage, 'openSession'>,
+  more: Partial<SessionRequest> = {},
+) => {
   const begun = new ReplaySubject<Session>(1)
   const usual = { folders: [], streams: [], outputs: [], session: '2026-02-12' }
   const choice: SessionChoice = {
-    ...{ record: { run: 'r', asOf: NOW, configuration: '' }, unfinished: undefined },
-    ...{ isContinued: false, isPartOfEnded: false, isPartOfUnfinished: false, keepsPrevious: false },
+    record: { run: 'r', asOf: NOW, configuration: '' },
+    unfinished: undefined,
+    isContinued: false,
+    isPartOfEnded: false,
+    isPartOfUnfinished: false,
+    keepsPrevious: false,
   }
   const holding = storage
     .openSession({ ...usual, ...more })
@@ -75,10 +98,20 @@ export const openSession = async (storage: Pick<Storage, 'openSession'>, more: P
 }
 
 /** Runs the sink of an output over journalled items; fails unless it emits each of them once. */
-export const sink = async (place: Place, output: Output, items: readonly ItemOutcome[], context = contextOf()): Promise<Wrote> => {
+export const sink = async (
+  place: Place,
+  output: Output,
+  items: readonly ItemOutcome[],
+  context = contextOf(),
+): Promise<Wrote> => {
   const isGathered = output.shape === 'rows-in-one-file'
   const sortBy = isGathered ? output.sortBy : undefined
-  const facts: JournalFacts = { stream: 'any', carriesRows: isGathered, offersRows: false, ...(sortBy ? { sortBy } : {}) }
+  const facts: JournalFacts = {
+    stream: 'any',
+    carriesRows: isGathered,
+    offersRows: false,
+    ...(sortBy ? { sortBy } : {}),
+  }
   const { session } = await openSession(memory(), { streams: [facts] })
   const journal = session.journals.get('any')
   if (journal === undefined) throw new Error('no journal')

@@ -31,8 +31,12 @@ describe('a failing disk', () => {
       writeSync(fd, (data as unknown as Buffer).subarray(0, data.length / 2))
       return data.length
     })
-    await expect(lastValueFrom(folder(root).storeDocument('a.json', {}))).rejects.toThrow(/only 1 of 3 bytes were written/)
-    await expect(writeFileAtomically(join(root, 'a.json'), ['1234'])).rejects.toThrow('only 2 of 4 bytes were written')
+    await expect(lastValueFrom(folder(root).storeDocument('a.json', {}))).rejects.toThrow(
+      /only 1 of 3 bytes were written/,
+    )
+    await expect(writeFileAtomically(join(root, 'a.json'), ['1234'])).rejects.toThrow(
+      'only 2 of 4 bytes were written',
+    )
     expect(filesIn(root)).toEqual({ 'a.json': 'old' })
   })
 
@@ -47,7 +51,9 @@ describe('a failing disk', () => {
     const sync = spyOn('fdatasync').mockRejectedValue(failure(code))
     const writing = lastValueFrom(storage.storeDocument('a.json', { of: 'new' }))
     await expect(writing).rejects.toThrow(StorageError)
-    await expect(writing).rejects.toThrow(`${join(root, '.scripstream', 'a.json')} cannot be written: ${cause}`)
+    await expect(writing).rejects.toThrow(
+      `${join(root, '.scripstream', 'a.json')} cannot be written: ${cause}`,
+    )
     expect(sync).toHaveBeenCalledTimes(1)
     expect(filesIn(root)).toEqual(before)
   })
@@ -59,7 +65,10 @@ describe('a failing disk', () => {
     const seen: string[] = []
     const { fdatasync } = disk
     spyOn('fdatasync').mockImplementation((fd) => {
-      seen.push(readFileSync(path, 'utf8'), ...readdirSync(root).map((name) => readFileSync(join(root, name), 'utf8')))
+      seen.push(
+        readFileSync(path, 'utf8'),
+        ...readdirSync(root).map((name) => readFileSync(join(root, name), 'utf8')),
+      )
       return fdatasync(fd)
     })
     await writeFileAtomically(path, ['new'])
@@ -110,15 +119,18 @@ describe('a failure of the file system', () => {
     expect(toStorageError(bug, 'written', '/data/a.json')).toBe(bug)
   })
 
-  it.skipIf(!existsSync(FULL))('ends the run if the journal does not fit on the disk (needs /dev/full)', () => {
-    const lines = createJournalFile(FULL)
-    const done = vi.fn()
-    lines.append({ item: 'A' }, undefined, done)
-    lines.flush()
-    expect(done.mock.calls).toEqual([[expect.any(StorageError)]])
-    expect(String(done.mock.calls[0]?.[0])).toContain(`${FULL} cannot be written: the disk is full`)
-    lines.close()
-  })
+  it.skipIf(!existsSync(FULL))(
+    'ends the run if the journal does not fit on the disk (needs /dev/full)',
+    () => {
+      const lines = createJournalFile(FULL)
+      const done = vi.fn()
+      lines.append({ item: 'A' }, undefined, done)
+      lines.flush()
+      expect(done.mock.calls).toEqual([[expect.any(StorageError)]])
+      expect(String(done.mock.calls[0]?.[0])).toContain(`${FULL} cannot be written: the disk is full`)
+      lines.close()
+    },
+  )
 
   it('ignores lines of a closed journal', () => {
     const path = join(temporaryFolder(), 'news.ndjson')

@@ -4,10 +4,18 @@ import { lastValueFrom } from 'rxjs'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createCollector } from '../../src/index.js'
 import { disk } from '../../src/storage/disk.js'
-import { createFolder, isRemoteFolder, renameOver, writeFileAtomically } from '../../src/storage/file-system.js'
+import {
+  createFolder,
+  isRemoteFolder,
+  renameOver,
+  writeFileAtomically,
+} from '../../src/storage/file-system.js'
 import { filesIn, temporaryFolder } from '../support/folders.js'
 
-/** Two files, and renames that fail with a code this many times. Pauses take no time; their lengths are recorded. */
+/**
+ * Two files, and renames that fail with a code this many times. Pauses take no time; their lengths are
+ * recorded.
+ */
 const prepare = (code: string, failures: number) => {
   onTestFinished(() => {
     vi.restoreAllMocks()
@@ -33,12 +41,15 @@ const prepare = (code: string, failures: number) => {
 }
 
 describe('a rename over a file that another program has open', () => {
-  it.each(['EPERM', 'EACCES', 'EBUSY'])('is tried again on Windows, with growing pauses (%s)', async (code) => {
-    const { from, to, pauses } = prepare(code, 3)
-    await renameOver(from, to, 'win32')
-    expect(readFileSync(to, 'utf8')).toBe('new')
-    expect(pauses).toEqual([20, 40, 80])
-  })
+  it.each(['EPERM', 'EACCES', 'EBUSY'])(
+    'is tried again on Windows, with growing pauses (%s)',
+    async (code) => {
+      const { from, to, pauses } = prepare(code, 3)
+      await renameOver(from, to, 'win32')
+      expect(readFileSync(to, 'utf8')).toBe('new')
+      expect(pauses).toEqual([20, 40, 80])
+    },
+  )
 
   it('fails on Windows after 2.5 s, and the old file stays', async () => {
     const { root, from, to, renames, pauses } = prepare('EPERM', Number.POSITIVE_INFINITY)
@@ -68,7 +79,11 @@ describe('a file on a network file system', () => {
     const calls = (['openSync', 'renameSync'] as const).map((name) => vi.spyOn(disk, name))
     await writeFileAtomically(path, ['new'], { isRemote: true })
     // What an earlier test in this process has left may write elsewhere.
-    expect(calls.flatMap((call) => call.mock.calls.map(([file]) => file)).filter((file) => String(file).startsWith(root))).toEqual([])
+    expect(
+      calls
+        .flatMap((call) => call.mock.calls.map(([file]) => file))
+        .filter((file) => String(file).startsWith(root)),
+    ).toEqual([])
     expect(readFileSync(path, 'utf8')).toBe('new')
   })
 
@@ -121,12 +136,20 @@ describe('createFolder', () => {
   })
 
   const hasProc = existsSync('/proc/self')
-  it.skipIf(!hasProc)('ends a run with an error where the system forbids folders (skipped without /proc)', async () => {
-    const urls = Object.fromEntries(
-      ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'sheet', 'web'].map((host) => [host, 'http://127.0.0.1:9']),
-    )
-    const settings = { out: '/proc/no-such-folder/data', urls, sheetId: 's', asmTabId: '1', gsmTabId: '2' }
-    const report$ = createCollector({ settings }).run()
-    await expect(lastValueFrom(report$)).rejects.toThrow(/cannot be written: its folder does not exist or cannot be created/)
-  })
+  it.skipIf(!hasProc)(
+    'ends a run with an error where the system forbids folders (skipped without /proc)',
+    async () => {
+      const urls = Object.fromEntries(
+        ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'sheet', 'web'].map((host) => [
+          host,
+          'http://127.0.0.1:9',
+        ]),
+      )
+      const settings = { out: '/proc/no-such-folder/data', urls, sheetId: 's', asmTabId: '1', gsmTabId: '2' }
+      const report$ = createCollector({ settings }).run()
+      await expect(lastValueFrom(report$)).rejects.toThrow(
+        /cannot be written: its folder does not exist or cannot be created/,
+      )
+    },
+  )
 })

@@ -1,7 +1,12 @@
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { findChangedFile, listMissingOutputs, readFullRun, recordFullRun } from '../../src/storage/full-run.js'
+import {
+  findChangedFile,
+  listMissingOutputs,
+  readFullRun,
+  recordFullRun,
+} from '../../src/storage/full-run.js'
 import { runReport } from '../cli/support.js'
 import { recordDigests } from '../support/digests.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -22,9 +27,13 @@ const recorded = async (files: readonly string[], outputs: readonly string[]) =>
 describe('the record of a complete run', () => {
   it('finds a changed output, and no other file', async () => {
     const outputs = ['one.json', 'gone.json', 'news/a_*.json', 'gone/*.json']
-    const { root, noted, findChanged } = await recorded(['one.json', 'other.json', 'news/a_1.json', 'news/b_1.json'], outputs)
+    const { root, noted, findChanged } = await recorded(
+      ['one.json', 'other.json', 'news/a_1.json', 'news/b_1.json'],
+      outputs,
+    )
     expect(noted).toEqual({ run, outputs, isComplete: true })
-    for (const file of ['other.json', 'news/b_1.json', 'news/a_2.json']) writeFileSync(join(root, file), 'changed')
+    for (const file of ['other.json', 'news/b_1.json', 'news/a_2.json'])
+      writeFileSync(join(root, file), 'changed')
     expect(await findChanged()).toBeUndefined()
     utimesSync(join(root, 'news/a_1.json'), 5, 5)
     expect(await findChanged()).toBe('news/a_1.json')

@@ -20,12 +20,19 @@ const openJournalFile = () => {
   return { path, file }
 }
 
-const noteAll = (journal: Journal, items: readonly (readonly [rank: number, rows: readonly Row[]])[]): Promise<unknown> =>
+const noteAll = (
+  journal: Journal,
+  items: readonly (readonly [rank: number, rows: readonly Row[]])[],
+): Promise<unknown> =>
   lastValueFrom(
     from(items).pipe(
       map(
         ([rank, rows], place): SinkItem => ({
-          outcome: { item: { key: `S${place}`, rank, fileName: `S${place}`, value: '' }, status: 'success', rows },
+          outcome: {
+            item: { key: `S${place}`, rank, fileName: `S${place}`, value: '' },
+            status: 'success',
+            rows,
+          },
           files: {},
         }),
       ),
@@ -34,11 +41,15 @@ const noteAll = (journal: Journal, items: readonly (readonly [rank: number, rows
     ),
   )
 
-const textOf = (journal: Journal): string => Buffer.concat(Array.from(journal.takeRecords(), (chunk) => Buffer.from(chunk))).toString()
+const textOf = (journal: Journal): string =>
+  Buffer.concat(Array.from(journal.takeRecords(), (chunk) => Buffer.from(chunk))).toString()
 
 const noted = async (items: readonly Ranked[], isSorted: boolean): Promise<readonly Row[]> => {
   const { file } = openJournalFile()
-  const journal = createJournal(isSorted ? { ...facts, sortBy: { key: ({ key }) => String(key) } } : facts, file)
+  const journal = createJournal(
+    isSorted ? { ...facts, sortBy: { key: ({ key }) => String(key) } } : facts,
+    file,
+  )
   await noteAll(
     journal,
     items.map(([rank, keys], item) => [rank, keys.map((key, index) => ({ key, item, index }))]),
@@ -52,7 +63,13 @@ describe('the records of a journal', () => {
   const key = fc.oneof(
     fc.constantFrom('', '2026-02-12', '2026-02-11', 'é', '\u{1f600}'),
     fc.string({ maxLength: 3 }),
-    fc.constantFrom('2026-02-12 09:15', '2026-02-12 09:30', '2026-02-12 09:15:01', '2026-02-12 10:15', '2026-02-11 10:15'),
+    fc.constantFrom(
+      '2026-02-12 09:15',
+      '2026-02-12 09:30',
+      '2026-02-12 09:15:01',
+      '2026-02-12 10:15',
+      '2026-02-11 10:15',
+    ),
   )
   const items = fc.array(fc.tuple(fc.nat(9), fc.array(key, { maxLength: 6 })), { maxLength: 12 })
 
@@ -65,7 +82,9 @@ describe('the records of a journal', () => {
   it('are sorted by key, rank and position, as one sort of all records would', async () => {
     await fc.assert(
       fc.asyncProperty(items, async (given) => {
-        const sorted = inRankOrder(given).sort((one, other) => (one.key < other.key ? 1 : one.key > other.key ? -1 : 0))
+        const sorted = inRankOrder(given).sort((one, other) =>
+          one.key < other.key ? 1 : one.key > other.key ? -1 : 0,
+        )
         expect(await noted(given, true)).toEqual(sorted)
       }),
     )
@@ -94,7 +113,9 @@ describe('the records of a journal', () => {
   it('are lines of JSON in the file', async () => {
     const { path, file } = openJournalFile()
     await noteAll(createJournal(facts, file), [[0, [{ a: 'é' }, { b: 1 }]]])
-    expect(readFileSync(path, 'utf8')).toBe('{"item":"S0","status":"success","files":{},"rows":[{"a":"é"},{"b":1}]}\n')
+    expect(readFileSync(path, 'utf8')).toBe(
+      '{"item":"S0","status":"success","files":{},"rows":[{"a":"é"},{"b":1}]}\n',
+    )
   })
 
   it('fail if the file is shorter than it was', async () => {
@@ -116,7 +137,9 @@ describe('an item of an unfinished run', () => {
     const place = { path, root, timeOf: (file: string) => statSync(join(root, file)).mtimeMs }
     const first = createFolderJournal(own, place)
     await first.open()
-    await lastValueFrom(first.journal.write(of({ outcome: { item, status: 'success', rows: [] }, files: { 'TCS.json': 3 } })))
+    await lastValueFrom(
+      first.journal.write(of({ outcome: { item, status: 'success', rows: [] }, files: { 'TCS.json': 3 } })),
+    )
     first.close()
     change(output)
     const second = createFolderJournal(own, place)

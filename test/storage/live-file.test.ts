@@ -50,17 +50,23 @@ describe('the live file of a run', () => {
 
   it('of another machine counts for a minute after its last change', () => {
     const { root, path } = setUp()
-    writeFileSync(path, JSON.stringify({ holder: { pid: 1, host: 'other', token: 'live', boot: 'x' }, state: { done: 1 } }))
+    writeFileSync(
+      path,
+      JSON.stringify({ holder: { pid: 1, host: 'other', token: 'live', boot: 'x' }, state: { done: 1 } }),
+    )
     const at = statSync(path).mtimeMs
     expect(createLiveFileReader(root, parse, () => at + 59_000)()).toEqual({ done: 1 })
     expect(createLiveFileReader(root, parse, () => at + 61_000)()).toBeUndefined()
   })
 
-  it.each(['', '{"holder":', '[]', '{"holder":{"pid":1}}', '{"state":1}'])('that is damaged (%s) counts as none', (text) => {
-    const { root, path } = setUp()
-    writeFileSync(path, text)
-    expect(createLiveFileReader(root, parse)()).toBeUndefined()
-  })
+  it.each(['', '{"holder":', '[]', '{"holder":{"pid":1}}', '{"state":1}'])(
+    'that is damaged (%s) counts as none',
+    (text) => {
+      const { root, path } = setUp()
+      writeFileSync(path, text)
+      expect(createLiveFileReader(root, parse)()).toBeUndefined()
+    },
+  )
 
   it('creates no folder', () => {
     const root = join(temporaryFolder(), 'none')

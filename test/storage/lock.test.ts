@@ -1,4 +1,13 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { lastValueFrom, NEVER, Subject } from 'rxjs'
@@ -23,11 +32,24 @@ const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 const PID_NAMESPACE = '/proc/self/ns/pid'
 const THIS_BOOT = existsSync(BOOT_ID) ? { boot: readFileSync(BOOT_ID, 'utf8').trim() } : {}
 /** A lock of this machine and container. */
-const LOCAL = { token: 'mine', ...THIS_BOOT, ...(existsSync(PID_NAMESPACE) ? { pidNamespace: readlinkSync(PID_NAMESPACE) } : {}) }
+const LOCAL = {
+  token: 'mine',
+  ...THIS_BOOT,
+  ...(existsSync(PID_NAMESPACE) ? { pidNamespace: readlinkSync(PID_NAMESPACE) } : {}),
+}
 const lockIn = (folder: string): string => join(folder, 'lock')
 const writeLock = (holder: object): string => {
   const path = lockIn(temporaryFolder())
-  writeFileSync(path, JSON.stringify({ pid: process.pid, host: hostname(), since: '2026-02-12T14:30:00.000Z', ...LOCAL, ...holder }))
+  writeFileSync(
+    path,
+    JSON.stringify({
+      pid: process.pid,
+      host: hostname(),
+      since: '2026-02-12T14:30:00.000Z',
+      ...LOCAL,
+      ...holder,
+    }),
+  )
   return path
 }
 /** Greater than any pid. */
@@ -54,7 +76,10 @@ describe('a lock', () => {
   ])('takes over the lock of %s', async (_, holder) => {
     const path = writeLock(holder)
     const release = await acquireLock(path, NOW)
-    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ pid: process.pid, since: '2026-02-12T14:30:00.000Z' })
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
+      pid: process.pid,
+      since: '2026-02-12T14:30:00.000Z',
+    })
     release()
     expect(readdirSync(join(path, '..'))).toEqual([])
   })
@@ -132,10 +157,13 @@ describe('a lock whose holder is not in our process table', () => {
     { host: 'elsewhere', silentMs: 30_000, bootedForMs: 20_000, isFree: false },
     // Another machine with the same name renewed its lock while this one was booting.
     { host: hostname(), silentMs: 4_000, bootedForMs: 2_000, isFree: false },
-  ])('of $host, $silentMs ms after its last heartbeat and $bootedForMs ms after our boot, is free: $isFree', (one) => {
-    const { host, silentMs, bootedForMs, isFree } = one
-    expect(hasHolderEnded({ ...REMOTE, host, since: 'then' }, silentMs, bootedForMs)).toBe(isFree)
-  })
+  ])(
+    'of $host, $silentMs ms after its last heartbeat and $bootedForMs ms after our boot, is free: $isFree',
+    (one) => {
+      const { host, silentMs, bootedForMs, isFree } = one
+      expect(hasHolderEnded({ ...REMOTE, host, since: 'then' }, silentMs, bootedForMs)).toBe(isFree)
+    },
+  )
 
   it('says when the holder was last seen and when its lock expires', async () => {
     const path = renewed(writeLock({ ...REMOTE, host: 'elsewhere' }), 20_000)
@@ -160,7 +188,10 @@ describe('a takeover of a lock', () => {
     const last = readLockChain(path).at(-1)
     if (last === undefined) throw new Error('there is no lock')
     const successor = successorPath(path, last)
-    writeFileSync(successor, JSON.stringify({ pid: UNUSED_PID, host: hostname(), since: 'then', ...LOCAL, ...holder }))
+    writeFileSync(
+      successor,
+      JSON.stringify({ pid: UNUSED_PID, host: hostname(), since: 'then', ...LOCAL, ...holder }),
+    )
     return successor
   }
 

@@ -45,7 +45,8 @@ describe('an output path with *', () => {
   it('lists the files in its folder; none if that is missing or a file', async () => {
     const root = temporaryFolder()
     mkdirSync(join(root, 'news'))
-    for (const file of ['news/A.json', 'news/.A.json', 'news/A.csv', 'a.json']) writeFileSync(join(root, file), '')
+    for (const file of ['news/A.json', 'news/.A.json', 'news/A.csv', 'a.json'])
+      writeFileSync(join(root, file), '')
     expect(await listOutputFiles(root, 'news/*.json')).toEqual(['news/A.json'])
     expect(await listOutputFiles(root, '*.json')).toEqual(['a.json'])
     expect(await listOutputFiles(root, 'gone/*.json')).toEqual([])
@@ -103,7 +104,10 @@ it('uses the last digest of a file that was written twice at the same time and s
 it('records as damaged what continues a file with another content, but the same size and time', async () => {
   const { root, log, write, stored } = createFolder()
   const digestAfter = async (base: string): Promise<string | undefined> => {
-    await writeFileAtomically(join(root, 'a.csv'), ['more'], { asOf: 2_000, watcher: log.watch('a.csv', Buffer.from(base)) })
+    await writeFileAtomically(join(root, 'a.csv'), ['more'], {
+      asOf: 2_000,
+      watcher: log.watch('a.csv', Buffer.from(base)),
+    })
     return (await stored())['a.csv']?.digest
   }
   await log.open()
@@ -133,7 +137,12 @@ it('finds the digest of a file whose time was restored without the fraction of t
   const { digest } = digestFile(join(root, 'a.json'))
   utimesSync(join(root, 'a.json'), 7, 7)
   expect((await stored())['a.json']?.digest).toBe(digest)
-  expect([7_000, 7_456, 7_400, 8_000].map((at) => hasStamp([3, at], [3, 7_456]))).toEqual([true, true, false, false])
+  expect([7_000, 7_456, 7_400, 8_000].map((at) => hasStamp([3, at], [3, 7_456]))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ])
 })
 
 it('ignores a line that a kill has cut, and does not spoil the next one', async () => {
@@ -160,7 +169,9 @@ it('leaves one line for each output, also for one that is gone, until a whole ru
   for (const file of ['b.json', 'news/c.json']) rmSync(join(root, file))
   await compactOutputDigests(root)
   expect(readFileSync(path, 'utf8').split('\n').filter(Boolean)).toEqual(
-    ['a', 'b', 'news/c'].map((name) => expect.stringMatching(new RegExp(`^[\\da-f]{8} \\d+ \\S+ ${name}\\.json$`))),
+    ['a', 'b', 'news/c'].map((name) =>
+      expect.stringMatching(new RegExp(`^[\\da-f]{8} \\d+ \\S+ ${name}\\.json$`)),
+    ),
   )
   await compactOutputDigests(root, ['a.json', 'news/*.json'])
   expect(Object.keys(await stored())).toEqual(['a.json', 'b.json'])
@@ -194,15 +205,18 @@ it('records nothing outside a run, and no files about runs', async () => {
   expect(statSync(path).size).toBe(1)
 })
 
-it.runIf(existsSync('/proc/self/fd'))('does not stay open if the run is broken off while it begins', async () => {
-  const root = temporaryFolder()
-  const { session, release } = await openSession(folder(root))
-  const committing = lastValueFrom(session.commit?.() ?? EMPTY)
-  release()
-  await committing
-  const opened = readdirSync('/proc/self/fd').map((fd) => {
-    const path = join('/proc/self/fd', fd)
-    return existsSync(path) ? readlinkSync(path) : ''
-  })
-  expect(opened.filter((path) => path.startsWith(root))).toEqual([])
-})
+it.runIf(existsSync('/proc/self/fd'))(
+  'does not stay open if the run is broken off while it begins',
+  async () => {
+    const root = temporaryFolder()
+    const { session, release } = await openSession(folder(root))
+    const committing = lastValueFrom(session.commit?.() ?? EMPTY)
+    release()
+    await committing
+    const opened = readdirSync('/proc/self/fd').map((fd) => {
+      const path = join('/proc/self/fd', fd)
+      return existsSync(path) ? readlinkSync(path) : ''
+    })
+    expect(opened.filter((path) => path.startsWith(root))).toEqual([])
+  },
+)

@@ -46,15 +46,32 @@ describe('the previous outputs for diff', () => {
     const copied = vi.spyOn(disk, 'copyFileSync')
     const { root } = await folderToKeep()
     const previous = await previousOutputs(root)
-    expect(Object.keys(filesIn(previous?.root ?? ''))).toEqual(['news/A.json', 'news/B.json', 'note.json', 'one.json'])
+    expect(Object.keys(filesIn(previous?.root ?? ''))).toEqual([
+      'news/A.json',
+      'news/B.json',
+      'note.json',
+      'one.json',
+    ])
     expect(statSync(join(root, 'news/A.json')).nlink).toBe(2)
     expect(copied).not.toHaveBeenCalled()
   })
 
   it('are those of the last run that wrote some, not of one that failed', async () => {
     const { root, state, keep } = await folderToKeep()
-    const entry = (run: string, outcome: string) => ({ run, asOf: run, outcome, startedAt: run, finishedAt: run, scripts: {} })
-    const entries = [entry('1', 'complete'), entry('2', 'partial'), entry('3', 'failed'), entry('4', 'failed')]
+    const entry = (run: string, outcome: string) => ({
+      run,
+      asOf: run,
+      outcome,
+      startedAt: run,
+      finishedAt: run,
+      scripts: {},
+    })
+    const entries = [
+      entry('1', 'complete'),
+      entry('2', 'partial'),
+      entry('3', 'failed'),
+      entry('4', 'failed'),
+    ]
     const end = (count: number) => {
       writeFileSync(
         join(state, 'runs.ndjson'),
@@ -86,27 +103,32 @@ describe('the previous outputs for diff', () => {
     expect(statSync(join(root, 'news/A.json')).nlink).toBe(1)
   })
 
-  it.each(['note.json', 'one.json', 'the renaming'])('are whole after a kill before %s is gone, and the run is resumed', async (last) => {
-    const { root, keep } = await folderToKeep()
-    writeFileSync(join(root, 'one.json'), 'changed')
-    const killed = () => {
-      throw new TypeError('killed')
-    }
-    const { unlinkSync, renameSync } = disk
-    const unlink = vi.spyOn(disk, 'unlinkSync').mockImplementation((path) => (String(path).endsWith(last) ? killed() : unlinkSync(path)))
-    const rename = vi
-      .spyOn(disk, 'renameSync')
-      .mockImplementation((from, to) => (String(to).endsWith('previous') ? killed() : renameSync(from, to)))
-    await expect(keep(DAY)).rejects.toThrow('killed')
-    unlink.mockRestore()
-    rename.mockRestore()
-    expect(await completePrevious(root)).toBeUndefined()
-    const previous = await previousOutputs(root)
-    expect([previous?.savedOn, filesIn(previous?.root ?? '')]).toMatchObject([
-      toDay(DAY),
-      { 'one.json': 'changed', 'news/A.json': 'news/A.json' },
-    ])
-  })
+  it.each(['note.json', 'one.json', 'the renaming'])(
+    'are whole after a kill before %s is gone, and the run is resumed',
+    async (last) => {
+      const { root, keep } = await folderToKeep()
+      writeFileSync(join(root, 'one.json'), 'changed')
+      const killed = () => {
+        throw new TypeError('killed')
+      }
+      const { unlinkSync, renameSync } = disk
+      const unlink = vi
+        .spyOn(disk, 'unlinkSync')
+        .mockImplementation((path) => (String(path).endsWith(last) ? killed() : unlinkSync(path)))
+      const rename = vi
+        .spyOn(disk, 'renameSync')
+        .mockImplementation((from, to) => (String(to).endsWith('previous') ? killed() : renameSync(from, to)))
+      await expect(keep(DAY)).rejects.toThrow('killed')
+      unlink.mockRestore()
+      rename.mockRestore()
+      expect(await completePrevious(root)).toBeUndefined()
+      const previous = await previousOutputs(root)
+      expect([previous?.savedOn, filesIn(previous?.root ?? '')]).toMatchObject([
+        toDay(DAY),
+        { 'one.json': 'changed', 'news/A.json': 'news/A.json' },
+      ])
+    },
+  )
 
   it('pass an error on that no file caused', async () => {
     const { keep } = await folderToKeep()

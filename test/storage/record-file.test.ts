@@ -69,7 +69,11 @@ describe('the records of a stored array', () => {
   ])('are complete if lines are longer than a chunk: %s', async (_, textOf) => {
     const read = reading()
     for (const length of [1, 300_000, 1_000_000]) {
-      const all = Array.from({ length: 3 }, (__, nth) => ({ Symbol: `S${nth}`, ISIN: 'INE009A01021', events: 'x'.repeat(length) }))
+      const all = Array.from({ length: 3 }, (__, nth) => ({
+        Symbol: `S${nth}`,
+        ISIN: 'INE009A01021',
+        events: 'x'.repeat(length),
+      }))
       const text = textOf(all.map((row) => JSON.stringify(row)))
       expect(await read(text)).toEqual(all)
       expect((await read(text, parseOwners)).map(ownerOf)).toEqual(all.map(ownerOf))
@@ -84,7 +88,9 @@ describe('the records of a stored array', () => {
     ])
     for (let length = 0; length < whole.length - 2; length += 1)
       for (const how of [undefined, parseOwners])
-        await expect(read(whole.slice(0, length), how), `${length} characters`).rejects.toBeInstanceOf(DamagedFileError)
+        await expect(read(whole.slice(0, length), how), `${length} characters`).rejects.toBeInstanceOf(
+          DamagedFileError,
+        )
   })
 
   it('are only objects: other elements are ignored', async () => {

@@ -48,7 +48,9 @@ describe('the files that a query reads', () => {
     const { connection, close } = await openDuckDb()
     const paths = ['/out/market_news/A_news.json', '/out/.scripstream/cache/repaired/market_news/A_news.json']
     const from = paths.map((path) => `('${path}')`).join(', ')
-    const reader = await connection.runAndReadAll(`SELECT ${buildOwnPath('/out')} FROM (VALUES ${from}) t(filename)`)
+    const reader = await connection.runAndReadAll(
+      `SELECT ${buildOwnPath('/out')} FROM (VALUES ${from}) t(filename)`,
+    )
     expect(reader.getRows().flat()).toEqual(['market_news/A_news.json', 'market_news/A_news.json'])
     close()
   })

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { createRowDigests, digestRows, type TableRow, toColumnValues, type Value } from '../../src/storage/table-rows.js'
+import {
+  createRowDigests,
+  digestRows,
+  type TableRow,
+  toColumnValues,
+  type Value,
+} from '../../src/storage/table-rows.js'
 import { createTable } from './history/support.js'
 
 const TABLE = createTable('rows', 'rows.json', { one: ['One', 'JSON'], other: ['Other', 'JSON'] })
@@ -45,7 +51,12 @@ describe('the digests of rows', () => {
 
   it('differ if two numbers change their signs, or change places', () => {
     const pairs = Array.from({ length: 2_000 }, (_, at) => [0.25 + at, 17.3 + (at % 90)] as const)
-    const rows = pairs.flatMap(([one, other]) => [rowOf(one, other), rowOf(-one, -other), rowOf(-one, other), rowOf(one, -other)])
+    const rows = pairs.flatMap(([one, other]) => [
+      rowOf(one, other),
+      rowOf(-one, -other),
+      rowOf(-one, other),
+      rowOf(one, -other),
+    ])
     const small = Array.from({ length: 900 }, (_, at) => rowOf(Math.floor(at / 30), at % 30))
     expect(new Set(keysOf(rows)).size).toBe(rows.length)
     expect(new Set(keysOf(small)).size).toBe(small.length)

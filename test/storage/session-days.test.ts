@@ -12,7 +12,11 @@ const DAYS = ['2026-02-09', '2026-02-10', '2026-02-11', '2026-02-12'] as const
 const EVIDENCE = listSessionEvidence(streams, 'NSE')
 
 const candles = (...days: readonly string[]): string =>
-  ['Timestamp,Open,High,Low,Close,Volume', ...days.map((day) => `${toInstant(day) / 1_000},1,2,1,2,10`), ''].join('\n')
+  [
+    'Timestamp,Open,High,Low,Close,Volume',
+    ...days.map((day) => `${toInstant(day) / 1_000},1,2,1,2,10`),
+    '',
+  ].join('\n')
 
 const folderOf = (files: Readonly<Record<string, string>>): string => {
   const root = temporaryFolder()
@@ -54,19 +58,33 @@ it('is a day on which half of the series have a candle, between their ends', asy
 })
 
 it('is read from indices before stocks', async () => {
-  const stocks = Object.fromEntries(Array.from({ length: 30 }, (_, number) => [STOCK(`S${number}`), candles(DAYS[0])]))
-  const indices = Object.fromEntries(Array.from({ length: 20 }, (_, number) => [INDEX(`I${number}`), candles(DAYS[1])]))
+  const stocks = Object.fromEntries(
+    Array.from({ length: 30 }, (_, number) => [STOCK(`S${number}`), candles(DAYS[0])]),
+  )
+  const indices = Object.fromEntries(
+    Array.from({ length: 20 }, (_, number) => [INDEX(`I${number}`), candles(DAYS[1])]),
+  )
   expect(await daysOf({ ...stocks, ...indices })).toEqual([DAYS[1]])
   expect(await daysOf(stocks)).toEqual([DAYS[0]])
 })
 
 it('is a day with a file of the exchange, by its name', async () => {
-  expect(await daysOf({ [`exchange_daily/${DAYS[2]}.json`]: 'not read', 'exchange_daily/notes.json': '' })).toEqual([DAYS[2]])
+  expect(
+    await daysOf({ [`exchange_daily/${DAYS[2]}.json`]: 'not read', 'exchange_daily/notes.json': '' }),
+  ).toEqual([DAYS[2]])
 })
 
 it('is a day with a deal, whatever the candles say', async () => {
-  const deals = [{ date: `${DAYS[2]} 00:00:00`, sym: 'A' }, { date: null }, { date: '2026-02-30 00:00:00' }, {}]
-  expect(await daysOf({ [INDEX('A')]: candles(DAYS[0]), [DEALS]: JSON.stringify(deals) })).toEqual([DAYS[0], DAYS[2]])
+  const deals = [
+    { date: `${DAYS[2]} 00:00:00`, sym: 'A' },
+    { date: null },
+    { date: '2026-02-30 00:00:00' },
+    {},
+  ]
+  expect(await daysOf({ [INDEX('A')]: candles(DAYS[0]), [DEALS]: JSON.stringify(deals) })).toEqual([
+    DAYS[0],
+    DAYS[2],
+  ])
 })
 
 it.each([
@@ -74,7 +92,10 @@ it.each([
   ['a list of deals that is no list', { [DEALS]: '{"date":"2026-02-11 00:00:00"}' }],
   ['a candle file without its header', { [INDEX('Z')]: candles(DAYS[2]).replace('Timestamp', 'Time') }],
   ['a candle file out of order', { [INDEX('Z')]: candles(DAYS[3], DAYS[2]) }],
-  ['a candle file with a bad line', { [INDEX('Z')]: `${candles(DAYS[2])}x\n${candles(DAYS[3]).split('\n')[1]}\n` }],
+  [
+    'a candle file with a bad line',
+    { [INDEX('Z')]: `${candles(DAYS[2])}x\n${candles(DAYS[3]).split('\n')[1]}\n` },
+  ],
   ['an empty candle file', { [INDEX('Z')]: '' }],
   ['a folder in place of a candle file', { [`${INDEX('Z')}/x`]: '' }],
   ['a file in place of the folder of indices', { 'ohlcv_data/indices': '' }],
@@ -84,11 +105,14 @@ it.each([
 })
 
 const isRoot = process.getuid?.() === 0
-it.skipIf(isRoot)(`leaves out what may not be read${isRoot ? ' (skipped: root may read everything)' : ''}`, async () => {
-  const root = folderOf({ [INDEX('A')]: candles(DAYS[0]), [INDEX('B')]: candles(DAYS[1]) })
-  chmodSync(join(root, INDEX('B')), 0)
-  expect(await readSessionDays(root, EVIDENCE)).toEqual([DAYS[0]])
-})
+it.skipIf(isRoot)(
+  `leaves out what may not be read${isRoot ? ' (skipped: root may read everything)' : ''}`,
+  async () => {
+    const root = folderOf({ [INDEX('A')]: candles(DAYS[0]), [INDEX('B')]: candles(DAYS[1]) })
+    chmodSync(join(root, INDEX('B')), 0)
+    expect(await readSessionDays(root, EVIDENCE)).toEqual([DAYS[0]])
+  },
+)
 
 const fileOf = (text: string): string => {
   const path = join(temporaryFolder(), 'holidays.txt')
@@ -116,10 +140,19 @@ it('reads one day a line, with comments, blanks and the line ends of any system'
   expect(readHolidays(fileOf(text))).toEqual(new Set(['2026-01-26', '2026-03-03']))
 })
 
-it.each(['26-01-2026', '2026-1-26', '2026-02-30', '2026-01-26 Republic Day', '2026-01-26,2026-03-03', 'none'])('refuses %j', (line) => {
+it.each([
+  '26-01-2026',
+  '2026-1-26',
+  '2026-02-30',
+  '2026-01-26 Republic Day',
+  '2026-01-26,2026-03-03',
+  'none',
+])('refuses %j', (line) => {
   const path = fileOf(`# 2026\n2026-03-03\n${line}\n`)
   const { message, issues } = errorOf(path)
-  expect(message).toBe(`holidays: ${path}:3: invalid date ${JSON.stringify(line)}; use YYYY-MM-DD, one a line`)
+  expect(message).toBe(
+    `holidays: ${path}:3: invalid date ${JSON.stringify(line)}; use YYYY-MM-DD, one a line`,
+  )
   expect(issues).toEqual([{ path: 'holidays', message }])
 })
 

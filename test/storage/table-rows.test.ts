@@ -18,81 +18,86 @@ const TABLES = HISTORY.tables.map(({ table }) => [table.name, table] as const)
 
 /** Values that providers have sent or may send, in any field. */
 const ODD: readonly unknown[] = [
-  ...[
-    '',
-    ' ',
-    '-',
-    'N/A',
-    'null',
-    'true',
-    'NaN',
-    'Infinity',
-    '12',
-    ' 12 ',
-    '+12',
-    '-0',
-    '0012',
-    '1,234',
-    '12.7',
-    '12.0',
-    '1e3',
-    '1E3',
-    '.5',
-    '5.',
-    '0x10',
-  ],
-  ...[
-    '12 %',
-    '9007199254740993',
-    '99999999999999999999',
-    '1e400',
-    '1e-400',
-    '2026-02-12',
-    '2026-02-12 09:15',
-    '2026-02-12 09:15:30',
-    '2026-02-12T09:15:30',
-  ],
-  ...[
-    '2026-02-12T09:15:30.123Z',
-    '2026-02-12T09:15:30+05:30',
-    '2026-02-30',
-    '2026-13-01',
-    '12-02-2026',
-    '20260212',
-    '0001-01-01',
-    '2026-02-12 25:00:00',
-    '2026-2-1',
-  ],
-  ...[
-    'शेयर €',
-    '😀',
-    'a "quoted" text',
-    "it's",
-    'back\\slash',
-    'line\nbreak',
-    'tab\t',
-    'a,b',
-    '\u2028',
-    '{"a":1}',
-    '[1]',
-    'NSE',
-    'BUY',
-    'B',
-    'SM',
-  ],
-  ...[null, true, false, 0, -0, 1, -1, 12.7, 0.1, 1e21, 1e-7, 1.5e300, 9007199254740991, -9007199254740992, 1770867000000, 1770867000],
-  ...[
-    [],
-    {},
-    [1, 'a', null],
-    { a: null },
-    { a: { b: [1, { c: 'd' }] } },
-    [[1], [2]],
-    { b: 1, a: 2 },
-    [null],
-    { Value: '1.5' },
-    [{ Value: 2 }],
-  ],
+  '',
+  ' ',
+  '-',
+  'N/A',
+  'null',
+  'true',
+  'NaN',
+  'Infinity',
+  '12',
+  ' 12 ',
+  '+12',
+  '-0',
+  '0012',
+  '1,234',
+  '12.7',
+  '12.0',
+  '1e3',
+  '1E3',
+  '.5',
+  '5.',
+  '0x10',
+  '12 %',
+  '9007199254740993',
+  '99999999999999999999',
+  '1e400',
+  '1e-400',
+  '2026-02-12',
+  '2026-02-12 09:15',
+  '2026-02-12 09:15:30',
+  '2026-02-12T09:15:30',
+  '2026-02-12T09:15:30.123Z',
+  '2026-02-12T09:15:30+05:30',
+  '2026-02-30',
+  '2026-13-01',
+  '12-02-2026',
+  '20260212',
+  '0001-01-01',
+  '2026-02-12 25:00:00',
+  '2026-2-1',
+  'शेयर €',
+  '😀',
+  'a "quoted" text',
+  "it's",
+  'back\\slash',
+  'line\nbreak',
+  'tab\t',
+  'a,b',
+  '\u2028',
+  '{"a":1}',
+  '[1]',
+  'NSE',
+  'BUY',
+  'B',
+  'SM',
+  null,
+  true,
+  false,
+  0,
+  -0,
+  1,
+  -1,
+  12.7,
+  0.1,
+  1e21,
+  1e-7,
+  1.5e300,
+  9007199254740991,
+  -9007199254740992,
+  1770867000000,
+  1770867000,
+  [],
+  {},
+  [1, 'a', null],
+  { a: null },
+  { a: { b: [1, { c: 'd' }] } },
+  [[1], [2]],
+  { b: 1, a: 2 },
+  [null],
+  { Value: '1.5' },
+  [{ Value: 2 }],
 ]
 
 const keysOf = ({ columns, lists, elsewhere = [] }: Table, of: 'row' | 'document'): readonly string[] => {
@@ -100,14 +105,26 @@ const keysOf = ({ columns, lists, elsewhere = [] }: Table, of: 'row' | 'document
     'row' in from && of === 'row' ? from.row : 'document' in from && of === 'document' ? from.document : [],
   )
   const others = (of === 'document') === (lists !== undefined) ? elsewhere : []
-  return [...new Set([...own.map((key) => key.replace(/^\$\.(\w+).*/, '$1')), ...others, 'unknown', 'Другое "поле"'])]
+  return [
+    ...new Set([
+      ...own.map((key) => key.replace(/^\$\.(\w+).*/, '$1')),
+      ...others,
+      'unknown',
+      'Другое "поле"',
+    ]),
+  ]
 }
 
-/** Records in each of which every field has another odd value; all fields see all values. Some fields are missing. */
+/**
+ * Records in each of which every field has another odd value; all fields see all values. Some fields are
+ * missing.
+ */
 const createRecords = (keys: readonly string[], count = ODD.length): readonly object[] => {
   const records = Array.from({ length: count }, (_, number) =>
     Object.fromEntries(
-      keys.flatMap((key, place) => ((number + place) % 11 === 10 && number % 2 ? [] : [[key, ODD[(number + place * 7) % ODD.length]]])),
+      keys.flatMap((key, place) =>
+        (number + place) % 11 === 10 && number % 2 ? [] : [[key, ODD[(number + place * 7) % ODD.length]]],
+      ),
     ),
   )
   return [...records, ...records.slice(0, 5), {}]
@@ -117,14 +134,17 @@ const toCsv = (table: Table): string => {
   const quote = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
   const cells = ODD.filter((value) => typeof value === 'string').map(quote)
   const header = keysOf(table, 'row').map((name) => name.replaceAll('"', ''))
-  const lines = cells.map((_, number) => header.map((_key, place) => cells[(number + place * 7) % cells.length]).join(','))
+  const lines = cells.map((_, number) =>
+    header.map((_key, place) => cells[(number + place * 7) % cells.length]).join(','),
+  )
   return `${[header.join(','), ...lines, ...lines.slice(0, 2), '"only one"', 'a,b', ','].join('\n')}\n`
 }
 
 const toContent = (table: Table): string => {
   const rows = createRecords(keysOf(table, 'row'))
   if (table.shape === 'csv') return toCsv(table)
-  if (table.shape === 'document') return JSON.stringify(table.lists ? Object.fromEntries(table.lists.map((list) => [list, rows])) : rows[0])
+  if (table.shape === 'document')
+    return JSON.stringify(table.lists ? Object.fromEntries(table.lists.map((list) => [list, rows])) : rows[0])
   const { lists } = table
   if (lists === undefined) return JSON.stringify(rows)
   const documents = createRecords(keysOf(table, 'document'))
@@ -137,7 +157,10 @@ const toContent = (table: Table): string => {
   )
 }
 
-/** Rows that only one of the two readers of a table has: the files as they are, and the Parquet that would be recorded. */
+/**
+ * Rows that only one of the two readers of a table has: the files as they are, and the Parquet that would be
+ * recorded.
+ */
 const compare = async (root: string, table: Table) => {
   const rows = (await readTable(root, table)) ?? []
   const columns = [...table.columns, EXTRA]

@@ -36,7 +36,14 @@ const ratings = post({
   shape: dataEnvelope(z.array(Rating)),
   // The schema does not mention `analyst`.
   sample: ({ isin }, market) => ({
-    data: [{ agency: 'A1', target: market.random('ratings', isin).int(1, 100), rated_on: '2026-02-12', analyst: 'X' }],
+    data: [
+      {
+        agency: 'A1',
+        target: market.random('ratings', isin).int(1, 100),
+        rated_on: '2026-02-12',
+        analyst: 'X',
+      },
+    ],
   }),
 })
 
@@ -48,7 +55,9 @@ const stockRatings = defineStream({
   timeoutMs: 1_000,
   endpoints: [ratings],
   work: perStock((stock, { ask }) =>
-    ask(ratings, { isin: stock.ISIN }).pipe(map((rows) => createResult(rows.map((one) => toStockRecord<Rating>(stock, one))))),
+    ask(ratings, { isin: stock.ISIN }).pipe(
+      map((rows) => createResult(rows.map((one) => toStockRecord<Rating>(stock, one)))),
+    ),
   ),
   outputs: [
     {
@@ -65,7 +74,11 @@ const out = temporaryFolder()
 const command = async (...args: readonly string[]) => {
   const io = { ...createTestIo({ env: {} }), scheduler: asyncScheduler }
   const dependencies = createTestDependencies(undefined, {
-    ...{ streams: [...streams, stockRatings], settingRows, loadSettings, createCollector, serveSimulator },
+    streams: [...streams, stockRatings],
+    settingRows,
+    loadSettings,
+    createCollector,
+    serveSimulator,
     storage: ({ out: path }) => folder(path),
   })
   const code = await runProgram(args, io, dependencies)
@@ -120,9 +133,23 @@ describe('a stream that is added to the registry', () => {
   })
 
   it.skipIf(!duckdb)('is queried and exported', async () => {
-    const query = await command('query', '--format', 'csv', '--out', out, 'select count(*) as n, min(extra) as extra from ratings')
+    const query = await command(
+      'query',
+      '--format',
+      'csv',
+      '--out',
+      out,
+      'select count(*) as n, min(extra) as extra from ratings',
+    )
     expect(query.text).toBe('n,extra\n5,"{""analyst"":""X""}"\n')
-    const exported = await command('export', '--json', '--to', `parquet:${join(out, 'parquet')}`, '--out', out)
+    const exported = await command(
+      'export',
+      '--json',
+      '--to',
+      `parquet:${join(out, 'parquet')}`,
+      '--out',
+      out,
+    )
     expect(JSON.parse(exported.text)).toMatchObject([
       { tables: expect.arrayContaining([expect.objectContaining({ table: 'ratings', rows: 5 })]) },
     ])

@@ -15,7 +15,8 @@ interface Page {
 }
 
 const pageOf = ({ body }: SentRequest): Page => (body as { readonly data: Page }).data
-const chunkOf = (request: SentRequest): number => RANGES.findIndex(([start]) => start === pageOf(request).startdate)
+const chunkOf = (request: SentRequest): number =>
+  RANGES.findIndex(([start]) => start === pageOf(request).startdate)
 
 /** A deal in one of the chunks. */
 const deal = (day: string, qty = 1, more: object = {}) => ({
@@ -31,9 +32,15 @@ const deal = (day: string, qty = 1, more: object = {}) => ({
 })
 
 const deals = (answer: (chunk: number, page: number) => unknown, more: Partial<Collecting> = {}) =>
-  collect({ stream: 'bulk-block-deals', answer: (request) => answer(chunkOf(request), pageOf(request).pageno), ...more })
+  collect({
+    stream: 'bulk-block-deals',
+    answer: (request) => answer(chunkOf(request), pageOf(request).pageno),
+    ...more,
+  })
 
-/** A provider with the given number of deals in the newest chunk, its page size and the count that it reports. */
+/**
+ * A provider with the given number of deals in the newest chunk, its page size and the count that it reports.
+ */
 const having = (count: number, { size = 50, total = count as number | null, day = '2026-02-12' } = {}) => {
   const all = Array.from({ length: count }, (_, place) => deal(day, place + 1))
   return (chunk: number, page: number): object =>
@@ -43,11 +50,16 @@ const having = (count: number, { size = 50, total = count as number | null, day 
 }
 
 /** The requested pages: those of the newest chunk, and one for each of the other, empty chunks. */
-const newestPages = (count: number): readonly string[] => [...Array.from({ length: count }, (_, page) => `0/${page + 1}`), '1/1', '2/1']
+const newestPages = (count: number): readonly string[] => [
+  ...Array.from({ length: count }, (_, page) => `0/${page + 1}`),
+  '1/1',
+  '2/1',
+]
 
 const countIn = (text: string | undefined): number => (JSON.parse(text ?? '[]') as readonly unknown[]).length
 
-const pagesOf = (requests: readonly SentRequest[]): readonly string[] => requests.map((one) => `${chunkOf(one)}/${pageOf(one).pageno}`)
+const pagesOf = (requests: readonly SentRequest[]): readonly string[] =>
+  requests.map((one) => `${chunkOf(one)}/${pageOf(one).pageno}`)
 
 describe('bulk-block-deals', () => {
   it('requests the last 30 days in three chunks of ten, 50 deals per page', async () => {
@@ -77,16 +89,22 @@ describe('bulk-block-deals', () => {
     { total: 100, pages: 2 },
     { total: 101, pages: 3 },
     { total: 150, pages: 3 },
-  ])('requests $pages pages of a chunk of $total deals in sequence, and no more', async ({ total, pages }) => {
-    const { requests, text, report } = await deals(having(total))
-    expect(pagesOf(requests)).toEqual(newestPages(pages))
-    expect(countIn(text(FILE))).toBe(total)
-    expect(report.outcome).toBe('complete')
-  })
+  ])(
+    'requests $pages pages of a chunk of $total deals in sequence, and no more',
+    async ({ total, pages }) => {
+      const { requests, text, report } = await deals(having(total))
+      expect(pagesOf(requests)).toEqual(newestPages(pages))
+      expect(countIn(text(FILE))).toBe(total)
+      expect(report.outcome).toBe('complete')
+    },
+  )
 
   it('uses the count of page 1, whatever later pages report', async () => {
     const answer = having(120)
-    const { requests } = await deals((chunk, page) => ({ ...answer(chunk, page), ...(page > 1 ? { totalcount: 9_999 } : {}) }))
+    const { requests } = await deals((chunk, page) => ({
+      ...answer(chunk, page),
+      ...(page > 1 ? { totalcount: 9_999 } : {}),
+    }))
     expect(pagesOf(requests)).toEqual(newestPages(3))
   })
 
@@ -108,7 +126,11 @@ describe('bulk-block-deals', () => {
 
   it.each([
     { what: 'further pages are empty', further: [], says: /count: 50 of 163 rows \(page 2 is empty\)/ },
-    { what: 'the first page comes again and again', further: undefined, says: /count: 50 of 163 rows \(page 2 repeats earlier ones\)/ },
+    {
+      what: 'the first page comes again and again',
+      further: undefined,
+      says: /count: 50 of 163 rows \(page 2 repeats earlier ones\)/,
+    },
   ])('keeps the stored deals of days with fewer deals than promised: $what', async ({ further, says }) => {
     const first = (having(50)(0, 1) as { readonly data: readonly object[] }).data
     const answer = (chunk: number, page: number) => ({
@@ -118,7 +140,10 @@ describe('bulk-block-deals', () => {
     const stored = await deals(having(163))
     const { script, text, report } = await deals(answer, { files: stored.files })
     expect(countIn(text(FILE))).toBe(163)
-    expect(script).toMatchObject({ degraded: 1, problems: [{ item: 'all', reason: expect.stringMatching(says) }] })
+    expect(script).toMatchObject({
+      degraded: 1,
+      problems: [{ item: 'all', reason: expect.stringMatching(says) }],
+    })
     expect(report.outcome).toBe('partial')
 
     const accepted = await deals(answer, { files: stored.files, accept: ['count', 'shrink'] })
@@ -130,13 +155,18 @@ describe('bulk-block-deals', () => {
   })
 
   it('stops at the page limit if pages never end', async () => {
-    const { requests, script } = await deals((chunk, page) => ({ data: chunk === 0 ? [deal('2026-02-12', page)] : [] }))
+    const { requests, script } = await deals((chunk, page) => ({
+      data: chunk === 0 ? [deal('2026-02-12', page)] : [],
+    }))
     expect(pagesOf(requests)).toEqual(newestPages(200))
     expect(script.problems[0]?.reason).toContain('count: more rows follow after 200 pages')
   })
 
   it('does not follow an impossible count page by page', async () => {
-    const { requests, script, text } = await deals((chunk) => ({ data: [deal('2026-02-12', chunk)], totalcount: chunk === 0 ? 1e9 : 1 }))
+    const { requests, script, text } = await deals((chunk) => ({
+      data: [deal('2026-02-12', chunk)],
+      totalcount: chunk === 0 ? 1e9 : 1,
+    }))
     expect(pagesOf(requests)).toEqual(['0/1', '1/1', '2/1'])
     expect(script.degraded).toBe(1)
     expect(JSON.parse(text(FILE) ?? '')).toHaveLength(3)
@@ -144,13 +174,24 @@ describe('bulk-block-deals', () => {
 
   it('reads a count that comes as text', async () => {
     const answer = having(51)
-    const { requests } = await deals((chunk, page) => ({ ...answer(chunk, page), totalcount: chunk === 0 ? '51' : '0' }))
+    const { requests } = await deals((chunk, page) => ({
+      ...answer(chunk, page),
+      totalcount: chunk === 0 ? '51' : '0',
+    }))
     expect(pagesOf(requests)).toEqual(newestPages(2))
   })
 
   it('writes rows unchanged, newest first, in the order answered within a date', async () => {
-    const [a, b, c, d] = [deal('2026-02-10', 1), deal('2026-02-12', 2), deal('2026-02-12', 1), deal('2026-01-20', 1, { remarks: null })]
-    const { text, script } = await deals((chunk) => ({ data: [[a, b, c], null, [d]][chunk], totalcount: [3, 0, 1][chunk] }))
+    const [a, b, c, d] = [
+      deal('2026-02-10', 1),
+      deal('2026-02-12', 2),
+      deal('2026-02-12', 1),
+      deal('2026-01-20', 1, { remarks: null }),
+    ]
+    const { text, script } = await deals((chunk) => ({
+      data: [[a, b, c], null, [d]][chunk],
+      totalcount: [3, 0, 1][chunk],
+    }))
     expect(text(FILE)).toBe(arrayOf(b, c, a, d))
     expect(script).toMatchObject({ outcome: 'success', items: { success: 1 }, files: 1 })
   })
@@ -166,15 +207,25 @@ describe('bulk-block-deals', () => {
     expect(text(FILE)).toBe(arrayOf(one, ...numbered))
   })
 
-  it.each(['sym', 'date', 'qty', 'avgprice', 'bs', 'cname'])('keeps both of two deals that differ in %s', async (field) => {
-    const one = deal('2026-02-12', 5)
-    const other = { ...one, [field]: field === 'date' ? '2026-02-11 00:00:00' : field === 'qty' || field === 'avgprice' ? 7 : 'other' }
-    const { text } = await deals((chunk) => ({ data: chunk === 0 ? [one, other] : [], totalcount: 2 }))
-    expect(text(FILE)).toBe(arrayOf(one, other))
-  })
+  it.each(['sym', 'date', 'qty', 'avgprice', 'bs', 'cname'])(
+    'keeps both of two deals that differ in %s',
+    async (field) => {
+      const one = deal('2026-02-12', 5)
+      const other = {
+        ...one,
+        [field]:
+          field === 'date' ? '2026-02-11 00:00:00' : field === 'qty' || field === 'avgprice' ? 7 : 'other',
+      }
+      const { text } = await deals((chunk) => ({ data: chunk === 0 ? [one, other] : [], totalcount: 2 }))
+      expect(text(FILE)).toBe(arrayOf(one, other))
+    },
+  )
 
   it('does not take fields that only look alike when joined for the same deal', async () => {
-    const [one, other] = [deal('2026-02-12', 1, { bs: 'B', cname: '_B' }), deal('2026-02-12', 1, { bs: 'B_', cname: 'B' })]
+    const [one, other] = [
+      deal('2026-02-12', 1, { bs: 'B', cname: '_B' }),
+      deal('2026-02-12', 1, { bs: 'B_', cname: 'B' }),
+    ]
     const { text } = await deals((chunk) => ({ data: chunk === 0 ? [one, other] : [], totalcount: 2 }))
     expect(text(FILE)).toBe(arrayOf(one, other))
   })
@@ -191,29 +242,50 @@ describe('bulk-block-deals', () => {
     expect(report.outcome).toBe('complete')
   })
 
-  const stored = [deal('2026-02-12', 9), deal('2026-02-02', 9), deal('2026-01-24', 9), deal('2026-01-23', 9), deal('2025-12-01', 9)]
+  const stored = [
+    deal('2026-02-12', 9),
+    deal('2026-02-02', 9),
+    deal('2026-01-24', 9),
+    deal('2026-01-23', 9),
+    deal('2025-12-01', 9),
+  ]
   const [newest, oldest] = [deal('2026-02-11', 1), deal('2026-01-15', 1)]
   it.each([
-    { what: 'keeps the stored deals of ten days of which none were answered', middle: { data: [], totalcount: 0 } },
+    {
+      what: 'keeps the stored deals of ten days of which none were answered',
+      middle: { data: [], totalcount: 0 },
+    },
     { what: 'keeps the stored deals of a failed chunk, and none of the others', middle: 404 },
   ])('$what', async ({ middle }) => {
-    const answer = (chunk: number) => (chunk === 1 ? middle : { data: chunk === 0 ? [newest] : [oldest], totalcount: 1 })
+    const answer = (chunk: number) =>
+      chunk === 1 ? middle : { data: chunk === 0 ? [newest] : [oldest], totalcount: 1 }
     const { text, report } = await deals(answer, { files: withFile(FILE, arrayOf(...stored)) })
     expect(text(FILE)).toBe(arrayOf(newest, stored[1], stored[2], oldest))
     expect(report.outcome).toBe(middle === 404 ? 'partial' : 'complete')
   })
 
-  it.each([{ failing: 1 }, { failing: 2 }])('ends a chunk at its failing page $failing, and goes on with the next', async ({ failing }) => {
-    const data = { 0: [deal('2026-02-12')], 1: [deal('2026-01-30')], 2: [deal('2026-01-20')] }
-    const { text, requests, script, report } = await deals((chunk, page) =>
-      chunk === 1 && page === failing ? 404 : { data: page === 1 ? data[chunk as 0] : [], totalcount: chunk === 1 ? 101 : 1 },
-    )
-    expect(pagesOf(requests)).toEqual(['0/1', ...Array.from({ length: failing }, (_, page) => `1/${page + 1}`), '2/1'])
-    expect(text(FILE)).toBe(arrayOf(deal('2026-02-12'), ...(failing === 2 ? [deal('2026-01-30')] : []), deal('2026-01-20')))
-    expect(script).toMatchObject({ items: { success: 1 }, degraded: 1 })
-    expect(script.problems[0]?.reason).toMatch(/24-01-2026.*02-02-2026.*404/)
-    expect(report.outcome).toBe('partial')
-  })
+  it.each([{ failing: 1 }, { failing: 2 }])(
+    'ends a chunk at its failing page $failing, and goes on with the next',
+    async ({ failing }) => {
+      const data = { 0: [deal('2026-02-12')], 1: [deal('2026-01-30')], 2: [deal('2026-01-20')] }
+      const { text, requests, script, report } = await deals((chunk, page) =>
+        chunk === 1 && page === failing
+          ? 404
+          : { data: page === 1 ? data[chunk as 0] : [], totalcount: chunk === 1 ? 101 : 1 },
+      )
+      expect(pagesOf(requests)).toEqual([
+        '0/1',
+        ...Array.from({ length: failing }, (_, page) => `1/${page + 1}`),
+        '2/1',
+      ])
+      expect(text(FILE)).toBe(
+        arrayOf(deal('2026-02-12'), ...(failing === 2 ? [deal('2026-01-30')] : []), deal('2026-01-20')),
+      )
+      expect(script).toMatchObject({ items: { success: 1 }, degraded: 1 })
+      expect(script.problems[0]?.reason).toMatch(/24-01-2026.*02-02-2026.*404/)
+      expect(report.outcome).toBe('partial')
+    },
+  )
 
   it('fails when no chunk could be read, and leaves the earlier file alone', async () => {
     const { text, script, report } = await deals(() => 503, { files: withFile(FILE, 'the good one') })
@@ -231,7 +303,9 @@ describe('bulk-block-deals', () => {
   })
 
   it('accepts answers without a count', async () => {
-    const { requests, text, report } = await deals((chunk, page) => ({ data: chunk === 0 && page === 1 ? [deal('2026-02-12')] : [] }))
+    const { requests, text, report } = await deals((chunk, page) => ({
+      data: chunk === 0 && page === 1 ? [deal('2026-02-12')] : [],
+    }))
     expect(pagesOf(requests)).toEqual(newestPages(2))
     expect(text(FILE)).toBe(arrayOf(deal('2026-02-12')))
     expect(report).toMatchObject({ outcome: 'partial', drift: [{ kind: 'gone', field: 'totalcount' }] })
@@ -240,17 +314,25 @@ describe('bulk-block-deals', () => {
   describe('when fewer deals come than are stored', () => {
     /** So many deals of each of these days, as an earlier run stored them. */
     const storedOf = (count: number, ...days: readonly string[]) =>
-      withFile(FILE, arrayOf(...days.flatMap((day) => Array.from({ length: count }, (_, place) => deal(day, place + 1)))))
+      withFile(
+        FILE,
+        arrayOf(...days.flatMap((day) => Array.from({ length: count }, (_, place) => deal(day, place + 1)))),
+      )
 
     it('keeps its file, unless that is accepted', async () => {
       const files = storedOf(10, '2026-02-11')
       const before = files.get(FILE)
       const { report, script } = await deals(having(6, { day: '2026-02-11' }), { files })
-      expect(script).toMatchObject({ outcome: 'failed', error: expect.stringMatching(/^shrink: 6 records, the stored file has 10/) })
+      expect(script).toMatchObject({
+        outcome: 'failed',
+        error: expect.stringMatching(/^shrink: 6 records, the stored file has 10/),
+      })
       expect(report.outcome).toBe('partial')
       expect(files.get(FILE)).toBe(before)
 
-      expect((await deals(having(6, { day: '2026-02-11' }), { files, accept: ['shrink'] })).report.outcome).toBe('complete')
+      expect(
+        (await deals(having(6, { day: '2026-02-11' }), { files, accept: ['shrink'] })).report.outcome,
+      ).toBe('complete')
       expect(countIn(files.get(FILE)?.text)).toBe(6)
     })
 
@@ -267,8 +349,14 @@ describe('bulk-block-deals', () => {
     })
 
     it('counts no new deals of days that were not stored yet', async () => {
-      const [old, now] = [deal('2026-02-10', 1), Array.from({ length: 40 }, (_, place) => deal('2026-02-12', place))]
-      const answer = (chunk: number) => ({ data: chunk === 0 ? [...now, old] : [], totalcount: chunk === 0 ? 41 : 0 })
+      const [old, now] = [
+        deal('2026-02-10', 1),
+        Array.from({ length: 40 }, (_, place) => deal('2026-02-12', place)),
+      ]
+      const answer = (chunk: number) => ({
+        data: chunk === 0 ? [...now, old] : [],
+        totalcount: chunk === 0 ? 41 : 0,
+      })
       const { script } = await deals(answer, { files: storedOf(10, '2026-02-10') })
       expect(script.error).toMatch(/^shrink: 1 record, the stored file has 10/)
     })

@@ -33,7 +33,11 @@ const since =
   ({ data }: { readonly data: Readonly<Record<string, readonly number[]>> }): Collecting['answer'] =>
   ({ body }) => {
     const from = (data.Time ?? []).findIndex((time) => time >= (body as { START: number }).START)
-    return { data: Object.fromEntries(Object.entries(data).map(([name, column]) => [name, from < 0 ? [] : column.slice(from)])) }
+    return {
+      data: Object.fromEntries(
+        Object.entries(data).map(([name, column]) => [name, from < 0 ? [] : column.slice(from)]),
+      ),
+    }
   }
 
 const candles = (answer: unknown, more: Partial<Collecting> = {}) =>
@@ -83,7 +87,10 @@ describe('all-ohlcv', () => {
   it('sends no request and counts the stock as skipped if nothing is missing', async () => {
     const files: MemoryFiles = new Map()
     await candles(columns([WED, THU]), { files })
-    const { text, requests, script, report } = await candles(503, { files, asOf: toInstant('2026-02-12', '23:59') })
+    const { text, requests, script, report } = await candles(503, {
+      files,
+      asOf: toInstant('2026-02-12', '23:59'),
+    })
     expect(requests).toEqual([])
     expect(script).toMatchObject({ outcome: 'success', items: { skipped: 1 }, requests: 0 })
     expect(report.outcome).toBe('complete')
@@ -95,16 +102,27 @@ describe('all-ohlcv', () => {
     { fetched: '15:29', start: WED },
     { fetched: '15:30', start: THU },
     { fetched: '20:00', start: THU },
-  ])('requests candles from $start on if the candle of today was stored at $fetched', async ({ fetched, start }) => {
-    const files: MemoryFiles = new Map()
-    await candles(columns([WED, THU], 9.75), { files, asOf: toInstant('2026-02-12', fetched) })
-    const isPartial = start === WED
-    const { c, ...others } = columns([WED, THU, FRI]).data
-    const has = { ...others, c: [9.75, isPartial ? 10.25 : 9.75, 10.25] }
-    const { text, requests } = await candles(undefined, { answer: since({ data: has }), files, asOf: toInstant('2026-02-13', '20:00') })
-    expect(requests.map(({ body }) => rangeOf(body))).toEqual([{ START: start, END: toInstant('2026-02-13', '20:00') / 1_000 }])
-    expect(text(FILE)).toBe(fileOf(rowOf(WED, 9.75), rowOf(THU, isPartial ? 10.25 : 9.75), rowOf(FRI, 10.25)))
-  })
+  ])(
+    'requests candles from $start on if the candle of today was stored at $fetched',
+    async ({ fetched, start }) => {
+      const files: MemoryFiles = new Map()
+      await candles(columns([WED, THU], 9.75), { files, asOf: toInstant('2026-02-12', fetched) })
+      const isPartial = start === WED
+      const { c, ...others } = columns([WED, THU, FRI]).data
+      const has = { ...others, c: [9.75, isPartial ? 10.25 : 9.75, 10.25] }
+      const { text, requests } = await candles(undefined, {
+        answer: since({ data: has }),
+        files,
+        asOf: toInstant('2026-02-13', '20:00'),
+      })
+      expect(requests.map(({ body }) => rangeOf(body))).toEqual([
+        { START: start, END: toInstant('2026-02-13', '20:00') / 1_000 },
+      ])
+      expect(text(FILE)).toBe(
+        fileOf(rowOf(WED, 9.75), rowOf(THU, isPartial ? 10.25 : 9.75), rowOf(FRI, 10.25)),
+      )
+    },
+  )
 
   it('requests an unfinished day again on the same day, and replaces it', async () => {
     const files: MemoryFiles = new Map()
@@ -119,17 +137,22 @@ describe('all-ohlcv', () => {
     { what: 'an empty object for data', answer: { success: true, data: {} } },
     { what: 'null data', answer: { success: true, data: null } },
     { what: 'no data', answer: { success: true } },
-  ])('counts a stock whose answer has $what as empty, keeps its file, and reports the missing join', async ({ answer }) => {
-    const stored = fileOf(rowOf(TUE))
-    const { text, script, report } = await candles(answer, { files: withFile(FILE, stored) })
-    expect(script).toMatchObject({ items: { empty: 1 }, degraded: 1 })
-    expect(script.problems[0]?.reason).toMatch(/^the answer has neither the stored candle of \d{4}-\d{2}-\d{2}/)
-    expect(report.outcome).toBe('partial')
-    expect(text(FILE)).toBe(stored)
-    const first = await candles(answer)
-    expect(first.script).toMatchObject({ outcome: 'success', items: { empty: 1 }, degraded: 0 })
-    expect(first.text(FILE)).toBeUndefined()
-  })
+  ])(
+    'counts a stock whose answer has $what as empty, keeps its file, and reports the missing join',
+    async ({ answer }) => {
+      const stored = fileOf(rowOf(TUE))
+      const { text, script, report } = await candles(answer, { files: withFile(FILE, stored) })
+      expect(script).toMatchObject({ items: { empty: 1 }, degraded: 1 })
+      expect(script.problems[0]?.reason).toMatch(
+        /^the answer has neither the stored candle of \d{4}-\d{2}-\d{2}/,
+      )
+      expect(report.outcome).toBe('partial')
+      expect(text(FILE)).toBe(stored)
+      const first = await candles(answer)
+      expect(first.script).toMatchObject({ outcome: 'success', items: { empty: 1 }, degraded: 0 })
+      expect(first.text(FILE)).toBeUndefined()
+    },
+  )
 
   it.each(['Time', 'o', 'h', 'l', 'c', 'v'])(
     'ends a stock as an error when the column %s is longer than the others or missing',
@@ -141,7 +164,9 @@ describe('all-ohlcv', () => {
           { files: withFile(FILE, fileOf(rowOf(TUE))) },
         )
         expect(script.items).toMatchObject({ error: 1 })
-        expect(script.problems).toMatchObject([{ item: 'ALPHA', status: 'error', reason: expect.stringContaining('column') }])
+        expect(script.problems).toMatchObject([
+          { item: 'ALPHA', status: 'error', reason: expect.stringContaining('column') },
+        ])
         expect(report.outcome).toBe('partial')
         expect(text(FILE)).toBe(fileOf(rowOf(TUE)))
       }

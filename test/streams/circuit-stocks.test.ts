@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { type Answer, arrayOf, type Collecting, collect, type SentRequest, withFile } from './support.js'
-import { BUILD_PAGE, buildPage, byPath, dataFile, dataPath, pagePath, pathsOf, webPage } from './web-support.js'
+import {
+  BUILD_PAGE,
+  buildPage,
+  byPath,
+  dataFile,
+  dataPath,
+  pagePath,
+  pathsOf,
+  webPage,
+} from './web-support.js'
 
 const UPPER = 'upper_circuit_stocks.json'
 const LOWER = 'lower_circuit_stocks.json'
@@ -50,10 +59,15 @@ const collected = (answer: Answer, more: Partial<Collecting> = {}) =>
 
 describe('circuit-stocks', () => {
   it('does not compare the count of a scan, which may be that of the other side, and warns about a full page', async () => {
-    const full = { data: Array.from({ length: 500 }, (_, place) => ({ ...ROW, Sym: `S${place}` })), tot_rec: 62 }
+    const full = {
+      data: Array.from({ length: 500 }, (_, place) => ({ ...ROW, Sym: `S${place}` })),
+      tot_rec: 62,
+    }
     const { script } = await collected(circuits(full, { data: [ROW], tot_rec: 62 }))
     expect(script.outcome).toBe('success')
-    expect(script.problems).toEqual([{ reason: 'upper: the list has 500 rows, the maximum of one request; more may exist' }])
+    expect(script.problems).toEqual([
+      { reason: 'upper: the list has 500 rows, the maximum of one request; more may exist' },
+    ])
   })
 
   it('requests the scan of each side as in the interface document', async () => {
@@ -63,7 +77,20 @@ describe('circuit-stocks', () => {
         sort: 'Mcap',
         sorder: 'desc',
         count: 500,
-        fields: ['Sym', 'DispSym', 'Ltp', 'PPerchange', 'Mcap', 'Volume', 'High5yr', 'Low1Yr', 'High1Yr', 'Pe', 'Pb', 'DivYeild'],
+        fields: [
+          'Sym',
+          'DispSym',
+          'Ltp',
+          'PPerchange',
+          'Mcap',
+          'Volume',
+          'High5yr',
+          'Low1Yr',
+          'High1Yr',
+          'Pe',
+          'Pb',
+          'DivYeild',
+        ],
         params: [
           { field, op: '', val: '1' },
           { field: 'OgInst', op: '', val: 'ES' },
@@ -73,7 +100,10 @@ describe('circuit-stocks', () => {
       },
     })
     expect(requests.map(({ path }) => path)).toEqual([SCAN, SCAN])
-    expect(requests.map((one) => one.body)).toEqual([body('LiveData.UpperCircuitBreak'), body('LiveData.LowerCircuitBreak')])
+    expect(requests.map((one) => one.body)).toEqual([
+      body('LiveData.UpperCircuitBreak'),
+      body('LiveData.LowerCircuitBreak'),
+    ])
   })
 
   it('maps a row to the twelve fields of the document, in its order', async () => {
@@ -84,8 +114,12 @@ describe('circuit-stocks', () => {
   })
 
   it('keeps a stock whose figures are null or missing', async () => {
-    const { text } = await collected(circuits({ data: [{ Sym: 'ALPHA', DispSym: 'Alpha Ltd', Pe: null }] }, { data: [] }))
-    expect(JSON.parse(text(UPPER) ?? '')).toMatchObject([{ Symbol: 'ALPHA', Name: 'Alpha Ltd', LTP: null, PE: null }])
+    const { text } = await collected(
+      circuits({ data: [{ Sym: 'ALPHA', DispSym: 'Alpha Ltd', Pe: null }] }, { data: [] }),
+    )
+    expect(JSON.parse(text(UPPER) ?? '')).toMatchObject([
+      { Symbol: 'ALPHA', Name: 'Alpha Ltd', LTP: null, PE: null },
+    ])
   })
 
   it('accepts an empty list of the scan: no stock is at its limit', async () => {
@@ -107,14 +141,20 @@ describe('circuit-stocks', () => {
     { what: 'is a page', scan: '<html></html>' },
   ])('falls back to the data of the web site when the scan $what', async ({ scan }) => {
     const rows = ['A', 'B', 'C', 'D'].map((Sym) => ({ ...ROW, Sym }))
-    const web = { [BUILD_PAGE]: buildPage, [dataPath(KEYS.upper)]: dataFile(rows), [dataPath(KEYS.lower)]: dataFile(rows) }
+    const web = {
+      [BUILD_PAGE]: buildPage,
+      [dataPath(KEYS.upper)]: dataFile(rows),
+      [dataPath(KEYS.lower)]: dataFile(rows),
+    }
     const { text, requests, script } = await collected(circuits(scan, scan, web))
     const records = ['A', 'B', 'C', 'D'].map((sym) => ({ ...RECORD, Symbol: sym }))
     expect(text(UPPER)).toBe(arrayOf(...records))
     expect(text(LOWER)).toBe(arrayOf(...records))
     expect(pathsOf(requests).filter((path) => path === BUILD_PAGE)).toHaveLength(1)
     expect(script).toMatchObject({ outcome: 'success', items: { success: 2, error: 0 }, degraded: 0 })
-    expect(script.problems).toEqual(['upper', 'lower'].map((side) => ({ reason: expect.stringMatching(`${side}.*scan`) })))
+    expect(script.problems).toEqual(
+      ['upper', 'lower'].map((side) => ({ reason: expect.stringMatching(`${side}.*scan`) })),
+    )
   })
 
   it('falls back to the web page when the data fails too, and reads its other spelling of names', async () => {
@@ -122,12 +162,18 @@ describe('circuit-stocks', () => {
     const { text, requests } = await collected(
       circuits(503, { data: [] }, { [BUILD_PAGE]: buildPage, [pagePath(KEYS.upper)]: webPage(rows) }),
     )
-    expect(JSON.parse(text(UPPER) ?? '')).toMatchObject(rows.map(({ sym, Name }) => ({ Symbol: sym, Name, LTP: 1 })))
-    expect(pathsOf(requests)).toEqual(expect.arrayContaining([BUILD_PAGE, dataPath(KEYS.upper), pagePath(KEYS.upper)]))
+    expect(JSON.parse(text(UPPER) ?? '')).toMatchObject(
+      rows.map(({ sym, Name }) => ({ Symbol: sym, Name, LTP: 1 })),
+    )
+    expect(pathsOf(requests)).toEqual(
+      expect.arrayContaining([BUILD_PAGE, dataPath(KEYS.upper), pagePath(KEYS.upper)]),
+    )
   })
 
   it('fails with the three reasons when no tier answers; the other side is written all the same', async () => {
-    const { text, script, report } = await collected(circuits(500, { data: [ROW] }, { [BUILD_PAGE]: 502, [pagePath(KEYS.upper)]: 504 }))
+    const { text, script, report } = await collected(
+      circuits(500, { data: [ROW] }, { [BUILD_PAGE]: 502, [pagePath(KEYS.upper)]: 504 }),
+    )
     expect(script).toMatchObject({
       outcome: 'failed',
       error: expect.stringMatching(/500.*502.*(504|host-down)/),

@@ -19,7 +19,8 @@ const filings =
 const collected = (legacy: Rows | number, lodr: Rows | number, more: Partial<Collecting> = {}) =>
   collect({ stream: 'company-filings', answer: filings(legacy, lodr), master: [ALPHA], ...more })
 
-const written = async (legacy: Rows, lodr: Rows): Promise<unknown> => JSON.parse((await collected(legacy, lodr)).text(FILE) ?? 'null').data
+const written = async (legacy: Rows, lodr: Rows): Promise<unknown> =>
+  JSON.parse((await collected(legacy, lodr)).text(FILE) ?? 'null').data
 
 describe('company-filings', () => {
   it('requests page 1 of 100 filings of each stock from both paths', async () => {
@@ -34,7 +35,14 @@ describe('company-filings', () => {
   })
 
   it('writes one document with code 0 and the rows unchanged', async () => {
-    const row = { zeta: null, news_id: 'a', news_date: '2026-02-11 19:28:12', caption: ' Results ', extra: { deep: [1, '2'] }, alpha: 0.5 }
+    const row = {
+      zeta: null,
+      news_id: 'a',
+      news_date: '2026-02-11 19:28:12',
+      caption: ' Results ',
+      extra: { deep: [1, '2'] },
+      alpha: 0.5,
+    }
     const { text, script } = await collected([], [row])
     expect(text(FILE)).toBe(`{"code":0,"data":[${JSON.stringify(row)}]}\n`)
     expect(script).toMatchObject({ outcome: 'success', items: { success: 1 }, files: 1, degraded: 0 })
@@ -42,14 +50,23 @@ describe('company-filings', () => {
 
   it('treats a 200 with a failure status as an outage, not as a stock without filings', async () => {
     const failure = { code: 500, message: 'try later' }
-    const { script, report } = await collect({ stream: 'company-filings', answer: () => failure, master: [ALPHA] })
+    const { script, report } = await collect({
+      stream: 'company-filings',
+      answer: () => failure,
+      master: [ALPHA],
+    })
     expect(script).toMatchObject({ outcome: 'failed', items: { empty: 0, error: 1 }, degraded: 0 })
     expect(report.outcome).toBe('partial')
   })
 
   it('combines the legacy path before the other, so that on the same date its filings come first', async () => {
     const row = (news_id: string) => ({ news_id, news_date: '2026-02-11' })
-    expect(await written([row('c'), row('a')], [row('b'), row('d')])).toEqual([row('c'), row('a'), row('b'), row('d')])
+    expect(await written([row('c'), row('a')], [row('b'), row('d')])).toEqual([
+      row('c'),
+      row('a'),
+      row('b'),
+      row('d'),
+    ])
   })
 
   it('keeps the first of two filings with one news_id', async () => {
@@ -77,10 +94,17 @@ describe('company-filings', () => {
 
   it('compares the descriptor if there is no caption, else Unknown', async () => {
     const date = { news_date: '2026-02-11' }
-    expect(await written([{ ...date, descriptor: 'Results' }], [{ ...date, caption: 'Results' }])).toHaveLength(1)
+    expect(
+      await written([{ ...date, descriptor: 'Results' }], [{ ...date, caption: 'Results' }]),
+    ).toHaveLength(1)
     expect(await written([{ ...date, x: 1 }], [{ ...date, caption: 'Unknown' }])).toEqual([{ ...date, x: 1 }])
     expect(await written([{ ...date, x: 1 }], [{ ...date, descriptor: 'Other' }])).toHaveLength(2)
-    expect(await written([{ ...date, caption: null, descriptor: 'Results' }], [{ ...date, descriptor: 'Results' }])).toHaveLength(1)
+    expect(
+      await written(
+        [{ ...date, caption: null, descriptor: 'Results' }],
+        [{ ...date, descriptor: 'Results' }],
+      ),
+    ).toHaveLength(1)
   })
 
   it.each([
@@ -91,23 +115,38 @@ describe('company-filings', () => {
     { kept: 'https://x/1.pdf', later: undefined, wins: 'kept' },
     { kept: undefined, later: undefined, wins: 'kept' },
     { kept: '', later: '', wins: 'kept' },
-  ])('keeps the $wins filing when the kept link is $kept and the later one $later', async ({ kept, later, wins }) => {
-    const row = (which: string, file_url: unknown) => ({
+  ])(
+    'keeps the $wins filing when the kept link is $kept and the later one $later',
+    async ({ kept, later, wins }) => {
+      const row = (which: string, file_url: unknown) => ({
+        news_id: 'a',
+        news_date: '2026-02-11',
+        which,
+        ...(file_url === undefined ? {} : { file_url }),
+      })
+      expect(await written([row('kept', kept)], [row('later', later)])).toEqual([
+        row(wins, wins === 'kept' ? kept : later),
+      ])
+    },
+  )
+
+  it('never replaces a filing that has a link, however many follow', async () => {
+    const row = (which: number, file_url: string) => ({
       news_id: 'a',
       news_date: '2026-02-11',
       which,
-      ...(file_url === undefined ? {} : { file_url }),
+      file_url,
     })
-    expect(await written([row('kept', kept)], [row('later', later)])).toEqual([row(wins, wins === 'kept' ? kept : later)])
-  })
-
-  it('never replaces a filing that has a link, however many follow', async () => {
-    const row = (which: number, file_url: string) => ({ news_id: 'a', news_date: '2026-02-11', which, file_url })
-    expect(await written([row(1, ''), row(2, 'https://x/2')], [row(3, 'https://x/3'), row(4, '')])).toEqual([row(2, 'https://x/2')])
+    expect(await written([row(1, ''), row(2, 'https://x/2')], [row(3, 'https://x/3'), row(4, '')])).toEqual([
+      row(2, 'https://x/2'),
+    ])
   })
 
   it('sorts by date, newest first; a missing date counts as 1900-01-01', async () => {
-    const row = (news_id: string, news_date?: string | null) => ({ news_id, ...(news_date === undefined ? {} : { news_date }) })
+    const row = (news_id: string, news_date?: string | null) => ({
+      news_id,
+      ...(news_date === undefined ? {} : { news_date }),
+    })
     const rows = [
       row('none'),
       row('old', '1899-12-31'),
@@ -124,13 +163,19 @@ describe('company-filings', () => {
   it('reads a null or missing list as an empty one', async () => {
     const row = { news_id: 'a', news_date: '2026-02-11' }
     expect(await written(null, [row])).toEqual([row])
-    const { script, text } = await collect({ stream: 'company-filings', answer: () => ({ code: 0 }), master: [ALPHA] })
+    const { script, text } = await collect({
+      stream: 'company-filings',
+      answer: () => ({ code: 0 }),
+      master: [ALPHA],
+    })
     expect(script).toMatchObject({ outcome: 'success', items: { empty: 1, success: 0 }, degraded: 0 })
     expect(text(FILE)).toBeUndefined()
   })
 
   it('writes no file for a stock without filings and counts it as empty', async () => {
-    const { script, report, text } = await collected([{ news_id: 'a', news_date: '2026-02-11' }], [], { master: [ALPHA, BETA] })
+    const { script, report, text } = await collected([{ news_id: 'a', news_date: '2026-02-11' }], [], {
+      master: [ALPHA, BETA],
+    })
     expect(script.items).toMatchObject({ success: 1, empty: 1 })
     expect(report.outcome).toBe('complete')
     expect(text('company_filings/BETA_filings.json')).toBeUndefined()
@@ -151,21 +196,24 @@ describe('company-filings', () => {
     { status: 503, attempts: 6 },
     { status: 404, attempts: 1 },
     { status: 429, attempts: 18 },
-  ])('uses the other path when one answers $status, and reports the stock as degraded', async ({ status, attempts }) => {
-    const row = { news_id: 'a', news_date: '2026-02-11' }
-    const { script, report, text, requests } = await collected(status, [row])
-    expect(text(FILE)).toBe(`{"code":0,"data":[${JSON.stringify(row)}]}\n`)
-    expect(script).toMatchObject({ outcome: 'partial', items: { success: 1 }, degraded: 1 })
-    const code = status === 429 ? 'rate_limit' : `http_${status}`
-    expect(script.problems[0]).toEqual({
-      item: 'ALPHA',
-      status: 'success',
-      code,
-      reason: expect.stringMatching(`company_filings.*${status}`),
-    })
-    expect(report.outcome).toBe('partial')
-    expect(requests.filter(({ path }) => path === LEGACY)).toHaveLength(attempts)
-  })
+  ])(
+    'uses the other path when one answers $status, and reports the stock as degraded',
+    async ({ status, attempts }) => {
+      const row = { news_id: 'a', news_date: '2026-02-11' }
+      const { script, report, text, requests } = await collected(status, [row])
+      expect(text(FILE)).toBe(`{"code":0,"data":[${JSON.stringify(row)}]}\n`)
+      expect(script).toMatchObject({ outcome: 'partial', items: { success: 1 }, degraded: 1 })
+      const code = status === 429 ? 'rate_limit' : `http_${status}`
+      expect(script.problems[0]).toEqual({
+        item: 'ALPHA',
+        status: 'success',
+        code,
+        reason: expect.stringMatching(`company_filings.*${status}`),
+      })
+      expect(report.outcome).toBe('partial')
+      expect(requests.filter(({ path }) => path === LEGACY)).toHaveLength(attempts)
+    },
+  )
 
   it('does not report an outage as a stock without filings', async () => {
     const { script, report, text } = await collected(500, 502, { files: withFile(FILE, 'old') })
@@ -182,7 +230,10 @@ describe('company-filings', () => {
     const fresh = [row('b', '2026-02-10'), row('d', '2026-02-11')]
     const files = withFile(FILE, JSON.stringify({ code: 0, data: stored }))
     const { text, script } = await collected(503, fresh, { files })
-    expect(JSON.parse(text(FILE) ?? '')).toEqual({ code: 0, data: [stored[0], fresh[1], stored[1], stored[2]] })
+    expect(JSON.parse(text(FILE) ?? '')).toEqual({
+      code: 0,
+      data: [stored[0], fresh[1], stored[1], stored[2]],
+    })
     expect(script).toMatchObject({ items: { success: 1 }, degraded: 1 })
   })
 
@@ -193,8 +244,13 @@ describe('company-filings', () => {
   })
 
   it('loses no other stock to a damaged file of one', async () => {
-    const answer: Collecting['answer'] = ({ path }) => (path === LEGACY ? 503 : { data: [{ news_id: 'a', news_date: '2026-02-11' }] })
-    const { script, report, text } = await collect({ stream: 'company-filings', answer, files: withFile(FILE, '{"code":0,"da') })
+    const answer: Collecting['answer'] = ({ path }) =>
+      path === LEGACY ? 503 : { data: [{ news_id: 'a', news_date: '2026-02-11' }] }
+    const { script, report, text } = await collect({
+      stream: 'company-filings',
+      answer,
+      files: withFile(FILE, '{"code":0,"da'),
+    })
     expect(text(FILE)).toBe('{"code":0,"da')
     expect(script.items).toMatchObject({ error: 1, success: 1 })
     expect(report.outcome).toBe('partial')

@@ -40,13 +40,20 @@ interface Ran {
 }
 
 const textsOf = (files: MemoryFiles): Readonly<Record<string, string>> =>
-  Object.fromEntries([...files].filter(([file]) => !file.startsWith('.scripstream/')).map(([file, { text }]) => [file, text]))
+  Object.fromEntries(
+    [...files].filter(([file]) => !file.startsWith('.scripstream/')).map(([file, { text }]) => [file, text]),
+  )
 
-/** Without the lists of stocks and of indices that a run of another stream stores, too: their figures are those of its day. */
+/**
+ * Without the lists of stocks and of indices that a run of another stream stores, too: their figures are
+ * those of its day.
+ */
 const ownTexts = ({ name }: StreamDefinition, texts: Ran['texts']): Ran['texts'] =>
   Object.fromEntries(
     Object.entries(texts).filter(
-      ([file]) => (name === MASTER || !file.startsWith('master_')) && (name === 'all-indices' || !file.startsWith('all_indices')),
+      ([file]) =>
+        (name === MASTER || !file.startsWith('master_')) &&
+        (name === 'all-indices' || !file.startsWith('all_indices')),
     ),
   )
 
@@ -62,8 +69,11 @@ const run = async (
   return { report, script, texts: textsOf(files) }
 }
 
-const namesOf = ({ endpoints }: StreamDefinition): readonly string[] => [...new Set(endpoints.map(({ name }) => name))]
-const faultsOn = (stream: StreamDefinition, fault: Omit<Fault, 'on'>): Fault[] => namesOf(stream).map((on) => ({ on, ...fault }))
+const namesOf = ({ endpoints }: StreamDefinition): readonly string[] => [
+  ...new Set(endpoints.map(({ name }) => name)),
+]
+const faultsOn = (stream: StreamDefinition, fault: Omit<Fault, 'on'>): Fault[] =>
+  namesOf(stream).map((on) => ({ on, ...fault }))
 
 /** The number of requests for each item of the stream's endpoints. */
 const askedOf = (stream: StreamDefinition): readonly number[] =>
@@ -72,9 +82,13 @@ const askedOf = (stream: StreamDefinition): readonly number[] =>
 const inFlightOf = (stream: StreamDefinition): number =>
   namesOf(stream).reduce((sum, name) => sum + (simulator.stats().endpoints[name]?.inFlight ?? 0), 0)
 
-const itemsOf = ({ items }: ScriptReport): number => Object.values(items).reduce((sum, items) => sum + items, 0)
+const itemsOf = ({ items }: ScriptReport): number =>
+  Object.values(items).reduce((sum, items) => sum + items, 0)
 const lostOf = ({ items }: ScriptReport): number =>
-  Object.entries(items).reduce((sum, [status, count]) => (isLost({ status: status as 'error' }) ? sum + count : sum), 0)
+  Object.entries(items).reduce(
+    (sum, [status, count]) => (isLost({ status: status as 'error' }) ? sum + count : sum),
+    0,
+  )
 
 /** The days as requests of the archive name them. */
 const datesOf = (days: readonly Item[]): readonly string[] => days.map(({ key }) => formatCompactDmy(key))
@@ -90,7 +104,13 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
   it('reports every item and writes its files in a run without failures', async () => {
     const { report, script, texts } = await run(stream)
     expect(report.outcome).toBe('complete')
-    expect(script).toMatchObject({ outcome: 'success', retries: 0, rateLimited: 0, degraded: 0, problems: [] })
+    expect(script).toMatchObject({
+      outcome: 'success',
+      retries: 0,
+      rateLimited: 0,
+      degraded: 0,
+      problems: [],
+    })
     expect(itemsOf(script)).toBe(totalOf(stream))
     expect(lostOf(script)).toBe(0)
     expect(script.items.success).toBeGreaterThan(0)
@@ -136,7 +156,11 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
     expect(report.outcome).toBe('complete')
     expect(script.items).toEqual(clean.script.items)
     const further = clean.script.requests * (fault.times ?? 0)
-    expect(script).toMatchObject({ outcome: 'success', retries: further, requests: clean.script.requests + further })
+    expect(script).toMatchObject({
+      outcome: 'success',
+      retries: further,
+      requests: clean.script.requests + further,
+    })
     expect(script.rateLimited).toBe(fault.status === 429 ? further : 0)
   })
 
@@ -155,7 +179,9 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
     expect(texts).toEqual(clean.texts)
     expect(report.outcome).toBe('complete')
     expect(script.items).toEqual(clean.script.items)
-    expect(script.retries).toBe(stream.work.of === undefined ? clean.script.requests : (FEW * clean.script.requests) / totalOf(stream))
+    expect(script.retries).toBe(
+      stream.work.of === undefined ? clean.script.requests : (FEW * clean.script.requests) / totalOf(stream),
+    )
     expect(script).toMatchObject({ outcome: 'success', rateLimited: 0 })
   })
 
@@ -164,7 +190,8 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
     const { report, script, texts } = await run(stream, new Map(), EVENING, { downMs: 0 })
     expect(report.outcome).toBe(stream.name === MASTER ? 'failed' : 'partial')
     expect(lostOf(script) + script.degraded).toBe(totalOf(stream))
-    if (script.degraded === 0) expect(script).toMatchObject({ outcome: 'failed', error: expect.stringContaining('503') })
+    if (script.degraded === 0)
+      expect(script).toMatchObject({ outcome: 'failed', error: expect.stringContaining('503') })
     expect(script.problems.length).toBeGreaterThan(0)
     for (const { item, reason } of script.problems) if (item !== undefined) expect(reason).toContain('503')
     const source = streams.find(({ name }) => name === stream.work.of)
@@ -177,7 +204,11 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
   it('retains the files of an earlier run if the provider is down', async () => {
     const files: MemoryFiles = new Map()
     const { texts } = await run(stream, files)
-    simulator.control({ asOf: NEXT_EVENING, faults: faultsOn(stream, { mode: 'status', status: 503 }), reset: true })
+    simulator.control({
+      asOf: NEXT_EVENING,
+      faults: faultsOn(stream, { mode: 'status', status: 503 }),
+      reset: true,
+    })
     const { report, script } = await run(stream, files, NEXT_EVENING, { downMs: 0 })
     expect(askedOf(stream).length).toBeGreaterThan(0)
     // A day of an earlier run is not requested again.
@@ -195,7 +226,9 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
       ...half(indices).map(({ Sid }) => String(Sid)),
       ...datesOf(half(listDayItems(EVENING))),
     ]
-    simulator.control({ faults: faultsOn(stream, { mode: 'hang', ...(stream.work.of === undefined ? {} : { items }) }) })
+    simulator.control({
+      faults: faultsOn(stream, { mode: 'hang', ...(stream.work.of === undefined ? {} : { items }) }),
+    })
     const files: MemoryFiles = new Map()
     const seen: string[] = []
     const subscription = collector(files)
@@ -204,7 +237,9 @@ describe.each(streams.map((stream) => ({ name: stream.name, stream })))('$name',
     await until('a hanging request', () => inFlightOf(stream) > 0)
     subscription.unsubscribe()
     const seenBefore = seen.length
-    await until('nothing in flight', () => Object.values(simulator.stats().endpoints).every(({ inFlight }) => inFlight === 0))
+    await until('nothing in flight', () =>
+      Object.values(simulator.stats().endpoints).every(({ inFlight }) => inFlight === 0),
+    )
     expect(seen).not.toContain('run-finished')
     expect(seen).toHaveLength(seenBefore)
     expect([...files.keys()].filter((file) => file.startsWith('.scripstream/'))).toEqual([])
@@ -221,7 +256,9 @@ describe.each(streams.filter(({ name }) => name === MASTER).map((stream) => ({ n
       onTestFinished(() => own.close())
       own.control({ faults: faultsOn(stream, { mode: 'status', status: 503 }) })
       const files: MemoryFiles = new Map()
-      const report = await lastValueFrom(collector(files, { ...own.settings, downMs: 0 }).run({ asOf: EVENING }))
+      const report = await lastValueFrom(
+        collector(files, { ...own.settings, downMs: 0 }).run({ asOf: EVENING }),
+      )
       expect(report).toMatchObject({ outcome: 'failed', error: expect.stringContaining('503') })
       expect(Object.keys(own.stats().endpoints)).toEqual(namesOf(stream))
       expect(textsOf(files)).toEqual({})

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { type Answer, collect, stockNamed, withFile } from './support.js'
 import { BUILD_PAGE, buildPage, dataFile, dataPath } from './web-support.js'
 
-const numbered = <T>(make: (place: number) => T): readonly T[] => Array.from({ length: 10 }, (_, place) => make(place))
+const numbered = <T>(make: (place: number) => T): readonly T[] =>
+  Array.from({ length: 10 }, (_, place) => make(place))
 const twice = <T>(rows: readonly T[]): readonly T[] => rows.flatMap((row) => [row, row])
 const csv = (header: string, lines: readonly string[]): string => [header, ...lines, ''].join('\n')
 const data = (rows: readonly object[]) => ({ data: rows })
@@ -13,13 +14,28 @@ const DEAL = { date: '2026-02-12 00:00:00', exch: 'NSE', deal: 'BULK', bs: 'B', 
 const asText = (line: unknown): string => JSON.stringify(line)
 
 /** The rows of each list, and the answer with them. */
-const lists: Readonly<Record<string, { readonly rows: readonly object[]; readonly answer: (rows: readonly object[]) => unknown }>> = {
-  'corporate-actions': { rows: numbered((place) => ({ Sym: `S${place}`, DispSym: 'S', CorpAct: [DIVIDEND] })), answer: data },
-  'all-indices': {
-    rows: numbered((Sid) => ({ Sym: `I${Sid}`, DispSym: `I${Sid}`, Sid, Exch: 'IDX', Seg: 'I', Inst: 'IDX' })),
+const lists: Readonly<
+  Record<string, { readonly rows: readonly object[]; readonly answer: (rows: readonly object[]) => unknown }>
+> = {
+  'corporate-actions': {
+    rows: numbered((place) => ({ Sym: `S${place}`, DispSym: 'S', CorpAct: [DIVIDEND] })),
     answer: data,
   },
-  'circuit-stocks': { rows: numbered((place) => ({ Sym: `S${place}`, DispSym: 'S', ...FIGURES })), answer: data },
+  'all-indices': {
+    rows: numbered((Sid) => ({
+      Sym: `I${Sid}`,
+      DispSym: `I${Sid}`,
+      Sid,
+      Exch: 'IDX',
+      Seg: 'I',
+      Inst: 'IDX',
+    })),
+    answer: data,
+  },
+  'circuit-stocks': {
+    rows: numbered((place) => ({ Sym: `S${place}`, DispSym: 'S', ...FIGURES })),
+    answer: data,
+  },
   'complete-price-bands': {
     rows: numbered((place) => [`S${place},EQ,S,10`]),
     answer: (rows) => csv('Symbol,Series,Security Name,Band', rows.map(String)),
@@ -31,7 +47,10 @@ const lists: Readonly<Record<string, { readonly rows: readonly object[]; readonl
   'listing-dates': {
     rows: numbered((place) => [`S${place},S,EQ,06-OCT-2008,10,1,INE${place},10`]),
     answer: (rows) =>
-      csv('SYMBOL,NAME OF COMPANY,SERIES,DATE OF LISTING,PAID UP VALUE,MARKET LOT,ISIN NUMBER,FACE VALUE', rows.map(String)),
+      csv(
+        'SYMBOL,NAME OF COMPANY,SERIES,DATE OF LISTING,PAID UP VALUE,MARKET LOT,ISIN NUMBER,FACE VALUE',
+        rows.map(String),
+      ),
   },
   'surveillance-lists': {
     rows: numbered((place) => [place, `S${place}`, 'S', `INE${place}`, 'GSM']),
@@ -43,23 +62,31 @@ const lists: Readonly<Record<string, { readonly rows: readonly object[]; readonl
 }
 
 const outputsOf = (files: ReadonlyMap<string, { readonly text: string }>) =>
-  [...files].flatMap(([file, { text }]) => (file.startsWith('.scripstream') || file.startsWith('master') ? [] : [[file, text]]))
+  [...files].flatMap(([file, { text }]) =>
+    file.startsWith('.scripstream') || file.startsWith('master') ? [] : [[file, text]],
+  )
 
 describe('a list with each record twice', () => {
-  it.each(Object.entries(lists))('of %s is stored with each record once, and the report says so', async (stream, { rows, answer }) => {
-    const once = await collect({ stream, answer: () => answer(rows) })
-    expect(asText(once.script.problems)).not.toMatch('left out')
-    const doubled = await collect({ stream, answer: () => answer(twice(rows)) })
-    expect(outputsOf(doubled.files)).toEqual(outputsOf(once.files))
-    expect(doubled.script.problems.map(({ reason }) => reason)).toContainEqual(
-      expect.stringMatching(/: left out 1[01] of 2[012] records, exact copies of others$/),
-    )
-    expect(doubled.script.outcome).toBe('success')
-  })
+  it.each(Object.entries(lists))(
+    'of %s is stored with each record once, and the report says so',
+    async (stream, { rows, answer }) => {
+      const once = await collect({ stream, answer: () => answer(rows) })
+      expect(asText(once.script.problems)).not.toMatch('left out')
+      const doubled = await collect({ stream, answer: () => answer(twice(rows)) })
+      expect(outputsOf(doubled.files)).toEqual(outputsOf(once.files))
+      expect(doubled.script.problems.map(({ reason }) => reason)).toContainEqual(
+        expect.stringMatching(/: left out 1[01] of 2[012] records, exact copies of others$/),
+      )
+      expect(doubled.script.outcome).toBe('success')
+    },
+  )
 
   it('is stored once also from the web site', async () => {
-    const rows = twice(numbered((place) => ({ sym: `S${place}`, DispSym: 'S', isin: `INE${place}`, Stage: 'GSM' })))
-    const answer: Answer = ({ path }) => (path === BUILD_PAGE ? buildPage : path === dataPath('nse-asm-list') ? dataFile(rows) : 404)
+    const rows = twice(
+      numbered((place) => ({ sym: `S${place}`, DispSym: 'S', isin: `INE${place}`, Stage: 'GSM' })),
+    )
+    const answer: Answer = ({ path }) =>
+      path === BUILD_PAGE ? buildPage : path === dataPath('nse-asm-list') ? dataFile(rows) : 404
     const { text } = await collect({ stream: 'surveillance-lists', answer, settings: { retries: 0 } })
     expect(JSON.parse(text('nse_asm_list.json') ?? '')).toHaveLength(10)
   })
@@ -72,7 +99,11 @@ describe('a list with each record twice', () => {
 
     const { rows, answer } = lists['corporate-actions'] as (typeof lists)[string]
     const stored = withFile('history_corporate_actions.json', JSON.stringify(rows))
-    const { script } = await collect({ stream: 'corporate-actions', answer: () => answer(twice(rows.slice(0, 5))), files: stored })
+    const { script } = await collect({
+      stream: 'corporate-actions',
+      answer: () => answer(twice(rows.slice(0, 5))),
+      files: stored,
+    })
     expect(script.problems).toContainEqual(expect.objectContaining({ item: 'history', code: 'shrink' }))
   })
 })
@@ -81,7 +112,9 @@ describe('deals', () => {
   it('are stored once for each key of the interface document, so two equal deals of a client on one day are one', async () => {
     const rows = numbered((place) => ({ ...DEAL, sym: `S${place}`, qty: 10 }))
     const answer: Answer = ({ body }) =>
-      asText(body).includes('12-02-2026') ? { data: twice(rows), totalcount: 20 } : { data: [], totalcount: 0 }
+      asText(body).includes('12-02-2026')
+        ? { data: twice(rows), totalcount: 20 }
+        : { data: [], totalcount: 0 }
     const { text } = await collect({ stream: 'bulk-block-deals', answer })
     expect(JSON.parse(text('bulk_block_deals.json') ?? '')).toEqual(rows)
   })

@@ -8,7 +8,11 @@ const HISTORY = 'history_corporate_actions.json'
 const isUpcoming = ({ body }: SentRequest): boolean => JSON.stringify(body).includes('"GT"')
 
 const actions = (upcoming: unknown, history: unknown, more: Partial<Collecting> = {}) =>
-  collect({ stream: 'corporate-actions', answer: (request) => (isUpcoming(request) ? upcoming : history), ...more })
+  collect({
+    stream: 'corporate-actions',
+    answer: (request) => (isUpcoming(request) ? upcoming : history),
+    ...more,
+  })
 
 const rowOn = (...days: readonly (string | null)[]) => ({
   Sym: 'ALPHA',
@@ -33,12 +37,19 @@ describe('corporate-actions', () => {
         page: 1,
       },
     })
-    expect(requests.map(({ path }) => path)).toEqual(['/analytics/customscan/fetchdt', '/analytics/customscan/fetchdt'])
+    expect(requests.map(({ path }) => path)).toEqual([
+      '/analytics/customscan/fetchdt',
+      '/analytics/customscan/fetchdt',
+    ])
     expect(requests.map((one) => one.body)).toEqual([body('GT'), body('LT')])
   })
 
   it('writes each mode’s rows unchanged, in the order answered', async () => {
-    const [one, other, past] = [rowOn('2026-03-01'), { ...rowOn('2026-02-20'), extra: null }, rowOn('2025-01-01')]
+    const [one, other, past] = [
+      rowOn('2026-03-01'),
+      { ...rowOn('2026-02-20'), extra: null },
+      rowOn('2025-01-01'),
+    ]
     const { text, script } = await actions({ data: [one, other] }, { data: [past] })
     expect(text(UPCOMING)).toBe(arrayOf(one, other))
     expect(text(HISTORY)).toBe(arrayOf(past))
@@ -46,9 +57,13 @@ describe('corporate-actions', () => {
   })
 
   it('warns about as many stocks as one request returns at most', async () => {
-    const rows = (count: number) => ({ data: Array.from({ length: count }, (_, place) => ({ ...rowOn('2026-03-01'), Sym: `S${place}` })) })
+    const rows = (count: number) => ({
+      data: Array.from({ length: count }, (_, place) => ({ ...rowOn('2026-03-01'), Sym: `S${place}` })),
+    })
     const { script, report } = await actions(rows(5_000), rows(4_999))
-    expect(script.problems).toEqual([{ reason: 'upcoming: the list has 5,000 rows, the maximum of one request; more may exist' }])
+    expect(script.problems).toEqual([
+      { reason: 'upcoming: the list has 5,000 rows, the maximum of one request; more may exist' },
+    ])
     expect(report.outcome).toBe('complete')
   })
 
@@ -73,8 +88,12 @@ describe('corporate-actions', () => {
 
   it('keeps a row if any of its actions, and any of their dates, lies in the window', async () => {
     expect(await isKept('upcoming', rowOn('2020-01-01', '2026-03-01'))).toBe(true)
-    expect(await isKept('upcoming', { CorpAct: [{ ExDate: '2020-01-01', RecDate: '2026-03-01' }] })).toBe(true)
-    expect(await isKept('upcoming', { CorpAct: [{ ExDate: '2026-03-01 00:00:00', RecDate: null }] })).toBe(true)
+    expect(await isKept('upcoming', { CorpAct: [{ ExDate: '2020-01-01', RecDate: '2026-03-01' }] })).toBe(
+      true,
+    )
+    expect(await isKept('upcoming', { CorpAct: [{ ExDate: '2026-03-01 00:00:00', RecDate: null }] })).toBe(
+      true,
+    )
     expect(await isKept('upcoming', { CorpAct: { ActDate: '2026-03-01' } })).toBe(true)
   })
 
@@ -99,7 +118,11 @@ describe('corporate-actions', () => {
   })
 
   it('keeps the stored files when the answer is empty', async () => {
-    const upcoming = await actions({ data: [] }, { data: [rowOn('2025-03-01')] }, { files: withFile(UPCOMING, 'old') })
+    const upcoming = await actions(
+      { data: [] },
+      { data: [rowOn('2025-03-01')] },
+      { files: withFile(UPCOMING, 'old') },
+    )
     expect(upcoming.text(UPCOMING)).toBe('old')
     expect(upcoming.report.outcome).toBe('complete')
     const earlier = arrayOf(rowOn('2025-04-01'))
@@ -111,8 +134,14 @@ describe('corporate-actions', () => {
   })
 
   it('fails with the mode that failed, and keeps its stored file', async () => {
-    const { text, script, report } = await actions({ data: [rowOn('2026-03-01')] }, 500, { files: withFile(HISTORY, 'the good one') })
-    expect(script).toMatchObject({ outcome: 'failed', error: expect.stringMatching(/history.*500/), items: { success: 1, http_500: 1 } })
+    const { text, script, report } = await actions({ data: [rowOn('2026-03-01')] }, 500, {
+      files: withFile(HISTORY, 'the good one'),
+    })
+    expect(script).toMatchObject({
+      outcome: 'failed',
+      error: expect.stringMatching(/history.*500/),
+      items: { success: 1, http_500: 1 },
+    })
     expect(report.outcome).toBe('partial')
     expect(text(HISTORY)).toBe('the good one')
     expect(text(UPCOMING)).toBe(arrayOf(rowOn('2026-03-01')))

@@ -18,7 +18,8 @@ const columns = (): Columns => {
 const repeat =
   (place: number) =>
   (all: Columns): void => {
-    for (const [name, column] of Object.entries(all)) column.splice(place + 1, 0, (column[place] as number) + (name === 'Time' ? 3_600 : 0))
+    for (const [name, column] of Object.entries(all))
+      column.splice(place + 1, 0, (column[place] as number) + (name === 'Time' ? 3_600 : 0))
   }
 
 /** The first download of ALPHA, with a change; BETA has right candles. */
@@ -47,11 +48,24 @@ describe('a first download of candles', () => {
   })
 
   it.each([
-    { what: 'a negative volume', change: ({ v }: Columns) => v.splice(3, 1, -5), says: 'the history has volume -5 on 2025-12-18' },
-    { what: 'two new candles of a day', change: repeat(COUNT - 2), says: 'the history has two candles of 2026-02-11' },
+    {
+      what: 'a negative volume',
+      change: ({ v }: Columns) => v.splice(3, 1, -5),
+      says: 'the history has volume -5 on 2025-12-18',
+    },
+    {
+      what: 'two new candles of a day',
+      change: repeat(COUNT - 2),
+      says: 'the history has two candles of 2026-02-11',
+    },
   ])('refuses $what, unless the run accepts it', async ({ change, says }) => {
     const refused = await download(change)
-    expect(refused).toMatchObject({ code: 'prices', reason: `prices: ${says}`, alpha: undefined, report: { outcome: 'partial' } })
+    expect(refused).toMatchObject({
+      code: 'prices',
+      reason: `prices: ${says}`,
+      alpha: undefined,
+      report: { outcome: 'partial' },
+    })
     const accepted = await download(change, { accept: ['prices'] })
     expect(accepted.report.outcome).toBe('complete')
     expect(accepted.alpha).toBeDefined()
@@ -78,7 +92,11 @@ describe('a history that is fetched again', () => {
   it('is refused with a day that has two candles now, and stored if it had two before', async () => {
     for (const hadTwo of [false, true]) {
       const files: MemoryFiles = new Map()
-      await download(hadTwo ? twice : () => undefined, { files, asOf: EVENING - DAY * 1_000, accept: ['prices'] })
+      await download(hadTwo ? twice : () => undefined, {
+        files,
+        asOf: EVENING - DAY * 1_000,
+        accept: ['prices'],
+      })
       const { report, reason } = await download(
         (all) => {
           halved(all)

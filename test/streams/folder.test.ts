@@ -14,7 +14,11 @@ const isMaster = ({ body }: SentRequest): boolean => JSON.stringify(body ?? null
 
 const run = (stream: string, out: string, answer: Answer): Promise<RunReport> =>
   lastValueFrom(
-    createCollector<readonly StreamDefinition[]>({ settings: SETTINGS, storage: folder(out), transport: fakeProvider(answer).send }).run({
+    createCollector<readonly StreamDefinition[]>({
+      settings: SETTINGS,
+      storage: folder(out),
+      transport: fakeProvider(answer).send,
+    }).run({
       asOf: EVENING,
       only: [stream],
     }),
@@ -31,20 +35,49 @@ const news =
   (request) =>
     isMaster(request)
       ? { data: symbols.map(stockNamed) }
-      : { data: { latest_news: [{ news_object: { title: 'x', text: '', overall_sentiment: '' }, publish_date: EVENING, category: '' }] } }
+      : {
+          data: {
+            latest_news: [
+              {
+                news_object: { title: 'x', text: '', overall_sentiment: '' },
+                publish_date: EVENING,
+                category: '',
+              },
+            ],
+          },
+        }
 
 describe('a run into a folder', () => {
   it.each([
     {
       what: 'of every odd kind',
-      symbols: ['M&M', 'BAJAJ-AUTO', '../x', '/etc/x', 'CON', 'a/b', 'a:b', 'Abc', 'abc', 'ABC', '.', '..', '\0x'],
+      symbols: [
+        'M&M',
+        'BAJAJ-AUTO',
+        '../x',
+        '/etc/x',
+        'CON',
+        'a/b',
+        'a:b',
+        'Abc',
+        'abc',
+        'ABC',
+        '.',
+        '..',
+        '\0x',
+      ],
     },
-    { what: 'that are long and differ at their ends', symbols: Array.from({ length: 8 }, (_, place) => `${'N'.repeat(100)}${place}`) },
+    {
+      what: 'that are long and differ at their ends',
+      symbols: Array.from({ length: 8 }, (_, place) => `${'N'.repeat(100)}${place}`),
+    },
   ])('gives each of the symbols $what a file of its own, with its own content', async ({ symbols }) => {
     const parent = temporaryFolder()
     const report = await run('market-news', join(parent, 'out'), news(symbols))
     expect(report.outcome).toBe('complete')
-    expect(symbolsIn(join(parent, 'out', 'market_news'))).toEqual(symbols.map((symbol) => symbol.trim().replace('\0', '\ufffd')).sort())
+    expect(symbolsIn(join(parent, 'out', 'market_news'))).toEqual(
+      symbols.map((symbol) => symbol.trim().replace('\0', '\ufffd')).sort(),
+    )
     expect(readdirSync(parent)).toEqual(['out'])
   })
 
@@ -53,7 +86,9 @@ describe('a run into a folder', () => {
     const column = [1]
     const candles = { data: { Time: [1_770_834_600], o: column, h: column, l: column, c: column, v: column } }
     const out = temporaryFolder()
-    const report = await run('indices-ohlcv', out, ({ path }) => (path.startsWith('/ticks') ? candles : { data: [index, index] }))
+    const report = await run('indices-ohlcv', out, ({ path }) =>
+      path.startsWith('/ticks') ? candles : { data: [index, index] },
+    )
     expect(report.outcome).toBe('complete')
     expect(readdirSync(join(out, 'ohlcv_data', 'indices'))).toHaveLength(1)
   })

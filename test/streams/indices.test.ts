@@ -25,19 +25,28 @@ const candleOf = (request: SentRequest): object => {
 const fileOf = (sid: number): string => `${HEADER}1770834600,${sid},${sid},${sid},${sid},0\n`
 
 const indices = (rows: unknown, more: Partial<Collecting> = {}) =>
-  collect({ stream: 'indices-ohlcv', answer: (request) => (request.path === '/ticks/getDataH' ? candleOf(request) : rows), ...more })
+  collect({
+    stream: 'indices-ohlcv',
+    answer: (request) => (request.path === '/ticks/getDataH' ? candleOf(request) : rows),
+    ...more,
+  })
 
 const filesOf = async (...rows: readonly object[]): Promise<Readonly<Record<string, string>>> => {
   const { files } = await indices({ data: rows })
   return Object.fromEntries(
-    [...files].filter(([file]) => file.startsWith(FOLDER)).map(([file, { text }]) => [file.slice(FOLDER.length), text]),
+    [...files]
+      .filter(([file]) => file.startsWith(FOLDER))
+      .map(([file, { text }]) => [file.slice(FOLDER.length), text]),
   )
 }
 
 describe('all-indices', () => {
   it('sends the observed request, and writes the rows as answered', async () => {
     const rows = [indexOf('NIFTY', 13, { Ltp: null, PPerchange: -0.5 }), indexOf('SENSEX', 51)]
-    const { text, requests, script } = await collect({ stream: 'all-indices', answer: () => ({ data: rows }) })
+    const { text, requests, script } = await collect({
+      stream: 'all-indices',
+      answer: () => ({ data: rows }),
+    })
     expect(text(LIST)).toBe(arrayOf(...rows))
     expect(requests).toMatchObject([{ path: '/analytics/customscan/fetchdt' }])
     expect(requests[0]?.body).toEqual({
@@ -45,7 +54,21 @@ describe('all-indices', () => {
         sort: 'Sym',
         sorder: 'asc',
         count: 500,
-        fields: ['Sym', 'DispSym', 'Sid', 'Exch', 'Seg', 'Inst', 'Open', 'High', 'Low', 'Ltp', 'Pchange', 'PPerchange', 'Volume'],
+        fields: [
+          'Sym',
+          'DispSym',
+          'Sid',
+          'Exch',
+          'Seg',
+          'Inst',
+          'Open',
+          'High',
+          'Low',
+          'Ltp',
+          'Pchange',
+          'PPerchange',
+          'Volume',
+        ],
         params: [
           { field: 'Inst', op: '', val: 'IDX' },
           { field: 'Exch', op: '', val: 'IDX' },
@@ -59,8 +82,14 @@ describe('all-indices', () => {
   it('names the indices that are no longer listed', async () => {
     const rows = Array.from({ length: 8 }, (_, place) => indexOf(`I${place}`, place + 1))
     const { files } = await indices({ data: rows })
-    const { script } = await collect({ stream: 'all-indices', answer: () => ({ data: rows.slice(0, 6) }), files })
-    expect(script.problems).toEqual([{ reason: 'no longer listed: I6 (7), I7 (8); their candle files stay as they are' }])
+    const { script } = await collect({
+      stream: 'all-indices',
+      answer: () => ({ data: rows.slice(0, 6) }),
+      files,
+    })
+    expect(script.problems).toEqual([
+      { reason: 'no longer listed: I6 (7), I7 (8); their candle files stay as they are' },
+    ])
   })
 
   it('keeps its file if the list has fewer indices than its total, unless that is accepted', async () => {
@@ -75,7 +104,9 @@ describe('all-indices', () => {
     })
     expect(report.outcome).toBe('partial')
     expect(files.get(LIST)?.text).toBe(arrayOf(...rows))
-    expect((await listOf(rows.slice(1), { files, accept: ['shrink', 'count'] })).text(LIST)).toBe(arrayOf(...rows.slice(1)))
+    expect((await listOf(rows.slice(1), { files, accept: ['shrink', 'count'] })).text(LIST)).toBe(
+      arrayOf(...rows.slice(1)),
+    )
   })
 })
 
@@ -85,7 +116,16 @@ describe('indices-ohlcv', () => {
       data: [indexOf('NIFTY 100', 13), indexOf('SENSEX', 51, { Exch: 'BSE', Seg: 'X', Inst: 'INDEX' })],
     })
     expect(requests.slice(1).map(({ body }) => body)).toMatchObject([
-      { EXCH: 'IDX', SYM: 'NIFTY 100', SEG: 'I', INST: 'IDX', SEC_ID: '13', EXPCODE: 0, INTERVAL: 'D', START: 215634600 },
+      {
+        EXCH: 'IDX',
+        SYM: 'NIFTY 100',
+        SEG: 'I',
+        INST: 'IDX',
+        SEC_ID: '13',
+        EXPCODE: 0,
+        INTERVAL: 'D',
+        START: 215634600,
+      },
       { EXCH: 'BSE', SYM: 'SENSEX', SEG: 'X', INST: 'INDEX', SEC_ID: '51' },
     ])
     expect(script).toMatchObject({ outcome: 'success', items: { success: 2 }, files: 2 })
@@ -128,7 +168,9 @@ describe('indices-ohlcv', () => {
   })
 
   it('counts an index that is listed twice, word for word, once', async () => {
-    const { script, files } = await indices({ data: [indexOf('NIFTY', 13), indexOf('NIFTY', 13), indexOf('SENSEX', 51)] })
+    const { script, files } = await indices({
+      data: [indexOf('NIFTY', 13), indexOf('NIFTY', 13), indexOf('SENSEX', 51)],
+    })
     expect([...files.keys()].filter((file) => file.startsWith(FOLDER))).toHaveLength(2)
     expect(script.items).toMatchObject({ success: 2, skipped: 0 })
   })
@@ -143,11 +185,14 @@ describe('indices-ohlcv', () => {
     expect(JSON.parse(text(LIST) ?? '')).toHaveLength(4)
   })
 
-  it.each([500, { data: [] }, { data: null }, '<html></html>'])('fails with the reason when the list of indices is %j', async (list) => {
-    const { script, report, requests } = await indices(list)
-    expect(report.scripts['all-indices']).toMatchObject({ outcome: 'failed' })
-    expect(script).toMatchObject({ outcome: 'failed', error: expect.stringContaining('all-indices') })
-    expect(report.outcome).toBe('partial')
-    expect(requests.every(({ path }) => path !== '/ticks/getDataH')).toBe(true)
-  })
+  it.each([500, { data: [] }, { data: null }, '<html></html>'])(
+    'fails with the reason when the list of indices is %j',
+    async (list) => {
+      const { script, report, requests } = await indices(list)
+      expect(report.scripts['all-indices']).toMatchObject({ outcome: 'failed' })
+      expect(script).toMatchObject({ outcome: 'failed', error: expect.stringContaining('all-indices') })
+      expect(report.outcome).toBe('partial')
+      expect(requests.every(({ path }) => path !== '/ticks/getDataH')).toBe(true)
+    },
+  )
 })

@@ -10,7 +10,8 @@ const ALL = 215_634_600
 const TODAY = '2026-02-12'
 
 const midnight = (day: string): number => toInstant(day) / 1_000
-const days = (count: number, last = TODAY): readonly string[] => Array.from({ length: count }, (_, back) => addDays(last, back + 1 - count))
+const days = (count: number, last = TODAY): readonly string[] =>
+  Array.from({ length: count }, (_, back) => addDays(last, back + 1 - count))
 const textOf = (all: readonly string[], price: number): string =>
   HEADER + all.map((day) => `${midnight(day)},${price},${price},${price},${price},1000\n`).join('')
 
@@ -43,13 +44,17 @@ const joined = (price: number, actions: unknown, more: Partial<Collecting> = {})
 }
 
 const startsOf = (requests: readonly SentRequest[]): readonly unknown[] =>
-  requests.filter(({ path }) => path.startsWith('/ticks')).map(({ body }) => (body as { START: number }).START)
+  requests
+    .filter(({ path }) => path.startsWith('/ticks'))
+    .map(({ body }) => (body as { START: number }).START)
 
 describe('candles after a corporate action', () => {
   const reason = `history fetched again: split on ${TODAY}`
 
   it('are fetched again completely if this run finds a split, and the report names the stock', async () => {
-    const { text, requests, report, script } = await joined(50, { data: [split(TODAY), split(TODAY, 'BETA')] })
+    const { text, requests, report, script } = await joined(50, {
+      data: [split(TODAY), split(TODAY, 'BETA')],
+    })
     expect(startsOf(requests)).toEqual([ALL])
     expect(text(FILE)).toBe(textOf(days(11), 50))
     expect(script).toMatchObject({ items: { success: 1 }, files: 1, rewritten: [{ item: 'ALPHA', reason }] })
@@ -64,14 +69,18 @@ describe('candles after a corporate action', () => {
   })
 
   it('use the stored corporate actions if this run does not fetch them', async () => {
-    const files = withFile(FILE, textOf(days(10, '2026-02-11'), 100)).set(HISTORY, { text: arrayOf(split('2026-02-11')) })
+    const files = withFile(FILE, textOf(days(10, '2026-02-11'), 100)).set(HISTORY, {
+      text: arrayOf(split('2026-02-11')),
+    })
     const { requests, text } = await joined(50, undefined, { only: ['all-ohlcv'], files })
     expect(startsOf(requests)).toEqual([ALL])
     expect(text(FILE)).toBe(textOf(days(11), 50))
   })
 
   it('use the stored corporate actions if fetching them fails', async () => {
-    const files = withFile(FILE, textOf(days(10, '2026-02-11'), 100)).set(HISTORY, { text: arrayOf(split('2026-02-11')) })
+    const files = withFile(FILE, textOf(days(10, '2026-02-11'), 100)).set(HISTORY, {
+      text: arrayOf(split('2026-02-11')),
+    })
     const { requests, script, report } = await joined(50, 404, { files })
     expect(startsOf(requests)).toEqual([ALL])
     expect(script).toMatchObject({ outcome: 'success', rewritten: [{ item: 'ALPHA' }] })
@@ -85,7 +94,10 @@ describe('candles that disagree with the stored ones', () => {
     expect(startsOf(requests)).toEqual([midnight('2026-02-11'), midnight('2026-02-10'), ALL])
     expect(text(FILE)).toBe(textOf(days(11), 50))
     expect(script.rewritten).toEqual([
-      { item: 'ALPHA', reason: 'history fetched again: the stored candle of 2026-02-11 differs (open 100, now 50)' },
+      {
+        item: 'ALPHA',
+        reason: 'history fetched again: the stored candle of 2026-02-11 differs (open 100, now 50)',
+      },
     ])
   })
 
@@ -105,7 +117,8 @@ describe('candles that disagree with the stored ones', () => {
     expect(script.items).toMatchObject(items)
     expect(script).not.toHaveProperty('rewritten')
     expect(report.outcome).toBe('partial')
-    if (items.error) expect(script.problems).toMatchObject([{ item: 'ALPHA', reason: expect.stringMatching(/^shrink: /) }])
+    if (items.error)
+      expect(script.problems).toMatchObject([{ item: 'ALPHA', reason: expect.stringMatching(/^shrink: /) }])
   })
 })
 
@@ -132,7 +145,11 @@ describe('sessions on a weekend', () => {
 describe('a stored file that nothing is wrong with', () => {
   it('is neither written nor counted as fetched if the answer only repeats its last candle', async () => {
     const files = withFile(FILE, textOf(days(11), 100), EVENING)
-    const { script, requests } = await joined(100, undefined, { only: ['all-ohlcv'], files, asOf: toInstant('2026-02-14', '12:00') })
+    const { script, requests } = await joined(100, undefined, {
+      only: ['all-ohlcv'],
+      files,
+      asOf: toInstant('2026-02-14', '12:00'),
+    })
     expect(startsOf(requests)).toEqual([midnight(TODAY)])
     expect(script).toMatchObject({ items: { skipped: 1 }, files: 0 })
     expect(files.get(FILE)).toEqual({ text: textOf(days(11), 100), asOf: EVENING })

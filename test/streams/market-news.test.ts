@@ -4,9 +4,15 @@ import { ALPHA, BETA, type Collecting, collect } from './support.js'
 const FILE = 'market_news/ALPHA_news.json'
 
 const news = (items: unknown, more: Partial<Collecting> = {}) =>
-  collect({ stream: 'market-news', answer: () => ({ data: { latest_news: items } }), master: [ALPHA], ...more })
+  collect({
+    stream: 'market-news',
+    answer: () => ({ data: { latest_news: items } }),
+    master: [ALPHA],
+    ...more,
+  })
 
-const itemOf = async (item: unknown): Promise<unknown> => JSON.parse((await news([item])).text(FILE) ?? 'null').News[0]
+const itemOf = async (item: unknown): Promise<unknown> =>
+  JSON.parse((await news([item])).text(FILE) ?? 'null').News[0]
 
 describe('market-news', () => {
   it('sends the request of the interface document, with the ISIN of the stock', async () => {
@@ -57,7 +63,10 @@ describe('market-news', () => {
   })
 
   it.each(['mixed', '', 'negative'])('hands on the sentiment %j as answered', async (overall_sentiment) => {
-    expect(await itemOf({ news_object: { overall_sentiment } })).toEqual({ ...defaults, Sentiment: overall_sentiment })
+    expect(await itemOf({ news_object: { overall_sentiment } })).toEqual({
+      ...defaults,
+      Sentiment: overall_sentiment,
+    })
   })
 
   it('stores titles and texts unchanged', async () => {
@@ -86,7 +95,11 @@ describe('market-news', () => {
     { what: 'no list', answer: { data: {} } },
     { what: 'null data', answer: { data: null } },
   ])('writes no file for $what and counts the stock as empty', async ({ answer }) => {
-    const { script, report, text } = await collect({ stream: 'market-news', answer: () => answer, master: [ALPHA] })
+    const { script, report, text } = await collect({
+      stream: 'market-news',
+      answer: () => answer,
+      master: [ALPHA],
+    })
     expect(script.items).toMatchObject({ empty: 1, success: 0 })
     expect(report.outcome).toBe('complete')
     expect(text(FILE)).toBeUndefined()
@@ -97,16 +110,19 @@ describe('market-news', () => {
     { status: 503, as: 'http_503', attempts: 6 },
     { status: 404, as: 'http_404', attempts: 1 },
     { status: 204, as: 'http_204', attempts: 1 },
-  ])('ends a stock that is answered $status as $as after $attempts attempts, without a file', async ({ status, as, attempts }) => {
-    const answer: Collecting['answer'] = ({ body }) =>
-      JSON.stringify(body).includes(ALPHA.Isin) ? status : { data: { latest_news: [{}] } }
-    const { script, report, requests, text } = await news([], { answer, master: [ALPHA, BETA] })
-    expect(script.items).toMatchObject({ [as]: 1, success: 1 })
-    expect(script.problems[0]).toMatchObject({ item: 'ALPHA', status: as })
-    expect(report.outcome).toBe('partial')
-    expect(requests).toHaveLength(attempts + 1)
-    expect(text(FILE)).toBeUndefined()
-  })
+  ])(
+    'ends a stock that is answered $status as $as after $attempts attempts, without a file',
+    async ({ status, as, attempts }) => {
+      const answer: Collecting['answer'] = ({ body }) =>
+        JSON.stringify(body).includes(ALPHA.Isin) ? status : { data: { latest_news: [{}] } }
+      const { script, report, requests, text } = await news([], { answer, master: [ALPHA, BETA] })
+      expect(script.items).toMatchObject({ [as]: 1, success: 1 })
+      expect(script.problems[0]).toMatchObject({ item: 'ALPHA', status: as })
+      expect(report.outcome).toBe('partial')
+      expect(requests).toHaveLength(attempts + 1)
+      expect(text(FILE)).toBeUndefined()
+    },
+  )
 
   it('sends no retry after a 429 if none is permitted, except in the second pass', async () => {
     const { script, requests } = await news([], { answer: () => 429, settings: { throttleRetries: 0 } })

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { ALPHA, arrayOf, BETA, type Collecting, collect, type SentRequest, stockNamed, withFile } from './support.js'
+import {
+  ALPHA,
+  arrayOf,
+  BETA,
+  type Collecting,
+  collect,
+  type SentRequest,
+  stockNamed,
+  withFile,
+} from './support.js'
 
 const RESPONSE = 'master_data_response.json'
 const MAP = 'master_isin_map.json'
@@ -8,17 +17,27 @@ const masterOf = (master: readonly object[], more: Partial<Collecting> = {}) =>
   collect({ stream: 'master-data', answer: () => 404, master, ...more })
 
 /** A list with its own total. */
-const counted = (master: readonly object[], tot_rec: unknown, more: Partial<Collecting> = {}) => masterOf(master, { tot_rec, ...more })
+const counted = (master: readonly object[], tot_rec: unknown, more: Partial<Collecting> = {}) =>
+  masterOf(master, { tot_rec, ...more })
 
-const stocksNamed = (count: number) => Array.from({ length: count }, (_, place) => stockNamed(`S${place}`, place))
-const outputsIn = (files: Collecting['files']) => [...(files ?? [])].filter(([file]) => !file.startsWith('.scripstream'))
+const stocksNamed = (count: number) =>
+  Array.from({ length: count }, (_, place) => stockNamed(`S${place}`, place))
+const outputsIn = (files: Collecting['files']) =>
+  [...(files ?? [])].filter(([file]) => !file.startsWith('.scripstream'))
 
-const stock = (symbol: string, ISIN: string, Name: string, Sid: string, FnoFlag: number) => ({ Symbol: symbol, ISIN, Name, Sid, FnoFlag })
+const stock = (symbol: string, ISIN: string, Name: string, Sid: string, FnoFlag: number) => ({
+  Symbol: symbol,
+  ISIN,
+  Name,
+  Sid,
+  FnoFlag,
+})
 
 describe('master-data', () => {
   it('sends one request, with the fields and conditions of the document and an Origin', async () => {
     const seen: unknown[] = []
-    const watch = ({ path, body, headers }: SentRequest): void => void seen.push({ path, body, origin: headers.origin })
+    const watch = ({ path, body, headers }: SentRequest): void =>
+      void seen.push({ path, body, origin: headers.origin })
     await masterOf([ALPHA], { watch, settings: { exchange: 'bse' } })
     expect(seen).toEqual([
       {
@@ -59,7 +78,15 @@ describe('master-data', () => {
 
   it('writes the rows as answered, and the map of exactly five fields in the order answered', async () => {
     const rows = [
-      { Isin: 'INE000000009', Extra: { b: 1, a: null }, DispSym: 'Zeta', Mcap: null, Sym: 'ZETA', Sid: 17_534, FnoFlag: 1 },
+      {
+        Isin: 'INE000000009',
+        Extra: { b: 1, a: null },
+        DispSym: 'Zeta',
+        Mcap: null,
+        Sym: 'ZETA',
+        Sid: 17_534,
+        FnoFlag: 1,
+      },
       { Sym: 'ALPHA', Isin: 'INE000000001', DispSym: 'Alpha', Sid: '22' },
       { Sym: 'M&M', Isin: 'INE000000002', DispSym: 'M&M', Sid: 3, FnoFlag: null },
     ]
@@ -76,7 +103,13 @@ describe('master-data', () => {
   })
 
   it('leaves rows without a symbol or an ISIN out of the map, and counts them', async () => {
-    const rows = [ALPHA, { Isin: 'INE000000002' }, { Sym: 'BETA' }, { Sym: '', Isin: 'INE000000003' }, { Sym: 'C', Isin: null }]
+    const rows = [
+      ALPHA,
+      { Isin: 'INE000000002' },
+      { Sym: 'BETA' },
+      { Sym: '', Isin: 'INE000000003' },
+      { Sym: 'C', Isin: null },
+    ]
     const { text, report, script } = await masterOf(rows)
     expect(JSON.parse(text(RESPONSE) ?? '')).toHaveLength(5)
     expect(text(MAP)).toBe(arrayOf(stock('ALPHA', ALPHA.Isin, 'ALPHA Limited', '1001', 0)))
@@ -87,20 +120,23 @@ describe('master-data', () => {
   it.each([
     { what: 'is empty', rows: [] },
     { what: 'holds no stock', rows: [{ Sym: '', Isin: '' }] },
-  ])('fails the run when the list $what, asks nothing else and leaves the earlier files alone', async ({ rows }) => {
-    const { report, requests, text, script } = await collect({
-      stream: 'master-data',
-      only: ['master-data', 'fundamental-data', 'all-indices'],
-      answer: () => ({ data: [] }),
-      master: rows,
-      files: withFile(MAP, 'the good one'),
-    })
-    expect(report).toMatchObject({ outcome: 'failed', error: expect.stringContaining('no stock') })
-    expect(script.outcome).toBe('failed')
-    expect(requests).toEqual([])
-    expect(text(MAP)).toBe('the good one')
-    expect(text(RESPONSE)).toBeUndefined()
-  })
+  ])(
+    'fails the run when the list $what, asks nothing else and leaves the earlier files alone',
+    async ({ rows }) => {
+      const { report, requests, text, script } = await collect({
+        stream: 'master-data',
+        only: ['master-data', 'fundamental-data', 'all-indices'],
+        answer: () => ({ data: [] }),
+        master: rows,
+        files: withFile(MAP, 'the good one'),
+      })
+      expect(report).toMatchObject({ outcome: 'failed', error: expect.stringContaining('no stock') })
+      expect(script.outcome).toBe('failed')
+      expect(requests).toEqual([])
+      expect(text(MAP)).toBe('the good one')
+      expect(text(RESPONSE)).toBeUndefined()
+    },
+  )
 
   it('stops the run when more than 30 % of the stocks are missing, and keeps the stored files', async () => {
     const stocks = Array.from({ length: 10 }, (_, place) => stockNamed(`S${place}`, place))
@@ -122,15 +158,24 @@ describe('master-data', () => {
     expect([...files].filter(([file]) => !file.startsWith('.scripstream'))).toEqual(
       before.filter(([file]) => !file.startsWith('.scripstream')),
     )
-    expect((await masterOf(stocks.slice(0, 7), { files })).report).toMatchObject({ outcome: 'complete', stocks: 7 })
-    expect((await masterOf(stocks.slice(0, 2), { files, accept: ['shrink'] })).report).toMatchObject({ outcome: 'complete', stocks: 2 })
+    expect((await masterOf(stocks.slice(0, 7), { files })).report).toMatchObject({
+      outcome: 'complete',
+      stocks: 7,
+    })
+    expect((await masterOf(stocks.slice(0, 2), { files, accept: ['shrink'] })).report).toMatchObject({
+      outcome: 'complete',
+      stocks: 2,
+    })
   })
 
   it('stops the run when it holds fewer stocks than it says, and leaves the earlier files alone', async () => {
     const stocks = stocksNamed(60)
     const files = (await counted(stocks, 60)).files
     const before = outputsIn(files)
-    const { report, script, requests } = await counted(stocks.slice(0, 45), 60, { files, only: ['fundamental-data'] })
+    const { report, script, requests } = await counted(stocks.slice(0, 45), 60, {
+      files,
+      only: ['fundamental-data'],
+    })
     expect(report).toMatchObject({
       outcome: 'failed',
       error: 'master-data failed: count: the list has 45 rows but reports a total of 60',
@@ -141,7 +186,9 @@ describe('master-data', () => {
 
     const accepted = await counted(stocks.slice(0, 45), 60, { files, accept: ['count'] })
     expect(accepted.report).toMatchObject({ outcome: 'complete', stocks: 45 })
-    expect(accepted.script.problems[0]?.reason).toBe('accepted although rows are missing: the list has 45 rows but reports a total of 60')
+    expect(accepted.script.problems[0]?.reason).toBe(
+      'accepted although rows are missing: the list has 45 rows but reports a total of 60',
+    )
   })
 
   it.each([
@@ -165,13 +212,17 @@ describe('master-data', () => {
     it('warns that more may exist', async () => {
       const { report, script } = await counted(stocksNamed(5_000), undefined)
       expect(report).toMatchObject({ outcome: 'complete', stocks: 5_000 })
-      expect(script.problems).toEqual([{ reason: expect.stringMatching(/5,000 rows, the maximum of one request/) }])
+      expect(script.problems).toEqual([
+        { reason: expect.stringMatching(/5,000 rows, the maximum of one request/) },
+      ])
     })
 
     it('is stored, and counts as incomplete if its total is higher', async () => {
       const { report, script } = await counted(stocksNamed(5_000), 5_400)
       expect(report).toMatchObject({ outcome: 'partial', stocks: 5_000 })
-      expect(script.problems).toEqual([{ item: 'all', status: 'success', reason: expect.stringMatching(/^count: .*5,400.* no more$/) }])
+      expect(script.problems).toEqual([
+        { item: 'all', status: 'success', reason: expect.stringMatching(/^count: .*5,400.* no more$/) },
+      ])
     })
   })
 
@@ -182,7 +233,9 @@ describe('master-data', () => {
     }
 
     it('warns about a renamed stock', async () => {
-      expect(await noticesAfter([{ ...ALPHA, Sym: 'OMEGA' }, BETA])).toEqual([expect.stringMatching(/^renamed: ALPHA is now OMEGA;/)])
+      expect(await noticesAfter([{ ...ALPHA, Sym: 'OMEGA' }, BETA])).toEqual([
+        expect.stringMatching(/^renamed: ALPHA is now OMEGA;/),
+      ])
     })
 
     it('warns about a changed ISIN', async () => {
@@ -220,16 +273,24 @@ describe('a master list that differs too much from the stored one', () => {
       const stocks = stocksNamed(60)
       const files = (await masterOf(stocks)).files
       const before = outputsIn(files)
-      const shifted = stocks.map((one, place) => ({ ...one, [name]: stocks[(place + 1) % stocks.length]?.[name] }))
+      const shifted = stocks.map((one, place) => ({
+        ...one,
+        [name]: stocks[(place + 1) % stocks.length]?.[name],
+      }))
       const { report, script, requests } = await masterOf(shifted, { files, only: ['fundamental-data'] })
-      expect(report).toMatchObject({ outcome: 'failed', error: expect.stringMatching(/^master-data failed: identity: 60 of 60 stocks/) })
+      expect(report).toMatchObject({
+        outcome: 'failed',
+        error: expect.stringMatching(/^master-data failed: identity: 60 of 60 stocks/),
+      })
       expect(script.problems).toMatchObject([{ item: 'all', status: 'error', code: 'identity' }])
       expect(requests).toEqual([])
       expect(outputsIn(files)).toEqual(before)
 
       const accepted = await masterOf(shifted, { files, accept: ['identity'] })
       expect(accepted.report).toMatchObject({ outcome: 'complete', stocks: 60 })
-      expect(accepted.script.problems[0]?.reason).toMatch(/^accepted although 60 of 60 stocks have another symbol, ISIN or Sid at once/)
+      expect(accepted.script.problems[0]?.reason).toMatch(
+        /^accepted although 60 of 60 stocks have another symbol, ISIN or Sid at once/,
+      )
     },
   )
 
@@ -238,7 +299,10 @@ describe('a master list that differs too much from the stored one', () => {
     const files = (await counted(stocks, 60)).files
     const before = outputsIn(files)
     const { report } = await counted(stocks.slice(0, 45), 45, { files })
-    expect(report).toMatchObject({ outcome: 'failed', error: 'master-data failed: shrink: 15 of 60 stocks are no longer listed' })
+    expect(report).toMatchObject({
+      outcome: 'failed',
+      error: 'master-data failed: shrink: 15 of 60 stocks are no longer listed',
+    })
     expect(outputsIn(files)).toEqual(before)
     const accepted = await counted(stocks.slice(0, 45), 45, { files, accept: ['shrink'] })
     expect(accepted.report).toMatchObject({ outcome: 'complete', stocks: 45 })

@@ -3,10 +3,16 @@ import { toInstant } from '../../src/model/trading-day.js'
 import { arrayOf, type Collecting, collect, type SentRequest, withFile } from './support.js'
 
 const CHANGES = 'Sr. No,Symbol,Series, Security Name,From,To\n1,ALPHA ,EQ, ALPHA LIMITED,10,5\n'
-const LIST = 'Symbol ,Series, Security Name,Band , Remarks\nALPHA,EQ,"ALPHA, LTD",No Band,-\n 007 ,BE, BETA ,05.00,\n'
+const LIST =
+  'Symbol ,Series, Security Name,Band , Remarks\nALPHA,EQ,"ALPHA, LTD",No Band,-\n 007 ,BE, BETA ,05.00,\n'
 
 const kinds = [
-  { stream: 'incremental-price-bands', prefix: 'eq_band_changes', file: 'incremental_price_bands.json', csv: CHANGES },
+  {
+    stream: 'incremental-price-bands',
+    prefix: 'eq_band_changes',
+    file: 'incremental_price_bands.json',
+    csv: CHANGES,
+  },
   { stream: 'complete-price-bands', prefix: 'sec_list', file: 'complete_price_bands.json', csv: LIST },
 ] as const
 
@@ -24,7 +30,10 @@ describe.each(kinds)('$stream', ({ stream, prefix, file, csv }) => {
   })
 
   it('goes back day by day where there is none, over the end of a year', async () => {
-    const { requests, text } = await bands({ [pathOn('31122025')]: csv }, { asOf: toInstant('2026-01-02', '09:00') })
+    const { requests, text } = await bands(
+      { [pathOn('31122025')]: csv },
+      { asOf: toInstant('2026-01-02', '09:00') },
+    )
     expect(pathsOf(requests)).toEqual([pathOn('02012026'), pathOn('01012026'), pathOn('31122025')])
     expect(text(file)).toContain('ALPHA')
   })
@@ -44,11 +53,14 @@ describe.each(kinds)('$stream', ({ stream, prefix, file, csv }) => {
     { status: 429, attempts: 18 },
     { status: 403, attempts: 1 },
     { status: 410, attempts: 1 },
-  ])('does not use the file of an older day when the provider answers $status', async ({ status, attempts }) => {
-    const { requests, script } = await bands({ [pathOn('12022026')]: status, [pathOn('11022026')]: csv })
-    expect(pathsOf(requests)).toEqual(Array.from({ length: attempts }, () => pathOn('12022026')))
-    expect(script.outcome).toBe('failed')
-  })
+  ])(
+    'does not use the file of an older day when the provider answers $status',
+    async ({ status, attempts }) => {
+      const { requests, script } = await bands({ [pathOn('12022026')]: status, [pathOn('11022026')]: csv })
+      expect(pathsOf(requests)).toEqual(Array.from({ length: attempts }, () => pathOn('12022026')))
+      expect(script.outcome).toBe('failed')
+    },
+  )
 
   it('does not use the file of an older day when the host is down', async () => {
     const { requests, script } = await bands({ [pathOn('12022026')]: 503, [pathOn('11022026')]: csv })
@@ -74,7 +86,10 @@ describe('a file with only a header', () => {
   const header = (csv: string) => csv.slice(0, csv.indexOf('\n') + 1)
 
   it('is a day without changes', async () => {
-    const { text, script } = await collect({ stream: 'incremental-price-bands', answer: () => header(CHANGES) })
+    const { text, script } = await collect({
+      stream: 'incremental-price-bands',
+      answer: () => header(CHANGES),
+    })
     expect(text('incremental_price_bands.json')).toBe('[]\n')
     expect(script).toMatchObject({ outcome: 'success', items: { empty: 1 } })
   })
@@ -91,13 +106,22 @@ describe('price bands', () => {
     const [unix, windows] = [LIST, LIST.replaceAll('\n', '\r\n')].map((csv) =>
       collect({ stream: 'complete-price-bands', answer: () => csv }),
     )
-    expect((await windows)?.text('complete_price_bands.json')).toBe((await unix)?.text('complete_price_bands.json'))
+    expect((await windows)?.text('complete_price_bands.json')).toBe(
+      (await unix)?.text('complete_price_bands.json'),
+    )
   })
 
   it('are written with trimmed headers and cells, numbers as the text that the file has', async () => {
     const incremental = await collect({ stream: 'incremental-price-bands', answer: () => CHANGES })
     expect(incremental.text('incremental_price_bands.json')).toBe(
-      arrayOf({ 'Sr. No': '1', Symbol: 'ALPHA', Series: 'EQ', 'Security Name': 'ALPHA LIMITED', From: '10', To: '5' }),
+      arrayOf({
+        'Sr. No': '1',
+        Symbol: 'ALPHA',
+        Series: 'EQ',
+        'Security Name': 'ALPHA LIMITED',
+        From: '10',
+        To: '5',
+      }),
     )
     const complete = await collect({ stream: 'complete-price-bands', answer: () => LIST })
     expect(complete.text('complete_price_bands.json')).toBe(
@@ -112,14 +136,17 @@ describe('price bands', () => {
 describe('listing-dates', () => {
   const listed = 'SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING\r\nALPHA, Alpha "A" Ltd ,EQ,06-OCT-2008\r\n'
 
-  it.each(['<html></html>', '', 'SYMBOL,SERIES\nALPHA,EQ\n', listed.slice(0, listed.indexOf('\n') + 1), listed.slice(0, -20)])(
-    'keeps the earlier file when the answer is %j',
-    async (answer) => {
-      const files = withFile('nse_equity_list.csv', 'the good one')
-      const { text, script, report } = await collect({ stream: 'listing-dates', answer: () => answer, files })
-      expect(text('nse_equity_list.csv')).toBe('the good one')
-      expect(script.outcome).toBe('failed')
-      expect(report.outcome).toBe('partial')
-    },
-  )
+  it.each([
+    '<html></html>',
+    '',
+    'SYMBOL,SERIES\nALPHA,EQ\n',
+    listed.slice(0, listed.indexOf('\n') + 1),
+    listed.slice(0, -20),
+  ])('keeps the earlier file when the answer is %j', async (answer) => {
+    const files = withFile('nse_equity_list.csv', 'the good one')
+    const { text, script, report } = await collect({ stream: 'listing-dates', answer: () => answer, files })
+    expect(text('nse_equity_list.csv')).toBe('the good one')
+    expect(script.outcome).toBe('failed')
+    expect(report.outcome).toBe('partial')
+  })
 })

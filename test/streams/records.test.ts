@@ -1,23 +1,43 @@
 import { describe, expect, it } from 'vitest'
 import type { MemoryFiles } from '../../sinks/memory.js'
-import { ALPHA, type Answer, arrayOf, BETA, type Collecting, collect, type SentRequest, stockNamed } from './support.js'
+import {
+  ALPHA,
+  type Answer,
+  arrayOf,
+  BETA,
+  type Collecting,
+  collect,
+  type SentRequest,
+  stockNamed,
+} from './support.js'
 
 const GAMMA = stockNamed('GAMMA', 3)
 const ALL = [ALPHA, BETA, GAMMA]
 
-const isAbout = ({ body }: SentRequest, { Isin }: typeof ALPHA): boolean => JSON.stringify(body).includes(Isin)
+const isAbout = ({ body }: SentRequest, { Isin }: typeof ALPHA): boolean =>
+  JSON.stringify(body).includes(Isin)
 const headOf = ({ Sym, Isin }: typeof ALPHA) => ({ Symbol: Sym, ISIN: Isin })
 
 const kinds = [
   { stream: 'fundamental-data', file: 'fundamental_data.json', path: '/fundamental/scanx/fundamental' },
-  { stream: 'new-announcements', file: 'all_company_announcements.json', path: '/static/staticscanx/announcements' },
-  { stream: 'advanced-indicators', file: 'advanced_indicator_data.json', path: '/static/staticscanx/indicator' },
+  {
+    stream: 'new-announcements',
+    file: 'all_company_announcements.json',
+    path: '/static/staticscanx/announcements',
+  },
+  {
+    stream: 'advanced-indicators',
+    file: 'advanced_indicator_data.json',
+    path: '/static/staticscanx/indicator',
+  },
 ] as const
 
 describe.each(kinds)('$stream', ({ stream, file, path }) => {
   /** Each stock has one record, which contains its symbol. */
   const records = (more: Partial<Collecting> = {}, value = 'new') => {
-    const answer: Answer = (request) => ({ data: ALL.filter((one) => isAbout(request, one)).map(({ Sym }) => ({ about: Sym, value })) })
+    const answer: Answer = (request) => ({
+      data: ALL.filter((one) => isAbout(request, one)).map(({ Sym }) => ({ about: Sym, value })),
+    })
     return collect({ stream, answer, master: ALL, ...more })
   }
   const recordOf = (one: typeof ALPHA, value = 'new') => ({ ...headOf(one), about: one.Sym, value })
@@ -37,27 +57,44 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
   })
 
   it('uses the symbol of the requested stock if the answered record has another one', async () => {
-    const { text } = await collect({ stream, answer: () => ({ data: [{ a: 1, Symbol: 'OTHER', ISIN: ALPHA.Isin }] }), master: [ALPHA] })
+    const { text } = await collect({
+      stream,
+      answer: () => ({ data: [{ a: 1, Symbol: 'OTHER', ISIN: ALPHA.Isin }] }),
+      master: [ALPHA],
+    })
     expect(JSON.parse(text(file) ?? '')).toEqual([{ Symbol: 'ALPHA', ISIN: ALPHA.Isin, a: 1 }])
   })
 
-  it.each(['isin', 'Isin', 'ISIN'])('fails a stock whose answer names another one in %s, after a retry', async (field) => {
-    const row = { events: 'a', date: '2026-02-12' }
-    const stranger = { data: [row, { ...row, [field]: 'INE999999999' }] }
-    const { text, script } = await records({ answer: (request) => (isAbout(request, BETA) ? stranger : { data: [row] }) })
-    expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), ...row }, { ...headOf(GAMMA), ...row }))
-    expect(script).toMatchObject({ items: { success: 2, error: 1 }, retries: 2 })
-    expect(script.problems).toEqual([
-      expect.objectContaining({ item: 'BETA', reason: expect.stringMatching(/^POST \S+ \S+: other-stock: .*INE999999999/) }),
-    ])
-  })
+  it.each(['isin', 'Isin', 'ISIN'])(
+    'fails a stock whose answer names another one in %s, after a retry',
+    async (field) => {
+      const row = { events: 'a', date: '2026-02-12' }
+      const stranger = { data: [row, { ...row, [field]: 'INE999999999' }] }
+      const { text, script } = await records({
+        answer: (request) => (isAbout(request, BETA) ? stranger : { data: [row] }),
+      })
+      expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), ...row }, { ...headOf(GAMMA), ...row }))
+      expect(script).toMatchObject({ items: { success: 2, error: 1 }, retries: 2 })
+      expect(script.problems).toEqual([
+        expect.objectContaining({
+          item: 'BETA',
+          reason: expect.stringMatching(/^POST \S+ \S+: other-stock: .*INE999999999/),
+        }),
+      ])
+    },
+  )
 
-  it.each([{ data: [] }, { data: null }])('counts a stock whose answer is %j as empty, and writes no record of it', async (nothing) => {
-    const { text, script, report } = await records({ answer: (request) => (isAbout(request, BETA) ? nothing : { data: [{ a: 1 }] }) })
-    expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), a: 1 }, { ...headOf(GAMMA), a: 1 }))
-    expect(script.items).toMatchObject({ success: 2, empty: 1 })
-    expect(report.outcome).toBe('complete')
-  })
+  it.each([{ data: [] }, { data: null }])(
+    'counts a stock whose answer is %j as empty, and writes no record of it',
+    async (nothing) => {
+      const { text, script, report } = await records({
+        answer: (request) => (isAbout(request, BETA) ? nothing : { data: [{ a: 1 }] }),
+      })
+      expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), a: 1 }, { ...headOf(GAMMA), a: 1 }))
+      expect(script.items).toMatchObject({ success: 2, empty: 1 })
+      expect(report.outcome).toBe('complete')
+    },
+  )
 
   it.each([
     {},
@@ -76,7 +113,9 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
       answer: (request) => (isAbout(request, BETA) ? failure : { data: [{ a: 2 }] }),
       files,
     })
-    expect(text(file)).toBe(arrayOf({ ...headOf(ALPHA), a: 2 }, { ...headOf(BETA), a: 1 }, { ...headOf(GAMMA), a: 2 }))
+    expect(text(file)).toBe(
+      arrayOf({ ...headOf(ALPHA), a: 2 }, { ...headOf(BETA), a: 1 }, { ...headOf(GAMMA), a: 2 }),
+    )
     expect(script.items).toMatchObject({ success: 2, error: 1 })
     expect(report.outcome).toBe('partial')
   })
@@ -94,7 +133,10 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
   it('keeps the stored records of a stock that is lost, and drops those of one that has none any more', async () => {
     const files: MemoryFiles = new Map()
     await records({ files }, 'old')
-    const { text, script, report } = await records({ files, answer: (request) => (isAbout(request, ALPHA) ? 503 : { data: [] }) })
+    const { text, script, report } = await records({
+      files,
+      answer: (request) => (isAbout(request, ALPHA) ? 503 : { data: [] }),
+    })
     expect(text(file)).toBe(arrayOf(recordOf(ALPHA, 'old')))
     expect(script.items).toMatchObject({ http_503: 1, empty: 2 })
     expect(report.outcome).toBe('partial')
@@ -104,7 +146,13 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
     const twin = { ...BETA, Isin: ALPHA.Isin, Sid: 7 }
     const files: MemoryFiles = new Map()
     await collect({ stream, answer: () => ({ data: [{ a: 1 }] }), master: [ALPHA, twin], files })
-    const { text } = await collect({ stream, answer: () => ({ data: [{ a: 2 }] }), master: [ALPHA, twin], files, symbols: ['ALPHA'] })
+    const { text } = await collect({
+      stream,
+      answer: () => ({ data: [{ a: 2 }] }),
+      master: [ALPHA, twin],
+      files,
+      symbols: ['ALPHA'],
+    })
     expect(JSON.parse(text(file) ?? '')).toEqual([
       { ...headOf(ALPHA), a: 2 },
       { ...headOf(twin), a: 1 },
@@ -119,11 +167,17 @@ describe('fundamental-data', () => {
       answer: () => ({ status: 'success', data: { isin: ALPHA.Isin, CV: { PE: '1' } } }),
       master: [ALPHA],
     })
-    expect(text('fundamental_data.json')).toBe(arrayOf({ ...headOf(ALPHA), isin: ALPHA.Isin, CV: { PE: '1' } }))
+    expect(text('fundamental_data.json')).toBe(
+      arrayOf({ ...headOf(ALPHA), isin: ALPHA.Isin, CV: { PE: '1' } }),
+    )
   })
 
   it('requests by ISIN, without the usual headers', async () => {
-    const { requests } = await collect({ stream: 'fundamental-data', answer: () => ({ data: [] }), master: [ALPHA] })
+    const { requests } = await collect({
+      stream: 'fundamental-data',
+      answer: () => ({ data: [] }),
+      master: [ALPHA],
+    })
     expect(requests[0]).toMatchObject({ body: { data: { isin: ALPHA.Isin } } })
     expect(Object.keys(requests[0]?.headers ?? {}).sort()).toEqual(['accept-encoding', 'content-type'])
   })
@@ -131,7 +185,11 @@ describe('fundamental-data', () => {
 
 describe('advanced-indicators', () => {
   it('requests by the Sid of the stock, without nesting', async () => {
-    const { requests } = await collect({ stream: 'advanced-indicators', answer: () => ({ data: [] }), master: [ALPHA] })
+    const { requests } = await collect({
+      stream: 'advanced-indicators',
+      answer: () => ({ data: [] }),
+      master: [ALPHA],
+    })
     expect(requests[0]?.body).toEqual({
       exchange: 'NSE',
       segment: 'E',
@@ -142,22 +200,40 @@ describe('advanced-indicators', () => {
     })
   })
 
-  it.each(['advanced-indicators', 'all-ohlcv'])('does not request %s for a stock without a Sid, and reports it', async (stream) => {
-    const { requests, script } = await collect({ stream, answer: () => ({ data: [] }), master: [{ ...ALPHA, Sid: null }, BETA] })
-    expect(requests).toHaveLength(1)
-    expect(script.items).toMatchObject({ error: 1, empty: 1 })
-    expect(script.problems).toMatchObject([{ item: 'ALPHA', reason: expect.stringContaining('Sid') }])
-  })
+  it.each(['advanced-indicators', 'all-ohlcv'])(
+    'does not request %s for a stock without a Sid, and reports it',
+    async (stream) => {
+      const { requests, script } = await collect({
+        stream,
+        answer: () => ({ data: [] }),
+        master: [{ ...ALPHA, Sid: null }, BETA],
+      })
+      expect(requests).toHaveLength(1)
+      expect(script.items).toMatchObject({ error: 1, empty: 1 })
+      expect(script.problems).toMatchObject([{ item: 'ALPHA', reason: expect.stringContaining('Sid') }])
+    },
+  )
 })
 
 describe('new-announcements', () => {
   it('writes the newest first; on one date the master list’s order counts, then the order answered', async () => {
-    const row = (events: string, date?: string) => ({ events, ...(date === undefined ? {} : { date }), type: 'x' })
-    const ofAlpha = [row('a1', '2026-02-10 10:00:00'), row('a2', '2026-02-12 09:00:00'), row('a3', '2026-02-10 10:00:00'), row('a4')]
+    const row = (events: string, date?: string) => ({
+      events,
+      ...(date === undefined ? {} : { date }),
+      type: 'x',
+    })
+    const ofAlpha = [
+      row('a1', '2026-02-10 10:00:00'),
+      row('a2', '2026-02-12 09:00:00'),
+      row('a3', '2026-02-10 10:00:00'),
+      row('a4'),
+    ]
     const ofBeta = [row('b1', '2026-02-10 10:00:00'), row('b2', '2026-02-12 09:00:01')]
     const answer: Answer = (request) => ({ data: isAbout(request, ALPHA) ? ofAlpha : ofBeta })
     const { text } = await collect({ stream: 'new-announcements', answer })
-    const events: unknown[] = JSON.parse(text('all_company_announcements.json') ?? '').map(({ events }: { events: string }) => events)
+    const events: unknown[] = JSON.parse(text('all_company_announcements.json') ?? '').map(
+      ({ events }: { events: string }) => events,
+    )
     expect(events).toEqual(['b2', 'a2', 'a1', 'a3', 'b1', 'a4'])
   })
 
@@ -167,7 +243,12 @@ describe('new-announcements', () => {
       (date: string): Answer =>
       () => ({ data: [{ date }] })
     await collect({ stream: 'new-announcements', answer: on('2026-02-11'), files })
-    const { text } = await collect({ stream: 'new-announcements', answer: on('2026-02-10'), files, symbols: ['ALPHA'] })
+    const { text } = await collect({
+      stream: 'new-announcements',
+      answer: on('2026-02-10'),
+      files,
+      symbols: ['ALPHA'],
+    })
     expect(text('all_company_announcements.json')).toBe(
       arrayOf({ ...headOf(BETA), date: '2026-02-11' }, { ...headOf(ALPHA), date: '2026-02-10' }),
     )

@@ -8,7 +8,9 @@ const ALL = 215_634_600
 const isWeekend = (day: Day): boolean => [0, 6].includes(new Date(`${day}T00:00:00Z`).getUTCDay())
 const FIRST = '2026-01-01'
 /** The sessions after the first run. */
-const sessions = Array.from({ length: 28 }, (_, place) => addDays('2026-02-12', place + 1)).filter((day) => !isWeekend(day))
+const sessions = Array.from({ length: 28 }, (_, place) => addDays('2026-02-12', place + 1)).filter(
+  (day) => !isWeekend(day),
+)
 
 /** A day, and the close of a stock. Moves by up to 3 % a day, as no other stock does. */
 type Closes = ReadonlyMap<Day, number>
@@ -25,9 +27,11 @@ const closesOf = (sid: number, from: Day = FIRST): Closes => {
 }
 const changed = (closes: Closes, change: (close: number, day: Day) => number): Closes =>
   new Map([...closes].map(([day, close]) => [day, change(close, day)]))
-const halvedUntil = (end: Day) => (closes: Closes) => changed(closes, (close, day) => (day <= end ? Math.round(close * 50) / 100 : close))
+const halvedUntil = (end: Day) => (closes: Closes) =>
+  changed(closes, (close, day) => (day <= end ? Math.round(close * 50) / 100 : close))
 
-const inOneCandle = (closes: Closes) => changed(closes, (close, day) => (day === '2026-01-14' ? close + 3 : close))
+const inOneCandle = (closes: Closes) =>
+  changed(closes, (close, day) => (day === '2026-01-14' ? close + 3 : close))
 
 /** What the provider has of a stock. */
 type History = (sid: number) => Closes
@@ -36,21 +40,36 @@ const answerOf =
   (history: History): Collecting['answer'] =>
   ({ path, body }: SentRequest) => {
     if (!path.startsWith('/ticks')) return { data: [] }
-    const { SEC_ID, START, END } = body as { readonly SEC_ID: string; readonly START: number; readonly END: number }
-    const candles = [...history(Number(SEC_ID))].map(([day, close]) => [toInstant(day) / 1_000, close] as const)
+    const { SEC_ID, START, END } = body as {
+      readonly SEC_ID: string
+      readonly START: number
+      readonly END: number
+    }
+    const candles = [...history(Number(SEC_ID))].map(
+      ([day, close]) => [toInstant(day) / 1_000, close] as const,
+    )
     const served = candles.filter(([time]) => time >= START && time <= END)
     const [Time, c] = [served.map(([time]) => time), served.map(([, close]) => close)]
     return { data: { Time, o: c, h: c, l: c, c, v: c.map(() => 1_000) } }
   }
 
-const masterOf = (count: number) => Array.from({ length: count }, (_, place) => stockNamed(`S${place}`, place))
+const masterOf = (count: number) =>
+  Array.from({ length: count }, (_, place) => stockNamed(`S${place}`, place))
 
 const evening = (day: Day): number => toInstant(day, '20:00')
 const fileOf = (symbol: string): string => `ohlcv_data/${symbol}.csv`
-const run = async (day: Day, files: MemoryFiles, count: number, history: History, more: Partial<Collecting> = {}) => {
+const run = async (
+  day: Day,
+  files: MemoryFiles,
+  count: number,
+  history: History,
+  more: Partial<Collecting> = {},
+) => {
   const options = { stream: 'all-ohlcv', master: masterOf(count), files, asOf: evening(day), ...more }
   const { script, requests } = await collect({ ...options, answer: answerOf(history) })
-  const sent = requests.filter(({ path }) => path.startsWith('/ticks')).map(({ body }) => body as { SYM: string; START: number })
+  const sent = requests
+    .filter(({ path }) => path.startsWith('/ticks'))
+    .map(({ body }) => body as { SYM: string; START: number })
   return { script, sent, whole: sent.filter(({ START }) => START === ALL).map(({ SYM }) => SYM) }
 }
 
@@ -72,7 +91,8 @@ describe('daily runs over unchanged histories', () => {
       expect(sent).toHaveLength(12)
       expect(script).toMatchObject({ items: { success: 12 }, problems: [] })
       expect(script).not.toHaveProperty('rewritten')
-      for (const symbol of whole) expect(linesIn(files, symbol).startsWith(before.get(fileOf(symbol)) ?? '?')).toBe(true)
+      for (const symbol of whole)
+        expect(linesIn(files, symbol).startsWith(before.get(fileOf(symbol)) ?? '?')).toBe(true)
       compared.push(...whole)
     }
     expect(sessions).toHaveLength(20)
@@ -85,7 +105,11 @@ describe('daily runs over unchanged histories', () => {
 })
 
 describe('a history that the provider rewrote behind the newest stored candle', () => {
-  const cases: readonly { readonly what: string; readonly rewrite: (closes: Closes) => Closes; readonly reason: RegExp }[] = [
+  const cases: readonly {
+    readonly what: string
+    readonly rewrite: (closes: Closes) => Closes
+    readonly reason: RegExp
+  }[] = [
     {
       what: 'by a factor',
       rewrite: halvedUntil('2026-02-10'),
@@ -115,7 +139,10 @@ describe('a history that the provider rewrote behind the newest stored candle', 
 
   it('is also replaced if the provider has candles that are not stored, but not if it lacks stored ones', async () => {
     const half: History = (sid) => closesOf(sid, '2026-01-19')
-    for (const [stored, now, rewritten] of [[half, closesOf, true] as const, [closesOf, half, false] as const]) {
+    for (const [stored, now, rewritten] of [
+      [half, closesOf, true] as const,
+      [closesOf, half, false] as const,
+    ]) {
       const files = await firstRun(1, stored)
       const [, first] = linesIn(files, 'S0').split('\n')
       for (const day of sessions) await run(day, files, 1, now)
@@ -129,26 +156,30 @@ describe('many histories that changed at once', () => {
   it.each([
     { what: 'all old candles', rewrite: halvedUntil('2026-02-10') },
     { what: 'one old candle each', rewrite: inOneCandle },
-  ])('are refused, so that an error of the provider in $what replaces no good history, unless that is accepted', async ({ rewrite }) => {
-    const [count, day] = [120, sessions[0] as Day]
-    const files = await firstRun(count)
-    const before = new Map([...files].map(([file, { text }]) => [file, text]))
-    const wrong: History = (sid) => rewrite(closesOf(sid))
-    const { script, whole } = await run(day, files, count, wrong)
-    expect(whole.length).toBeGreaterThan(5)
-    expect(script.items).toMatchObject({ error: whole.length, success: count - whole.length })
-    expect([...new Set(script.problems.map(({ code }) => code))]).toEqual(['rescale'])
-    for (const symbol of whole) expect(linesIn(files, symbol)).toBe(before.get(fileOf(symbol)))
+  ])(
+    'are refused, so that an error of the provider in $what replaces no good history, unless that is accepted',
+    async ({ rewrite }) => {
+      const [count, day] = [120, sessions[0] as Day]
+      const files = await firstRun(count)
+      const before = new Map([...files].map(([file, { text }]) => [file, text]))
+      const wrong: History = (sid) => rewrite(closesOf(sid))
+      const { script, whole } = await run(day, files, count, wrong)
+      expect(whole.length).toBeGreaterThan(5)
+      expect(script.items).toMatchObject({ error: whole.length, success: count - whole.length })
+      expect([...new Set(script.problems.map(({ code }) => code))]).toEqual(['rescale'])
+      for (const symbol of whole) expect(linesIn(files, symbol)).toBe(before.get(fileOf(symbol)))
 
-    const accepted = await run(day, files, count, wrong, { accept: ['rescale'] })
-    expect(accepted.whole).toEqual(whole)
-    expect(accepted.script.rewritten).toHaveLength(whole.length)
-  })
+      const accepted = await run(day, files, count, wrong, { accept: ['rescale'] })
+      expect(accepted.whole).toEqual(whole)
+      expect(accepted.script.rewritten).toHaveLength(whole.length)
+    },
+  )
 })
 
 describe('the turn of a series', () => {
   const names = Array.from({ length: 2_775 }, (_, place) => fileOf(`STOCK${place}`))
-  const due = (newest: Day, today: Day): readonly string[] => names.filter((name) => isTurn(name, newest, today))
+  const due = (newest: Day, today: Day): readonly string[] =>
+    names.filter((name) => isTurn(name, newest, today))
 
   it('comes for about a twentieth of them on each weekday, and for none on a weekend or twice on one day', () => {
     for (const day of sessions) {

@@ -47,7 +47,9 @@ const isMaster = ({ path, body }: SentRequest): boolean =>
   path === '/analytics/customscan/fetchdt' && JSON.stringify(body).includes('"Isin"')
 
 /** A transport that answers at once, with the requests that it got. */
-export const fakeProvider = (answer: Answer): { readonly send: Transport; readonly requests: readonly SentRequest[] } => {
+export const fakeProvider = (
+  answer: Answer,
+): { readonly send: Transport; readonly requests: readonly SentRequest[] } => {
   const requests: SentRequest[] = []
   const { transport } = createScriptedProvider(({ host, path, body, headers }) => {
     const request = { path: `/${host}${path}`, headers, body }
@@ -81,7 +83,10 @@ export interface Collected {
   readonly text: (file: string) => string | undefined
 }
 
-/** Settings whose hosts are named like the services, without back-off, and without waiting for a host that is down. */
+/**
+ * Settings whose hosts are named like the services, without back-off, and without waiting for a host that is
+ * down.
+ */
 export const SETTINGS = {
   urls: scriptedUrls,
   sheetId: 'SHEET',
@@ -117,7 +122,13 @@ export const collect = async ({
   const report = await lastValueFrom(collector.run({ asOf: EVENING, only: [stream], ...options }))
   const script = report.scripts[stream]
   if (script === undefined) throw new Error(`no ${stream} in the report`)
-  return { report, script, requests: provider.requests.filter((one) => !isMaster(one)), files, text: (file) => files.get(file)?.text }
+  return {
+    report,
+    script,
+    requests: provider.requests.filter((one) => !isMaster(one)),
+    files,
+    text: (file) => files.get(file)?.text,
+  }
 }
 
 /** The text of a JSON array as it is stored. */
@@ -125,4 +136,5 @@ export const arrayOf = (...records: readonly unknown[]): string =>
   records.length === 0 ? '[]\n' : `[\n${records.map((record) => JSON.stringify(record)).join(',\n')}\n]\n`
 
 /** Puts a text into files as an earlier run would have left it. */
-export const withFile = (file: string, text: string, asOf = EVENING - 86_400_000): MemoryFiles => new Map([[file, { text, asOf }]])
+export const withFile = (file: string, text: string, asOf = EVENING - 86_400_000): MemoryFiles =>
+  new Map([[file, { text, asOf }]])

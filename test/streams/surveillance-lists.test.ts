@@ -1,12 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { findHints } from '../../src/cli/hints.js'
 import { arrayOf, type Collecting, collect, withFile } from './support.js'
-import { BUILD_PAGE, buildPage, byPath, dataFile, dataPath, pagePath, pathsOf, webPage } from './web-support.js'
+import {
+  BUILD_PAGE,
+  buildPage,
+  byPath,
+  dataFile,
+  dataPath,
+  pagePath,
+  pathsOf,
+  webPage,
+} from './web-support.js'
 
 const ASM = '/sheet/spreadsheets/d/SHEET/gviz/tq?tqx=out:json&gid=11'
 const GSM = '/sheet/spreadsheets/d/SHEET/gviz/tq?tqx=out:json&gid=22'
 
-const cellsOf = (values: readonly unknown[]): object => ({ c: values.map((v) => (v === null ? null : { v })) })
+const cellsOf = (values: readonly unknown[]): object => ({
+  c: values.map((v) => (v === null ? null : { v })),
+})
 const sheetOf = (...rows: readonly (readonly unknown[])[]): string =>
   `/*O_o*/\ngoogle.visualization.Query.setResponse(${JSON.stringify({ table: { rows: rows.map(cellsOf) } })});`
 
@@ -18,7 +29,12 @@ const lists = (answers: Readonly<Record<string, unknown>>, more: Partial<Collect
   collect({ stream: 'surveillance-lists', answer: byPath(answers), settings: { retries: 0 }, ...more })
 
 const webRows = (stage: string) =>
-  ['A', 'B', 'C', 'D'].map((sym, place) => ({ sym, DispSym: `${sym} Ltd`, isin: `INE00000000${place}`, [stage]: `GSM ${place}` }))
+  ['A', 'B', 'C', 'D'].map((sym, place) => ({
+    sym,
+    DispSym: `${sym} Ltd`,
+    isin: `INE00000000${place}`,
+    [stage]: `GSM ${place}`,
+  }))
 const webRecords = ['A', 'B', 'C', 'D'].map((sym, place) => ({
   Symbol: sym,
   Name: `${sym} Ltd`,
@@ -48,12 +64,16 @@ describe('surveillance-lists', () => {
     )
     const noCells = rows.replace('"rows":[', '"rows":[{"c":null},{},')
     const { text } = await lists({ [ASM]: noCells, [GSM]: sheet })
-    expect(text('nse_asm_list.json')).toBe(arrayOf(RECORD, { Symbol: 'BETA', Name: '', ISIN: 'INE000000005', Stage: '' }))
+    expect(text('nse_asm_list.json')).toBe(
+      arrayOf(RECORD, { Symbol: 'BETA', Name: '', ISIN: 'INE000000005', Stage: '' }),
+    )
   })
 
   it('reads a symbol that the spreadsheet holds as a number', async () => {
     const { text } = await lists({ [ASM]: sheetOf([1, 3_600, 'x', 'INE000000001', 'GSM']), [GSM]: sheet })
-    expect(text('nse_asm_list.json')).toBe(arrayOf({ Symbol: '3600', Name: 'x', ISIN: 'INE000000001', Stage: 'GSM' }))
+    expect(text('nse_asm_list.json')).toBe(
+      arrayOf({ Symbol: '3600', Name: 'x', ISIN: 'INE000000001', Stage: 'GSM' }),
+    )
   })
 
   it.each([
@@ -72,20 +92,36 @@ describe('surveillance-lists', () => {
     })
     expect(text('nse_asm_list.json')).toBe(arrayOf(...webRecords))
     expect(text('nse_gsm_list.json')).toBe(arrayOf(RECORD))
-    expect(pathsOf(requests).filter((path) => path.startsWith('/web'))).toEqual([BUILD_PAGE, dataPath('nse-asm-list')])
+    expect(pathsOf(requests).filter((path) => path.startsWith('/web'))).toEqual([
+      BUILD_PAGE,
+      dataPath('nse-asm-list'),
+    ])
     expect(script).toMatchObject({ outcome: 'success', items: { success: 2, error: 0 }, degraded: 0 })
     expect(script.problems).toEqual([{ reason: expect.stringMatching(/asm.*spreadsheet/) }])
     expect(report.outcome).toBe('complete')
   })
 
   it.each(['asmStage', 'gsmStage', 'Stage'])('reads the stage of a web row from %s', async (stage) => {
-    const { text } = await lists({ [ASM]: sheet, [BUILD_PAGE]: buildPage, [dataPath('nse-gsm-list')]: dataFile(webRows(stage)) })
+    const { text } = await lists({
+      [ASM]: sheet,
+      [BUILD_PAGE]: buildPage,
+      [dataPath('nse-gsm-list')]: dataFile(webRows(stage)),
+    })
     expect(text('nse_gsm_list.json')).toBe(arrayOf(...webRecords))
   })
 
   it('reads the other spelling of a web row’s keys', async () => {
-    const rows = webRecords.map((record) => ({ Sym: record.Symbol, Name: record.Name, Isin: record.ISIN, Stage: record.Stage }))
-    const { text } = await lists({ [ASM]: sheet, [BUILD_PAGE]: buildPage, [dataPath('nse-gsm-list')]: dataFile(rows) })
+    const rows = webRecords.map((record) => ({
+      Sym: record.Symbol,
+      Name: record.Name,
+      Isin: record.ISIN,
+      Stage: record.Stage,
+    }))
+    const { text } = await lists({
+      [ASM]: sheet,
+      [BUILD_PAGE]: buildPage,
+      [dataPath('nse-gsm-list')]: dataFile(rows),
+    })
     expect(text('nse_gsm_list.json')).toBe(arrayOf(...webRecords))
   })
 
@@ -118,13 +154,21 @@ describe('surveillance-lists', () => {
   })
 
   it('reads the build id once for all streams of a run', async () => {
-    const { requests } = await lists({ [BUILD_PAGE]: buildPage }, { only: ['surveillance-lists', 'circuit-stocks'] })
+    const { requests } = await lists(
+      { [BUILD_PAGE]: buildPage },
+      { only: ['surveillance-lists', 'circuit-stocks'] },
+    )
     expect(pathsOf(requests).filter((path) => path === BUILD_PAGE)).toHaveLength(1)
     expect(pathsOf(requests).filter((path) => path.includes('/_next/data/')).length).toBeGreaterThan(1)
   })
 
   it('fails with the three reasons when no tier answers, and leaves an empty list where there was none', async () => {
-    const { text, script, report } = await lists({ [ASM]: 500, [BUILD_PAGE]: 502, [pagePath('nse-asm-list')]: 504, [GSM]: sheet })
+    const { text, script, report } = await lists({
+      [ASM]: 500,
+      [BUILD_PAGE]: 502,
+      [pagePath('nse-asm-list')]: 504,
+      [GSM]: sheet,
+    })
     expect(script).toMatchObject({ outcome: 'failed', items: { success: 1, error: 1 } })
     expect(script.error).toMatch(/500.*502.*(504|host-down)/)
     expect(script.problems).toContainEqual({
@@ -139,10 +183,17 @@ describe('surveillance-lists', () => {
   })
 
   describe('with a list that lost more than 30 % of the stored one', () => {
-    const numbered = (count: number) => Array.from({ length: count }, (_, place) => [place, `S${place}`, 'S', `INE${place}`, 'LTASM'])
-    const rowsOnWeb = (count: number) => numbered(count).map(([, sym, DispSym, isin, asmStage]) => ({ sym, DispSym, isin, asmStage }))
+    const numbered = (count: number) =>
+      Array.from({ length: count }, (_, place) => [place, `S${place}`, 'S', `INE${place}`, 'LTASM'])
+    const rowsOnWeb = (count: number) =>
+      numbered(count).map(([, sym, DispSym, isin, asmStage]) => ({ sym, DispSym, isin, asmStage }))
     const recordsOf = (count: number) =>
-      rowsOnWeb(count).map((row) => ({ Symbol: row.sym, Name: row.DispSym, ISIN: row.isin, Stage: row.asmStage }))
+      rowsOnWeb(count).map((row) => ({
+        Symbol: row.sym,
+        Name: row.DispSym,
+        ISIN: row.isin,
+        Stage: row.asmStage,
+      }))
     const storedList = (count: number) => withFile('nse_asm_list.json', arrayOf(...recordsOf(count)))
     const cut = { [ASM]: sheetOf(...numbered(1)), [GSM]: sheet }
     const SHRUNK = 'spreadsheet: shrink: 1 record, the stored file has 90'
@@ -159,29 +210,45 @@ describe('surveillance-lists', () => {
 
     it.each([
       { what: 'no source answers', web: {}, others: /web page:/ },
-      { what: 'each has a short one', web: { [pagePath('nse-asm-list')]: webPage(rowsOnWeb(4)) }, others: /web page: shrink: 4 records/ },
+      {
+        what: 'each has a short one',
+        web: { [pagePath('nse-asm-list')]: webPage(rowsOnWeb(4)) },
+        others: /web page: shrink: 4 records/,
+      },
     ])('keeps the stored file if $what, unless that is accepted', async ({ what, web, others }) => {
       const { text, script, report, files } = await lists({ ...cut, ...web }, { files: storedList(90) })
       expect(text('nse_asm_list.json')).toBe(arrayOf(...recordsOf(90)))
       expect(script).toMatchObject({ outcome: 'failed', code: 'shrink', items: { success: 1, error: 1 } })
-      expect(script.problems).toContainEqual({ item: 'asm', status: 'error', code: 'shrink', reason: expect.stringMatching(SHRUNK) })
+      expect(script.problems).toContainEqual({
+        item: 'asm',
+        status: 'error',
+        code: 'shrink',
+        reason: expect.stringMatching(SHRUNK),
+      })
       expect(script.error).toMatch(others)
       // Each reason once, and how to accept the list.
-      expect(JSON.stringify(script.problems).match(/the stored file has 90/g)).toHaveLength(what.startsWith('each') ? 2 : 1)
+      expect(JSON.stringify(script.problems).match(/the stored file has 90/g)).toHaveLength(
+        what.startsWith('each') ? 2 : 1,
+      )
       expect(findHints(report)).toContainEqual(expect.stringContaining('store them with --accept shrink'))
       expect(report.outcome).toBe('partial')
 
       const accepted = await lists({ ...cut, ...web }, { files, accept: ['shrink'] })
       expect(accepted.report.outcome).toBe('complete')
       expect(accepted.text('nse_asm_list.json')).toBe(arrayOf(...recordsOf(1)))
-      expect(accepted.script.problems).toContainEqual({ reason: 'accepted although shrunk: 1 record, the stored file has 90' })
+      expect(accepted.script.problems).toContainEqual({
+        reason: 'accepted although shrunk: 1 record, the stored file has 90',
+      })
     })
 
     it.each([
       [90, 63, 1],
       [90, 62, 0],
     ])('means less than 70 %% of them: of %i stocks, %i are left', async (before, now, stores) => {
-      const { script } = await lists({ [ASM]: sheetOf(...numbered(now)), [GSM]: sheet }, { files: storedList(before) })
+      const { script } = await lists(
+        { [ASM]: sheetOf(...numbered(now)), [GSM]: sheet },
+        { files: storedList(before) },
+      )
       expect(script.items).toMatchObject({ success: 1 + stores })
     })
   })

@@ -7,7 +7,8 @@ import { type Fault, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
 import { EVENING } from './support.js'
 
-const down = (...endpoints: readonly string[]): readonly Fault[] => endpoints.map((on) => ({ on, mode: 'status', status: 503 }))
+const down = (...endpoints: readonly string[]): readonly Fault[] =>
+  endpoints.map((on) => ({ on, mode: 'status', status: 503 }))
 
 /** Runs a stream against the embedded provider while some of its endpoints are down. */
 const collected = async (name: string, faults: readonly Fault[]) => {
@@ -18,10 +19,20 @@ const collected = async (name: string, faults: readonly Fault[]) => {
   const files: MemoryFiles = new Map()
   const settings = { ...simulator.settings, retries: 0, downMs: 0 }
   const report = await firstValueFrom(
-    createCollector<readonly StreamDefinition[]>({ settings, storage: memory(files) }).run({ only: [name], asOf: EVENING }),
+    createCollector<readonly StreamDefinition[]>({ settings, storage: memory(files) }).run({
+      only: [name],
+      asOf: EVENING,
+    }),
   )
-  const texts = [...files].filter(([file]) => !file.startsWith('.scripstream')).map(([file, { text }]) => [file, text])
-  return { outcome: report.outcome, script: report.scripts[name], texts: Object.fromEntries(texts), stats: simulator.stats() }
+  const texts = [...files]
+    .filter(([file]) => !file.startsWith('.scripstream'))
+    .map(([file, { text }]) => [file, text])
+  return {
+    outcome: report.outcome,
+    script: report.scripts[name],
+    texts: Object.fromEntries(texts),
+    stats: simulator.stats(),
+  }
 }
 
 describe.each([

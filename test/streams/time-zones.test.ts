@@ -27,7 +27,13 @@ const runAt = async (asOf: number): Promise<unknown> => {
   const files: MemoryFiles = new Map()
   const { id, asmTabId, gsmTabId } = market.sheet
   const settings = { ...SETTINGS, sheetId: id, asmTabId, gsmTabId }
-  const collector = createCollector({ settings, storage: memory(files), transport, clock: () => asOf, random: () => 0.5 })
+  const collector = createCollector({
+    settings,
+    storage: memory(files),
+    transport,
+    clock: () => asOf,
+    random: () => 0.5,
+  })
   const { outcome } = await lastValueFrom(collector.run())
   expect(outcome).toBe('complete')
   return { requests, files: [...files] }
@@ -37,19 +43,22 @@ it.each([
   ['the last second of a day in India', '2026-02-12T23:59:59.900+05:30'],
   ['the first second of a leap day in India', '2024-02-29T00:00:00.100+05:30'],
   ['an hour that New York has twice', '2025-11-02T11:30:00.000+05:30'],
-])('sends the same requests and writes the same files in every time zone of the machine: %s', async (_, instant) => {
-  const own = process.env.TZ
-  onTestFinished(() => {
-    if (own === undefined) delete process.env.TZ
-    else process.env.TZ = own
-  })
-  const offsets = new Set<number>()
-  const runs: unknown[] = []
-  for (const zone of ZONES) {
-    process.env.TZ = zone
-    offsets.add(new Date(Date.parse(instant)).getTimezoneOffset())
-    runs.push(await runAt(Date.parse(instant)))
-  }
-  expect(offsets.size).toBe(ZONES.length)
-  for (const run of runs) expect(run).toEqual(runs[0])
-})
+])(
+  'sends the same requests and writes the same files in every time zone of the machine: %s',
+  async (_, instant) => {
+    const own = process.env.TZ
+    onTestFinished(() => {
+      if (own === undefined) delete process.env.TZ
+      else process.env.TZ = own
+    })
+    const offsets = new Set<number>()
+    const runs: unknown[] = []
+    for (const zone of ZONES) {
+      process.env.TZ = zone
+      offsets.add(new Date(Date.parse(instant)).getTimezoneOffset())
+      runs.push(await runAt(Date.parse(instant)))
+    }
+    expect(offsets.size).toBe(ZONES.length)
+    for (const run of runs) expect(run).toEqual(runs[0])
+  },
+)

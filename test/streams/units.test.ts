@@ -25,16 +25,23 @@ const masterOf = (master: readonly object[], more: Partial<Collecting> = {}) =>
   collect({ stream: 'master-data', answer: () => 404, master, ...more })
 
 describe('figures of the master list', () => {
-  it.each<Times>([{ Mcap: 0.01 }, { Mcap: 100 }, { Mcap: 0.49 }, { Pe: 2.1 }, { Pe: 0.4 }, { volume: 1e-3 }, { volume: 1e5 }])(
-    'have another unit if half of the stocks have %o times the stored ones',
-    (times) => {
-      expect(findUnitChange(listOf(20), listOf(20, times))).toMatch(
-        /^the (market cap|P\/E|volume) of 20 stocks is [\d.e+-]+ times the stored one/,
-      )
-      expect(findUnitChange(listOf(19), listOf(19, times))).toBeUndefined()
-      expect(findUnitChange(listOf(40), [...listOf(40, times).slice(0, 15), ...listOf(40).slice(15)])).toBeUndefined()
-    },
-  )
+  it.each<Times>([
+    { Mcap: 0.01 },
+    { Mcap: 100 },
+    { Mcap: 0.49 },
+    { Pe: 2.1 },
+    { Pe: 0.4 },
+    { volume: 1e-3 },
+    { volume: 1e5 },
+  ])('have another unit if half of the stocks have %o times the stored ones', (times) => {
+    expect(findUnitChange(listOf(20), listOf(20, times))).toMatch(
+      /^the (market cap|P\/E|volume) of 20 stocks is [\d.e+-]+ times the stored one/,
+    )
+    expect(findUnitChange(listOf(19), listOf(19, times))).toBeUndefined()
+    expect(
+      findUnitChange(listOf(40), [...listOf(40, times).slice(0, 15), ...listOf(40).slice(15)]),
+    ).toBeUndefined()
+  })
 
   it.each<Times>([{ Mcap: 0.6 }, { Mcap: 1.9 }, { Pe: 0.6 }, { volume: 0.003 }, { volume: 300 }])(
     'may be %o times the stored ones: a crash, a long pause, or the first minutes of a session',
@@ -63,8 +70,14 @@ describe('a master list with another unit', () => {
     expect(asked).toHaveLength(60)
     expect(report.outcome).toBe('partial')
     expect(report.scripts['master-data']).toMatchObject({ outcome: 'partial', degraded: 1 })
-    const reason = 'units: the market cap of 60 stocks is 0.01 times the stored one (median); the stored list is used'
-    expect(report.scripts['master-data']?.problems).toContainEqual({ item: 'all', status: 'success', code: 'units', reason })
+    const reason =
+      'units: the market cap of 60 stocks is 0.01 times the stored one (median); the stored list is used'
+    expect(report.scripts['master-data']?.problems).toContainEqual({
+      item: 'all',
+      status: 'success',
+      code: 'units',
+      reason,
+    })
     expect([files.get(FIGURES)?.text, files.get(MAP)?.text]).toEqual([figures, map])
 
     const accepted = await masterOf(wrong, { files, accept: ['units'] })
@@ -93,18 +106,32 @@ describe('a circuit list with another unit than the master list', () => {
       Low1Yr: 1,
     }))
   const circuits = (answers: Readonly<Record<string, unknown>>, more: Partial<Collecting> = {}) =>
-    collect({ stream: 'circuit-stocks', answer: byPath(answers), settings: { retries: 0 }, files: stored(), ...more })
+    collect({
+      stream: 'circuit-stocks',
+      answer: byPath(answers),
+      settings: { retries: 0 },
+      files: stored(),
+      ...more,
+    })
   const stored = () => withFile(FIGURES, arrayOf(...listOf(60)))
   const scan = { [SCAN]: { data: rowsOf(30, { Mcap: 1e7 }) } }
 
   it('is taken from the next source', async () => {
     const page = Object.fromEntries(
-      ['stocks/market/shares-with-upper-circuit', 'stocks/market/lower-circuit-stocks'].map((key) => [pagePath(key), webPage(rowsOf(30))]),
+      ['stocks/market/shares-with-upper-circuit', 'stocks/market/lower-circuit-stocks'].map((key) => [
+        pagePath(key),
+        webPage(rowsOf(30)),
+      ]),
     )
     const { script, text } = await circuits({ ...scan, ...page })
     expect(script).toMatchObject({ outcome: 'success', items: { success: 2 } })
-    expect(JSON.parse(text('upper_circuit_stocks.json') ?? '')[0]).toMatchObject({ Symbol: 'S0', MarketCap: 1_000 })
-    expect(script.problems[0]?.reason).toMatch(/a source failed: scan: units: the market cap of 30 stocks is 10000000 times the stored one/)
+    expect(JSON.parse(text('upper_circuit_stocks.json') ?? '')[0]).toMatchObject({
+      Symbol: 'S0',
+      MarketCap: 1_000,
+    })
+    expect(script.problems[0]?.reason).toMatch(
+      /a source failed: scan: units: the market cap of 30 stocks is 10000000 times the stored one/,
+    )
   })
 
   it('leaves the stored file if no source has the unit, unless that is accepted', async () => {

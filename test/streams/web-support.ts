@@ -26,4 +26,5 @@ export const byPath =
   ({ path }: SentRequest): unknown =>
     answers[path] ?? 503
 
-export const pathsOf = (requests: readonly SentRequest[]): readonly string[] => requests.map(({ path }) => path)
+export const pathsOf = (requests: readonly SentRequest[]): readonly string[] =>
+  requests.map(({ path }) => path)

@@ -29,28 +29,44 @@ const fileOf = (day: string, trades: readonly Trade[], lineEnd = '\n'): string =
     '',
   ].join(lineEnd)
 
-const daily = (files: Readonly<Record<string, string>>, stored: MemoryFiles = new Map(), accept: readonly 'shrink'[] = []) =>
+const daily = (
+  files: Readonly<Record<string, string>>,
+  stored: MemoryFiles = new Map(),
+  accept: readonly 'shrink'[] = [],
+) =>
   collect({
-    ...{ stream: 'exchange-daily', files: stored, accept },
+    stream: 'exchange-daily',
+    files: stored,
+    accept,
     answer: ({ path }) => files[/_(\d{8})\.csv$/.exec(path)?.[1] ?? ''] ?? 404,
   })
 const pathOf = (day: string): string => `exchange_daily/${day}.json`
 
 it('is planned only if the setting or the selection names it', () => {
-  const plan = (settings: object, selection = {}) => planRun(streams, Settings.parse(settings), selection).map(({ stream }) => stream.name)
-  const besides = (wanted?: string) => streams.filter(({ name, optional }) => !optional || name === wanted).map(({ name }) => name)
+  const plan = (settings: object, selection = {}) =>
+    planRun(streams, Settings.parse(settings), selection).map(({ stream }) => stream.name)
+  const besides = (wanted?: string) =>
+    streams.filter(({ name, optional }) => !optional || name === wanted).map(({ name }) => name)
   expect(plan({})).toEqual(besides())
   expect(plan({ with: ['exchange-daily'] })).toEqual(besides('exchange-daily'))
   expect(plan({}, { only: ['index-members'] })).toEqual(besides('index-members'))
-  expect(() => plan({ with: ['exchange-dayly'] })).toThrow('unknown stream: "exchange-dayly" (did you mean exchange-daily?)')
+  expect(() => plan({ with: ['exchange-dayly'] })).toThrow(
+    'unknown stream: "exchange-dayly" (did you mean exchange-daily?)',
+  )
 })
 
 describe('the file of the exchange', () => {
   it('is stored with trimmed names and cells, a dash as null, and rows of every series', async () => {
-    const trades = [{ symbol: 'ALPHA' }, { symbol: 'BETA', series: 'BE', delivered: ' -, -' }, { symbol: '999GS2030', series: 'GS' }]
+    const trades = [
+      { symbol: 'ALPHA' },
+      { symbol: 'BETA', series: 'BE', delivered: ' -, -' },
+      { symbol: '999GS2030', series: 'GS' },
+    ]
     const { text, script } = await daily({ '12022026': fileOf(TODAY, trades, '\r\n') })
     const rows = jsonOf(text(pathOf(TODAY)) ?? '') as readonly Record<string, unknown>[]
-    expect(rows.map(({ SYMBOL, SERIES, DELIV_QTY, DELIV_PER }) => [SYMBOL, SERIES, DELIV_QTY, DELIV_PER])).toEqual([
+    expect(
+      rows.map(({ SYMBOL, SERIES, DELIV_QTY, DELIV_PER }) => [SYMBOL, SERIES, DELIV_QTY, DELIV_PER]),
+    ).toEqual([
       ['ALPHA', 'EQ', '500', '50.00'],
       ['BETA', 'BE', null, null],
       ['999GS2030', 'GS', '500', '50.00'],
@@ -71,7 +87,10 @@ describe('the file of the exchange', () => {
 
   it('is requested once more while it is the newest that is stored', async () => {
     const early = { '11022026': fileOf(BEFORE, [{ symbol: 'ALPHA', delivered: ' -, -' }]) }
-    const whole = { '11022026': fileOf(BEFORE, [{ symbol: 'ALPHA' }]), '12022026': fileOf(TODAY, [{ symbol: 'ALPHA' }]) }
+    const whole = {
+      '11022026': fileOf(BEFORE, [{ symbol: 'ALPHA' }]),
+      '12022026': fileOf(TODAY, [{ symbol: 'ALPHA' }]),
+    }
     const first = await daily(early)
     expect(first.requests).toHaveLength(31)
     const second = await daily(whole, first.files)
@@ -85,16 +104,36 @@ describe('the file of the exchange', () => {
   })
 
   it.each([
-    { what: 'refused if it is short beside the newest other day', rows: 6, accept: [], outcome: 'partial', stored: false },
-    { what: 'stored if it is short and that is accepted', rows: 6, accept: ['shrink'] as const, outcome: 'success', stored: true },
-    { what: 'stored with 70 % of the rows of the newest other day', rows: 7, accept: [], outcome: 'success', stored: true },
+    {
+      what: 'refused if it is short beside the newest other day',
+      rows: 6,
+      accept: [],
+      outcome: 'partial',
+      stored: false,
+    },
+    {
+      what: 'stored if it is short and that is accepted',
+      rows: 6,
+      accept: ['shrink'] as const,
+      outcome: 'success',
+      stored: true,
+    },
+    {
+      what: 'stored with 70 % of the rows of the newest other day',
+      rows: 7,
+      accept: [],
+      outcome: 'success',
+      stored: true,
+    },
   ])('is $what', async ({ rows, accept, outcome, stored }) => {
     const trades = Array.from({ length: 10 }, (_, place) => ({ symbol: `S${place}` }))
     const { files } = await daily({ '11022026': fileOf(BEFORE, trades) })
     const served = { '11022026': fileOf(BEFORE, trades), '12022026': fileOf(TODAY, trades.slice(0, rows)) }
     const { script, text } = await daily(served, files, accept)
     expect([script.outcome, text(pathOf(TODAY)) !== undefined]).toEqual([outcome, stored])
-    expect(script.problems.map(({ code }) => code)).toEqual(outcome === 'partial' ? ['shrink'] : accept.map(() => undefined))
+    expect(script.problems.map(({ code }) => code)).toEqual(
+      outcome === 'partial' ? ['shrink'] : accept.map(() => undefined),
+    )
   })
 
   it('fails alone if the archive has none', async () => {
@@ -134,22 +173,35 @@ const answerOf =
         : 404
     if (!path.endsWith('getDataH')) return { data: [] }
     const { SEC_ID, START, END } = body as Record<string, string>
-    const own = DAYS.filter((one) => one <= until && toInstant(one) / 1_000 >= Number(START) && toInstant(one) / 1_000 <= Number(END))
+    const own = DAYS.filter(
+      (one) =>
+        one <= until && toInstant(one) / 1_000 >= Number(START) && toInstant(one) / 1_000 <= Number(END),
+    )
     const c = own.map((one) => change(closeOf(Number(SEC_ID), one), Number(SEC_ID), one))
-    return { success: true, data: { Time: own.map((one) => toInstant(one) / 1_000), o: c, h: c, l: c, c, v: c.map(() => 1_000) } }
+    return {
+      success: true,
+      data: { Time: own.map((one) => toInstant(one) / 1_000), o: c, h: c, l: c, c, v: c.map(() => 1_000) },
+    }
   }
 
 const runEvening = (evening: Evening, files: MemoryFiles, settings: object = {}) =>
   collect({
-    ...{ stream: 'all-ohlcv', only: ['all-ohlcv', 'exchange-daily'], files, asOf: toInstant(evening.day, '20:00') },
-    ...{ master: STOCKS, answer: answerOf(evening), settings: { with: ['exchange-daily'], ...settings } },
+    stream: 'all-ohlcv',
+    only: ['all-ohlcv', 'exchange-daily'],
+    files,
+    asOf: toInstant(evening.day, '20:00'),
+    master: STOCKS,
+    answer: answerOf(evening),
+    settings: { with: ['exchange-daily'], ...settings },
   })
 
 /** The candles of the evening before, and the next one. */
 const twoEvenings = async (evening: Omit<Evening, 'day'>, settings: object = {}) => {
   const files: MemoryFiles = new Map()
   await runEvening({ day: BEFORE }, files, settings)
-  const before = new Map([...files].flatMap(([file, { text }]) => (file.startsWith('ohlcv') ? [[file, text] as const] : [])))
+  const before = new Map(
+    [...files].flatMap(([file, { text }]) => (file.startsWith('ohlcv') ? [[file, text] as const] : [])),
+  )
   const ran = await runEvening({ ...evening, day: TODAY }, files, settings)
   return { ...ran, changed: [...before].filter(([file, text]) => files.get(file)?.text !== text).length }
 }
@@ -178,7 +230,10 @@ describe('candles beside the file of the exchange', () => {
 
   it('are refused on the first evening if all prices are a tenth', async () => {
     const files: MemoryFiles = new Map()
-    const { script } = await runEvening({ day: TODAY, change: (close) => Math.round(close * 10) / 100 }, files)
+    const { script } = await runEvening(
+      { day: TODAY, change: (close) => Math.round(close * 10) / 100 },
+      files,
+    )
     expect(script).toMatchObject({ outcome: 'failed', code: 'witness' })
     expect([...files.keys()].filter((file) => file.startsWith('ohlcv'))).toEqual([])
   })
@@ -187,15 +242,27 @@ describe('candles beside the file of the exchange', () => {
     const { report, changed } = await twoEvenings({ until: BEFORE })
     expect(changed).toBe(0)
     expect(report.stale).toEqual([
-      expect.objectContaining({ stream: 'all-ohlcv', newest: BEFORE, expected: TODAY, shownBy: ['exchange daily'] }),
+      expect.objectContaining({
+        stream: 'all-ohlcv',
+        newest: BEFORE,
+        expected: TODAY,
+        shownBy: ['exchange daily'],
+      }),
     ])
   })
 
   it.each<{ what: string; evening: Omit<Evening, 'day'>; settings?: object }>([
-    { what: 'a single stock differs', evening: { change: (close, sid) => (sid === 1_005 ? close * 1.01 : close) } },
+    {
+      what: 'a single stock differs',
+      evening: { change: (close, sid) => (sid === 1_005 ? close * 1.01 : close) },
+    },
     { what: 'the file is late', evening: { change: yesterdays, hasFile: false } },
     { what: 'the stream is not switched on', evening: { change: yesterdays }, settings: { with: [] } },
-    { what: 'they are those of another exchange', evening: { change: yesterdays }, settings: { exchange: 'BSE' } },
+    {
+      what: 'they are those of another exchange',
+      evening: { change: yesterdays },
+      settings: { exchange: 'BSE' },
+    },
   ])('are stored if $what', async ({ evening, settings }) => {
     const { script } = await twoEvenings(evening, settings)
     expect(script.problems.filter(({ code }) => code === 'witness')).toEqual([])
@@ -207,9 +274,20 @@ describe('the members of an index', () => {
   const list = (...symbols: readonly string[]): string =>
     `Company Name,Industry,Symbol,Series,ISIN Code\n${symbols.map((symbol) => `${symbol} Ltd.,Power,${symbol},EQ,INE${symbol}\n`).join('')}`
   const members = (files: MemoryFiles, day: string, ...symbols: readonly string[]) =>
-    collect({ stream: 'index-members', files, asOf: toInstant(day, '20:00'), answer: () => list(...symbols), accept: ['shrink'] })
+    collect({
+      stream: 'index-members',
+      files,
+      asOf: toInstant(day, '20:00'),
+      answer: () => list(...symbols),
+      accept: ['shrink'],
+    })
   const spells = (text = '[]') =>
-    (jsonOf(text) as readonly Record<string, string>[]).map(({ Index, Symbol: symbol, Since, Until }) => [Index, symbol, Since, Until])
+    (jsonOf(text) as readonly Record<string, string>[]).map(({ Index, Symbol: symbol, Since, Until }) => [
+      Index,
+      symbol,
+      Since,
+      Until,
+    ])
 
   it('have the day on which they came and the day on which they were gone, also when they come back', async () => {
     const files: MemoryFiles = new Map()
@@ -229,7 +307,9 @@ describe('the members of an index', () => {
     const files: MemoryFiles = new Map()
     await members(files, '2026-02-10', 'A', 'B')
     const { text } = await collect({
-      ...{ stream: 'index-members', files, asOf: toInstant('2026-02-11', '20:00') },
+      stream: 'index-members',
+      files,
+      asOf: toInstant('2026-02-11', '20:00'),
       answer: () => list('A', 'B').replace('INEA', 'INESPLIT'),
     })
     const file = text('index_members/nifty500.json') ?? ''

@@ -21,7 +21,14 @@ const candlesOf = (sid: number): Columns => {
   })
   const o = c.map((close, place) => c[place - 1] ?? close)
   const [h, l] = [Math.max, Math.min].map((most) => c.map((close, place) => most(close, o[place] as number)))
-  return { Time: days.map((day) => toInstant(day) / 1_000), o, h: h as number[], l: l as number[], c, v: c.map(() => 1_000) }
+  return {
+    Time: days.map((day) => toInstant(day) / 1_000),
+    o,
+    h: h as number[],
+    l: l as number[],
+    c,
+    v: c.map(() => 1_000),
+  }
 }
 
 type Wrong = (columns: Columns, sid: number) => Columns
@@ -29,7 +36,9 @@ type Wrong = (columns: Columns, sid: number) => Columns
 const times =
   (factor: number): Wrong =>
   ({ Time, v, ...prices }) => {
-    const [o, h, l, c] = [prices.o, prices.h, prices.l, prices.c].map((all) => all.map((price) => Math.round(price * factor * 100) / 100))
+    const [o, h, l, c] = [prices.o, prices.h, prices.l, prices.c].map((all) =>
+      all.map((price) => Math.round(price * factor * 100) / 100),
+    )
     return { Time, v, o, h, l, c } as Columns
   }
 
@@ -38,9 +47,15 @@ const newest =
   (change: (candle: Record<'o' | 'h' | 'l' | 'c' | 'v', number>) => object): Wrong =>
   ({ Time, ...columns }) => {
     const [last, names] = [Time.length - 1, ['o', 'h', 'l', 'c', 'v'] as const]
-    const candle = Object.fromEntries(names.map((name) => [name, columns[name][last]])) as Record<'o' | 'h' | 'l' | 'c' | 'v', number>
+    const candle = Object.fromEntries(names.map((name) => [name, columns[name][last]])) as Record<
+      'o' | 'h' | 'l' | 'c' | 'v',
+      number
+    >
     const changed: Partial<Record<string, number>> = { ...candle, ...change(candle) }
-    return { Time, ...Object.fromEntries(names.map((name) => [name, columns[name].with(last, changed[name] as number)])) } as Columns
+    return {
+      Time,
+      ...Object.fromEntries(names.map((name) => [name, columns[name].with(last, changed[name] as number)])),
+    } as Columns
   }
 
 /** Changes the last candle of the first day, which the second one must repeat. */
@@ -48,7 +63,10 @@ const join =
   (change: (candle: Record<'o' | 'h' | 'l' | 'c', number>) => object): Wrong =>
   ({ Time, ...columns }) => {
     const [place, names] = [Time.length - 2, ['o', 'h', 'l', 'c'] as const]
-    const candle = Object.fromEntries(names.map((name) => [name, columns[name][place]])) as Record<'o' | 'h' | 'l' | 'c', number>
+    const candle = Object.fromEntries(names.map((name) => [name, columns[name][place]])) as Record<
+      'o' | 'h' | 'l' | 'c',
+      number
+    >
     const changed: Partial<Record<string, number>> = { ...candle, ...change(candle) }
     return {
       Time,
@@ -63,7 +81,10 @@ const since =
     const changed = wrong(columns, sid)
     const from = columns.Time.length - back
     return Object.fromEntries(
-      Object.entries(columns).map(([name, column]) => [name, [...column.slice(0, from), ...changed[name as keyof Columns].slice(from)]]),
+      Object.entries(columns).map(([name, column]) => [
+        name,
+        [...column.slice(0, from), ...changed[name as keyof Columns].slice(from)],
+      ]),
     ) as unknown as Columns
   }
 
@@ -73,14 +94,24 @@ const answerCandles =
   (wrong: Wrong = (columns) => columns, only?: (sid: number) => boolean): Collecting['answer'] =>
   ({ path, body }: SentRequest) => {
     if (!path.startsWith('/ticks')) return { data: [] }
-    const { SEC_ID, START, END } = body as { readonly SEC_ID: string; readonly START: number; readonly END: number }
+    const { SEC_ID, START, END } = body as {
+      readonly SEC_ID: string
+      readonly START: number
+      readonly END: number
+    }
     const sid = Number(SEC_ID)
     const right = candlesOf(sid)
     const until = right.Time.filter((time) => time <= END).length
-    const columns = Object.fromEntries(Object.entries(right).map(([name, column]) => [name, column.slice(0, until)])) as unknown as Columns
+    const columns = Object.fromEntries(
+      Object.entries(right).map(([name, column]) => [name, column.slice(0, until)]),
+    ) as unknown as Columns
     const all = until === days.length && (only?.(sid) ?? true) ? wrong(columns, sid) : columns
     const from = all.Time.findIndex((time) => time >= START)
-    return { data: Object.fromEntries(Object.entries(all).map(([name, column]) => [name, from < 0 ? [] : column.slice(from, until)])) }
+    return {
+      data: Object.fromEntries(
+        Object.entries(all).map(([name, column]) => [name, from < 0 ? [] : column.slice(from, until)]),
+      ),
+    }
   }
 
 const run = (answer: Collecting['answer'], files: MemoryFiles, more: Partial<Collecting> = {}) =>
@@ -94,7 +125,9 @@ const firstRun = async (): Promise<MemoryFiles> => {
 }
 
 const candlesIn = (files: MemoryFiles) =>
-  Object.fromEntries([...files].filter(([file]) => file.startsWith('ohlcv_data/')).map(([file, { text }]) => [file, text]))
+  Object.fromEntries(
+    [...files].filter(([file]) => file.startsWith('ohlcv_data/')).map(([file, { text }]) => [file, text]),
+  )
 
 /** A second daily run with wrong answers, and the number of failures by code. */
 const secondRun = async (answer: Collecting['answer'], more: Partial<Collecting> = {}) => {
@@ -127,9 +160,21 @@ describe('a second daily run whose answers are all wrong', () => {
       code: 'prices',
     },
     { what: 'the newest close times 100', wrong: newest(({ c }) => ({ c: c * 100 })), code: 'prices' },
-    { what: 'the newest candle all zero', wrong: newest(() => ({ o: 0, h: 0, l: 0, c: 0, v: 0 })), code: 'prices' },
-    { what: 'the newest candle negative', wrong: newest(({ o, h, l, c }) => ({ o: -o, h: -l, l: -h, c: -c })), code: 'prices' },
-    { what: 'the newest high below its low', wrong: newest(({ h, l }) => ({ h: l - 0.05, l: h + 0.05 })), code: 'prices' },
+    {
+      what: 'the newest candle all zero',
+      wrong: newest(() => ({ o: 0, h: 0, l: 0, c: 0, v: 0 })),
+      code: 'prices',
+    },
+    {
+      what: 'the newest candle negative',
+      wrong: newest(({ o, h, l, c }) => ({ o: -o, h: -l, l: -h, c: -c })),
+      code: 'prices',
+    },
+    {
+      what: 'the newest high below its low',
+      wrong: newest(({ h, l }) => ({ h: l - 0.05, l: h + 0.05 })),
+      code: 'prices',
+    },
     { what: 'a stored candle whose high is 1', wrong: join(() => ({ h: 1 })), code: 'prices' },
     {
       what: 'a stored candle times 1.2',
@@ -165,11 +210,14 @@ describe('a second daily run with some wrong answers', () => {
   it('refuses only answers of other stocks', async () => {
     const { before, after, script, codes } = await secondRun(answerCandles(shifted, (sid) => sid < 1_020))
     expect([codes, script.items]).toMatchObject([['identity'], { error: 20, success: 10 }])
-    for (const { Sym, Sid } of master) expect(after[`ohlcv_data/${Sym}.csv`] === before[`ohlcv_data/${Sym}.csv`]).toBe(Sid < 1_020)
+    for (const { Sym, Sid } of master)
+      expect(after[`ohlcv_data/${Sym}.csv`] === before[`ohlcv_data/${Sym}.csv`]).toBe(Sid < 1_020)
   })
 
   it('replaces the history of single stocks that were divided, though no action is known', async () => {
-    const { script, report } = await secondRun(answerCandles(times(0.5), (sid) => [1_003, 1_017].includes(sid)))
+    const { script, report } = await secondRun(
+      answerCandles(times(0.5), (sid) => [1_003, 1_017].includes(sid)),
+    )
     expect(report.outcome).toBe('complete')
     expect(script.rewritten?.map(({ item }) => item).sort()).toEqual(['S17', 'S3'])
   })
@@ -221,7 +269,10 @@ describe('a second daily run with some wrong answers', () => {
     const lastTwo: Wrong = (columns) => {
       const wrong = times(100)(columns, 0)
       return Object.fromEntries(
-        Object.entries(columns).map(([name, column]) => [name, [...column.slice(0, -2), ...wrong[name as keyof Columns].slice(-2)]]),
+        Object.entries(columns).map(([name, column]) => [
+          name,
+          [...column.slice(0, -2), ...wrong[name as keyof Columns].slice(-2)],
+        ]),
       ) as unknown as Columns
     }
     for (const wrong of [halfThenZero, lastTwo]) {
@@ -234,7 +285,9 @@ describe('a second daily run with some wrong answers', () => {
   it('accepts a multiple that a known split explains, and no other', async () => {
     const runAgain = async (wrong: Wrong) => {
       const files = await firstRun()
-      const splits = JSON.stringify(master.map(({ Sym }) => ({ Sym, CorpAct: [{ ActType: 'SPLIT', ExDate: TODAY }] })))
+      const splits = JSON.stringify(
+        master.map(({ Sym }) => ({ Sym, CorpAct: [{ ActType: 'SPLIT', ExDate: TODAY }] })),
+      )
       for (const [file, stored] of withFile('history_corporate_actions.json', splits)) files.set(file, stored)
       return (await run(answerCandles(wrong), files)).script.items
     }
@@ -247,7 +300,8 @@ describe('a second daily run with some wrong answers', () => {
     const demerger = [{ Sym: 'S3', CorpAct: [{ ActType: 'DEMERGER', ExDate: TODAY }] }]
     const runAgain = async (actions: readonly unknown[]) => {
       const files = await firstRun()
-      for (const [file, stored] of withFile('history_corporate_actions.json', JSON.stringify(actions))) files.set(file, stored)
+      for (const [file, stored] of withFile('history_corporate_actions.json', JSON.stringify(actions)))
+        files.set(file, stored)
       return (
         await run(
           answerCandles(tenth, (sid) => sid === 1_003),
@@ -262,25 +316,48 @@ describe('a second daily run with some wrong answers', () => {
 
 describe('candles that are late', () => {
   const untilYesterday: Wrong = (columns) =>
-    Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, column.slice(0, -1)])) as unknown as Columns
-  const endOf = ({ report }: Awaited<ReturnType<typeof run>>) => [report.outcome, report.newest?.['all-ohlcv'], report.stale]
+    Object.fromEntries(
+      Object.entries(columns).map(([name, column]) => [name, column.slice(0, -1)]),
+    ) as unknown as Columns
+  const endOf = ({ report }: Awaited<ReturnType<typeof run>>) => [
+    report.outcome,
+    report.newest?.['all-ohlcv'],
+    report.stale,
+  ]
 
   it('are dated in the report, and say nothing alone: it may be a holiday', async () => {
     const files: MemoryFiles = new Map()
-    expect(endOf(await run(answerCandles(untilYesterday), files))).toEqual(['complete', '2026-02-11', undefined])
+    expect(endOf(await run(answerCandles(untilYesterday), files))).toEqual([
+      'complete',
+      '2026-02-11',
+      undefined,
+    ])
     const second = await run(answerCandles(untilYesterday), files, { asOf: toInstant(TODAY, '22:00') })
-    expect([second.script.items.skipped, ...endOf(second)]).toEqual([STOCKS, 'complete', '2026-02-11', undefined])
-    expect(endOf(await run(answerCandles(), files, { asOf: toInstant(TODAY, '23:00') }))).toEqual(['complete', TODAY, undefined])
+    expect([second.script.items.skipped, ...endOf(second)]).toEqual([
+      STOCKS,
+      'complete',
+      '2026-02-11',
+      undefined,
+    ])
+    expect(endOf(await run(answerCandles(), files, { asOf: toInstant(TODAY, '23:00') }))).toEqual([
+      'complete',
+      TODAY,
+      undefined,
+    ])
   })
 
   it('date the market by half of its series', async () => {
-    const endIf = async (isLate: (sid: number) => boolean) => endOf(await run(answerCandles(untilYesterday, isLate), new Map()))[1]
+    const endIf = async (isLate: (sid: number) => boolean) =>
+      endOf(await run(answerCandles(untilYesterday, isLate), new Map()))[1]
     expect(await endIf((sid) => sid < 1_000 + STOCKS / 2)).toBe(TODAY)
     expect(await endIf((sid) => sid <= 1_000 + STOCKS / 2)).toBe('2026-02-11')
   })
 
   it('have no day where most of the stocks failed', async () => {
-    const failed = await run((request) => (/S[67]"/.test(JSON.stringify(request.body)) ? answerCandles()(request) : 404), new Map())
+    const failed = await run(
+      (request) => (/S[67]"/.test(JSON.stringify(request.body)) ? answerCandles()(request) : 404),
+      new Map(),
+    )
     expect(endOf(failed)).toEqual(['partial', undefined, undefined])
   })
 })

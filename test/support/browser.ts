@@ -15,7 +15,8 @@ const PATHS = [
 const executablePath = PATHS.find((path) => path !== '' && existsSync(path))
 
 /** Why tests of the page in a browser are skipped; undefined if there is one. */
-export const noBrowser = executablePath === undefined ? 'no Chromium here; set SCRIPSTREAM_TEST_BROWSER to its path' : undefined
+export const noBrowser =
+  executablePath === undefined ? 'no Chromium here; set SCRIPSTREAM_TEST_BROWSER to its path' : undefined
 
 const ARGS = [
   '--no-sandbox',
@@ -31,11 +32,18 @@ const ARGS = [
 export const startBrowser = (): Promise<Browser> =>
   chromium.launch({ args: ARGS, ...(executablePath === undefined ? {} : { executablePath }) })
 
-/** Opens a path in a new page. `problems` collects what the browser complains about: errors of scripts, refused resources, failed requests. */
+/**
+ * Opens a path in a new page. `problems` collects what the browser complains about: errors of scripts,
+ * refused resources, failed requests.
+ */
 export const openPage = async (
   browser: Browser,
   address: string,
-  { width = 1440, height = 900, dark = false }: { readonly width?: number; readonly height?: number; readonly dark?: boolean } = {},
+  {
+    width = 1440,
+    height = 900,
+    dark = false,
+  }: { readonly width?: number; readonly height?: number; readonly dark?: boolean } = {},
 ): Promise<{ readonly page: Page; readonly problems: readonly string[] }> => {
   const page = await browser.newPage({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' })
   page.setDefaultTimeout(inject('waitMs'))
@@ -56,18 +64,21 @@ export type Open = (address: string, size?: Size) => ReturnType<typeof openPage>
 
 /** Tests with one browser, which are skipped where there is none. */
 export const describeInBrowser = (title: string, tests: (open: Open) => void) =>
-  describe.skipIf(noBrowser !== undefined)(`${title} in a browser${noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`}`, () => {
-    let browser: Browser
-    beforeAll(async () => {
-      browser = await startBrowser()
-    })
-    afterAll(() => browser?.close())
-    tests(async (address, size) => {
-      const opened = await openPage(browser, address, size)
-      onTestFinished(() => opened.page.close())
-      return opened
-    })
-  })
+  describe.skipIf(noBrowser !== undefined)(
+    `${title} in a browser${noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`}`,
+    () => {
+      let browser: Browser
+      beforeAll(async () => {
+        browser = await startBrowser()
+      })
+      afterAll(() => browser?.close())
+      tests(async (address, size) => {
+        const opened = await openPage(browser, address, size)
+        onTestFinished(() => opened.page.close())
+        return opened
+      })
+    },
+  )
 
 /** Serves the page on a folder until the test ends, and opens a path of it. */
 export const openFolder = async (
@@ -78,7 +89,10 @@ export const openFolder = async (
 ) => {
   const server = await serveFolder(out, changes)
   onTestFinished(() => server.close())
-  return { ...(await open(server.origin + path, { ...(width ? { width } : {}), ...(dark ? { dark } : {}) })), server }
+  return {
+    ...(await open(server.origin + path, { ...(width ? { width } : {}), ...(dark ? { dark } : {}) })),
+    server,
+  }
 }
 
 /** What a view has of serious faults of accessibility, each with its elements. */

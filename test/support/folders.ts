@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, onTestFinished } from 'vitest'
 
-/** Creates a folder that is deleted when the test ends, or, outside of one, when all tests of the file have ended. */
+/**
+ * Creates a folder that is deleted when the test ends, or, outside of one, when all tests of the file have
+ * ended.
+ */
 export const temporaryFolder = (): string => {
   const path = mkdtempSync(join(tmpdir(), 'scripstream-'))
   const remove = (): void => rmSync(path, { recursive: true, force: true })
@@ -16,7 +19,8 @@ export const temporaryFolder = (): string => {
   return path
 }
 
-const listPaths = (folder: string): readonly string[] => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
+const listPaths = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
 
 const isFile = (path: string): boolean => statSync(path).isFile()
 
@@ -30,12 +34,18 @@ export const hashOutputs = (folder: string): Readonly<Record<string, string>> =>
       .map((name) => [name, hashFile(join(folder, name))]),
   )
 
-/** Every file and folder below a folder, with its content and modification time; but not that of the folder in which a lock comes and goes. */
+/**
+ * Every file and folder below a folder, with its content and modification time; but not that of the folder in
+ * which a lock comes and goes.
+ */
 export const snapshotFolder = (folder: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     listPaths(folder).map((name) => {
       const path = join(folder, name)
-      return [name, `${name === '.scripstream' ? '' : statSync(path).mtimeMs} ${isFile(path) ? hashFile(path) : 'folder'}`]
+      return [
+        name,
+        `${name === '.scripstream' ? '' : statSync(path).mtimeMs} ${isFile(path) ? hashFile(path) : 'folder'}`,
+      ]
     }),
   )
 

@@ -8,12 +8,20 @@ import type { TableRow } from '../../src/storage/table-rows.js'
 
 /** A request that records nothing, for tests that add tables. */
 export const NO_HISTORY: HistoryRequest = {
-  ...{ tables: [], documents: [], isLateAllowed: false, calendar: USUAL_CALENDAR, isSimulated: false },
+  tables: [],
+  documents: [],
+  isLateAllowed: false,
+  calendar: USUAL_CALENDAR,
+  isSimulated: false,
   evidence: { streams: [], candles: [], trades: [], days: [] },
 }
 
 /** The rows that the record of that very day answers with; undefined without one. @throws DamagedFileError */
-export const readRecordedList = async (root: string, table: string, day: string): Promise<readonly TableRow[] | undefined> => {
+export const readRecordedList = async (
+  root: string,
+  table: string,
+  day: string,
+): Promise<readonly TableRow[] | undefined> => {
   const history = await openHistory(root)
   const chosen = findAnswer(history, table, { day, warn: () => undefined })
   return chosen?.record.day === day ? createListReader(history)(chosen.list) : undefined
@@ -23,4 +31,8 @@ export const readRecordedList = async (root: string, table: string, day: string)
 export const createRowText =
   (table: Table) =>
   (row: TableRow): string =>
-    JSON.stringify(listColumns(table).map(({ name }) => (typeof row[name] === 'bigint' ? `${row[name]}n` : (row[name] ?? null))))
+    JSON.stringify(
+      listColumns(table).map(({ name }) =>
+        typeof row[name] === 'bigint' ? `${row[name]}n` : (row[name] ?? null),
+      ),
+    )

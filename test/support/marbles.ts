@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 export type { Context } from 'rxjs-marbles'
 
 /**
- * Runs a test on virtual time. Values are compared by vitest's `toStrictEqual`: the comparison of the library treats a key with `undefined`
- * like an absent key. Errors are compared by name and message.
+ * Runs a test on virtual time. Values are compared by vitest's `toStrictEqual`: the comparison of the library
+ * treats a key with `undefined` like an absent key. Errors are compared by name and message.
  */
 export const { marbles } = configure({
   run: true,

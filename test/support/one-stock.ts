@@ -8,11 +8,20 @@ import { row, type TinyCollector, tiny, tinyCollector } from './tiny.js'
 /** A short text for the items of `news`: `partial, 1 http_503, 3 requests, 2 retries`. */
 export const summarizeRun = map(({ outcome, scripts: { news } }: RunReport) => {
   const items = Object.entries(news?.items ?? {}).filter(([, count]) => count > 0)
-  return [outcome, ...items.map(([name, count]) => `${count} ${name}`), `${news?.requests} requests`, `${news?.retries} retries`].join(', ')
+  return [
+    outcome,
+    ...items.map(([name, count]) => `${count} ${name}`),
+    `${news?.requests} requests`,
+    `${news?.retries} retries`,
+  ].join(', ')
 })
 
 /** One stock and one stream, `news`, with always the same answer. */
-export const oneStock = (m: Context, answer: Observable<HttpReply>, settings: Partial<SettingsInput> = {}): TinyCollector =>
+export const oneStock = (
+  m: Context,
+  answer: Observable<HttpReply>,
+  settings: Partial<SettingsInput> = {},
+): TinyCollector =>
   tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: () => answer, settings })
 
 /** Answers one after another; the last one repeats. */

@@ -43,13 +43,23 @@ export const recordRun = async (
   const [clock, start] = [toInstant(day, time), toInstant(day, begun)]
   const all = streams.map(({ name }) => [name, { outcome: 'success' }] as const)
   const facts = { startedAt: new Date(start).toISOString(), finishedAt: new Date(clock).toISOString() }
-  const report = { ...runReport(), ...facts, ...more.report, scripts: { ...Object.fromEntries(all), ...scripts } } as unknown as RunReport
+  const report = {
+    ...runReport(),
+    ...facts,
+    ...more.report,
+    scripts: { ...Object.fromEntries(all), ...scripts },
+  } as unknown as RunReport
   const record = {
     run: run ?? facts.finishedAt,
     asOf: asOf === undefined ? toInstant(day, resumed) : toInstant(asOf, '20:00'),
     configuration: 'c',
   }
-  const warning = await recordDay(root, { history: { ...HISTORY, ...request }, record, report, isPartOfEnded: false })
+  const warning = await recordDay(root, {
+    history: { ...HISTORY, ...request },
+    record,
+    report,
+    isPartOfEnded: false,
+  })
   if (warning !== undefined) expect(warning).toMatch(/^check the clock: [^;]+$/)
   return JSON.stringify({
     ...facts,

@@ -22,23 +22,46 @@ export interface PathProvider {
 
 interface ScriptCoverage {
   readonly url: string
-  readonly functions: readonly { readonly functionName: string; readonly ranges: readonly { startOffset: number; count: number }[] }[]
+  readonly functions: readonly {
+    readonly functionName: string
+    readonly ranges: readonly { startOffset: number; count: number }[]
+  }[]
 }
 
-/** A function is on the path if it is called for at least half of the stocks: one in five has no filings, so nothing to write. */
+/**
+ * A function is on the path if it is called for at least half of the stocks: one in five has no filings, so
+ * nothing to write.
+ */
 const SHARE = 0.5
 
-/** What happens by the clock, such as the state of the page twice a second, is on no stock's path: on a busy machine it happens more often. */
+/**
+ * What happens by the clock, such as the state of the page twice a second, is on no stock's path: on a busy
+ * machine it happens more often.
+ */
 const STOP_CLOCKS =
   'data:text/javascript,const start=setInterval;globalThis.setInterval=(call,ms,...more)=>start(call,ms*(ms<250||4e3),...more)'
 
 /** Runs one stream of a built checkout. Returns how often each function was called, by file and position. */
-const countCalls = async (product: string, stream: string, { env }: PathProvider): Promise<ReadonlyMap<string, number>> => {
+const countCalls = async (
+  product: string,
+  stream: string,
+  { env }: PathProvider,
+): Promise<ReadonlyMap<string, number>> => {
   const entry = join(product, 'dist/src/cli/main.js')
   if (!existsSync(entry)) throw new Error(`${product} is not built: npm run build`)
   const folder = mkdtempSync(join(tmpdir(), 'scripstream-path-'))
   try {
-    const args = ['run', '--only', stream, '--out', join(folder, 'data'), '--progress', 'none', '--as-of', '2026-02-12T20:00:00+05:30']
+    const args = [
+      'run',
+      '--only',
+      stream,
+      '--out',
+      join(folder, 'data'),
+      '--progress',
+      'none',
+      '--as-of',
+      '2026-02-12T20:00:00+05:30',
+    ]
     const child = spawn(process.execPath, ['--import', STOP_CLOCKS, entry, ...args], {
       env: { PATH: process.env.PATH ?? '', ...env, NODE_V8_COVERAGE: join(folder, 'coverage') },
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -47,7 +70,9 @@ const countCalls = async (product: string, stream: string, { env }: PathProvider
     if (code !== 0) throw new Error(`the run ended with ${code}\n${stderr}`)
     const counts = new Map<string, number>()
     for (const name of readdirSync(join(folder, 'coverage'))) {
-      const { result } = JSON.parse(readFileSync(join(folder, 'coverage', name), 'utf8')) as { readonly result: readonly ScriptCoverage[] }
+      const { result } = JSON.parse(readFileSync(join(folder, 'coverage', name), 'utf8')) as {
+        readonly result: readonly ScriptCoverage[]
+      }
       for (const { url, functions } of result) {
         const file = /\/dist\/((?:src|streams|sinks)\/.*)\.js$/.exec(url)?.[1]
         if (file === undefined || file.startsWith('src/cli/')) continue
@@ -64,7 +89,8 @@ const countCalls = async (product: string, stream: string, { env }: PathProvider
 }
 
 /**
- * Runs a stream with few and with more stocks. The functions whose calls grow with the stocks are the path of a stock.
+ * Runs a stream with few and with more stocks. The functions whose calls grow with the stocks are the path of
+ * a stock.
  *
  * @throws Error if the checkout is not built or a run fails
  */
@@ -73,7 +99,10 @@ export const measureStockPath = async (
   stream: string,
   [few, more]: readonly [few: PathProvider, more: PathProvider],
 ): Promise<StockPath> => {
-  const [before, after] = await Promise.all([countCalls(product, stream, few), countCalls(product, stream, more)])
+  const [before, after] = await Promise.all([
+    countCalls(product, stream, few),
+    countCalls(product, stream, more),
+  ])
   const stocks = more.stocks - few.stocks
   const files = new Map<string, number>()
   let [functions, calls] = [0, 0]

@@ -2,7 +2,13 @@ import { defer, map, type Observable, of, tap, throwError } from 'rxjs'
 import { z } from 'zod'
 import { memory } from '../../sinks/memory.js'
 import { type Collector, type CollectorOptions, createCollector } from '../../src/collector.js'
-import { defineStream, MASTER, once, perStock, type StreamDefinition } from '../../src/engine/define-stream.js'
+import {
+  defineStream,
+  MASTER,
+  once,
+  perStock,
+  type StreamDefinition,
+} from '../../src/engine/define-stream.js'
 import { json } from '../../src/http/answer.js'
 import { post } from '../../src/http/endpoint.js'
 import type { HttpReply, HttpRequest, Transport } from '../../src/http/transport.js'
@@ -35,19 +41,27 @@ export const tiny = (name: string, facts: Facts = {}): StreamDefinition =>
     workers: 2,
     timeoutMs: 30_000,
     endpoints: [createCall(name)],
-    work: perStock((stock, { ask }) => ask(createCall(name), { of: stock.Symbol }).pipe(map((rows) => createResult(rows)))),
+    work: perStock((stock, { ask }) =>
+      ask(createCall(name), { of: stock.Symbol }).pipe(map((rows) => createResult(rows))),
+    ),
     outputs: [{ shape: 'array-per-item', file: `${name}/{SYMBOL}.json` }],
     ...facts,
   })
 
 /** A stream with a single request. */
 export const tinyOnce = (name: string, facts: Facts = {}): StreamDefinition =>
-  tiny(name, { work: once(({ ask }) => ask(createCall(name), { of: 'all' }).pipe(map((rows) => createResult(rows)))), ...facts })
+  tiny(name, {
+    work: once(({ ask }) => ask(createCall(name), { of: 'all' }).pipe(map((rows) => createResult(rows)))),
+    ...facts,
+  })
 
 /** The master list, requested as `master-data all`. */
 export const tinyMaster = tinyOnce(MASTER, { phase: 'core', offers: (rows) => toStockItems(toStocks(rows)) })
 
-export const ok = (...rows: readonly object[]): HttpReply => ({ status: 200, body: Buffer.from(JSON.stringify({ data: rows })) })
+export const ok = (...rows: readonly object[]): HttpReply => ({
+  status: 200,
+  body: Buffer.from(JSON.stringify({ data: rows })),
+})
 export const row = ok({ Close: 1 })
 export const masterList = (...symbols: readonly string[]): HttpReply =>
   ok(...symbols.map((Sym) => ({ Sym, Isin: `IN${Sym}`, DispSym: Sym, Sid: Sym })))
@@ -84,12 +98,19 @@ const describeCall = ({ url, body }: HttpRequest): string => {
   return `${new URL(url).pathname.slice(1)} ${whom}`
 }
 
-/** A collector on the virtual time of a test: `tinyMaster` and the given streams, memory storage, and a provider that the test controls. */
-export const tinyCollector = (m: Context, { streams, answers, stocks = ['A', 'B', 'C'], settings, ...options }: Tiny): TinyCollector => {
+/**
+ * A collector on the virtual time of a test: `tinyMaster` and the given streams, memory storage, and a
+ * provider that the test controls.
+ */
+export const tinyCollector = (
+  m: Context,
+  { streams, answers, stocks = ['A', 'B', 'C'], settings, ...options }: Tiny,
+): TinyCollector => {
   const [asked, answered, dropped]: [string[], string[], string[]] = [[], [], []]
   const transport: Transport = (request) => {
     const call = describeCall(request)
-    const reply$ = call === `${MASTER} all` && stocks.length > 0 ? of(masterList(...stocks)) : (answers?.(call) ?? of(row))
+    const reply$ =
+      call === `${MASTER} all` && stocks.length > 0 ? of(masterList(...stocks)) : (answers?.(call) ?? of(row))
     const note = (log: string[]): void => void log.push(`${m.scheduler.now()} ${call}`)
     return defer(() => {
       let isAnswered = false

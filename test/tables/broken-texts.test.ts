@@ -23,7 +23,10 @@ const names = [...tables, ...listViews(tables)].map(({ name }) => name)
 
 const BROKEN = '\\ud83d\\u0000'
 const REPAIRED = '\ufffd\ufffd'
-/** A text of at least two words in JSON. A key or an attribute with a blank may be taken for one, which changes nothing. */
+/**
+ * A text of at least two words in JSON. A key or an attribute with a blank may be taken for one, which
+ * changes nothing.
+ */
 const TEXT = /"([^"\\{}[\]:]* [^"\\{}[\]:]*)"(?!:)/g
 
 const breakJson = (text: string): string => text.replace(TEXT, `"$1${BROKEN}"`)
@@ -37,26 +40,39 @@ const breakAnswer = (answer: unknown, { type }: AnyEndpoint): unknown => {
 const collectBroken = async (out: string): Promise<RunReport> => {
   const endpoints = streams.flatMap((stream) => stream.endpoints as readonly AnyEndpoint[])
   const provider = await serveSimulator({
-    endpoints: endpoints.map((one): AnyEndpoint => ({ ...one, sample: (...given) => breakAnswer(one.sample?.(...given), one) })),
+    endpoints: endpoints.map(
+      (one): AnyEndpoint => ({ ...one, sample: (...given) => breakAnswer(one.sample?.(...given), one) }),
+    ),
     stocks: 8,
     asOf: EVENING,
     candleDays: 40,
   })
   try {
-    return await lastValueFrom(createCollector({ settings: { ...provider.settings, out } }).run({ asOf: EVENING }))
+    return await lastValueFrom(
+      createCollector({ settings: { ...provider.settings, out } }).run({ asOf: EVENING }),
+    )
   } finally {
     await provider.close()
   }
 }
 
 const outputsOf = (out: string): readonly string[] =>
-  readdirSync(out, { recursive: true, encoding: 'utf8' }).filter((file) => !file.startsWith('.scripstream') && /\.(json|csv)$/.test(file))
+  readdirSync(out, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => !file.startsWith('.scripstream') && /\.(json|csv)$/.test(file),
+  )
 
-/** The rows of all tables and views, each with its name. The last digits of a sum depend on the order in which threads add. */
+/**
+ * The rows of all tables and views, each with its name. The last digits of a sum depend on the order in which
+ * threads add.
+ */
 const contentOf = async (out: string): Promise<readonly string[]> => {
   const all = names.map((name) => `SELECT '${name} ' || CAST(to_json(t) AS VARCHAR) FROM ${name} t`)
   const rows = await rowsOf(all.join(' UNION ALL '), out)
-  return rows.map((row) => String(row).replace(/-?\d+\.\d+/g, (number) => String(Number(Number(number).toPrecision(10))))).sort()
+  return rows
+    .map((row) =>
+      String(row).replace(/-?\d+\.\d+/g, (number) => String(Number(Number(number).toPrecision(10)))),
+    )
+    .sort()
 }
 
 describe.skipIf(!duckdb)('texts with half of a surrogate pair or NUL', () => {
@@ -68,14 +84,18 @@ describe.skipIf(!duckdb)('texts with half of a surrogate pair or NUL', () => {
     report = await collectBroken(out)
     // What an earlier version stored.
     cpSync(out, old, { recursive: true })
-    broken = outputsOf(old).filter((file) => file.endsWith('.json') && readFileSync(join(old, file), 'utf8').includes(REPAIRED))
-    for (const file of broken) writeFileSync(join(old, file), readFileSync(join(old, file), 'utf8').replaceAll(REPAIRED, BROKEN))
+    broken = outputsOf(old).filter(
+      (file) => file.endsWith('.json') && readFileSync(join(old, file), 'utf8').includes(REPAIRED),
+    )
+    for (const file of broken)
+      writeFileSync(join(old, file), readFileSync(join(old, file), 'utf8').replaceAll(REPAIRED, BROKEN))
   })
 
   it('are well-formed in all files of a run', () => {
     expect(report.outcome).toBe('complete')
     expect(broken.length).toBeGreaterThan(20)
-    for (const file of outputsOf(out)) expect(/\\ud83d|\\u0000|\0/.test(readFileSync(join(out, file), 'latin1')), file).toBe(false)
+    for (const file of outputsOf(out))
+      expect(/\\ud83d|\\u0000|\0/.test(readFileSync(join(out, file), 'latin1')), file).toBe(false)
     expect(readFileSync(join(out, 'nse_equity_list.csv'), 'utf8')).toMatch(/\ufffd,(EQ|BE|SM),/)
   })
 
@@ -91,10 +111,16 @@ describe.skipIf(!duckdb)('texts with half of a surrogate pair or NUL', () => {
   })
 
   it('are read for one stock, and listed under its symbol', async () => {
-    const stocks = JSON.parse(readFileSync(join(out, 'master_isin_map.json'), 'utf8')) as readonly { readonly Symbol: string }[]
+    const stocks = JSON.parse(readFileSync(join(out, 'master_isin_map.json'), 'utf8')) as readonly {
+      readonly Symbol: string
+    }[]
     const stock = stocks.find((one) => existsSync(join(out, `market_news/${one.Symbol}_news.json`)))
     const read = async (from: string) => {
-      const { result, close } = await runQuery('SELECT DISTINCT symbol FROM news', { out: from, tables, symbol: stock?.Symbol ?? '' })
+      const { result, close } = await runQuery('SELECT DISTINCT symbol FROM news', {
+        out: from,
+        tables,
+        symbol: stock?.Symbol ?? '',
+      })
       return result.getRows().finally(close)
     }
     expect(await read(old)).toEqual([[stock?.Symbol]])
@@ -106,22 +132,35 @@ describe.skipIf(!duckdb)('texts with half of a surrogate pair or NUL', () => {
     await recordRun(old, { day: '2026-02-11', request: { tables: tablesOf(file), documents } })
     const rows = await rowsOf("SELECT event FROM history.announcements WHERE day = DATE '2026-02-11'", old)
     expect(rows.length).toBeGreaterThan(0)
-    const known = await runQuery('SELECT count(*) FROM announcements', { out: old, tables, asOf: '2026-02-11' })
+    const known = await runQuery('SELECT count(*) FROM announcements', {
+      out: old,
+      tables,
+      asOf: '2026-02-11',
+    })
     expect(String((await known.result.getRows())[0])).toBe(String(rows.length))
     known.close()
   })
 
   it('do not stop an export', async () => {
     for (const target of ['screener.csv', 'news.xlsx', 'announcements.json', 'filings.parquet'])
-      expect((await lastValueFrom(tableFile(join(folder, target), { streams }).write(old))).rows, target).toBeGreaterThan(0)
+      expect(
+        (await lastValueFrom(tableFile(join(folder, target), { streams }).write(old))).rows,
+        target,
+      ).toBeGreaterThan(0)
     const all = await lastValueFrom(parquet(join(folder, 'parquet'), { streams }).write(old).pipe(toArray()))
-    expect(all.filter(({ rows, isSkipped }) => rows === 0 && !isSkipped).map(({ table }) => table)).toEqual(['rewritten'])
+    expect(all.filter(({ rows, isSkipped }) => rows === 0 && !isSkipped).map(({ table }) => table)).toEqual([
+      'rewritten',
+    ])
   })
 
   it('are named by verify, file by file', async () => {
     const { findings } = await verify(old, { streams, exchange: 'NSE', limits: {} })
     const texts = findings.filter(({ detail }) => detail.includes('surrogate'))
     expect(texts.map(({ file }) => file).sort()).toEqual([...broken].sort())
-    expect((await verify(out, { streams, exchange: 'NSE', limits: {} })).findings.filter(({ check }) => check === 'files')).toEqual([])
+    expect(
+      (await verify(out, { streams, exchange: 'NSE', limits: {} })).findings.filter(
+        ({ check }) => check === 'files',
+      ),
+    ).toEqual([])
   })
 })

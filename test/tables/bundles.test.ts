@@ -1,4 +1,13 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
@@ -13,7 +22,10 @@ type Price = readonly [day: number, price: number]
 const csv = (prices: readonly Price[]): string =>
   `Timestamp,Open,High,Low,Close,Volume\n${prices.map(([day, price]) => `${Date.parse(`${DAYS[day]}T00:00:00+05:30`) / 1000},${price},${price + 1},${price - 1},${price},1000\n`).join('')}`
 
-/** A pays 10 rupees on the second day and is split 2:10 on the fourth: its candles are divided by the split. B has the last days, with a gap. */
+/**
+ * A pays 10 rupees on the second day and is split 2:10 on the fourth: its candles are divided by the split. B
+ * has the last days, with a gap.
+ */
 const A: readonly Price[] = [
   [0, 21],
   [1, 19],
@@ -61,7 +73,10 @@ const HEX = {
 describe.runIf(duckdb)('bundles', () => {
   it('for qlib have calendar, instruments and 32-bit features, byte by byte', async () => {
     const dir = temporaryFolder()
-    expect(await lastValueFrom(qlib(dir, { streams }).write(market()))).toMatchObject({ table: 'candles_adjusted', rows: 7 })
+    expect(await lastValueFrom(qlib(dir, { streams }).write(market()))).toMatchObject({
+      table: 'candles_adjusted',
+      rows: 7,
+    })
     const text = (path: string): string => readFileSync(join(dir, path), 'utf8')
     const hex = (path: string): string => readFileSync(join(dir, 'features', path)).toString('hex')
     expect(text('calendars/day.txt')).toBe('2026-02-02\n2026-02-03\n2026-02-04\n2026-02-05\n2026-02-06\n')
@@ -104,7 +119,9 @@ describe.runIf(duckdb)('bundles', () => {
   it.each([qlib, zipline])('are not written into the output folder (%o)', async (bundle) => {
     const out = market()
     for (const dir of [out, join(out, 'new/bundle')])
-      await expect(lastValueFrom(bundle(dir, { streams }).write(out))).rejects.toThrow('is in the output folder')
+      await expect(lastValueFrom(bundle(dir, { streams }).write(out))).rejects.toThrow(
+        'is in the output folder',
+      )
     expect(existsSync(join(out, 'new'))).toBe(false)
   })
 

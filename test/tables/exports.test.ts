@@ -24,7 +24,16 @@ const SCHEMA = `exports_test_${process.pid}`
 
 const folder = (changes: Parameters<typeof folderWith>[0] = {}): string =>
   folderWith({
-    'master_isin_map.json': [{ Symbol: 'INFY', ISIN: 'INE009A01021', Name: 'Tab\tand \\ "line"\n', Sid: '1594', FnoFlag: 1, More: [1] }],
+    'master_isin_map.json': [
+      {
+        Symbol: 'INFY',
+        ISIN: 'INE009A01021',
+        Name: 'Tab\tand \\ "line"\n',
+        Sid: '1594',
+        FnoFlag: 1,
+        More: [1],
+      },
+    ],
     'ohlcv_data/INFY.csv': `${HEADER}${DAY},1,2,0.5,1.5,10\n${DAY + 86_400},2,3,1,2.5,20\n${DAY},9,9,9,9,90\nnever,1,1,1,1,1\n`,
     'ohlcv_data/TCS.csv': `${HEADER}${DAY},5,5,5,5,50\n`,
     ...changes,
@@ -41,7 +50,10 @@ const CANDLES = [
   ['TCS', '2004-08-25', '5', '50'],
 ]
 
-const queryDuckdb = async (sql: string, before: readonly string[] = []): Promise<readonly (readonly string[])[]> => {
+const queryDuckdb = async (
+  sql: string,
+  before: readonly string[] = [],
+): Promise<readonly (readonly string[])[]> => {
   const { connection, close } = await openDuckDb()
   try {
     for (const statement of before) await connection.run(statement)
@@ -51,7 +63,8 @@ const queryDuckdb = async (sql: string, before: readonly string[] = []): Promise
   }
 }
 
-const inFile = (path: string, sql: string) => queryDuckdb(sql, [`ATTACH '${path}' AS db (READ_ONLY)`, 'USE db'])
+const inFile = (path: string, sql: string) =>
+  queryDuckdb(sql, [`ATTACH '${path}' AS db (READ_ONLY)`, 'USE db'])
 
 const server = await postgresThere()
 async function postgresThere(): Promise<boolean> {
@@ -73,14 +86,19 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     const path = join(out, 'market.duckdb')
     for (const _ of ['once', 'again']) {
       expect(await loaded(duckdb(path, { streams }), out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
-      expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(CANDLES)
+      expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(
+        CANDLES,
+      )
     }
-    expect(await inFile(path, 'SELECT typeof(date), typeof(close), typeof(volume) FROM candles LIMIT 1')).toEqual([
-      ['DATE', 'DOUBLE', 'BIGINT'],
-    ])
-    expect(await inFile(path, "SELECT comment FROM duckdb_columns() WHERE table_name = 'candles' AND column_name = 'date'")).toEqual([
-      ['trading day in India'],
-    ])
+    expect(
+      await inFile(path, 'SELECT typeof(date), typeof(close), typeof(volume) FROM candles LIMIT 1'),
+    ).toEqual([['DATE', 'DOUBLE', 'BIGINT']])
+    expect(
+      await inFile(
+        path,
+        "SELECT comment FROM duckdb_columns() WHERE table_name = 'candles' AND column_name = 'date'",
+      ),
+    ).toEqual([['trading day in India']])
   })
 
   it('keeps the old content if a file is unreadable, and foreign tables always', async () => {
@@ -93,10 +111,14 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
     writeFileSync(join(out, 'master_isin_map.json'), '[]')
     await expect(loaded(duckdb(path, { streams }), out)).rejects.toThrow(/bulk_block_deals/)
     expect(await inFile(path, 'SELECT symbol FROM master')).toEqual([['INFY']])
-    expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(CANDLES)
+    expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(
+      CANDLES,
+    )
     rmSync(join(out, 'bulk_block_deals.json'))
     await loaded(duckdb(path, { streams }), out)
-    expect(await inFile(path, "SELECT x, (SELECT volume FROM candles WHERE symbol = 'TCS') FROM mine")).toEqual([['42', '70']])
+    expect(
+      await inFile(path, "SELECT x, (SELECT volume FROM candles WHERE symbol = 'TCS') FROM mine"),
+    ).toEqual([['42', '70']])
   })
 
   it('gets the same rows from the fast and the tolerant reader of candle files', async () => {
@@ -127,7 +149,9 @@ describe.skipIf(!isThere)('an export to DuckDB', () => {
       'lifetimes',
       'screener',
     ])
-    expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(CANDLES)
+    expect(await inFile(path, 'SELECT symbol, date, close, volume FROM candles ORDER BY ALL')).toEqual(
+      CANDLES,
+    )
     await expect(loaded(duckdb(path, { streams }), folderWith({}))).rejects.toThrow(/has no outputs to load/)
   })
 
@@ -146,16 +170,26 @@ describe.skipIf(!isThere)('an export as of a day', () => {
     const sql = 'SELECT isin, symbol FROM master ORDER BY isin'
     expect(await inFile(path, sql)).toEqual((await askAsOf(sql, out, asOf)).rows)
     expect(await inFile(path, 'SELECT DISTINCT as_of FROM master')).toEqual([[asOf]])
-    expect(await inFile(path, 'SELECT table_name FROM duckdb_tables() ORDER BY 1')).toEqual([['master'], ['surveillance']])
+    expect(await inFile(path, 'SELECT table_name FROM duckdb_tables() ORDER BY 1')).toEqual([
+      ['master'],
+      ['surveillance'],
+    ])
     const comment = (table: string, column: string) =>
-      inFile(path, `SELECT comment FROM duckdb_columns() WHERE table_name = '${table}' AND column_name = '${column}'`)
+      inFile(
+        path,
+        `SELECT comment FROM duckdb_columns() WHERE table_name = '${table}' AND column_name = '${column}'`,
+      )
     await loaded(duckdb(path, { streams, tables: ['announcements', 'screener'] }), await written())
     expect((await comment('announcements', 'announced_at'))[0]?.[0]).toContain('India')
     expect((await comment('screener', 'market_cap_cr'))[0]?.[0]).toContain('₹ crore')
     expect(() => selectTables(streams, ['screenr'])).toThrow('unknown table screenr (did you mean screener?)')
   })
   const written = async () =>
-    folder({ 'all_company_announcements.json': [{ Symbol: 'INFY', ISIN: 'INE009A01021', Date: '2026-02-02 10:00:00' }] })
+    folder({
+      'all_company_announcements.json': [
+        { Symbol: 'INFY', ISIN: 'INE009A01021', Date: '2026-02-02 10:00:00' },
+      ],
+    })
 })
 
 describe.skipIf(!isThere)('an export to Parquet', () => {
@@ -163,8 +197,15 @@ describe.skipIf(!isThere)('an export to Parquet', () => {
     const out = folder()
     const place = join(out, 'parquet')
     for (const _ of ['once', 'again']) {
-      expect(await loaded(parquet(place, { streams }), out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
-      expect(await queryDuckdb(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
+      expect(await loaded(parquet(place, { streams }), out)).toMatchObject({
+        master: [1, 0],
+        candles: [3, 2],
+      })
+      expect(
+        await queryDuckdb(
+          `SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`,
+        ),
+      ).toEqual(CANDLES)
       expect(readdirSync(join(place, 'candles'))).toEqual(['year=2004'])
       expect(readdirSync(place).filter((name) => name.startsWith('.'))).toEqual([])
     }
@@ -183,9 +224,15 @@ describe.skipIf(!isThere)('an export to Parquet', () => {
     rmSync(join(out, 'bulk_block_deals.json'))
     rmSync(join(out, 'ohlcv_data'), { recursive: true })
     await loaded(parquet(place, { streams }), out)
-    expect(await queryDuckdb(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
+    expect(
+      await queryDuckdb(
+        `SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`,
+      ),
+    ).toEqual(CANDLES)
     const foreign = folder({ 'parquet/master/thesis.docx': 'mine' })
-    await expect(loaded(parquet(join(foreign, 'parquet'), { streams }), foreign)).rejects.toThrow(/no export creates: thesis\.docx/)
+    await expect(loaded(parquet(join(foreign, 'parquet'), { streams }), foreign)).rejects.toThrow(
+      /no export creates: thesis\.docx/,
+    )
   })
 })
 
@@ -201,7 +248,8 @@ describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
     const { out, place, before } = await moved()
     onTestFinished(() => void vi.restoreAllMocks())
     vi.spyOn(disk, 'rename').mockImplementation(async (from, to) => {
-      if (String(to).endsWith('parquet/candles') && String(from).includes('.tmp')) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+      if (String(to).endsWith('parquet/candles') && String(from).includes('.tmp'))
+        throw Object.assign(new Error('EIO'), { code: 'EIO' })
       renameSync(from, to)
     })
     await expect(loaded(parquet(place, { streams }), out)).rejects.toThrow(
@@ -217,86 +265,103 @@ describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
     rmSync(join(out, 'ohlcv_data'), { recursive: true })
     await loaded(parquet(place, { streams }), out)
     expect(Object.keys(snapshotFolder(place))).toEqual(Object.keys(before))
-    expect(await queryDuckdb(`SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`)).toEqual(CANDLES)
-  })
-})
-
-describe.skipIf(!isThere || !server)(`an export to PostgreSQL${server ? '' : ' (skipped: no server answers at 127.0.0.1:5432)'}`, () => {
-  const select = async (sql: string): Promise<readonly Record<string, unknown>[]> => {
-    const { default: connect } = await import('postgres')
-    const client = connect(URL, { max: 1, onnotice: () => undefined })
-    try {
-      return await client.unsafe(sql)
-    } finally {
-      await client.end()
-    }
-  }
-  afterAll(() => select(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`))
-
-  it('exports all rows with types and comments, and the same when repeated', async () => {
-    const out = folder()
-    const sink = postgres(URL, { schema: SCHEMA, streams })
-    const candles = `SELECT symbol, date::text AS date, close::text, volume::text FROM ${SCHEMA}.candles ORDER BY 1, 2`
-    for (const _ of ['once', 'again']) {
-      expect(await loaded(sink, out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
-      expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES)
-      expect(await select(`SELECT name, extra->'More' AS more FROM ${SCHEMA}.master`)).toEqual([
-        { name: 'Tab\tand \\ "line"\n', more: [1] },
-      ])
-    }
     expect(
-      await select(
-        `SELECT pg_typeof(date)::text AS type, obj_description('${SCHEMA}.candles'::regclass) AS said FROM ${SCHEMA}.candles LIMIT 1`,
+      await queryDuckdb(
+        `SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`,
       ),
-    ).toEqual([{ type: 'date', said: expect.stringMatching(/daily candles/) }])
-    rmSync(join(out, 'ohlcv_data/TCS.csv'))
-    await loaded(sink, out)
-    await loaded(sink, out)
-    expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
-    rmSync(join(out, 'ohlcv_data'), { recursive: true })
-    await loaded(sink, out)
-    expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
-  })
-
-  it('writes only rows that differ, with the day of the outputs, and restores an emptied table', async () => {
-    const out = folder({ 'bulk_block_deals.json': ['A', 'A', 'B'].map((sym) => ({ sym })), '.scripstream/report.json': runReport() })
-    const schema = `${SCHEMA}_rows`
-    onTestFinished(() => select(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).then(() => undefined))
-    const load = () => loaded(postgres(URL, { schema, streams, tables: ['deals', 'candles', 'screener'] }), out)
-    const rows = async (table: string) => await select(`SELECT symbol, xmin::text AS written FROM ${schema}.${table} ORDER BY 1, 2`)
-    await load()
-    const [deals, candles, screener] = [await rows('deals'), await rows('candles'), await rows('screener')]
-    writeFileSync(join(out, 'bulk_block_deals.json'), JSON.stringify(['A', 'C', 'B'].map((sym) => ({ sym }))))
-    expect(await load()).toMatchObject({ deals: [3, 0], candles: [3, 2], screener: [1, 0] })
-    expect(await rows('deals')).toEqual([deals[0], deals[2], { symbol: 'C', written: expect.anything() }])
-    expect([await rows('candles'), await rows('screener')]).toEqual([candles, screener])
-    await select(`DELETE FROM ${schema}.candles WHERE symbol = 'TCS'`)
-    await load()
-    expect((await rows('candles')).map(({ symbol }) => symbol)).toEqual(candles.map(({ symbol }) => symbol))
-  })
-
-  it('leaves all tables unchanged if one of them fails', async () => {
-    const schema = `${SCHEMA}_whole`
-    onTestFinished(() => select(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).then(() => undefined))
-    const out = folder()
-    const sink = postgres(URL, { schema, streams })
-    await loaded(sink, out)
-    writeFileSync(join(out, 'master_isin_map.json'), '[]')
-    writeFileSync(join(out, 'bulk_block_deals.json'), '[{')
-    await expect(loaded(sink, out)).rejects.toThrow(/bulk_block_deals/)
-    expect(await select(`SELECT symbol FROM ${schema}.master`)).toEqual([{ symbol: 'INFY' }])
-    const countTables = `SELECT count(*)::int AS tables FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name = 'deals'`
-    expect(await select(countTables)).toEqual([{ tables: 0 }])
-  })
-
-  it('accepts any schema name', async () => {
-    const schema = `${SCHEMA} "x"; --`
-    onTestFinished(() => select(`DROP SCHEMA IF EXISTS "${schema.replaceAll('"', '""')}" CASCADE`).then(() => undefined))
-    await loaded(postgres(URL, { schema, streams }), folder())
-    const names = `SELECT table_name FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name LIKE 'm%'`
-    expect(await select(names)).toEqual([{ table_name: 'master' }])
+    ).toEqual(CANDLES)
   })
 })
+
+describe.skipIf(!isThere || !server)(
+  `an export to PostgreSQL${server ? '' : ' (skipped: no server answers at 127.0.0.1:5432)'}`,
+  () => {
+    const select = async (sql: string): Promise<readonly Record<string, unknown>[]> => {
+      const { default: connect } = await import('postgres')
+      const client = connect(URL, { max: 1, onnotice: () => undefined })
+      try {
+        return await client.unsafe(sql)
+      } finally {
+        await client.end()
+      }
+    }
+    afterAll(() => select(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`))
+
+    it('exports all rows with types and comments, and the same when repeated', async () => {
+      const out = folder()
+      const sink = postgres(URL, { schema: SCHEMA, streams })
+      const candles = `SELECT symbol, date::text AS date, close::text, volume::text FROM ${SCHEMA}.candles ORDER BY 1, 2`
+      for (const _ of ['once', 'again']) {
+        expect(await loaded(sink, out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
+        expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES)
+        expect(await select(`SELECT name, extra->'More' AS more FROM ${SCHEMA}.master`)).toEqual([
+          { name: 'Tab\tand \\ "line"\n', more: [1] },
+        ])
+      }
+      expect(
+        await select(
+          `SELECT pg_typeof(date)::text AS type, obj_description('${SCHEMA}.candles'::regclass) AS said FROM ${SCHEMA}.candles LIMIT 1`,
+        ),
+      ).toEqual([{ type: 'date', said: expect.stringMatching(/daily candles/) }])
+      rmSync(join(out, 'ohlcv_data/TCS.csv'))
+      await loaded(sink, out)
+      await loaded(sink, out)
+      expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
+      rmSync(join(out, 'ohlcv_data'), { recursive: true })
+      await loaded(sink, out)
+      expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
+    })
+
+    it('writes only rows that differ, with the day of the outputs, and restores an emptied table', async () => {
+      const out = folder({
+        'bulk_block_deals.json': ['A', 'A', 'B'].map((sym) => ({ sym })),
+        '.scripstream/report.json': runReport(),
+      })
+      const schema = `${SCHEMA}_rows`
+      onTestFinished(() => select(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).then(() => undefined))
+      const load = () =>
+        loaded(postgres(URL, { schema, streams, tables: ['deals', 'candles', 'screener'] }), out)
+      const rows = async (table: string) =>
+        await select(`SELECT symbol, xmin::text AS written FROM ${schema}.${table} ORDER BY 1, 2`)
+      await load()
+      const [deals, candles, screener] = [await rows('deals'), await rows('candles'), await rows('screener')]
+      writeFileSync(
+        join(out, 'bulk_block_deals.json'),
+        JSON.stringify(['A', 'C', 'B'].map((sym) => ({ sym }))),
+      )
+      expect(await load()).toMatchObject({ deals: [3, 0], candles: [3, 2], screener: [1, 0] })
+      expect(await rows('deals')).toEqual([deals[0], deals[2], { symbol: 'C', written: expect.anything() }])
+      expect([await rows('candles'), await rows('screener')]).toEqual([candles, screener])
+      await select(`DELETE FROM ${schema}.candles WHERE symbol = 'TCS'`)
+      await load()
+      expect((await rows('candles')).map(({ symbol }) => symbol)).toEqual(candles.map(({ symbol }) => symbol))
+    })
+
+    it('leaves all tables unchanged if one of them fails', async () => {
+      const schema = `${SCHEMA}_whole`
+      onTestFinished(() => select(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).then(() => undefined))
+      const out = folder()
+      const sink = postgres(URL, { schema, streams })
+      await loaded(sink, out)
+      writeFileSync(join(out, 'master_isin_map.json'), '[]')
+      writeFileSync(join(out, 'bulk_block_deals.json'), '[{')
+      await expect(loaded(sink, out)).rejects.toThrow(/bulk_block_deals/)
+      expect(await select(`SELECT symbol FROM ${schema}.master`)).toEqual([{ symbol: 'INFY' }])
+      const countTables = `SELECT count(*)::int AS tables FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name = 'deals'`
+      expect(await select(countTables)).toEqual([{ tables: 0 }])
+    })
+
+    it('accepts any schema name', async () => {
+      const schema = `${SCHEMA} "x"; --`
+      onTestFinished(() =>
+        select(`DROP SCHEMA IF EXISTS "${schema.replaceAll('"', '""')}" CASCADE`).then(() => undefined),
+      )
+      await loaded(postgres(URL, { schema, streams }), folder())
+      const names = `SELECT table_name FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name LIKE 'm%'`
+      expect(await select(names)).toEqual([{ table_name: 'master' }])
+    })
+  },
+)
 
 describe.skipIf(!isThere)('the password of an address', () => {
   it('never appears in an error or a name', async () => {

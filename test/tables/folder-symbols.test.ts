@@ -4,8 +4,17 @@ import type { Stock } from '../../src/model/stock.js'
 import { describeUnlisted, selectFolderSymbols } from '../../src/tables/output-folder.js'
 import { folderWith } from './support.js'
 
-const stock = (symbol: string, ISIN: string, Name: string): Stock => ({ Symbol: symbol, ISIN, Name, Sid: '1', FnoFlag: 0 })
-const stocks = [stock('TCS', 'INE467B01029', 'Tata Consultancy Services'), stock('ETERNAL', 'INE758T01015', 'Eternal')]
+const stock = (symbol: string, ISIN: string, Name: string): Stock => ({
+  Symbol: symbol,
+  ISIN,
+  Name,
+  Sid: '1',
+  FnoFlag: 0,
+})
+const stocks = [
+  stock('TCS', 'INE467B01029', 'Tata Consultancy Services'),
+  stock('ETERNAL', 'INE758T01015', 'Eternal'),
+]
 const gone = [stock('GONE', 'INE999Z01011', 'Gone')]
 
 const select = (symbols: readonly string[], wrongSymbols?: 'report' | 'reject') => {

@@ -62,7 +62,10 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
     const round = (rows: typeof plain) =>
       rows.map((row) =>
         Object.fromEntries(
-          Object.entries(row).map(([key, value]) => [key, typeof value === 'number' ? Number(value.toPrecision(9)) : value]),
+          Object.entries(row).map(([key, value]) => [
+            key,
+            typeof value === 'number' ? Number(value.toPrecision(9)) : value,
+          ]),
         ),
       )
     expect(round(written)).toEqual(round(plain))
@@ -75,7 +78,10 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
     utimesSync(file, 1_770_900_000, 1_770_900_000)
     await rowsOf('from screener', out, 0)
     const before = { candles: inode('candles'), screener: inode('screener'), deals: inode('deals') }
-    writeFileSync(file, readFileSync(file, 'utf8').replace('1770834600,1,2,0.5,1.5,10', '1770834600,9,9,9.5,9.5,10'))
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace('1770834600,1,2,0.5,1.5,10', '1770834600,9,9,9.5,9.5,10'),
+    )
     utimesSync(file, 1_770_900_000, 1_770_900_000)
     await rowsOf('from screener', out, 0)
     expect(inode('candles')).not.toBe(before.candles)
@@ -91,10 +97,14 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
   })
 
   it('has rows of the screener only for the same files, run and former symbols', async () => {
-    const price = async () => (await objectsOf("select close_inr from (from screener) where symbol = 'TCS'", out, 0))[0]?.close_inr
+    const price = async () =>
+      (await objectsOf("select close_inr from (from screener) where symbol = 'TCS'", out, 0))[0]?.close_inr
     writeFileSync(join(out, 'ohlcv_data', 'TCS.csv'), '1770921000,3,3,3,3,20\n', { flag: 'a' })
     expect(await price()).toBe(3)
-    const [before, previous] = [inode('screener'), join(out, '.scripstream', 'previous', 'master_isin_map.json')]
+    const [before, previous] = [
+      inode('screener'),
+      join(out, '.scripstream', 'previous', 'master_isin_map.json'),
+    ]
     expect([await price(), inode('screener')]).toEqual([3, before])
     mkdirSync(dirname(previous), { recursive: true })
     writeFileSync(previous, '[{ "Symbol": "TATACS", "ISIN": "INE467B01029" }]')
@@ -107,13 +117,22 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
 
   it('is only read if it is for the same files', async () => {
     const count = await rowsOf('select count(*) from candles', out, 0)
-    writeFileSync(join(out, 'ohlcv_data', 'ADDED.csv'), 'Timestamp,Open,High,Low,Close,Volume\n1770834600,1,2,0.5,1.5,10\n')
-    expect(Number((await rowsOf('select count(*) from candles', out, 0))[0]?.[0])).toBe(Number(count[0]?.[0]) + 1)
+    writeFileSync(
+      join(out, 'ohlcv_data', 'ADDED.csv'),
+      'Timestamp,Open,High,Low,Close,Volume\n1770834600,1,2,0.5,1.5,10\n',
+    )
+    expect(Number((await rowsOf('select count(*) from candles', out, 0))[0]?.[0])).toBe(
+      Number(count[0]?.[0]) + 1,
+    )
   })
 
   it('does not open other files to a statement', async () => {
-    await expect(rowsOf(`from read_parquet('${lake('candles', 'candles.parquet')}')`, out, 0)).rejects.toThrow('not permitted')
-    await expect(rowsOf(`from '${lake('candles', 'candles.parquet')}'`, out, 0)).rejects.toThrow('not a table')
+    await expect(
+      rowsOf(`from read_parquet('${lake('candles', 'candles.parquet')}')`, out, 0),
+    ).rejects.toThrow('not permitted')
+    await expect(rowsOf(`from '${lake('candles', 'candles.parquet')}'`, out, 0)).rejects.toThrow(
+      'not a table',
+    )
   })
 
   it('is read for one stock, but not written', async () => {
@@ -127,7 +146,10 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
         close()
       }
     }
-    const [expected] = await rowsOf("select close_inr, filings_7d from (from screener) where symbol = 'TCS'", out)
+    const [expected] = await rowsOf(
+      "select close_inr, filings_7d from (from screener) where symbol = 'TCS'",
+      out,
+    )
     const sql = "select close_inr, filings_7d from screener where symbol = 'TCS'"
     expect((await ask(sql)).map((row) => row.map(String))).toEqual([expected])
     rmSync(lake(), { recursive: true })
@@ -150,7 +172,8 @@ describe.skipIf(!duckdb)('the whole lake', () => {
   })
   afterAll(() => remove())
   const write = () => lastValueFrom(wholeLake({ streams }).write(out).pipe(toArray()))
-  const inodes = () => Object.fromEntries(names.map((name) => [name, statSync(join(out, 'lake', name, `${name}.parquet`)).ino]))
+  const inodes = () =>
+    Object.fromEntries(names.map((name) => [name, statSync(join(out, 'lake', name, `${name}.parquet`)).ino]))
   const tables = listTables(streams)
   const names = [...tables, ...listViews(tables)].map(({ name }) => name)
 
@@ -162,8 +185,11 @@ describe.skipIf(!duckdb)('the whole lake', () => {
       const rows = await rowsOf(`select * from ${name} order by all`, out)
       const read = await lake.ask(`select * from ${name} order by all`)
       // Sums of numbers depend on their order.
-      const isSame = (one: string, other = '') => one === other || Math.abs(Number(one) / Number(other) - 1) < 1e-9
-      const differences = rows.filter((row, place) => !row.every((value, index) => isSame(String(value), read[place]?.[index])))
+      const isSame = (one: string, other = '') =>
+        one === other || Math.abs(Number(one) / Number(other) - 1) < 1e-9
+      const differences = rows.filter(
+        (row, place) => !row.every((value, index) => isSame(String(value), read[place]?.[index])),
+      )
       expect(differences, name).toEqual([])
       expect(rows, name).toHaveLength(loaded.find(({ table }) => table === name)?.rows ?? -1)
     }
@@ -187,11 +213,11 @@ describe.skipIf(!duckdb)('the whole lake', () => {
     for (const { table, ms } of loaded) expect(ms, table).toBeGreaterThan(0)
     const lake = await openPlain(some, 'lake')
     expect(await lake.ask('select count(*) from screener')).toEqual([['8']])
-    expect(await lake.ask("select view_name from duckdb_views() where not internal and schema_name = 'main' order by 1")).toEqual([
-      ['master'],
-      ['screener'],
-      ['surveillance'],
-    ])
+    expect(
+      await lake.ask(
+        "select view_name from duckdb_views() where not internal and schema_name = 'main' order by 1",
+      ),
+    ).toEqual([['master'], ['screener'], ['surveillance']])
     lake.close()
     rmSync(some, { recursive: true })
   })
@@ -201,7 +227,9 @@ describe.skipIf(!duckdb)('the whole lake', () => {
     await write()
     expect(inodes()).toEqual(before)
     writeFileSync(join(out, 'bulk_block_deals.json'), '[]')
-    const [left, written] = ['0', '1'].map((digit) => join(out, 'lake', `.deals.parquet.${digit}1234567-0123-0123-0123-0123456789ab.tmp`))
+    const [left, written] = ['0', '1'].map((digit) =>
+      join(out, 'lake', `.deals.parquet.${digit}1234567-0123-0123-0123-0123456789ab.tmp`),
+    )
     for (const path of [left, written]) writeFileSync(path as string, 'half')
     utimesSync(left as string, 0, 0)
     await write()
@@ -215,7 +243,8 @@ describe.skipIf(!duckdb)('the whole lake', () => {
   it('without a report has the collected tables, says what is missing and why, and names only what is there', async () => {
     const some = mkdtempSync(join(tmpdir(), 'scripstream-no-report-'))
     cpSync(out, some, { recursive: true })
-    const text = () => ['README.md', 'views.sql'].map((name) => readFileSync(join(some, 'lake', name), 'utf8')).join('')
+    const text = () =>
+      ['README.md', 'views.sql'].map((name) => readFileSync(join(some, 'lake', name), 'utf8')).join('')
     expect(text()).toContain("SET VARIABLE as_of = DATE '2026-02-12'")
     rmSync(join(some, '.scripstream/report.json'))
     const loaded = await lastValueFrom(wholeLake({ streams }).write(some).pipe(toArray()))

@@ -22,9 +22,12 @@ describe('an output folder', () => {
     expect(await diff(out, { exchange: undefined })).toMatchObject({ folder: out, since: null, changes: [] }))
 
   it.runIf(duckdb)('answers SQL', async () => {
-    expect(await query(out, 'SELECT count(*) AS stocks, max(date)::DATE AS newest, 9007199254740993 AS large FROM candles')).toEqual([
-      { stocks: expect.any(Number), newest: '2026-02-12', large: '9007199254740993' },
-    ])
+    expect(
+      await query(
+        out,
+        'SELECT count(*) AS stocks, max(date)::DATE AS newest, 9007199254740993 AS large FROM candles',
+      ),
+    ).toEqual([{ stocks: expect.any(Number), newest: '2026-02-12', large: '9007199254740993' }])
     await expect(query(out, 'DELETE FROM candles')).rejects.toMatchObject({ name: 'UsageError' })
   })
 

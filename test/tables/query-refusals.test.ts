@@ -87,7 +87,8 @@ const WRONG =
   /query is read-only; use one SELECT|query takes one statement|the statement is missing; write one|\(\) is not permitted: query|Parser Error/
 
 /** The message of every refused file or function. */
-const REFUSAL = /(\(\) is not permitted|is not a table): query reads only the tables of the folder; SHOW TABLES lists them$/
+const REFUSAL =
+  /(\(\) is not permitted|is not a table): query reads only the tables of the folder; SHOW TABLES lists them$/
 
 const elsewhere = [
   `FROM read_csv('${secret}')`,
@@ -140,7 +141,9 @@ describe.skipIf(!duckdb)('query', () => {
   })
 
   it('knows no function that reads the environment', async () => {
-    await expect(rowsOf("SELECT getenv('HOME')", out)).rejects.toThrow(/function with name getenv does not exist/i)
+    await expect(rowsOf("SELECT getenv('HOME')", out)).rejects.toThrow(
+      /function with name getenv does not exist/i,
+    )
   })
 
   it.each([
@@ -152,7 +155,10 @@ describe.skipIf(!duckdb)('query', () => {
     ['SELECT count(*) FROM master, range(3)', [['3']]],
     ['SELECT unnest([1, 2])', [['1'], ['2']]],
     ['SHOW TABLES FROM memory.main', expect.arrayContaining([['candles']])],
-    ['SELECT count(*) > 5 FROM duckdb_views() WHERE view_name IN (SELECT name FROM (SHOW TABLES))', [['true']]],
+    [
+      'SELECT count(*) > 5 FROM duckdb_views() WHERE view_name IN (SELECT name FROM (SHOW TABLES))',
+      [['true']],
+    ],
     ["SELECT 'COPY x TO y; DROP TABLE z' AS text", [['COPY x TO y; DROP TABLE z']]],
   ])('permits %s', async (sql, rows) => {
     expect(await rowsOf(sql, out)).toEqual(rows)
@@ -169,21 +175,31 @@ describe.skipIf(!duckdb)('query', () => {
   })
 
   it('is restricted to the files before the query, and cannot be unlocked', async () => {
-    const settings = ['enable_external_access', 'lock_configuration', 'autoload_known_extensions', 'autoinstall_known_extensions']
+    const settings = [
+      'enable_external_access',
+      'lock_configuration',
+      'autoload_known_extensions',
+      'autoinstall_known_extensions',
+    ]
     const statement = `SELECT ${settings.map((name) => `current_setting('${name}')`).join(', ')}`
     expect(await rowsOf(statement, out)).toEqual([['false', 'true', 'false', 'false']])
   })
 
   it('changes neither the folder nor anything beside it', async () => {
     const before = snapshotFolder(out)
-    await rowsOf('SELECT symbol, sum(volume) FROM candles JOIN master USING (symbol) GROUP BY ALL ORDER BY ALL', out)
+    await rowsOf(
+      'SELECT symbol, sum(volume) FROM candles JOIN master USING (symbol) GROUP BY ALL ORDER BY ALL',
+      out,
+    )
     expect(snapshotFolder(out)).toEqual(before)
   })
 
   it('follows no link out of the folder, of a file or of a folder', async () => {
     const linked = folderWith({ 'ohlcv_data/A.csv': 'Timestamp,Open,High,Low,Close,Volume\n' })
     symlinkSync(secret, join(linked, 'ohlcv_data/B.csv'))
-    await expect(rowsOf('FROM candles', linked)).rejects.toThrow(/B\.csv is a link that points outside the folder/)
+    await expect(rowsOf('FROM candles', linked)).rejects.toThrow(
+      /B\.csv is a link that points outside the folder/,
+    )
     mkdirSync(join(outside, 'indices'))
     writeFileSync(join(outside, 'indices/X.csv'), 'a')
     symlinkSync(join(outside, 'indices'), join(linked, 'ohlcv_data/indices'))
@@ -226,19 +242,29 @@ describe.skipIf(!duckdb)('the check of a statement alone', () => {
     close()
   })
 
-  it.each(elsewhere.filter((sql) => /FROM [\w.]+\(/.test(sql)))('refuses the function in %s before the database does', async (sql) => {
-    const { connection, close } = await openDuckDb()
-    await expect(checkStatement(connection, sql, listTables(streams))).rejects.toThrow(REFUSAL)
-    close()
-  })
+  it.each(elsewhere.filter((sql) => /FROM [\w.]+\(/.test(sql)))(
+    'refuses the function in %s before the database does',
+    async (sql) => {
+      const { connection, close } = await openDuckDb()
+      await expect(checkStatement(connection, sql, listTables(streams))).rejects.toThrow(REFUSAL)
+      close()
+    },
+  )
 
   it('runs nothing', () => expect(existsSync(join(outside, 'db'))).toBe(false))
 })
 
-it.runIf(duckdb)('a query that needs too much memory names its limit and the remedy, without settings that it may not change', async () => {
-  const sql = 'SELECT list(a.range + b.range) FROM range(10_000) a, range(10_000) b'
-  const work = runQuery(sql, { out, tables: listTables(streams), room: { threads: '1', memory_limit: '64MB' } }).then(({ result }) =>
-    result.getRows(),
-  )
-  await expect(work).rejects.toThrow(/^the query needs more memory than it may use \(61\.0 MiB\); select fewer days, stocks or columns$/)
-})
+it.runIf(duckdb)(
+  'a query that needs too much memory names its limit and the remedy, without settings that it may not change',
+  async () => {
+    const sql = 'SELECT list(a.range + b.range) FROM range(10_000) a, range(10_000) b'
+    const work = runQuery(sql, {
+      out,
+      tables: listTables(streams),
+      room: { threads: '1', memory_limit: '64MB' },
+    }).then(({ result }) => result.getRows())
+    await expect(work).rejects.toThrow(
+      /^the query needs more memory than it may use \(61\.0 MiB\); select fewer days, stocks or columns$/,
+    )
+  },
+)

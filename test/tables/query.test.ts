@@ -20,7 +20,9 @@ afterAll(() => {
 
 /** The number of rows in the files of a table, counted without SQL. */
 const countRows = (out: string, table: Table): number =>
-  table.files.flatMap(({ path }) => listFiles(out, path)).reduce((total, file) => total + countRowsIn(file, table), 0)
+  table.files
+    .flatMap(({ path }) => listFiles(out, path))
+    .reduce((total, file) => total + countRowsIn(file, table), 0)
 
 const listFiles = (out: string, path: string): readonly string[] => {
   const [before = '', after = ''] = basename(path).split(/\{\w+\}/)
@@ -44,7 +46,10 @@ describe('the catalogue', () => {
     const paths = catalogue.flatMap(({ files }) => files.map(({ path }) => path.replaceAll(/\{\w+\}/g, '*')))
     const outputs = streams.flatMap(({ work, outputs: all }) =>
       all.flatMap(({ file }) => {
-        const parts = file.includes('{exch}') || /\{(mode|list|side)\}/.test(file) ? work.parts.map(({ fileName }) => fileName) : ['*']
+        const parts =
+          file.includes('{exch}') || /\{(mode|list|side)\}/.test(file)
+            ? work.parts.map(({ fileName }) => fileName)
+            : ['*']
         return parts.map((part) => file.replaceAll('{exch}', '*').replaceAll(/\{\w+\}/g, part))
       }),
     )
@@ -73,48 +78,80 @@ describe.skipIf(!duckdb)('the tables of a run', () => {
 
   it('can be interrupted before the first row', async () => {
     const stops: (() => void)[] = []
-    const endless = 'select count(*) from candles a, candles b, candles c, candles d, candles e where a.close + b.close > c.close'
+    const endless =
+      'select count(*) from candles a, candles b, candles c, candles d, candles e where a.close + b.close > c.close'
     const query = runQuery(endless, { out, tables: catalogue }, (stop) => stops.push(stop))
     const again = setInterval(() => stops[0]?.(), 5)
     await expect(query).rejects.toThrow(/INTERRUPT/)
     clearInterval(again)
   })
 
-  it.each(catalogue.map((table) => [table.name, table] as const))('%s has a row for each record in the files', async (name, table) => {
-    const wanted = countRows(out, table)
-    expect(wanted).toBeGreaterThan(0)
-    expect(await rowsOf(`SELECT count(*) FROM ${name}`, out)).toEqual([[String(wanted)]])
-  })
+  it.each(catalogue.map((table) => [table.name, table] as const))(
+    '%s has a row for each record in the files',
+    async (name, table) => {
+      const wanted = countRows(out, table)
+      expect(wanted).toBeGreaterThan(0)
+      expect(await rowsOf(`SELECT count(*) FROM ${name}`, out)).toEqual([[String(wanted)]])
+    },
+  )
 
-  it.each(catalogue.map((table) => [table.name, table] as const))('%s fills its columns', async (name, table) => {
-    const columns = listColumns(table).filter((column) => column.name !== 'extra')
-    const [filled = []] = await rowsOf(`SELECT ${columns.map((column) => `count("${column.name}")`).join(', ')} FROM ${name}`, out)
-    // Columns that the simulator does not fill.
-    const unanswered = ['filings.category', 'index_spells.until']
-    const empty = columns.filter((_, place) => filled[place] === '0').map((column) => `${name}.${column.name}`)
-    expect(empty.filter((column) => !unanswered.includes(column))).toEqual([])
-  })
+  it.each(catalogue.map((table) => [table.name, table] as const))(
+    '%s fills its columns',
+    async (name, table) => {
+      const columns = listColumns(table).filter((column) => column.name !== 'extra')
+      const [filled = []] = await rowsOf(
+        `SELECT ${columns.map((column) => `count("${column.name}")`).join(', ')} FROM ${name}`,
+        out,
+      )
+      // Columns that the simulator does not fill.
+      const unanswered = ['filings.category', 'index_spells.until']
+      const empty = columns
+        .filter((_, place) => filled[place] === '0')
+        .map((column) => `${name}.${column.name}`)
+      expect(empty.filter((column) => !unanswered.includes(column))).toEqual([])
+    },
+  )
 
   it('dates candles in India, with the numbers of the file', async () => {
-    const [timestamp, ...figures] = (readFileSync(join(out, 'ohlcv_data/M&M.csv'), 'utf8').split('\n')[1] ?? '').split(',')
+    const [timestamp, ...figures] = (
+      readFileSync(join(out, 'ohlcv_data/M&M.csv'), 'utf8').split('\n')[1] ?? ''
+    ).split(',')
     const day = new Date(Number(timestamp) * 1_000 + 19_800_000).toISOString().slice(0, 10)
-    const rows = await rowsOf(`SELECT date, open, high, low, close, volume FROM candles WHERE symbol = 'M&M' ORDER BY date LIMIT 1`, out)
+    const rows = await rowsOf(
+      `SELECT date, open, high, low, close, volume FROM candles WHERE symbol = 'M&M' ORDER BY date LIMIT 1`,
+      out,
+    )
     expect(rows).toEqual([[day, ...figures.map((figure) => String(Number(figure)))]])
   })
 
   it('shows every stock of the candles under the symbol of the master list', async () => {
-    expect(await rowsOf('SELECT DISTINCT symbol FROM candles WHERE symbol NOT IN (SELECT symbol FROM master)', out)).toEqual([])
     expect(
-      await rowsOf('SELECT DISTINCT symbol FROM index_candles WHERE (symbol, sid) NOT IN (SELECT (symbol, sid) FROM indices)', out),
+      await rowsOf(
+        'SELECT DISTINCT symbol FROM candles WHERE symbol NOT IN (SELECT symbol FROM master)',
+        out,
+      ),
     ).toEqual([])
-    expect(await rowsOf('SELECT symbol, sid, date FROM index_candles GROUP BY ALL HAVING count(*) > 1', out)).toEqual([])
-    expect(await rowsOf('SELECT DISTINCT symbol FROM filings WHERE symbol NOT IN (SELECT symbol FROM master)', out)).toEqual([])
+    expect(
+      await rowsOf(
+        'SELECT DISTINCT symbol FROM index_candles WHERE (symbol, sid) NOT IN (SELECT (symbol, sid) FROM indices)',
+        out,
+      ),
+    ).toEqual([])
+    expect(
+      await rowsOf('SELECT symbol, sid, date FROM index_candles GROUP BY ALL HAVING count(*) > 1', out),
+    ).toEqual([])
+    expect(
+      await rowsOf(
+        'SELECT DISTINCT symbol FROM filings WHERE symbol NOT IN (SELECT symbol FROM master)',
+        out,
+      ),
+    ).toEqual([])
   })
 
   it('opens only the file of the requested stock', async () => {
-    const [[plan = ''] = []] = (await rowsOf("EXPLAIN ANALYZE SELECT count(*) FROM candles WHERE symbol = 'M&M'", out)).map(([, text]) => [
-      text ?? '',
-    ])
+    const [[plan = ''] = []] = (
+      await rowsOf("EXPLAIN ANALYZE SELECT count(*) FROM candles WHERE symbol = 'M&M'", out)
+    ).map(([, text]) => [text ?? ''])
     expect(plan).toMatch(/Scanning Files: 1\/12|Total Files Read: 1\b/)
   })
 })
@@ -141,16 +178,31 @@ describe.skipIf(!duckdb)('what drifts', () => {
 
   it('shows unknown fields in extra', async () => {
     const files = { 'master_isin_map.json': [{ ...STOCK, Lot: 25, Peers: ['TCS'] }] }
-    expect(await query("SELECT symbol, extra ->> 'Lot', extra ->> '$.Peers[0]' FROM master", files)).toEqual([['INFY', '25', 'TCS']])
+    expect(await query("SELECT symbol, extra ->> 'Lot', extra ->> '$.Peers[0]' FROM master", files)).toEqual([
+      ['INFY', '25', 'TCS'],
+    ])
     const actions = {
-      'upcoming_corporate_actions.json': [{ Sym: 'INFY', DispSym: 'Infosys', Exch: 'NSE', CorpAct: [{ ActType: 'SPLIT', Ratio: '1:2' }] }],
+      'upcoming_corporate_actions.json': [
+        { Sym: 'INFY', DispSym: 'Infosys', Exch: 'NSE', CorpAct: [{ ActType: 'SPLIT', Ratio: '1:2' }] },
+      ],
     }
-    expect(await query('SELECT action, extra FROM corporate_actions', actions)).toEqual([['SPLIT', '{"Exch":"NSE","Ratio":"1:2"}']])
+    expect(await query('SELECT action, extra FROM corporate_actions', actions)).toEqual([
+      ['SPLIT', '{"Exch":"NSE","Ratio":"1:2"}'],
+    ])
   })
 
   it('shows a value that does not fit its column in extra', async () => {
-    const deal = { date: '2026-02-12 00:00:00', sym: 'INFY', qty: 12.5, avgprice: 'about 1100', bs: 'B', cname: 'A' }
-    const [row] = await query('SELECT date, quantity, price, extra FROM deals', { 'bulk_block_deals.json': [deal] })
+    const deal = {
+      date: '2026-02-12 00:00:00',
+      sym: 'INFY',
+      qty: 12.5,
+      avgprice: 'about 1100',
+      bs: 'B',
+      cname: 'A',
+    }
+    const [row] = await query('SELECT date, quantity, price, extra FROM deals', {
+      'bulk_block_deals.json': [deal],
+    })
     expect(row).toEqual(['2026-02-12', null, null, '{"qty":12.5,"avgprice":"about 1100"}'])
   })
 
@@ -158,12 +210,18 @@ describe.skipIf(!duckdb)('what drifts', () => {
     const hidden: string[] = []
     for (const table of catalogue.filter(({ shape }) => shape === 'array' || shape === 'document'))
       for (const { from, type } of table.columns) {
-        const keys = 'row' in from && (type === 'BIGINT' || type === 'DOUBLE') ? from.row.filter((key) => !key.startsWith('$')) : []
+        const keys =
+          'row' in from && (type === 'BIGINT' || type === 'DOUBLE')
+            ? from.row.filter((key) => !key.startsWith('$'))
+            : []
         const value = type === 'BIGINT' ? 12.5 : 'about 12'
         for (const key of keys) {
-          const record = table.lists === undefined ? { [key]: value } : { [table.lists[0] ?? '']: [{ [key]: value }] }
+          const record =
+            table.lists === undefined ? { [key]: value } : { [table.lists[0] ?? '']: [{ [key]: value }] }
           const path = (table.files[0]?.path ?? '').replace('{exch}', 'nse').replace(/\{\w+\}/, 'INFY')
-          const rows = await query(`FROM ${table.name}`, { [path]: table.shape === 'array' ? [record] : record })
+          const rows = await query(`FROM ${table.name}`, {
+            [path]: table.shape === 'array' ? [record] : record,
+          })
           if (!String(rows).includes(String(value))) hidden.push(`${table.name}.${key}`)
         }
       }
@@ -172,12 +230,25 @@ describe.skipIf(!duckdb)('what drifts', () => {
 
   it('accepts texts as numbers, other key cases, and a record instead of a list', async () => {
     const files = {
-      'fundamental_data.json': [{ Symbol: 'INFY', ISIN: 'X', incomeStat_cq: { Net_Profit: '10|5|4', Eps: '1.5' }, CV: { PE: '12.5' } }],
-      'history_corporate_actions.json': [{ Sym: 'INFY', CorpAct: { ActType: 'BONUS', ExDate: '2026-01-02T00:00:00' } }],
+      'fundamental_data.json': [
+        {
+          Symbol: 'INFY',
+          ISIN: 'X',
+          incomeStat_cq: { Net_Profit: '10|5|4', Eps: '1.5' },
+          CV: { PE: '12.5' },
+        },
+      ],
+      'history_corporate_actions.json': [
+        { Sym: 'INFY', CorpAct: { ActType: 'BONUS', ExDate: '2026-01-02T00:00:00' } },
+      ],
       'bulk_block_deals.json': [{ qty: '9007199254740993' }],
     }
-    expect(await query('SELECT net_profit, eps, pe FROM fundamentals', files)).toEqual([['10', '1.5', '12.5']])
-    expect(await query('SELECT list, action, ex_date FROM corporate_actions', files)).toEqual([['history', 'BONUS', '2026-01-02']])
+    expect(await query('SELECT net_profit, eps, pe FROM fundamentals', files)).toEqual([
+      ['10', '1.5', '12.5'],
+    ])
+    expect(await query('SELECT list, action, ex_date FROM corporate_actions', files)).toEqual([
+      ['history', 'BONUS', '2026-01-02'],
+    ])
     expect(await query('SELECT quantity FROM deals', files)).toEqual([['9007199254740993']])
   })
 
@@ -194,7 +265,9 @@ describe.skipIf(!duckdb)('what drifts', () => {
       [null, '[2]'],
       ['{"a":1}', null],
     ])
-    expect(await query('SELECT (SELECT count(*) FROM filings), (SELECT count(*) FROM news)', files)).toEqual([['0', '0']])
+    expect(await query('SELECT (SELECT count(*) FROM filings), (SELECT count(*) FROM news)', files)).toEqual([
+      ['0', '0'],
+    ])
   })
 
   it('accepts candle files that are empty, truncated, wider or have odd numbers', async () => {
@@ -215,7 +288,9 @@ describe.skipIf(!duckdb)('what drifts', () => {
   })
 
   it('accepts other columns in the list of listings, padded and in another order', async () => {
-    const files = { 'nse_equity_list.csv': 'NEW, SYMBOL ,DATE OF LISTING\nx, INFY ,08-FEB-1995\ny,TCS,sometime\n' }
+    const files = {
+      'nse_equity_list.csv': 'NEW, SYMBOL ,DATE OF LISTING\nx, INFY ,08-FEB-1995\ny,TCS,sometime\n',
+    }
     expect(await query('SELECT symbol, listed_on, name, extra FROM listing_dates', files)).toEqual([
       ['INFY', '1995-02-08', null, '{"NEW":"x"}'],
       ['TCS', null, null, '{"NEW":"y","DATE OF LISTING":"sometime"}'],
@@ -223,8 +298,12 @@ describe.skipIf(!duckdb)('what drifts', () => {
   })
 
   it('names a file that is not JSON', async () => {
-    await expect(query('FROM deals', { 'bulk_block_deals.json': '[{"sym":"A"},{"sy' })).rejects.toThrow(/bulk_block_deals\.json/)
-    await expect(query('FROM deals', { 'bulk_block_deals.json': '[{"sym":"A"},{"sy' })).rejects.toThrow(DamagedFileError)
+    await expect(query('FROM deals', { 'bulk_block_deals.json': '[{"sym":"A"},{"sy' })).rejects.toThrow(
+      /bulk_block_deals\.json/,
+    )
+    await expect(query('FROM deals', { 'bulk_block_deals.json': '[{"sym":"A"},{"sy' })).rejects.toThrow(
+      DamagedFileError,
+    )
     expect(await query('FROM deals', { 'bulk_block_deals.json': '' })).toEqual([])
   })
 
@@ -237,8 +316,12 @@ describe.skipIf(!duckdb)('what drifts', () => {
     ]
     const names = [...createFileNames(stocks.map(({ Symbol: key, ISIN: id }) => ({ key, id }))), "GO'NE"]
     expect(names).toContain('_CON~INE000A01002')
-    const files = Object.fromEntries(names.map((name) => [`ohlcv_data/${name}.csv`, `${HEADER}1093372200,1,2,3,4,5\n`]))
+    const files = Object.fromEntries(
+      names.map((name) => [`ohlcv_data/${name}.csv`, `${HEADER}1093372200,1,2,3,4,5\n`]),
+    )
     const sql = "SELECT string_agg(symbol, ' ' ORDER BY symbol) FROM candles"
-    expect(await query(sql, { 'master_isin_map.json': stocks, ...files })).toEqual([["../x CON GO'NE INFY O'NE"]])
+    expect(await query(sql, { 'master_isin_map.json': stocks, ...files })).toEqual([
+      ["../x CON GO'NE INFY O'NE"],
+    ])
   })
 })

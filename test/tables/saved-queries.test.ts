@@ -33,7 +33,9 @@ describe.skipIf(!duckdb)('worked queries on a run', () => {
   })
   afterAll(() => remove())
 
-  it.each(workedQueries)('$name answers: $about', async ({ sql }) => expect(await rowsOf(sql, out)).not.toEqual([]))
+  it.each(workedQueries)('$name answers: $about', async ({ sql }) =>
+    expect(await rowsOf(sql, out)).not.toEqual([]),
+  )
 
   it('monthly-returns are those between the last closes of months, without a gap', async () => {
     const rows = await objectsOf(await resolveQuery('monthly-returns', out), out)
@@ -44,12 +46,17 @@ describe.skipIf(!duckdb)('worked queries on a run', () => {
       out,
     )
     expect(months.length).toBeGreaterThan(6)
-    expect(months.reduce((product, { return_pct }) => product * (1 + Number(return_pct) / 100), 1)).toBeCloseTo(Number(whole?.factor), 9)
+    expect(
+      months.reduce((product, { return_pct }) => product * (1 + Number(return_pct) / 100), 1),
+    ).toBeCloseTo(Number(whole?.factor), 9)
   })
 
   it('sectors has the newest day of each level, although index candles may be newer', async () => {
     const index = 'Timestamp,Open,High,Low,Close,Volume\n1770834600,1,1,1,1,0\n'
-    const older = { 'ohlcv_data/A.csv': index.replace('1770834600', '1770748200'), 'ohlcv_data/indices/NIFTY.csv': index }
+    const older = {
+      'ohlcv_data/A.csv': index.replace('1770834600', '1770748200'),
+      'ohlcv_data/indices/NIFTY.csv': index,
+    }
     const rows = await rowsOf(await resolveQuery('sectors', out), folderWith({ ...TWO_STOCKS, ...older }))
     expect(rows.map(([day, level]) => [day, level])).toEqual([
       ['2026-02-11', 'market'],
@@ -61,9 +68,11 @@ describe.skipIf(!duckdb)('worked queries on a run', () => {
     const rise = (count: number): string =>
       `Timestamp,Open,High,Low,Close,Volume\n${Array.from({ length: count }, (_, day) => `${1_768_329_000 + day * 86_400},${day + 1},${day + 1},${day + 1},${day + 1},9`).join('\n')}\n`
     const files = { 'ohlcv_data/A.csv': rise(29), 'ohlcv_data/B.csv': rise(25) }
-    expect((await rowsOf(await resolveQuery('breakouts', out), folderWith({ ...TWO_STOCKS, ...files }))).map(([symbol]) => symbol)).toEqual(
-      ['A'],
-    )
+    expect(
+      (await rowsOf(await resolveQuery('breakouts', out), folderWith({ ...TWO_STOCKS, ...files }))).map(
+        ([symbol]) => symbol,
+      ),
+    ).toEqual(['A'])
   })
 })
 
@@ -84,13 +93,16 @@ describe.skipIf(!duckdb)('saved queries', () => {
 
   it('must have a name that stays in the folder, and read only', async () => {
     const out = folderWith({})
-    for (const name of ['../x', 'a b', 'A', '', '-a']) await expect(save(name, 'select 1', out)).rejects.toThrow(UsageError)
+    for (const name of ['../x', 'a b', 'A', '', '-a'])
+      await expect(save(name, 'select 1', out)).rejects.toThrow(UsageError)
     for (const sql of ['drop table x', "from '/etc/passwd'", "copy (select 1) to 'x'", 'select 1; select 2'])
       await expect(save('mine', sql, out)).rejects.toThrow(UsageError)
     expect(await listSavedQueries(out)).toEqual([])
   })
 
   it('say which one is meant', async () => {
-    await expect(resolveQuery('breakout', '/nowhere')).rejects.toThrow('unknown query: breakout (did you mean breakouts?)')
+    await expect(resolveQuery('breakout', '/nowhere')).rejects.toThrow(
+      'unknown query: breakout (did you mean breakouts?)',
+    )
   })
 })

@@ -13,13 +13,18 @@ import { temporaryFolder } from '../support/folders.js'
 export const duckdb = await import('@duckdb/node-api').then(
   () => true,
   (error: unknown) => {
-    process.stderr.write(`skipped: cannot load DuckDB: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(
+      `skipped: cannot load DuckDB: ${error instanceof Error ? error.message : String(error)}\n`,
+    )
     return false
   },
 )
 
 /** A simulated market in its own folder. */
-export const collected = async (stocks = 12, candleDays = 40): Promise<{ readonly out: string; readonly remove: () => void }> => {
+export const collected = async (
+  stocks = 12,
+  candleDays = 40,
+): Promise<{ readonly out: string; readonly remove: () => void }> => {
   const out = mkdtempSync(join(tmpdir(), 'scripstream-tables-'))
   const provider = await serveSimulator({
     endpoints: streams.flatMap(({ endpoints }) => endpoints),
@@ -29,7 +34,11 @@ export const collected = async (stocks = 12, candleDays = 40): Promise<{ readonl
   })
   try {
     const collector = createCollector({
-      settings: { ...provider.settings, out, with: streams.flatMap(({ name, optional }) => (optional ? [name] : [])) },
+      settings: {
+        ...provider.settings,
+        out,
+        with: streams.flatMap(({ name, optional }) => (optional ? [name] : [])),
+      },
     })
     await lastValueFrom(collector.run({ asOf: Date.parse('2026-02-12T20:00:00+05:30') }))
   } finally {
@@ -49,7 +58,11 @@ export const folderWith = (files: Readonly<Record<string, string | object>>): st
 }
 
 /** The rows of a result, every value as text. */
-export const rowsOf = (sql: string, out: string, lakeFrom: number | false = false): Promise<readonly (readonly (string | null)[])[]> =>
+export const rowsOf = (
+  sql: string,
+  out: string,
+  lakeFrom: number | false = false,
+): Promise<readonly (readonly (string | null)[])[]> =>
   readQuery(sql, { out, tables: listTables(streams), lakeFrom }, async ({ result }) =>
     (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value)))),
   )

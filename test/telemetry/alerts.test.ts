@@ -25,7 +25,10 @@ const panelExpressions = dashboard.panels.flatMap(({ targets = [] }) => targets.
 const known = ((): ReadonlyMap<string, readonly string[]> => {
   const registry = new Registry()
   createMetrics({ registry, processMetrics: true })
-  const all = registry.getMetricsAsArray() as unknown as readonly { readonly name: string; readonly labelNames: readonly string[] }[]
+  const all = registry.getMetricsAsArray() as unknown as readonly {
+    readonly name: string
+    readonly labelNames: readonly string[]
+  }[]
   return new Map(
     all.flatMap(({ name, labelNames }) => [
       [name, labelNames],
@@ -36,22 +39,25 @@ const known = ((): ReadonlyMap<string, readonly string[]> => {
 
 /** The metrics of an expression that do not exist, or whose label does not. */
 const findUnknown = (expression: string): readonly string[] =>
-  [...expression.matchAll(/\b((?:scripstream|process|nodejs)_\w+)(?:\{([^}]*)\})?/g)].flatMap(([, name = '', selector = '']) => {
-    const labels = known.get(name)
-    if (labels === undefined) return [name]
-    // The command adds the folder.
-    const wrong = [...selector.matchAll(/(\w+) *[=!]/g)].filter(([, label = '']) => !['folder', ...labels].includes(label))
-    return wrong.map(([, label]) => `${name} ${label}`)
-  })
+  [...expression.matchAll(/\b((?:scripstream|process|nodejs)_\w+)(?:\{([^}]*)\})?/g)].flatMap(
+    ([, name = '', selector = '']) => {
+      const labels = known.get(name)
+      if (labels === undefined) return [name]
+      // The command adds the folder.
+      const wrong = [...selector.matchAll(/(\w+) *[=!]/g)].filter(
+        ([, label = '']) => !['folder', ...labels].includes(label),
+      )
+      return wrong.map(([, label]) => `${name} ${label}`)
+    },
+  )
 
 describe('the alerts and the dashboard', () => {
   it('name metrics that a run has, with labels that they have', () => {
     expect([ruleExpressions.length, panelExpressions.length > 30]).toEqual([6, true])
     expect([...ruleExpressions, ...panelExpressions].flatMap(findUnknown)).toEqual([])
-    expect(findUnknown('rate(scripstream_request_total[1h]) > scripstream_items_total{host!="x", stream="y"}')).toEqual([
-      'scripstream_request_total',
-      'scripstream_items_total host',
-    ])
+    expect(
+      findUnknown('rate(scripstream_request_total[1h]) > scripstream_items_total{host!="x", stream="y"}'),
+    ).toEqual(['scripstream_request_total', 'scripstream_items_total host'])
   })
 
   it('show the chosen folder in each panel', () => {
@@ -72,11 +78,18 @@ describe('the alerts and the dashboard', () => {
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
 
-describe.skipIf(!hasPromtool)(`the alerts in Prometheus${hasPromtool ? '' : ' (skipped: promtool is not installed)'}`, () => {
-  const check = async (...args: readonly string[]): Promise<string> => (await promisify(execFile)('promtool', args)).stdout
+describe.skipIf(!hasPromtool)(
+  `the alerts in Prometheus${hasPromtool ? '' : ' (skipped: promtool is not installed)'}`,
+  () => {
+    const check = async (...args: readonly string[]): Promise<string> =>
+      (await promisify(execFile)('promtool', args)).stdout
 
-  it('are valid rules', async () =>
-    expect(await check('check', 'rules', toPath('../../src/telemetry/alerts.yml'))).toContain('6 rules found'))
+    it('are valid rules', async () =>
+      expect(await check('check', 'rules', toPath('../../src/telemetry/alerts.yml'))).toContain(
+        '6 rules found',
+      ))
 
-  it('begin and end when they should', async () => expect(await check('test', 'rules', toPath('alerts.promtool.yml'))).toContain('SUCCESS'))
-})
+    it('begin and end when they should', async () =>
+      expect(await check('test', 'rules', toPath('alerts.promtool.yml'))).toContain('SUCCESS'))
+  },
+)

@@ -15,7 +15,12 @@ import { tinyMaster } from '../support/tiny.js'
 class AsyncContextManager implements api.ContextManager {
   readonly #storage = new AsyncLocalStorage<api.Context>()
   active = () => this.#storage.getStore() ?? api.ROOT_CONTEXT
-  with<A extends unknown[], F extends (...args: A) => ReturnType<F>>(context: api.Context, fn: F, self?: ThisParameterType<F>, ...args: A) {
+  with<A extends unknown[], F extends (...args: A) => ReturnType<F>>(
+    context: api.Context,
+    fn: F,
+    self?: ThisParameterType<F>,
+    ...args: A
+  ) {
     return this.#storage.run(context, () => fn.apply(self as never, args))
   }
   bind = <T>(_: api.Context, target: T): T => target
@@ -27,7 +32,9 @@ const SECRET = 'CANARY-token-1234'
 
 const exporting = (): InMemorySpanExporter => {
   const exporter = new InMemorySpanExporter()
-  api.trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }))
+  api.trace.setGlobalTracerProvider(
+    new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
+  )
   onTestFinished(() => api.trace.disable())
   return exporter
 }
@@ -44,13 +51,21 @@ it('a run is traced: its streams within it, their requests within them, with the
   const report = await lastValueFrom(collector.run({ only: ['master-data'] }))
   expect(report.outcome).toBe('failed')
   const [request, stream, run] = exporter.getFinishedSpans()
-  expect([request?.name, stream?.name, run?.name]).toEqual(['POST /customscan/fetchdt', 'master-data', 'scripstream run'])
-  expect([request?.parentSpanContext?.spanId, stream?.parentSpanContext?.spanId, run?.parentSpanContext]).toEqual([
-    stream?.spanContext().spanId,
-    run?.spanContext().spanId,
-    undefined,
+  expect([request?.name, stream?.name, run?.name]).toEqual([
+    'POST /customscan/fetchdt',
+    'master-data',
+    'scripstream run',
   ])
-  expect([request?.kind, stream?.kind, run?.kind]).toEqual([api.SpanKind.CLIENT, api.SpanKind.INTERNAL, api.SpanKind.INTERNAL])
+  expect([
+    request?.parentSpanContext?.spanId,
+    stream?.parentSpanContext?.spanId,
+    run?.parentSpanContext,
+  ]).toEqual([stream?.spanContext().spanId, run?.spanContext().spanId, undefined])
+  expect([request?.kind, stream?.kind, run?.kind]).toEqual([
+    api.SpanKind.CLIENT,
+    api.SpanKind.INTERNAL,
+    api.SpanKind.INTERNAL,
+  ])
   expect(request?.attributes).toEqual({
     'http.request.method': 'POST',
     'url.full': `${SETTINGS.urls.analytics}/customscan/fetchdt`,
@@ -69,7 +84,9 @@ it('a run is traced: its streams within it, their requests within them, with the
   })
   expect([stream, run].map((span) => span?.attributes['scripstream.run'])).toEqual([report.run, report.run])
   expect([request, stream, run].map((span) => span?.status.code)).toEqual([2, 2, 2])
-  const finished = exporter.getFinishedSpans().map(({ name, attributes, status }) => ({ name, attributes, status }))
+  const finished = exporter
+    .getFinishedSpans()
+    .map(({ name, attributes, status }) => ({ name, attributes, status }))
   expect(JSON.stringify(finished)).not.toContain(SECRET)
 })
 
@@ -79,15 +96,23 @@ it('a stream that lost some of its items is traced as partial', async () => {
     settings: { ...SETTINGS, retries: 0 },
     storage: memory(new Map()),
     transport: ({ url, body }) => {
-      if (url.includes('fetchdt')) return of({ status: 200, body: Buffer.from(JSON.stringify({ data: [ALPHA, BETA] })) })
-      return of(body?.includes(BETA.Isin) ? { status: 404, body: Buffer.from('') } : { status: 200, body: Buffer.from('{"data":null}') })
+      if (url.includes('fetchdt'))
+        return of({ status: 200, body: Buffer.from(JSON.stringify({ data: [ALPHA, BETA] })) })
+      return of(
+        body?.includes(BETA.Isin)
+          ? { status: 404, body: Buffer.from('') }
+          : { status: 200, body: Buffer.from('{"data":null}') },
+      )
     },
     clock: () => EVENING,
     telemetry: spans(api),
   })
   await lastValueFrom(collector.run({ only: ['new-announcements'] }))
   const stream = exporter.getFinishedSpans().find(({ name }) => name === 'new-announcements')
-  expect(stream).toMatchObject({ attributes: { 'scripstream.outcome': 'partial' }, status: { code: 2, message: 'partial' } })
+  expect(stream).toMatchObject({
+    attributes: { 'scripstream.outcome': 'partial' },
+    status: { code: 2, message: 'partial' },
+  })
 })
 
 it('an interrupted run ends its spans, those of its streams and of its cancelled requests', () => {
@@ -129,8 +154,13 @@ it('each attempt of a request is a span, sent within its context, and a secret i
   const requests = exporter.getFinishedSpans().filter(({ kind }) => kind === api.SpanKind.CLIENT)
   expect(requests.length).toBeGreaterThan(3)
   expect(requests.map((span) => span.spanContext().spanId)).toEqual(active)
-  expect(new Set(requests.map(({ attributes }) => attributes['http.request.resend_count']))).toEqual(new Set([undefined, 1]))
-  expect(requests[0]?.attributes).toMatchObject({ 'error.type': 'deadline', 'url.template': '/spreadsheets/d/{sheetId}/gviz/tq' })
+  expect(new Set(requests.map(({ attributes }) => attributes['http.request.resend_count']))).toEqual(
+    new Set([undefined, 1]),
+  )
+  expect(requests[0]?.attributes).toMatchObject({
+    'error.type': 'deadline',
+    'url.template': '/spreadsheets/d/{sheetId}/gviz/tq',
+  })
   expect(requests[0]?.attributes).not.toHaveProperty('http.response.status_code')
   expect(JSON.stringify(requests.map(({ attributes }) => attributes))).not.toContain(SECRET)
 })

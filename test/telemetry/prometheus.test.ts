@@ -16,7 +16,9 @@ import { note } from '../http/support.js'
 import { ALPHA, EVENING, SETTINGS } from '../streams/support.js'
 
 const portOf = (server: ReturnType<typeof createServer>): Promise<number> =>
-  new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)))
+  new Promise((resolve) =>
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)),
+  )
 
 const freePort = async (): Promise<number> => {
   const server = createServer()
@@ -32,7 +34,11 @@ const none: Pick<LiveRun, 'limiters'> = { limiters: () => [] }
 const read = async ({ registry }: Metrics, ...names: readonly string[]): Promise<readonly string[]> => {
   const lines = (await registry.metrics()).split('\n')
   return lines
-    .filter((line) => names.some((name) => line.startsWith(`scripstream_${name}{`) || line.startsWith(`scripstream_${name} `)))
+    .filter((line) =>
+      names.some(
+        (name) => line.startsWith(`scripstream_${name}{`) || line.startsWith(`scripstream_${name} `),
+      ),
+    )
     .map((line) => line.replace('scripstream_', ''))
 }
 
@@ -40,7 +46,15 @@ describe('the metrics of a run', () => {
   it('have the HTTP status and the outcome of requests as labels of their own, and no status without a reply', async () => {
     const metrics = createMetrics()
     const { request } = metrics.telemetry(none)
-    const sent = { stream: 'news', endpoint: { ...note, name: 'n' }, at: 0, ms: 30, status: 200, bytes: 7, failure: undefined }
+    const sent = {
+      stream: 'news',
+      endpoint: { ...note, name: 'n' },
+      at: 0,
+      ms: 30,
+      status: 200,
+      bytes: 7,
+      failure: undefined,
+    }
     request?.(sent)
     request?.({ ...sent, failure: 'parse' })
     request?.({ ...sent, status: 429, failure: 'rate_limit' })
@@ -66,7 +80,8 @@ describe('the metrics of a run', () => {
 
   it('say how the last run ended, what is missing and what has changed, until the next run ends', async () => {
     const metrics = createMetrics({ lastSuccessAt: RUN_AT - 86_400_000 })
-    const finish = (facts: Partial<RunReport>): void => metrics.telemetry(none).event({ type: 'run-finished', report: runReport(facts) })
+    const finish = (facts: Partial<RunReport>): void =>
+      metrics.telemetry(none).event({ type: 'run-finished', report: runReport(facts) })
     const names = [
       'run_outcome',
       'run_duration_seconds',
@@ -75,15 +90,36 @@ describe('the metrics of a run', () => {
       'sessions_behind',
       'drift_changes',
     ]
-    const news = scriptReport({ outcome: 'partial', items: { ...scriptReport().items, success: 2, error: 3 } })
+    const news = scriptReport({
+      outcome: 'partial',
+      items: { ...scriptReport().items, success: 2, error: 3 },
+    })
     const drift: Drift = {
-      ...{ stream: 'market-news', endpoint: 'news', kind: 'new', field: 'data[].x', example: 'A' },
-      ...{ answers: 9, of: 9, records: 9, ofRecords: 9 },
+      stream: 'market-news',
+      endpoint: 'news',
+      kind: 'new',
+      field: 'data[].x',
+      example: 'A',
+      answers: 9,
+      of: 9,
+      records: 9,
+      ofRecords: 9,
     }
-    const late = { stream: 'all-ohlcv', output: 'candles', newest: '2026-02-11', expected: '2026-02-12', shownBy: ['deals'] }
+    const late = {
+      stream: 'all-ohlcv',
+      output: 'candles',
+      newest: '2026-02-11',
+      expected: '2026-02-12',
+      shownBy: ['deals'],
+    }
     finish({
       outcome: 'partial',
-      scripts: { 'master-data': scriptReport(), 'market-news': news, 'all-ohlcv': news, deals: scriptReport({ outcome: 'skipped' }) },
+      scripts: {
+        'master-data': scriptReport(),
+        'market-news': news,
+        'all-ohlcv': news,
+        deals: scriptReport({ outcome: 'skipped' }),
+      },
       missing: { 'market-news': 3, 'all-ohlcv': 'all', deals: 1 },
       newest: { 'all-ohlcv': '2026-02-10', deals: '2026-02-12' },
       stale: [
@@ -140,13 +176,29 @@ describe('the metrics of a run', () => {
 
   it('read the limiters of runs while they last, and measure how long hosts are held', async () => {
     const metrics = createMetrics()
-    const status = { inFlight: 2, waiting: 5, maxInFlight: 8, maxPerSecond: Number.POSITIVE_INFINITY, isHeld: true, circuit: 'half-open' }
-    const limiters = [status, { ...status, inFlight: 1, waiting: 3, endpoint: 'n', isHeld: false, circuit: 'closed' }].map((one) => ({
+    const status = {
+      inFlight: 2,
+      waiting: 5,
+      maxInFlight: 8,
+      maxPerSecond: Number.POSITIVE_INFINITY,
+      isHeld: true,
+      circuit: 'half-open',
+    }
+    const limiters = [
+      status,
+      { ...status, inFlight: 1, waiting: 3, endpoint: 'n', isHeld: false, circuit: 'closed' },
+    ].map((one) => ({
       ...(one as LimiterStatus),
       hosts: ['static'],
     }))
     const { event, over } = metrics.telemetry({ limiters: () => limiters })
-    const gauges = ['requests_in_flight', 'requests_waiting', 'host_held', 'circuit_state', 'limiter_requests_in_flight_limit']
+    const gauges = [
+      'requests_in_flight',
+      'requests_waiting',
+      'host_held',
+      'circuit_state',
+      'limiter_requests_in_flight_limit',
+    ]
     expect(await read(metrics, ...gauges, 'limiter_requests_per_second_limit')).toEqual([
       'requests_in_flight{host="static"} 2',
       'requests_waiting{host="static"} 5',
@@ -160,7 +212,13 @@ describe('the metrics of a run', () => {
       'circuit_state{host="static"} 1',
       'circuit_state{host="static",endpoint="n"} 0',
     ])
-    event({ type: 'run-started', at: 0, run: 'r', asOf: 0, streams: [{ name: 'a', state: 'waiting', hosts: ['static', 'news'] }] })
+    event({
+      type: 'run-started',
+      at: 0,
+      run: 'r',
+      asOf: 0,
+      streams: [{ name: 'a', state: 'waiting', hosts: ['static', 'news'] }],
+    })
     const pause = { hosts: ['static'], why: 'down', since: 0, until: 0 } as const
     event({ type: 'host-paused', at: 1_000, ...pause })
     event({ type: 'host-paused', at: 3_000, ...pause })
@@ -184,7 +242,9 @@ describe('the metrics of a run', () => {
     metrics.telemetry(none).event({ type: 'run-finished', report: runReport() })
     expect(await registry.metrics()).toMatch(/^scripstream_stocks 500$/m)
     expect(await registry.metrics()).not.toMatch(/^(process|nodejs)_/m)
-    expect(await createMetrics({ processMetrics: true }).registry.metrics()).toMatch(/^process_cpu_seconds_total/m)
+    expect(await createMetrics({ processMetrics: true }).registry.metrics()).toMatch(
+      /^process_cpu_seconds_total/m,
+    )
   })
 
   it('are served during the run and count its events', async () => {
@@ -226,9 +286,12 @@ describe('the metrics of a run', () => {
       settings: { ...SETTINGS, sheetId: secret, headers: { authorization: secret }, retries: 0 },
       storage: memory(new Map()),
       transport: ({ body }) => {
-        if (body?.includes('"Isin"')) return of({ status: 200, body: Buffer.from(JSON.stringify({ data: [ALPHA] })) })
+        if (body?.includes('"Isin"'))
+          return of({ status: 200, body: Buffer.from(JSON.stringify({ data: [ALPHA] })) })
         requests += 1
-        return requests % 2 === 0 ? throwError(() => new TransportError('reset', secret)) : of({ status: 200, body: Buffer.from(secret) })
+        return requests % 2 === 0
+          ? throwError(() => new TransportError('reset', secret))
+          : of({ status: 200, body: Buffer.from(secret) })
       },
       clock: () => EVENING,
       telemetry,
@@ -243,7 +306,9 @@ describe('the metrics of a run', () => {
     const server = createServer()
     onTestFinished(() => void server.close())
     const port = await portOf(server)
-    const failure = await serveMetrics(port, createMetrics(), { out: '/data' }).catch((error: unknown) => error)
+    const failure = await serveMetrics(port, createMetrics(), { out: '/data' }).catch(
+      (error: unknown) => error,
+    )
     expect(failure).toBeInstanceOf(UsageError)
     expect((failure as Error).message).toContain(`--metrics: port ${port} is not available`)
   })

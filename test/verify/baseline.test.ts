@@ -15,7 +15,11 @@ beforeAll(async () => {
   const [a, b, c] = outputFolder(clean)
     .rows('master_isin_map.json')
     .map(({ Symbol: symbol }) => String(symbol))
-    .filter((symbol) => existsSync(`${clean}/market_news/${symbol}_news.json`) && outputFolder(clean).candles(symbol).length > 1_000)
+    .filter(
+      (symbol) =>
+        existsSync(`${clean}/market_news/${symbol}_news.json`) &&
+        outputFolder(clean).candles(symbol).length > 1_000,
+    )
   Object.assign(names, { a, b, c })
 })
 
@@ -34,13 +38,18 @@ const withTwoFaults = (): OutputFolder => {
 }
 
 const accept = { on: '2026-02-12', reason: 'known' }
-const entries = (folder: OutputFolder): readonly string[] => folder.rows(FILE).map((entry) => `${entry.check} ${entry.symbol}`)
+const entries = (folder: OutputFolder): readonly string[] =>
+  folder.rows(FILE).map((entry) => `${entry.check} ${entry.symbol}`)
 
 describe('accepted findings', () => {
   it('are not reported again, and do not exceed a limit; new ones are and do', async () => {
     const folder = withTwoFaults()
     expect((await verified(folder)).passed).toHaveLength(1)
-    expect(await verified(folder, { accept })).toMatchObject({ findings: [], passed: [], changed: { added: 2, removed: 0 } })
+    expect(await verified(folder, { accept })).toMatchObject({
+      findings: [],
+      passed: [],
+      changed: { added: 2, removed: 0 },
+    })
     expect(await verified(folder)).toMatchObject({
       findings: [],
       passed: [],
@@ -102,7 +111,8 @@ describe('accepted findings', () => {
     await verified(folder, { accept })
     folder.putCandles('RENAMED', folder.candles(names.a))
     folder.remove(`ohlcv_data/${names.a}.csv`)
-    const rename = (rows: readonly Row[]) => rows.map((row) => (row.Symbol === names.a ? { ...row, Symbol: 'RENAMED' } : row))
+    const rename = (rows: readonly Row[]) =>
+      rows.map((row) => (row.Symbol === names.a ? { ...row, Symbol: 'RENAMED' } : row))
     folder.putRows('master_isin_map.json', rename(folder.rows('master_isin_map.json')))
     const only = ['duplicate-candles', 'missing-sessions'] as const
     const { findings, accepted, stale } = await verified(folder, { only })
@@ -127,7 +137,9 @@ describe('accepted findings', () => {
   it('since a day change only those', async () => {
     const folder = withTwoFaults()
     const since = '2026-02-12'
-    expect((await verified(folder, { since })).findings.map(gist)).toEqual([`duplicate-candles error ${names.a}`])
+    expect((await verified(folder, { since })).findings.map(gist)).toEqual([
+      `duplicate-candles error ${names.a}`,
+    ])
     await verified(folder, { since, accept })
     expect(entries(folder)).toEqual([`duplicate-candles ${names.a}`])
   })
@@ -180,7 +192,11 @@ describe('the order of findings', () => {
       finding('LIQUID', '2025-02-12'),
       finding(undefined, '2025-07-16'),
     ]
-    expect(sortFindings(findings, { tradedValues, last: '2026-02-12' }).map(({ symbol = '', day }) => `${symbol} ${day}`)).toEqual([
+    expect(
+      sortFindings(findings, { tradedValues, last: '2026-02-12' }).map(
+        ({ symbol = '', day }) => `${symbol} ${day}`,
+      ),
+    ).toEqual([
       ' 2025-07-16',
       'LIQUID 2025-02-12',
       'SMALL 2026-02-12',
@@ -191,8 +207,14 @@ describe('the order of findings', () => {
   })
 
   it('has errors before warnings of the same check, and does not depend on the order in which they were found', () => {
-    const findings = [finding('LIQUID', '2026-02-12'), { ...finding('UNKNOWN', '2001-01-01'), severity: 'error' as const }]
+    const findings = [
+      finding('LIQUID', '2026-02-12'),
+      { ...finding('UNKNOWN', '2001-01-01'), severity: 'error' as const },
+    ]
     for (const given of [findings, findings.toReversed()])
-      expect(sortFindings(given, { tradedValues, last: undefined }).map(({ symbol }) => symbol)).toEqual(['UNKNOWN', 'LIQUID'])
+      expect(sortFindings(given, { tradedValues, last: undefined }).map(({ symbol }) => symbol)).toEqual([
+        'UNKNOWN',
+        'LIQUID',
+      ])
   })
 })

@@ -17,7 +17,8 @@ it('distinguishes duplicate days from days out of order, and sorts them', () => 
     fc.property(fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 40 }), (days) => {
       const { findings, candles } = orderDays(candlesOf(days))
       const isNew = (day: number, place: number): boolean => !days.slice(0, place).includes(day)
-      const isLate = (day: number, place: number): boolean => days.slice(0, place).some((earlier) => earlier > day)
+      const isLate = (day: number, place: number): boolean =>
+        days.slice(0, place).some((earlier) => earlier > day)
       expect(findings.map(({ check }) => check)).toEqual([
         ...(days.every(isNew) ? [] : ['duplicate-candles']),
         ...(days.some((day, place) => isNew(day, place) && isLate(day, place)) ? ['unordered-candles'] : []),
@@ -53,8 +54,20 @@ it('reads no truncated or malformed line as a candle', () => {
   const line = `${MIDNIGHT},10,11,9,10.5,100\n`
   for (let length = 1; length < line.length; length += 1)
     expect(parseCandles(Buffer.from(HEADER + line.slice(0, length))).candles.length).toBe(0)
-  for (const wrong of ['', '1,2,3', '1,2,3,4,5,6,7', 'a,2,3,4,5,6', '1,,3,4,5,6', '-1,2,3,4,5,6', '1.5,2,3,4,5,6', '99999999999,2,3,4,5,6'])
-    expect(parseCandles(Buffer.from(`${HEADER}${wrong}\n${line}`))).toMatchObject({ candles: { length: 1 }, fault: 'line 2 is no candle' })
+  for (const wrong of [
+    '',
+    '1,2,3',
+    '1,2,3,4,5,6,7',
+    'a,2,3,4,5,6',
+    '1,,3,4,5,6',
+    '-1,2,3,4,5,6',
+    '1.5,2,3,4,5,6',
+    '99999999999,2,3,4,5,6',
+  ])
+    expect(parseCandles(Buffer.from(`${HEADER}${wrong}\n${line}`))).toMatchObject({
+      candles: { length: 1 },
+      fault: 'line 2 is no candle',
+    })
 })
 
 it('assigns a midnight in India to its day', () => {

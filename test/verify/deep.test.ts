@@ -52,7 +52,10 @@ const candlesUntil =
   (request: string): unknown => {
     if (!request.startsWith('getDataH')) return undefined
     const first = Date.parse('2026-02-02T00:00:00+05:30')
-    const days = Array.from({ length: Math.ceil((now - first) / DAY) }, (_, place) => (first + place * DAY) / 1_000)
+    const days = Array.from(
+      { length: Math.ceil((now - first) / DAY) },
+      (_, place) => (first + place * DAY) / 1_000,
+    )
     const [prices, volumes] = [days.map(() => 100), days.map(() => 5)]
     return { data: { Time: days, o: prices, h: prices, l: prices, c: prices, v: volumes } }
   }
@@ -67,18 +70,22 @@ describe('a deep check', () => {
     const out = copyOf(clean).path
     const files = outputsIn(out)
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...files), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), async (file, where) => {
-        const path = join(out, file)
-        const { size, mtimeMs } = statSync(path)
-        if (size === 0) return
-        const flip = flipBit(Math.floor(where * size * 8))
-        change(path, flip)
-        // A damaged master list may not be readable at all.
-        const found = await filesWrong(out).catch((error: unknown) => [String(error)])
-        change(path, flip, mtimeMs)
-        expect(found).toHaveLength(1)
-        expect(found[0]).toContain(file)
-      }),
+      fc.asyncProperty(
+        fc.constantFrom(...files),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        async (file, where) => {
+          const path = join(out, file)
+          const { size, mtimeMs } = statSync(path)
+          if (size === 0) return
+          const flip = flipBit(Math.floor(where * size * 8))
+          change(path, flip)
+          // A damaged master list may not be readable at all.
+          const found = await filesWrong(out).catch((error: unknown) => [String(error)])
+          change(path, flip, mtimeMs)
+          expect(found).toHaveLength(1)
+          expect(found[0]).toContain(file)
+        },
+      ),
       { numRuns: 12 },
     )
     expect(await filesWrong(out)).toEqual([])
@@ -183,7 +190,11 @@ describe('a deep check finds nothing', () => {
   it.each(['complete', 'partial'])('and a %s run leaves one line for each output', async (outcome) => {
     const out = temporaryFolder()
     await tryRun({ out })
-    const { report } = await tryRun({ out, now: EVENING + DAY, isAway: (request) => outcome === 'partial' && isNews(request) })
+    const { report } = await tryRun({
+      out,
+      now: EVENING + DAY,
+      isAway: (request) => outcome === 'partial' && isNews(request),
+    })
     expect(report?.outcome).toBe(outcome)
     const lines = readFileSync(join(out, '.scripstream/output-digests'), 'utf8').trim().split('\n')
     expect(lines.map((line) => line.split(' ').slice(3).join(' ')).toSorted()).toEqual(outputsIn(out))

@@ -27,7 +27,9 @@ const folderAfter = async (...runs: readonly RunOptions[]): Promise<OutputFolder
 }
 
 const filesWrong = async (folder: OutputFolder): Promise<readonly string[]> =>
-  (await verified(folder, { only: ['files'] })).findings.map(({ file, detail }) => `${file}: ${detail.replace(/\d[\d,]*/g, 'N')}`)
+  (await verified(folder, { only: ['files'] })).findings.map(
+    ({ file, detail }) => `${file}: ${detail.replace(/\d[\d,]*/g, 'N')}`,
+  )
 
 const candlesOf = (symbol: string): string => `ohlcv_data/${symbol}.csv`
 
@@ -52,22 +54,32 @@ describe('a file that a later run did not write', () => {
     const folder = copyOf(clean)
     folder.remove(candlesOf(names.b))
     await runInto(folder.path, { asOf: NEXT_EVENING, only: ['all-ohlcv'], symbols: [names.a] })
-    expect(await filesWrong(folder)).toEqual([`${candlesOf(names.b)}: it is missing; the last run wrote N bytes`])
+    expect(await filesWrong(folder)).toEqual([
+      `${candlesOf(names.b)}: it is missing; the last run wrote N bytes`,
+    ])
     folder.remove(candlesOf(names.a))
     expect((await filesWrong(folder)).toSorted()).toEqual(
-      [names.a, names.b].toSorted().map((name) => `${candlesOf(name)}: it is missing; the last run wrote N bytes`),
+      [names.a, names.b]
+        .toSorted()
+        .map((name) => `${candlesOf(name)}: it is missing; the last run wrote N bytes`),
     )
   })
 
   it('is reported once, by name, for a stream in a run that was not complete', async () => {
     const path = temporaryFolder()
     await tryRun({ out: path })
-    const { report } = await tryRun({ out: path, fresh: true, fails: (request) => request === 'fundamental BETA' })
+    const { report } = await tryRun({
+      out: path,
+      fresh: true,
+      fails: (request) => request === 'fundamental BETA',
+    })
     expect(report?.outcome).toBe('partial')
     const folder = outputFolder(path)
     expect(await filesWrong(folder)).toEqual([])
     folder.remove('market_news/ALPHA_news.json')
-    expect(await filesWrong(folder)).toEqual(['market_news/ALPHA_news.json: it is missing; the last run wrote N bytes'])
+    expect(await filesWrong(folder)).toEqual([
+      'market_news/ALPHA_news.json: it is missing; the last run wrote N bytes',
+    ])
   })
 
   it('is reported after runs of which none was complete', async () => {
@@ -91,7 +103,9 @@ describe('a file that a later run did not write', () => {
     const folder = await folderAfter({ only: ['circuit-stocks'] })
     folder.remove('.scripstream/report.json')
     folder.remove(candlesOf(names.a))
-    expect(await filesWrong(folder)).toEqual([`${candlesOf(names.a)}: it is missing; the last run wrote N bytes`])
+    expect(await filesWrong(folder)).toEqual([
+      `${candlesOf(names.a)}: it is missing; the last run wrote N bytes`,
+    ])
   })
 })
 
@@ -132,10 +146,17 @@ describe('a file that a later run wrote', () => {
   it('of a stock that is not listed any more is forgotten by a complete run of everything', async () => {
     const folder = copyOf(clean)
     const log = join(folder.path, '.scripstream/output-digests')
-    appendFileSync(log, readFileSync(log, 'utf8').split('\n')[0]?.replace(/\S+$/, candlesOf('GONE')).concat('\n') ?? '')
-    expect(await filesWrong(folder)).toEqual([`${candlesOf('GONE')}: it is missing; the last run wrote N bytes`])
+    appendFileSync(
+      log,
+      readFileSync(log, 'utf8').split('\n')[0]?.replace(/\S+$/, candlesOf('GONE')).concat('\n') ?? '',
+    )
+    expect(await filesWrong(folder)).toEqual([
+      `${candlesOf('GONE')}: it is missing; the last run wrote N bytes`,
+    ])
     await runInto(folder.path, { asOf: NEXT_EVENING, only: ['all-ohlcv'], symbols: [names.a] })
-    expect(await filesWrong(folder)).toEqual([`${candlesOf('GONE')}: it is missing; the last run wrote N bytes`])
+    expect(await filesWrong(folder)).toEqual([
+      `${candlesOf('GONE')}: it is missing; the last run wrote N bytes`,
+    ])
     await runInto(folder.path, { asOf: NEXT_EVENING })
     expect(await filesWrong(folder)).toEqual([])
   })

@@ -6,7 +6,13 @@ import { toRunLogEntry } from '../../src/model/run-log.js'
 import { addDays, lastWeekday } from '../../src/model/trading-day.js'
 import { deleteDays } from '../../src/storage/history/delete.js'
 import { verifyHistory } from '../../src/verify/history-checks.js'
-import { checkColumns, checkFigures, checkMembers, findUnchanged, type ListCheck } from '../../src/verify/list-checks.js'
+import {
+  checkColumns,
+  checkFigures,
+  checkMembers,
+  findUnchanged,
+  type ListCheck,
+} from '../../src/verify/list-checks.js'
 import { streams } from '../../streams/registry.js'
 import { runReport, scriptReport } from '../cli/support.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -24,7 +30,8 @@ const find = (check: ListCheck, lists: readonly (readonly object[])[]) => {
 const gistsOf = (findings: ReturnType<typeof find>) =>
   findings.map(({ severity, symbol, day }) => [severity, symbol, day].filter(Boolean).join(' '))
 
-const repeat = <T>(count: number, create: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => create(index))
+const repeat = <T>(count: number, create: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => create(index))
 
 describe('a column that lost its values', () => {
   /** 100 records, of which some have a value in `x`, and all in `y`. */
@@ -51,10 +58,16 @@ describe('a column that lost its values', () => {
   })
 
   it('is one that is gone, or one within a list or a record', () => {
-    const before = repeat(10, (rank) => ({ Symbol: `S${rank}`, CV: { PE: '1' }, EMA: [{ Value: 1 }, { Value: null }] }))
+    const before = repeat(10, (rank) => ({
+      Symbol: `S${rank}`,
+      CV: { PE: '1' },
+      EMA: [{ Value: 1 }, { Value: null }],
+    }))
     const now = before.map(({ Symbol: name }) => ({ Symbol: name, CV: {}, EMA: [{ Value: '-' }] }))
     const [finding, ...others] = find(checkColumns('a.json'), [before, before, now])
-    expect(finding?.detail).toMatch(/^CV\.PE, EMA\.Value: a value in none of the 10 records since 2026-02-03, /)
+    expect(finding?.detail).toMatch(
+      /^CV\.PE, EMA\.Value: a value in none of the 10 records since 2026-02-03, /,
+    )
     expect(others).toEqual([])
   })
 
@@ -147,18 +160,33 @@ describe('restated figures', () => {
 })
 
 describe('members that left and came back', () => {
-  const list = (...ranks: readonly number[]) => ranks.map((rank) => ({ Symbol: `S${rank}`, ISIN: `INE${rank}` }))
+  const list = (...ranks: readonly number[]) =>
+    ranks.map((rank) => ({ Symbol: `S${rank}`, ISIN: `INE${rank}` }))
 
   it('are found each time, and those that are renamed, new or gone are not', () => {
-    const lists = [list(1, 2, 3), list(2), [...list(1, 4), { Symbol: 'NEW', ISIN: 'INE2' }], list(4), list(1, 4)]
-    expect(gistsOf(find(checkMembers('m.json', 'warning'), lists))).toEqual(['warning S1 2026-02-03', 'warning S1 2026-02-05'])
+    const lists = [
+      list(1, 2, 3),
+      list(2),
+      [...list(1, 4), { Symbol: 'NEW', ISIN: 'INE2' }],
+      list(4),
+      list(1, 4),
+    ]
+    expect(gistsOf(find(checkMembers('m.json', 'warning'), lists))).toEqual([
+      'warning S1 2026-02-03',
+      'warning S1 2026-02-05',
+    ])
   })
 
   it('on the same days are one finding if they are many', () => {
     const all = repeat(40, (rank) => rank)
     const findings = find(checkMembers('m.json', 'info'), [list(...all), list(...all.slice(6)), list(...all)])
     expect(findings).toMatchObject([
-      { day: '2026-02-03', detail: expect.stringMatching(/^6 members, S0, S1, S2 and 3 more, were last in the list on 2026-02-01/) },
+      {
+        day: '2026-02-03',
+        detail: expect.stringMatching(
+          /^6 members, S0, S1, S2 and 3 more, were last in the list on 2026-02-01/,
+        ),
+      },
     ])
     expect(findings[0]).not.toHaveProperty('symbol')
   })
@@ -172,7 +200,10 @@ describe('the checks of the history', () => {
     expect(await check(temporaryFolder())).toMatchObject({ findings: [], range: { days: 0 } })
     const root = await collectTenDays()
     await deleteDays(root, { before: DAYS[9] ?? '' }, 0)
-    expect(await check(root)).toMatchObject({ findings: [], range: { days: 1, first: DAYS[9], last: DAYS[9] } })
+    expect(await check(root)).toMatchObject({
+      findings: [],
+      range: { days: 1, first: DAYS[9], last: DAYS[9] },
+    })
   })
 
   it('look at the newest 21 days', async () => {
@@ -192,7 +223,11 @@ describe('the checks of the history', () => {
     const count = async () => (await check(root)).findings.filter(({ check: name }) => name === 'files')
     writeFileSync(join(history, 'bases', base), 'x')
     expect(await count()).toMatchObject([
-      { severity: 'error', file: `.scripstream/history/bases/${base}`, detail: expect.stringContaining('is damaged') },
+      {
+        severity: 'error',
+        file: `.scripstream/history/bases/${base}`,
+        detail: expect.stringContaining('is damaged'),
+      },
     ])
     // Without the copy in the record of the day, no list that is recorded as changes of the base can be read.
     writeFileSync(join(history, DAYS[0] ?? '', '20260202T150000Z', 'master.parquet'), 'x')
@@ -205,9 +240,12 @@ describe('the checks of the history', () => {
   it('leave out days that are no session', async () => {
     const root = await collectTenDays()
     const sessions = DAYS.slice(0, 9).map((day) => Date.parse(day) / 86_400_000)
-    const checks = async (days: readonly number[]) => (await check(root, days)).findings.map((finding) => finding.check)
+    const checks = async (days: readonly number[]) =>
+      (await check(root, days)).findings.map((finding) => finding.check)
     expect(await checks([...sessions, Date.parse(DAYS[9] ?? '') / 86_400_000])).toContain('unchanged-lists')
-    expect(await checks([...sessions, Date.parse('2026-02-14') / 86_400_000])).not.toContain('unchanged-lists')
+    expect(await checks([...sessions, Date.parse('2026-02-14') / 86_400_000])).not.toContain(
+      'unchanged-lists',
+    )
   })
 
   it('say since when a stream has no record, if the log does not know of the runs', async () => {
@@ -215,11 +253,13 @@ describe('the checks of the history', () => {
     const files = { 'all-indices': 'all_indices_list.json', 'fundamental-data': 'fundamental_data.json' }
     const days = ['2026-02-02', '2026-02-03', '2026-02-04', '2026-02-05'] as const
     for (const [index, day] of days.entries()) {
-      for (const file of Object.values(files)) writeFileSync(join(root, file), JSON.stringify([{ Sid: index, Symbol: 'S1' }]))
+      for (const file of Object.values(files))
+        writeFileSync(join(root, file), JSON.stringify([{ Sid: index, Symbol: 'S1' }]))
       if (index >= 2) rmSync(join(root, files['fundamental-data']))
       await recordRun(root, { day, request: { tables: tablesOf(...Object.values(files)) } })
     }
-    const findFailing = async () => (await check(root)).findings.filter((finding) => finding.check === 'failing-streams')
+    const findFailing = async () =>
+      (await check(root)).findings.filter((finding) => finding.check === 'failing-streams')
     expect(await findFailing()).toMatchObject([
       {
         severity: 'warning',
@@ -235,7 +275,11 @@ describe('the checks of the history', () => {
     expect(await findFailing()).toEqual([])
     const failed = scriptReport({ outcome: 'failed', error: 'no answer' })
     const lines = days.slice(2).map((day) => {
-      const report = runReport({ run: day, asOf: `${day}T12:00:00Z`, scripts: { 'all-indices': failed, 'fundamental-data': failed } })
+      const report = runReport({
+        run: day,
+        asOf: `${day}T12:00:00Z`,
+        scripts: { 'all-indices': failed, 'fundamental-data': failed },
+      })
       return `${JSON.stringify(toRunLogEntry(report, {}))}\n`
     })
     writeFileSync(join(root, '.scripstream', 'runs.ndjson'), lines.join(''))

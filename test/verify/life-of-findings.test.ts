@@ -22,7 +22,10 @@ const createFolder = (): string => folderWith({ 'master_isin_map.json': [stock('
 /** A run of a day, which leaves the stocks with a candle that is there twice. */
 const run = (out: string, day: string, broken: readonly string[]): void => {
   for (const symbol of ['A', 'B'])
-    writeFileSync(join(out, `ohlcv_data/${symbol}.csv`), HEADER + CANDLE.repeat(broken.includes(symbol) ? 2 : 1))
+    writeFileSync(
+      join(out, `ohlcv_data/${symbol}.csv`),
+      HEADER + CANDLE.repeat(broken.includes(symbol) ? 2 : 1),
+    )
   writeFileSync(
     join(out, '.scripstream/report.json'),
     JSON.stringify(runReport({ run: `r${day}`, asOf: `2026-02-${day}T14:30:00.000Z`, scripts: {} })),
@@ -30,13 +33,21 @@ const run = (out: string, day: string, broken: readonly string[]): void => {
 }
 
 const folderOfRuns = (): string => {
-  const out = folderWith({ 'master_isin_map.json': [stock('A'), stock('B')], 'ohlcv_data/A.csv': HEADER, '.scripstream/x': '' })
+  const out = folderWith({
+    'master_isin_map.json': [stock('A'), stock('B')],
+    'ohlcv_data/A.csv': HEADER,
+    '.scripstream/x': '',
+  })
   run(out, '05', ['A'])
   return out
 }
 
-const check = async (out: string, options: Partial<Parameters<typeof verify>[1]> = {}): Promise<Verification> =>
-  (await verifyAndRecord(out, { streams, exchange: 'NSE', limits: { errors: 0 }, ...options }, () => NOW)).verification
+const check = async (
+  out: string,
+  options: Partial<Parameters<typeof verify>[1]> = {},
+): Promise<Verification> =>
+  (await verifyAndRecord(out, { streams, exchange: 'NSE', limits: { errors: 0 }, ...options }, () => NOW))
+    .verification
 
 const life = ({ findings, gone, accepted, passed }: Verification): readonly string[] => [
   ...[...findings, ...gone, ...accepted].map(({ symbol, state, since }) => `${symbol} ${state} ${since}`),
@@ -62,7 +73,10 @@ describe('the life of a finding', () => {
     expect(life(await check(out))).toEqual(['B open 2026-02-10'])
     run(out, '13', ['A', 'B'])
     expect(life(await check(out))).toEqual(['A new 2026-02-13', 'B open 2026-02-10', '1 too many'])
-    expect(life(await check(out, { accept: { on: '2026-02-13' } }))).toEqual(['A accepted 2026-02-13', 'B accepted 2026-02-10'])
+    expect(life(await check(out, { accept: { on: '2026-02-13' } }))).toEqual([
+      'A accepted 2026-02-13',
+      'B accepted 2026-02-10',
+    ])
     run(out, '16', ['A', 'B'])
     expect(life(await check(out))).toEqual(['A accepted 2026-02-13', 'B accepted 2026-02-10'])
     expect(JSON.parse(readFileSync(join(out, OPEN), 'utf8'))).toEqual([])
@@ -105,7 +119,9 @@ describe('the life of a finding', () => {
     const { size } = statSync(join(out, 'ohlcv_data/A.csv'))
     writeFileSync(join(out, '.scripstream/output-digests'), `${'0'.repeat(8)} ${size} 1 ohlcv_data/A.csv\n`)
     const states = async (deep: boolean) =>
-      (await check(out, { deep, only: ['files'] })).findings.filter(({ severity }) => severity === 'error').map(({ state }) => state)
+      (await check(out, { deep, only: ['files'] })).findings
+        .filter(({ severity }) => severity === 'error')
+        .map(({ state }) => state)
     expect(await states(true)).toEqual(['new'])
     run(out, '06', [])
     const shallow = await check(out)
@@ -121,7 +137,9 @@ describe('the life of a finding', () => {
     const { notes, ...rest } = await check(out)
     expect(life({ ...rest, notes })).toEqual(['A new 2026-02-06', '1 too many'])
     expect(notes).toContainEqual(
-      expect.stringMatching(/open-findings\.json is damaged: it is not valid JSON; all findings are new, and the list begins anew$/),
+      expect.stringMatching(
+        /open-findings\.json is damaged: it is not valid JSON; all findings are new, and the list begins anew$/,
+      ),
     )
     run(out, '09', ['A'])
     expect(life(await check(out))).toEqual(['A open 2026-02-06'])
@@ -143,7 +161,11 @@ describe('a finding that others have seen first', () => {
 
   it.each([
     ['the page', async (out: string) => expect(life(await check(out))).toContain('1 too many')],
-    ['the brief', async (out: string) => expect((await command(out, 'brief')).text).toContain(`New findings: 1\n  ${full}`)],
+    [
+      'the brief',
+      async (out: string) =>
+        expect((await command(out, 'brief')).text).toContain(`New findings: 1\n  ${full}`),
+    ],
   ])('is new to verify, which exits with 4 until the next run (%s)', async (_, see) => {
     const out = folderOfRuns()
     await see(out)
@@ -151,7 +173,9 @@ describe('a finding that others have seen first', () => {
     for (const _ of [1, 2]) {
       expect(await verified(out, '--quiet')).toEqual(error)
       // To the others it is open, whatever was reported.
-      expect((await readRecordedChecks(out, 'r06'))?.findings).toMatchObject([{ state: 'open', since: '2026-02-05', run: 'r05' }])
+      expect((await readRecordedChecks(out, 'r06'))?.findings).toMatchObject([
+        { state: 'open', since: '2026-02-05', run: 'r05' },
+      ])
       expect(life(await check(out))).toEqual(['A open 2026-02-05'])
       expect((await command(out, 'brief')).text).not.toContain('New findings: 1')
     }
@@ -204,12 +228,20 @@ describe('the command in the life of a finding', () => {
     run(out, '06', ['A'])
     expect(await verified(out, '--quiet')).toEqual({ code: 0, text: '' })
     const open = await verified(out)
-    expect(open).toMatchObject({ code: 0, text: expect.stringContaining('1 open (1 error) since 2026-02-05: A 2004-08-25') })
+    expect(open).toMatchObject({
+      code: 0,
+      text: expect.stringContaining('1 open (1 error) since 2026-02-05: A 2004-08-25'),
+    })
     expect(open.text).toMatch(/^Open: no new findings \(1 open\) in /)
     expect(open.text).not.toContain(full)
     expect((await verified(out, '--all')).text).toContain(full)
-    expect(JSON.parse((await verified(out, '--json')).text)).toMatchObject({ findings: [{ state: 'open', since: '2026-02-05' }], gone: [] })
+    expect(JSON.parse((await verified(out, '--json')).text)).toMatchObject({
+      findings: [{ state: 'open', since: '2026-02-05' }],
+      gone: [],
+    })
     run(out, '09', [])
-    expect((await verified(out)).text).toContain('duplicate-candles: 1 gone (1 error), open since 2026-02-05: A 2004-08-25')
+    expect((await verified(out)).text).toContain(
+      'duplicate-candles: 1 gone (1 error), open since 2026-02-05: A 2004-08-25',
+    )
   })
 })

@@ -23,21 +23,28 @@ const symbolsOf = (folder: OutputFolder): readonly string[] =>
 const indicesOf = (folder: OutputFolder): readonly string[] =>
   folder
     .rows('all_indices_list.json')
-    .flatMap(({ Sym }) => (existsSync(join(folder.path, `ohlcv_data/indices/${Sym}.csv`)) ? `indices/${Sym}` : []))
+    .flatMap(({ Sym }) =>
+      existsSync(join(folder.path, `ohlcv_data/indices/${Sym}.csv`)) ? `indices/${Sym}` : [],
+    )
 const isoDay = (time: number): string => new Date((time + 19_800) * 1_000).toISOString().slice(0, 10)
 const round = (value: number): number => Math.round(value * 100) / 100
 const scaled = (candle: readonly number[], by: number): number[] =>
   candle.map((value, column) => (column > 0 && column < 5 ? value * by : value))
 const at = (all: Candles, index: number): readonly number[] => all.at(index) as readonly number[]
 
-/** A market: in the newest 300 sessions, all stocks and indices move together, by up to 5 % a session, besides what each does alone. */
+/**
+ * A market: in the newest 300 sessions, all stocks and indices move together, by up to 5 % a session, besides
+ * what each does alone.
+ */
 const moveTogether = (folder: OutputFolder, names: readonly string[]): void => {
   for (const name of names) {
     const all = folder.candles(name)
     const level = ([time = 0]: readonly number[]): number => 0.95 + 0.05 * random(Math.floor(time / DAY_S))
     folder.putCandles(
       name,
-      all.map((candle, index) => (index < all.length - 300 ? candle : scaled(candle, level(candle)).map(round))),
+      all.map((candle, index) =>
+        index < all.length - 300 ? candle : scaled(candle, level(candle)).map(round),
+      ),
     )
   }
 }
@@ -45,21 +52,33 @@ const moveTogether = (folder: OutputFolder, names: readonly string[]): void => {
 /** The same of a seed, from 0 to 1. */
 const random = (seed: number): number => (Math.imul(seed, 2_654_435_761) >>> 0) / 2 ** 32
 
-/** Lists that say of each stock and index what its candles and results say: those of the simulator are drawn by chance. */
+/**
+ * Lists that say of each stock and index what its candles and results say: those of the simulator are drawn
+ * by chance.
+ */
 const makeConsistent = (folder: OutputFolder): void => {
   const symbols = symbolsOf(folder)
   const candles = new Map(symbols.map((symbol) => [symbol, folder.candles(symbol)]))
-  const closeOf = (symbol: string, index: number): number => Number(at(candles.get(symbol) as Candles, index)[4])
+  const closeOf = (symbol: string, index: number): number =>
+    Number(at(candles.get(symbol) as Candles, index)[4])
   folder.putRows(
     DEALS,
     symbols.flatMap((sym) =>
       (candles.get(sym) as Candles).slice(-8, -2).map(([time = 0, , high = 0, low = 0]) => ({
-        ...{ date: `${isoDay(time)} 00:00:00`, exch: 'NSE', sym, deal: 'BULK', bs: 'B', cname: 'FUND 1', qty: 1_000 },
+        date: `${isoDay(time)} 00:00:00`,
+        exch: 'NSE',
+        sym,
+        deal: 'BULK',
+        bs: 'B',
+        cname: 'FUND 1',
+        qty: 1_000,
         avgprice: round((high + low) / 2),
       })),
     ),
   )
-  const results = new Map(folder.rows(RESULTS).map((row) => [row.Symbol, (row.incomeStat_cq as Row | undefined)?.NET_PROFIT]))
+  const results = new Map(
+    folder.rows(RESULTS).map((row) => [row.Symbol, (row.incomeStat_cq as Row | undefined)?.NET_PROFIT]),
+  )
   folder.putRows(
     MASTER,
     folder.rows(MASTER).map((row) => {
@@ -78,14 +97,22 @@ const makeConsistent = (folder: OutputFolder): void => {
       const own = (candles.get(String(row.Symbol)) as Candles).slice(-5)
       return {
         ...row,
-        SMA: [{ Indicator: '5-SMA', Value: round(own.reduce((sum, candle) => sum + Number(candle[4]), 0) / 5), Action: '' }],
+        SMA: [
+          {
+            Indicator: '5-SMA',
+            Value: round(own.reduce((sum, candle) => sum + Number(candle[4]), 0) / 5),
+            Action: '',
+          },
+        ],
       }
     }),
   )
   folder.putRows(
     'upper_circuit_stocks.json',
     symbols.slice(0, 4).map((symbol) => ({
-      ...{ Symbol: symbol, LTP: closeOf(symbol, -1), ChangePercent: (closeOf(symbol, -1) / closeOf(symbol, -2) - 1) * 100 },
+      Symbol: symbol,
+      LTP: closeOf(symbol, -1),
+      ChangePercent: (closeOf(symbol, -1) / closeOf(symbol, -2) - 1) * 100,
     })),
   )
   folder.putRows('lower_circuit_stocks.json', [])
@@ -173,13 +200,10 @@ const swapped =
     return [stocks[one], stocks[other]]
   }
 
-const openAt = ([time = 0, , high = 0, low = 0, ...rest]: readonly number[], open: number): readonly number[] => [
-  time,
-  open,
-  Math.max(high, open),
-  Math.min(low, open),
-  ...rest,
-]
+const openAt = (
+  [time = 0, , high = 0, low = 0, ...rest]: readonly number[],
+  open: number,
+): readonly number[] => [time, open, Math.max(high, open), Math.min(low, open), ...rest]
 
 /** Candles before an ex-date as they were, times a factor that they should have been divided by. */
 const unadjusted =
@@ -190,7 +214,11 @@ const unadjusted =
     folder.putCandles(
       stocks[name],
       all.map((candle, index) =>
-        index < from ? scaled(candle, by) : index === from ? openAt(candle, Number(all[from - 1]?.[4])) : candle,
+        index < from
+          ? scaled(candle, by)
+          : index === from
+            ? openAt(candle, Number(all[from - 1]?.[4]))
+            : candle,
       ),
     )
     const action = { ActType: 'BONUS', ExDate: isoDay(Number(all[from]?.[0])), Note: note }
@@ -198,13 +226,17 @@ const unadjusted =
     return [stocks[name]]
   }
 
-const shift = (days: number) => (all: Candles) => all.map(([time = 0, ...rest]) => [time + days * DAY_S, ...rest])
+const shift = (days: number) => (all: Candles) =>
+  all.map(([time = 0, ...rest]) => [time + days * DAY_S, ...rest])
 /** Each candle has the values of the session before. */
-const late = (all: Candles): Candles => all.slice(1).map(([time = 0], index) => [time, ...at(all, index).slice(1)])
+const late = (all: Candles): Candles =>
+  all.slice(1).map(([time = 0], index) => [time, ...at(all, index).slice(1)])
 const lateBut = (count: number) => (all: Candles) => [...late(all.slice(0, -count)), ...all.slice(-count)]
 const earlyBut = (count: number) => (all: Candles) => {
   const start = all.length - count
-  return all.map((candle, index) => (index < start - 1 ? [Number(candle[0]), ...at(all, index + 1).slice(1)] : candle))
+  return all.map((candle, index) =>
+    index < start - 1 ? [Number(candle[0]), ...at(all, index + 1).slice(1)] : candle,
+  )
 }
 const times = (by: number) => (all: Candles) => all.map((candle) => scaled(candle, by))
 /** The candles from a place on, counted from the end, with the closes and volumes of the first of them. */
@@ -219,7 +251,9 @@ const still = (from: number, count: number, columns: readonly number[]) => (all:
 const copied = (from: number, count: number) => (all: Candles) => {
   const start = all.length - from
   return all.map((candle, index) =>
-    index >= start && index < start + count ? [Number(candle[0]), ...at(all, index - count).slice(1)] : candle,
+    index >= start && index < start + count
+      ? [Number(candle[0]), ...at(all, index - count).slice(1)]
+      : candle,
   )
 }
 /** High and low follow a close that was moved. */
@@ -227,12 +261,32 @@ const moved = (index: number, by: number) => (all: Candles) => all.with(index, s
 const half = (all: Candles): Candles => all.slice(all.length / 2)
 
 const faults: readonly Fault[] = [
-  { fault: 'candles that stand still for 5 sessions', check: 'repeated-candles', plant: inCandles('b', still(200, 5, [1, 2, 3, 4, 5])) },
-  { fault: 'the newest candle, 5 times', check: 'repeated-candles', plant: inCandles('c', still(5, 5, [1, 2, 3, 4, 5])) },
-  { fault: 'one close and volume for 6 sessions', check: 'repeated-candles', plant: inCandles('old', still(90, 6, [2, 3, 4, 5])) },
-  { fault: 'one price for 5 sessions', check: 'repeated-candles', plant: inCandles('dear', still(5, 5, [1, 2, 3, 4])) },
+  {
+    fault: 'candles that stand still for 5 sessions',
+    check: 'repeated-candles',
+    plant: inCandles('b', still(200, 5, [1, 2, 3, 4, 5])),
+  },
+  {
+    fault: 'the newest candle, 5 times',
+    check: 'repeated-candles',
+    plant: inCandles('c', still(5, 5, [1, 2, 3, 4, 5])),
+  },
+  {
+    fault: 'one close and volume for 6 sessions',
+    check: 'repeated-candles',
+    plant: inCandles('old', still(90, 6, [2, 3, 4, 5])),
+  },
+  {
+    fault: 'one price for 5 sessions',
+    check: 'repeated-candles',
+    plant: inCandles('dear', still(5, 5, [1, 2, 3, 4])),
+  },
   { fault: 'last week, repeated', check: 'repeated-candles', plant: inCandles('b', copied(5, 5)) },
-  { fault: 'a week of years ago, repeated', check: 'repeated-candles', plant: inCandles('c', copied(1_000, 5)) },
+  {
+    fault: 'a week of years ago, repeated',
+    check: 'repeated-candles',
+    plant: inCandles('c', copied(1_000, 5)),
+  },
   { fault: 'four sessions, repeated', check: 'repeated-candles', plant: inCandles('old', copied(4, 4)) },
   {
     fault: 'an index times 1.5',
@@ -244,7 +298,11 @@ const faults: readonly Fault[] = [
   { fault: 'an index a session late', check: 'recorded-values', plant: inCandles('index', late) },
   { fault: 'an index a day late', check: 'shifted-series', plant: inCandles('index', shift(1)) },
   { fault: 'half a history', check: 'short-histories', plant: inCandles('old', half) },
-  { fault: 'all of a history but its last year', check: 'short-histories', plant: inCandles('b', (all) => all.slice(-250)) },
+  {
+    fault: 'all of a history but its last year',
+    check: 'short-histories',
+    plant: inCandles('b', (all) => all.slice(-250)),
+  },
   {
     fault: 'a series a day late',
     check: 'shifted-series',
@@ -263,7 +321,8 @@ const faults: readonly Fault[] = [
   {
     fault: 'values a session late but for the newest 30',
     check: 'shifted-series',
-    detail: /^its candles have the values of the session before: it moves one session later than the market$/m,
+    detail:
+      /^its candles have the values of the session before: it moves one session later than the market$/m,
     plant: inCandles('b', lateBut(30)),
   },
   {
@@ -282,12 +341,18 @@ const faults: readonly Fault[] = [
     },
   },
   { fault: 'one close 25 % higher', check: 'large-moves', plant: inCandles('b', moved(-60, 1.25)) },
-  { fault: 'one close 25 % higher of a stock without band', check: 'large-moves', plant: inCandles('free', moved(-60, 1.25)) },
+  {
+    fault: 'one close 25 % higher of a stock without band',
+    check: 'large-moves',
+    plant: inCandles('free', moved(-60, 1.25)),
+  },
   { fault: 'the newest close 25 % lower', check: 'large-moves', plant: inCandles('c', moved(-1, 0.75)) },
   {
     fault: 'all closes since a day 25 % higher',
     check: 'large-moves',
-    plant: inCandles('old', (all) => all.map((candle, index) => (index < all.length - 80 ? candle : scaled(candle, 1.25)))),
+    plant: inCandles('old', (all) =>
+      all.map((candle, index) => (index < all.length - 80 ? candle : scaled(candle, 1.25))),
+    ),
   },
   {
     fault: 'a series times 10',
@@ -297,7 +362,12 @@ const faults: readonly Fault[] = [
   },
   { fault: 'a series divided by 10', check: 'recorded-values', plant: inCandles('c', times(0.1)) },
   { fault: 'a series 25 % higher', check: 'recorded-values', plant: inCandles('old', times(1.25)) },
-  { fault: 'two stocks swapped', check: 'recorded-values', detail: / and those of .+ its own: they are swapped/, plant: swapped('b', 'c') },
+  {
+    fault: 'two stocks swapped',
+    check: 'recorded-values',
+    detail: / and those of .+ its own: they are swapped/,
+    plant: swapped('b', 'c'),
+  },
   {
     fault: 'two others swapped',
     check: 'recorded-values',
@@ -310,12 +380,20 @@ const faults: readonly Fault[] = [
     detail: / with the bonus of /,
     plant: unadjusted('b', '1:5', 1.2),
   },
-  { fault: 'a bonus of 1:5, adjusted as 5:1', check: 'large-moves', plant: unadjusted('other', '1:5', 1 / 6) },
+  {
+    fault: 'a bonus of 1:5, adjusted as 5:1',
+    check: 'large-moves',
+    plant: unadjusted('other', '1:5', 1 / 6),
+  },
   {
     fault: 'a band of 0.5 %',
     check: 'price-bands',
     detail: /^its band is "0.5"; known are 2, 5, /m,
-    plant: inRows('complete_price_bands.json', (rows) => rows.map((row) => (row.Symbol === stocks.b ? { ...row, Band: '0.5' } : row)), 'b'),
+    plant: inRows(
+      'complete_price_bands.json',
+      (rows) => rows.map((row) => (row.Symbol === stocks.b ? { ...row, Band: '0.5' } : row)),
+      'b',
+    ),
   },
   {
     fault: 'results of two stocks swapped',
@@ -329,7 +407,9 @@ const faults: readonly Fault[] = [
           [stocks.b, stocks.c],
           [stocks.c, stocks.b],
         ])
-        return rows.map((row) => (swap.has(String(row.Symbol)) ? { ...row, incomeStat_cq: of(swap.get(String(row.Symbol))) } : row))
+        return rows.map((row) =>
+          swap.has(String(row.Symbol)) ? { ...row, incomeStat_cq: of(swap.get(String(row.Symbol))) } : row,
+        )
       },
       ...(['b', 'c'] as const),
     ),
@@ -349,15 +429,20 @@ describe('a folder whose lists agree', () => {
     expect(faults.every(({ check }) => checkNames.includes(check))).toBe(true)
   })
 
-  it.each(faults)('with $fault has findings about that, and no others', async ({ plant, check, detail = /./, isAlone = false }) => {
-    const folder = copyOf(clean)
-    const named = plant(folder)
-    const { findings } = await verified(folder)
-    const own = findings.filter((finding) => finding.check === check && finding.severity !== 'info')
-    expect(own).not.toEqual([])
-    expect(own.map((finding) => finding.detail).join('\n')).toMatch(detail)
-    const others = findings.filter(({ symbol = '', file = '' }) => !named.includes(symbol) && !named.includes(file))
-    expect(others).toEqual([])
-    expect(findings.length).toBeLessThanOrEqual(isAlone ? 1 : 4)
-  })
+  it.each(faults)(
+    'with $fault has findings about that, and no others',
+    async ({ plant, check, detail = /./, isAlone = false }) => {
+      const folder = copyOf(clean)
+      const named = plant(folder)
+      const { findings } = await verified(folder)
+      const own = findings.filter((finding) => finding.check === check && finding.severity !== 'info')
+      expect(own).not.toEqual([])
+      expect(own.map((finding) => finding.detail).join('\n')).toMatch(detail)
+      const others = findings.filter(
+        ({ symbol = '', file = '' }) => !named.includes(symbol) && !named.includes(file),
+      )
+      expect(others).toEqual([])
+      expect(findings.length).toBeLessThanOrEqual(isAlone ? 1 : 4)
+    },
+  )
 })

@@ -2,7 +2,12 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { acquireLock } from '../../src/storage/lock.js'
-import { listCheckedRuns, readAcceptedStamp, readRecordedChecks, verifyAndRecord } from '../../src/verify/recorded-checks.js'
+import {
+  listCheckedRuns,
+  readAcceptedStamp,
+  readRecordedChecks,
+  verifyAndRecord,
+} from '../../src/verify/recorded-checks.js'
 import { streams } from '../../streams/registry.js'
 import { runReport } from '../cli/support.js'
 import { stock } from '../show/support.js'
@@ -48,7 +53,8 @@ describe('the record of the checks of a run', () => {
   it('is not kept if the run was resumed during the checks, and does not know what was accepted during them', async () => {
     const checkWhile = (out: string, act: () => void) => {
       const options = {
-        ...{ streams, limits: {} },
+        streams,
+        limits: {},
         // The checks read it once they have begun.
         get exchange() {
           act()
@@ -58,9 +64,13 @@ describe('the record of the checks of a run', () => {
       return verifyAndRecord(out, options, () => NOW)
     }
     const resumed = folderOf('r1')
-    expect((await checkWhile(resumed, () => utimesSync(join(resumed, '.scripstream/report.json'), 1, 1))).checks).toBeUndefined()
+    expect(
+      (await checkWhile(resumed, () => utimesSync(join(resumed, '.scripstream/report.json'), 1, 1))).checks,
+    ).toBeUndefined()
     const out = folderOf('r1')
-    const { checks } = await checkWhile(out, () => writeFileSync(join(out, '.scripstream/accepted-findings.json'), '[]'))
+    const { checks } = await checkWhile(out, () =>
+      writeFileSync(join(out, '.scripstream/accepted-findings.json'), '[]'),
+    )
     expect(readAcceptedStamp(out)).toBeGreaterThan(0)
     expect(checks?.acceptedStamp).toBe(0)
   })

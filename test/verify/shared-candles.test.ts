@@ -53,7 +53,9 @@ describe('candles that two files share', () => {
       (candle: Candle): Candle =>
       (place) => [candle(place)[0], place % 4 === 0 ? 0 : candle(place)[1]]
     const cut: Candle = (place) => resting(place < 120 ? one : other)(place)
-    expect(await found({ A: cut, B: resting(other) })).toEqual(['A: 80 candles from 2024-04-30 to 2024-07-18'])
+    expect(await found({ A: cut, B: resting(other) })).toEqual([
+      'A: 80 candles from 2024-04-30 to 2024-07-18',
+    ])
   })
 
   it('are found in the file whose volume breaks where the price does not', async () => {
@@ -92,6 +94,7 @@ describe('the fingerprints of a series', () => {
     const changed = (close: number, volume: number) =>
       printsIn((place) => (place === 100 ? [one(place)[0] + close, one(place)[1] + volume] : one(place)))
     const same = printsIn(one)
-    for (const others of [changed(0.05, 0), changed(0, 1)]) expect(others.filter((print) => !same.includes(print))).toHaveLength(1)
+    for (const others of [changed(0.05, 0), changed(0, 1)])
+      expect(others.filter((print) => !same.includes(print))).toHaveLength(1)
   })
 })

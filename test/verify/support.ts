@@ -57,10 +57,12 @@ export const outputFolder = (path: string): OutputFolder => {
         .split('\n')
         .slice(1)
         .map((line) => line.split(',').map(Number)),
-    putCandles: (symbol, candles) => put(fileOf(symbol), `${HEADER}${candles.map((candle) => `${candle.join(',')}\n`).join('')}`),
+    putCandles: (symbol, candles) =>
+      put(fileOf(symbol), `${HEADER}${candles.map((candle) => `${candle.join(',')}\n`).join('')}`),
     forget: () => {
       const report = JSON.parse(text('.scripstream/report.json'))
-      for (const file of ['full-run.json', 'output-digests']) rmSync(join(path, '.scripstream', file), { force: true })
+      for (const file of ['full-run.json', 'output-digests'])
+        rmSync(join(path, '.scripstream', file), { force: true })
       put('.scripstream/report.json', JSON.stringify({ ...report, scripts: {} }))
     },
   }
@@ -78,14 +80,25 @@ export const runInto = async (
   path: string,
   { asOf = EVENING, stocks = 24, ...run }: RunOptions & { readonly stocks?: number } = {},
 ): Promise<void> => {
-  const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks, asOf })
-  const collector = createCollector<readonly StreamDefinition[]>({ settings: { ...simulator.settings, out: path }, streams })
+  const simulator = await serveSimulator({
+    endpoints: streams.flatMap(({ endpoints }) => endpoints),
+    stocks,
+    asOf,
+  })
+  const collector = createCollector<readonly StreamDefinition[]>({
+    settings: { ...simulator.settings, out: path },
+    streams,
+  })
   await firstValueFrom(collector.run({ asOf, variant: 'simulated', ...run }))
   await simulator.close()
 }
 
-export const verified = (folder: OutputFolder, changes: Partial<Parameters<typeof verify>[1]> = {}): Promise<Verification> =>
+export const verified = (
+  folder: OutputFolder,
+  changes: Partial<Parameters<typeof verify>[1]> = {},
+): Promise<Verification> =>
   verify(folder.path, { streams, exchange: 'NSE', limits: { errors: 0 }, ...changes })
 
 /** A finding without its text. */
-export const gist = ({ check, severity, symbol, file }: Finding): string => [check, severity, symbol ?? file ?? ''].join(' ').trim()
+export const gist = ({ check, severity, symbol, file }: Finding): string =>
+  [check, severity, symbol ?? file ?? ''].join(' ').trim()

@@ -16,8 +16,11 @@ beforeAll(async () => {
 })
 
 /** The candles of a stock after a change to them. */
-const change = (folder: OutputFolder, symbol: string, to: (candles: readonly number[][]) => readonly (readonly number[])[]): void =>
-  folder.putCandles(symbol, to(folder.candles(symbol)))
+const change = (
+  folder: OutputFolder,
+  symbol: string,
+  to: (candles: readonly number[][]) => readonly (readonly number[])[],
+): void => folder.putCandles(symbol, to(folder.candles(symbol)))
 
 /** A copy of the sound folder, as one of another tool, without a report. */
 const copyOfAnother = (): OutputFolder => {
@@ -30,7 +33,8 @@ const copyOfAnother = (): OutputFolder => {
 const inStocks =
   (to: (candles: readonly number[][]) => readonly (readonly number[])[], from = 0, until?: number) =>
   (folder: OutputFolder): string => {
-    for (const { Symbol: symbol } of folder.rows('master_isin_map.json').slice(from, until)) change(folder, String(symbol), to)
+    for (const { Symbol: symbol } of folder.rows('master_isin_map.json').slice(from, until))
+      change(folder, String(symbol), to)
     return ''
   }
 
@@ -43,7 +47,11 @@ const inCandles =
   }
 
 const divided = ([time = 0, o = 0, h = 0, l = 0, c = 0, v = 0]: readonly number[], by: number): number[] => [
-  ...[time, o / by, h / by, l / by, c / by],
+  time,
+  o / by,
+  h / by,
+  l / by,
+  c / by,
   v,
 ]
 
@@ -66,10 +74,15 @@ const listedAtCut = (folder: OutputFolder, symbol = names.a, isin?: string): voi
 }
 
 /** The index of the day on which another series is cut. */
-const placeIn = (others: readonly number[][], all: readonly number[][]): number => others.findIndex(([time]) => time === all[CUT]?.[0])
+const placeIn = (others: readonly number[][], all: readonly number[][]): number =>
+  others.findIndex(([time]) => time === all[CUT]?.[0])
 
 /** The candles before the cut, divided, then those of another stock. */
-const continued = (all: readonly number[][], others: readonly number[][], by: number): readonly (readonly number[])[] => [
+const continued = (
+  all: readonly number[][],
+  others: readonly number[][],
+  by: number,
+): readonly (readonly number[])[] => [
   ...all.slice(0, CUT).map((candle) => divided(candle, by)),
   ...others.slice(placeIn(others, all)),
 ]
@@ -86,12 +99,21 @@ const someFiling = (folder: OutputFolder): { readonly symbol: string; readonly f
 }
 
 /** What is said of checks that compare days, where fewer than two are recorded. */
-const fewDays = (count: number): string => `recorded days: at least 2 are compared, and ${count} can be read; the runs of each day add one`
+const fewDays = (count: number): string =>
+  `recorded days: at least 2 are compared, and ${count} can be read; the runs of each day add one`
 
-/** The findings but those of lists that contradict the candles: they may only do so for the stocks of planted faults. */
-const findingsApart = async (folder: OutputFolder, planted: readonly string[]): Promise<readonly Finding[]> => {
+/**
+ * The findings but those of lists that contradict the candles: they may only do so for the stocks of planted
+ * faults.
+ */
+const findingsApart = async (
+  folder: OutputFolder,
+  planted: readonly string[],
+): Promise<readonly Finding[]> => {
   const { findings } = await verified(folder)
-  const [contradicted, others] = [true, false].map((is) => findings.filter(({ check }) => (check === 'recorded-values') === is))
+  const [contradicted, others] = [true, false].map((is) =>
+    findings.filter(({ check }) => (check === 'recorded-values') === is),
+  )
   expect(contradicted?.filter(({ symbol = '' }) => !planted.includes(symbol))).toEqual([])
   return others ?? []
 }
@@ -134,7 +156,13 @@ describe('the coverage of a year', () => {
     const folder = copyOfAnother()
     const { coverage, candles } = await verified(folder)
     const [newest] = coverage
-    expect(newest).toEqual({ year: 2026, sessions: newest?.sessions, stocks: 24, candles: 24 * (newest?.sessions ?? 0), share: 1 })
+    expect(newest).toEqual({
+      year: 2026,
+      sessions: newest?.sessions,
+      stocks: 24,
+      candles: 24 * (newest?.sessions ?? 0),
+      share: 1,
+    })
     expect(coverage.reduce((sum, { candles: count }) => sum + count, 0)).toBeLessThan(candles)
     change(folder, names.a, (all) => all.toSpliced(-12, 10))
     const [changed] = (await verified(folder)).coverage
@@ -145,7 +173,10 @@ describe('the coverage of a year', () => {
 
 describe('a missing input', () => {
   it.each([
-    ['history_corporate_actions.json', ['splits and other adjustments: no corporate actions; fetch corporate-actions']],
+    [
+      'history_corporate_actions.json',
+      ['splits and other adjustments: no corporate actions; fetch corporate-actions'],
+    ],
     [
       'nse_equity_list.csv',
       [
@@ -155,16 +186,25 @@ describe('a missing input', () => {
     ],
     [
       'complete_price_bands.json',
-      ['streams without files: complete-price-bands; fetch them', 'price bands: no list of them; fetch complete-price-bands'],
+      [
+        'streams without files: complete-price-bands; fetch them',
+        'price bands: no list of them; fetch complete-price-bands',
+      ],
     ],
     ['bulk_block_deals.json', ['streams without files: bulk-block-deals; fetch them']],
     [
       'ohlcv_data/indices',
-      ['streams without files: indices-ohlcv; fetch them', 'days that all stocks lack: too few indices; fetch indices-ohlcv'],
+      [
+        'streams without files: indices-ohlcv; fetch them',
+        'days that all stocks lack: too few indices; fetch indices-ohlcv',
+      ],
     ],
     [
       '.scripstream',
-      ['file sizes: no run has recorded them; the next one does', 'price bands: no report with their day; the next run writes one'],
+      [
+        'file sizes: no run has recorded them; the next one does',
+        'price bands: no report with their day; the next run writes one',
+      ],
     ],
   ])('%s is named as not checked', async (file, notes) => {
     const folder = copyOf(clean)
@@ -175,21 +215,28 @@ describe('a missing input', () => {
   })
 
   it('is named for one check alone that compares recorded days', async () => {
-    expect(await verified(outputFolder(clean), { only: ['dead-columns'] })).toMatchObject({ findings: [], notes: [fewDays(1)] })
+    expect(await verified(outputFolder(clean), { only: ['dead-columns'] })).toMatchObject({
+      findings: [],
+      notes: [fewDays(1)],
+    })
   })
 
   it('of candles is one note', async () => {
     const folder = copyOf(clean)
     folder.remove('.scripstream')
     folder.remove('ohlcv_data')
-    expect((await verified(folder)).notes).toContain('prices and sessions: no candles of stocks; fetch all-ohlcv')
+    expect((await verified(folder)).notes).toContain(
+      'prices and sessions: no candles of stocks; fetch all-ohlcv',
+    )
   })
 
   it('of the day of the price bands is named, and no close is compared with bands of another day', async () => {
     const folder = copyOfAnother()
     folder.putRows('complete_price_bands.json', [{ Symbol: names.a, Series: 'EQ', Band: '10' }])
-    const jumped = (all: readonly number[][]): readonly number[][] => all.with(-1, divided(all.at(-1) as number[], 1 / 1.25))
-    for (const { Symbol: symbol } of folder.rows('master_isin_map.json')) change(folder, String(symbol), (all) => all.slice(0, -1))
+    const jumped = (all: readonly number[][]): readonly number[][] =>
+      all.with(-1, divided(all.at(-1) as number[], 1 / 1.25))
+    for (const { Symbol: symbol } of folder.rows('master_isin_map.json'))
+      change(folder, String(symbol), (all) => all.slice(0, -1))
     change(folder, names.a, jumped)
     expect(await verified(folder, { only: ['price-bands'] })).toMatchObject({
       findings: [],
@@ -209,13 +256,21 @@ describe('price bands of a run on a weekend', () => {
     const isThursday = day === '2026-02-12'
     folder.put(
       '.scripstream/report.json',
-      JSON.stringify({ ...JSON.parse(folder.text('.scripstream/report.json')), asOf: `${day}T20:00:00+05:30` }),
+      JSON.stringify({
+        ...JSON.parse(folder.text('.scripstream/report.json')),
+        asOf: `${day}T20:00:00+05:30`,
+      }),
     )
     folder.putRows('complete_price_bands.json', [{ Symbol: names.a, Series: 'EQ', Band: '10' }])
     for (const { Symbol: symbol } of folder.rows('master_isin_map.json'))
       change(folder, String(symbol), (all) => {
-        const jumped = symbol === names.a ? all.with(-1, divided(all.at(-2) as number[], 1 / 1.25).with(0, Number(all.at(-1)?.[0]))) : all
-        return isThursday ? jumped : jumped.with(-1, (jumped.at(-1) as number[]).with(0, Number(jumped.at(-1)?.[0]) + 86_400))
+        const jumped =
+          symbol === names.a
+            ? all.with(-1, divided(all.at(-2) as number[], 1 / 1.25).with(0, Number(all.at(-1)?.[0])))
+            : all
+        return isThursday
+          ? jumped
+          : jumped.with(-1, (jumped.at(-1) as number[]).with(0, Number(jumped.at(-1)?.[0]) + 86_400))
       })
     const { findings, notes } = await verified(folder, { only: ['price-bands'] })
     expect([findings.length, notes.length]).toEqual([count, 1 - count])
@@ -240,7 +295,9 @@ const faults: readonly Planted[] = [
   {
     fault: 'a day twice, at midnight and in the morning',
     plant: inCandles('a', (all) =>
-      all.flatMap((candle, place) => (place === 700 ? [candle, [Number(candle[0]) + 19_800, ...candle.slice(1)]] : [candle])),
+      all.flatMap((candle, place) =>
+        place === 700 ? [candle, [Number(candle[0]) + 19_800, ...candle.slice(1)]] : [candle],
+      ),
     ),
     found: 'duplicate-candles error',
   },
@@ -257,14 +314,18 @@ const faults: readonly Planted[] = [
   {
     fault: 'a high below the low',
     plant: inCandles('b', (all) =>
-      all.map(([t = 0, o = 0, h = 0, l = 0, c = 0, v = 0], place) => (place === 33 ? [t, o, l, h, c, v] : [t, o, h, l, c, v])),
+      all.map(([t = 0, o = 0, h = 0, l = 0, c = 0, v = 0], place) =>
+        place === 33 ? [t, o, l, h, c, v] : [t, o, h, l, c, v],
+      ),
     ),
     found: 'impossible-candles error',
     detail: /high is below the low/,
   },
   {
     fault: 'a close above the high',
-    plant: inCandles('b', (all) => all.map((candle, place) => (place === 33 ? candle.with(4, Number(candle[2]) * 1.02) : candle))),
+    plant: inCandles('b', (all) =>
+      all.map((candle, place) => (place === 33 ? candle.with(4, Number(candle[2]) * 1.02) : candle)),
+    ),
     found: 'impossible-candles error',
     detail: /close is outside/,
   },
@@ -275,13 +336,17 @@ const faults: readonly Planted[] = [
   },
   {
     fault: 'a volume with a fraction',
-    plant: inCandles('b', (all) => all.map((candle, place) => (place === 33 ? candle.with(5, 3_092_463.25) : candle))),
+    plant: inCandles('b', (all) =>
+      all.map((candle, place) => (place === 33 ? candle.with(5, 3_092_463.25) : candle)),
+    ),
     found: 'impossible-candles error',
     detail: /^a volume of 3,092,463.25, which is no number of shares, on /,
   },
   {
     fault: 'a price beyond any column',
-    plant: inCandles('b', (all) => all.map((candle, place) => (place === 33 ? candle.with(2, 1e300) : candle))),
+    plant: inCandles('b', (all) =>
+      all.map((candle, place) => (place === 33 ? candle.with(2, 1e300) : candle)),
+    ),
     found: 'impossible-candles error',
     detail: /^a price that is too large on /,
   },
@@ -289,7 +354,9 @@ const faults: readonly Planted[] = [
     fault: 'the candles of two stocks under one symbol, day by day',
     plant: (folder) => {
       const others = new Map(folder.candles(names.b).map((candle) => [candle[0], divided(candle, 0.1)]))
-      change(folder, names.a, (all) => all.flatMap((candle) => [candle, ...[others.get(candle[0])].filter((other) => other !== undefined)]))
+      change(folder, names.a, (all) =>
+        all.flatMap((candle) => [candle, ...[others.get(candle[0])].filter((other) => other !== undefined)]),
+      )
       return names.a
     },
     found: 'spliced-series error',
@@ -298,7 +365,9 @@ const faults: readonly Planted[] = [
   {
     fault: 'adjusted and unadjusted candles, day by day',
     plant: inCandles('a', (all) =>
-      all.flatMap((candle, place) => (place < 400 && place > 200 ? [candle, divided(candle, 1 / 2.83)] : [candle])),
+      all.flatMap((candle, place) =>
+        place < 400 && place > 200 ? [candle, divided(candle, 1 / 2.83)] : [candle],
+      ),
     ),
     found: 'unadjusted-actions error',
     detail: /^199 days have two prices, .*, at a constant factor of 2.83$/,
@@ -313,7 +382,9 @@ const faults: readonly Planted[] = [
     fault: 'two stocks that take turns',
     plant: (folder) => {
       const others = new Map(folder.candles(names.b).map((candle) => [candle[0], divided(candle, 0.1)]))
-      change(folder, names.a, (all) => all.map((candle, place) => (place % 3 === 0 ? (others.get(candle[0]) ?? candle) : candle)))
+      change(folder, names.a, (all) =>
+        all.map((candle, place) => (place % 3 === 0 ? (others.get(candle[0]) ?? candle) : candle)),
+      )
       return names.a
     },
     found: 'spliced-series error',
@@ -322,20 +393,27 @@ const faults: readonly Planted[] = [
   {
     fault: 'adjusted and unadjusted candles that take turns',
     plant: inCandles('a', (all) =>
-      all.map((candle, place) => (place > 300 && place < 330 && place % 3 === 0 ? divided(candle, 4) : candle)),
+      all.map((candle, place) =>
+        place > 300 && place < 330 && place % 3 === 0 ? divided(candle, 4) : candle,
+      ),
     ),
     found: 'unadjusted-actions error',
     detail: /swing 18 times .* at a constant factor of (3\.9\d|4|4\.0\d)$/,
   },
   {
     fault: 'another price after a year without a candle',
-    plant: inCandles('a', (all) => [...all.slice(0, 300).map((candle) => divided(candle, 5)), ...all.slice(560)]),
+    plant: inCandles('a', (all) => [
+      ...all.slice(0, 300).map((candle) => divided(candle, 5)),
+      ...all.slice(560),
+    ]),
     found: 'large-moves warning',
     detail: /, after 3\d\d days without a candle$/,
   },
   {
     fault: 'two months of unadjusted candles, at the factor of a demerger',
-    plant: inCandles('a', (all) => all.map((candle, place) => (place >= 500 && place < 540 ? divided(candle, 1 / 2.83) : candle))),
+    plant: inCandles('a', (all) =>
+      all.map((candle, place) => (place >= 500 && place < 540 ? divided(candle, 1 / 2.83) : candle)),
+    ),
     found: 'unadjusted-actions error',
     detail: /^40 candles from \S+ to \S+ are at a constant factor of 2.8\d: the close goes from/,
   },
@@ -343,7 +421,9 @@ const faults: readonly Planted[] = [
     fault: 'unadjusted candles that take turns, and later stay for a while',
     plant: inCandles('a', (all) =>
       all.map((candle, place) =>
-        (place > 300 && place < 330 && place % 3 === 0) || (place > 700 && place < 760) ? divided(candle, 4) : candle,
+        (place > 300 && place < 330 && place % 3 === 0) || (place > 700 && place < 760)
+          ? divided(candle, 4)
+          : candle,
       ),
     ),
     found: 'unadjusted-actions error',
@@ -351,14 +431,18 @@ const faults: readonly Planted[] = [
   ...[1, 2, 3].map(
     (length): Planted => ({
       fault: `a spike of ${length} candles, at the factor of a split`,
-      plant: inCandles('a', (all) => all.map((candle, place) => (place >= 500 && place < 500 + length ? divided(candle, 2) : candle))),
+      plant: inCandles('a', (all) =>
+        all.map((candle, place) => (place >= 500 && place < 500 + length ? divided(candle, 2) : candle)),
+      ),
       found: 'large-moves warning',
       detail: /^the close spikes from \S+ to \S+ \(-\d+ %\) and is back at \S+ on \d{4}-\d{2}-\d{2}$/,
     }),
   ),
   {
     fault: 'a spike with an impossible close',
-    plant: inCandles('a', (all) => all.map((candle, place) => (place === 500 ? candle.with(4, Number(candle[4]) * 5) : candle))),
+    plant: inCandles('a', (all) =>
+      all.map((candle, place) => (place === 500 ? candle.with(4, Number(candle[4]) * 5) : candle)),
+    ),
     found: 'impossible-candles error',
   },
   {
@@ -366,7 +450,9 @@ const faults: readonly Planted[] = [
     plant: (folder) => {
       const day = folder.candles(names.a)[500]?.[0]
       for (const { Symbol: symbol } of folder.rows('master_isin_map.json'))
-        change(folder, String(symbol), (all) => all.map((candle) => (candle[0] === day ? divided(candle, 0.01) : candle)))
+        change(folder, String(symbol), (all) =>
+          all.map((candle) => (candle[0] === day ? divided(candle, 0.01) : candle)),
+        )
       return ''
     },
     found: 'odd-days error',
@@ -385,13 +471,16 @@ const faults: readonly Planted[] = [
       return names.a
     },
     found: 'spliced-series error',
-    detail: /^[\d,]{3,} candles from \S+ to 2026-02-12 are the same as those of \S+: one of the two files has another stock's series$/,
+    detail:
+      /^[\d,]{3,} candles from \S+ to 2026-02-12 are the same as those of \S+: one of the two files has another stock's series$/,
   },
   {
     fault: 'another stock’s series from a day on, at just the price at which the own one ends',
     plant: (folder) => {
       const others = folder.candles(names.b)
-      change(folder, names.a, (all) => continued(all, others, Number(all[CUT]?.[4]) / Number(others[placeIn(others, all)]?.[4])))
+      change(folder, names.a, (all) =>
+        continued(all, others, Number(all[CUT]?.[4]) / Number(others[placeIn(others, all)]?.[4])),
+      )
       return names.a
     },
     found: 'spliced-series error',
@@ -421,7 +510,9 @@ const faults: readonly Planted[] = [
     fault: 'candles of another stock before the day of listing, at a price of their own',
     plant: (folder) => {
       listedAtCut(folder)
-      change(folder, names.a, (all) => all.map((candle, place) => (place < CUT ? divided(candle, 5) : candle)))
+      change(folder, names.a, (all) =>
+        all.map((candle, place) => (place < CUT ? divided(candle, 5) : candle)),
+      )
       return names.a
     },
     found: 'spliced-series warning',
@@ -431,7 +522,9 @@ const faults: readonly Planted[] = [
     fault: 'a large move on the day of listing, by less than strangers are apart',
     plant: (folder) => {
       listedAtCut(folder)
-      change(folder, names.a, (all) => all.map((candle, place) => (place < CUT ? divided(candle, 1.6) : candle)))
+      change(folder, names.a, (all) =>
+        all.map((candle, place) => (place < CUT ? divided(candle, 1.6) : candle)),
+      )
       return names.a
     },
     found: 'large-moves warning',
@@ -440,11 +533,16 @@ const faults: readonly Planted[] = [
   {
     fault: 'a split that was not adjusted',
     plant: (folder) => {
-      change(folder, names.c, (all) => all.map((candle, place) => (place < all.length - 20 ? divided(candle, 0.2) : candle)))
+      change(folder, names.c, (all) =>
+        all.map((candle, place) => (place < all.length - 20 ? divided(candle, 0.2) : candle)),
+      )
       const [time = 0] = folder.candles(names.c).at(-20) ?? []
       const ExDate = new Date((time + 19_800) * 1_000).toISOString().slice(0, 10)
       const row = { Sym: names.c, CorpAct: [{ ActType: 'SPLIT', ExDate, Note: '2:10' }] }
-      folder.putRows('history_corporate_actions.json', [...folder.rows('history_corporate_actions.json'), row])
+      folder.putRows('history_corporate_actions.json', [
+        ...folder.rows('history_corporate_actions.json'),
+        row,
+      ])
       return names.c
     },
     found: 'unadjusted-actions error',
@@ -504,7 +602,10 @@ const faults: readonly Planted[] = [
       fault: `a stock without the newest ${count} sessions`,
       plant: inCandles('a', (all) => all.slice(0, -count)),
       found: 'newest-sessions warning',
-      detail: count === 1 ? /^the newest session, 2026-02-12, is missing$/ : /^the newest 10 sessions, from 2026-0\d-\d\d on, are missing$/,
+      detail:
+        count === 1
+          ? /^the newest session, 2026-02-12, is missing$/
+          : /^the newest 10 sessions, from 2026-0\d-\d\d on, are missing$/,
     }),
   ),
   {
@@ -530,7 +631,9 @@ const faults: readonly Planted[] = [
   },
   {
     fault: 'a thousandfold volume',
-    plant: inCandles('a', (all) => all.with(-1, (all.at(-1) as number[]).with(5, Number(all.at(-1)?.[5]) * 1_000))),
+    plant: inCandles('a', (all) =>
+      all.with(-1, (all.at(-1) as number[]).with(5, Number(all.at(-1)?.[5]) * 1_000)),
+    ),
     found: 'volumes warning',
     detail: /^a volume of [\d,]+, [\d.]+ times the usual one, on 2026-02-12$/,
   },
@@ -562,7 +665,10 @@ const faults: readonly Planted[] = [
   {
     fault: 'a record of a stock that is not listed',
     plant: (folder) => {
-      folder.putRows('fundamental_data.json', [...folder.rows('fundamental_data.json'), { Symbol: 'GONE', ISIN: 'INE000000000' }])
+      folder.putRows('fundamental_data.json', [
+        ...folder.rows('fundamental_data.json'),
+        { Symbol: 'GONE', ISIN: 'INE000000000' },
+      ])
       return 'fundamental_data.json'
     },
     found: 'stray-records warning',
@@ -595,7 +701,13 @@ const faults: readonly Planted[] = [
     plant: (folder) => {
       const { symbol, file } = someFiling(folder)
       const document = JSON.parse(folder.text(file))
-      folder.put(file, JSON.stringify({ ...document, data: [{ ...document.data[0], isin: 'INE000000000' }, ...document.data] }))
+      folder.put(
+        file,
+        JSON.stringify({
+          ...document,
+          data: [{ ...document.data[0], isin: 'INE000000000' }, ...document.data],
+        }),
+      )
       return symbol
     },
     found: 'stray-records error',
@@ -647,7 +759,10 @@ const faults: readonly Planted[] = [
   {
     fault: 'a candle file with another header',
     plant: (folder) => {
-      folder.put(`ohlcv_data/${names.a}.csv`, folder.text(`ohlcv_data/${names.a}.csv`).replace('Timestamp', 'Date'))
+      folder.put(
+        `ohlcv_data/${names.a}.csv`,
+        folder.text(`ohlcv_data/${names.a}.csv`).replace('Timestamp', 'Date'),
+      )
       return names.a
     },
     found: 'files error',
@@ -666,7 +781,10 @@ const faults: readonly Planted[] = [
     fault: 'numbers with a fraction in a field of whole numbers',
     plant: (folder) => {
       const deals = folder.rows('bulk_block_deals.json')
-      folder.putRows('bulk_block_deals.json', [...deals.slice(2), ...deals.slice(0, 2).map((deal) => ({ ...deal, qty: 10.5 }))])
+      folder.putRows('bulk_block_deals.json', [
+        ...deals.slice(2),
+        ...deals.slice(0, 2).map((deal) => ({ ...deal, qty: 10.5 })),
+      ])
       return 'bulk_block_deals.json'
     },
     found: 'files warning',
@@ -696,8 +814,9 @@ describe('a planted fault is the only finding', () => {
   it('also if ten others are in the same folder', async () => {
     const folder = copyOfAnother()
     const symbols = folder.rows('master_isin_map.json').map(({ Symbol: symbol }) => String(symbol))
-    const [shuffled, repeated, impossible, spike, split, spliced, other, cut, great, zero] = symbols.slice(8) as [string, ...string[]] &
-      Record<number, string>
+    const [shuffled, repeated, impossible, spike, split, spliced, other, cut, great, zero] = symbols.slice(
+      8,
+    ) as [string, ...string[]] & Record<number, string>
     const lengthOf = (symbol: string): number => folder.candles(symbol).length
     // Of large stocks, which have no band; the copy has more candles than its file had, not fewer.
     const [copy, copied] = symbols
@@ -707,20 +826,40 @@ describe('a planted fault is the only finding', () => {
       .toSorted((one, two) => lengthOf(one) - lengthOf(two))
     const day = folder.candles(String(split)).at(-30)?.[0] ?? 0
     const marketDay = folder.candles(String(split)).at(-25)?.[0]
-    change(folder, shuffled, (all) => all.with(-100, all.at(-101) as number[]).with(-101, all.at(-100) as number[]))
+    change(folder, shuffled, (all) =>
+      all.with(-100, all.at(-101) as number[]).with(-101, all.at(-100) as number[]),
+    )
     change(folder, String(repeated), (all) => all.toSpliced(-50, 0, all.at(-50) as number[]))
     change(folder, String(impossible), (all) =>
       all.map((candle, place) => (place === 500 ? candle.with(2, Number(candle[3]) / 2) : candle)),
     )
-    change(folder, String(spike), (all) => all.map((candle, place) => (place === 500 || place === 501 ? divided(candle, 2) : candle)))
-    change(folder, String(split), (all) => all.map((candle) => (Number(candle[0]) < day ? divided(candle, 0.2) : candle)))
-    const action = { ActType: 'SPLIT', ExDate: new Date((day + 19_800) * 1_000).toISOString().slice(0, 10), Note: '2:10' }
-    folder.putRows('history_corporate_actions.json', [...folder.rows('history_corporate_actions.json'), { Sym: split, CorpAct: [action] }])
-    change(folder, String(spliced), (all) => [...all.slice(0, -40), ...folder.candles(String(other)).slice(-40)])
+    change(folder, String(spike), (all) =>
+      all.map((candle, place) => (place === 500 || place === 501 ? divided(candle, 2) : candle)),
+    )
+    change(folder, String(split), (all) =>
+      all.map((candle) => (Number(candle[0]) < day ? divided(candle, 0.2) : candle)),
+    )
+    const action = {
+      ActType: 'SPLIT',
+      ExDate: new Date((day + 19_800) * 1_000).toISOString().slice(0, 10),
+      Note: '2:10',
+    }
+    folder.putRows('history_corporate_actions.json', [
+      ...folder.rows('history_corporate_actions.json'),
+      { Sym: split, CorpAct: [action] },
+    ])
+    change(folder, String(spliced), (all) => [
+      ...all.slice(0, -40),
+      ...folder.candles(String(other)).slice(-40),
+    ])
     change(folder, String(cut), (all) => all.slice(0, -10))
-    change(folder, String(great), (all) => all.with(-90, (all.at(-90) as number[]).with(5, Number(all.at(-90)?.[5]) * 1_000)))
+    change(folder, String(great), (all) =>
+      all.with(-90, (all.at(-90) as number[]).with(5, Number(all.at(-90)?.[5]) * 1_000)),
+    )
     change(folder, String(zero), (all) => all.with(-95, (all.at(-95) as number[]).with(5, 0)))
-    change(folder, String(copied), (all) => all.map((candle, place) => (place < 900 ? divided(candle, 2) : candle)))
+    change(folder, String(copied), (all) =>
+      all.map((candle, place) => (place < 900 ? divided(candle, 2) : candle)),
+    )
     folder.put(`ohlcv_data/${copy}.csv`, folder.text(`ohlcv_data/${copied}.csv`))
     for (const symbol of symbols) change(folder, symbol, (all) => all.filter(([time]) => time !== marketDay))
     const findings = await findingsApart(folder, [...symbols.slice(8), String(copy), String(copied)])
@@ -748,7 +887,9 @@ describe('a planted fault is the only finding', () => {
     [
       'of a few paise',
       (all: readonly number[][]) =>
-        all.map((candle, place) => divided(candle, (Number(candle[4]) / 0.4) * (place >= 500 && place < 540 ? 0.5 : 1))),
+        all.map((candle, place) =>
+          divided(candle, (Number(candle[4]) / 0.4) * (place >= 500 && place < 540 ? 0.5 : 1)),
+        ),
     ],
     [
       'that hardly trades',
@@ -760,7 +901,10 @@ describe('a planted fault is the only finding', () => {
   ])('is no unadjusted action for the moves of a stock %s', async (_, to) => {
     const folder = copyOfAnother()
     change(folder, names.a, to)
-    const { findings } = await verified(folder, { symbols: [names.a], only: ['unadjusted-actions', 'large-moves'] })
+    const { findings } = await verified(folder, {
+      symbols: [names.a],
+      only: ['unadjusted-actions', 'large-moves'],
+    })
     expect(findings.map(({ check }) => check)).toEqual(['large-moves', 'large-moves'])
   })
 
@@ -778,8 +922,17 @@ describe('a planted fault is the only finding', () => {
   })
 
   it('has a plant for every check that needs no history and no lists that agree', () => {
-    const others = ['repeated-candles', 'shifted-series', 'short-histories', 'recorded-values', 'duplicate-records', 'witness']
-    expect(new Set([...faults.map(({ found }) => found.split(' ')[0]), ...HISTORY_CHECKS, ...others])).toEqual(new Set(checkNames))
+    const others = [
+      'repeated-candles',
+      'shifted-series',
+      'short-histories',
+      'recorded-values',
+      'duplicate-records',
+      'witness',
+    ]
+    expect(
+      new Set([...faults.map(({ found }) => found.split(' ')[0]), ...HISTORY_CHECKS, ...others]),
+    ).toEqual(new Set(checkNames))
   })
 })
 
@@ -793,7 +946,9 @@ describe('the day of listing', () => {
   it.each([-100, 100])('causes no finding for a price jump %i sessions away from it', async (away) => {
     const folder = copyOfAnother()
     listedAtCut(folder)
-    change(folder, names.a, (all) => all.map((candle, place) => (place < CUT + away ? divided(candle, 3.5) : candle)))
+    change(folder, names.a, (all) =>
+      all.map((candle, place) => (place < CUT + away ? divided(candle, 3.5) : candle)),
+    )
     const { findings } = await verified(folder)
     expect(findings.map(gist)).toEqual([`large-moves warning ${names.a}`])
     expect(findings[0]?.detail).not.toContain('listing')
@@ -822,7 +977,10 @@ describe('the newest days', () => {
     const { sessions, findings } = await verified(folder, { only: ['stale-symbols', 'odd-days'] })
     expect(sessions.last).toBe('2026-02-12')
     expect(findings).toMatchObject([
-      { check: 'odd-days', detail: expect.stringMatching(`^${24 - spared} of 24 stocks have no candle after`) },
+      {
+        check: 'odd-days',
+        detail: expect.stringMatching(`^${24 - spared} of 24 stocks have no candle after`),
+      },
     ])
   })
 })
@@ -839,20 +997,46 @@ describe('files compared with the record of the run', () => {
       (folder: OutputFolder, file: string) => folder.put(file, folder.text(file).slice(0, -40)),
       /^it has [\d,]+ bytes; the last run wrote [\d,]+; it is not valid JSON$/,
     ],
-    ['a file that grew', (folder: OutputFolder, file: string) => folder.put(file, `${folder.text(file)}\n`), /^it has/],
+    [
+      'a file that grew',
+      (folder: OutputFolder, file: string) => folder.put(file, `${folder.text(file)}\n`),
+      /^it has/,
+    ],
   ])('report %s, by the record of a complete run', async (_, plant, detail) => {
     const folder = copyOf(clean)
     const { file } = someFiling(folder)
     plant(folder, file)
     const { findings, passed } = await verified(folder)
-    expect(findings).toEqual([expect.objectContaining({ check: 'files', severity: 'error', file, detail: expect.stringMatching(detail) })])
+    expect(findings).toEqual([
+      expect.objectContaining({
+        check: 'files',
+        severity: 'error',
+        file,
+        detail: expect.stringMatching(detail),
+      }),
+    ])
     expect(passed).toEqual([{ limit: 'errors', allowed: 0, found: 1 }])
   })
 
   it.each([
-    ['a file that is missing', 'bulk_block_deals.json', undefined, /^it is missing; the last run wrote [\d,]+ bytes$/],
-    ['a list that is shorter', 'bulk_block_deals.json', '[]\n', /^it has 3 bytes; the last run wrote [\d,]+$/],
-    ['one of many files that is missing', 'ohlcv_data', undefined, /^it is missing; the last run wrote [\d,]+ bytes$/],
+    [
+      'a file that is missing',
+      'bulk_block_deals.json',
+      undefined,
+      /^it is missing; the last run wrote [\d,]+ bytes$/,
+    ],
+    [
+      'a list that is shorter',
+      'bulk_block_deals.json',
+      '[]\n',
+      /^it has 3 bytes; the last run wrote [\d,]+$/,
+    ],
+    [
+      'one of many files that is missing',
+      'ohlcv_data',
+      undefined,
+      /^it is missing; the last run wrote [\d,]+ bytes$/,
+    ],
   ])('report %s, by the digests if the record is gone', async (_, name, text, detail) => {
     const folder = copyOf(clean)
     folder.remove('.scripstream/full-run.json')
@@ -866,11 +1050,14 @@ describe('files compared with the record of the run', () => {
 
   it('do not hide a listed stock without any candle if there is no record', async () => {
     const folder = copyOf(clean)
-    for (const file of ['full-run.json', 'output-digests', 'report.json']) folder.remove(`.scripstream/${file}`)
+    for (const file of ['full-run.json', 'output-digests', 'report.json'])
+      folder.remove(`.scripstream/${file}`)
     folder.remove(`ohlcv_data/${names.a}.csv`)
     folder.put(
       `ohlcv_data/${names.b}.csv`,
-      folder.text(`ohlcv_data/${names.b}.csv`).slice(0, folder.text(`ohlcv_data/${names.b}.csv`).indexOf('\n') + 1),
+      folder
+        .text(`ohlcv_data/${names.b}.csv`)
+        .slice(0, folder.text(`ohlcv_data/${names.b}.csv`).indexOf('\n') + 1),
     )
     const { findings } = await verified(folder)
     expect(findings.map(({ check, symbol, detail }) => [check, symbol, detail])).toEqual([
@@ -890,8 +1077,12 @@ describe('the options of a verification', () => {
 
   it('select some of the checks, or some of the stocks', async () => {
     const folder = twoFaults()
-    const gists = async (changes: Parameters<typeof verified>[1]) => (await verified(folder, changes)).findings.map(gist)
-    expect(await gists({})).toEqual([`duplicate-candles error ${names.a}`, `missing-sessions warning ${names.b}`])
+    const gists = async (changes: Parameters<typeof verified>[1]) =>
+      (await verified(folder, changes)).findings.map(gist)
+    expect(await gists({})).toEqual([
+      `duplicate-candles error ${names.a}`,
+      `missing-sessions warning ${names.b}`,
+    ])
     expect(await gists({ only: ['missing-sessions'] })).toEqual([`missing-sessions warning ${names.b}`])
     expect(await gists({ symbols: [names.a.toLowerCase()] })).toEqual([`duplicate-candles error ${names.a}`])
     expect(await gists({ symbols: [names.c] })).toEqual([])
@@ -913,7 +1104,9 @@ describe('the options of a verification', () => {
     const { symbol, file } = someFiling(folder)
     const other = symbol === names.c ? names.b : names.c
     folder.remove(file)
-    expect((await verified(folder, { symbols: [symbol] })).findings).toMatchObject([{ check: 'files', severity: 'error', file }])
+    expect((await verified(folder, { symbols: [symbol] })).findings).toMatchObject([
+      { check: 'files', severity: 'error', file },
+    ])
     expect((await verified(folder, { symbols: [other] })).findings).toEqual([])
   })
 
@@ -929,7 +1122,9 @@ describe('the options of a verification', () => {
     const folder = twoFaults()
     const passed = async (limits: Record<string, number>) => (await verified(folder, { limits })).passed
     expect(await passed({ errors: 1, warnings: 1, 'missing-sessions': 1 })).toEqual([])
-    expect(await passed({ errors: 1, 'missing-sessions': 0 })).toEqual([{ limit: 'missing-sessions', allowed: 0, found: 1 }])
+    expect(await passed({ errors: 1, 'missing-sessions': 0 })).toEqual([
+      { limit: 'missing-sessions', allowed: 0, found: 1 },
+    ])
     expect(await passed({ errors: 0, warnings: 0 })).toEqual([
       { limit: 'errors', allowed: 0, found: 1 },
       { limit: 'warnings', allowed: 0, found: 1 },
@@ -960,7 +1155,9 @@ describe('the options of a verification', () => {
     const folder = temporaryFolder()
     await expect(verified(outputFolder(folder))).rejects.toThrow(/has no master list/)
     symlinkSync('master_isin_map.json', join(folder, 'master_isin_map.json'))
-    await expect(verified(outputFolder(folder))).rejects.toThrow(/master_isin_map\.json cannot be read: ELOOP/)
+    await expect(verified(outputFolder(folder))).rejects.toThrow(
+      /master_isin_map\.json cannot be read: ELOOP/,
+    )
     await expect(verified(outputFolder(join(clean, 'ohlcv_data')))).rejects.toThrow(UsageError)
   })
 })
@@ -969,7 +1166,12 @@ describe('a folder of a few stocks', () => {
   const few = async (withIndices: boolean): Promise<OutputFolder> => {
     const folder = copyOfAnother()
     folder.putRows('master_isin_map.json', folder.rows('master_isin_map.json').slice(0, 3))
-    for (const file of ['fundamental_data.json', 'advanced_indicator_data.json', 'all_company_announcements.json']) folder.putRows(file, [])
+    for (const file of [
+      'fundamental_data.json',
+      'advanced_indicator_data.json',
+      'all_company_announcements.json',
+    ])
+      folder.putRows(file, [])
     if (!withIndices) folder.remove('ohlcv_data/indices')
     return folder
   }

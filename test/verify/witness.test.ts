@@ -32,7 +32,9 @@ const verify = ({ candle = truth, trade = truth, actions = {} }: Folder) => {
     const lines = DAYS.flatMap((day) => {
       const found = candle(symbol, day)
       const close = found?.close
-      return found === undefined ? [] : [`${toInstant(day) / 1_000},${close},${close},${close},${close},${found.volume}\n`]
+      return found === undefined
+        ? []
+        : [`${toInstant(day) / 1_000},${close},${close},${close},${close},${found.volume}\n`]
     })
     const { candles } = readCandleFile(Buffer.from(`Timestamp,Open,High,Low,Close,Volume\n${lines.join('')}`))
     return {
@@ -48,7 +50,11 @@ const verify = ({ candle = truth, trade = truth, actions = {} }: Folder) => {
   const trades = new Map(
     DAYS.map((day) => [
       day,
-      new Map(SYMBOLS.flatMap((symbol) => (trade(symbol, day) ? [[symbol, trade(symbol, day) as ExchangeTrade]] : []))),
+      new Map(
+        SYMBOLS.flatMap((symbol) =>
+          trade(symbol, day) ? [[symbol, trade(symbol, day) as ExchangeTrade]] : [],
+        ),
+      ),
     ]),
   )
   return findContradictions({ stocks, actions: new Map(known), trades }).map(
@@ -67,7 +73,9 @@ describe('candles and the files of the exchange', () => {
     { what: 'nothing where both agree', folder: {}, found: [] },
     {
       what: 'nothing where closes differ as two ways to close a day do',
-      folder: { candle: (symbol, day) => ({ ...truth(symbol, day), close: truth(symbol, day).close * 1.004 }) },
+      folder: {
+        candle: (symbol, day) => ({ ...truth(symbol, day), close: truth(symbol, day).close * 1.004 }),
+      },
       found: [],
     },
     {
@@ -104,7 +112,12 @@ describe('candles and the files of the exchange', () => {
     },
     {
       what: 'prices of all stocks on one day, which are a tenth',
-      folder: { candle: (symbol, day) => ({ ...truth(symbol, day), close: truth(symbol, day).close / (day === TODAY ? 10 : 1) }) },
+      folder: {
+        candle: (symbol, day) => ({
+          ...truth(symbol, day),
+          close: truth(symbol, day).close / (day === TODAY ? 10 : 1),
+        }),
+      },
       found: [
         'error market 2026-02-12 closes differ from those of the exchange: 20 of 20 stocks, such as S0: the close is 10.2; the exchange has 102',
       ],
@@ -138,7 +151,10 @@ it.each([
 ])('reads the files of the exchange for $exchange: $days', async ({ exchange, days }) => {
   const out = temporaryFolder()
   mkdirSync(join(out, 'exchange_daily'))
-  writeFileSync(join(out, `exchange_daily/${TODAY}.json`), JSON.stringify([{ SYMBOL: 'S0', SERIES: 'EQ', CLOSE_PRICE: '100' }]))
+  writeFileSync(
+    join(out, `exchange_daily/${TODAY}.json`),
+    JSON.stringify([{ SYMBOL: 'S0', SERIES: 'EQ', CLOSE_PRICE: '100' }]),
+  )
   const files = await findStreamFiles(out, [exchangeDaily], { exchange, items: [] })
   const { trades } = await verifyRecords(out, files, { listed: createStockIndex([]), exchange })
   expect([...trades.keys()]).toEqual(days)

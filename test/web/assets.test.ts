@@ -5,11 +5,14 @@ import { PAGE_FOLDER } from '../support/page-server.js'
 
 const files = readdirSync(PAGE_FOLDER, { recursive: true, encoding: 'utf8' })
 const scripts = files.filter((name) => name.endsWith('.js'))
-const sizeOf = (names: readonly string[]): number => names.reduce((sum, name) => sum + statSync(join(PAGE_FOLDER, name)).size, 0)
+const sizeOf = (names: readonly string[]): number =>
+  names.reduce((sum, name) => sum + statSync(join(PAGE_FOLDER, name)).size, 0)
 
 describe('the built page', () => {
   it('has less than 300 kB of script, and loads the charts only with a chart, the writer of CSV only for a file', () => {
-    const csv = scripts.filter((name) => readFileSync(join(PAGE_FOLDER, name), 'utf8').includes('quoted_empty'))
+    const csv = scripts.filter((name) =>
+      readFileSync(join(PAGE_FOLDER, name), 'utf8').includes('quoted_empty'),
+    )
     expect(csv).toEqual([expect.stringMatching(/^chunks/)])
     expect(sizeOf(csv)).toBeLessThan(33_000)
     expect(sizeOf(scripts) - sizeOf(csv)).toBeLessThan(300_000)

@@ -26,10 +26,28 @@ const move = (symbol: string, day: string): TrackedFinding => ({
   day,
   detail: `moved on ${day}`,
 })
-const broken: TrackedFinding = { check: 'files', severity: 'error', state: 'new', file: 'a.json', detail: 'it is not valid JSON' }
+const broken: TrackedFinding = {
+  check: 'files',
+  severity: 'error',
+  state: 'new',
+  file: 'a.json',
+  detail: 'it is not valid JSON',
+}
 
-const checksOf = (run: string, findings: readonly TrackedFinding[], changes: Partial<RecordedChecks> = {}): RecordedChecks => ({
-  ...{ run, checkedAt: '2026-02-12T14:40:00.000Z', stocks: 2, files: 9, findings, accepted: 0, notes: [], acceptedStamp: 0, ...changes },
+const checksOf = (
+  run: string,
+  findings: readonly TrackedFinding[],
+  changes: Partial<RecordedChecks> = {},
+): RecordedChecks => ({
+  run,
+  checkedAt: '2026-02-12T14:40:00.000Z',
+  stocks: 2,
+  files: 9,
+  findings,
+  accepted: 0,
+  notes: [],
+  acceptedStamp: 0,
+  ...changes,
 })
 
 /** Runs of three days, of which the last one failed; `kept` are the checks that were kept of some. */
@@ -42,20 +60,29 @@ const folderOf = (...kept: readonly RecordedChecks[]): string => {
     '.scripstream/runs.ndjson': `${log('r1', '2026-02-11')}${log('r2', '2026-02-12')}${log('r3', '2026-02-13', { outcome: 'failed' })}`,
     '.scripstream/cache/checks/x': '',
   })
-  for (const checks of kept) writeFileSync(join(out, `.scripstream/cache/checks/${checks.run}.json.gz`), gzipSync(JSON.stringify(checks)))
+  for (const checks of kept)
+    writeFileSync(
+      join(out, `.scripstream/cache/checks/${checks.run}.json.gz`),
+      gzipSync(JSON.stringify(checks)),
+    )
   return out
 }
 
 const serve = async (out: string, changes: Partial<PageServerOptions> = {}) => {
   const { origin } = await startServer(out, changes)
   const get = async <T>(path: string): Promise<T> => JSON.parse((await send(origin, path)).body) as T
-  return { read: (run: string) => get<RunChecks>(`/api/runs/${run}/checks`), state: () => get<FolderState>('/api/state') }
+  return {
+    read: (run: string) => get<RunChecks>(`/api/runs/${run}/checks`),
+    state: () => get<FolderState>('/api/state'),
+  }
 }
 
 describe('the data checks of a run', () => {
   it('are made once of the files that are present, and again when findings were accepted', async () => {
     const out = folderOf()
-    const check = vi.fn(async () => checksOf('r2', [broken, move('A', '2026-02-12')], { acceptedStamp: readAcceptedStamp(out) }))
+    const check = vi.fn(async () =>
+      checksOf('r2', [broken, move('A', '2026-02-12')], { acceptedStamp: readAcceptedStamp(out) }),
+    )
     const { read, state } = await serve(out, { check })
     expect((await state()).checks).toMatchObject({ run: 'r2', text: 'not made yet; open them to start' })
     expect(check).toHaveBeenCalledTimes(0)
@@ -79,11 +106,20 @@ describe('the data checks of a run', () => {
 
   it('are made again when the run was resumed, which keeps its name', async () => {
     const out = folderOf(checksOf('r2', [broken]))
-    const { read } = await serve(out, { check: async () => checksOf('r2', [], { checkedAt: '2026-02-12T16:00:00.000Z' }) })
+    const { read } = await serve(out, {
+      check: async () => checksOf('r2', [], { checkedAt: '2026-02-12T16:00:00.000Z' }),
+    })
     expect((await read('r2')).text).toMatch(/^1 finding/)
-    const resumed = runReport({ run: 'r2', asOf: '2026-02-12T14:30:00.000Z', finishedAt: '2026-02-12T15:00:00.000Z' })
+    const resumed = runReport({
+      run: 'r2',
+      asOf: '2026-02-12T14:30:00.000Z',
+      finishedAt: '2026-02-12T15:00:00.000Z',
+    })
     appendFileSync(join(out, '.scripstream/runs.ndjson'), `${JSON.stringify(toRunLogEntry(resumed, {}))}\n`)
-    expect(await read('r2')).toMatchObject({ text: 'No findings in 9 files of 2 stocks', checkedAt: '2026-02-12T16:00:00.000Z' })
+    expect(await read('r2')).toMatchObject({
+      text: 'No findings in 9 files of 2 stocks',
+      checkedAt: '2026-02-12T16:00:00.000Z',
+    })
   })
 
   it('are made once for readers who ask at the same time', async () => {
@@ -109,20 +145,34 @@ describe('the data checks of a run', () => {
     const text = '5 findings of 1 kind: 5 warnings; 1 new (3 accepted earlier)'
     expect((await state()).checks).toMatchObject({ tone: 'waiting', text })
     const { kinds, notes } = await read('r2')
-    expect(kinds).toMatchObject([{ count: 5, findings: [{ isNew: true, detail: 'moved on 2026-02-12' }, {}, {}, {}] }])
+    expect(kinds).toMatchObject([
+      { count: 5, findings: [{ isNew: true, detail: 'moved on 2026-02-12' }, {}, {}, {}] },
+    ])
     expect(notes).toEqual(['not checked: no bands'])
   })
 
   it('of an earlier run are those that were kept, or what was recorded of it, with a way to those of the present files', async () => {
     const { read } = await serve(folderOf())
     expect(await read('r1')).toMatchObject({
-      ...{ tone: 'soft', text: 'Its data was not checked.', present: 'r2', kinds: [] },
-      notes: ['the run of 2026-02-12 has replaced files since', expect.stringMatching(/^recorded of this run: \d+ failed items, /)],
+      tone: 'soft',
+      text: 'Its data was not checked.',
+      present: 'r2',
+      kinds: [],
+      notes: [
+        'the run of 2026-02-12 has replaced files since',
+        expect.stringMatching(/^recorded of this run: \d+ failed items, /),
+      ],
     })
-    expect(await read('r3')).toMatchObject({ present: 'r2', text: 'This run failed and has written no files.', notes: [] })
+    expect(await read('r3')).toMatchObject({
+      present: 'r2',
+      text: 'This run failed and has written no files.',
+      notes: [],
+    })
     const kept = await serve(folderOf(checksOf('r1', [])))
     expect(await kept.read('r1')).toMatchObject({
-      ...{ tone: 'ok', text: 'No findings in 9 files of 2 stocks', present: 'r2' },
+      tone: 'ok',
+      text: 'No findings in 9 files of 2 stocks',
+      present: 'r2',
       notes: ['the run of 2026-02-12 has replaced files since'],
     })
   })
@@ -136,7 +186,12 @@ describe('the data checks of a run', () => {
     expect(check).toHaveBeenCalledTimes(0)
     const began = await serve(folderOf(), { check: async () => undefined })
     expect((await began.read('r2')).text).toMatch(/^A run began during the checks/)
-    const failing = await serve(folderOf(), { check: () => Promise.reject(new UsageError('memory may have run out')) })
-    expect(await failing.read('r2')).toMatchObject({ tone: 'failed', text: 'The data could not be checked: memory may have run out.' })
+    const failing = await serve(folderOf(), {
+      check: () => Promise.reject(new UsageError('memory may have run out')),
+    })
+    expect(await failing.read('r2')).toMatchObject({
+      tone: 'failed',
+      text: 'The data could not be checked: memory may have run out.',
+    })
   })
 })

@@ -17,18 +17,46 @@ import { send } from './support.js'
 
 const STATE = '.scripstream'
 const script = scriptReport({ problems: [{ item: 'A', status: 'error', reason: 'reset: gone' }] })
-const report = runReport({ run: 'r2', scripts: { 'master-data': scriptReport(), 'market-news': script }, missing: { 'market-news': 1 } })
-const entries: readonly RunLogEntry[] = ['r1', 'r2'].map((run) => toRunLogEntry({ ...report, run }, { 'market-news': ['A'] }))
+const report = runReport({
+  run: 'r2',
+  scripts: { 'master-data': scriptReport(), 'market-news': script },
+  missing: { 'market-news': 1 },
+})
+const entries: readonly RunLogEntry[] = ['r1', 'r2'].map((run) =>
+  toRunLogEntry({ ...report, run }, { 'market-news': ['A'] }),
+)
 const live = {
-  ...{ run: 'r3', asOf: 1, startedAt: 1, at: 2, stocks: 2, done: 1, share: 0.5, phases: [] },
+  run: 'r3',
+  asOf: 1,
+  startedAt: 1,
+  at: 2,
+  stocks: 2,
+  done: 1,
+  share: 0.5,
+  phases: [],
   streams: [
     {
-      ...{ name: 'market-news', state: 'running', done: 1, workers: 1, requests: 1, retries: 0, rateLimited: 0, lost: 0, partial: 0 },
-      ...{ files: 0, stored: 0, statuses: {}, failures: [], warnings: [], pauses: [], marbles: [['A', 'success']] },
+      name: 'market-news',
+      state: 'running',
+      done: 1,
+      workers: 1,
+      requests: 1,
+      retries: 0,
+      rateLimited: 0,
+      lost: 0,
+      partial: 0,
+      files: 0,
+      stored: 0,
+      statuses: {},
+      failures: [],
+      warnings: [],
+      pauses: [],
+      marbles: [['A', 'success']],
     },
   ],
 }
-const liveFile = (state: unknown): string => JSON.stringify({ holder: { ...describeThisProcess(), token: 'live' }, state })
+const liveFile = (state: unknown): string =>
+  JSON.stringify({ holder: { ...describeThisProcess(), token: 'live' }, state })
 
 /** The document with one value, at any depth, replaced or removed. */
 const damaged = (document: unknown): fc.Arbitrary<unknown> => {
@@ -41,12 +69,18 @@ const damaged = (document: unknown): fc.Arbitrary<unknown> => {
   walk(document, [])
   const put = (value: unknown, [key, ...rest]: readonly (string | number)[], by: unknown): unknown => {
     if (key === undefined) return by
-    const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as Record<string | number, unknown>
+    const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as Record<
+      string | number,
+      unknown
+    >
     copy[key] = put(copy[key], rest, by)
     return copy
   }
   return fc
-    .tuple(fc.constantFrom(...paths), fc.oneof(fc.jsonValue(), fc.constantFrom(undefined, null, '', 5, [], {}, 'x')))
+    .tuple(
+      fc.constantFrom(...paths),
+      fc.oneof(fc.jsonValue(), fc.constantFrom(undefined, null, '', 5, [], {}, 'x')),
+    )
     .map(([path, by]) => put(document, path, by))
 }
 
@@ -85,7 +119,9 @@ describe('a folder with damaged records of runs', () => {
   it('is served, whatever these files hold', async () => {
     const change = fc.oneof(
       damaged(report).map((one) => ['report.json', JSON.stringify(one) ?? ''] as const),
-      damaged(entries[0]).map((one) => ['runs.ndjson', `${JSON.stringify(one)}\n${JSON.stringify(entries[1])}\n`] as const),
+      damaged(entries[0]).map(
+        (one) => ['runs.ndjson', `${JSON.stringify(one)}\n${JSON.stringify(entries[1])}\n`] as const,
+      ),
       damaged(live).map((one) => ['live.json', liveFile(one)] as const),
       fc.tuple(fc.constantFrom('report.json', 'runs.ndjson', 'live.json'), fc.string()),
     )
@@ -111,19 +147,31 @@ describe('a folder with damaged records of runs', () => {
       good()
       put('report.json', text)
       const records = await readRunRecords(out)
-      expect(records.report).toMatchObject({ run: 'r2', missing: { 'market-news': 1 }, scripts: { 'market-news': { takenOver: 0 } } })
-      expect(records.damage).toEqual([`${STATE}/report.json is damaged; the last run is that of the log of runs; the next run replaces it`])
+      expect(records.report).toMatchObject({
+        run: 'r2',
+        missing: { 'market-news': 1 },
+        scripts: { 'market-news': { takenOver: 0 } },
+      })
+      expect(records.damage).toEqual([
+        `${STATE}/report.json is damaged; the last run is that of the log of runs; the next run replaces it`,
+      ])
     }
     const { body } = await send(server?.origin ?? '', '/api/state')
     expect(JSON.parse(body)).toMatchObject({
       last: { run: 'r2' },
-      answer: { word: 'Not complete', text: expect.stringMatching(/report\.json is damaged; .* market-news \(1\) lacks items/) },
+      answer: {
+        word: 'Not complete',
+        text: expect.stringMatching(/report\.json is damaged; .* market-news \(1\) lacks items/),
+      },
     })
   })
 
   it('leaves out bad lines of the log, and names the file and the lines', async () => {
     good()
-    put('runs.ndjson', `{"run":"r0","scripts":{"x":5}}\n${entries.map((entry) => JSON.stringify(entry)).join('\n{"cut\n')}\n`)
+    put(
+      'runs.ndjson',
+      `{"run":"r0","scripts":{"x":5}}\n${entries.map((entry) => JSON.stringify(entry)).join('\n{"cut\n')}\n`,
+    )
     const { body } = await send(server?.origin ?? '', '/api/runs')
     expect(JSON.parse(body)).toMatchObject({
       runs: [{ run: 'r2' }, { run: 'r1' }],
@@ -133,13 +181,22 @@ describe('a folder with damaged records of runs', () => {
 
   it('answers from the good records beside bad lines of the log', async () => {
     good()
-    const fresh = { ...report, asOf: new Date().toISOString(), missing: {}, scripts: { 'master-data': scriptReport() } }
+    const fresh = {
+      ...report,
+      asOf: new Date().toISOString(),
+      missing: {},
+      scripts: { 'master-data': scriptReport() },
+    }
     put('report.json', JSON.stringify(fresh))
     put('runs.ndjson', `{"cut\n${JSON.stringify(toRunLogEntry(fresh, {}))}\n`)
     const { body } = await send(server?.origin ?? '', '/api/state')
     expect(JSON.parse(body)).toMatchObject({
       last: { run: 'r2', outcome: 'complete' },
-      answer: { tone: 'ok', word: 'Complete and up to date', text: expect.stringMatching(/runs\.ndjson is damaged; left out: line 1, /) },
+      answer: {
+        tone: 'ok',
+        word: 'Complete and up to date',
+        text: expect.stringMatching(/runs\.ndjson is damaged; left out: line 1, /),
+      },
     })
   })
 
@@ -169,18 +226,24 @@ describe('a folder with damaged records of runs', () => {
     for (const args of [['brief', '--no-verify'], ['diff']]) {
       const said = await type(...args)
       expect(said).toMatchObject({ code: 0, err: '' })
-      expect(said.out.replace(/\s+/g, ' ')).toContain(`${all} is damaged; the last run is that of the log of runs`)
+      expect(said.out.replace(/\s+/g, ' ')).toContain(
+        `${all} is damaged; the last run is that of the log of runs`,
+      )
       expect(said.out).not.toMatch(/undefined|NaN|no run has finished/)
     }
     put('runs.ndjson', `5\n${JSON.stringify(entries[1])}\n`)
     expect(await type('log')).toMatchObject({
       code: 0,
-      err: expect.stringMatching(/^warning: .*report.json is damaged[\s\S]*\nwarning: .*left out: line 1, which can be deleted\n$/),
+      err: expect.stringMatching(
+        /^warning: .*report.json is damaged[\s\S]*\nwarning: .*left out: line 1, which can be deleted\n$/,
+      ),
     })
     put('runs.ndjson', '')
     expect(await type('brief', '--no-verify')).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/^error: .scripstream\/report.json is damaged; the log of runs has no run either/),
+      err: expect.stringMatching(
+        /^error: .scripstream\/report.json is damaged; the log of runs has no run either/,
+      ),
     })
   })
 })

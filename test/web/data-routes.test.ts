@@ -23,8 +23,13 @@ const parse = ({ body }: Answer): Record<string, unknown> => JSON.parse(body) as
 describe('the routes of data', () => {
   it('answer stocks whose symbols need encoding', async () => {
     const { origin } = await start()
-    expect(parse(await send(origin, '/api/stock/M%26M'))).toMatchObject({ symbol: 'M&M', price: { close: 5 } })
-    expect(parse(await send(origin, `/api/stock/${encodeURIComponent(HOSTILE)}`))).toMatchObject({ symbol: HOSTILE })
+    expect(parse(await send(origin, '/api/stock/M%26M'))).toMatchObject({
+      symbol: 'M&M',
+      price: { close: 5 },
+    })
+    expect(parse(await send(origin, `/api/stock/${encodeURIComponent(HOSTILE)}`))).toMatchObject({
+      symbol: HOSTILE,
+    })
     expect(parse(await send(origin, '/api/stock/M%26M/candles?adjusted=0'))).toMatchObject({ close: [5] })
     expect(parse(await send(origin, '/api/search?q=m%26'))).toMatchObject({ found: [{ key: 'M&M' }] })
   })
@@ -51,7 +56,10 @@ describe('the routes of data', () => {
 
   it('of the market have read the files before the first request, unless a run in the same process needs the time', async () => {
     const closeAfter = async (live?: PageServerOptions['live']): Promise<unknown> => {
-      const out = folderWith({ 'master_isin_map.json': [stock('A')], 'ohlcv_data/A.csv': candleFile([['2026-02-12', 5]]) })
+      const out = folderWith({
+        'master_isin_map.json': [stock('A')],
+        'ohlcv_data/A.csv': candleFile([['2026-02-12', 5]]),
+      })
       const path = join(out, 'ohlcv_data/A.csv')
       utimesSync(path, 1, 1)
       const server = await startServer(out, { live })
@@ -59,7 +67,9 @@ describe('the routes of data', () => {
       // With the same size and time, a file that is known is not read again.
       writeFileSync(path, candleFile([['2026-02-12', 5]]).replace('5,1000', '7,1000'))
       utimesSync(path, 1, 1)
-      const { breadth } = parse(await send(server.origin, '/api/market')) as { breadth: { turnoverCr: number } }
+      const { breadth } = parse(await send(server.origin, '/api/market')) as {
+        breadth: { turnoverCr: number }
+      }
       return Math.round(breadth.turnoverCr * 1e4)
     }
     expect(await closeAfter()).toBe(5)
@@ -84,7 +94,10 @@ describe('the routes of data', () => {
       const { origin } = await startServer(out)
       const path = join(out, '.scripstream', file)
       for (const route of ['/api/state', '/api/market'])
-        expect(await send(origin, route)).toMatchObject({ status: 500, body: `{"error":"${path} cannot be read: it is a directory"}` })
+        expect(await send(origin, route)).toMatchObject({
+          status: 500,
+          body: `{"error":"${path} cannot be read: it is a directory"}`,
+        })
     },
   )
 
@@ -95,13 +108,19 @@ describe('the routes of data', () => {
     expect(await query({})).toMatchObject({ status: 403 })
     expect(await query({ origin: 'https://elsewhere.example' })).toMatchObject({ status: 403 })
     expect(await send(origin, '/api/query?sql=select+1')).toMatchObject({ status: 405 })
-    for (const body of ['{}', '[]', '{"sql":7}', 'x']) expect(await query({ origin }, body)).toMatchObject({ status: 400 })
+    for (const body of ['{}', '[]', '{"sql":7}', 'x'])
+      expect(await query({ origin }, body)).toMatchObject({ status: 400 })
   })
 
   it.skipIf(!duckdb)('answer a query, and refuse a write with a sentence', async () => {
     const { origin } = await start()
-    const query = (sql: string) => send(origin, '/api/query', { method: 'POST', headers: { origin }, body: JSON.stringify({ sql }) })
-    expect(parse(await query('select 1 as x'))).toMatchObject({ columns: [{ name: 'x', isNumber: true }], rows: [['1']], isCut: false })
+    const query = (sql: string) =>
+      send(origin, '/api/query', { method: 'POST', headers: { origin }, body: JSON.stringify({ sql }) })
+    expect(parse(await query('select 1 as x'))).toMatchObject({
+      columns: [{ name: 'x', isNumber: true }],
+      rows: [['1']],
+      isCut: false,
+    })
     const refused = await query('drop table master')
     expect(refused.status).toBe(400)
     expect(parse(refused)).toEqual({ error: expect.stringContaining('query is read-only') })

@@ -37,7 +37,11 @@ const setUp = () => {
   let live = followLive(tinyRegistry)
   let reportTime: number | undefined
   let isSimulated = false
-  const hub = createLiveHub(() => live.state(2_000), { tick$, readReportTime: () => reportTime, readIsSimulated: () => isSimulated })
+  const hub = createLiveHub(() => live.state(2_000), {
+    tick$,
+    readReportTime: () => reportTime,
+    readIsSimulated: () => isSimulated,
+  })
   const begin = (run: string): void => {
     live = followLive(tinyRegistry)
     live.event(started(NAMES, { run }))
@@ -48,13 +52,23 @@ const setUp = () => {
   const simulate = (): void => {
     isSimulated = true
   }
-  const finish = (item: string): void => live.event({ type: 'item-finished', stream: 'market-news', item, status: 'success' })
+  const finish = (item: string): void =>
+    live.event({ type: 'item-finished', stream: 'market-news', item, status: 'success' })
   const open = (lastEventId?: string): Connection => {
     const connection = new Connection()
     hub.open(connection as unknown as ServerResponse, lastEventId)
     return connection
   }
-  return { tick: () => tick$.next(), isTicking: () => tick$.observed, begin, report, simulate, finish, open, hub }
+  return {
+    tick: () => tick$.next(),
+    isTicking: () => tick$.observed,
+    begin,
+    report,
+    simulate,
+    finish,
+    open,
+    hub,
+  }
 }
 
 describe('readers of a run', () => {
@@ -81,7 +95,9 @@ describe('readers of a run', () => {
     tick()
     expect(reader.events.map(({ type }) => type)).toEqual(['snapshot', 'change'])
     expect(reader.events[0]?.data.run?.streams.map(({ name }) => name)).toEqual(NAMES)
-    expect(reader.events[1]?.data.streams).toMatchObject([{ name: 'market-news', done: 1, marbles: [['TCS', 'success']] }])
+    expect(reader.events[1]?.data.streams).toMatchObject([
+      { name: 'market-news', done: 1, marbles: [['TCS', 'success']] },
+    ])
     expect(reader.events[1]?.data.summary).toMatchObject({ run: 'r1', done: 1 })
     expect(reader.events[1]?.data.summary).not.toHaveProperty('phases')
   })
@@ -115,7 +131,8 @@ describe('readers of a run', () => {
     const again = open(afterA)
     expect(again.events).toEqual(first.events.slice(-2))
     expect(open(last()).events).toEqual([])
-    for (const unknown of ['other-1', `${afterA}9`, 'x']) expect(open(unknown).events.map(({ type }) => type)).toEqual(['snapshot'])
+    for (const unknown of ['other-1', `${afterA}9`, 'x'])
+      expect(open(unknown).events.map(({ type }) => type)).toEqual(['snapshot'])
   })
 
   it('that come back after too many changes get a snapshot', () => {
@@ -153,7 +170,9 @@ describe('readers of a run', () => {
     tick()
     report(9)
     tick()
-    expect(reader.events.map(({ data }) => data)).toEqual([null, 5, 9].map((time) => ({ run: null, report: time, isSimulated: false })))
+    expect(reader.events.map(({ data }) => data)).toEqual(
+      [null, 5, 9].map((time) => ({ run: null, report: time, isSimulated: false })),
+    )
     expect(open(reader.events.at(-1)?.id).events).toEqual([])
     expect(open(reader.events[0]?.id).events.map(({ data }) => data.report)).toEqual([9])
   })
@@ -173,7 +192,11 @@ describe('readers of a run', () => {
     slow.isSlow = false
     slow.emit('drain')
     expect(slow.events).toHaveLength(3)
-    expect(slow.events[2]).toMatchObject({ type: 'snapshot', id: other.events.at(-1)?.id, data: { run: { done: 1_000 } } })
+    expect(slow.events[2]).toMatchObject({
+      type: 'snapshot',
+      id: other.events.at(-1)?.id,
+      data: { run: { done: 1_000 } },
+    })
     finish('last')
     tick()
     expect(slow.events.at(-1)).toEqual(other.events.at(-1))
@@ -205,10 +228,16 @@ describe('readers of a run', () => {
       isClosed = true
     })
     await until('the wait for a slow reader', isTicking)
-    expect(reader.events.at(-1)).toMatchObject({ type: 'snapshot', data: { run: null, report: 5, state: { isActive: false } } })
+    expect(reader.events.at(-1)).toMatchObject({
+      type: 'snapshot',
+      data: { run: null, report: 5, state: { isActive: false } },
+    })
     tick()
     await Promise.resolve()
-    expect({ isClosed, ended: [reader.hasEnded, slow.hasEnded] }).toEqual({ isClosed: false, ended: [true, true] })
+    expect({ isClosed, ended: [reader.hasEnded, slow.hasEnded] }).toEqual({
+      isClosed: false,
+      ended: [true, true],
+    })
     tick()
     await closed
     expect(isTicking()).toBe(false)

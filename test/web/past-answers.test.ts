@@ -11,7 +11,10 @@ const RECORD = '.scripstream/history/2026-02-11/20260211T150000Z/record.json'
 const createAnswers = (size = 1) => {
   const out = folderWith({ 'master_isin_map.json': [], [RECORD]: '{}' })
   let made = 0
-  const show = rememberPast(out, (async () => ({ number: ++made, text: 'x'.repeat(size) })) as unknown as ShowRunner)
+  const show = rememberPast(out, (async () => ({
+    number: ++made,
+    text: 'x'.repeat(size),
+  })) as unknown as ShowRunner)
   const read = async (changes: Partial<ShowRequest> = {}) => {
     const answer: unknown = await show({ show: 'market', day: '2026-02-11', ...changes } as ShowRequest)
     return (answer as { readonly number: number }).number
@@ -55,6 +58,7 @@ it('keeps no answer of now, no refusal, and no more than its limit', async () =>
     calls += 1
     throw new Error('refused')
   })
-  for (let times = 0; times < 2; times++) await expect(failing({ show: 'market', day: '2026-02-11' })).rejects.toThrow('refused')
+  for (let times = 0; times < 2; times++)
+    await expect(failing({ show: 'market', day: '2026-02-11' })).rejects.toThrow('refused')
   expect(calls).toBe(2)
 })

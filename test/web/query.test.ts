@@ -55,12 +55,17 @@ describe.skipIf(!duckdb)('a query of the page', () => {
       rows: [['0']],
       warnings: [expect.stringContaining('2026-02-05/20260205T130000Z/record.json cannot be read')],
     })
-    expect(await createQueryRunner(folder)({ sql: 'select count(*) from history.master' }, signal)).not.toHaveProperty('warnings')
+    expect(
+      await createQueryRunner(folder)({ sql: 'select count(*) from history.master' }, signal),
+    ).not.toHaveProperty('warnings')
   })
 
   it('is cut at the limit, and says so', async () => {
     const run = createQueryRunner(folder)
-    expect(await run({ sql: 'from range(5)', limit: 3 }, signal)).toMatchObject({ rows: [['0'], ['1'], ['2']], isCut: true })
+    expect(await run({ sql: 'from range(5)', limit: 3 }, signal)).toMatchObject({
+      rows: [['0'], ['1'], ['2']],
+      isCut: true,
+    })
     expect(await run({ sql: 'from range(3)', limit: 3 }, signal)).toMatchObject({ isCut: false })
     expect((await run({ sql: 'from range(50000)', limit: 1e9 }, signal)).rows).toHaveLength(10_000)
   })
@@ -80,7 +85,9 @@ describe.skipIf(!duckdb)('a query of the page', () => {
 
   it('is ended after the time limit, and the next one runs', async () => {
     const run = createQueryRunner(folder, 50)
-    await expect(run({ sql: ENDLESS }, signal)).rejects.toThrow('stopped after 0 s; select fewer days, stocks or columns')
+    await expect(run({ sql: ENDLESS }, signal)).rejects.toThrow(
+      'stopped after 0 s; select fewer days, stocks or columns',
+    )
     expect(await createQueryRunner(folder)({ sql: 'select 1' }, signal)).toMatchObject({ rows: [['1']] })
   })
 })

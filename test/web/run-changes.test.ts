@@ -30,10 +30,18 @@ it('compares the day of an earlier run with the recorded day before it, and says
     writeFileSync(join(out, MASTER), JSON.stringify(list))
     if (run === 'r3') writeFileSync(join(out, BANDS), '[]')
     lines.push(`${JSON.stringify(toRunLogEntry(report, {}))}\n`)
-    await recordRun(out, { run, day, time: '20:00', request: { tables: tablesOf(MASTER, ...(run === 'r3' ? [BANDS] : [])) } })
+    await recordRun(out, {
+      run,
+      day,
+      time: '20:00',
+      request: { tables: tablesOf(MASTER, ...(run === 'r3' ? [BANDS] : [])) },
+    })
   }
   const failed = runReport({ run: 'failed', outcome: 'failed', asOf: '2026-02-14T14:30:00.000Z' })
-  writeFileSync(join(out, '.scripstream/runs.ndjson'), [...lines, JSON.stringify(toRunLogEntry(failed, {}))].join(''))
+  writeFileSync(
+    join(out, '.scripstream/runs.ndjson'),
+    [...lines, JSON.stringify(toRunLogEntry(failed, {}))].join(''),
+  )
   // What `run` saves for `diff`: the bands that no recorded day has.
   const previous = join(out, '.scripstream/previous')
   mkdirSync(previous)
@@ -43,7 +51,8 @@ it('compares the day of an earlier run with the recorded day before it, and says
   writeFileSync(join(previous, BANDS), JSON.stringify([{ Symbol: 'A', Band: '5' }]))
   writeFileSync(join(out, BANDS), JSON.stringify([{ Symbol: 'A', Band: '10' }]))
   const { origin } = await startServer(out)
-  const ask = async (run: string) => JSON.parse((await send(origin, `/api/runs/${run}/changes`)).body) as unknown
+  const ask = async (run: string) =>
+    JSON.parse((await send(origin, `/api/runs/${run}/changes`)).body) as unknown
   expect(await ask('r2')).toMatchObject({
     since: { asOf: '2026-02-10T18:30:00.000Z' },
     sections: [{ section: 'listings', count: 2 }],
@@ -56,11 +65,17 @@ it('compares the day of an earlier run with the recorded day before it, and says
       expect.stringMatching(/^results, filings, .* are not compared here/),
     ],
   })
-  expect(await ask('r3')).toMatchObject({ since: null, reason: 'the record of its day is that of another run' })
+  expect(await ask('r3')).toMatchObject({
+    since: null,
+    reason: 'the record of its day is that of another run',
+  })
   expect(await ask('r1')).toMatchObject({ since: null, reason: 'no day before it is recorded' })
   expect(await ask('failed')).toMatchObject({ since: null, reason: 'it failed, and has written no files' })
   const last = JSON.parse((await send(origin, '/api/changes')).body) as unknown
-  expect(last).toMatchObject({ sections: [{ section: 'bands', count: 1 }], notes: [`there was no ${DEALS} before to compare with`] })
+  expect(last).toMatchObject({
+    sections: [{ section: 'bands', count: 1 }],
+    notes: [`there was no ${DEALS} before to compare with`],
+  })
   expect(await ask('r4')).toEqual(last)
   // Of two records of a day the first one answers: its run is the one with changes.
   expect(JSON.parse((await send(origin, '/api/days')).body)).toEqual([
@@ -83,7 +98,9 @@ it('compares the day of both runs of an evening, of which the second one has wha
   writeFileSync(join(out, MASTER), JSON.stringify([stock('A', 'INEAAAAAAAAA')]))
   for (const [run, day, time, Band] of runs) {
     const at = new Date(toInstant(day, time)).toISOString()
-    lines.push(`${JSON.stringify(toRunLogEntry(runReport({ run, asOf: at, startedAt: at, finishedAt: at, scripts: {} }), {}))}\n`)
+    lines.push(
+      `${JSON.stringify(toRunLogEntry(runReport({ run, asOf: at, startedAt: at, finishedAt: at, scripts: {} }), {}))}\n`,
+    )
     writeFileSync(join(out, BANDS), JSON.stringify([{ Symbol: 'A', Band }]))
     await recordRun(out, { run, day, time, request: { tables: tablesOf(MASTER, BANDS) } })
   }
@@ -91,10 +108,15 @@ it('compares the day of both runs of an evening, of which the second one has wha
   const { origin } = await startServer(out)
   const ask = async (path: string) => JSON.parse((await send(origin, path)).body) as unknown
   for (const run of ['r1', 'r2'])
-    expect(await ask(`/api/runs/${run}/changes`), run).toMatchObject({ sections: [{ section: 'bands', count: 1 }] })
+    expect(await ask(`/api/runs/${run}/changes`), run).toMatchObject({
+      sections: [{ section: 'bands', count: 1 }],
+    })
   expect(await ask('/api/days')).toEqual([
     {
-      ...{ day: '2026-02-13', run: 'r3', knownAt: '2026-02-13T13:00:00.000Z', timing: 'final' },
+      day: '2026-02-13',
+      run: 'r3',
+      knownAt: '2026-02-13T13:00:00.000Z',
+      timing: 'final',
       early: ['bands of 2026-02-13 were collected before they were published (20:00)'],
     },
     { day: '2026-02-12', run: 'r1', knownAt: '2026-02-12T15:00:00.000Z', timing: 'final' },

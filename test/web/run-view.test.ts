@@ -43,12 +43,20 @@ describe('the live state of a run', () => {
   it('has the phases of the graph and every stream', () => {
     const state = follow([{ type: 'master-read', stocks: 60 }]).live.state(2_000)
     expect(state).toMatchObject({ run: 'r1', startedAt: 1_000, at: 2_000, stocks: 60 })
-    expect(state?.phases.map(({ phase, isSequential, streams }) => [phase, isSequential, streams.map(({ name }) => name)])).toEqual([
+    expect(
+      state?.phases.map(({ phase, isSequential, streams }) => [
+        phase,
+        isSequential,
+        streams.map(({ name }) => name),
+      ]),
+    ).toEqual([
       ['core', true, ['master-data']],
       ['enrichment', false, [NEWS, 'surveillance-lists']],
     ])
     expect(state?.phases[1]?.streams[0]).toMatchObject({ of: 'master-data' })
-    expect(state?.streams.map(({ name, state: own }) => [name, own])).toEqual(NAMES.map((name) => [name, 'waiting']))
+    expect(state?.streams.map(({ name, state: own }) => [name, own])).toEqual(
+      NAMES.map((name) => [name, 'waiting']),
+    )
   })
 
   it('counts requests, answers, bytes and statuses of a stream', () => {
@@ -65,7 +73,16 @@ describe('the live state of a run', () => {
     const stream = live.stats.stream(NEWS)
     if (stream) Object.assign(stream, { answered: 2, received: 120 })
     expect(news()).toMatchObject({
-      ...{ state: 'running', done: 3, total: 4, workers: 7, requests: 5, inFlight: 3, retries: 1, rateLimited: 1, received: 120, lost: 1 },
+      state: 'running',
+      done: 3,
+      total: 4,
+      workers: 7,
+      requests: 5,
+      inFlight: 3,
+      retries: 1,
+      rateLimited: 1,
+      received: 120,
+      lost: 1,
       statuses: { success: 1, empty: 1, http_404: 1 },
       failures: [{ item: 'GONE', reason: 'the provider answered 404' }],
     })
@@ -126,11 +143,21 @@ describe('the live state of a run', () => {
     }
     const all = [
       { ...unlimited, hosts: [NEWS], circuit: 'closed' as const },
-      { ...unlimited, hosts: [NEWS], endpoint: 'latest', maxPerSecond: 0.7, waiting: 9, isHeld: true, circuit: 'open' as const },
+      {
+        ...unlimited,
+        hosts: [NEWS],
+        endpoint: 'latest',
+        maxPerSecond: 0.7,
+        waiting: 9,
+        isHeld: true,
+        circuit: 'open' as const,
+      },
     ]
     const live = followLive([], {}, () => all)
     live.event(started([NEWS]))
-    expect(live.state(2_000)?.hosts).toEqual([{ what: 'latest', inFlight: 4, waiting: 9, isHeld: true, maxPerSecond: 0.7 }])
+    expect(live.state(2_000)?.hosts).toEqual([
+      { what: 'latest', inFlight: 4, waiting: 9, isHeld: true, maxPerSecond: 0.7 },
+    ])
     live.over()
     expect(live.state(2_000)).not.toHaveProperty('hosts')
   })
@@ -160,14 +187,20 @@ describe('the live state of a run', () => {
 
   it('shows the workers of a fleet, which send the requests', () => {
     const fleet = { workers: [{ name: 'w1', items: 3, perSecond: 1, isThere: true }], stalled: 1 }
-    const { live, news } = follow([running, { type: 'requested', stream: NEWS }, { type: 'fleet', at: 1_500, fleet }])
+    const { live, news } = follow([
+      running,
+      { type: 'requested', stream: NEWS },
+      { type: 'fleet', at: 1_500, fleet },
+    ])
     expect(live.state(2_000)?.fleet).toEqual(fleet)
     expect(news()).not.toHaveProperty('inFlight')
     expect(news()).not.toHaveProperty('received')
   })
 
   it('has an outcome once the run has ended', () => {
-    const { live } = follow([{ type: 'run-finished', report: runReport({ outcome: 'partial', error: 'the disk is full' }) }])
+    const { live } = follow([
+      { type: 'run-finished', report: runReport({ outcome: 'partial', error: 'the disk is full' }) },
+    ])
     expect(live.state(2_000)).toMatchObject({ outcome: 'partial', error: 'the disk is full' })
   })
 })

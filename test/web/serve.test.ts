@@ -35,7 +35,9 @@ describe('the server of the page', () => {
     const { origin } = await startServer(undefined, { live: () => live.state(2_000) })
     const { events, type } = await readEvents(origin, 1)
     expect(type).toBe('text/event-stream; charset=utf-8')
-    expect(events).toMatchObject([{ type: 'snapshot', data: { run: { run: 'r1', streams: [{ name: 'market-news', done: 1 }] } } }])
+    expect(events).toMatchObject([
+      { type: 'snapshot', data: { run: { run: 'r1', streams: [{ name: 'market-news', done: 1 }] } } },
+    ])
   })
 
   it('sends null where no run is active', async () => {
@@ -48,11 +50,17 @@ describe('the server of the page', () => {
     const server = await serveFolder(out)
     const response = await fetch(`${server.origin}/api/live`)
     mkdirSync(join(out, '.scripstream'))
-    writeFileSync(join(out, '.scripstream/report.json'), JSON.stringify(runReport({ run: 'r1', outcome: 'interrupted' })))
+    writeFileSync(
+      join(out, '.scripstream/report.json'),
+      JSON.stringify(runReport({ run: 'r1', outcome: 'interrupted' })),
+    )
     const closed = server.close()
     await expect(fetch(server.origin)).rejects.toThrow()
     const state = { isActive: false, answer: { word: 'Interrupted' }, last: { run: 'r1' } }
-    expect(parseEvents(await response.text()).at(-1)).toMatchObject({ type: 'snapshot', data: { run: null, state } })
+    expect(parseEvents(await response.text()).at(-1)).toMatchObject({
+      type: 'snapshot',
+      data: { run: null, state },
+    })
     await closed
   })
 
@@ -62,18 +70,27 @@ describe('the server of the page', () => {
     onTestFinished(() => void other.close())
     const { port } = other.address() as AddressInfo
     await expect(serveFolder(temporaryFolder(), { port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
-    const options = { out: temporaryFolder(), exchange: 'NSE', streams: [], version: '1.2.3', pageFolder: PAGE_FOLDER }
+    const options = {
+      out: temporaryFolder(),
+      exchange: 'NSE',
+      streams: [],
+      version: '1.2.3',
+      pageFolder: PAGE_FOLDER,
+    }
     const [one, next] = [await servePage(options), await servePage(options)]
     onTestFinished(() => one.close())
     onTestFinished(() => next.close())
     expect(one.origin).not.toBe(next.origin)
-    for (const { origin } of [one, next]) expect(Number(new URL(origin).port)).toBeGreaterThanOrEqual(DEFAULT_PORT)
+    for (const { origin } of [one, next])
+      expect(Number(new URL(origin).port)).toBeGreaterThanOrEqual(DEFAULT_PORT)
   })
 
   it('tells the page how the command is typed where it was started', async () => {
     const { origin, close } = await serveFolder(temporaryFolder(), { command: 'node "a b/scripstream.cjs"' })
     onTestFinished(close)
-    expect(await (await fetch(origin)).text()).toContain('<html data-command="node &quot;a b/scripstream.cjs&quot;"')
+    expect(await (await fetch(origin)).text()).toContain(
+      '<html data-command="node &quot;a b/scripstream.cjs&quot;"',
+    )
   })
 
   it('says what is wrong where the page is not built', async () => {
@@ -88,7 +105,8 @@ describe('the server of the page', () => {
     writeFileSync(join(out, '.scripstream', 'report.json'), '{"run":')
     const { origin } = await startServer(out)
     expect(JSON.parse((await send(origin, '/api/state')).body)).toMatchObject({
-      ...{ isActive: false, answer: { word: 'A record of the runs is damaged' } },
+      isActive: false,
+      answer: { word: 'A record of the runs is damaged' },
       folder: `'${out.replace("'", `'\\''`)}'`,
     })
     const now = new Date(Date.now() + 86_400_000).toISOString()

@@ -39,7 +39,10 @@ export const send = (
   const { hostname, port } = new URL(origin)
   return new Promise((resolve, reject) => {
     const sent = request({ hostname, port, path, method, headers, agent: false }, (response) => {
-      text(response).then((read) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: read }), reject)
+      text(response).then(
+        (read) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: read }),
+        reject,
+      )
     })
     sent.on('error', reject)
     sent.end(body)
@@ -57,7 +60,9 @@ export interface SentEvent {
 export const parseEvents = (sent: string): readonly SentEvent[] =>
   sent.split('\n\n').flatMap((block) => {
     const field = (name: string): string => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1] ?? ''
-    return field('event') === '' ? [] : [{ type: field('event'), id: field('id'), data: JSON.parse(field('data')) as SentEvent['data'] }]
+    return field('event') === ''
+      ? []
+      : [{ type: field('event'), id: field('id'), data: JSON.parse(field('data')) as SentEvent['data'] }]
   })
 
 /** The live state of a run that has these events so far. */

@@ -6,7 +6,15 @@ import type { openMarketFolder } from '../../show/index.js'
 import { toStorageError, writeFileAtomically } from '../../storage/file-system.js'
 import { readIsSimulated, readRunRecords } from '../../storage/run-records.js'
 import { defineCommand } from '../command.js'
-import { choiceOption, flag, folderFlags, readSymbols, readWatchlists, type SymbolSelection, symbolsOption } from '../options.js'
+import {
+  choiceOption,
+  flag,
+  folderFlags,
+  readSymbols,
+  readWatchlists,
+  type SymbolSelection,
+  symbolsOption,
+} from '../options.js'
 import type { RunCommandContext } from '../run/context.js'
 import { type AnswerLine, layOut, type TextLine } from '../terminal/terminal.js'
 import { briefHtml } from './html.js'
@@ -14,12 +22,21 @@ import { briefLines, briefMarkdown } from './lines.js'
 
 export const addBrief = defineCommand({
   name: 'brief',
-  about: 'Shows what one wants to know in the morning: outcome, what is not up to date, what changed, new findings.',
+  about:
+    'Shows what one wants to know in the morning: outcome, what is not up to date, what changed, new findings.',
   flags: () => ({
     ...folderFlags(),
     symbols: symbolsOption('these stocks first, marked with *'),
-    format: choiceOption('--format <format>', 'html is a page to mail or print', ['text', 'md', 'html', 'json']).default('text'),
-    to: flag('--to <file>', 'write it to this file; DAY in its name is the day of the run').default('-', 'stdout'),
+    format: choiceOption('--format <format>', 'html is a page to mail or print', [
+      'text',
+      'md',
+      'html',
+      'json',
+    ]).default('text'),
+    to: flag('--to <file>', 'write it to this file; DAY in its name is the day of the run').default(
+      '-',
+      'stdout',
+    ),
     verify: flag('--no-verify', 'leave out the findings of "verify"; takes a second instead of several'),
   }),
   examples: [
@@ -30,7 +47,10 @@ export const addBrief = defineCommand({
   ],
   notes: ['Prices and figures of the market need DuckDB.'],
   needs: ['@duckdb/node-api'],
-  run: async ({ symbols, format = 'text', to = '-', verify = true }, { io, dependencies, settings: load }) => {
+  run: async (
+    { symbols, format = 'text', to = '-', verify = true },
+    { io, dependencies, settings: load },
+  ) => {
     const settings = load()
     const watchlist = readSymbols(symbols, settings)
     const brief = await collectBrief({ settings, io, dependencies }, { watchlist, verify })
@@ -39,7 +59,8 @@ export const addBrief = defineCommand({
     const answer = await formatBrief(brief, format, { folder, watched })
     if (to === '-') return typeof answer === 'string' ? { text: answer } : { lines: () => answer }
     const toPlain = (line: TextLine): string => `${line.map(([part]) => part).join('')}\n`
-    const text = typeof answer === 'string' ? answer : layOut(answer, Number.POSITIVE_INFINITY).map(toPlain).join('')
+    const text =
+      typeof answer === 'string' ? answer : layOut(answer, Number.POSITIVE_INFINITY).map(toPlain).join('')
     const file = to.replace('DAY', toDay(Date.parse(brief.asOf)))
     await writeFileAtomically(file, [text]).catch((error: unknown) => {
       throw toStorageError(error, 'written', file)
@@ -51,7 +72,10 @@ export const addBrief = defineCommand({
 const formatBrief = async (
   brief: Brief,
   format: string,
-  { folder, watched }: { readonly folder: Parameters<typeof openMarketFolder>[0]; readonly watched: readonly string[] },
+  {
+    folder,
+    watched,
+  }: { readonly folder: Parameters<typeof openMarketFolder>[0]; readonly watched: readonly string[] },
 ): Promise<string | readonly AnswerLine[]> => {
   if (format === 'json') return `${formatJson(brief, 2)}\n`
   const show = await import('../../show/index.js')
@@ -62,7 +86,11 @@ const formatBrief = async (
 
 /** The brief of a folder. With `verify`, the life of its findings is remembered. */
 export const collectBrief = async (
-  { settings: { out, exchange, watch }, io, dependencies: { streams } }: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>,
+  {
+    settings: { out, exchange, watch },
+    io,
+    dependencies: { streams },
+  }: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>,
   { watchlist, verify: isVerified }: { readonly watchlist: SymbolSelection; readonly verify: boolean },
 ): Promise<Brief> => {
   const { createBrief } = await import('../../show/brief.js')
@@ -74,21 +102,34 @@ export const collectBrief = async (
   if (report === undefined) throw new UsageError(`no run has finished in ${out} yet`, { code: 'no-outputs' })
   const unchecked: string[] = []
   const checks = isVerified
-    ? await verifyAndRecord(out, { streams, exchange, limits: {} }, () => io.scheduler.now()).catch((error: unknown) => {
-        if (!(error instanceof StorageError)) throw error
-        unchecked.push(`findings: ${error.message}`)
-        return undefined
-      })
+    ? await verifyAndRecord(out, { streams, exchange, limits: {} }, () => io.scheduler.now()).catch(
+        (error: unknown) => {
+          if (!(error instanceof StorageError)) throw error
+          unchecked.push(`findings: ${error.message}`)
+          return undefined
+        },
+      )
     : undefined
   const verification = checks?.verification
-  const findings = verification?.findings.filter(({ severity, state }) => severity !== 'info' && state === 'new')
+  const findings = verification?.findings.filter(
+    ({ severity, state }) => severity !== 'info' && state === 'new',
+  )
   const rules = await listRules(out, watch).catch((error: unknown) => {
     unchecked.push(`standing queries: ${formatError(error)}`)
     return []
   })
-  const failedRules = (await describeRules(out, rules)).flatMap(({ name, text, isBad }) => (isBad ? [`${name}: ${text}`] : []))
+  const failedRules = (await describeRules(out, rules)).flatMap(({ name, text, isBad }) =>
+    isBad ? [`${name}: ${text}`] : [],
+  )
   return createBrief(out, {
-    ...{ failedRules, report, runs, streams, exchange, watchlist, findings, unchecked },
+    failedRules,
+    report,
+    runs,
+    streams,
+    exchange,
+    watchlist,
+    findings,
+    unchecked,
     newestSession: verification?.sessions.last,
     isSimulated: readIsSimulated(out),
   })

@@ -4,7 +4,14 @@ import type { Breadth, IndexRow } from '../../show/answers.js'
 import type { Brief } from '../../show/brief.js'
 import type { MorningMarket } from '../../show/index.js'
 import { clean } from '../terminal/text.js'
-import { type BriefPart, briefHead, briefParts, describeBreadth, type MarketTable, marketTables } from './lines.js'
+import {
+  type BriefPart,
+  briefHead,
+  briefParts,
+  describeBreadth,
+  type MarketTable,
+  marketTables,
+} from './lines.js'
 
 const toSafeText = (value: string): string => escapeMarkup(clean(value))
 
@@ -23,7 +30,9 @@ export const briefHtml = (brief: Brief, market: MorningMarket, watched: readonly
   const head = formatDaysIn(briefHead(brief))
   const { breadth, indices } = market.market
   const parts = briefParts(brief)
-  const tables = marketTables(market, watched).filter(({ title, rows }) => title !== 'Indices' || rows.length === 0)
+  const tables = marketTables(market, watched).filter(
+    ({ title, rows }) => title !== 'Indices' || rows.length === 0,
+  )
   const [first = '', ...rest] = tables.map(tableHtml)
   return `<!doctype html>
 <html lang="en">
@@ -59,8 +68,12 @@ ${rest.slice(1).join('\n')}
 /** What a mail program shows beside the subject. */
 const preheader = ({ changes }: Brief, { market: { breadth, indices }, today, own }: MorningMarket): string =>
   [
-    ...indices.rows.slice(0, 1).map(({ name, symbol, changePct }) => `${name || symbol} ${formatSigned(changePct, 2)} %`),
-    ...(breadth.traded === 0 ? [] : [`${formatNumber(breadth.advances)} rose, ${formatNumber(breadth.declines)} fell`]),
+    ...indices.rows
+      .slice(0, 1)
+      .map(({ name, symbol, changePct }) => `${name || symbol} ${formatSigned(changePct, 2)} %`),
+    ...(breadth.traded === 0
+      ? []
+      : [`${formatNumber(breadth.advances)} rose, ${formatNumber(breadth.declines)} fell`]),
     ...(own.rows.length === 0
       ? []
       : [
@@ -70,7 +83,8 @@ const preheader = ({ changes }: Brief, { market: { breadth, indices }, today, ow
     `${formatQuantity(changes.length, 'stock')} changed`,
   ].join(' · ')
 
-const tone = (value: number | undefined): string => (value === undefined || value === 0 ? 's' : value > 0 ? 'u' : 'd')
+const tone = (value: number | undefined): string =>
+  value === undefined || value === 0 ? 's' : value > 0 ? 'u' : 'd'
 
 const SPARK = { width: 96, height: 24, closes: 30 } as const
 
@@ -108,7 +122,8 @@ const tableHtml = ({ title, columns, rows, urls, problem }: MarketTable): string
       sign === undefined ? '' : sign.startsWith('+') ? 'u' : 'd',
       place === 4 || place > 6 ? 'o' : '',
     ].filter(Boolean)
-    const shown = url === undefined ? toSafeText(value) : `<a href="${escapeMarkup(url)}">${toSafeText(value)}</a>`
+    const shown =
+      url === undefined ? toSafeText(value) : `<a href="${escapeMarkup(url)}">${toSafeText(value)}</a>`
     return `<${tag}${names.length === 0 ? '' : ` class="${names.join(' ')}"`}>${shown}</${tag}>`
   }
   const head = columns.map((column, place) => cell('th', column.replace('>', ''), place)).join('')

@@ -1,4 +1,11 @@
-import { formatCrore, formatDay, formatDaysIn, formatNumber, formatPercent, formatSigned } from '../../model/format.js'
+import {
+  formatCrore,
+  formatDay,
+  formatDaysIn,
+  formatNumber,
+  formatPercent,
+  formatSigned,
+} from '../../model/format.js'
 import { formatMinute } from '../../model/trading-day.js'
 import type { FeedAnswer, OwnStock, TodayAnswer } from '../../show/answers.js'
 import type { Brief, Freshness, StockChanges } from '../../show/brief.js'
@@ -26,7 +33,15 @@ const STOCKS_SHOWN = 6
 const FINDINGS_SHOWN = 3
 const SIGNALS_SHOWN = 10
 
-export const briefHead = ({ outcome, asOf, stocks, durationMs, error, newestSession, simulated }: Brief): string =>
+export const briefHead = ({
+  outcome,
+  asOf,
+  stocks,
+  durationMs,
+  error,
+  newestSession,
+  simulated,
+}: Brief): string =>
   [
     `${OUTCOME_WORDS[outcome][0]}: as of ${formatMinute(Date.parse(asOf))} (${stocks > 0 ? `${formatQuantity(stocks, 'stock')}, ` : ''}${formatDuration(durationMs)}`,
     newestSession === undefined ? '' : `, newest session ${newestSession}`,
@@ -49,10 +64,17 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
         ? 'Nothing to compare with yet'
         : `Changed since ${since.asOf === undefined ? 'the run before' : formatMinute(Date.parse(since.asOf))}: ${sums.map(([name, count]) => `${name} ${formatCount(count)}`).join(', ') || 'nothing'}`,
     maxRows: 2,
-    lines: [...shown.map(describeStock), ...(others > 0 ? [`and ${formatQuantity(others, 'stock')} more (${toCommand('diff')})`] : [])],
+    lines: [
+      ...shown.map(describeStock),
+      ...(others > 0 ? [`and ${formatQuantity(others, 'stock')} more (${toCommand('diff')})`] : []),
+    ],
   }
   const parts: readonly BriefPart[] = [
-    { title: 'Not up to date', isUrgent: true, lines: [...stale.map(clean), ...describeOutputs(outputs.filter(isBehind), error)] },
+    {
+      title: 'Not up to date',
+      isUrgent: true,
+      lines: [...stale.map(clean), ...describeOutputs(outputs.filter(isBehind), error)],
+    },
     { title: 'Two sessions', lines: asOfSession ? [describeAsOfSession(asOfSession)] : [] },
     { title: 'Wrong symbols in the watchlist', isUrgent: true, lines: wrongSymbols.map(clean) },
     // A failed run has changed nothing: the changes are those of an earlier one.
@@ -61,7 +83,12 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
       title: `Signals: ${formatCount(signals.length)}`,
       lines: [
         ...failedRules.map(clean),
-        ...listFirst(signals, SIGNALS_SHOWN, (one) => clean(`${one.rule}: ${one.subject} ${describeSignal(one)}`), toMore('watch')),
+        ...listFirst(
+          signals,
+          SIGNALS_SHOWN,
+          (one) => clean(`${one.rule}: ${one.subject} ${describeSignal(one)}`),
+          toMore('watch'),
+        ),
       ],
     },
     { title: 'Candle histories', lines: groupRewritten(rewritten) },
@@ -74,7 +101,8 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
   return parts.filter((part) => part.lines.length > 0 || part === changed)
 }
 
-const isBehind = ({ outcome, missing }: Freshness): boolean => ['failed', 'stopped', 'partial'].includes(outcome) || missing !== undefined
+const isBehind = ({ outcome, missing }: Freshness): boolean =>
+  ['failed', 'stopped', 'partial'].includes(outcome) || missing !== undefined
 
 const describeFinding = ({ symbol, file, day, detail }: NonNullable<Brief['findings']>[number]): string =>
   clean(`${[symbol ?? file, day].filter((part) => part !== undefined).join(' ')}: ${detail}`)
@@ -82,7 +110,9 @@ const describeFinding = ({ symbol, file, day, detail }: NonNullable<Brief['findi
 /** One line for each stream; streams of which the same is true share one. */
 const describeOutputs = (outputs: readonly Freshness[], error: string | undefined): readonly string[] => {
   // The error of the run, which the first line has, is that of a stream.
-  const texts = outputs.map((output) => describeOutput(error === undefined ? output : { ...output, reason: '' }))
+  const texts = outputs.map((output) =>
+    describeOutput(error === undefined ? output : { ...output, reason: '' }),
+  )
   return [...new Set(texts)].map((text) => {
     const names = outputs.filter((_, index) => texts[index] === text).map(({ stream }) => stream)
     return `${names.join(', ')}: ${text}`
@@ -92,7 +122,9 @@ const describeOutputs = (outputs: readonly Freshness[], error: string | undefine
 const describeOutput = ({ outcome, missing, completeOn, reason = '' }: Freshness): string =>
   [
     outcome === 'skipped' && missing === 'all' ? 'not started' : outcome,
-    ...(typeof missing === 'number' && outcome !== 'failed' ? [`${formatQuantity(missing, 'item')} missing`] : []),
+    ...(typeof missing === 'number' && outcome !== 'failed'
+      ? [`${formatQuantity(missing, 'item')} missing`]
+      : []),
     completeOn === undefined ? 'never complete' : `last complete on ${completeOn}`,
     ...(reason === '' ? [] : [clean(reason)]),
   ].join(', ')
@@ -106,24 +138,34 @@ const describeChange = ({ section, detail }: Change, index: number, all: readonl
 
 const BRIEF_INDENT = 6
 
-export const briefLines = (brief: Brief, market?: MorningMarket, watched: readonly string[] = []): readonly AnswerLine[] => {
+export const briefLines = (
+  brief: Brief,
+  market?: MorningMarket,
+  watched: readonly string[] = [],
+): readonly AnswerLine[] => {
   const [word, style] = OUTCOME_WORDS[brief.outcome]
   return [
     [[word, style], [briefHead(brief).slice(word.length)]],
-    ...briefParts(brief).flatMap(({ title, lines, maxRows = Number.POSITIVE_INFINITY }): readonly AnswerLine[] => [
-      [[title, 'bold']],
-      ...lines.map((line) => (columns: number) => {
-        const fitting = wrap(cut(`  ${line}`, maxRows * (columns - BRIEF_INDENT)), columns)
-        return fitting.map((text): TextLine => [[cut(text, columns)]])
-      }),
-    ]),
+    ...briefParts(brief).flatMap(
+      ({ title, lines, maxRows = Number.POSITIVE_INFINITY }): readonly AnswerLine[] => [
+        [[title, 'bold']],
+        ...lines.map((line) => (columns: number) => {
+          const fitting = wrap(cut(`  ${line}`, maxRows * (columns - BRIEF_INDENT)), columns)
+          return fitting.map((text): TextLine => [[cut(text, columns)]])
+        }),
+      ],
+    ),
     ...(market === undefined ? [] : marketLines(market, { ...brief, watched })),
   ]
 }
 
 const escapeMarkdown = (text: string): string => text.replace(/[\\`*_{}[\]<>#|]/g, '\\$&')
 
-export const briefMarkdown = (brief: Brief, market: MorningMarket, watched: readonly string[] = []): string => {
+export const briefMarkdown = (
+  brief: Brief,
+  market: MorningMarket,
+  watched: readonly string[] = [],
+): string => {
   const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
   return [
     `**${escapeMarkdown(briefHead(brief))}**`,
@@ -138,7 +180,11 @@ export const briefMarkdown = (brief: Brief, market: MorningMarket, watched: read
         row(columns.map((column) => column.replace('>', ''))),
         row(columns.map((column) => (column.startsWith('>') ? '--:' : '---'))),
         ...rows.map((cells, index) =>
-          row(cells.map((cell, place) => linkMarkdown(escapeMarkdown(cell), place === columns.length - 1 ? urls?.[index] : undefined))),
+          row(
+            cells.map((cell, place) =>
+              linkMarkdown(escapeMarkdown(cell), place === columns.length - 1 ? urls?.[index] : undefined),
+            ),
+          ),
         ),
       ].join('\n'),
     ),
@@ -149,7 +195,10 @@ export const briefMarkdown = (brief: Brief, market: MorningMarket, watched: read
 const linkMarkdown = (text: string, url: string | undefined): string =>
   url === undefined ? text : `[${text}](<${url.replace(/[\s<>"]/g, encodeURIComponent)}>)`
 
-/** A table of the market, as text: every format shows the same. A title of a column that starts with `>` stands over numbers. */
+/**
+ * A table of the market, as text: every format shows the same. A title of a column that starts with `>`
+ * stands over numbers.
+ */
 export interface MarketTable {
   readonly title: string
   readonly columns: readonly string[]
@@ -163,12 +212,32 @@ export interface MarketTable {
 const ROWS_SHOWN = { indices: 6, own: 20, results: 8, actions: 6, documents: 5 } as const
 const MIN_NAME_WIDTH = 28
 
-const formatShare = (value: number | undefined, decimals = 1): string => (value === undefined ? '' : `${formatSigned(value, decimals)} %`)
-const nameOf = ({ name, symbol }: { readonly name?: string; readonly symbol: string }): string => clean(name || symbol)
+const formatShare = (value: number | undefined, decimals = 1): string =>
+  value === undefined ? '' : `${formatSigned(value, decimals)} %`
+const nameOf = ({ name, symbol }: { readonly name?: string; readonly symbol: string }): string =>
+  clean(name || symbol)
 
-/** How the market went, in a sentence or two, with what is wrong with it unless the brief has told that; why it is not known. */
-export const describeBreadth = ({ market: { breadth } }: MorningMarket, told: readonly string[] = []): string => {
-  const { about, traded, listed, advances, declines, unchanged, newHighs, newLows, above50Pct, above200Pct, turnoverCr } = breadth
+/**
+ * How the market went, in a sentence or two, with what is wrong with it unless the brief has told that; why
+ * it is not known.
+ */
+export const describeBreadth = (
+  { market: { breadth } }: MorningMarket,
+  told: readonly string[] = [],
+): string => {
+  const {
+    about,
+    traded,
+    listed,
+    advances,
+    declines,
+    unchanged,
+    newHighs,
+    newLows,
+    above50Pct,
+    above200Pct,
+    turnoverCr,
+  } = breadth
   const problem = about.problem === undefined ? '' : formatDaysIn(about.problem)
   if (traded === 0) return problem || 'the folder has no candles of stocks'
   const parts = [
@@ -182,30 +251,55 @@ export const describeBreadth = ({ market: { breadth } }: MorningMarket, told: re
 }
 
 /** The tables of the market; those without rows are left out, unless something is wrong with them. */
-export const marketTables = ({ market, today, own, feed }: MorningMarket, watched: readonly string[]): readonly MarketTable[] => {
+export const marketTables = (
+  { market, today, own, feed }: MorningMarket,
+  watched: readonly string[],
+): readonly MarketTable[] => {
   const documents = chooseDocuments(feed, watched)
   const tables: readonly MarketTable[] = [
     {
-      ...{ title: 'Indices', columns: ['Index', '>Value', '>Change'], problem: market.indices.about.problem },
+      title: 'Indices',
+      columns: ['Index', '>Value', '>Change'],
+      problem: market.indices.about.problem,
       rows: market.indices.rows
         .slice(0, ROWS_SHOWN.indices)
-        .map(({ name, symbol, close, changePct }) => [clean(name || symbol), formatNumber(close, 2), formatShare(changePct, 2)]),
+        .map(({ name, symbol, close, changePct }) => [
+          clean(name || symbol),
+          formatNumber(close, 2),
+          formatShare(changePct, 2),
+        ]),
     },
     {
-      ...{ title: 'Your stocks', columns: ['Stock', '>Price ₹', '>Change', 'What happened'], problem: own.problem },
+      title: 'Your stocks',
+      columns: ['Stock', '>Price ₹', '>Change', 'What happened'],
+      problem: own.problem,
       rows: own.rows
         .slice(0, ROWS_SHOWN.own)
-        .map((stock) => [nameOf(stock), formatNumber(stock.close, 2), formatShare(stock.changePct), describeOwnStock(stock)]),
+        .map((stock) => [
+          nameOf(stock),
+          formatNumber(stock.close, 2),
+          formatShare(stock.changePct),
+          describeOwnStock(stock),
+        ]),
     },
     resultsTable(today.results),
     {
-      ...{ title: 'Ex-dates of the week', columns: ['Stock', 'Action', '>₹', '>Ex-date'], problem: today.actions.about.problem },
+      title: 'Ex-dates of the week',
+      columns: ['Stock', 'Action', '>₹', '>Ex-date'],
+      problem: today.actions.about.problem,
       rows: today.actions.rows
         .slice(0, ROWS_SHOWN.actions)
-        .map((row) => [nameOf(row), clean(row.action), row.amount === undefined ? '' : formatNumber(row.amount, 2), formatDay(row.day)]),
+        .map((row) => [
+          nameOf(row),
+          clean(row.action),
+          row.amount === undefined ? '' : formatNumber(row.amount, 2),
+          formatDay(row.day),
+        ]),
     },
     {
-      ...{ title: `Documents of ${formatDay(feed.day)}`, columns: ['Stock', '>At', 'Document'], problem: feed.problems[0] },
+      title: `Documents of ${formatDay(feed.day)}`,
+      columns: ['Stock', '>At', 'Document'],
+      problem: feed.problems[0],
       rows: documents.map(({ time, title, ...stock }) => [nameOf(stock), time, clean(title)]),
       urls: documents.map(({ url }) => url),
     },
@@ -215,25 +309,48 @@ export const marketTables = ({ market, today, own, feed }: MorningMarket, watche
 
 const resultsTable = ({ about, rows, total }: TodayAnswer['results']): MarketTable => ({
   title: `Results${total > ROWS_SHOWN.results ? `, ${ROWS_SHOWN.results} of ${formatNumber(total)}` : ''}`,
-  columns: ['Stock', 'Quarter', '>Sales ₹ crore', '>yoy', '>qoq', '>Profit ₹ crore', '>Profit yoy', '>Profit qoq', '>That day'],
+  columns: [
+    'Stock',
+    'Quarter',
+    '>Sales ₹ crore',
+    '>yoy',
+    '>qoq',
+    '>Profit ₹ crore',
+    '>Profit yoy',
+    '>Profit qoq',
+    '>That day',
+  ],
   problem: about.problem,
   rows: rows
     .slice(0, ROWS_SHOWN.results)
     .map((row) => [
-      ...[nameOf(row), row.quarter ?? '', formatNumber(row.salesCr), formatShare(row.salesYoyPct, 0), formatShare(row.salesQoqPct, 0)],
-      ...[formatNumber(row.profitCr), formatShare(row.profitYoyPct, 0), formatShare(row.profitQoqPct, 0), formatShare(row.dayReturnPct)],
+      nameOf(row),
+      row.quarter ?? '',
+      formatNumber(row.salesCr),
+      formatShare(row.salesYoyPct, 0),
+      formatShare(row.salesQoqPct, 0),
+      formatNumber(row.profitCr),
+      formatShare(row.profitYoyPct, 0),
+      formatShare(row.profitQoqPct, 0),
+      formatShare(row.dayReturnPct),
     ]),
 })
 
 const describeOwnStock = ({ circuit, asm, gsm, band, notes = [] }: OwnStock): string =>
   [
-    ...[circuit && `${circuit} limit`, asm && 'ASM', gsm && 'GSM', band && `band ${band}`].filter((tag) => tag !== undefined),
+    ...[circuit && `${circuit} limit`, asm && 'ASM', gsm && 'GSM', band && `band ${band}`].filter(
+      (tag) => tag !== undefined,
+    ),
     ...notes.slice(0, 2).map(({ title }) => clean(title)),
   ].join(' · ')
 
-/** The documents that matter: those of your stocks, then results, then others, of the largest stocks first; one of each stock. */
+/**
+ * The documents that matter: those of your stocks, then results, then others, of the largest stocks first;
+ * one of each stock.
+ */
 const chooseDocuments = ({ rows }: FeedAnswer, watched: readonly string[]) => {
-  const rank = (symbol: string, text: string): number => (watched.includes(symbol) ? 0 : /result/i.test(text) ? 1 : 2)
+  const rank = (symbol: string, text: string): number =>
+    watched.includes(symbol) ? 0 : /result/i.test(text) ? 1 : 2
   return rows
     .flatMap(({ symbol, name, events }) => {
       const [best] = events
@@ -247,7 +364,10 @@ const chooseDocuments = ({ rows }: FeedAnswer, watched: readonly string[]) => {
     .slice(0, ROWS_SHOWN.documents)
 }
 
-/** The name of a company, which comes first, is cut to a third of the terminal. Where that is narrow, the last numbers go first. */
+/**
+ * The name of a company, which comes first, is cut to a third of the terminal. Where that is narrow, the last
+ * numbers go first.
+ */
 const toColumn =
   (room: number) =>
   (title: string, place: number): TextColumn<readonly string[]> => ({

@@ -1,5 +1,17 @@
 import { Option } from 'commander'
-import { concatMap, defer, finalize, forkJoin, from, map, type Observable, of, takeUntil, timer, toArray } from 'rxjs'
+import {
+  concatMap,
+  defer,
+  finalize,
+  forkJoin,
+  from,
+  map,
+  type Observable,
+  of,
+  takeUntil,
+  timer,
+  toArray,
+} from 'rxjs'
 import { selectOptional } from '../../engine/plan.js'
 import { openConnections } from '../../http/connections.js'
 import { createRedactor } from '../../model/redact.js'
@@ -15,7 +27,10 @@ import type { LocalCheck } from './settings.js'
 
 const MAX_DOCTOR_MS = 60_000
 
-/** A list of stocks at a limit is recognised in a page from four on, and half of the first simulated stocks are at each. */
+/**
+ * A list of stocks at a limit is recognised in a page from four on, and half of the first simulated stocks
+ * are at each.
+ */
 const MIN_SIMULATED = 8
 
 const notifyOption = (): Flag<string | true | undefined> =>
@@ -23,7 +38,8 @@ const notifyOption = (): Flag<string | true | undefined> =>
 
 export const addDoctor = defineCommand({
   name: 'doctor',
-  about: 'Tries what a run does at its start, and sends one request to each endpoint: what works, how fast, what has changed.',
+  about:
+    'Tries what a run does at its start, and sends one request to each endpoint: what works, how fast, what has changed.',
   flags: ({ io, dependencies: { streams } }) => ({
     ...folderFlags(),
     with: withOption(streams),
@@ -37,7 +53,10 @@ export const addDoctor = defineCommand({
     ['scripstream doctor --notify', 'also sends a test message, marked as one'],
     ['scripstream doctor --simulate', 'the output when everything works'],
   ],
-  exits: { 1: 'something does not work; the cause and what to do are shown', 3: 'everything works, but answers have changed' },
+  exits: {
+    1: 'something does not work; the cause and what to do are shown',
+    3: 'everything works, but answers have changed',
+  },
   endsBySignal: true,
   run: ({ notify, ...flags }, input) => {
     const { io, dependencies, settings: load } = input
@@ -46,7 +65,13 @@ export const addDoctor = defineCommand({
     return withProvider({ ...flags, simulate }, { settings: loaded, dependencies }, ({ settings }) => {
       const used = listSettings(settings, { loaded, origins })
       return forkJoin({
-        checks: localChecks({ settings, dependencies, env: io.env, origins, isSimulated: flags.simulate !== undefined }),
+        checks: localChecks({
+          settings,
+          dependencies,
+          env: io.env,
+          origins,
+          isSimulated: flags.simulate !== undefined,
+        }),
         probes: probeProvider(settings, { origins, asOf: flags.asOf }, input),
       }).pipe(
         map(({ checks, probes }) => ({ checks: [...checks, ...probes.checks], probes: probes.results })),
@@ -83,9 +108,18 @@ const probeProvider = (
   defer(() => {
     const { scheduler } = io
     const { send: transport, close } = openConnections({ settings, env: io.env })
-    const enabled = selectOptional(streams, settings.with).filter(({ phase }) => settings.fetchOhlcv || phase !== 'candles')
+    const enabled = selectOptional(streams, settings.with).filter(
+      ({ phase }) => settings.fetchOhlcv || phase !== 'candles',
+    )
     const wanted = hasProvider(settings) ? enabled : []
-    const context = { settings, transport, scheduler, redact: createRedactor(settings), origins, asOf: asOf ?? scheduler.now() }
+    const context = {
+      settings,
+      transport,
+      scheduler,
+      redact: createRedactor(settings),
+      origins,
+      asOf: asOf ?? scheduler.now(),
+    }
     return from(probeEndpoints(wanted, context)).pipe(
       takeUntil(timer(MAX_DOCTOR_MS, scheduler)),
       toArray(),
@@ -99,7 +133,11 @@ const probeProvider = (
   })
 
 /** Sends the text, or a test message, with what was found. Whether that worked is one more check. */
-const sendVerdict = (notify: string | true, { checks, probes }: Findings, { settings, io }: Input): Observable<Findings> => {
+const sendVerdict = (
+  notify: string | true,
+  { checks, probes }: Findings,
+  { settings, io }: Input,
+): Observable<Findings> => {
   const headline = `${notify === true ? 'this is a test message' : notify}. ${describeVerdict(checks, probes)[0]}`
   return sendMessage(
     { command: 'doctor', headline, isTest: notify === true, exitCode: notify === true ? 0 : 1 },

@@ -26,10 +26,16 @@ interface DoctorContext {
 }
 
 /**
- * Tries what a run does at its start, and what is useful to know. A check that throws has failed, and one that finds nothing is left out.
- * Leaves no file behind.
+ * Tries what a run does at its start, and what is useful to know. A check that throws has failed, and one
+ * that finds nothing is left out. Leaves no file behind.
  */
-export const localChecks = async ({ settings, dependencies, env, origins, isSimulated }: DoctorContext): Promise<readonly LocalCheck[]> => {
+export const localChecks = async ({
+  settings,
+  dependencies,
+  env,
+  origins,
+  isSimulated,
+}: DoctorContext): Promise<readonly LocalCheck[]> => {
   const { streams, optionalPackages } = dependencies
   const folder = resolve(settings.out)
   const authorities = env.NODE_EXTRA_CA_CERTS
@@ -40,11 +46,14 @@ export const localChecks = async ({ settings, dependencies, env, origins, isSimu
     // Node only warns about a file of authorities that it cannot read.
     certificates: () => authorities && checkReadable(authorities),
     folder: () => checkFolder(folder),
-    source: async () => (isSimulated ? undefined : (await import('../run/source.js')).checkSource(settings, dependencies)),
+    source: async () =>
+      isSimulated ? undefined : (await import('../run/source.js')).checkSource(settings, dependencies),
     disk: () => checkDisk(folder),
     lock: () => checkLock(folder),
     ...settingChecks({ settings, streams, env }),
-    ...Object.fromEntries(optionalPackages.map((name) => [name, () => findVersion(name) ?? 'not installed (optional)'])),
+    ...Object.fromEntries(
+      optionalPackages.map((name) => [name, () => findVersion(name) ?? 'not installed (optional)']),
+    ),
   }
   const found: LocalCheck[] = []
   for (const [what, find] of Object.entries(checks)) {
@@ -65,9 +74,11 @@ const describeFailedCheck = (what: string, error: unknown, origins: Origins = ne
   return { what, result: 'failed', found, ...(place === undefined ? {} : { place }) }
 }
 
-export const hasProvider = ({ urls, hosts }: Settings): boolean => Object.keys({ ...urls, ...hosts }).length > 0
+export const hasProvider = ({ urls, hosts }: Settings): boolean =>
+  Object.keys({ ...urls, ...hosts }).length > 0
 
-const NO_PROVIDER = 'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes'
+const NO_PROVIDER =
+  'no address of a provider is set; fill in "urls" in scripstream.config.json, which "scripstream init" writes'
 
 const checkSettings = (streams: readonly StreamDefinition[], settings: Settings): string => {
   if (!hasProvider(settings)) throw new UsageError(NO_PROVIDER)
@@ -75,7 +86,9 @@ const checkSettings = (streams: readonly StreamDefinition[], settings: Settings)
     checkRequirements(planRun(streams, settings), settings)
   } catch (error) {
     // Without the last line, which says where to set them.
-    throw error instanceof UsageError ? new UsageError(error.message.split('\n').slice(0, -1).join('\n')) : error
+    throw error instanceof UsageError
+      ? new UsageError(error.message.split('\n').slice(0, -1).join('\n'))
+      : error
   }
   return 'every address is set'
 }
@@ -89,7 +102,9 @@ const describeRoutes = (settings: Settings, env: NodeJS.ProcessEnv): string => {
     if (address !== undefined) routes.set(route, [...(routes.get(route) ?? []), host])
   }
   const [only = 'no proxy'] = routes.keys()
-  return routes.size < 2 ? only : [...routes].map(([route, some]) => `${route} for ${some.join(', ')}`).join('; ')
+  return routes.size < 2
+    ? only
+    : [...routes].map(([route, some]) => `${route} for ${some.join(', ')}`).join('; ')
 }
 
 /** The state of runs may belong to another user than the folder. */
@@ -121,14 +136,19 @@ const checkLock = (folder: string): LocalCheck | string | undefined => {
 const findVersion = (name: string): string | undefined => {
   for (const folder of listPackageFolders(name))
     try {
-      return (JSON.parse(readFileSync(join(folder, name, 'package.json'), 'utf8')) as { readonly version: string }).version
+      return (
+        JSON.parse(readFileSync(join(folder, name, 'package.json'), 'utf8')) as { readonly version: string }
+      ).version
     } catch {
       // It is not in this folder.
     }
   return undefined
 }
 
-/** Free bytes, for this user, at a folder that may not exist yet; undefined if the system does not report them. */
+/**
+ * Free bytes, for this user, at a folder that may not exist yet; undefined if the system does not report
+ * them.
+ */
 export const findFreeBytes = (path: string): number | undefined => {
   try {
     const { bavail, bsize } = statfsSync(findExistingFolder(path))

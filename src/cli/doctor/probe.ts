@@ -36,7 +36,10 @@ import { findAddress, type Settings, toAddressVariable } from '../../model/setti
 import { findAddressOrigin, findHint, type Origins } from '../hints.js'
 
 export interface Probe extends Readonly<Record<'stream' | 'endpoint' | 'method' | 'host' | 'path', string>> {
-  /** `limited` if it was refused at once and answered after a pause; `skipped` if data that it needs could not be fetched. */
+  /**
+   * `limited` if it was refused at once and answered after a pause; `skipped` if data that it needs could not
+   * be fetched.
+   */
   readonly result: 'ok' | 'limited' | 'drift' | 'failed' | 'skipped'
   readonly about?: string
   readonly status?: number
@@ -65,10 +68,14 @@ interface ProbeState extends ProbeContext {
 }
 
 /**
- * Sends one request to each endpoint of the streams, one after the other, and yields the results. The streams' own work makes the
- * requests: it runs for one item, and again without the first source if another endpoint is a fallback.
+ * Sends one request to each endpoint of the streams, one after the other, and yields the results. The
+ * streams' own work makes the requests: it runs for one item, and again without the first source if another
+ * endpoint is a fallback.
  */
-export async function* probeEndpoints(streams: readonly StreamDefinition[], context: ProbeContext): AsyncIterable<Probe> {
+export async function* probeEndpoints(
+  streams: readonly StreamDefinition[],
+  context: ProbeContext,
+): AsyncIterable<Probe> {
   const state: ProbeState = { ...context, probed: new Map(), offered: new Map(), pauses: new Map() }
   const reported = new Set<AnyEndpoint>()
   for (const stream of streams) {
@@ -76,7 +83,11 @@ export async function* probeEndpoints(streams: readonly StreamDefinition[], cont
     const reason = await probeStream(stream, state)
     for (const endpoint of fresh) {
       reported.add(endpoint)
-      yield state.probed.get(endpoint)?.probe ?? { ...describeEndpoint(stream, endpoint), result: 'skipped', reason }
+      yield state.probed.get(endpoint)?.probe ?? {
+        ...describeEndpoint(stream, endpoint),
+        result: 'skipped',
+        reason,
+      }
     }
   }
 }
@@ -84,14 +95,18 @@ export async function* probeEndpoints(streams: readonly StreamDefinition[], cont
 /** Large stocks with a long history: each has data in every stream. */
 const WELL_KNOWN = ['RELIANCE', 'TCS', 'HDFCBANK', 'INFY']
 
-/** Probes the endpoints of a stream with one item, the best one there is; resolves to why it reached no more of them. */
+/**
+ * Probes the endpoints of a stream with one item, the best one there is; resolves to why it reached no more
+ * of them.
+ */
 const probeStream = async (stream: StreamDefinition, state: ProbeState): Promise<string> => {
   const { of: source, parts, where = () => true } = stream.work
   if (source === DAYS) return probeDays(stream, state)
   const offered = source === undefined ? parts : state.offered.get(source)
   if (offered === undefined) return `needs ${source}, which could not be fetched`
   const items = source === undefined ? parts : offered.filter(where)
-  const known = source === MASTER ? WELL_KNOWN.flatMap((name) => items.find(({ key }) => key === name) ?? []) : []
+  const known =
+    source === MASTER ? WELL_KNOWN.flatMap((name) => items.find(({ key }) => key === name) ?? []) : []
   const item = known[0] ?? items[0]
   return item === undefined ? `selects no item of ${source}` : runWork(stream, item, state)
 }
@@ -118,7 +133,8 @@ const runWork = async (stream: StreamDefinition, item: Item, state: ProbeState):
     let reason = 'an earlier request failed, or did not need it'
     const ask = (endpoint: AnyEndpoint, input: unknown): Observable<unknown> =>
       defer(() => {
-        if (skipped.has(endpoint)) return throwError(() => new NothingAnsweredError('skipped, to probe the next source'))
+        if (skipped.has(endpoint))
+          return throwError(() => new NothingAnsweredError('skipped, to probe the next source'))
         last = endpoint
         const before = state.probed.get(endpoint)
         // A 404 is a day without a file: the work tries the day before.
@@ -127,7 +143,9 @@ const runWork = async (stream: StreamDefinition, item: Item, state: ProbeState):
           tap(() => stream.offers === undefined && isDone() && enough$.next()),
         )
       })
-    const work$ = defer(() => stream.work.each(item, createProbeTools(ask as Tools['ask'], state), '')).pipe(takeUntil(enough$))
+    const work$ = defer(() => stream.work.each(item, createProbeTools(ask as Tools['ask'], state), '')).pipe(
+      takeUntil(enough$),
+    )
     try {
       const found = await lastValueFrom(work$, { defaultValue: undefined })
       const items = found && stream.offers?.([...found.rows] as readonly Row[], () => undefined)
@@ -142,12 +160,30 @@ const runWork = async (stream: StreamDefinition, item: Item, state: ProbeState):
 }
 
 const createProbeTools = (ask: Tools['ask'], { settings, asOf }: ProbeContext): Tools => ({
-  ...{ ask, settings, asOf, shared: oncePerRun(), after: () => EMPTY, accepts: () => true, warn: () => undefined },
-  stored: { exists: () => of(false), tail: () => of(undefined), text: () => of(undefined), document: () => of(undefined) },
+  ask,
+  settings,
+  asOf,
+  shared: oncePerRun(),
+  after: () => EMPTY,
+  accepts: () => true,
+  warn: () => undefined,
+  stored: {
+    exists: () => of(false),
+    tail: () => of(undefined),
+    text: () => of(undefined),
+    document: () => of(undefined),
+  },
 })
 
-const describeEndpoint = ({ name: stream }: StreamDefinition, { name: endpoint, method, host, path }: AnyEndpoint) => ({
-  ...{ stream, endpoint, method, host, path },
+const describeEndpoint = (
+  { name: stream }: StreamDefinition,
+  { name: endpoint, method, host, path }: AnyEndpoint,
+) => ({
+  stream,
+  endpoint,
+  method,
+  host,
+  path,
 })
 
 const MAX_PROBE_MS = 15_000
@@ -157,20 +193,27 @@ const REFUSALS: readonly unknown[] = [429, 503]
 const PAUSE_MS = { min: 1_000, max: 8_000 } as const
 
 /**
- * Sends a request once more after a pause if it was refused at once: an answer then shows a limit of the rate, and no outage. Later requests to
- * that origin come after the pause. `onLimited` is called with the status before the answer.
+ * Sends a request once more after a pause if it was refused at once: an answer then shows a limit of the
+ * rate, and no outage. Later requests to that origin come after the pause. `onLimited` is called with the
+ * status before the answer.
  */
 const repeatRefused = <T>(
   send$: Observable<T>,
-  { origin, state, onLimited }: { readonly origin: string; readonly state: ProbeState; readonly onLimited: (status: number) => void },
+  {
+    origin,
+    state,
+    onLimited,
+  }: { readonly origin: string; readonly state: ProbeState; readonly onLimited: (status: number) => void },
 ): Observable<T> => {
   const { pauses, scheduler } = state
   const pauseMs = pauses.get(origin) ?? 0
   const paced$ = pauseMs === 0 ? send$ : timer(pauseMs, scheduler).pipe(concatMap(() => send$))
   return paced$.pipe(
     catchError((error: unknown) => {
-      const status = error instanceof ThrottledError ? 429 : error instanceof HttpError ? error.statusCode : undefined
-      if (!(error instanceof HttpError || error instanceof ThrottledError) || !REFUSALS.includes(status)) throw error
+      const status =
+        error instanceof ThrottledError ? 429 : error instanceof HttpError ? error.statusCode : undefined
+      if (!(error instanceof HttpError || error instanceof ThrottledError) || !REFUSALS.includes(status))
+        throw error
       const next = Math.min(Math.max(error.retryAfterMs ?? 0, pauseMs * 2, PAUSE_MS.min), PAUSE_MS.max)
       return timer(next, scheduler).pipe(
         concatMap(() => send$),
@@ -189,18 +232,29 @@ interface ProbeAttempt {
   readonly state: ProbeState
 }
 
-/** Sends one request without retries and stores the result; emits and errors like the same request in a run. */
-const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state }: ProbeAttempt): Observable<unknown> => {
+/**
+ * Sends one request without retries and stores the result; emits and errors like the same request in a run.
+ */
+const sendProbe = (
+  endpoint: AnyEndpoint,
+  input: unknown,
+  { stream, item, state }: ProbeAttempt,
+): Observable<unknown> => {
   const { settings, transport, scheduler, redact, origins, probed } = state
   const clock = (): number => scheduler.now()
   const finish = (
     answer$: Observable<unknown>,
     found: Pick<Probe, 'result' | 'reason' | 'advice' | 'drift'>,
     measured: object = {},
-  ): void => void probed.set(endpoint, { probe: { ...describeEndpoint(stream, endpoint), ...measured, ...found }, answer$ })
+  ): void =>
+    void probed.set(endpoint, {
+      probe: { ...describeEndpoint(stream, endpoint), ...measured, ...found },
+      answer$,
+    })
   const address = findAddress(settings, endpoint.host)
   if (address === undefined || !endpoint.input.safeParse(input).success) {
-    const missing = address !== undefined ? 'a required setting (see settings above)' : toAddressVariable(endpoint.host)
+    const missing =
+      address !== undefined ? 'a required setting (see settings above)' : toAddressVariable(endpoint.host)
     const failure$ = throwError(() => new NothingAnsweredError(missing))
     finish(failure$, { result: 'failed', reason: `${missing} is not set`, advice: `Set ${missing}.` })
     return failure$
@@ -219,10 +273,14 @@ const sendProbe = (endpoint: AnyEndpoint, input: unknown, { stream, item, state 
     // A limiter of its own: a rate limit now must not affect the next probe.
     limiters: createLimiters(settings),
     timeoutMs: Math.min(MAX_PROBE_MS, settings.timeoutsMs[stream.name] ?? stream.timeoutMs),
-    ...{ random: () => 0, clock, drift: drift.forStream(stream.name), onRequestEvent: () => undefined },
+    random: () => 0,
+    clock,
+    drift: drift.forStream(stream.name),
+    onRequestEvent: () => undefined,
   })
   const measure = (): object => ({
-    ...{ about: item.key, ms: clock() - startedAt },
+    about: item.key,
+    ms: clock() - startedAt,
     ...(reply === undefined ? {} : { status: reply.status, bytes: reply.body.length }),
   })
   const onLimited = (status: number): void => {
@@ -257,7 +315,11 @@ const describeLimit = (status: number, origin: string): Pick<Probe, 'result' | '
   advice: `Set "maxRate" in "hosts" for the services at ${origin}, to the requests a second that the provider allows.`,
 })
 
-const findRequestHint = (error: unknown, { host, path }: Pick<AnyEndpoint, 'host' | 'path'>, origins?: Origins): string => {
+const findRequestHint = (
+  error: unknown,
+  { host, path }: Pick<AnyEndpoint, 'host' | 'path'>,
+  origins?: Origins,
+): string => {
   if (error instanceof HttpError && error.statusCode === 404 && path.includes('{date}'))
     return 'No file exists for these days; choose a trading day with --as-of.'
   if (error instanceof BadAnswerError && error.reason !== 'html')

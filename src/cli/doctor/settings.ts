@@ -31,8 +31,14 @@ interface CheckedSettings {
 }
 
 /** Tries each setting as a run does at its start. */
-export const settingChecks = ({ settings, streams, env }: CheckedSettings): Readonly<Record<string, () => Found | Promise<Found>>> => ({
-  holidays: () => settings.holidays && `${formatQuantity(readHolidays(settings.holidays).size, 'day')} in ${settings.holidays}`,
+export const settingChecks = ({
+  settings,
+  streams,
+  env,
+}: CheckedSettings): Readonly<Record<string, () => Found | Promise<Found>>> => ({
+  holidays: () =>
+    settings.holidays &&
+    `${formatQuantity(readHolidays(settings.holidays).size, 'day')} in ${settings.holidays}`,
   sessions: () =>
     Object.entries(settings.sessions)
       .map((session) => session.join(' '))
@@ -52,18 +58,36 @@ const checkWatchlists = (settings: Settings): string | undefined => {
   const failures: UsageError[] = []
   const lists = Object.entries(readWatchlists(settings, (error) => void failures.push(error)))
   const [first, ...others] = failures
-  if (first) throw new UsageError([first, ...others].map(({ message }) => message).join('\n'), { issues: first.issues })
-  return lists.map(([name, symbols]) => `${name} (${formatQuantity(symbols.length, 'symbol')})`).join(', ') || undefined
+  if (first)
+    throw new UsageError([first, ...others].map(({ message }) => message).join('\n'), {
+      issues: first.issues,
+    })
+  return (
+    lists.map(([name, symbols]) => `${name} (${formatQuantity(symbols.length, 'symbol')})`).join(', ') ||
+    undefined
+  )
 }
 
-/** The reasons of those that fail, by name, in one error; without what follows the first line, such as the columns of a table. */
-const tryEach = async <T extends { readonly name: string }>(all: readonly T[], attempt: (one: T) => Promise<unknown>): Promise<void> => {
+/**
+ * The reasons of those that fail, by name, in one error; without what follows the first line, such as the
+ * columns of a table.
+ */
+const tryEach = async <T extends { readonly name: string }>(
+  all: readonly T[],
+  attempt: (one: T) => Promise<unknown>,
+): Promise<void> => {
   const reasons: string[] = []
-  for (const one of all) await attempt(one).catch(({ message }: Error) => void reasons.push(`${one.name}: ${message.replace(/\n.*/s, '')}`))
+  for (const one of all)
+    await attempt(one).catch(
+      ({ message }: Error) => void reasons.push(`${one.name}: ${message.replace(/\n.*/s, '')}`),
+    )
   if (reasons.length > 0) throw new UsageError(reasons.join('\n'))
 }
 
-const checkRules = async ({ out, watch, history }: Settings, streams: readonly StreamDefinition[]): Promise<string | undefined> => {
+const checkRules = async (
+  { out, watch, history }: Settings,
+  streams: readonly StreamDefinition[],
+): Promise<string | undefined> => {
   const { listRules, resolveRule } = await import('../../tables/watch/rules.js')
   const { checkKey } = await import('../../tables/watch/compare-rows.js')
   const { describeQuery } = await import('../../tables/query.js')
@@ -72,16 +96,24 @@ const checkRules = async ({ out, watch, history }: Settings, streams: readonly S
     const { sql, key } = await resolveRule(rule, out)
     checkKey(key, await describeQuery(sql, listTables(streams)))
   })
-  if (rules.length > 0 && !history) throw new UsageError('rules need a recorded day; the setting "history" is off')
-  return rules.length === 0 ? undefined : `${formatQuantity(rules.length, 'rule')}: ${rules.map(({ name }) => name).join(', ')}`
+  if (rules.length > 0 && !history)
+    throw new UsageError('rules need a recorded day; the setting "history" is off')
+  return rules.length === 0
+    ? undefined
+    : `${formatQuantity(rules.length, 'rule')}: ${rules.map(({ name }) => name).join(', ')}`
 }
 
-const checkSavedQueries = async (folder: string, streams: readonly StreamDefinition[]): Promise<string | undefined> => {
+const checkSavedQueries = async (
+  folder: string,
+  streams: readonly StreamDefinition[],
+): Promise<string | undefined> => {
   const { listSavedQueries } = await import('../../tables/saved-queries.js')
   const { describeQuery } = await import('../../tables/query.js')
   const queries = await listSavedQueries(folder)
   await tryEach(queries, ({ sql }) => describeQuery(sql, listTables(streams)))
-  return queries.length === 0 ? undefined : `${formatQuantity(queries.length, 'saved query').replace(/querys$/, 'queries')}`
+  return queries.length === 0
+    ? undefined
+    : `${formatQuantity(queries.length, 'saved query').replace(/querys$/, 'queries')}`
 }
 
 const checkLake = async (out: string, streams: readonly StreamDefinition[]): Promise<string> => {
@@ -90,7 +122,9 @@ const checkLake = async (out: string, streams: readonly StreamDefinition[]): Pro
   return 'written after each run'
 }
 
-/** Opens the log as a run does; an empty file that was not there before goes again. A device or a link stays. */
+/**
+ * Opens the log as a run does; an empty file that was not there before goes again. A device or a link stays.
+ */
 const checkLogFile = async (path: string): Promise<string> => {
   const { openLogFile } = await import('../run/log.js')
   const isNew = !existsSync(path)

@@ -16,7 +16,10 @@ export const EXIT_MISSING = 3
 export const loadFlags = () => ({
   ...folderFlags(),
   json: jsonFlag('print the loaded tables as JSON'),
-  quiet: flag('-q, --quiet', 'print nothing if all is well, and notify of a failure; for schedulers').conflicts('json'),
+  quiet: flag(
+    '-q, --quiet',
+    'print nothing if all is well, and notify of a failure; for schedulers',
+  ).conflicts('json'),
 })
 
 export const INTERRUPTED = 'Interrupted: the unfinished load is rolled back; the earlier data stays.\n'
@@ -25,8 +28,13 @@ export const addExport = defineCommand({
   name: 'export',
   about: 'Loads the collected files into databases, Parquet or single files.',
   flags: () => ({
-    to: targetsFlag('--to <target>', 'market.duckdb, parquet:DIR, screener.csv or postgres://…; repeatable').makeOptionMandatory(),
-    tables: listFlag('--tables <names>', 'only these tables, such as screener,candles', (text) => trimDistinct(text.split(','))),
+    to: targetsFlag(
+      '--to <target>',
+      'market.duckdb, parquet:DIR, screener.csv or postgres://…; repeatable',
+    ).makeOptionMandatory(),
+    tables: listFlag('--tables <names>', 'only these tables, such as screener,candles', (text) =>
+      trimDistinct(text.split(',')),
+    ),
     asOf: dayOption('--as-of <day>', 'load the tables as they stood on that day'),
     schema: flag('--schema <name>', 'schema in PostgreSQL (default: scripstream)'),
     ...loadFlags(),
@@ -37,7 +45,10 @@ export const addExport = defineCommand({
     ['scripstream export --to parquet:/srv/parquet', 'one folder per table, candles by year'],
     ['scripstream export --to screener.xlsx', 'a table by its name; also .csv .json .parquet'],
     ['scripstream export --to qlib:DIR --to zipline:DIR', 'candles for back-tests'],
-    ['scripstream export --to postgres://me@localhost/market', 'or "postgres": the database of PGHOST, PGUSER, …'],
+    [
+      'scripstream export --to postgres://me@localhost/market',
+      'or "postgres": the database of PGHOST, PGUSER, …',
+    ],
   ],
   notes: [
     'Replaces the tables at the target in one transaction; after a failure, the earlier data is still there. A table without source files keeps its rows, and everything else at the target stays. PostgreSQL: only rows that differ are written.',
@@ -82,7 +93,11 @@ export const loadTargets = (
     )
   }).pipe(notifyOfFailure({ command, isScheduled: flags.quiet, describe: describeIncompleteLoad }, input))
 
-export const runExport = (target: Target, options: Parameters<typeof createExport>[1], out: string): Observable<ExportResult> =>
+export const runExport = (
+  target: Target,
+  options: Parameters<typeof createExport>[1],
+  out: string,
+): Observable<ExportResult> =>
   defer(() => createExport(target, options)).pipe(
     concatMap((sink) => {
       const began = performance.now()
@@ -103,7 +118,8 @@ const describeIncompleteLoad = ({ lines = () => [] }: Exclude<Answer, number>) =
       .join('') ?? 'incomplete',
 })
 
-const findLoadCode = ({ tables }: ExportResult): number => (tables.some(({ missing }) => missing !== undefined) ? EXIT_MISSING : 0)
+const findLoadCode = ({ tables }: ExportResult): number =>
+  tables.some(({ missing }) => missing !== undefined) ? EXIT_MISSING : 0
 
 const formatExport = (one: ExportResult): readonly AnswerLine[] => {
   const rows = one.tables.map(({ table, rows, ms, isSkipped, missing }) => [
@@ -131,22 +147,34 @@ export const formatExportTotals = (one: ExportResult): readonly AnswerLine[] => 
         `Lake ${absent.length > 0 ? 'incomplete' : 'up to date'}`,
         `: ${loaded}, ${written === 0 ? 'nothing' : formatQuantity(written, 'table')} written, ${formatDuration(ms)}`,
       ]
-    : ['Loaded', ` into ${sink}${newFolder === undefined ? '' : ` (new folder ${newFolder})`}: ${loaded}, ${formatDuration(ms)}`]
+    : [
+        'Loaded',
+        ` into ${sink}${newFolder === undefined ? '' : ` (new folder ${newFolder})`}: ${loaded}, ${formatDuration(ms)}`,
+      ]
   const notes = [
-    ...(leftOut > 0 ? [`${formatQuantity(leftOut, 'candle')} left out: their day is unreadable, or has a later candle in the file`] : []),
+    ...(leftOut > 0
+      ? [
+          `${formatQuantity(leftOut, 'candle')} left out: their day is unreadable, or has a later candle in the file`,
+        ]
+      : []),
     ...(absent.length > 0
       ? [
           `Missing, because ${absent[0]?.missing}: ${absent.map(({ table }) => table).join(', ')}. The next run and then "scripstream lake" write them.`,
         ]
       : []),
-    ...(skipped.length > 0 ? [`Skipped, no source files: ${skipped.join(', ')}. Rows loaded earlier stay.`] : []),
+    ...(skipped.length > 0
+      ? [`Skipped, no source files: ${skipped.join(', ')}. Rows loaded earlier stay.`]
+      : []),
   ]
-  return [[[title, absent.length > 0 ? 'yellow' : 'green'], [head]], ...notes.map((text) => [[text, 'yellow']] as const)]
+  return [
+    [[title, absent.length > 0 ? 'yellow' : 'green'], [head]],
+    ...notes.map((text) => [[text, 'yellow']] as const),
+  ]
 }
 
 /**
- * Warns if files of the last complete run are missing: a table that is loaded without them loses rows. Does nothing if no run recorded its
- * files, or the record cannot be read.
+ * Warns if files of the last complete run are missing: a table that is loaded without them loses rows. Does
+ * nothing if no run recorded its files, or the record cannot be read.
  */
 const warnMissingFiles = async (out: string, { stderr }: Pick<ProcessIo, 'stderr'>): Promise<void> => {
   const complete = await readFullRun(out).catch(() => undefined)

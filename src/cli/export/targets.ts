@@ -28,17 +28,23 @@ export const LAKE: Target = { kind: 'lake', location: '', typed: 'lake' }
 const FORMS =
   'market.duckdb, duckdb:FILE, parquet:DIR, qlib:DIR, zipline:DIR, TABLE.csv, TABLE.json, TABLE.parquet, TABLE.xlsx or postgres://user@host/database'
 
-/** Reads `--to` and `--sink`: `duckdb:FILE` (or any `FILE.duckdb`), `parquet:DIR`, `TABLE.csv`, `TABLE.json`, `TABLE.parquet`, `TABLE.xlsx`, `postgres:URL` (or the URL alone). */
+/**
+ * Reads `--to` and `--sink`: `duckdb:FILE` (or any `FILE.duckdb`), `parquet:DIR`, `TABLE.csv`, `TABLE.json`,
+ * `TABLE.parquet`, `TABLE.xlsx`, `postgres:URL` (or the URL alone).
+ */
 export const readTarget = (flag: string, text: string): Target => {
   if (/^postgres:?$/.test(text)) return { kind: 'postgres', location: '', typed: text }
   const address = text.replace(/^postgres:(?!\/\/)/, '')
   if (/^postgres(ql)?:\/\//.test(address)) return { kind: 'postgres', location: address, typed: text }
-  if (address !== text) throw new UsageError(`${flag}: invalid PostgreSQL address; use postgres://user@host/database`)
+  if (address !== text)
+    throw new UsageError(`${flag}: invalid PostgreSQL address; use postgres://user@host/database`)
   const kind = PATH_KINDS.find((one) => text.startsWith(`${one}:`) && text.length > one.length + 1)
   if (kind !== undefined) return { kind, location: text.slice(kind.length + 1), typed: text }
   if (/.\.(csv|json|parquet|xlsx)$/.test(text)) return { kind: 'file', location: text, typed: text }
   if (/.\.(duckdb|db)$/.test(text)) return { kind: 'duckdb', location: text, typed: text }
-  throw new UsageError(`${flag}: unknown target ${JSON.stringify(text.replace(/\/\/[^/@]*@/, '//…@'))}; use ${FORMS}`)
+  throw new UsageError(
+    `${flag}: unknown target ${JSON.stringify(text.replace(/\/\/[^/@]*@/, '//…@'))}; use ${FORMS}`,
+  )
 }
 
 /** The folder that a target creates if it is not there: its own, or that of its file. */
@@ -48,14 +54,27 @@ export const findFolder = ({ kind, location }: Target): string | undefined => {
 }
 
 /** `--to` and `--sink`, which may be repeated. */
-export const targetsFlag = (flags: '--to <target>' | '--sink <target>', about: string): Flag<readonly Target[] | undefined> =>
+export const targetsFlag = (
+  flags: '--to <target>' | '--sink <target>',
+  about: string,
+): Flag<readonly Target[] | undefined> =>
   listFlag(flags, about, (text) => [readTarget(flags.replace(/ .*/, ''), text)])
 
-/** Errors if a package that a sink needs is missing, so that this is reported before the first request. Emits once. */
-export const checkSinks = (targets: readonly Target[], { streams }: Pick<ExportOptions, 'streams'>): Observable<unknown> =>
-  targets.length === 0 ? of([]) : forkJoin(targets.map((target) => defer(() => createExport(target, { streams }))))
+/**
+ * Errors if a package that a sink needs is missing, so that this is reported before the first request. Emits
+ * once.
+ */
+export const checkSinks = (
+  targets: readonly Target[],
+  { streams }: Pick<ExportOptions, 'streams'>,
+): Observable<unknown> =>
+  targets.length === 0
+    ? of([])
+    : forkJoin(targets.map((target) => defer(() => createExport(target, { streams }))))
 
-/** Creates the sink of a target. Loads its packages now, so that a missing one is reported before any work. */
+/**
+ * Creates the sink of a target. Loads its packages now, so that a missing one is reported before any work.
+ */
 export const createExport = async (
   { kind, location }: Target,
   { schema, ...options }: ExportOptions & { readonly schema?: string | undefined },

@@ -29,19 +29,29 @@ export const addMcp = defineCommand({
   run: (_, { io, dependencies, settings: load }) => {
     const settings = load()
     const { out, exchange } = settings
-    const callTool: ToolRunner = async (...call) => (await import('../answer-process.js')).createAnswerProcesses(settings).callTool(...call)
+    const callTool: ToolRunner = async (...call) =>
+      (await import('../answer-process.js')).createAnswerProcesses(settings).callTool(...call)
     const missing = 'the MCP server package is not installed'
     const { McpServer } = requireOptional<typeof Sdk>(PACKAGE, missing)
-    const { serveStdio, StdioServerTransport } = requireOptional<typeof SdkStdio>(`${PACKAGE}/stdio`, missing, PACKAGE)
-    if (io.stdin.isTTY) io.stderr.write('Waiting for MCP messages on stdin; agents start this command. Press Ctrl+C to stop.\n')
+    const { serveStdio, StdioServerTransport } = requireOptional<typeof SdkStdio>(
+      `${PACKAGE}/stdio`,
+      missing,
+      PACKAGE,
+    )
+    if (io.stdin.isTTY)
+      io.stderr.write('Waiting for MCP messages on stdin; agents start this command. Press Ctrl+C to stop.\n')
     const createServer = (): Sdk.McpServer => {
-      const server = new McpServer({ name: 'scripstream', version: dependencies.version }, { instructions: INSTRUCTIONS })
+      const server = new McpServer(
+        { name: 'scripstream', version: dependencies.version },
+        { instructions: INSTRUCTIONS },
+      )
       addTools(server, { out, exchange, streams: dependencies.streams }, callTool)
       return server
     }
     return new Observable<number>((subscriber) => {
       const transport = new StdioServerTransport()
-      const onerror = (error: Error): void => printWarning(cut(`mcp: ${clean(formatError(error))}`, 200), io.stderr)
+      const onerror = (error: Error): void =>
+        printWarning(cut(`mcp: ${clean(formatError(error))}`, 200), io.stderr)
       const { close } = serveStdio(createServer, { transport, onerror })
       const { onclose } = transport
       transport.onclose = () => {

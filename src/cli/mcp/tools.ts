@@ -56,32 +56,51 @@ export interface ToolTask {
 
 export type ToolRunner = (task: ToolTask, signal: AbortSignal) => Promise<CallToolResult>
 
-export const callTool = async ({ tool: name, input }: ToolTask, source: ToolSource, signal?: AbortSignal): Promise<CallToolResult> => {
+export const callTool = async (
+  { tool: name, input }: ToolTask,
+  source: ToolSource,
+  signal?: AbortSignal,
+): Promise<CallToolResult> => {
   try {
-    return toResult(await (tools[name] as Tool).answer(input as z.infer<z.ZodObject>, source, signal ?? new AbortController().signal))
+    return toResult(
+      await (tools[name] as Tool).answer(
+        input as z.infer<z.ZodObject>,
+        source,
+        signal ?? new AbortController().signal,
+      ),
+    )
   } catch (error) {
     return toErrorResult(error)
   }
 }
 
-/** Declares the tools. What an agent asks at once is answered one by one, so that the memory of one answer is needed. */
+/**
+ * Declares the tools. What an agent asks at once is answered one by one, so that the memory of one answer is
+ * needed.
+ */
 export const addTools = (server: McpServer, source: ToolSource, run?: ToolRunner): void => {
   let last: Promise<unknown> = Promise.resolve()
   for (const [name, { description, input: fields }] of Object.entries(tools)) {
     const { shape } = fields
-    const inputSchema = z.strictObject(shape, { error: (issue) => describeUnknown(issue, Object.keys(shape)) })
-    const annotations = { readOnlyHint: true, openWorldHint: false }
-    server.registerTool<z.ZodObject, z.ZodObject>(name, { description, inputSchema, annotations }, (input, { mcpReq: { signal } }) => {
-      const work = async () => {
-        // It may have been cancelled while it waited.
-        signal.throwIfAborted()
-        const task = { tool: name, input }
-        return run && name !== 'tables' ? run(task, signal) : callTool(task, source, signal)
-      }
-      const result = last.then(work).catch(toErrorResult)
-      last = result
-      return result
+    const inputSchema = z.strictObject(shape, {
+      error: (issue) => describeUnknown(issue, Object.keys(shape)),
     })
+    const annotations = { readOnlyHint: true, openWorldHint: false }
+    server.registerTool<z.ZodObject, z.ZodObject>(
+      name,
+      { description, inputSchema, annotations },
+      (input, { mcpReq: { signal } }) => {
+        const work = async () => {
+          // It may have been cancelled while it waited.
+          signal.throwIfAborted()
+          const task = { tool: name, input }
+          return run && name !== 'tables' ? run(task, signal) : callTool(task, source, signal)
+        }
+        const result = last.then(work).catch(toErrorResult)
+        last = result
+        return result
+      },
+    )
   }
 }
 
@@ -95,9 +114,16 @@ const toResult = ({ facts, list, items, isCut = false }: ToolAnswer): CallToolRe
     shown.push(text)
   }
   const which =
-    shown.length > 0 ? `only the first ${shown.length}` : `the first alone is longer than ${formatNumber(MAX_CHARACTERS)} characters`
-  const rest = isCut || shown.length < items.length ? { isCut: true, note: `${which}: use a condition, an aggregate or fewer columns` } : {}
-  const fields = Object.entries({ ...facts, ...rest }).map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`)
+    shown.length > 0
+      ? `only the first ${shown.length}`
+      : `the first alone is longer than ${formatNumber(MAX_CHARACTERS)} characters`
+  const rest =
+    isCut || shown.length < items.length
+      ? { isCut: true, note: `${which}: use a condition, an aggregate or fewer columns` }
+      : {}
+  const fields = Object.entries({ ...facts, ...rest }).map(
+    ([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`,
+  )
   const text = `{${[...fields, `${JSON.stringify(list)}:[\n${shown.join(',\n')}\n]`].join(',\n')}}`
   return { content: [{ type: 'text', text: escapeUnprintable(text) }] }
 }
@@ -111,15 +137,22 @@ const nameUnknown = (what: string, name: string, known: readonly string[]): stri
   `unknown ${what}: ${name}${suggest(findClosest(name, known))}`
 
 /** Without its misspelt argument, a tool would answer something else than what was asked. */
-const describeUnknown = ({ code, keys }: z.core.$ZodRawIssue, known: readonly string[]): string | undefined =>
-  code === 'unrecognized_keys' ? (keys as string[]).map((key) => nameUnknown('argument', key, known)).join('; ') : undefined
+const describeUnknown = (
+  { code, keys }: z.core.$ZodRawIssue,
+  known: readonly string[],
+): string | undefined =>
+  code === 'unrecognized_keys'
+    ? (keys as string[]).map((key) => nameUnknown('argument', key, known)).join('; ')
+    : undefined
 
 const day = (text: string) => z.string().optional().describe(`${text}, YYYY-MM-DD`)
 
 const tables = tool({
   description:
     'Lists the tables and views with the names of their columns, and saved statements that query takes by name. With names: the types, units and meanings of their columns.',
-  input: z.object({ names: z.array(z.string()).min(1).optional().describe('only these tables, described in full') }),
+  input: z.object({
+    names: z.array(z.string()).min(1).optional().describe('only these tables, described in full'),
+  }),
   answer: async ({ names }, { out, streams }) => {
     const { listHistoryTables } = await import('../../tables/history/as-of.js')
     const { listSavedQueries } = await import('../../tables/saved-queries.js')
@@ -128,25 +161,47 @@ const tables = tool({
     const known = all.map(({ name }) => name)
     const unknown = names?.find((name) => !known.includes(name))
     if (unknown !== undefined) throw new UsageError(nameUnknown('table', unknown, known))
-    if (names) return { facts: {}, list: 'tables', items: tableDocument(names.flatMap((name) => all[known.indexOf(name)] ?? [])) }
-    const queries = [...(await listSavedQueries(out)), ...workedQueries].map(({ name, about }) => ({ name, about }))
+    if (names)
+      return {
+        facts: {},
+        list: 'tables',
+        items: tableDocument(names.flatMap((name) => all[known.indexOf(name)] ?? [])),
+      }
+    const queries = [...(await listSavedQueries(out)), ...workedQueries].map(({ name, about }) => ({
+      name,
+      about,
+    }))
     const toNames = (table: (typeof all)[number]): string =>
       listColumns(table)
         .map(({ name }) => name)
         .join(' ')
     const items = all.map((table) => ({ name: table.name, about: table.comment, columns: toNames(table) }))
-    return { facts: { queries, history: listHistoryTables(listTables(streams)).map(({ name }) => name) }, list: 'tables', items }
+    return {
+      facts: { queries, history: listHistoryTables(listTables(streams)).map(({ name }) => name) },
+      list: 'tables',
+      items,
+    }
   },
 })
 
 const query = tool({
-  description: 'Runs one SQL statement that reads, such as SELECT, FROM, DESCRIBE or SUMMARIZE, or a saved one by its name.',
+  description:
+    'Runs one SQL statement that reads, such as SELECT, FROM, DESCRIBE or SUMMARIZE, or a saved one by its name.',
   input: z.object({
     sql: z.string().describe('one statement in the SQL of DuckDB, or the name of a saved one'),
     as_of: day('answer as the folder stood on this day'),
-    limit: z.int().min(1).max(MAX_ROWS).optional().describe(`rows of the answer at most; ${DEFAULT_ROWS} by default`),
+    limit: z
+      .int()
+      .min(1)
+      .max(MAX_ROWS)
+      .optional()
+      .describe(`rows of the answer at most; ${DEFAULT_ROWS} by default`),
   }),
-  answer: async ({ sql, as_of: asOf, limit: rows = DEFAULT_ROWS }, { out: root, streams, timeMs = TOOL_TIME_MS }, signal) => {
+  answer: async (
+    { sql, as_of: asOf, limit: rows = DEFAULT_ROWS },
+    { out: root, streams, timeMs = TOOL_TIME_MS },
+    signal,
+  ) => {
     const { runLimitedQuery } = await import('../../tables/limited-query.js')
     const request = { sql, root, streams, asOf: asOf === undefined ? undefined : checkDay('as_of', asOf) }
     const found = await runLimitedQuery(request, { rows, timeMs, characters: MAX_CHARACTERS }, signal)
@@ -155,7 +210,13 @@ const query = tool({
     const toCell = (cell: string | null, place: number): string =>
       columns[place]?.isNumber && cell !== null && /^-?\d/.test(cell) ? cell : JSON.stringify(cell)
     const items = found.rows.map((row) => `[${row.map(toCell).join(',')}]`)
-    const facts = omitUndefined({ as_of: asOf, record_of: usedDay, notes: answers, warnings, columns: columns.map(({ name }) => name) })
+    const facts = omitUndefined({
+      as_of: asOf,
+      record_of: usedDay,
+      notes: answers,
+      warnings,
+      columns: columns.map(({ name }) => name),
+    })
     return { facts, list: 'rows', items, isCut }
   },
 })
@@ -183,20 +244,28 @@ const changes = tool({
     const { diff } = await import('../../tables/diff/diff.js')
     const { diffDays } = await import('../../tables/diff/diff-days.js')
     if (until !== undefined && since === undefined) throw new UsageError('until needs since, the earlier day')
-    for (const [name, value] of Object.entries({ since, until })) if (value !== undefined) checkDay(name, value)
+    for (const [name, value] of Object.entries({ since, until }))
+      if (value !== undefined) checkDay(name, value)
     const options = { exchange, ...selection }
-    const found = await (since === undefined ? diff(out, options) : diffDays(out, { ...options, since, until, streams }))
+    const found = await (since === undefined
+      ? diff(out, options)
+      : diffDays(out, { ...options, since, until, streams }))
     const { changes: items, ...facts } = found
     return { facts, list: 'changes', items }
   },
 })
 
 const signals = tool({
-  description: 'Lists what the standing queries of the folder found: rows that entered, left or changed from one session to the next.',
+  description:
+    'Lists what the standing queries of the folder found: rows that entered, left or changed from one session to the next.',
   input: z.object({ since: day('signals from this day on; of the newest session by default') }),
   answer: async ({ since = 'newest' }, { out }) => {
     const { readSignals } = await import('../../tables/watch/record.js')
-    return { facts: {}, list: 'signals', items: await readSignals(out, { since: since === 'newest' ? since : checkDay('since', since) }) }
+    return {
+      facts: {},
+      list: 'signals',
+      items: await readSignals(out, { since: since === 'newest' ? since : checkDay('since', since) }),
+    }
   },
 })
 

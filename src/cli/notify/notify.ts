@@ -1,4 +1,15 @@
-import { catchError, concatMap, defer, lastValueFrom, type MonoTypeOperatorFunction, map, type Observable, of, tap, throwError } from 'rxjs'
+import {
+  catchError,
+  concatMap,
+  defer,
+  lastValueFrom,
+  type MonoTypeOperatorFunction,
+  map,
+  type Observable,
+  of,
+  tap,
+  throwError,
+} from 'rxjs'
 import { formatError, UsageError } from '../../model/errors.js'
 import { createRedactor } from '../../model/redact.js'
 import type { Settings } from '../../model/settings.js'
@@ -22,8 +33,9 @@ const MAX_MS_AFTER_SIGNAL = { brief: 2_000, sending: 3_000 } as const
 type NotifyLimits = Readonly<Record<keyof typeof MAX_MS, number>>
 
 /**
- * Sends the notification of an ended run, if its condition holds. It needs nothing but its address: whatever fails while its text is made
- * becomes a line in it. If it cannot be sent, a warning says so on stderr and in the log. Emits once and never errors.
+ * Sends the notification of an ended run, if its condition holds. It needs nothing but its address: whatever
+ * fails while its text is made becomes a line in it. If it cannot be sent, a warning says so on stderr and in
+ * the log. Emits once and never errors.
  */
 export const notifyOfEnd = (
   ended: EndedCommand,
@@ -60,7 +72,8 @@ const deliver = (
   )
 }
 
-const describeRefusedDelivery = (error: unknown, settings: Settings): string => clean(createRedactor(settings)(describeDelivery(error)))
+const describeRefusedDelivery = (error: unknown, settings: Settings): string =>
+  clean(createRedactor(settings)(describeDelivery(error)))
 
 const warnNotSent = (error: unknown, { settings, io, log }: NotifyContext): Observable<'failed'> => {
   const reason = describeRefusedDelivery(error, settings)
@@ -79,14 +92,17 @@ export const sendMessage = (
   { settings, io }: Pick<NotifyContext, 'settings' | 'io'>,
 ): Observable<{ readonly result: 'ok' | 'failed'; readonly found: string }> => {
   const { notify, notifySecret: secret } = settings
-  if (notify === undefined) return of({ result: 'failed', found: 'the setting "notify" names no address and no command' })
+  if (notify === undefined)
+    return of({ result: 'failed', found: 'the setting "notify" names no address and no command' })
   const ended = { exitCode, at: io.scheduler.now() }
   const payload = createPayload(ended, { settings, isSimulated: false }, { notes: [], ...facts })
   const to = describeTarget(settings)
   return sendNotification(payload, { notify, secret, io }).pipe(
     giveUpAfter(MAX_MS.sending, io),
     map(() => ({ result: 'ok' as const, found: `a message was sent to ${to}` })),
-    catchError((error: unknown) => of({ result: 'failed' as const, found: `${to}: ${describeRefusedDelivery(error, settings)}` })),
+    catchError((error: unknown) =>
+      of({ result: 'failed' as const, found: `${to}: ${describeRefusedDelivery(error, settings)}` }),
+    ),
   )
 }
 
@@ -97,7 +113,10 @@ interface ScheduledCommand {
   readonly describe: (answer: Exclude<Answer, number>) => Pick<Facts, 'headline' | 'findings'>
 }
 
-/** Notifies of the failure of a command that follows a run in a schedule, such as `verify`. Mirrors the source. */
+/**
+ * Notifies of the failure of a command that follows a run in a schedule, such as `verify`. Mirrors the
+ * source.
+ */
 export const notifyOfFailure = (
   { command, isScheduled = false, describe }: ScheduledCommand,
   { notifySettings, io }: Input,
@@ -107,13 +126,18 @@ export const notifyOfFailure = (
       const settings = notifySettings()
       if (settings.notify === undefined) return of(undefined)
       const ended = { exitCode, at: io.scheduler.now() }
-      return deliver(createPayload(ended, { settings, isSimulated: false }, { command, notes: [], ...facts }), { settings, io })
+      return deliver(
+        createPayload(ended, { settings, isSimulated: false }, { command, notes: [], ...facts }),
+        { settings, io },
+      )
     })
   return (answer$) => {
     if (!isScheduled) return answer$
     return answer$.pipe(
       catchError((error: unknown) =>
-        send(error instanceof UsageError ? 2 : 1, { headline: formatError(error) }).pipe(concatMap(() => throwError(() => error))),
+        send(error instanceof UsageError ? 2 : 1, { headline: formatError(error) }).pipe(
+          concatMap(() => throwError(() => error)),
+        ),
       ),
       concatMap((answer) => {
         if (typeof answer === 'number' || !answer.code) return of(answer)
@@ -123,7 +147,10 @@ export const notifyOfFailure = (
   }
 }
 
-/** What the notification of a run says besides how the run ended, if one is due. A brief of another run is left out. */
+/**
+ * What the notification of a run says besides how the run ended, if one is due. A brief of another run is
+ * left out.
+ */
 const findDueFacts = async (
   { report, exitCode, signals = [] }: EndedCommand,
   context: RunCommandContext,
@@ -135,18 +162,28 @@ const findDueFacts = async (
   if (!isBad && !hasSignal && notifyOn === 'failure') return 'not due'
   const notes: string[] = []
   const watchlist = findWatchlist(context, notes)
-  // A run that failed as a whole, or had nothing to do, has changed nothing: the brief would be that of an earlier one.
+  // A run that failed as a whole, or had nothing to do, has changed nothing: the brief would be that of an
+  // earlier one.
   const isNew = report !== undefined && report.finishedBefore === undefined && report.outcome !== 'failed'
   const found = isNew ? await findBrief(watchlist, { context, notes, maxMs: limits.brief }) : undefined
   const brief = found?.run === report?.run ? found : undefined
-  const isDue = isBad || hasSignal || notifyOn === 'always' || notes.length > 0 || (brief !== undefined && hasChanged(brief, watchlist))
+  const isDue =
+    isBad ||
+    hasSignal ||
+    notifyOn === 'always' ||
+    notes.length > 0 ||
+    (brief !== undefined && hasChanged(brief, watchlist))
   return isDue ? { command: 'run', brief, notes } : 'not due'
 }
 
 /** The brief of the folder; undefined, with a note, if it cannot be made in time. */
 const findBrief = (
   watchlist: SymbolSelection,
-  { context, notes, maxMs }: { readonly context: RunCommandContext; readonly notes: string[]; readonly maxMs: number },
+  {
+    context,
+    notes,
+    maxMs,
+  }: { readonly context: RunCommandContext; readonly notes: string[]; readonly maxMs: number },
 ): Promise<Brief | undefined> =>
   lastValueFrom(
     defer(() => collectBrief(context, { watchlist, verify: true })).pipe(

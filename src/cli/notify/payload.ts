@@ -4,7 +4,14 @@ import { formatError } from '../../model/errors.js'
 import { groupBy } from '../../model/map.js'
 import { createRedactor } from '../../model/redact.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
-import { countItems, countLost, describeStale, isIdle, isIncomplete, wasStopped } from '../../model/script-figures.js'
+import {
+  countItems,
+  countLost,
+  describeStale,
+  isIdle,
+  isIncomplete,
+  wasStopped,
+} from '../../model/script-figures.js'
 import type { Settings } from '../../model/settings.js'
 import { toDay } from '../../model/trading-day.js'
 import type { Brief } from '../../show/brief.js'
@@ -53,7 +60,9 @@ export const createPayload = (
   const failed = report === undefined ? [] : listFailed(report)
   const stale = describeStale(report ?? {})
   const parts = [
-    ...(headline === undefined ? composeText({ outcome, why, failed, stale, brief }) : [`${command}: ${redact(headline)}`]),
+    ...(headline === undefined
+      ? composeText({ outcome, why, failed, stale, brief })
+      : [`${command}: ${redact(headline)}`]),
     ...notes.map((note) => `${note}.`),
   ]
   return {
@@ -78,7 +87,9 @@ export const createPayload = (
     failed,
     stale,
     ...(brief === undefined ? {} : listChanges(brief)),
-    ...(findings === undefined ? {} : { findings: findings.slice(0, MAX_NEW_FINDINGS), newFindings: findings.length }),
+    ...(findings === undefined
+      ? {}
+      : { findings: findings.slice(0, MAX_NEW_FINDINGS), newFindings: findings.length }),
     ...(brief === undefined && notes.length === 0 ? {} : { notes: [...notes, ...(brief?.notes ?? [])] }),
   }
 }
@@ -87,7 +98,8 @@ export type Payload = ReturnType<typeof createPayload>
 
 const countAll = (scripts: readonly ScriptReport[]) => {
   const ran = scripts.filter((script) => !isIdle(script))
-  const sum = (count: (script: ScriptReport) => number): number => ran.reduce((total, script) => total + count(script), 0)
+  const sum = (count: (script: ScriptReport) => number): number =>
+    ran.reduce((total, script) => total + count(script), 0)
   return {
     streams: ran.length,
     failedStreams: ran.filter((script) => isIncomplete(script) && !wasStopped(script)).length,
@@ -104,7 +116,8 @@ const listFailed = ({ scripts, missing = {} }: RunReport) =>
   Object.entries(scripts)
     .filter(([, script]) => isIncomplete(script) && !wasStopped(script))
     .map(([stream, { outcome, error, problems }]) => ({
-      ...{ stream, outcome },
+      stream,
+      outcome,
       ...(error === undefined ? {} : { error }),
       ...(missing[stream] === undefined ? {} : { missing: missing[stream] }),
       problems: problems.map(({ item, status, reason }) => ({ item, status, reason })),
@@ -120,7 +133,9 @@ const listChanges = ({ since, counts, changes, signals }: Brief) => ({
 
 /** The rules with what they name: `asm-stages TCS, INFY`. */
 const countSignals = (signals: NonNullable<Brief['signals']>): string =>
-  [...groupBy(signals, ({ rule }) => rule)].map(([rule, own]) => `${rule} ${own.map(({ subject }) => subject).join(', ')}`).join('; ')
+  [...groupBy(signals, ({ rule }) => rule)]
+    .map(([rule, own]) => `${rule} ${own.map(({ subject }) => subject).join(', ')}`)
+    .join('; ')
 
 const composeText = (facts: {
   readonly outcome: RunReport['outcome']
@@ -134,11 +149,15 @@ const composeText = (facts: {
   const watched = (brief?.changes ?? []).filter(({ isWatched }) => isWatched).map(({ symbol }) => symbol)
   return [
     brief === undefined
-      ? `${OUTCOME_WORDS[outcome][0]}${why === undefined ? '' : `: ${cut(why, MAX_REASON_COLUMNS)}`}.`.replace(/\.\.$/, '.')
+      ? `${OUTCOME_WORDS[outcome][0]}${why === undefined ? '' : `: ${cut(why, MAX_REASON_COLUMNS)}`}.`.replace(
+          /\.\.$/,
+          '.',
+        )
       : briefHead(brief),
     // The error of the whole run is that of a stream.
     ...(why === undefined ? failed : []).map(
-      ({ stream, missing }) => `${stream}: ${typeof missing === 'number' ? `${formatQuantity(missing, 'item')} missing` : 'failed'}.`,
+      ({ stream, missing }) =>
+        `${stream}: ${typeof missing === 'number' ? `${formatQuantity(missing, 'item')} missing` : 'failed'}.`,
     ),
     ...stale.map((line) => `Not up to date: ${line}.`),
     ...(sums.length > 0 ? [`Changed: ${sums.map(([name, count]) => `${name} ${count}`).join(', ')}.`] : []),

@@ -8,21 +8,46 @@ import type { View } from '../../tables/views/view.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import { buildFolderArgs, formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
-import { choiceOption, dayOption, flag, folderFlags, integerOption, jsonFlag, readFlagFile } from '../options.js'
-import { type AnswerLine, columnsOf, fitTable, layOut, printWarning, type TextLine } from '../terminal/terminal.js'
+import {
+  choiceOption,
+  dayOption,
+  flag,
+  folderFlags,
+  integerOption,
+  jsonFlag,
+  readFlagFile,
+} from '../options.js'
+import {
+  type AnswerLine,
+  columnsOf,
+  fitTable,
+  layOut,
+  printWarning,
+  type TextLine,
+} from '../terminal/terminal.js'
 import { clean, padEnd, wrap } from '../terminal/text.js'
 import type { PrintOptions } from './print.js'
 
 export const addQuery = defineCommand({
   name: 'query',
   about: 'Queries the collected files with SQL; without a statement, lists the tables.',
-  args: [['[statement]', 'one SQL statement that reads, a saved one by its name, or a table to be described; - for stdin']],
+  args: [
+    [
+      '[statement]',
+      'one SQL statement that reads, a saved one by its name, or a table to be described; - for stdin',
+    ],
+  ],
   flags: () => ({
     save: flag('--save <name>', 'save the statement in the folder, and do not run it'),
     examples: flag('--examples', 'show saved and worked statements'),
     file: flag('-f, --file <file>', 'read the statement from a file'),
     ...folderFlags(),
-    format: choiceOption('--format <how>', 'default: table on a terminal, csv elsewhere', ['table', 'csv', 'json', 'ndjson'] as const),
+    format: choiceOption('--format <how>', 'default: table on a terminal, csv elsewhere', [
+      'table',
+      'csv',
+      'json',
+      'ndjson',
+    ] as const),
     rows: integerOption('--rows <n>', 'rows shown, the first and last half', [1, 100_000], 40),
     asOf: dayOption('--as-of <day>', 'as the folder stood on that day ("scripstream history")'),
     cache: flag('--no-cache', 'read the outputs only, not their copies in lake/'),
@@ -30,8 +55,14 @@ export const addQuery = defineCommand({
   }),
   examples: [
     ['scripstream query candles', 'the columns of a table'],
-    ['scripstream query "select symbol, close from candles where date = \'2026-02-12\'"', 'the closes of a day'],
-    ['scripstream query --format ndjson "from deals where side = \'B\'" | head', 'one row per line, as they arrive'],
+    [
+      'scripstream query "select symbol, close from candles where date = \'2026-02-12\'"',
+      'the closes of a day',
+    ],
+    [
+      'scripstream query --format ndjson "from deals where side = \'B\'" | head',
+      'one row per line, as they arrive',
+    ],
     ['scripstream query breakouts', 'a worked or saved statement by its name; --examples shows them'],
   ],
   notes: [
@@ -50,22 +81,25 @@ export const addQuery = defineCommand({
 })
 
 /**
- * The statement from the arguments, a file or stdin; undefined to list the tables. With `--json` and no statement they are listed without
- * reading stdin: a program may keep it open.
+ * The statement from the arguments, a file or stdin; undefined to list the tables. With `--json` and no
+ * statement they are listed without reading stdin: a program may keep it open.
  */
 export const chooseStatement = (
   { typed, file, json }: Readonly<Record<'typed' | 'file', string | undefined>> & { readonly json: boolean },
   { isTTY }: ProcessIo['stdin'],
   read: (path: string, flag: string) => string,
 ): string | undefined => {
-  if (typed !== undefined && file !== undefined) throw new UsageError('query: give a statement or --file, not both')
+  if (typed !== undefined && file !== undefined)
+    throw new UsageError('query: give a statement or --file, not both')
   if (file !== undefined) return read(file, '--file')
   if (typed !== undefined && typed !== '-') return typed
   if (typed === undefined && (isTTY || json)) return undefined
   const piped = read('-', 'query')
   if (piped.trim() !== '') return piped
   if (typed === undefined) return undefined
-  throw new UsageError('query: no statement on stdin\ntype one: scripstream query "select …"; to list the tables: scripstream query')
+  throw new UsageError(
+    'query: no statement on stdin\ntype one: scripstream query "select …"; to list the tables: scripstream query',
+  )
 }
 
 interface StatementOptions extends Pick<PrintOptions, 'format' | 'rows'> {
@@ -74,8 +108,14 @@ interface StatementOptions extends Pick<PrintOptions, 'format' | 'rows'> {
   readonly asOf: Day | undefined
 }
 
-/** Describes a table, or queries the files of the output folder and prints the result on stdout. Unsubscribing interrupts it. */
-const answerQuery = ({ sql, cache, asOf, ...how }: StatementOptions, { io, dependencies, settings }: Input): Observable<Answer> =>
+/**
+ * Describes a table, or queries the files of the output folder and prints the result on stdout. Unsubscribing
+ * interrupts it.
+ */
+const answerQuery = (
+  { sql, cache, asOf, ...how }: StatementOptions,
+  { io, dependencies, settings }: Input,
+): Observable<Answer> =>
   new Observable<Answer>((subscriber) => {
     let interrupt = (): void => undefined
     const answer = async (): Promise<Answer> => {
@@ -86,12 +126,18 @@ const answerQuery = ({ sql, cache, asOf, ...how }: StatementOptions, { io, depen
       const { runQuery } = await import('../../tables/query.js')
       const { resolveQuery } = await import('../../tables/saved-queries.js')
       const { toQueryError } = await import('../../storage/duckdb.js')
-      const source = { out, tables: listTables(dependencies.streams), lakeFrom: cache ? undefined : (false as const), asOf }
+      const source = {
+        out,
+        tables: listTables(dependencies.streams),
+        lakeFrom: cache ? undefined : (false as const),
+        asOf,
+      }
       const query = await runQuery(await resolveQuery(sql, out), source, (stop) => (interrupt = stop))
       for (const answer of query.answers) io.stderr.write(`${answer}\n`)
       for (const warning of query.warnings) printWarning(clean(warning), io.stderr)
       try {
-        if (!subscriber.closed) await printResult(query.result, { ...how, past: describePast(query, asOf) }, io)
+        if (!subscriber.closed)
+          await printResult(query.result, { ...how, past: describePast(query, asOf) }, io)
       } catch (error) {
         throw toQueryError(error)
       } finally {
@@ -106,12 +152,17 @@ const answerQuery = ({ sql, cache, asOf, ...how }: StatementOptions, { io, depen
     }
   })
 
-/** What JSON says of an answer as of a day: that day, the recorded day that was used, and what a reader must know about it. */
+/**
+ * What JSON says of an answer as of a day: that day, the recorded day that was used, and what a reader must
+ * know about it.
+ */
 const describePast = ({ usedDay, answers }: QueryResult, asOf: Day | undefined): object | undefined =>
   asOf === undefined ? undefined : { as_of: asOf, record_of: usedDay ?? null, notes: answers }
 
 /** The tables of the streams, and the views on them. */
-export const listAllTables = async ({ streams }: Pick<Input['dependencies'], 'streams'>): Promise<readonly (Table | View)[]> => {
+export const listAllTables = async ({
+  streams,
+}: Pick<Input['dependencies'], 'streams'>): Promise<readonly (Table | View)[]> => {
   const { listViews } = await import('../../tables/views/index.js')
   const tables = listTables(streams)
   return [...tables, ...listViews(tables)]
@@ -129,19 +180,24 @@ const tableLines = (tables: readonly (Table | View)[]): readonly AnswerLine[] =>
   return [fitTable(titles, rows), '', [[more, 'dim']]]
 }
 
-const listSourceFiles = (table: Table | View): readonly string[] => ('files' in table ? table.files.map(({ path }) => path) : table.needs)
+const listSourceFiles = (table: Table | View): readonly string[] =>
+  'files' in table ? table.files.map(({ path }) => path) : table.needs
 
 const describeTable =
   (table: Table | View) =>
   (columns: number): readonly TextLine[] => {
     const all = listColumns(table)
     const room = Math.max(...all.map(({ name }) => name.length))
-    const facts = [table.comment, `from ${listSourceFiles(table).join(', ')}`].map((text): TextLine => [[`  ${text}`, 'dim']])
+    const facts = [table.comment, `from ${listSourceFiles(table).join(', ')}`].map(
+      (text): TextLine => [[`  ${text}`, 'dim']],
+    )
     const margin = 2 + room + 2 + 'TIMESTAMP'.length + 2
     // On a narrow terminal, the comment has lines of its own.
     const isNarrow = columns - margin < MIN_COMMENT_WIDTH
     const describe = ({ name, type, comment }: (typeof all)[number]): readonly TextLine[] => {
-      const [first = '', ...more] = isNarrow ? ['', ...wrap(comment, columns - 6)] : wrap(comment, columns - margin)
+      const [first = '', ...more] = isNarrow
+        ? ['', ...wrap(comment, columns - 6)]
+        : wrap(comment, columns - margin)
       const head: TextLine = [
         [`  ${padEnd(name, isNarrow ? 0 : room)}  `, 'cyan'],
         [isNarrow ? type : `${padEnd(type, 9)}  `, 'dim'],
@@ -158,7 +214,9 @@ export const tableDocument = (tables: readonly (Table | View)[]): readonly objec
   tables.map((table) => ({
     name: table.name,
     comment: table.comment,
-    ...('files' in table ? { files: listSourceFiles(table), key: table.key ?? null } : { files: [], key: null, needs: table.needs }),
+    ...('files' in table
+      ? { files: listSourceFiles(table), key: table.key ?? null }
+      : { files: [], key: null, needs: table.needs }),
     columns: listColumns(table),
   }))
 
@@ -180,7 +238,8 @@ const saveStatement = async (
   sql: string | undefined,
   { settings, args, dependencies: { streams } }: Input,
 ): Promise<Answer> => {
-  if (sql === undefined || sql.trim() === '') throw new UsageError('query: the statement to be saved is missing')
+  if (sql === undefined || sql.trim() === '')
+    throw new UsageError('query: the statement to be saved is missing')
   const { saveQuery } = await import('../../tables/saved-queries.js')
   await saveQuery({ name, sql, out: settings().out, streams })
   return { text: `Saved; to run it: ${formatCommandLine([...buildFolderArgs(args, 'query'), name])}\n` }

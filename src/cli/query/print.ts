@@ -17,7 +17,15 @@ import {
 } from '../../tables/result-values.js'
 import { resolveQuery } from '../../tables/saved-queries.js'
 import type { ProcessIo } from '../dependencies.js'
-import { fitColumns, layOut, printLines, readSize, renderTable, type TextColumn, type TextLine } from '../terminal/terminal.js'
+import {
+  fitColumns,
+  layOut,
+  printLines,
+  readSize,
+  renderTable,
+  type TextColumn,
+  type TextLine,
+} from '../terminal/terminal.js'
 import { clean, cut, formatCount, formatQuantity } from '../terminal/text.js'
 
 export interface PrintOptions {
@@ -47,7 +55,8 @@ export const printResult = async (
       stdout,
     )
   }
-  const [before, after] = how === 'json' && past !== undefined ? [`${JSON.stringify(past).slice(0, -1)},"rows":`, '}\n'] : ['', '']
+  const [before, after] =
+    how === 'json' && past !== undefined ? [`${JSON.stringify(past).slice(0, -1)},"rows":`, '}\n'] : ['', '']
   for await (const text of formatRows(how, columns, readChunks(result), [before, after])) {
     // A reader such as head may stop early; that is no failure.
     if (stdout.destroyed || stdout.writableEnded) return
@@ -63,7 +72,9 @@ export const printWhole = async (
 ): Promise<number> => {
   try {
     const source = { out, tables: listTables(streams), room: ROOM, asOf: readDay(day ?? '') }
-    await readQuery(await resolveQuery(sql, out), source, ({ result }) => printResult(result, { format: 'csv', rows: 0 }, { stdout }))
+    await readQuery(await resolveQuery(sql, out), source, ({ result }) =>
+      printResult(result, { format: 'csv', rows: 0 }, { stdout }),
+    )
     return 0
   } catch (error) {
     if (!(error instanceof CollectError)) throw error
@@ -73,8 +84,9 @@ export const printWhole = async (
 }
 
 /**
- * Rows as text, chunk by chunk. JSON is one array, one row per line. By hand: csv-stringify takes 1.3 times the CPU of a query of all candles,
- * and ndjson goes through JSON.stringify, which rounds large integers and decimals.
+ * Rows as text, chunk by chunk. JSON is one array, one row per line. By hand: csv-stringify takes 1.3 times
+ * the CPU of a query of all candles, and ndjson goes through JSON.stringify, which rounds large integers and
+ * decimals.
  */
 async function* formatRows(
   how: 'csv' | 'json' | 'ndjson',
@@ -86,7 +98,9 @@ async function* formatRows(
   const toObject = (row: readonly CellValue[]): string =>
     `{${row.map((value, index) => `${names[index]}:${valueToJson(value, columns[index]?.isJson)}`).join(',')}}`
   const toLine = (row: readonly CellValue[]): string =>
-    how === 'csv' ? `${row.map((value, index) => formatCsvCell(value, columns[index])).join(',')}\n` : `${toObject(row)}\n`
+    how === 'csv'
+      ? `${row.map((value, index) => formatCsvCell(value, columns[index])).join(',')}\n`
+      : `${toObject(row)}\n`
   if (how === 'csv') yield `${columns.map(({ name }) => quoteCell(escapeFormula(name))).join(',')}\n`
   let start = `${before}[\n`
   for await (const some of chunks) {
@@ -97,7 +111,10 @@ async function* formatRows(
   if (how === 'json') yield `${start === ',\n' ? '\n' : `${before}[`}]\n${after}`
 }
 
-/** Safe for spreadsheets: a text that looks like a formula gets a leading `'`. Programs that need the exact text use ndjson or json. */
+/**
+ * Safe for spreadsheets: a text that looks like a formula gets a leading `'`. Programs that need the exact
+ * text use ndjson or json.
+ */
 const formatCsvCell = (value: CellValue, column: ResultColumn | undefined): string => {
   if (typeof value === 'number') return String(value)
   const text = valueToText(value, column?.isJson)
@@ -121,7 +138,8 @@ const numberDuplicates = (names: readonly string[]): readonly string[] => {
 /** A query plan is a drawing of several lines. */
 const readQueryPlan = async (chunks: RowChunks): Promise<readonly TextLine[]> => {
   const lines: TextLine[] = []
-  for await (const chunk of chunks) for (const row of chunk.rows()) for (const line of String(row[1]).split('\n')) lines.push([[line]])
+  for await (const chunk of chunks)
+    for (const row of chunk.rows()) for (const line of String(row[1]).split('\n')) lines.push([[line]])
   return lines
 }
 
@@ -140,7 +158,10 @@ const renderResultTable = async (
   const cellRoom = Math.max(MIN_CELL_WIDTH, Math.floor(room / 3))
   const toText = (row: readonly CellValue[]): TextRow =>
     row.map((value, index) => {
-      const text = valueToText(columns.length > 1 && typeof value === 'number' ? roundForPeople(value) : value, columns[index]?.isJson)
+      const text = valueToText(
+        columns.length > 1 && typeof value === 'number' ? roundForPeople(value) : value,
+        columns[index]?.isJson,
+      )
       if (text === undefined || columns.length === 1) return text === undefined ? undefined : clean(text)
       // Cut first: a cell may be a whole document.
       return cut(clean(text.slice(0, 4 * room)), cellRoom)
@@ -163,11 +184,18 @@ const renderResultTable = async (
   const hidden = columns.slice(fitting.length).map(({ name }) => clean(name))
   const rows = `${formatQuantity(total, 'row')}${left > 0 ? ` (${formatCount(total - left)} shown)` : ''}`
   const others = `, ${formatQuantity(columns.length, 'column')} (${formatCount(fitting.length)} shown; not ${hidden.join(', ')})`
-  return [...renderTable(fitting, all), ...layOut(['', [[hidden.length > 0 ? rows + others : rows, 'dim']]], room)]
+  return [
+    ...renderTable(fitting, all),
+    ...layOut(['', [[hidden.length > 0 ? rows + others : rows, 'dim']]], room),
+  ]
 }
 
 /** The first and the last rows, and their total; the others are dropped as they arrive. */
-const takeFirstAndLast = async (chunks: RowChunks, max: number, keep: (row: readonly CellValue[]) => TextRow) => {
+const takeFirstAndLast = async (
+  chunks: RowChunks,
+  max: number,
+  keep: (row: readonly CellValue[]) => TextRow,
+) => {
   const half = Math.ceil(max / 2)
   const first: TextRow[] = []
   const later: RowChunk[] = []
@@ -179,7 +207,11 @@ const takeFirstAndLast = async (chunks: RowChunks, max: number, keep: (row: read
     if (taken === chunk.count) continue
     later.push({ count: chunk.count - taken, rows: () => chunk.rows().slice(taken) })
     waiting += chunk.count - taken
-    for (let [oldest] = later; oldest !== undefined && waiting - oldest.count >= max - half; [oldest] = later) {
+    for (
+      let [oldest] = later;
+      oldest !== undefined && waiting - oldest.count >= max - half;
+      [oldest] = later
+    ) {
       waiting -= oldest.count
       later.shift()
     }
@@ -189,4 +221,5 @@ const takeFirstAndLast = async (chunks: RowChunks, max: number, keep: (row: read
 }
 
 /** Two decimals, and below 10 four digits: 16 digits would hide other columns. */
-const roundForPeople = (value: number): number => Number(Math.abs(value) < 10 ? value.toPrecision(4) : value.toFixed(2))
+const roundForPeople = (value: number): number =>
+  Number(Math.abs(value) < 10 ? value.toPrecision(4) : value.toFixed(2))

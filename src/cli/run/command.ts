@@ -3,7 +3,13 @@ import type { Log } from '../../engine/event-bus.js'
 import { defineCommand } from '../command.js'
 import { checkSinks, LAKE } from '../export/targets.js'
 import { resolveFleet } from '../fleet.js'
-import { nameOrigin, resolveNotifySettings, resolveOrigins, resolveSettings, warnOfMisspeltVariables } from '../provider.js'
+import {
+  nameOrigin,
+  resolveNotifySettings,
+  resolveOrigins,
+  resolveSettings,
+  warnOfMisspeltVariables,
+} from '../provider.js'
 import { clean } from '../terminal/text.js'
 import type { RunCommandContext } from './context.js'
 import { reportError } from './ending.js'
@@ -32,7 +38,9 @@ export const addRun = defineCommand({
         switchMap((context) =>
           openMetrics(context).pipe(
             reportError(context),
-            switchMap((metrics) => whileTracing(io, (traces) => checkAndRun({ ...context, metrics, traces }))),
+            switchMap((metrics) =>
+              whileTracing(io, (traces) => checkAndRun({ ...context, metrics, traces })),
+            ),
           ),
         ),
       )
@@ -41,7 +49,10 @@ export const addRun = defineCommand({
 
 type Usual = Omit<RunCommandContext, 'settings' | 'origins' | 'log'>
 
-/** Reads the settings and opens the log; an error of these is reported with what the settings say about notifications. */
+/**
+ * Reads the settings and opens the log; an error of these is reported with what the settings say about
+ * notifications.
+ */
 const openContext = (usual: Usual): Observable<RunCommandContext> =>
   defer(() => {
     const { flags, io, dependencies } = usual
@@ -50,7 +61,9 @@ const openContext = (usual: Usual): Observable<RunCommandContext> =>
     const { logFile } = settings
     // Loaded on demand: pino takes 20 ms of CPU, and most runs write no log.
     const log$: Observable<Log | undefined> =
-      logFile === undefined ? of(undefined) : from(import('./log.js')).pipe(map((log) => log.openRunLog(logFile, flags.logLevel, io)))
+      logFile === undefined
+        ? of(undefined)
+        : from(import('./log.js')).pipe(map((log) => log.openRunLog(logFile, flags.logLevel, io)))
     return log$.pipe(map((log) => ({ ...usual, settings, origins, log })))
   }).pipe(
     reportError(() => {
@@ -74,7 +87,12 @@ const checkAndRun = (context: RunCommandContext): Observable<number> =>
 const startOrRetry = (context: RunCommandContext): Observable<number> => {
   const { flags, run, settings, io, dependencies } = context
   if (!flags.retryFailed) return runWithProgress(context)
-  const folder = { stored: dependencies.storage(settings).stored, streams: dependencies.streams, settings, now: io.scheduler.now() }
+  const folder = {
+    stored: dependencies.storage(settings).stored,
+    streams: dependencies.streams,
+    settings,
+    now: io.scheduler.now(),
+  }
   return planRetry(run, folder).pipe(
     switchMap((retry) => {
       if ('report' in retry) return of(printNothingFailed(retry.report, flags, io))

@@ -27,10 +27,22 @@ import { exportMetrics } from './metrics.js'
 import { isFirstSuccess, printEnding } from './print.js'
 import { watchAfterRun } from './watch.js'
 
-export const OUTCOME_CODES: Readonly<Record<RunReport['outcome'], number>> = { complete: 0, failed: 1, interrupted: 1, partial: 3 }
+export const OUTCOME_CODES: Readonly<Record<RunReport['outcome'], number>> = {
+  complete: 0,
+  failed: 1,
+  interrupted: 1,
+  partial: 3,
+}
 
-/** Stores the report of an ended run, loads its outputs into the sinks, prints the outcome, and reports the end; emits the exit code. */
-export const concludeAndNotify = (ending: RunEnding, screen: EndScreen, context: RunCommandContext): Observable<number> =>
+/**
+ * Stores the report of an ended run, loads its outputs into the sinks, prints the outcome, and reports the
+ * end; emits the exit code.
+ */
+export const concludeAndNotify = (
+  ending: RunEnding,
+  screen: EndScreen,
+  context: RunCommandContext,
+): Observable<number> =>
   saveReport(ending, screen, context).pipe(
     concatMap((isReportStored) =>
       forkJoin({
@@ -39,7 +51,9 @@ export const concludeAndNotify = (ending: RunEnding, screen: EndScreen, context:
         signals: watchAfterRun(ending, screen, context),
       }),
     ),
-    concatMap((facts) => loadSinks(ending, screen, context).pipe(map((sinks) => ({ ...context, ...facts, sinks })))),
+    concatMap((facts) =>
+      loadSinks(ending, screen, context).pipe(map((sinks) => ({ ...context, ...facts, sinks }))),
+    ),
     tap(screen.end),
     concatMap((ended) => {
       const { report, signal } = ending
@@ -54,15 +68,19 @@ export const concludeAndNotify = (ending: RunEnding, screen: EndScreen, context:
     }),
   )
 
-/** Logs an error that ends the command, exports the metrics, and sends a notification, before the error passes. */
+/**
+ * Logs an error that ends the command, exports the metrics, and sends a notification, before the error
+ * passes.
+ */
 export const reportError =
   <T>(context: RunCommandContext | (() => RunCommandContext)): MonoTypeOperatorFunction<T> =>
   (source$) =>
     source$.pipe(
       catchError((error: unknown) =>
-        reportEnd({ error, exitCode: error instanceof UsageError ? 2 : 1 }, typeof context === 'function' ? context() : context).pipe(
-          concatMap(() => throwError(() => error)),
-        ),
+        reportEnd(
+          { error, exitCode: error instanceof UsageError ? 2 : 1 },
+          typeof context === 'function' ? context() : context,
+        ).pipe(concatMap(() => throwError(() => error))),
       ),
     )
 
@@ -74,8 +92,13 @@ const reportEnd = (ended: Omit<EndedCommand, 'at'>, context: RunCommandContext):
     const reason = error === undefined ? undefined : createRedactor(settings)(formatError(error))
     log?.[exitCode === 0 ? 'info' : 'warn']({ outcome, exitCode, signal, error: reason }, 'command-ended')
     const notified$: Observable<unknown> =
-      settings.notify === undefined ? of(undefined) : notifyOfEnd({ ...ended, at: io.scheduler.now() }, context)
-    return forkJoin([exportMetrics(ended, context).pipe(io.wall.pass('the metrics')), notified$.pipe(io.wall.pass('the notification'))])
+      settings.notify === undefined
+        ? of(undefined)
+        : notifyOfEnd({ ...ended, at: io.scheduler.now() }, context)
+    return forkJoin([
+      exportMetrics(ended, context).pipe(io.wall.pass('the metrics')),
+      notified$.pipe(io.wall.pass('the notification')),
+    ])
   })
 
 /** Stores the report of a run if the collector could not; emits whether a report is stored. */
@@ -102,7 +125,10 @@ const describeLoading = ({ kind, location }: Target): string => {
   return kind === 'postgres' ? 'loading PostgreSQL' : `writing ${clean(basename(location))}`
 }
 
-/** Loads the outputs of a finished run into its sinks. A failed sink changes only the exit code of the run. Emits once. */
+/**
+ * Loads the outputs of a finished run into its sinks. A failed sink changes only the exit code of the run.
+ * Emits once.
+ */
 const loadSinks = (
   { report, signal }: RunEnding,
   { writeAbove, step }: EndScreen,
@@ -131,6 +157,8 @@ const loadSinks = (
   return concat(...sinks.map(load)).pipe(
     toArray(),
     untilSignal(io.signal$),
-    map((all) => (typeof all === 'string' ? [{ sink: 'sinks', error: 'interrupted; the earlier data stays' }] : all)),
+    map((all) =>
+      typeof all === 'string' ? [{ sink: 'sinks', error: 'interrupted; the earlier data stays' }] : all,
+    ),
   )
 }

@@ -16,34 +16,62 @@ interface Onlookers {
   readonly page: Telemetry
 }
 
-/** Starts the run with its logger, metrics, engine and provider; emits its events, but for those of single items. */
-export const createRunEvents = (context: RunCommandContext, { display, page }: Onlookers): Observable<RunEvent> => {
+/**
+ * Starts the run with its logger, metrics, engine and provider; emits its events, but for those of single
+ * items.
+ */
+export const createRunEvents = (
+  context: RunCommandContext,
+  { display, page }: Onlookers,
+): Observable<RunEvent> => {
   const { flags, run, settings: own, io, dependencies, metrics, traces } = context
   const telemetry = [page, metrics?.telemetry, traces].filter((one) => one !== undefined)
   const clock = (): number => io.scheduler.now()
-  const event$ = forkJoin({ log: openLogs(context, display), engine: createRunEngine(flags, io.env, dependencies) }).pipe(
+  const event$ = forkJoin({
+    log: openLogs(context, display),
+    engine: createRunEngine(flags, io.env, dependencies),
+  }).pipe(
     switchMap(({ log, engine }) =>
-      withProvider({ simulate: flags.simulate, asOf: run.asOf }, { settings: own, dependencies }, ({ settings, variant, note }) => {
-        if (note !== undefined && !flags.quiet) display.writeAbove(formatText(note, io.stderr))
-        return dependencies
-          .createCollector({ settings, streams: dependencies.streams, ...engine, ...omitUndefined({ log }), telemetry, clock })
-          .events({ ...run, stop: io.signal$, ...variant })
-      }),
+      withProvider(
+        { simulate: flags.simulate, asOf: run.asOf },
+        { settings: own, dependencies },
+        ({ settings, variant, note }) => {
+          if (note !== undefined && !flags.quiet) display.writeAbove(formatText(note, io.stderr))
+          return dependencies
+            .createCollector({
+              settings,
+              streams: dependencies.streams,
+              ...engine,
+              ...omitUndefined({ log }),
+              telemetry,
+              clock,
+            })
+            .events({ ...run, stop: io.signal$, ...variant })
+        },
+      ),
     ),
   )
   const { metrics: port } = flags
   const serve = () =>
-    import('./metrics.js').then(({ serveMetrics }) => serveMetrics(port ?? 0, metrics as NonNullable<typeof metrics>, own))
+    import('./metrics.js').then(({ serveMetrics }) =>
+      serveMetrics(port ?? 0, metrics as NonNullable<typeof metrics>, own),
+    )
   const run$ = port === undefined || metrics === undefined ? event$ : whileServing(serve, () => event$)
   return run$.pipe(
-    guardRealVsSimulated(dependencies.storage(own), { out: own.out, isSimulated: flags.simulate !== undefined }),
+    guardRealVsSimulated(dependencies.storage(own), {
+      out: own.out,
+      isSimulated: flags.simulate !== undefined,
+    }),
     // Requests, items and files are read from the statistics.
     filter(({ type }) => type !== 'requested' && type !== 'item-finished' && type !== 'stored'),
   )
 }
 
 /** The logs of a run as one: its file, and the terminal if it is to show a log. */
-const openLogs = ({ flags: { logLevel = 'silent' }, log: file, io }: RunCommandContext, { writeAbove }: Onlookers['display']) =>
+const openLogs = (
+  { flags: { logLevel = 'silent' }, log: file, io }: RunCommandContext,
+  { writeAbove }: Onlookers['display'],
+) =>
   logLevel === 'silent'
     ? of(file)
     : from(import('./log.js')).pipe(
@@ -63,15 +91,23 @@ const GIVE_UP_REASONS: Readonly<Record<GiveUpReason, string>> = {
 }
 
 /** The lines above the progress: what a run begins with that is not plain from its command. */
-export const startLines = (event: RunEvent, { run: { only }, flags }: Pick<RunCommandContext, 'run' | 'flags'>): readonly string[] => {
-  if (event.type === 'second-pass') return [`${event.stream}: retrying ${formatQuantity(event.items, 'item')}`]
+export const startLines = (
+  event: RunEvent,
+  { run: { only }, flags }: Pick<RunCommandContext, 'run' | 'flags'>,
+): readonly string[] => {
+  if (event.type === 'second-pass')
+    return [`${event.stream}: retrying ${formatQuantity(event.items, 'item')}`]
   if (event.type !== 'run-started') return []
   const { run, asOfSession, isContinued, isRemainder, givenUp, changed, streams } = event
-  const added = streams.filter(({ name, state }) => state === 'waiting' && only?.includes(name) === false).map(({ name }) => name)
+  const added = streams
+    .filter(({ name, state }) => state === 'waiting' && only?.includes(name) === false)
+    .map(({ name }) => name)
   const lines: readonly (string | false | undefined)[] = [
     asOfSession && describeAsOfSession(asOfSession),
     isContinued && `Resuming run ${run}: only missing items are requested (--fresh starts from scratch).`,
-    isRemainder && !isContinued && 'Only what is missing or due since the last run is requested (--fresh downloads everything again).',
+    isRemainder &&
+      !isContinued &&
+      'Only what is missing or due since the last run is requested (--fresh downloads everything again).',
     givenUp &&
       `Starting from scratch: the unfinished run ${givenUp.run} ${GIVE_UP_REASONS[givenUp.reason]}; it is discarded once the stocks are known.`,
     changed !== undefined && `Downloading again: ${clean(changed)} has changed since the last run.`,

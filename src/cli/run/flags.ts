@@ -22,16 +22,31 @@ const underTitle = <All extends options.Flags>(title: string, flags: All): All =
 /** Flags that "scripstream help settings" shows: most have a setting. */
 const rareFlags = () => {
   const flags = underTitle('More:', {
-    recordLate: flag('--record-late', 'also record what is of today if --as-of names an earlier session').conflicts('history'),
-    patience: new Option('--patience <time>', 'how long to wait for a host that is down: 90s, 10m, 1h (default: 5m)').argParser((text) =>
-      options.readDuration('--patience', text, MAX_PATIENCE_MS),
-    ) as options.Flag<number | undefined>,
+    recordLate: flag(
+      '--record-late',
+      'also record what is of today if --as-of names an earlier session',
+    ).conflicts('history'),
+    patience: new Option(
+      '--patience <time>',
+      'how long to wait for a host that is down: 90s, 10m, 1h (default: 5m)',
+    ).argParser((text) => options.readDuration('--patience', text, MAX_PATIENCE_MS)) as options.Flag<
+      number | undefined
+    >,
     history: flag('--no-history', 'do not keep this day for queries as of a day'),
-    progress: choiceOption('--progress <how>', 'how progress is shown on stderr', progressModes).default('auto'),
+    progress: choiceOption('--progress <how>', 'how progress is shown on stderr', progressModes).default(
+      'auto',
+    ),
     allowVolatile: options.volatileOption(),
     logLevel: choiceOption('--log-level <level>', 'logs as NDJSON on stderr', LOG_LEVELS).default('silent'),
-    notifyOn: choiceOption('--notify-on <when>', 'when to notify; each includes the ones before', NOTIFY_CONDITIONS),
-    metricsFile: flag('--metrics-file <file>', 'write the metrics to this file at the end, for node_exporter: FILE.prom'),
+    notifyOn: choiceOption(
+      '--notify-on <when>',
+      'when to notify; each includes the ones before',
+      NOTIFY_CONDITIONS,
+    ),
+    metricsFile: flag(
+      '--metrics-file <file>',
+      'write the metrics to this file at the end, for node_exporter: FILE.prom',
+    ),
   })
   for (const one of Object.values(flags)) one.hideHelp()
   return flags
@@ -40,10 +55,14 @@ const rareFlags = () => {
 export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => ({
   ...underTitle('What is collected:', {
     ...options.selectionFlags(streams, io),
-    retryFailed: flag('--retry-failed', 'retry exactly what failed last time, of each stream').conflicts('fresh'),
+    retryFailed: flag('--retry-failed', 'retry exactly what failed last time, of each stream').conflicts(
+      'fresh',
+    ),
     fresh: flag('--fresh', 'start from scratch: resume nothing, download again'),
     accept: options.namesOption('--accept', `store what these rules refuse: ${refusalCodes.join(', ')}`, {
-      ...{ what: 'rule', known: refusalCodes, listedBy: '"scripstream run --help"' },
+      what: 'rule',
+      known: refusalCodes,
+      listedBy: '"scripstream run --help"',
     }),
     simulate: options.simulateOption(),
   }),
@@ -56,10 +75,16 @@ export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => (
   ...underTitle('What is shown:', {
     quiet: flag('-q, --quiet', 'print nothing if all is well, and the summary if not').conflicts('json'),
     json: options.jsonFlag('print only the run report, as JSON, on stdout'),
-    serve: integerOption('--serve [port]', 'serve the page of the run; on a terminal until Ctrl+C', [0, 65_535]) as options.Flag<
-      number | true | undefined
-    >,
-    metrics: integerOption('--metrics <port>', 'serve Prometheus metrics at 127.0.0.1:<port>/metrics', [1, 65_535]),
+    serve: integerOption(
+      '--serve [port]',
+      'serve the page of the run; on a terminal until Ctrl+C',
+      [0, 65_535],
+    ) as options.Flag<number | true | undefined>,
+    metrics: integerOption(
+      '--metrics <port>',
+      'serve Prometheus metrics at 127.0.0.1:<port>/metrics',
+      [1, 65_535],
+    ),
     notify: flag('--notify <whom>', 'notify a command, or an http(s) address, at the end'),
     logFile: flag('--log-file <file>', 'also write the log to this file'),
   }),

@@ -42,7 +42,8 @@ export const runWithProgress = (context: RunCommandContext): Observable<number> 
       follower.whileRunning(),
       tap((event) => {
         if (flags.quiet) return
-        for (const text of startLines(event, context)) io.wall.attempt(DISPLAY, () => display.writeAbove(formatText(text, io.stderr)))
+        for (const text of startLines(event, context))
+          io.wall.attempt(DISPLAY, () => display.writeAbove(formatText(text, io.stderr)))
       }),
     )
     const signals = exitOnSecondSignal(io, display, args)
@@ -62,17 +63,26 @@ export const runWithProgress = (context: RunCommandContext): Observable<number> 
     return (flags.serve === undefined ? run$ : served$).pipe(finalize(() => signals.unsubscribe()))
   })
 
-const createDisplay = (follower: RunFollower, { flags, io: { stderr, env, scheduler, wall } }: RunCommandContext): ProgressDisplay =>
+const createDisplay = (
+  follower: RunFollower,
+  { flags, io: { stderr, env, scheduler, wall } }: RunCommandContext,
+): ProgressDisplay =>
   wall.guard(
     DISPLAY,
     createProgress(flags.quiet ? 'none' : resolveMode(flags.progress ?? 'auto', stderr, env), {
-      ...{ progress: follower.progress, stream: stderr, scheduler },
+      progress: follower.progress,
+      stream: stderr,
+      scheduler,
       attempt: (action) => wall.attempt(DISPLAY, action),
     }),
   )
 
 /** The display from the end of the run on. */
-const createEndScreen = ({ writeAbove, end }: ProgressDisplay, { progress }: RunFollower, { flags, io }: RunCommandContext): EndScreen => ({
+const createEndScreen = (
+  { writeAbove, end }: ProgressDisplay,
+  { progress }: RunFollower,
+  { flags, io }: RunCommandContext,
+): EndScreen => ({
   writeAbove,
   step: (text) => progress()?.announce(text),
   end: () => {
@@ -94,8 +104,9 @@ const MAX_GRACE_MS = 6_000
 const STOPPING = 'Stopping: requests in flight have 5 s to finish. Press Ctrl+C again to stop at once.'
 
 /**
- * Follows a run to its end: its report, an error, or a signal. After a signal, a started run has a few seconds to finish before it is
- * unsubscribed. Emits once. Errors only on wrong usage, and if the run fails before it starts.
+ * Follows a run to its end: its report, an error, or a signal. After a signal, a started run has a few
+ * seconds to finish before it is unsubscribed. Emits once. Errors only on wrong usage, and if the run fails
+ * before it starts.
  */
 const followRun = (
   event$: Observable<RunEvent>,
@@ -121,7 +132,13 @@ const followRun = (
     filter((event) => event.type === 'run-finished'),
     takeLast(1),
     throwIfEmpty(() => new Error('the run ended without a report')),
-    map(({ report }): RunEnding => ({ report, isReportStored: true, ...(report.outcome === 'interrupted' && signal ? { signal } : {}) })),
+    map(
+      ({ report }): RunEnding => ({
+        report,
+        isReportStored: true,
+        ...(report.outcome === 'interrupted' && signal ? { signal } : {}),
+      }),
+    ),
     catchError((error: unknown) => {
       const stats = error instanceof UsageError ? undefined : findStats()
       const report = stats?.report(io.scheduler.now(), { outcome: 'failed', error: formatError(error) })

@@ -7,7 +7,10 @@ import type { LiveRunState } from '../../web/api/live.js'
 import { createRunView, type RunView } from '../../web/server/run-view.js'
 import type { RunCommandContext } from './context.js'
 
-/** The statistics of the run, and what the page of this process, and pages of others on the same folder, show of it. */
+/**
+ * The statistics of the run, and what the page of this process, and pages of others on the same folder, show
+ * of it.
+ */
 export interface RunFollower {
   readonly telemetry: Telemetry
   readonly progress: () => RunProgress | undefined

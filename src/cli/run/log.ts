@@ -6,8 +6,11 @@ import { describeFileError } from '../../storage/file-system.js'
 import type { ProcessIo } from '../dependencies.js'
 
 /** The log on the terminal: lines as pino writes them, for its viewers. */
-export const createLog = (write: (line: string) => void, level: LevelWithSilent, { scheduler }: Pick<ProcessIo, 'scheduler'>): Log =>
-  pino({ level, timestamp: () => `,"time":${scheduler.now()}` }, { write })
+export const createLog = (
+  write: (line: string) => void,
+  level: LevelWithSilent,
+  { scheduler }: Pick<ProcessIo, 'scheduler'>,
+): Log => pino({ level, timestamp: () => `,"time":${scheduler.now()}` }, { write })
 
 const toLog = (at: (level: keyof Log) => Log[keyof Log]): Log => ({
   debug: at('debug'),
@@ -22,12 +25,16 @@ export const combineLogs = (logs: readonly Log[]): Log =>
   })
 
 /** The log file of a run. It has the same level as the log on the terminal, or else `info`. */
-export const openRunLog = (path: string, level: LevelWithSilent = 'silent', { wall }: Pick<ProcessIo, 'wall'>): Log =>
-  wall.guard(`the log file ${path}`, openLogFile(path, level === 'silent' ? 'info' : level))
+export const openRunLog = (
+  path: string,
+  level: LevelWithSilent = 'silent',
+  { wall }: Pick<ProcessIo, 'wall'>,
+): Log => wall.guard(`the log file ${path}`, openLogFile(path, level === 'silent' ? 'info' : level))
 
 /**
- * Opens the log of runs in a file, to which lines are appended. Each line carries the id of the run, once it is known. Every line opens the
- * file again: none is lost when the process ends, and another program may rename the file at any time.
+ * Opens the log of runs in a file, to which lines are appended. Each line carries the id of the run, once it
+ * is known. Every line opens the file again: none is lost when the process ends, and another program may
+ * rename the file at any time.
  *
  * @throws UsageError if the file cannot be written
  */

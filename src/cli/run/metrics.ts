@@ -12,23 +12,35 @@ import type { RunCommandContext, RunEnding } from './context.js'
 /** Metrics of several output folders on one machine must differ in a label. */
 const toLabels = ({ out }: { readonly out: string }) => ({ folder: resolve(out) })
 
-/** Creates the metrics of the command if somebody reads them; emits once. The last success is that of the runs of the folder. */
-export const openMetrics = ({ flags, settings }: Omit<RunCommandContext, 'metrics'>): Observable<Metrics | undefined> => {
+/**
+ * Creates the metrics of the command if somebody reads them; emits once. The last success is that of the runs
+ * of the folder.
+ */
+export const openMetrics = ({
+  flags,
+  settings,
+}: Omit<RunCommandContext, 'metrics'>): Observable<Metrics | undefined> => {
   const { metricsFile, out } = settings
   if (flags.metrics === undefined && metricsFile === undefined) return of(undefined)
   return defer(async () => {
     const { runs } = await readRunRecords(out).catch(() => ({ runs: [] }))
     const lastSuccess = runs.findLast(({ outcome }) => outcome === 'complete')?.finishedAt
     const { createMetrics } = await import('../../telemetry/prometheus.js')
-    return createMetrics({ labels: toLabels(settings), lastSuccessAt: lastSuccess === undefined ? undefined : Date.parse(lastSuccess) })
+    return createMetrics({
+      labels: toLabels(settings),
+      lastSuccessAt: lastSuccess === undefined ? undefined : Date.parse(lastSuccess),
+    })
   })
 }
 
 /**
- * Writes the metrics of an ended command into their file. What fails is a warning on stderr and in the log, and changes nothing else. Emits
- * once and never errors.
+ * Writes the metrics of an ended command into their file. What fails is a warning on stderr and in the log,
+ * and changes nothing else. Emits once and never errors.
  */
-export const exportMetrics = (ended: RunEnding, { settings, metrics, io, log }: RunCommandContext): Observable<unknown> =>
+export const exportMetrics = (
+  ended: RunEnding,
+  { settings, metrics, io, log }: RunCommandContext,
+): Observable<unknown> =>
   defer(() => {
     const { metricsFile } = settings
     if (metrics === undefined || metricsFile === undefined) return of(undefined)
@@ -54,8 +66,8 @@ const recordEnd = ({ report, error, isReportStored = false }: RunEnding, { telem
 }
 
 /**
- * Serves the metrics, and those of this process, at `/metrics` on loopback until it is closed. Rejects with a `UsageError` if the port is
- * not available.
+ * Serves the metrics, and those of this process, at `/metrics` on loopback until it is closed. Rejects with a
+ * `UsageError` if the port is not available.
  */
 export const serveMetrics = async (
   port: number,
@@ -66,7 +78,8 @@ export const serveMetrics = async (
   const { createProcessMetrics } = await import('../../telemetry/prometheus.js')
   const ofProcess = createProcessMetrics(toLabels(folder))
   const server = createServer((request, response) => {
-    if (request.url !== '/metrics') return void response.writeHead(404, { 'content-type': 'text/plain' }).end('not found; use /metrics\n')
+    if (request.url !== '/metrics')
+      return void response.writeHead(404, { 'content-type': 'text/plain' }).end('not found; use /metrics\n')
     Promise.all([registry.metrics(), ofProcess.metrics()])
       .then(
         (texts) => response.writeHead(200, { 'content-type': registry.contentType }).end(texts.join('\n')),
@@ -78,7 +91,9 @@ export const serveMetrics = async (
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
   }).catch((error: unknown) => {
-    throw new UsageError(`--metrics: port ${port} is not available: ${describeNetworkError(error)}; choose another port`)
+    throw new UsageError(
+      `--metrics: port ${port} is not available: ${describeNetworkError(error)}; choose another port`,
+    )
   })
   return {
     close: () => {

@@ -27,13 +27,28 @@ export const printEnding = ({ report, signal, error }: RunEnding, context: Ended
     const why = describeUpToDate(report)
     if (why !== undefined) io.stderr.write(`${toVerdict(report)[0]}: ${why}; --fresh downloads again.\n`)
     printJson(sinks.length > 0 ? { ...report, sinks } : report, io.stdout)
-    if (signal !== undefined) io.stderr.write(`Interrupted. To resume: ${formatCommandLine(buildResumeArgs(args))}\n`)
+    if (signal !== undefined)
+      io.stderr.write(`Interrupted. To resume: ${formatCommandLine(buildResumeArgs(args))}\n`)
   }
 }
 
-const toSummaryContext = ({ flags, args, isReportStored, isFirst, origins, settings, sinks, signals, dependencies }: EndedContext) => {
+const toSummaryContext = ({
+  flags,
+  args,
+  isReportStored,
+  isFirst,
+  origins,
+  settings,
+  sinks,
+  signals,
+  dependencies,
+}: EndedContext) => {
   return {
-    ...{ origins, args, isReportStored, out: settings.out, streams: dependencies.streams },
+    origins,
+    args,
+    isReportStored,
+    out: settings.out,
+    streams: dependencies.streams,
     isSimulated: flags.simulate !== undefined,
     isFirst: isFirst && flags.serve === undefined,
     sinks: [...sinks.flatMap((sink) => ['', ...sinkLines(sink)]), ...signalLines(signals)],
@@ -41,10 +56,15 @@ const toSummaryContext = ({ flags, args, isReportStored, isFirst, origins, setti
 }
 
 const sinkLines = (one: SinkResult): readonly AnswerLine[] =>
-  'error' in one ? [[['Not loaded', 'red'], [` into ${one.sink}: ${clean(one.error)}`]]] : formatExportTotals(one)
+  'error' in one
+    ? [[['Not loaded', 'red'], [` into ${one.sink}: ${clean(one.error)}`]]]
+    : formatExportTotals(one)
 
 /** Whether the folder has no other complete run. */
-export const isFirstSuccess = ({ report }: RunEnding, { settings }: RunCommandContext): Observable<boolean> => {
+export const isFirstSuccess = (
+  { report }: RunEnding,
+  { settings }: RunCommandContext,
+): Observable<boolean> => {
   if (report?.outcome !== 'complete' || report.finishedBefore !== undefined) return of(false)
   return defer(() => readRunRecords(settings.out)).pipe(
     map(({ runs }) => runs.filter(({ outcome }) => outcome === 'complete').length === 1),

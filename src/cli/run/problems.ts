@@ -4,7 +4,13 @@ import { groupBy } from '../../model/map.js'
 import { isLost } from '../../model/outcome.js'
 import type { Problem, RewrittenFile, RunReport, ScriptReport } from '../../model/report.js'
 import { NOT_STARTED } from '../../model/run-stats.js'
-import { countItems, countLost, describeStale, stripBrackets, wasStopped } from '../../model/script-figures.js'
+import {
+  countItems,
+  countLost,
+  describeStale,
+  stripBrackets,
+  wasStopped,
+} from '../../model/script-figures.js'
 import { listFirst } from '../terminal/terminal.js'
 import { clean, formatCount, formatQuantity } from '../terminal/text.js'
 
@@ -18,26 +24,31 @@ export const problemLines = (report: RunReport): readonly string[] =>
     .filter(({ sum }) => sum !== '')
     .flatMap(({ name, script, sum }) => {
       const summary = stripBrackets(sum)
-      const others = script.problems.filter((problem) => isItemLoss(problem) && !summary.includes(stripBrackets(clean(problem.reason))))
+      const others = script.problems.filter(
+        (problem) => isItemLoss(problem) && !summary.includes(stripBrackets(clean(problem.reason))),
+      )
       return [`  ${name}: ${sum}`, ...listReasons(others).map((line) => `    ${line}`)]
     })
 
-export const staleLines = (report: Pick<RunReport, 'stale'>): readonly string[] => describeStale(report).map((line) => `  ${clean(line)}`)
+export const staleLines = (report: Pick<RunReport, 'stale'>): readonly string[] =>
+  describeStale(report).map((line) => `  ${clean(line)}`)
 
 export const wrongSymbolLines = ({ wrongSymbols = [] }: RunReport): readonly string[] =>
   listFirst(
     wrongSymbols,
     WRONG_SYMBOLS_SHOWN,
-    (wrong) => `  ${clean(describeWrongSymbol(wrong))}${wrong.now === undefined ? ': not listed, nothing fetched' : ': fetched'}`,
+    (wrong) =>
+      `  ${clean(describeWrongSymbol(wrong))}${wrong.now === undefined ? ': not listed, nothing fetched' : ': fetched'}`,
     (rest) => `  and ${formatCount(rest)} more (--json names all)`,
   )
 
 /** Warnings of streams, the stored files that were rewritten instead of extended, and notes of the run. */
 export const warningLines = ({ scripts, notes = [] }: RunReport): readonly string[] => [
   ...Object.entries(scripts).flatMap(([name, { problems, rewritten = [] }]) =>
-    [...problems.filter((problem) => !isItemLoss(problem)).map(({ reason }) => clean(reason)), ...groupRewritten(rewritten)].map(
-      (line) => `  ${name}: ${line}`,
-    ),
+    [
+      ...problems.filter((problem) => !isItemLoss(problem)).map(({ reason }) => clean(reason)),
+      ...groupRewritten(rewritten),
+    ].map((line) => `  ${name}: ${line}`),
   ),
   ...notes.map((note) => `  ${clean(note)}`),
 ]
@@ -45,10 +56,13 @@ export const warningLines = ({ scripts, notes = [] }: RunReport): readonly strin
 export const earlierFailureLines = ({ missing = {}, scripts }: RunReport): readonly string[] => {
   // A run that fails at the master list has not even tried the other streams.
   const tried = Object.entries(missing).filter(([name]) => scripts[name]?.error !== NOT_STARTED)
-  const whole = tried.flatMap(([name, items]) => (items === 'all' && scripts[name]?.outcome !== 'failed' ? [name] : []))
+  const whole = tried.flatMap(([name, items]) =>
+    items === 'all' && scripts[name]?.outcome !== 'failed' ? [name] : [],
+  )
   const parts = tried.flatMap(([name, items]) => {
     const script = scripts[name]
-    const earlier = items === 'all' ? 0 : items - (script === undefined ? 0 : countLost(script) + script.degraded)
+    const earlier =
+      items === 'all' ? 0 : items - (script === undefined ? 0 : countLost(script) + script.degraded)
     return earlier > 0 ? [`  ${name}: ${formatQuantity(earlier, 'item')}`] : []
   })
   return whole.length === 0 ? parts : [...parts, `  all of ${whole.join(', ')}`]
@@ -65,7 +79,8 @@ export const groupRewritten = (rewritten: readonly RewrittenFile[]): readonly st
 }
 
 /** Whether it is the loss of an item; the others are warnings. */
-export const isItemLoss = ({ item, status }: Pick<Problem, 'item' | 'status'>): boolean => item !== undefined || status !== undefined
+export const isItemLoss = ({ item, status }: Pick<Problem, 'item' | 'status'>): boolean =>
+  item !== undefined || status !== undefined
 
 const describeLostItems = (script: ScriptReport): string => {
   const lost = countLost(script)
@@ -75,7 +90,9 @@ const describeLostItems = (script: ScriptReport): string => {
   return [
     ...(script.outcome === 'failed' && !wasStopped(script) ? [`failed: ${clean(script.error ?? '')}`] : []),
     ...(lost > 0 && !(script.outcome === 'failed' && countItems(script) === 1)
-      ? [`${formatCount(lost)} of ${formatQuantity(countItems(script), 'item')} lost (${statuses.join(', ')})`]
+      ? [
+          `${formatCount(lost)} of ${formatQuantity(countItems(script), 'item')} lost (${statuses.join(', ')})`,
+        ]
       : []),
     ...(script.degraded > 0 ? [`${formatQuantity(script.degraded, 'item')} incomplete`] : []),
   ].join('; ')

@@ -1,7 +1,13 @@
 import { forkJoin, map, type Observable } from 'rxjs'
 import type { RunOptions } from '../../collector.js'
 import type { StreamDefinition } from '../../engine/define-stream.js'
-import { FAILED_ITEMS, type FailedItems, parseFailedItems, parseSelection, selectionOf } from '../../engine/failed-items.js'
+import {
+  FAILED_ITEMS,
+  type FailedItems,
+  parseFailedItems,
+  parseSelection,
+  selectionOf,
+} from '../../engine/failed-items.js'
 import { type Storage, toStatePath } from '../../engine/storage.js'
 import { UsageError } from '../../model/errors.js'
 import { isRow, type Row } from '../../model/row.js'
@@ -23,11 +29,16 @@ interface RetryContext {
 }
 
 /**
- * Turns a run into one of exactly the items that failed last time, in the last run or an earlier one. An unfinished run is resumed
- * instead, which also fetches its failed items. Emits once; errors with `UsageError` if there was no run.
+ * Turns a run into one of exactly the items that failed last time, in the last run or an earlier one. An
+ * unfinished run is resumed instead, which also fetches its failed items. Emits once; errors with
+ * `UsageError` if there was no run.
  */
-export const planRetry = (run: RunOptions, { stored, streams, settings, now }: RetryContext): Observable<Retry> => {
-  if (run.symbols !== undefined) throw new UsageError('--retry-failed: selects its stocks itself; leave out --symbols')
+export const planRetry = (
+  run: RunOptions,
+  { stored, streams, settings, now }: RetryContext,
+): Observable<Retry> => {
+  if (run.symbols !== undefined)
+    throw new UsageError('--retry-failed: selects its stocks itself; leave out --symbols')
   const document = (name: string, damaged?: typeof UNREADABLE): Observable<unknown> =>
     stored.document(toStatePath(name)).pipe(catchDamagedFile(() => damaged))
   return forkJoin([document('run.json'), document(FAILED_ITEMS, UNREADABLE), document('report.json')]).pipe(
@@ -36,9 +47,15 @@ export const planRetry = (run: RunOptions, { stored, streams, settings, now }: R
         throw new UsageError(`--retry-failed: no run in ${settings.out}; run without --retry-failed first`)
       const isChosen = run.only !== undefined || run.skip !== undefined
       if (isRow(unfinished) && !run.fresh && !isChosen && !isOfEarlierDay(unfinished, run.asOf ?? now))
-        return { run: { ...run, ...parseSelection(unfinished.chosen) }, note: 'Resuming the last run: only missing items are requested.' }
+        return {
+          run: { ...run, ...parseSelection(unfinished.chosen) },
+          note: 'Resuming the last run: only missing items are requested.',
+        }
       // A complete run has no list.
-      if (!isRow(missing) && !(isRow(report) && report.outcome === 'complete' && report.missing === undefined))
+      if (
+        !isRow(missing) &&
+        !(isRow(report) && report.outcome === 'complete' && report.missing === undefined)
+      )
         throw new UsageError(
           `--retry-failed: ${settings.out}/${toStatePath(FAILED_ITEMS)} (the failed items) is ${missing === undefined ? 'missing' : 'damaged'}; run once without --retry-failed`,
         )
@@ -47,7 +64,10 @@ export const planRetry = (run: RunOptions, { stored, streams, settings, now }: R
   )
 }
 
-/** Whether a run that ended with items missing is of an earlier trading day, so that the list of failed items counts. */
+/**
+ * Whether a run that ended with items missing is of an earlier trading day, so that the list of failed items
+ * counts.
+ */
 const isOfEarlierDay = ({ endedAt, asOf }: Row, now: number): boolean =>
   endedAt !== undefined && typeof asOf === 'number' && toDay(asOf) !== toDay(now)
 
@@ -61,19 +81,26 @@ const createRetry = (
   const names = streams
     .filter(
       ({ name, phase }) =>
-        Object.hasOwn(missing, name) && (only?.includes(name) ?? true) && !skip.includes(name) && (fetchOhlcv || phase !== 'candles'),
+        Object.hasOwn(missing, name) &&
+        (only?.includes(name) ?? true) &&
+        !skip.includes(name) &&
+        (fetchOhlcv || phase !== 'candles'),
     )
     .map(({ name }) => name)
   const unknown = Object.keys(missing).filter((name) => streams.every((stream) => stream.name !== name))
   if (names.length === 0 && unknown.length > 0 && only === undefined)
-    throw new UsageError(`--retry-failed: items of ${unknown.join(', ')} failed, which is no stream here; name its module with --streams`)
+    throw new UsageError(
+      `--retry-failed: items of ${unknown.join(', ')} failed, which is no stream here; name its module with --streams`,
+    )
   if (names.length === 0) return undefined
   const selection = selectionOf(missing, names)
   const { pairs = {} } = selection
   const items = Object.values(pairs).reduce((total, { length }) => total + length, 0)
   const whole = names.length - Object.keys(pairs).length
   const parts = [
-    ...(items > 0 ? [`${formatQuantity(items, 'item')} of ${formatQuantity(names.length - whole, 'stream')}`] : []),
+    ...(items > 0
+      ? [`${formatQuantity(items, 'item')} of ${formatQuantity(names.length - whole, 'stream')}`]
+      : []),
     ...(whole > 0 ? [`all of ${names.filter((name) => missing[name] === 'all').join(', ')}`] : []),
   ]
   return { run: { ...run, ...selection }, note: `Retrying what failed: ${parts.join(', and ')}.` }

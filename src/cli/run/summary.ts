@@ -5,7 +5,13 @@ import { isSignificant } from '../../model/drift.js'
 import { formatPart } from '../../model/format.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { countItems, countLost, isIdle, isIncomplete, wasStopped } from '../../model/script-figures.js'
-import { buildFolderArgs, buildOnlyArgs, buildResumeArgs, buildRetryArgs, formatCommandLine } from '../command-line.js'
+import {
+  buildFolderArgs,
+  buildOnlyArgs,
+  buildResumeArgs,
+  buildRetryArgs,
+  formatCommandLine,
+} from '../command-line.js'
 import { driftLines } from '../drift.js'
 import { fleetLines } from '../fleet.js'
 import { findHints, type Origins } from '../hints.js'
@@ -42,16 +48,27 @@ export interface SummaryContext {
   readonly sinks: readonly AnswerLine[]
 }
 
-/** The summary of a run: each phase, the streams that are not complete, what is missing and why, where the files are, what to do, and last the outcome. */
+/**
+ * The summary of a run: each phase, the streams that are not complete, what is missing and why, where the
+ * files are, what to do, and last the outcome.
+ */
 export const createSummary = (report: RunReport, context: SummaryContext): readonly AnswerLine[] => {
   const verdict = [...nextLines(report, context), '', formatVerdict(report), ...firstStepLines(context)]
   if (report.finishedBefore !== undefined) return verdict.slice(1)
-  const all = [...describeResults(report, context.streams), ...writtenLines(report, context), ...context.sinks, ...verdict]
+  const all = [
+    ...describeResults(report, context.streams),
+    ...writtenLines(report, context),
+    ...context.sinks,
+    ...verdict,
+  ]
   return all[0] === '' ? all.slice(1) : all
 }
 
 /** What a run did, by stream. Complete streams share a line for each phase, if their phases are known. */
-export const describeResults = (report: RunReport, streams: readonly PhasedStream[] = []): readonly AnswerLine[] => [
+export const describeResults = (
+  report: RunReport,
+  streams: readonly PhasedStream[] = [],
+): readonly AnswerLine[] => [
   ...resultLines(report, streams),
   ...titledPart('Missing', problemLines(report)),
   ...titledPart('Not up to date', staleLines(report)),
@@ -83,7 +100,13 @@ export const toVerdict = ({ outcome, finishedBefore, looked }: RunReport): reado
 }
 
 /** Why nothing was requested but a look for a session; undefined if more was. */
-export const describeUpToDate = ({ run, scripts, finishedAt, finishedBefore, looked }: RunReport): string | undefined => {
+export const describeUpToDate = ({
+  run,
+  scripts,
+  finishedAt,
+  finishedBefore,
+  looked,
+}: RunReport): string | undefined => {
   if (finishedBefore === undefined) return undefined
   const ago = formatDuration(Date.parse(finishedAt) - Date.parse(finishedBefore))
   const files = Object.values(scripts).reduce((total, script) => total + script.files, 0)
@@ -108,10 +131,15 @@ const formatOutcome = (report: RunReport): string => {
         ? `something is missing from ${formatCount(ran.filter(isIncomplete).length)} of ${formatQuantity(ran.length, 'stream')} ${scope}.`
         : `all files are written, but ${describeCatch(report)} ${scope}.`
     case 'failed':
-      return `${clean(report.error ?? ran.find(({ error }) => error !== undefined)?.error ?? 'unknown reason')}.`.replace(/\.\.$/, '.')
+      return `${clean(report.error ?? ran.find(({ error }) => error !== undefined)?.error ?? 'unknown reason')}.`.replace(
+        /\.\.$/,
+        '.',
+      )
     case 'interrupted':
       return `${formatCount(ran.filter(({ outcome }) => outcome === 'success' || outcome === 'partial').length)} of ${formatQuantity(
-        Object.values(report.scripts).filter((script) => !isIdle(script) || describeIdleness(script) === 'not started').length,
+        Object.values(report.scripts).filter(
+          (script) => !isIdle(script) || describeIdleness(script) === 'not started',
+        ).length,
         'stream',
       )} finished in ${formatDuration(report.durationMs)}. Written files are complete; all others are unchanged.`
   }
@@ -121,7 +149,9 @@ const describeCatch = ({ wrongSymbols = [], drift = [], stale = [] }: RunReport)
   [
     ...(stale.length > 0 ? ['not everything is up to date'] : []),
     ...(wrongSymbols.length > 0
-      ? [`${formatQuantity(wrongSymbols.length, 'symbol')} of the watchlist ${wrongSymbols.length === 1 ? 'is' : 'are'} wrong`]
+      ? [
+          `${formatQuantity(wrongSymbols.length, 'symbol')} of the watchlist ${wrongSymbols.length === 1 ? 'is' : 'are'} wrong`,
+        ]
       : []),
     ...(drift.some(isSignificant) ? ['answers have changed'] : []),
   ].join(', and ')
@@ -138,7 +168,9 @@ const describeIdleness = ({ outcome, error }: ScriptReport): 'not started' | 'no
   outcome === 'disabled' ? 'disabled' : error === undefined ? 'not selected' : 'not started'
 
 const filterRan = ({ scripts }: RunReport): readonly ScriptReport[] =>
-  Object.values(scripts).filter(({ outcome }) => outcome === 'success' || outcome === 'partial' || outcome === 'failed')
+  Object.values(scripts).filter(
+    ({ outcome }) => outcome === 'success' || outcome === 'partial' || outcome === 'failed',
+  )
 
 const writtenLines = (report: RunReport, { isReportStored, out }: SummaryContext): readonly AnswerLine[] => {
   const scripts = Object.values(report.scripts).filter(({ files }) => files > 0)
@@ -166,7 +198,9 @@ const adviceLine =
 const SIMULATED_NOTE = 'This data is simulated; settings for real data:'
 
 /** On one line, so that it can be copied. */
-const command = (args: readonly string[]) => (): readonly TextLine[] => [[[`    ${formatCommandLine(args)}`, 'cyan']]]
+const command = (args: readonly string[]) => (): readonly TextLine[] => [
+  [[`    ${formatCommandLine(args)}`, 'cyan']],
+]
 
 const nextLines = (report: RunReport, context: NextContext): readonly AnswerLine[] => {
   const steps = listSteps(report, context)
@@ -184,17 +218,26 @@ const listSteps = (report: RunReport, { args, isReportStored, origins }: NextCon
   const whole = again.filter((arg) => arg !== '--retry-failed')
   if (report.finishedBefore !== undefined) return [['To download again:', [...whole, '--fresh']]]
   const hints = findHints(report, origins).map((hint): Step => [hint])
-  const names = Object.entries(report.scripts).flatMap(([name, script]) => (isIncomplete(script) ? [name] : []))
+  const names = Object.entries(report.scripts).flatMap(([name, script]) =>
+    isIncomplete(script) ? [name] : [],
+  )
   const retry: Step = report.isResumable
     ? ['Run it again today; only missing items are requested:', again]
     : ['To retry what is missing:', isReportStored ? buildRetryArgs(args) : buildOnlyArgs(args, names)]
   const isResumed = names.length > 0 && report.isResumable === true
   const partial: readonly Step[] = [
     ...(names.length > 0 ? [...hints, retry] : []),
-    ...(report.stale && !isResumed ? [['Run it again later; only what is not up to date is requested:', whole] as const] : []),
+    ...(report.stale && !isResumed
+      ? [['Run it again later; only what is not up to date is requested:', whole] as const]
+      : []),
     ...(report.wrongSymbols ? [['Correct these symbols in the watchlist.'] as const] : []),
     ...(report.drift?.some(isSignificant)
-      ? [['See what has changed; "scripstream drift accept" accepts it:', buildFolderArgs(args, 'drift')] as const]
+      ? [
+          [
+            'See what has changed; "scripstream drift accept" accepts it:',
+            buildFolderArgs(args, 'drift'),
+          ] as const,
+        ]
       : []),
   ]
   return {
@@ -214,7 +257,8 @@ const resultLines = (report: RunReport, streams: readonly PhasedStream[]): reado
   const rows = Object.entries(report.scripts)
     .filter(([, script]) => !isIdle(script))
     .map(([name, script]): ResultRow => ({ ...script, name, result: describeResult(script) }))
-  const isComplete = ({ name, outcome }: ResultRow): boolean => outcome === 'success' && streams.some((stream) => stream.name === name)
+  const isComplete = ({ name, outcome }: ResultRow): boolean =>
+    outcome === 'success' && streams.some((stream) => stream.name === name)
   const others = rows.filter((row) => !isComplete(row))
   const phases = groupByPhase(streams).flatMap((group) => summarizePhase(group, rows))
   return [
@@ -226,7 +270,15 @@ const resultLines = (report: RunReport, streams: readonly PhasedStream[]): reado
 
 /** A table without titles: each cell has its unit. */
 const phaseTable = (rows: readonly (readonly string[])[]) => (room: number) => {
-  const columns = columnsOf({ phase: undefined, streams: undefined, items: 4, files: 3, size: 2, time: 5, limited: 1 })
+  const columns = columnsOf({
+    phase: undefined,
+    streams: undefined,
+    items: 4,
+    files: 3,
+    size: 2,
+    time: 5,
+    limited: 1,
+  })
   const lines = fitTable(columns, rows)(room).slice(1)
   return lines.map(([[phase] = [''], ...figures]): TextLine => [[phase, 'green'], ...figures])
 }
@@ -239,10 +291,13 @@ const summarizePhase = (
   const own = rows.filter((row) => members.some(({ name }) => name === row.name))
   const complete = own.filter(({ outcome }) => outcome === 'success')
   if (complete.length === 0) return []
-  const sum = (read: (row: ResultRow) => number): number => complete.reduce((total, row) => total + read(row), 0)
+  const sum = (read: (row: ResultRow) => number): number =>
+    complete.reduce((total, row) => total + read(row), 0)
   const all = own.length === 1 ? (own[0]?.name ?? '') : formatQuantity(own.length, 'stream')
   const limited = sum(({ rateLimited }) => rateLimited)
-  const durationMs = isSequential ? sum((row) => row.durationMs) : Math.max(...complete.map((row) => row.durationMs))
+  const durationMs = isSequential
+    ? sum((row) => row.durationMs)
+    : Math.max(...complete.map((row) => row.durationMs))
   const figures = [
     complete.length < own.length ? formatPart(complete.length, own.length, 'stream') : all,
     formatQuantity(sum(countItems), 'item'),
@@ -257,9 +312,11 @@ const summarizePhase = (
   return [[`${GLYPHS.ok} ${phase}`, ...figures]]
 }
 
-const describeResult = (script: ScriptReport): string => (wasStopped(script) ? 'stopped' : toResultWord(script.outcome))
+const describeResult = (script: ScriptReport): string =>
+  wasStopped(script) ? 'stopped' : toResultWord(script.outcome)
 
-export const toResultWord = (outcome: ScriptReport['outcome']): string => (outcome === 'success' ? 'ok' : outcome)
+export const toResultWord = (outcome: ScriptReport['outcome']): string =>
+  outcome === 'success' ? 'ok' : outcome
 
 const styles: Readonly<Record<string, Style>> = {
   ok: 'green',
@@ -293,7 +350,12 @@ const createResultColumns = (rows: readonly ResultRow[]): readonly TextColumn<Re
     ...[empty, unchanged, partly].filter(isUsed),
     createFigureColumn('lost', countLost, { style: 'red' }),
     createFigureColumn('files', ({ files }) => files, { drop: 7 }),
-    { title: 'size', drop: 3, align: 'right', cell: ({ bytes, files }) => (files === 0 ? '-' : formatBytes(bytes)) },
+    {
+      title: 'size',
+      drop: 3,
+      align: 'right',
+      cell: ({ bytes, files }) => (files === 0 ? '-' : formatBytes(bytes)),
+    },
     { title: 'time', drop: 4, align: 'right', cell: ({ durationMs }) => formatDuration(durationMs) },
     createFigureColumn('requests', ({ requests }) => requests, { drop: 2 }),
     createFigureColumn('429', ({ rateLimited }) => rateLimited, { drop: 1, style: 'yellow' }),

@@ -23,7 +23,9 @@ export const findTracesVariable = (env: ProcessIo['env']): string | undefined =>
 const findSdk = (): { readonly api: typeof Api; readonly flush: () => Promise<void> } | undefined => {
   try {
     const api = requireOptional<typeof Api>('@opentelemetry/api', 'no API')
-    const provider = api.trace.getTracerProvider() as { readonly getDelegate?: () => { readonly forceFlush?: () => Promise<void> } }
+    const provider = api.trace.getTracerProvider() as {
+      readonly getDelegate?: () => { readonly forceFlush?: () => Promise<void> }
+    }
     const delegate = provider.getDelegate?.()
     return delegate?.forceFlush && { api, flush: async () => delegate.forceFlush?.() }
   } catch {
@@ -31,17 +33,26 @@ const findSdk = (): { readonly api: typeof Api; readonly flush: () => Promise<vo
   }
 }
 
-/** Why there are no traces, although the environment asks for them; undefined if there are some, or none are wanted. */
+/**
+ * Why there are no traces, although the environment asks for them; undefined if there are some, or none are
+ * wanted.
+ */
 export const findMissingSdk = (env: ProcessIo['env']): string | undefined => {
   const variable = findTracesVariable(env)
-  return variable === undefined || findSdk() ? undefined : `${variable} is set, but no SDK is registered: ${REGISTER}`
+  return variable === undefined || findSdk()
+    ? undefined
+    : `${variable} is set, but no SDK is registered: ${REGISTER}`
 }
 
 /**
- * Traces what `use` runs if the environment asks for it and an SDK of OpenTelemetry is registered, and exports the last spans before the
- * end passes. What goes wrong with the traces is a warning, and changes nothing else.
+ * Traces what `use` runs if the environment asks for it and an SDK of OpenTelemetry is registered, and
+ * exports the last spans before the end passes. What goes wrong with the traces is a warning, and changes
+ * nothing else.
  */
-export const whileTracing = <T>(io: ProcessIo, use: (telemetry: Telemetry | undefined) => Observable<T>): Observable<T> =>
+export const whileTracing = <T>(
+  io: ProcessIo,
+  use: (telemetry: Telemetry | undefined) => Observable<T>,
+): Observable<T> =>
   defer(() => {
     const missing = findMissingSdk(io.env)
     if (missing !== undefined) printWarning(`there are no traces: ${missing}`, io.stderr)
@@ -49,7 +60,9 @@ export const whileTracing = <T>(io: ProcessIo, use: (telemetry: Telemetry | unde
     if (sdk === undefined) return use(undefined)
     const flush$ = defer(sdk.flush).pipe(
       giveUpAfter(MAX_FLUSH_MS, io),
-      catchError((error: unknown) => of(printWarning(`not all traces were exported: ${clean(formatError(error))}`, io.stderr))),
+      catchError((error: unknown) =>
+        of(printWarning(`not all traces were exported: ${clean(formatError(error))}`, io.stderr)),
+      ),
     )
     return use(spans(sdk.api)).pipe(
       catchError((error: unknown) => flush$.pipe(concatMap(() => throwError(() => error)))),

@@ -7,7 +7,10 @@ import { type AnswerLine, formatText } from '../terminal/terminal.js'
 import { clean, formatCount } from '../terminal/text.js'
 import type { EndScreen, RunCommandContext, RunEnding } from './context.js'
 
-/** Asks the standing queries of the folder after a complete run that had something to do; emits the new signals. What fails is a warning. */
+/**
+ * Asks the standing queries of the folder after a complete run that had something to do; emits the new
+ * signals. What fails is a warning.
+ */
 export const watchAfterRun = (
   { report, signal }: RunEnding,
   { writeAbove, step }: EndScreen,
@@ -21,11 +24,17 @@ export const watchAfterRun = (
     if (rules.length === 0) return { signals: [], failures: [] }
     step('checking the watch rules')
     const { evaluateRules } = await import('../../tables/watch/watch.js')
-    return evaluateRules(rules, { root: settings.out, streams: dependencies.streams }, () => io.scheduler.now())
+    return evaluateRules(rules, { root: settings.out, streams: dependencies.streams }, () =>
+      io.scheduler.now(),
+    )
   }
   return defer(() => from(ask())).pipe(
     untilSignal(io.signal$),
-    map((result) => (typeof result === 'string' ? { signals: [], failures: ['interrupted; the next run asks again'] } : result)),
+    map((result) =>
+      typeof result === 'string'
+        ? { signals: [], failures: ['interrupted; the next run asks again'] }
+        : result,
+    ),
     catchError((error: unknown) => of({ signals: [], failures: [formatError(error)] })),
     tap(({ failures }) => {
       for (const failure of failures) writeAbove(formatText(`warning: watch: ${clean(failure)}`, io.stderr))

@@ -10,8 +10,9 @@ import { toDay } from '../../model/trading-day.js'
 import type { TerminalStream } from '../terminal/terminal.js'
 
 /**
- * The rows of an item as records that name their owner: `Symbol` and `ISIN` of a stock first, `Symbol` and `Sid` of an index, the name of
- * the list if a stream has several. A candle gets its trading day (`Date`, in India) and column names.
+ * The rows of an item as records that name their owner: `Symbol` and `ISIN` of a stock first, `Symbol` and
+ * `Sid` of an index, the name of the list if a stream has several. A candle gets its trading day (`Date`, in
+ * India) and column names.
  */
 const toRecords = (stream: StreamDefinition, { item, rows }: PublicOutcome): readonly Row[] => {
   const [output] = stream.outputs
@@ -41,8 +42,9 @@ const toCandleRecord = (candle: Candle): Row => ({
 })
 
 /**
- * Writes the records of an item as NDJSON; completes when the reader has them. Calls `onClosed` if it has closed the pipe. By hand: the package
- * ndjson takes 1.23 times the CPU of a stream of candles, 1.11 times that of news.
+ * Writes the records of an item as NDJSON; completes when the reader has them. Calls `onClosed` if it has
+ * closed the pipe. By hand: the package ndjson takes 1.23 times the CPU of a stream of candles, 1.11 times
+ * that of news.
  */
 export const writeRecords = (
   stdout: TerminalStream,

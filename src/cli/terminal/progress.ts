@@ -33,7 +33,10 @@ import {
 export const progressModes = ['auto', 'bars', 'lines', 'none'] as const
 export type ProgressMode = (typeof progressModes)[number]
 
-/** Shows the progress of a run. It reads the statistics of the run, which must have an event before `update` gets it. */
+/**
+ * Shows the progress of a run. It reads the statistics of the run, which must have an event before `update`
+ * gets it.
+ */
 export interface ProgressDisplay {
   readonly update: (event: RunEvent) => void
   readonly writeAbove: (text: string) => void
@@ -50,12 +53,19 @@ interface ProgressContext {
   readonly attempt: (action: () => void) => void
 }
 
-export const resolveMode = (mode: ProgressMode, stream: TerminalStream, env: NodeJS.ProcessEnv): Exclude<ProgressMode, 'auto'> => {
+export const resolveMode = (
+  mode: ProgressMode,
+  stream: TerminalStream,
+  env: NodeJS.ProcessEnv,
+): Exclude<ProgressMode, 'auto'> => {
   if (mode !== 'auto') return mode
   return canRedraw(stream, env) ? 'bars' : 'lines'
 }
 
-export const createProgress = (mode: Exclude<ProgressMode, 'auto'>, context: ProgressContext): ProgressDisplay => {
+export const createProgress = (
+  mode: Exclude<ProgressMode, 'auto'>,
+  context: ProgressContext,
+): ProgressDisplay => {
   if (mode === 'bars') return createBars(context)
   return mode === 'lines'
     ? createLines(context)
@@ -67,7 +77,12 @@ const SAMPLE_INTERVAL_MS = 1_000
 const LINE_INTERVAL_MS = 5_000
 
 /** One line per stream, redrawn at the same position; writes nothing before the run starts. */
-const createBars = ({ progress: findProgress, stream, scheduler, attempt }: ProgressContext): ProgressDisplay => {
+const createBars = ({
+  progress: findProgress,
+  stream,
+  scheduler,
+  attempt,
+}: ProgressContext): ProgressDisplay => {
   const canvas = createCanvas(stream)
   const timer = new Subscription()
   let started: { readonly at: number; readonly progress: RunProgress } | undefined
@@ -101,7 +116,12 @@ const createBars = ({ progress: findProgress, stream, scheduler, attempt }: Prog
   }
 }
 
-const createLines = ({ progress: findProgress, stream, scheduler, attempt }: ProgressContext): ProgressDisplay => {
+const createLines = ({
+  progress: findProgress,
+  stream,
+  scheduler,
+  attempt,
+}: ProgressContext): ProgressDisplay => {
   const timer = new Subscription()
   const say = (line: string): void => void stream.write(`${line}\n`)
   let lastStep: string | undefined
@@ -119,7 +139,8 @@ const createLines = ({ progress: findProgress, stream, scheduler, attempt }: Pro
       const progress = findProgress()
       if (progress === undefined) return
       if (event.type === 'run-started') {
-        const every = (ms: number, action: () => void): void => void timer.add(interval(ms, scheduler).subscribe(() => attempt(action)))
+        const every = (ms: number, action: () => void): void =>
+          void timer.add(interval(ms, scheduler).subscribe(() => attempt(action)))
         every(SAMPLE_INTERVAL_MS, () => progress.sample(scheduler.now()))
         every(LINE_INTERVAL_MS, () => sayState(progress, event.at))
       } else if (event.type === 'stream-finished') {
@@ -133,7 +154,19 @@ const createLines = ({ progress: findProgress, stream, scheduler, attempt }: Pro
 }
 
 const endLine = (stream: StreamStats): string => {
-  const { name, state, finished, total = finished, lost, degraded, files, bytes, startedAt = 0, finishedAt = startedAt, error } = stream
+  const {
+    name,
+    state,
+    finished,
+    total = finished,
+    lost,
+    degraded,
+    files,
+    bytes,
+    startedAt = 0,
+    finishedAt = startedAt,
+    error,
+  } = stream
   if (state === 'failed') return `${name}: failed: ${clean(error ?? 'unknown reason')}`
   if (state !== 'success' && state !== 'partial') return `${name}: ${state}`
   const parts = [
@@ -175,7 +208,9 @@ const createCanvas = (stream: TerminalStream) => {
       const size = readSize(stream)
       const lines = linesFor(size)
       if (widths.length > 0) goBack(size)
-      stream.write(lines.map((line) => `${paintLine(line, size.columns - 1, stream)}${REST_OF_LINE}\n`).join(''))
+      stream.write(
+        lines.map((line) => `${paintLine(line, size.columns - 1, stream)}${REST_OF_LINE}\n`).join(''),
+      )
       clearScreenDown(stream)
       widths = lines.map((line) => Math.min(size.columns - 1, measureLine(trimLine(line))))
       drawnColumns = size.columns
@@ -199,18 +234,26 @@ interface FrameContext {
 }
 
 /**
- * The lines of the progress display: one per selected stream, the fleet, the paused hosts, and last the whole run, which is always shown. If
- * they do not fit, only running streams are listed. Never more lines than the terminal has rows, less one for the cursor.
+ * The lines of the progress display: one per selected stream, the fleet, the paused hosts, and last the whole
+ * run, which is always shown. If they do not fit, only running streams are listed. Never more lines than the
+ * terminal has rows, less one for the cursor.
  */
 export const renderFrame = (overall: OverallProgress, context: FrameContext): readonly TextLine[] => {
   const { progress, now, startedAt, size } = context
   const selected = progress.stats.streams().filter(isSelected)
   const layout = computeLayout(selected, size.columns)
-  const whole = overallLine(selected, overall, { elapsedMs: now - startedAt, columns: size.columns, gap: GLYPHS.gap })
+  const whole = overallLine(selected, overall, {
+    elapsedMs: now - startedAt,
+    columns: size.columns,
+    gap: GLYPHS.gap,
+  })
   const below = [...fleetLine(context), ...pausedLines(context), whole]
   const room = Math.max(0, context.size.rows - 1 - below.length)
-  const shown = selected.length <= room ? selected : selected.filter(({ state }) => state === 'running').slice(0, room)
-  return [...shown.map((stream) => formatStreamLine(stream, layout, context)), ...below].slice(-Math.max(1, context.size.rows - 1))
+  const shown =
+    selected.length <= room ? selected : selected.filter(({ state }) => state === 'running').slice(0, room)
+  return [...shown.map((stream) => formatStreamLine(stream, layout, context)), ...below].slice(
+    -Math.max(1, context.size.rows - 1),
+  )
 }
 
 const RATE = 8
@@ -218,7 +261,9 @@ const TIME = 11
 const LOST = 12
 const BAR = { min: 6, max: 40 }
 
-/** Columns of each cell with the gap before it. 0 omits a cell: first the bar, then the rate, then the time. */
+/**
+ * Columns of each cell with the gap before it. 0 omits a cell: first the bar, then the rate, then the time.
+ */
 const computeLayout = (streams: readonly StreamStats[], columns: number) => {
   const name = Math.max(0, ...streams.map((stream) => stream.name.length)) + 1
   const counts = Math.max(8, ...streams.map((stream) => formatProgressCount(stream).length + 1))
@@ -242,12 +287,16 @@ const formatStreamLine = (stream: StreamStats, layout: FrameLayout, context: Fra
     [padEnd(stream.name, layout.name), isPlain ? undefined : style],
   ]
   if (isPlain) return [...head, ...workCells(stream, layout, context)]
-  if (stream.state === 'failed') return [...head, [`failed: ${clean(stream.error ?? 'unknown reason')}`, 'red']]
+  if (stream.state === 'failed')
+    return [...head, [`failed: ${clean(stream.error ?? 'unknown reason')}`, 'red']]
   return [...head, [stream.state, 'dim']]
 }
 
 const MARKS: Readonly<Partial<Record<StreamStats['state'], readonly [string, Style]>>> = {
-  ...{ running: [GLYPHS.run, 'cyan'], failed: [GLYPHS.bad, 'red'], success: [GLYPHS.ok, 'green'], partial: [GLYPHS.warn, 'yellow'] },
+  running: [GLYPHS.run, 'cyan'],
+  failed: [GLYPHS.bad, 'red'],
+  success: [GLYPHS.ok, 'green'],
+  partial: [GLYPHS.warn, 'yellow'],
   waiting: [GLYPHS.wait, 'dim'],
 }
 
@@ -279,12 +328,17 @@ const timeLeft = (stream: StreamStats, progress: RunProgress, now: number): Text
 }
 
 const lossCell = ({ lost, degraded }: StreamStats): TextSpan => {
-  const text = lost > 0 ? `  ${formatCount(lost)} lost` : degraded > 0 ? `  ${formatCount(degraded)} partly` : ''
+  const text =
+    lost > 0 ? `  ${formatCount(lost)} lost` : degraded > 0 ? `  ${formatCount(degraded)} partly` : ''
   return [text, lost > 0 ? 'red' : 'yellow']
 }
 
 const formatProgressCount = ({ finished, total }: StreamStats): string =>
-  total === undefined ? (finished > 0 ? formatCount(finished) : '') : `${formatCount(Math.min(finished, total))}/${formatCount(total)}`
+  total === undefined
+    ? finished > 0
+      ? formatCount(finished)
+      : ''
+    : `${formatCount(Math.min(finished, total))}/${formatCount(total)}`
 
 const fleetLine = ({ progress }: FrameContext): readonly TextLine[] => {
   const text = fleetText(progress.stats.fleet(), GLYPHS.gap)
@@ -300,13 +354,18 @@ const pausedLines = ({ progress, now, size }: FrameContext): readonly TextLine[]
 
 export const pausedHostsText = (pauses: readonly PausedHosts[], now: number, gap: string): string =>
   pauses
-    .map((one) => `${one.hosts.join(' and ')}${one.endpoint === undefined ? '' : ` ${one.endpoint}`}: ${formatPause(one, now)}`)
+    .map(
+      (one) =>
+        `${one.hosts.join(' and ')}${one.endpoint === undefined ? '' : ` ${one.endpoint}`}: ${formatPause(one, now)}`,
+    )
     .join(gap)
 
 const formatPause = ({ why, since, until, giveUpAt }: PausedHosts, now: number): string => {
   const left = formatCountdown(Math.max(1, until - now))
-  if (why !== 'down') return `${why === 'refuses' ? 'rate limited' : 'sends HTML instead of data'}, wait ${left}`
-  const giveUp = giveUpAt === undefined ? '' : `, giving up in ${formatCountdown(Math.max(1, giveUpAt - now))}`
+  if (why !== 'down')
+    return `${why === 'refuses' ? 'rate limited' : 'sends HTML instead of data'}, wait ${left}`
+  const giveUp =
+    giveUpAt === undefined ? '' : `, giving up in ${formatCountdown(Math.max(1, giveUpAt - now))}`
   return `down for ${formatCountdown(Math.max(1, now - since))}, next try in ${left}${giveUp}`
 }
 
@@ -316,7 +375,8 @@ export const overallLine = (
   { done, total, share, leftMs, bytesPerSecond, step }: OverallProgress,
   { elapsedMs, columns, gap }: { readonly elapsedMs: number; readonly columns: number; readonly gap: string },
 ): TextLine => {
-  const sum = (read: (stream: StreamStats) => number): number => streams.reduce((result, stream) => result + read(stream), 0)
+  const sum = (read: (stream: StreamStats) => number): number =>
+    streams.reduce((result, stream) => result + read(stream), 0)
   const ended = sum((stream) => Number(hasEnded(stream)))
   const failed = sum(({ state }) => Number(state === 'failed'))
   const [lost, limited] = [sum((stream) => stream.lost), sum(({ rateLimited }) => rateLimited)]

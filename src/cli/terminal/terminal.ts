@@ -6,7 +6,11 @@ import { adaptCommands } from '../command-line.js'
 import { clean, cut, padEnd, padStart, sanitize, width, wrap } from './text.js'
 
 /** stdout or stderr. Only a terminal has `columns` and `rows`. */
-export type TerminalStream = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number }
+export type TerminalStream = Writable & {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly rows?: number
+}
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
@@ -16,8 +20,8 @@ export type TextSpan = readonly [text: string, style?: Style | undefined]
 export type TextLine = readonly TextSpan[]
 
 /**
- * A line of an answer: a text, or spans of which those after the first have the style of the last. It is wrapped to the terminal. A function
- * lays itself out: a table, or a command that stays on one line.
+ * A line of an answer: a text, or spans of which those after the first have the style of the last. It is
+ * wrapped to the terminal. A function lays itself out: a table, or a command that stays on one line.
  */
 export type AnswerLine = string | TextLine | ((columns: number) => readonly TextLine[])
 
@@ -68,17 +72,24 @@ export const titledPart = (title: string, lines: readonly AnswerLine[]): readonl
   lines.length === 0 ? [] : ['', [[title, 'bold']], ...lines]
 
 /** The first of many, and how many more there are. */
-export const listFirst = <T>(all: readonly T[], max: number, describe: (one: T) => string, describeRest: (rest: number) => string) => [
-  ...all.slice(0, max).map(describe),
-  ...(all.length > max ? [describeRest(all.length - max)] : []),
-]
+export const listFirst = <T>(
+  all: readonly T[],
+  max: number,
+  describe: (one: T) => string,
+  describeRest: (rest: number) => string,
+) => [...all.slice(0, max).map(describe), ...(all.length > max ? [describeRest(all.length - max)] : [])]
 
 export const trimLine = (spans: TextLine): TextLine => {
   const last = spans.findLastIndex(([text]) => text.trim() !== '')
-  return spans.slice(0, last + 1).map(([text, style], index) => [index === last ? text.trimEnd() : text, style])
+  return spans
+    .slice(0, last + 1)
+    .map(([text, style], index) => [index === last ? text.trimEnd() : text, style])
 }
 
-/** Joins spans into one line of at most `columns`, coloured if the stream supports it (NO_COLOR, FORCE_COLOR, TERM). */
+/**
+ * Joins spans into one line of at most `columns`, coloured if the stream supports it (NO_COLOR, FORCE_COLOR,
+ * TERM).
+ */
 export const paintLine = (spans: TextLine, columns: number, stream: TerminalStream): string => {
   let room = columns
   let line = ''
@@ -96,19 +107,31 @@ export const printLines = (lines: readonly AnswerLine[], stream: TerminalStream)
   stream.write(fitting.map((line) => `${paintLine(line, Number.POSITIVE_INFINITY, stream)}\n`).join(''))
 }
 
-export const printJson = (document: unknown, stream: TerminalStream): void => void stream.write(`${formatJson(document, 2)}\n`)
+export const printJson = (document: unknown, stream: TerminalStream): void =>
+  void stream.write(`${formatJson(document, 2)}\n`)
 
 /** A text with its line end, wrapped on a terminal. */
 export const formatText = (text: string, stream: TerminalStream): string =>
   `${wrap(adaptCommands(clean(text)), readSize(stream).columns).join('\n')}\n`
 
-export const printWarning = (text: string, stream: TerminalStream): void => void stream.write(formatText(`warning: ${text}`, stream))
+export const printWarning = (text: string, stream: TerminalStream): void =>
+  void stream.write(formatText(`warning: ${text}`, stream))
 
-export const GLYPHS = { full: '█', rest: '░', ok: '✔', bad: '✖', warn: '!', run: '▸', wait: '·', off: '-', gap: ' · ' }
+export const GLYPHS = {
+  full: '█',
+  rest: '░',
+  ok: '✔',
+  bad: '✖',
+  warn: '!',
+  run: '▸',
+  wait: '·',
+  off: '-',
+  gap: ' · ',
+}
 
 /**
- * The stream, whose failures go to `fail`, thrown ones and those that come later as events: the stream of a file on a full disk. A reader that
- * closes the pipe (`| head`, a closed window) is no failure.
+ * The stream, whose failures go to `fail`, thrown ones and those that come later as events: the stream of a
+ * file on a full disk. A reader that closes the pipe (`| head`, a closed window) is no failure.
  */
 export const guardStream = (stream: TerminalStream, fail: (error: unknown) => void): TerminalStream => {
   let isFailed = false
@@ -128,7 +151,8 @@ export const guardStream = (stream: TerminalStream, fail: (error: unknown) => vo
   }
   stream.on('error', note)
   // A long answer ends early, as after a closed pipe.
-  const read = (name: string | symbol): unknown => (name === 'destroyed' && isFailed) || Reflect.get(stream, name, stream)
+  const read = (name: string | symbol): unknown =>
+    (name === 'destroyed' && isFailed) || Reflect.get(stream, name, stream)
   return new Proxy(stream, { get: (_, name) => (name === 'write' ? write : read(name)) })
 }
 
@@ -142,15 +166,24 @@ export interface TextColumn<Row> {
 }
 
 /** Columns of rows of texts by their titles, each with its `drop`; so many of them are on the left. */
-export const columnsOf = (titles: Readonly<Record<string, number | undefined>>, left = 1): readonly TextColumn<readonly string[]>[] =>
+export const columnsOf = (
+  titles: Readonly<Record<string, number | undefined>>,
+  left = 1,
+): readonly TextColumn<readonly string[]>[] =>
   Object.entries(titles).map(([title, drop], index) => ({
-    ...{ title, align: index < left ? 'left' : 'right', cell: (row) => row[index] ?? '' },
+    title,
+    align: index < left ? 'left' : 'right',
+    cell: (row) => row[index] ?? '',
     ...(drop === undefined ? {} : { drop }),
   }))
 
 const CELL_GAP = '  '
 
-export const fitColumns = <Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[], room: number): readonly TextColumn<Row>[] => {
+export const fitColumns = <Row>(
+  columns: readonly TextColumn<Row>[],
+  rows: readonly Row[],
+  room: number,
+): readonly TextColumn<Row>[] => {
   const next = Math.min(...columns.map(({ drop = Number.POSITIVE_INFINITY }) => drop))
   if (next === Number.POSITIVE_INFINITY || measureWidest(renderTable(columns, rows)) <= room) return columns
   const fewer = columns.filter(({ drop }) => drop !== next)
@@ -164,18 +197,30 @@ export const fitTable =
     const fitting = fitColumns(columns, rows, room)
     const last = fitting.at(-1)
     if (fitting.length < 2 || last === undefined) return renderTable(fitting, rows)
-    const lastRoom = Math.max(1, room - measureWidest(renderTable(fitting.slice(0, -1), rows)) - CELL_GAP.length)
-    const narrow = { ...last, title: cut(last.title, lastRoom), cell: (row: Row) => cut(last.cell(row), lastRoom) }
+    const lastRoom = Math.max(
+      1,
+      room - measureWidest(renderTable(fitting.slice(0, -1), rows)) - CELL_GAP.length,
+    )
+    const narrow = {
+      ...last,
+      title: cut(last.title, lastRoom),
+      cell: (row: Row) => cut(last.cell(row), lastRoom),
+    }
     return renderTable([...fitting.slice(0, -1), narrow], rows)
   }
 
 /** Rows under their titles, each column as wide as its widest cell, without trailing blanks. */
-export const renderTable = <Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[]): readonly TextLine[] => {
+export const renderTable = <Row>(
+  columns: readonly TextColumn<Row>[],
+  rows: readonly Row[],
+): readonly TextLine[] => {
   const padded = columns.map(({ title, align, cell }, index) => {
     const texts = [title, ...rows.map((row) => sanitize(cell(row)))]
     const room = Math.max(...texts.map(width))
     const isLast = index === columns.length - 1
-    return texts.map((text) => (align === 'right' ? padStart(text, room) : isLast ? text : padEnd(text, room)))
+    return texts.map((text) =>
+      align === 'right' ? padStart(text, room) : isLast ? text : padEnd(text, room),
+    )
   })
   return [undefined, ...rows].map((row, rowIndex) =>
     columns.map(({ style }, index) => {

@@ -7,7 +7,8 @@ export { formatBytes, formatNumber as formatCount, formatQuantity, toTwoDigits }
 // Control characters, line separators, and marks that change the text direction.
 const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\ufeff]+/gu
 // Only characters of one column: the usual text needs no table. The marks are those of the progress display.
-const ONE_COLUMN_EACH = /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u203b\u20b9\u2190-\u2193\u2500-\u259f\u25b8\u2714\u2716]*$/
+const ONE_COLUMN_EACH =
+  /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u203b\u20b9\u2190-\u2193\u2500-\u259f\u25b8\u2714\u2716]*$/
 
 /** Makes text from outside safe for a terminal: one line, without escape sequences and control characters. */
 export const sanitize = (text: string): string => stripVTControlCharacters(text).replace(UNSAFE, ' ')
@@ -20,7 +21,10 @@ export const width = (text: string): number => (ONE_COLUMN_EACH.test(text) ? tex
 /** A longer part of a word is shown although it is cut: an address, a list without blanks. */
 const MAX_WORD = 15
 
-/** The text in at most `columns`; an ellipsis replaces the rest, from the start of a word unless that is long or most of what fits. */
+/**
+ * The text in at most `columns`; an ellipsis replaces the rest, from the start of a word unless that is long
+ * or most of what fits.
+ */
 export const cut = (text: string, columns: number): string => {
   if (width(text) <= columns) return text
   if (columns <= 1) return columns === 1 ? '…' : ''
@@ -41,15 +45,18 @@ const takeColumns = (text: string, columns: number): string => {
   return taken
 }
 
-export const padEnd = (text: string, columns: number): string => text + ' '.repeat(Math.max(0, columns - width(text)))
-export const padStart = (text: string, columns: number): string => ' '.repeat(Math.max(0, columns - width(text))) + text
+export const padEnd = (text: string, columns: number): string =>
+  text + ' '.repeat(Math.max(0, columns - width(text)))
+export const padStart = (text: string, columns: number): string =>
+  ' '.repeat(Math.max(0, columns - width(text))) + text
 
 /** A command in quotes, or at the end of a text. */
-const COMMAND = /"(?:node (?:'[^']*'|\S+)|(?:npx )?scripstream) [^"]+"|(?<=: )(?:node (?:'[^']*'|\S+)|(?:npx )?scripstream) [^()"<[]+$/g
+const COMMAND =
+  /"(?:node (?:'[^']*'|\S+)|(?:npx )?scripstream) [^"]+"|(?<=: )(?:node (?:'[^']*'|\S+)|(?:npx )?scripstream) [^()"<[]+$/g
 
 /**
- * Wraps a text at spaces into lines of at most `columns`, indenting all but the first by `hang` more; a longer word stays whole, and so does
- * a command, so that it can be copied.
+ * Wraps a text at spaces into lines of at most `columns`, indenting all but the first by `hang` more; a
+ * longer word stays whole, and so does a command, so that it can be copied.
  */
 export const wrap = (text: string, columns: number, hang = 2): readonly string[] => {
   const [margin = ''] = /^ */.exec(text) ?? []
@@ -71,7 +78,10 @@ export const wrap = (text: string, columns: number, hang = 2): readonly string[]
 
 const MIN_HELP_WIDTH = 16
 
-/** Folds the lines of a help that are too long, each under its own text, or below its name where that leaves no room. Commands stay whole, so that they can be copied. */
+/**
+ * Folds the lines of a help that are too long, each under its own text, or below its name where that leaves
+ * no room. Commands stay whole, so that they can be copied.
+ */
 export const foldHelp = (text: string, columns: number): string =>
   text
     .split('\n')
@@ -80,7 +90,8 @@ export const foldHelp = (text: string, columns: number): string =>
       if (width(line) <= columns || (head === '  ' && /scripstream(?:\.cjs'?)? /.test(line))) return [line]
       const rest = line.slice(head.length)
       const isNarrow = columns - head.length < Math.max(MIN_HELP_WIDTH, ...rest.split(' ').map(width))
-      if (isNarrow) return [head.trimEnd(), ...wrap(`      ${rest}`, columns, 0)].filter((part) => part !== '')
+      if (isNarrow)
+        return [head.trimEnd(), ...wrap(`      ${rest}`, columns, 0)].filter((part) => part !== '')
       const [first = '', ...more] = wrap(' '.repeat(head.length) + rest, columns, 0)
       return [head + first.slice(head.length), ...more]
     })

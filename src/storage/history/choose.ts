@@ -43,17 +43,22 @@ export interface DayAnswer {
 
 type KnownRecords = Pick<History, 'records'> & Partial<Pick<History, 'damages'>>
 
-export const isBetterTiming = (one: Timing, other: Timing): boolean => TIMINGS.indexOf(one) < TIMINGS.indexOf(other)
+export const isBetterTiming = (one: Timing, other: Timing): boolean =>
+  TIMINGS.indexOf(one) < TIMINGS.indexOf(other)
 
 type Collected = Pick<StoredRecord, 'day' | 'timing' | 'knownAt'>
 
 /** A run that was under way when a list was published may have requested it before. */
-const isTooSoon = ({ day, knownAt }: Collected, { publishedAt, requestedAt = knownAt }: Publication): boolean =>
-  publishedAt !== undefined && Date.parse(requestedAt) < toInstant(day, publishedAt)
+const isTooSoon = (
+  { day, knownAt }: Collected,
+  { publishedAt, requestedAt = knownAt }: Publication,
+): boolean => publishedAt !== undefined && Date.parse(requestedAt) < toInstant(day, publishedAt)
 
 /** Whether a list is true to the day of its record. */
 export const findListTiming = (record: Collected, list: Publication): Timing =>
-  record.timing === 'final' && (isTooSoon(record, list) || list.endsOn !== undefined || list.hasDrift) ? 'early' : record.timing
+  record.timing === 'final' && (isTooSoon(record, list) || list.endsOn !== undefined || list.hasDrift)
+    ? 'early'
+    : record.timing
 
 /** Each table asks for those of the same records. */
 const misdatedOf = new WeakMap<KnownRecords['records'], ReadonlySet<StoredRecord>>()
@@ -70,8 +75,9 @@ export const listDays = ({ records, damages = [] }: KnownRecords): readonly Reco
 }
 
 /**
- * The records of a clock that was ahead: no candles or deals confirm their day, and a record that was stored later was known earlier. Only one
- * near a confirmed day shows that: otherwise its own clock may have been behind. Nor does a late one.
+ * The records of a clock that was ahead: no candles or deals confirm their day, and a record that was stored
+ * later was known earlier. Only one near a confirmed day shows that: otherwise its own clock may have been
+ * behind. Nor does a late one.
  */
 const findMisdated = (records: readonly StoredRecord[]): ReadonlySet<StoredRecord> => {
   let confirmed: Day | undefined
@@ -93,30 +99,44 @@ const findMisdated = (records: readonly StoredRecord[]): ReadonlySet<StoredRecor
 const LAST_ANSWERS: readonly Timing[] = ['early', 'session']
 
 /**
- * The record of a day that answers for a table: the first that is true to the day, collected after the session and after the list was published,
- * and before the next session. Without it, the last one before the list was published; without that, the last one of the session itself, and then
- * the first late one. Those of a clock that was ahead come last.
+ * The record of a day that answers for a table: the first that is true to the day, collected after the
+ * session and after the list was published, and before the next session. Without it, the last one before the
+ * list was published; without that, the last one of the session itself, and then the first late one. Those of
+ * a clock that was ahead come last.
  */
-export const findRecordedList = ({ records, misdated }: RecordedDay, table: string): ChosenList | undefined => {
+export const findRecordedList = (
+  { records, misdated }: RecordedDay,
+  table: string,
+): ChosenList | undefined => {
   // That the session was not over when its lists were recorded may be known later.
-  const isOver = ({ knownAt }: StoredRecord): boolean => records.every(({ sessionEnd = '' }) => knownAt >= sessionEnd)
+  const isOver = ({ knownAt }: StoredRecord): boolean =>
+    records.every(({ sessionEnd = '' }) => knownAt >= sessionEnd)
   const own = records.flatMap((record): readonly ChosenList[] => {
     const list = Object.hasOwn(record.lists, table) ? record.lists[table] : undefined
-    const timing = list && (record.timing !== 'final' || isOver(record) ? findListTiming(record, list) : 'session')
+    const timing =
+      list && (record.timing !== 'final' || isOver(record) ? findListTiming(record, list) : 'session')
     return timing ? [{ table, record, list, timing }] : []
   })
-  const rank = ({ record, timing }: ChosenList): number => TIMINGS.indexOf(timing) + (misdated.has(record) ? TIMINGS.length : 0)
+  const rank = ({ record, timing }: ChosenList): number =>
+    TIMINGS.indexOf(timing) + (misdated.has(record) ? TIMINGS.length : 0)
   const compare = (one: ChosenList, other: ChosenList): number =>
-    rank(one) - rank(other) || (one.record.number - other.record.number) * (LAST_ANSWERS.includes(one.timing) ? -1 : 1)
+    rank(one) - rank(other) ||
+    (one.record.number - other.record.number) * (LAST_ANSWERS.includes(one.timing) ? -1 : 1)
   return own.sort(compare)[0]
 }
 
 /** What answers for each table of a day. */
 export const listRecordedLists = (day: RecordedDay): readonly ChosenList[] =>
-  [...new Set(day.records.flatMap(({ lists }) => Object.keys(lists)))].flatMap((table) => findRecordedList(day, table) ?? [])
+  [...new Set(day.records.flatMap(({ lists }) => Object.keys(lists)))].flatMap(
+    (table) => findRecordedList(day, table) ?? [],
+  )
 
 /** The record that answers for a table of that very day; undefined without one. */
-export const chooseList = (records: readonly StoredRecord[], table: string, day: Day): ChosenList | undefined => {
+export const chooseList = (
+  records: readonly StoredRecord[],
+  table: string,
+  day: Day,
+): ChosenList | undefined => {
   const found = listDays({ records }).find((one) => one.day === day && !one.isMisdated)
   return found && findRecordedList(found, table)
 }
@@ -144,35 +164,56 @@ export const listAnswers = (history: KnownRecords, table: string): readonly DayA
   return answers
 }
 
-/** Whether a damaged record may be the one that answers. Of the final ones the first does that is not early, whatever a later one has. */
+/**
+ * Whether a damaged record may be the one that answers. Of the final ones the first does that is not early,
+ * whatever a later one has.
+ */
 const mayAnswer = (file: string, chosen: ChosenList | undefined): boolean => {
   if (chosen?.timing !== 'final') return true
   const { record, list } = chosen
   const { day } = record
-  const nameAt = (time: string): string => nameRecord({ day, knownAt: new Date(toInstant(day, time)).toISOString() }, [])
-  return file < nameHistoryFile(record.name) && file >= nameHistoryFile(list.publishedAt === undefined ? '' : nameAt(list.publishedAt))
+  const nameAt = (time: string): string =>
+    nameRecord({ day, knownAt: new Date(toInstant(day, time)).toISOString() }, [])
+  return (
+    file < nameHistoryFile(record.name) &&
+    file >= nameHistoryFile(list.publishedAt === undefined ? '' : nameAt(list.publishedAt))
+  )
 }
 
 /** The chosen records of a table, one for each day, oldest first. */
-export const chooseEachDay = (history: KnownRecords, table: string, until: Day = '9999'): readonly ChosenList[] =>
-  listAnswers(history, table).flatMap(({ day, chosen }) => (chosen && chosen.record.day === day && day <= until ? [chosen] : []))
+export const chooseEachDay = (
+  history: KnownRecords,
+  table: string,
+  until: Day = '9999',
+): readonly ChosenList[] =>
+  listAnswers(history, table).flatMap(({ day, chosen }) =>
+    chosen && chosen.record.day === day && day <= until ? [chosen] : [],
+  )
 
 /**
- * The newest record of a table until a day; undefined without one. Other damaged days are left out with a warning.
+ * The newest record of a table until a day; undefined without one. Other damaged days are left out with a
+ * warning.
  *
  * @throws DamagedFileError if the newest day until then is damaged
  */
-export const findAnswer = (history: History, table: string, { day, warn }: { readonly day: Day; readonly warn: Warn }) => {
+export const findAnswer = (
+  history: History,
+  table: string,
+  { day, warn }: { readonly day: Day; readonly warn: Warn },
+) => {
   const { chosen, damage } = listAnswers(history, table).findLast((one) => one.day <= day) ?? {}
   if (damage) throw new DamagedFileError(describeDamage(damage))
   for (const one of history.damages)
-    if (one.day !== undefined && one.day <= day && one.day >= (chosen?.record.day ?? '')) warn(describeDamage(one))
+    if (one.day !== undefined && one.day <= day && one.day >= (chosen?.record.day ?? ''))
+      warn(describeDamage(one))
   return chosen
 }
 
 /** The newest recorded day until a day. @throws UsageError if the history begins later */
 export const findUsedDay = (history: History, day: Day): Day => {
-  const days = [...new Set([...listListedDays(history), ...history.damages.flatMap((damage) => damage.day ?? [])])].sort()
+  const days = [
+    ...new Set([...listListedDays(history), ...history.damages.flatMap((damage) => damage.day ?? [])]),
+  ].sort()
   const used = days.findLast((one) => one <= day)
   if (used !== undefined) return used
   const reason =
@@ -182,23 +223,41 @@ export const findUsedDay = (history: History, day: Day): Day => {
   throw new UsageError([reason, ...describeEarlier(history.earlier)].join('; '))
 }
 
-/** Names the days of an earlier form after one day until another, and how to read them; nothing without any. */
-export const describeEarlier = (earlier: readonly Day[], after: Day = '', until: Day = '9999'): readonly string[] => {
+/**
+ * Names the days of an earlier form after one day until another, and how to read them; nothing without any.
+ */
+export const describeEarlier = (
+  earlier: readonly Day[],
+  after: Day = '',
+  until: Day = '9999',
+): readonly string[] => {
   const days = earlier.filter((day) => day > after && day <= until)
   const [first, last] = [days[0], days.at(-1)]
   const range = first === last ? first : `${first} to ${last}`
-  const wayOut = 'the version that recorded them reads them in a copy of the folder without .scripstream/format.json'
-  return days.length === 0 ? [] : [`${formatQuantity(days.length, 'day')} of an earlier form (${range}), not read; ${wayOut}`]
+  const wayOut =
+    'the version that recorded them reads them in a copy of the folder without .scripstream/format.json'
+  return days.length === 0
+    ? []
+    : [`${formatQuantity(days.length, 'day')} of an earlier form (${range}), not read; ${wayOut}`]
 }
 
-/** What a reader must know about an answer for a day; undefined if it is of that day, and was collected on it. */
-export const describeAnswer = ({ table, timing, list, record }: ChosenList, asked: Day): string | undefined => {
+/**
+ * What a reader must know about an answer for a day; undefined if it is of that day, and was collected on it.
+ */
+export const describeAnswer = (
+  { table, timing, list, record }: ChosenList,
+  asked: Day,
+): string | undefined => {
   const { day, knownAt } = record
-  const published = isTooSoon(record, list) ? `were collected before they were published (${list.publishedAt})` : `end on ${list.endsOn}`
+  const published = isTooSoon(record, list)
+    ? `were collected before they were published (${list.publishedAt})`
+    : `end on ${list.endsOn}`
   const early = list.hasDrift ? 'had drifted when they were collected' : published
   const parts = [
     ...(day === asked ? [] : [`no record of ${asked}; the one before is of ${day}`]),
-    ...(timing === 'late' ? [`the record of ${day} was collected ${nameDelay(day, toDay(Date.parse(knownAt)))}`] : []),
+    ...(timing === 'late'
+      ? [`the record of ${day} was collected ${nameDelay(day, toDay(Date.parse(knownAt)))}`]
+      : []),
     ...(timing === 'early' ? [`${table} of ${day} ${early}`] : []),
     ...(timing === 'session' ? [`the record of ${day} was collected before the end of the session`] : []),
   ]

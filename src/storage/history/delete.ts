@@ -40,8 +40,8 @@ interface DaySelector {
 }
 
 /**
- * Finds the days to delete, and the bases that only they need. Deletes nothing. While a record is damaged, all bases stay: it may be restored
- * from a backup, and would need them.
+ * Finds the days to delete, and the bases that only they need. Deletes nothing. While a record is damaged,
+ * all bases stay: it may be restored from a backup, and would need them.
  *
  * @throws UsageError if the day has no record
  */
@@ -54,28 +54,44 @@ export const findDeletable = async (root: string, selector: DaySelector): Promis
 const findIn = async (history: History, { day, before }: DaySelector) => {
   const { root, records, deleted, damages, earlier } = history
   const damaged = damages.map(({ file }) => dirname(file).slice(nameHistoryFile('').length))
-  const isGone = (name: string): boolean => name.slice(0, 10) === day || (before !== undefined && name < before)
-  const gone = [...records.map(({ name }) => name), ...damaged, ...earlier.map((one) => `${one}${EARLIER_DAY}`)].filter(isGone).sort()
-  if (day !== undefined && gone.length === 0) throw new UsageError(`${day} is not recorded in ${root}, so there is nothing to delete`)
+  const isGone = (name: string): boolean =>
+    name.slice(0, 10) === day || (before !== undefined && name < before)
+  const gone = [
+    ...records.map(({ name }) => name),
+    ...damaged,
+    ...earlier.map((one) => `${one}${EARLIER_DAY}`),
+  ]
+    .filter(isGone)
+    .sort()
+  if (day !== undefined && gone.length === 0)
+    throw new UsageError(`${day} is not recorded in ${root}, so there is nothing to delete`)
   const staying = records.filter(({ name }) => !isGone(name)).flatMap(listRecordFiles)
-  const bases = new Map(staying.filter(({ name }) => name.startsWith(BASES)).map((base) => [base.digest, base]))
+  const bases = new Map(
+    staying.filter(({ name }) => name.startsWith(BASES)).map((base) => [base.digest, base]),
+  )
   const copies = deleted.flatMap(listRecordFiles).filter(({ digest }) => bases.has(digest))
   const kept = new Set([...bases.values(), ...copies].map(({ name }) => name))
   // Which bases the days of the earlier form need is not known.
-  const isKept = (name: string): boolean => kept.has(name) || (name.endsWith(EARLIER_BASE) && !earlier.every(isGone))
+  const isKept = (name: string): boolean =>
+    kept.has(name) || (name.endsWith(EARLIER_BASE) && !earlier.every(isGone))
   const unneeded = damaged.every(isGone)
-    ? (await listNames(toHistoryPath(root, BASES))).map((name) => `${BASES}/${name}`).filter((name) => !isKept(name))
+    ? (await listNames(toHistoryPath(root, BASES)))
+        .map((name) => `${BASES}/${name}`)
+        .filter((name) => !isKept(name))
     : []
   const listOwn = async (name: string): Promise<readonly string[]> =>
-    name.endsWith(EARLIER_DAY) ? [name] : (await listNames(toHistoryPath(root, name))).map((file) => `${name}/${file}`)
+    name.endsWith(EARLIER_DAY)
+      ? [name]
+      : (await listNames(toHistoryPath(root, name))).map((file) => `${name}/${file}`)
   const own = await Promise.all(gone.map(listOwn))
   const hasTwin = ({ digest, name }: FileFacts): boolean =>
     [...staying, ...copies].some((one) => one.digest === digest && one.name !== name)
   return {
     days: [...new Set(gone.map((name) => name.slice(0, 10)))],
-    files: [...own.flat(), ...unneeded]
-      .sort()
-      .map((name) => ({ path: nameHistoryFile(name), bytes: statFile(toHistoryPath(root, name))?.size ?? 0 })),
+    files: [...own.flat(), ...unneeded].sort().map((name) => ({
+      path: nameHistoryFile(name),
+      bytes: statFile(toHistoryPath(root, name))?.size ?? 0,
+    })),
     gone,
     unneeded,
     /** The bases of which no other file is left. */
@@ -84,8 +100,8 @@ const findIn = async (history: History, { day, before }: DaySelector) => {
 }
 
 /**
- * Deletes what `findDeletable` finds, with the folder locked: a run may be about to use a base. Of a record the facts stay, without lists: a
- * hole in the chain of records with a reason.
+ * Deletes what `findDeletable` finds, with the folder locked: a run may be about to use a base. Of a record
+ * the facts stay, without lists: a hole in the chain of records with a reason.
  */
 export const deleteDays = async (root: string, selector: DaySelector, now: number): Promise<Deletable> => {
   await checkFolderFormat(root)
@@ -101,8 +117,14 @@ export const deleteDays = async (root: string, selector: DaySelector, now: numbe
       copies = []
     }
     for (const { deleted, ...record } of history.deleted)
-      if (deleted) await noteDeleted(root, record, { ...deleted, copies: deleted.copies.filter(({ name }) => !unneeded.includes(name)) })
-    for (const name of gone) if (links.every((link) => link.name !== name)) await disk.rm(toHistoryPath(root, name), { recursive: true })
+      if (deleted)
+        await noteDeleted(root, record, {
+          ...deleted,
+          copies: deleted.copies.filter(({ name }) => !unneeded.includes(name)),
+        })
+    for (const name of gone)
+      if (links.every((link) => link.name !== name))
+        await disk.rm(toHistoryPath(root, name), { recursive: true })
     for (const name of unneeded) await disk.rm(toHistoryPath(root, name), { force: true })
     await deleteInterruptedWrites(root)
     await writeGuide(await openHistory(root, selector.tables))
@@ -116,11 +138,17 @@ type Link = Pick<StoredRecord, 'name' | 'number' | 'digest'>
 
 /** Of a damaged record only the one after it knows the digest. */
 const findLinks = ({ records }: History): readonly Link[] => {
-  const before = records.flatMap(({ previous, number }) => (previous ? [{ ...previous, number: number - 1 }] : []))
+  const before = records.flatMap(({ previous, number }) =>
+    previous ? [{ ...previous, number: number - 1 }] : [],
+  )
   return [...new Map([...before, ...records].map((one) => [one.name, one])).values()]
 }
 
-const noteDeleted = (root: string, { name, number }: Link, deleted: Required<RecordFacts>['deleted']): Promise<number> => {
+const noteDeleted = (
+  root: string,
+  { name, number }: Link,
+  deleted: Required<RecordFacts>['deleted'],
+): Promise<number> => {
   const [day = '', second = ''] = name.split('/')
   const knownAt = second.replace(/^(....)(..)(..T..)(..)(..Z).*/, '$1-$2-$3:$4:$5')
   const place = { day, knownAt, timing: 'late', isConfirmed: false, run: '' } as const

@@ -6,7 +6,14 @@ import { createParquet, GROUP_ROWS, type NewParquet, readParquet } from '../parq
 import { findNewRecords } from '../seen-records.js'
 import type { TableRow } from '../table-rows.js'
 import { listDays } from './choose.js'
-import { type History, leaveOutDamaged, type RewrittenRow, readVerified, toHistoryPath, type Warn } from './record.js'
+import {
+  type History,
+  leaveOutDamaged,
+  type RewrittenRow,
+  readVerified,
+  toHistoryPath,
+  type Warn,
+} from './record.js'
 
 const SEEN_COLUMNS = [
   { name: 'file', type: 'VARCHAR' },
@@ -23,15 +30,22 @@ interface SeenRun {
 }
 
 /** The file with the records that no earlier run of the session had; undefined without any. */
-export const encodeSeen = async (history: History, { day, seenOn, documents, warn }: SeenRun): Promise<Buffer | undefined> => {
+export const encodeSeen = async (
+  history: History,
+  { day, seenOn, documents, warn }: SeenRun,
+): Promise<Buffer | undefined> => {
   const own = history.records.filter((record) => record.day === day)
-  const known = new Set((await readSeen({ ...history, records: own }, warn)).map(({ file, key }) => `${file}\n${key}`))
+  const known = new Set(
+    (await readSeen({ ...history, records: own }, warn)).map(({ file, key }) => `${file}\n${key}`),
+  )
   const [files, keys]: [string[], string[]] = [[], []]
   let bytes: NewParquet | undefined
   // A file of which nearly all records are new has a key for each of them: they are written in groups.
   const flush = (least: number): void => {
     if (files.length < least) return
-    bytes ??= createParquet(SEEN_COLUMNS.map((column) => (column.name === 'day' ? { ...column, constant: seenOn } : column)))
+    bytes ??= createParquet(
+      SEEN_COLUMNS.map((column) => (column.name === 'day' ? { ...column, constant: seenOn } : column)),
+    )
     bytes.addGroup([files.splice(0), keys.splice(0)])
   }
   for await (const [file, found] of findNewRecords(history.root, documents)) {
@@ -59,14 +73,20 @@ export const listRewrittenRows = (
   )
 }
 
-/** The keys of the records of single stocks that were new, of all records. A damaged file is left out: a key that is recorded twice does no harm. */
+/**
+ * The keys of the records of single stocks that were new, of all records. A damaged file is left out: a key
+ * that is recorded twice does no harm.
+ */
 export const readSeen = async (history: History, warn: Warn): Promise<readonly TableRow[]> => {
   const rows: TableRow[] = []
   for (const { bytes } of await openSeen(history, warn)) rows.push(...(await readParquet(bytes)))
   return rows
 }
 
-/** The files with these keys, those that can be read. A clock that was ahead does not hide until its day what it saw first. */
+/**
+ * The files with these keys, those that can be read. A clock that was ahead does not hide until its day what
+ * it saw first.
+ */
 export const openSeen = async (history: History, warn: Warn) => {
   const files: { readonly path: string; readonly bytes: Buffer }[] = []
   const records = listDays(history).flatMap(({ records: own, isMisdated }) => (isMisdated ? [] : own))

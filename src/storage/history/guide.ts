@@ -9,7 +9,8 @@ import { type History, type StoredRecord, toHistoryPath } from './record.js'
 
 /** Writes what makes the record readable without this program: `views.sql` and a README. */
 export const writeGuide = async (history: History): Promise<void> => {
-  for (const [name, text] of listHistoryGuide(history)) await writeFileAtomically(toHistoryPath(history.root, name), [text])
+  for (const [name, text] of listHistoryGuide(history))
+    await writeFileAtomically(toHistoryPath(history.root, name), [text])
 }
 
 export const listHistoryGuide = (history: History): readonly (readonly [name: string, text: string])[] => [
@@ -17,12 +18,17 @@ export const listHistoryGuide = (history: History): readonly (readonly [name: st
   ['README.md', HISTORY_README],
 ]
 
-/** DuckDB SQL: a view of each recorded table as of the variable `as_of`, and one in the schema `history` with all days. */
+/**
+ * DuckDB SQL: a view of each recorded table as of the variable `as_of`, and one in the schema `history` with
+ * all days.
+ */
 const buildHistoryViews = (history: History): string => {
   const last = history.records.at(-1)
   const tables = [...new Set(history.records.flatMap(({ lists }) => Object.keys(lists)))].sort()
   // A table may have no day but those of a clock that was ahead.
-  const answers = tables.map((table) => [table, listAnswers(history, table)] as const).filter(([, own]) => own.some(({ chosen }) => chosen))
+  const answers = tables
+    .map((table) => [table, listAnswers(history, table)] as const)
+    .filter(([, own]) => own.some(({ chosen }) => chosen))
   const views = answers.map(([table, own]) => {
     const none = `error(${quoteText(`${table} has no record until the chosen day; the first one is of ${own[0]?.day}`)})`
     return `CREATE OR REPLACE VIEW ${quoteName(table)} AS ${buildListSelect(chooseFiles(own, none), ALL_COLUMNS)};`
@@ -32,7 +38,9 @@ const buildHistoryViews = (history: History): string => {
     const days = chooseEachDay(history, table).map(toDayFiles)
     return `CREATE OR REPLACE VIEW history.${quoteName(table)} AS ${buildDaysSelect(days, ALL_COLUMNS)};`
   })
-  const made = last ? [`-- Made of all records until number ${last.number}, ${last.name}: ${last.digest}`] : []
+  const made = last
+    ? [`-- Made of all records until number ${last.number}, ${last.name}: ${last.digest}`]
+    : []
   return `${[VIEWS_HEAD, ...made, ...views, ...all].join('\n\n')}\n`
 }
 
@@ -42,15 +50,26 @@ const toDayFiles = ({ record, list: { whole, changes } }: ChosenList): DayFiles 
 })
 
 /** The SQL of the files of the newest day until `as_of`; `none`: what is read before the first day. */
-export const chooseFiles = (answers: readonly DayAnswer[], none: string, toPath = (name: string): string => name): string => {
+export const chooseFiles = (
+  answers: readonly DayAnswer[],
+  none: string,
+  toPath = (name: string): string => name,
+): string => {
   const toFiles = ({ chosen, damage }: DayAnswer): string =>
-    damage ? `error(${quoteText(`${damage.file} is damaged`)})` : chosen ? quoteList(toDayFiles(chosen).names.map(toPath)) : none
-  const cases = answers.toReversed().map((answer) => `WHEN as_of_day() >= DATE '${answer.day}' THEN ${toFiles(answer)}`)
+    damage
+      ? `error(${quoteText(`${damage.file} is damaged`)})`
+      : chosen
+        ? quoteList(toDayFiles(chosen).names.map(toPath))
+        : none
+  const cases = answers
+    .toReversed()
+    .map((answer) => `WHEN as_of_day() >= DATE '${answer.day}' THEN ${toFiles(answer)}`)
   return `CASE ${cases.join('\n  ')}\n  ELSE ${none} END`
 }
 
 /** The macro with the chosen day. */
-export const AS_OF_MACRO = "CREATE OR REPLACE MACRO as_of_day() AS coalesce(CAST(getvariable('as_of') AS DATE), DATE '9999-12-31');"
+export const AS_OF_MACRO =
+  "CREATE OR REPLACE MACRO as_of_day() AS coalesce(CAST(getvariable('as_of') AS DATE), DATE '9999-12-31');"
 
 const VIEWS_HEAD = `-- The recorded lists, for DuckDB. Start it in this folder: duckdb -init views.sql
 --   FROM surveillance;                            -- as of the newest recorded day
@@ -108,7 +127,10 @@ export interface DayFiles {
 
 const OWN = ['filename', 'file_row_number', KNOWN_AT, CHANGE, BASE_ROW]
 
-/** What is read of the files: by this program the columns of a table, by `views.sql` those that the files have. */
+/**
+ * What is read of the files: by this program the columns of a table, by `views.sql` those that the files
+ * have.
+ */
 interface ListColumns {
   readonly values: string
   /** The columns that an older file may lack. */
@@ -132,16 +154,26 @@ const readFiles = (files: string, { names }: ListColumns): string => {
     : `FROM (${read} UNION ALL BY NAME SELECT ${names.map((name) => `NULL AS ${quoteName(name)}`).join(', ')} WHERE false)`
 }
 
-/** The SELECT of a list from the SQL of its files: the rows of the base that are not replaced, and those that are added or changed. */
+/**
+ * The SELECT of a list from the SQL of its files: the rows of the base that are not replaced, and those that
+ * are added or changed.
+ */
 export const buildListSelect = (files: string, columns: ListColumns): string =>
   `WITH r AS (${readFiles(files, columns)}) SELECT ${columns.values} FROM r WHERE ${CHANGE} IS DISTINCT FROM 'removed'
   AND NOT (${CHANGE} IS NULL AND file_row_number IN (SELECT ${BASE_ROW} FROM r WHERE ${BASE_ROW} IS NOT NULL))`
 
-/** The name of a file: DuckDB shows relative paths as absolute ones if it has a `file_search_path`, and has backslashes on Windows. */
+/**
+ * The name of a file: DuckDB shows relative paths as absolute ones if it has a `file_search_path`, and has
+ * backslashes on Windows.
+ */
 const FILE_NAME = String.raw`regexp_extract(replace(filename, '\', '/'), '(\d{4}-\d{2}-\d{2}/[^/]+|bases)/[^/]+$')`
 
 /** The SELECT of a list on all its recorded days, with the columns `day` and `known_at` before its own. */
-export const buildDaysSelect = (days: readonly DayFiles[], columns: ListColumns, toPath = (name: string): string => name): string => {
+export const buildDaysSelect = (
+  days: readonly DayFiles[],
+  columns: ListColumns,
+  toPath = (name: string): string => name,
+): string => {
   const files = [...new Set(days.flatMap(({ names }) => names))].map(toPath)
   const values = days.map(({ record: { day, knownAt }, names: [whole = '', changes = ''] }) =>
     [day, formatSecond(Date.parse(knownAt)), whole, changes].map(quoteText).join(', '),

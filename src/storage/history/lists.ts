@@ -3,7 +3,15 @@ import { getOrAdd, groupBy } from '../../model/map.js'
 import { listColumns, type Table } from '../../model/table.js'
 import { type Day, formatSecond } from '../../model/trading-day.js'
 import { yieldTurn } from '../file-system.js'
-import { createParquet, GROUP_ROWS, type ParquetColumn, readParquet, readParquetGroups, readRowsAt, writeParquet } from '../parquet.js'
+import {
+  createParquet,
+  GROUP_ROWS,
+  type ParquetColumn,
+  readParquet,
+  readParquetGroups,
+  readRowsAt,
+  writeParquet,
+} from '../parquet.js'
 import { type Columns, createColumns, createRowDigests, type TableRow } from '../table-rows.js'
 import {
   BASES,
@@ -20,7 +28,10 @@ import {
   type Warn,
 } from './record.js'
 
-/** Columns of a file besides those of its table: when it was collected; and, among changes, what a row is and the number of its row in the base. */
+/**
+ * Columns of a file besides those of its table: when it was collected; and, among changes, what a row is and
+ * the number of its row in the base.
+ */
 export const [KNOWN_AT, CHANGE, BASE_ROW] = ['known_at', '_change', '_base_row'] as const
 const FURTHER: readonly ParquetColumn[] = [
   { name: CHANGE, type: 'VARCHAR' },
@@ -30,10 +41,16 @@ const FURTHER: readonly ParquetColumn[] = [
 /** Of more changed rows than this share, a list is stored whole. */
 const MAX_CHANGED = 0.5
 
-/** With more of the first rows of a base gone, it is another list: the rest of the base, which takes long to read, is not compared. */
+/**
+ * With more of the first rows of a base gone, it is another list: the rest of the base, which takes long to
+ * read, is not compared.
+ */
 const OTHER_LIST = 0.9
 
-/** Reads lists of the same files in one pass, and adds their rows to columns. Emits after some rows each. @throws DamagedFileError */
+/**
+ * Reads lists of the same files in one pass, and adds their rows to columns. Emits after some rows each.
+ * @throws DamagedFileError
+ */
 export type ReadLists = (tables: readonly (readonly [Table, Columns])[]) => AsyncIterable<unknown>
 
 interface NewLists {
@@ -50,13 +67,23 @@ interface NewLists {
   readonly warn: Warn
 }
 
-/** Encodes lists file by file, each row as it is read, so that no list is in memory as rows. A list of a damaged file is left out, with a warning. */
-export const encodeLists = async (history: History, { tables, read, describe, isKnown, ...request }: NewLists): Promise<EncodedLists> => {
+/**
+ * Encodes lists file by file, each row as it is read, so that no list is in memory as rows. A list of a
+ * damaged file is left out, with a warning.
+ */
+export const encodeLists = async (
+  history: History,
+  { tables, read, describe, isKnown, ...request }: NewLists,
+): Promise<EncodedLists> => {
   const encoded: EncodedLists = { lists: {}, files: [] }
   const folder = nameRecord(request, [...history.records, ...history.deleted])
-  for (const group of groupBy(tables, ({ table }) => table.files.map(({ path }) => path).join('\n')).values()) {
+  for (const group of groupBy(tables, ({ table }) =>
+    table.files.map(({ path }) => path).join('\n'),
+  ).values()) {
     const warn: Warn = (text) =>
-      request.warn(`${group.map(({ table }) => table.name).join(', ')} ${group.length === 1 ? 'was' : 'were'} not recorded: ${text}`)
+      request.warn(
+        `${group.map(({ table }) => table.name).join(', ')} ${group.length === 1 ? 'was' : 'were'} not recorded: ${text}`,
+      )
     const lists = (await leaveOutDamaged(warn, () => writeWholeLists(group, read, request.knownAt))) ?? []
     for (const { recorded, ...whole } of lists) {
       const { table, stream } = recorded
@@ -71,7 +98,10 @@ export const encodeLists = async (history: History, { tables, read, describe, is
   return encoded
 }
 
-/** Rows with long texts are written after so many pieces of their file, 8 MB together: fewer of them are a group then. */
+/**
+ * Rows with long texts are written after so many pieces of their file, 8 MB together: fewer of them are a
+ * group then.
+ */
 const GROUP_BATCHES = 128
 
 interface WrittenList {
@@ -83,7 +113,9 @@ interface WrittenList {
 
 const writeWholeLists = async (group: readonly RecordedTable[], read: ReadLists, knownAt: string) => {
   const lists = group.map((recorded) => ({
-    ...{ recorded, columns: createColumns(recorded.table), digests: createRowDigests(recorded.table) },
+    recorded,
+    columns: createColumns(recorded.table),
+    digests: createRowDigests(recorded.table),
     file: createParquet(toFileColumns(recorded.table, knownAt)),
   }))
   const flush = (least: number): void => {
@@ -124,8 +156,15 @@ interface Base {
   readonly isNew: boolean
 }
 
-/** The whole list on which the newest record of a table stands that is of the same quarter, and not after the day; undefined without one that can be read. */
-const openBase = async (history: History, { name }: Table, { day, warn }: Pick<NewLists, 'day' | 'warn'>): Promise<Base | undefined> => {
+/**
+ * The whole list on which the newest record of a table stands that is of the same quarter, and not after the
+ * day; undefined without one that can be read.
+ */
+const openBase = async (
+  history: History,
+  { name }: Table,
+  { day, warn }: Pick<NewLists, 'day' | 'warn'>,
+): Promise<Base | undefined> => {
   const own = history.records
     .filter(({ lists }) => lists[name])
     .map((record) => ({ day: record.day, ...(record.lists[name] as RecordedList) }))
@@ -135,7 +174,9 @@ const openBase = async (history: History, { name }: Table, { day, warn }: Pick<N
   if (whole === undefined || bytes === undefined) return undefined
   const source = own.find((one) => one.whole.digest === whole.digest && one.changes === undefined)
   const isNew = !whole.name.startsWith(BASES)
-  const facts = isNew ? { ...whole, name: `${BASES}/${name}-${source?.day}-${whole.digest.slice(0, 16)}.parquet` } : whole
+  const facts = isNew
+    ? { ...whole, name: `${BASES}/${name}-${source?.day}-${whole.digest.slice(0, 16)}.parquet` }
+    : whole
   return { facts, bytes, content: source?.content, isNew }
 }
 
@@ -148,8 +189,9 @@ interface NewList extends Pick<NewLists, 'knownAt'> {
 }
 
 /**
- * A list as the changes of its base, or whole if most rows differ, and on the first day of a quarter. Without `bytes` it is as its base. A file
- * becomes a base when a later day needs it, so that a list that changes as a whole each day has none.
+ * A list as the changes of its base, or whole if most rows differ, and on the first day of a quarter. Without
+ * `bytes` it is as its base. A file becomes a base when a later day needs it, so that a list that changes as
+ * a whole each day has none.
  */
 const encodeList = async (
   whole: WrittenList,
@@ -162,19 +204,28 @@ const encodeList = async (
   if (base && changes?.length === 0) return { list: { ...facts, whole: base.facts } }
   const bytes = changes ? writeParquet(toFileColumns(table, knownAt), changes) : own
   const file = describeFile(`${folder}/${table.name}${changes ? '.changes' : ''}.parquet`, bytes)
-  return { bytes, list: { ...facts, ...(base && changes ? { whole: base.facts, changes: file } : { whole: file }) } }
+  return {
+    bytes,
+    list: { ...facts, ...(base && changes ? { whole: base.facts, changes: file } : { whole: file }) },
+  }
 }
 
 /** The rows of a base that are not replaced, and those that are added or changed. */
-const joinRows = (whole: readonly TableRow[], changes: readonly TableRow[] | undefined): readonly TableRow[] => {
+const joinRows = (
+  whole: readonly TableRow[],
+  changes: readonly TableRow[] | undefined,
+): readonly TableRow[] => {
   if (changes === undefined) return whole
   const replaced = new Set(changes.map((row) => row[BASE_ROW]))
-  return [...whole.filter((_, place) => !replaced.has(place)), ...changes.filter((row) => row[CHANGE] !== 'removed')]
+  return [
+    ...whole.filter((_, place) => !replaced.has(place)),
+    ...changes.filter((row) => row[CHANGE] !== 'removed'),
+  ]
 }
 
 /**
- * The rows that a base lacks, and those that it has and the list lacks. Two of them with the same names are one changed row. Undefined if these
- * are most rows.
+ * The rows that a base lacks, and those that it has and the list lacks. Two of them with the same names are
+ * one changed row. Undefined if these are most rows.
  */
 const findChanges = async (
   table: Table,
@@ -198,29 +249,41 @@ const findChanges = async (
   }
   const added = keys.flatMap((key, place) => (take(key) ? [place] : []))
   if (added.length > most) return undefined
-  const names = table.key ?? table.columns.flatMap(({ name }) => (NAMING_COLUMNS.includes(name) ? [name] : []))
+  const names =
+    table.key ?? table.columns.flatMap(({ name }) => (NAMING_COLUMNS.includes(name) ? [name] : []))
   const toNames = (row: TableRow): string =>
     JSON.stringify((names.length === 0 ? Object.values(row) : names.map((name) => row[name])).map(String))
   const rows = await readRowsAt(base, gone)
   const byNames = new Map<string, number[]>()
-  for (const [place, row] of [...rows].reverse()) getOrAdd(byNames, toNames(row), (): number[] => []).push(place)
+  for (const [place, row] of [...rows].reverse())
+    getOrAdd(byNames, toNames(row), (): number[] => []).push(place)
   const changes = [...(await readRowsAt(bytes, added)).values()].map((row): TableRow => {
     const place = byNames.get(toNames(row))?.pop()
-    return { ...row, ...(place === undefined ? { [CHANGE]: 'added' } : { [CHANGE]: 'changed', [BASE_ROW]: place }) }
+    return {
+      ...row,
+      ...(place === undefined ? { [CHANGE]: 'added' } : { [CHANGE]: 'changed', [BASE_ROW]: place }),
+    }
   })
   const removed = [...byNames.values()].flat().sort((one, other) => one - other)
   if (changes.length + removed.length > most) return undefined
-  return [...changes, ...removed.map((place): TableRow => ({ ...rows.get(place), [CHANGE]: 'removed', [BASE_ROW]: place }))]
+  return [
+    ...changes,
+    ...removed.map((place): TableRow => ({ ...rows.get(place), [CHANGE]: 'removed', [BASE_ROW]: place })),
+  ]
 }
 
 /** Columns that name what a row is about, in any list that has them and no `key`. */
 const NAMING_COLUMNS = ['list', 'side', 'isin', 'symbol', 'series', 'sid', 'indicator', 'action', 'ex_date']
 
-/** Creates a function that reads a list of a record. The last base is kept: the next list probably needs it, too. @throws DamagedFileError */
+/**
+ * Creates a function that reads a list of a record. The last base is kept: the next list probably needs it,
+ * too. @throws DamagedFileError
+ */
 export const createListReader = (history: History, warn: Warn = () => undefined) => {
   let last: { readonly digest: string; readonly rows: readonly TableRow[] } | undefined
   return async ({ whole, changes }: RecordedList): Promise<readonly TableRow[]> => {
-    if (last?.digest !== whole.digest) last = { digest: whole.digest, rows: await readParquet(findFile(history, whole, warn).bytes) }
+    if (last?.digest !== whole.digest)
+      last = { digest: whole.digest, rows: await readParquet(findFile(history, whole, warn).bytes) }
     return joinRows(last.rows, changes && (await readParquet(readVerified(history, changes))))
   }
 }

@@ -6,7 +6,13 @@ import { isRow, omitUndefined } from '../../model/row.js'
 import type { Table } from '../../model/table.js'
 import { type Day, readDay } from '../../model/trading-day.js'
 import { disk } from '../disk.js'
-import { describeFileError, getErrorCode, listNames, syncFolders, writeFileAtomically } from '../file-system.js'
+import {
+  describeFileError,
+  getErrorCode,
+  listNames,
+  syncFolders,
+  writeFileAtomically,
+} from '../file-system.js'
 import { deleteTemporaryFiles } from '../lock.js'
 import { statePaths } from '../run-state.js'
 
@@ -22,15 +28,24 @@ export interface RecordedList {
   readonly rows: number
   /** The same for the same rows, in whatever order. */
   readonly content: string
-  /** The whole list, or a base: a copy of the whole list of an earlier day, so that each can be read in place of the other. */
+  /**
+   * The whole list, or a base: a copy of the whole list of an earlier day, so that each can be read in place
+   * of the other.
+   */
   readonly whole: FileFacts
   /** What differs from the base; absent if nothing does. */
   readonly changes?: FileFacts
   /** When such a list is published on its day, if its stream says so: `HH:MM` in India. */
   readonly publishedAt?: string
-  /** When the run began that requested it, ISO 8601. Absent if `publishedAt` is, and in older records: then `knownAt` counts. */
+  /**
+   * When the run began that requested it, ISO 8601. Absent if `publishedAt` is, and in older records: then
+   * `knownAt` counts.
+   */
   readonly requestedAt?: string
-  /** The session with which it ends, if that is before its day: then it was not published yet, whatever the time. */
+  /**
+   * The session with which it ends, if that is before its day: then it was not published yet, whatever the
+   * time.
+   */
   readonly endsOn?: Day
   /** Whether its answers had drifted: a column may be empty that the day has. */
   readonly hasDrift?: boolean
@@ -52,7 +67,10 @@ export interface RecordFacts {
   readonly timing: RecordTiming
   /** Whether candles or deals of that very day were there. */
   readonly isConfirmed: boolean
-  /** When its session ended, ISO 8601, if it had hours of its own: what was recorded of the day before that is of the session itself. */
+  /**
+   * When its session ended, ISO 8601, if it had hours of its own: what was recorded of the day before that is
+   * of the session itself.
+   */
   readonly sessionEnd?: string
   readonly run: string
   readonly lists: Readonly<Record<string, RecordedList>>
@@ -60,11 +78,17 @@ export interface RecordFacts {
   readonly others: { readonly 'first-seen'?: FileFacts }
   /** The candle files that were replaced. */
   readonly rewritten?: readonly RewrittenRow[]
-  /** Only of a record that was deleted on request: when, the digest of the facts that it had, and copies of bases that other records need. */
+  /**
+   * Only of a record that was deleted on request: when, the digest of the facts that it had, and copies of
+   * bases that other records need.
+   */
   readonly deleted?: { readonly at: string; readonly digest: string; readonly copies: readonly FileFacts[] }
 }
 
-/** A candle file that was replaced: the session until which its prices had been known otherwise, and when that was, in India. */
+/**
+ * A candle file that was replaced: the session until which its prices had been known otherwise, and when that
+ * was, in India.
+ */
 export type RewrittenRow = Readonly<Record<'day' | 'known_at' | 'stream' | 'item' | 'reason', string>>
 
 /** A record in its folder: its facts, its place below the history, and the digest of its facts. */
@@ -89,7 +113,10 @@ export interface History {
   /** What is left of the records that were deleted on request. */
   readonly deleted: readonly StoredRecord[]
   readonly damages: readonly Damage[]
-  /** The days that a version of folder format 1 recorded in another form, oldest first. They stay, and only that version reads them. */
+  /**
+   * The days that a version of folder format 1 recorded in another form, oldest first. They stay, and only
+   * that version reads them.
+   */
   readonly earlier: readonly Day[]
 }
 
@@ -104,16 +131,25 @@ export const EARLIER_BASE = '.base'
 /** The name of the folder of a record. */
 export const RECORD_FOLDER = /^\d{8}T\d{6}Z(?:-\d+)?$/
 
-export const digestOf = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
+export const digestOf = (bytes: Uint8Array | string): string =>
+  createHash('sha256').update(bytes).digest('hex')
 
-export const describeFile = (name: string, bytes: Buffer): FileFacts => ({ name, bytes: bytes.length, digest: digestOf(bytes) })
+export const describeFile = (name: string, bytes: Buffer): FileFacts => ({
+  name,
+  bytes: bytes.length,
+  digest: digestOf(bytes),
+})
 
-export const toHistoryPath = (root: string, ...names: readonly string[]): string => join(statePaths(root).history, ...names)
+export const toHistoryPath = (root: string, ...names: readonly string[]): string =>
+  join(statePaths(root).history, ...names)
 /** A path of the history for people: relative to the output folder. */
 export const nameHistoryFile = (name: string): string => `.scripstream/history/${name}`
 
 /** The name of a new record: its day, and when it was known. */
-export const nameRecord = ({ day, knownAt }: Pick<RecordFacts, 'day' | 'knownAt'>, taken: readonly StoredRecord[]): string => {
+export const nameRecord = (
+  { day, knownAt }: Pick<RecordFacts, 'day' | 'knownAt'>,
+  taken: readonly StoredRecord[],
+): string => {
   const name = `${day}/${knownAt.replace(/[-:]|\.\d+/g, '')}`
   const names = new Set(taken.map((one) => one.name))
   let free = name
@@ -134,7 +170,11 @@ export const formatWithDigest = (name: string, value: unknown): string => {
   return `{"${name}":${text},"digest":"${digestOf(text)}"}\n`
 }
 
-const toStored = (name: string, facts: RecordFacts, digest = digestOf(JSON.stringify(facts))): StoredRecord => ({
+const toStored = (
+  name: string,
+  facts: RecordFacts,
+  digest = digestOf(JSON.stringify(facts)),
+): StoredRecord => ({
   ...facts,
   name,
   digest: facts.deleted?.digest ?? digest,
@@ -147,13 +187,19 @@ export type PublishedTables = readonly Pick<Table, 'name' | 'publishedAt'>[]
 export const openHistory = async (root: string, tables: PublishedTables = []): Promise<History> => {
   const records: StoredRecord[] = []
   const damages: Damage[] = []
-  const published = new Map(tables.flatMap(({ name, publishedAt }) => (publishedAt ? [[name, { publishedAt }] as const] : [])))
+  const published = new Map(
+    tables.flatMap(({ name, publishedAt }) => (publishedAt ? [[name, { publishedAt }] as const] : [])),
+  )
   const addPublished = ({ lists, ...record }: StoredRecord): StoredRecord => ({
     ...record,
-    lists: Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, { ...published.get(name), ...list }])),
+    lists: Object.fromEntries(
+      Object.entries(lists).map(([name, list]) => [name, { ...published.get(name), ...list }]),
+    ),
   })
   for (const day of await listRecordedDays(root))
-    for (const folder of (await listNames(toHistoryPath(root, day))).filter((name) => RECORD_FOLDER.test(name)).sort()) {
+    for (const folder of (await listNames(toHistoryPath(root, day)))
+      .filter((name) => RECORD_FOLDER.test(name))
+      .sort()) {
       const name = `${day}/${folder}`
       const facts = readRecordFacts(toHistoryPath(root, name, FACTS_FILE), name)
       if (typeof facts === 'object') records.push(addPublished(facts))
@@ -191,7 +237,9 @@ const readRecordFacts = (path: string, name: string): StoredRecord | string => {
     if (!name.startsWith(nameRecord(facts, []))) return `it belongs to ${nameRecord(facts, [])}`
     return toStored(name, facts, digest)
   } catch (error) {
-    return error instanceof SyntaxError || error instanceof TypeError ? 'its digest is wrong' : describeFileError(error, 'read')
+    return error instanceof SyntaxError || error instanceof TypeError
+      ? 'its digest is wrong'
+      : describeFileError(error, 'read')
   }
 }
 
@@ -202,10 +250,15 @@ const isReadable = ({ format, number, day, knownAt, lists, others }: Partial<Rec
   !Number.isNaN(Date.parse(String(knownAt))) &&
   isRow(others) &&
   isRow(lists) &&
-  Object.values(lists).every((list: unknown) => isRow(list) && typeof list.content === 'string' && isRow(list.whole))
+  Object.values(lists).every(
+    (list: unknown) => isRow(list) && typeof list.content === 'string' && isRow(list.whole),
+  )
 
 /** The bytes of a file, or what is wrong with it. */
-export const readIntact = ({ root }: Pick<History, 'root'>, { name, digest }: FileFacts): Buffer | 'is missing' | 'is damaged' => {
+export const readIntact = (
+  { root }: Pick<History, 'root'>,
+  { name, digest }: FileFacts,
+): Buffer | 'is missing' | 'is damaged' => {
   try {
     const bytes = disk.readFileSync(toHistoryPath(root, name))
     return digestOf(bytes) === digest ? bytes : 'is damaged'
@@ -221,21 +274,34 @@ export const RESTORE = 'restore it from a backup, or delete its day from the his
 /** @throws DamagedFileError */
 export const readVerified = (history: Pick<History, 'root'>, file: FileFacts): Buffer => {
   const found = readIntact(history, file)
-  if (typeof found === 'string') throw new DamagedFileError(`${nameHistoryFile(file.name)} ${found}; ${RESTORE}`)
+  if (typeof found === 'string')
+    throw new DamagedFileError(`${nameHistoryFile(file.name)} ${found}; ${RESTORE}`)
   return found
 }
 
 /** Another file that is the same. */
-export const findCopy = ({ records, deleted }: Pick<History, 'records' | 'deleted'>, file: FileFacts): FileFacts | undefined =>
-  [...records, ...deleted].flatMap(listRecordFiles).find(({ name, digest }) => digest === file.digest && name !== file.name)
+export const findCopy = (
+  { records, deleted }: Pick<History, 'records' | 'deleted'>,
+  file: FileFacts,
+): FileFacts | undefined =>
+  [...records, ...deleted]
+    .flatMap(listRecordFiles)
+    .find(({ name, digest }) => digest === file.digest && name !== file.name)
 
 /** The name and bytes of a file, or else of its copy. @throws DamagedFileError if neither can be read */
-export const findFile = (history: History, file: FileFacts, warn: Warn): { readonly name: string; readonly bytes: Buffer } => {
+export const findFile = (
+  history: History,
+  file: FileFacts,
+  warn: Warn,
+): { readonly name: string; readonly bytes: Buffer } => {
   const found = readIntact(history, file)
   const copy = typeof found === 'string' ? findCopy(history, file) : undefined
-  if (copy === undefined) return { name: file.name, bytes: typeof found === 'string' ? readVerified(history, file) : found }
+  if (copy === undefined)
+    return { name: file.name, bytes: typeof found === 'string' ? readVerified(history, file) : found }
   const bytes = readVerified(history, copy)
-  warn(`${nameHistoryFile(file.name)} ${String(found)}; ${nameHistoryFile(copy.name)} is the same file, and is read instead`)
+  warn(
+    `${nameHistoryFile(file.name)} ${String(found)}; ${nameHistoryFile(copy.name)} is the same file, and is read instead`,
+  )
   return { name: copy.name, bytes }
 }
 
@@ -253,7 +319,9 @@ export const leaveOutDamaged = async <T>(warn: Warn, read: () => T): Promise<Awa
 const HEAD_RECORD = /^-- Made of all records until number (\d+), (\S+): ([\da-f]{64})$/m
 
 /** The newest record of which `views.sql` was made: nothing else shows that it is missing. */
-export const readHead = async (root: string): Promise<Pick<StoredRecord, 'number' | 'name' | 'digest'> | undefined> => {
+export const readHead = async (
+  root: string,
+): Promise<Pick<StoredRecord, 'number' | 'name' | 'digest'> | undefined> => {
   const text = await disk.readFile(toHistoryPath(root, 'views.sql'), 'utf8').catch(() => '')
   const [, number, name, digest] = HEAD_RECORD.exec(text) ?? []
   return name === undefined || digest === undefined ? undefined : { number: Number(number), name, digest }
@@ -283,20 +351,32 @@ export const deleteInterruptedWrites = async (root: string): Promise<void> => {
   for (const name of await listNames(history))
     if (name.startsWith(WORK_FOLDER)) await disk.rm(join(history, name), { recursive: true, force: true })
   for (const { name } of (await openHistory(root)).deleted)
-    for (const file of await listNames(join(history, name))) if (file !== FACTS_FILE) await disk.rm(join(history, name, file))
+    for (const file of await listNames(join(history, name)))
+      if (file !== FACTS_FILE) await disk.rm(join(history, name, file))
 }
 
 /**
- * Stores a record: its bases first, and then all its files with one rename, so that a kill leaves all of it or nothing. Resolves to the history
- * with it.
+ * Stores a record: its bases first, and then all its files with one rename, so that a kill leaves all of it
+ * or nothing. Resolves to the history with it.
  */
-export const writeRecord = async (history: History, { facts, lists, files, seen }: NewRecord): Promise<History> => {
+export const writeRecord = async (
+  history: History,
+  { facts, lists, files, seen }: NewRecord,
+): Promise<History> => {
   const { root, records, deleted } = history
   const name = nameRecord(facts, [...records, ...deleted])
-  const further: readonly NewRecordFile[] = seen ? [[describeFile(`${name}/first-seen.parquet`, seen), seen]] : []
+  const further: readonly NewRecordFile[] = seen
+    ? [[describeFile(`${name}/first-seen.parquet`, seen), seen]]
+    : []
   const others = Object.fromEntries(further.map(([file]) => ['first-seen', file]))
   const { day } = facts
-  const whole: RecordFacts = omitUndefined({ format: 2 as const, ...(await findLink(history)), ...facts, lists, others })
+  const whole: RecordFacts = omitUndefined({
+    format: 2 as const,
+    ...(await findLink(history)),
+    ...facts,
+    lists,
+    others,
+  })
   const own = [...files, ...further].map(([file, bytes]) => [file.name, bytes] as const)
   await disk.mkdir(toHistoryPath(root, BASES), { recursive: true })
   const work = await disk.mkdtemp(toHistoryPath(root, WORK_FOLDER))
@@ -305,7 +385,8 @@ export const writeRecord = async (history: History, { facts, lists, files, seen 
     await disk.mkdir(join(work, BASES))
     await writeFileAtomically(join(work, name, FACTS_FILE), [formatWithDigest('record', whole)])
     for (const [path, bytes] of own) await writeFileAtomically(join(work, path), [bytes])
-    for (const [path] of own) if (path.startsWith(BASES)) await disk.rename(join(work, path), toHistoryPath(root, path))
+    for (const [path] of own)
+      if (path.startsWith(BASES)) await disk.rename(join(work, path), toHistoryPath(root, path))
     await disk.mkdir(toHistoryPath(root, day), { recursive: true })
     await syncFolders([join(work, name), toHistoryPath(root, BASES)])
     await disk.rename(join(work, name), toHistoryPath(root, name))
@@ -319,10 +400,22 @@ export const writeRecord = async (history: History, { facts, lists, files, seen 
 }
 
 /** The number of the next record, and the one before it. That one may be missing: then `verify` names it. */
-const findLink = async ({ root, records, deleted, damages }: History): Promise<Pick<RecordFacts, 'number' | 'previous'>> => {
+const findLink = async ({
+  root,
+  records,
+  deleted,
+  damages,
+}: History): Promise<Pick<RecordFacts, 'number' | 'previous'>> => {
   const last = records.at(-1)
   const head = await readHead(root)
   const previous = head && head.number > (last?.number ?? 0) ? head : last
-  const newest = Math.max(head?.number ?? 0, (last?.number ?? 0) + damages.length, ...deleted.map((one) => one.number))
-  return omitUndefined({ number: newest + 1, previous: previous && { name: previous.name, digest: previous.digest } })
+  const newest = Math.max(
+    head?.number ?? 0,
+    (last?.number ?? 0) + damages.length,
+    ...deleted.map((one) => one.number),
+  )
+  return omitUndefined({
+    number: newest + 1,
+    previous: previous && { name: previous.name, digest: previous.digest },
+  })
 }

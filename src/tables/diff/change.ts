@@ -23,15 +23,18 @@ export const sectionNames = Object.keys(SECTIONS) as readonly Section[]
 export interface Change {
   readonly section: Section
   /**
-   * What happened: `new`, `changed`; for listings also `back` (it was listed earlier) and `left`, `renamed` for another symbol of the same ISIN,
-   * for circuits and surveillance `entered` and `left`.
+   * What happened: `new`, `changed`; for listings also `back` (it was listed earlier) and `left`, `renamed`
+   * for another symbol of the same ISIN, for circuits and surveillance `entered` and `left`.
    */
   readonly change: 'new' | 'back' | 'left' | 'renamed' | 'changed' | 'entered'
   readonly symbol: string
   /** The old and the new value. */
   readonly from?: string
   readonly to?: string
-  /** The first recorded day from which on a stock is listed, has left or has its name; only of a comparison of days. */
+  /**
+   * The first recorded day from which on a stock is listed, has left or has its name; only of a comparison of
+   * days.
+   */
   readonly day?: Day
   /** How many filings, announcements or news are new. */
   readonly count?: number

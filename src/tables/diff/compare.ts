@@ -11,18 +11,20 @@ export interface ListVersions {
 }
 
 /**
- * The rows that were added and changed, in their order, then those that were removed. A row that is there twice counts once. `told`: what the
- * section has told already; what is told is added.
+ * The rows that were added and changed, in their order, then those that were removed. A row that is there
+ * twice counts once. `told`: what the section has told already; what is told is added.
  */
 export const compareLists = (
   { section, expand = (row) => [row], key, symbol, watch = [], subject, dayOf, words }: ListKind,
   { before, after }: ListVersions,
   { beforeDay, told = new Set() }: { readonly beforeDay?: Day | undefined; readonly told?: Set<string> } = {},
 ): readonly Change[] => {
-  const toMap = (rows: readonly Row[]): ReadonlyMap<string, Row> => new Map(rows.flatMap(expand).map((row) => [key(row), row]))
+  const toMap = (rows: readonly Row[]): ReadonlyMap<string, Row> =>
+    new Map(rows.flatMap(expand).map((row) => [key(row), row]))
   const [old, now] = [toMap(before), toMap(after)]
   const toText = (value: unknown): string => (isRow(value) ? JSON.stringify(value) : readText(value))
-  const isChanged = (row: Row, earlier: Row): boolean => watch.some((field) => toText(row[field]) !== toText(earlier[field]))
+  const isChanged = (row: Row, earlier: Row): boolean =>
+    watch.some((field) => toText(row[field]) !== toText(earlier[field]))
   const find = (id: string, row: Row) => {
     const earlier = old.get(id)
     if (earlier !== undefined) return isChanged(row, earlier) ? (words.changed?.(row, earlier) ?? []) : []
@@ -36,7 +38,9 @@ export const compareLists = (
   }
   return [
     ...[...now].flatMap(([id, row]) => name(row, find(id, row))),
-    ...[...old].flatMap(([id, row]) => (words.removed === undefined || now.has(id) ? [] : name(row, [words.removed(row)]))),
+    ...[...old].flatMap(([id, row]) =>
+      words.removed === undefined || now.has(id) ? [] : name(row, [words.removed(row)]),
+    ),
   ]
 }
 
@@ -52,15 +56,24 @@ export const compareDocuments = (
   const old = new Set(before.map(key))
   const urlOf = (row: Row): string => (url === undefined ? '' : readText(row[url]))
   // The provider lists some documents twice, once without an id.
-  const fresh = [...new Map(after.filter((row) => !old.has(key(row))).map((row) => [urlOf(row) || key(row), row])).values()]
+  const fresh = [
+    ...new Map(
+      after.filter((row) => !old.has(key(row))).map((row) => [urlOf(row) || key(row), row]),
+    ).values(),
+  ]
   if (fresh.length === 0) return []
-  const documents = fresh.map((row) => ({ title: title(row), url: urlOf(row) })).filter((one) => /^https?:/.test(one.url))
+  const documents = fresh
+    .map((row) => ({ title: title(row), url: urlOf(row) }))
+    .filter((one) => /^https?:/.test(one.url))
   const detail = `${fresh.length} new: ${fresh.slice(0, MAX_TITLES).map(title).join('; ')}${fresh.length > MAX_TITLES ? '; …' : ''}`
   const links = documents.length === 0 ? {} : { documents: documents.slice(0, MAX_LINKS) }
   return [{ section, change: 'new', symbol, count: fresh.length, ...links, detail }]
 }
 
-/** Stocks that are new, back (the ISINs `returned`) or have left, and stocks with another symbol for their ISIN or another ISIN for their symbol. */
+/**
+ * Stocks that are new, back (the ISINs `returned`) or have left, and stocks with another symbol for their
+ * ISIN or another ISIN for their symbol.
+ */
 export const compareStocks = (
   before: readonly Stock[],
   after: readonly Stock[],
@@ -72,7 +85,14 @@ export const compareStocks = (
     const renamed = old.byIsin.get(ISIN)?.find((earlier) => !now.pairs.has(`${earlier.Symbol} ${ISIN}`))
     if (renamed)
       return [
-        { section: 'renames', change: 'renamed', symbol, from: renamed.Symbol, to: symbol, detail: `was ${renamed.Symbol} (${ISIN})` },
+        {
+          section: 'renames',
+          change: 'renamed',
+          symbol,
+          from: renamed.Symbol,
+          to: symbol,
+          detail: `was ${renamed.Symbol} (${ISIN})`,
+        },
       ]
     const other = old.bySymbol.get(symbol)?.find((earlier) => !now.byIsin.has(earlier.ISIN))
     if (other) {
@@ -99,7 +119,10 @@ const indexListings = (stocks: readonly Stock[]) => ({
 
 const SYMBOL_FIELDS = ['Symbol', 'Sym', 'sym'] as const
 
-/** Gives a row of an earlier list the present symbol and ISIN of its stock: a rename is a change of the stock, not of its rows. */
+/**
+ * Gives a row of an earlier list the present symbol and ISIN of its stock: a rename is a change of the stock,
+ * not of its rows.
+ */
 export const createRenaming = (changes: readonly Change[], after: readonly Stock[]): ((row: Row) => Row) => {
   const stocks = new Map(after.map((stock) => [stock.Symbol, stock]))
   const present = new Map(
@@ -113,6 +136,12 @@ export const createRenaming = (changes: readonly Change[], after: readonly Stock
     const symbol = SYMBOL_FIELDS.find((field) => row[field] !== undefined)
     const name = row.ISIN ?? (symbol && row[symbol])
     const now = present.get(readText(name))
-    return now ? { ...row, ...(symbol ? { [symbol]: now.Symbol } : {}), ...(row.ISIN === undefined ? {} : { ISIN: now.ISIN }) } : row
+    return now
+      ? {
+          ...row,
+          ...(symbol ? { [symbol]: now.Symbol } : {}),
+          ...(row.ISIN === undefined ? {} : { ISIN: now.ISIN }),
+        }
+      : row
   }
 }

@@ -18,22 +18,32 @@ export interface DayDiffOptions extends DiffOptions {
 }
 
 /**
- * Lists what changed in a folder since a recorded day, until another one or now. If a day has no record, the newest one before it counts. New
- * filings and news are those that appeared on the days in between; their text is that of the present files.
+ * Lists what changed in a folder since a recorded day, until another one or now. If a day has no record, the
+ * newest one before it counts. New filings and news are those that appeared on the days in between; their
+ * text is that of the present files.
  *
  * @throws UsageError if the history begins after one of the days, or both have the same record
  * @throws DamagedFileError if the record of one of the two days is damaged; a note names other damaged days
  */
-export const diffDays = async (root: string, { since, until, streams, ...options }: DayDiffOptions): Promise<Difference> => {
+export const diffDays = async (
+  root: string,
+  { since, until, streams, ...options }: DayDiffOptions,
+): Promise<Difference> => {
   await checkFolder(root)
-  if (until !== undefined && until <= since) throw new UsageError(`${until} is not after ${since}; the earlier day comes first`)
+  if (until !== undefined && until <= since)
+    throw new UsageError(`${until} is not after ${since}; the earlier day comes first`)
   const history = await openHistory(root, listTables(streams))
-  const [from, to] = [findUsedDay(history, since), until === undefined ? undefined : findUsedDay(history, until)]
-  if (from === to) throw new UsageError(`${since} and ${until} have the same record, that of ${from}; choose other days`)
+  const [from, to] = [
+    findUsedDay(history, since),
+    until === undefined ? undefined : findUsedDay(history, until),
+  ]
+  if (from === to)
+    throw new UsageError(`${since} and ${until} have the same record, that of ${from}; choose other days`)
   const warnings = new Set<string>()
   const warn = (text: string): void => void warnings.add(text)
   const { countLost, ...states } = await openDays(history, { ...options, from, to, streams, warn })
-  for (const { day = '', ...damage } of history.damages) if (day > from && (to === undefined || day < to)) warn(describeDamage(damage))
+  for (const { day = '', ...damage } of history.damages)
+    if (day > from && (to === undefined || day < to)) warn(describeDamage(damage))
   describeEarlier(history.earlier, from, until).forEach(warn)
   const { notes, counts, changes } = await compareStates(root, states, options)
   const dated = await dateListings(history, changes, { from, to, warn })
@@ -56,8 +66,9 @@ export const diffDays = async (root: string, { since, until, streams, ...options
 }
 
 /**
- * Adds the day to changes of the master list: the first recorded one from which on the stock is as it is at the end. A new stock that was listed
- * on an earlier day is back. Reads recorded lists only if there is such a change, and those before `from` only for a new stock.
+ * Adds the day to changes of the master list: the first recorded one from which on the stock is as it is at
+ * the end. A new stock that was listed on an earlier day is back. Reads recorded lists only if there is such
+ * a change, and those before `from` only for a new stock.
  */
 const dateListings = async (
   history: History,
@@ -69,18 +80,33 @@ const dateListings = async (
   const read = createListReader(history, warn)
   const lists: { readonly day: Day; readonly names: ReadonlySet<string> }[] = []
   const first = changes.some((one) => isDated(one) && one.change === 'new') ? '' : from
-  for (const { record, list } of chooseEachDay(history, 'master', to).filter((chosen) => chosen.record.day > first)) {
+  for (const { record, list } of chooseEachDay(history, 'master', to).filter(
+    (chosen) => chosen.record.day > first,
+  )) {
     const rows = await leaveOutDamaged(warn, () => read(list))
-    if (rows) lists.push({ day: record.day, names: new Set(rows.flatMap(({ symbol, isin }) => [String(symbol), String(isin)])) })
+    if (rows)
+      lists.push({
+        day: record.day,
+        names: new Set(rows.flatMap(({ symbol, isin }) => [String(symbol), String(isin)])),
+      })
   }
   const between = lists.filter(({ day }) => day > from)
   return changes.map((change) => {
     if (!isDated(change)) return change
     const { symbol, to: now = symbol, from: was = symbol } = change
-    const isOtherwise = change.change === 'left' ? between.map(({ names }) => names.has(was)) : between.map(({ names }) => !names.has(now))
+    const isOtherwise =
+      change.change === 'left'
+        ? between.map(({ names }) => names.has(was))
+        : between.map(({ names }) => !names.has(now))
     const since = between[isOtherwise.lastIndexOf(true) + 1]?.day
-    const last = change.change === 'new' ? lists.findLast(({ day, names }) => day < from && names.has(now))?.day : undefined
-    const detail = last === undefined ? change.detail : change.detail.replace(/ is new$/, `, last listed on ${last}, is back`)
+    const last =
+      change.change === 'new'
+        ? lists.findLast(({ day, names }) => day < from && names.has(now))?.day
+        : undefined
+    const detail =
+      last === undefined
+        ? change.detail
+        : change.detail.replace(/ is new$/, `, last listed on ${last}, is back`)
     return {
       ...change,
       ...(last === undefined ? {} : { change: 'back' as const }),

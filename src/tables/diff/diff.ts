@@ -6,9 +6,21 @@ import { type Stock, toStockItems } from '../../model/stock.js'
 import { type Day, toDay } from '../../model/trading-day.js'
 import { statFile, yieldTurn } from '../../storage/file-system.js'
 import { readLastWriter, readPreviousOutputs } from '../../storage/previous-outputs.js'
-import { checkFolder, describeUnlisted, readStocks, type SymbolOptions, selectFolderSymbols } from '../output-folder.js'
+import {
+  checkFolder,
+  describeUnlisted,
+  readStocks,
+  type SymbolOptions,
+  selectFolderSymbols,
+} from '../output-folder.js'
 import { type Change, type Section, sectionNames } from './change.js'
-import { compareDocuments, compareLists, compareStocks, createRenaming, type ListVersions } from './compare.js'
+import {
+  compareDocuments,
+  compareLists,
+  compareStocks,
+  createRenaming,
+  type ListVersions,
+} from './compare.js'
 import { DOCUMENT_KINDS, type DocumentKind, LIST_KINDS } from './kinds.js'
 import { comparePreviousFiles, type TwoStates } from './two-states.js'
 
@@ -49,14 +61,26 @@ export const diff = async (root: string, options: DiffOptions): Promise<Differen
   const after = await readStocks(root)
   const previous = await readPreviousOutputs(root)
   if (previous?.run === undefined || statFile(join(previous.root, MASTER_MAP)) === undefined) {
-    const notes = [...damage, ...describeUnlisted(await selectFolderSymbols(root, options, { stocks: after }))]
+    const notes = [
+      ...damage,
+      ...describeUnlisted(await selectFolderSymbols(root, options, { stocks: after })),
+    ]
     return { ...now, since: null, notes, counts: {}, changes: [] }
   }
   const { run, asOf } = previous
   const before = await readStocks(previous.root)
   const beforeDay = asOf === undefined ? undefined : toDay(Date.parse(asOf))
-  const compared = await compareStates(root, { before, after, beforeDay, ...comparePreviousFiles(root, previous) }, options)
-  return { ...now, since: { run, ...(asOf === undefined ? {} : { asOf }) }, ...compared, notes: [...damage, ...compared.notes] }
+  const compared = await compareStates(
+    root,
+    { before, after, beforeDay, ...comparePreviousFiles(root, previous) },
+    options,
+  )
+  return {
+    ...now,
+    since: { run, ...(asOf === undefined ? {} : { asOf }) },
+    ...compared,
+    notes: [...damage, ...compared.notes],
+  }
 }
 
 /** Compares the sections of two states, one after the other. */
@@ -67,12 +91,20 @@ export const compareStates = async (
 ): Promise<Pick<Difference, 'notes' | 'counts' | 'changes'>> => {
   const selected = await selectFolderSymbols(root, selection, { stocks: states.after, gone: states.before })
   const { wanted } = selected
-  const listed = compareStocks(states.before, states.after, only.includes('listings') ? await findReturned(states) : undefined)
+  const listed = compareStocks(
+    states.before,
+    states.after,
+    only.includes('listings') ? await findReturned(states) : undefined,
+  )
   const rename = createRenaming(listed, states.after)
   const readLists = async (files: readonly string[]): Promise<ListVersions> => {
     const all: ListVersions[] = []
-    for (const file of files) all.push(await readListVersions(states, file.replace('{exch}', exchange.toLowerCase())))
-    return { before: all.flatMap(({ before }) => before).map(rename), after: all.flatMap(({ after }) => after) }
+    for (const file of files)
+      all.push(await readListVersions(states, file.replace('{exch}', exchange.toLowerCase())))
+    return {
+      before: all.flatMap(({ before }) => before).map(rename),
+      after: all.flatMap(({ after }) => after),
+    }
   }
   const changes: Change[] = []
   for (const section of only) {
@@ -82,13 +114,21 @@ export const compareStates = async (
       changes.push(...compareLists(kind, await readLists(kind.files), { ...states, told }))
     for (const kind of DOCUMENT_KINDS.filter((one) => one.section === section)) {
       if (kind.list === undefined && states.isSame(kind.file, kind.file)) continue
-      changes.push(...(await compareEachStock(states, kind, kind.list === undefined ? await readLists([kind.file]) : undefined)))
+      changes.push(
+        ...(await compareEachStock(
+          states,
+          kind,
+          kind.list === undefined ? await readLists([kind.file]) : undefined,
+        )),
+      )
     }
   }
   const shown = changes.filter(({ symbol }) => wanted === undefined || wanted.has(symbol))
   return {
     notes: [...describeUnlisted(selected), ...new Set(states.notes)],
-    counts: Object.fromEntries(only.map((section) => [section, shown.filter((change) => change.section === section).length])),
+    counts: Object.fromEntries(
+      only.map((section) => [section, shown.filter((change) => change.section === section).length]),
+    ),
     changes: shown,
   }
 }
@@ -98,7 +138,8 @@ const toRows = (list: unknown): readonly Row[] => (Array.isArray(list) ? list.fi
 /** A list in both states. Notes that there is no earlier one, so that what changed in it is not known. */
 const readListVersions = async ({ read, notes }: TwoStates, file: string): Promise<ListVersions> => {
   const versions = await read(file)
-  if (versions !== undefined && versions.before === undefined) notes.push(`there was no ${file} before to compare with`)
+  if (versions !== undefined && versions.before === undefined)
+    notes.push(`there was no ${file} before to compare with`)
   return { before: toRows(versions?.before), after: toRows(versions?.after) }
 }
 
@@ -107,22 +148,30 @@ const STOCKS_PER_TURN = 100
 const toFile = ({ file }: DocumentKind, name: string): string => file.replace('{name}', name)
 
 /**
- * The new documents of each stock, in its file or in a list of all. The file of a renamed stock is compared with that of its earlier symbol. The
- * first documents of an added stock are not new ones.
+ * The new documents of each stock, in its file or in a list of all. The file of a renamed stock is compared
+ * with that of its earlier symbol. The first documents of an added stock are not new ones.
  */
 const compareEachStock = async (
   { before, after, read, isSame }: TwoStates,
   kind: DocumentKind,
   list: ListVersions | undefined,
 ): Promise<readonly Change[]> => {
-  const [old, now] = [list?.before ?? [], list?.after ?? []].map((rows) => groupBy(rows, ({ Symbol: symbol }) => readText(symbol)))
+  const [old, now] = [list?.before ?? [], list?.after ?? []].map((rows) =>
+    groupBy(rows, ({ Symbol: symbol }) => readText(symbol)),
+  )
   const earlierNames = new Map(toStockItems(before).map(({ value, fileName }) => [value.ISIN, fileName]))
   const readRows = async ({ Symbol: symbol, ISIN }: Stock, name: string) => {
     if (list !== undefined) return { before: old?.get(symbol), after: now?.get(symbol) ?? [] }
     const [file, earlier] = [toFile(kind, name), toFile(kind, earlierNames.get(ISIN) ?? name)]
     const versions = isSame(file, earlier) ? undefined : await read(file, earlier)
-    const rowsOf = (document: unknown): readonly Row[] => toRows(isRow(document) ? document[kind.list ?? ''] : undefined)
-    return versions && { before: versions.before === undefined ? undefined : rowsOf(versions.before), after: rowsOf(versions.after) }
+    const rowsOf = (document: unknown): readonly Row[] =>
+      toRows(isRow(document) ? document[kind.list ?? ''] : undefined)
+    return (
+      versions && {
+        before: versions.before === undefined ? undefined : rowsOf(versions.before),
+        after: rowsOf(versions.after),
+      }
+    )
   }
   const all: Change[] = []
   for (const { value, fileName, rank } of toStockItems(after)) {
@@ -142,7 +191,8 @@ const findReturned = async ({ before, after, read }: TwoStates): Promise<Readonl
     for (const kind of known.has(value.ISIN) ? [] : DOCUMENT_KINDS.filter(({ list }) => list !== undefined)) {
       const document = (await read(toFile(kind, fileName)))?.before
       if (!isRow(document)) continue
-      for (const isin of [document.ISIN, [document[kind.list ?? '']].flat().find(isRow)?.isin]) returned.add(readText(isin))
+      for (const isin of [document.ISIN, [document[kind.list ?? '']].flat().find(isRow)?.isin])
+        returned.add(readText(isin))
     }
   return returned
 }

@@ -19,7 +19,10 @@ export interface ListKind {
   readonly watch?: readonly string[]
   /** What a change is about, where another list of the section may have it, too. */
   readonly subject?: (row: Row) => string
-  /** The day of a row, where those of the day of the earlier list are not new: on its own day, an action is in no list. */
+  /**
+   * The day of a row, where those of the day of the earlier list are not new: on its own day, an action is in
+   * no list.
+   */
   readonly dayOf?: (row: Row) => Day
   readonly words: {
     readonly added?: (row: Row) => ChangeText
@@ -29,7 +32,8 @@ export interface ListKind {
 }
 
 const fieldText = (row: Row, field: string): string => readText(row[field])
-const join = (row: Row, ...fields: readonly string[]): string => JSON.stringify(fields.map((field) => row[field]))
+const join = (row: Row, ...fields: readonly string[]): string =>
+  JSON.stringify(fields.map((field) => row[field]))
 
 const nameBand = (band: string): string => (/^[\d.]+$/.test(band) ? `${band} %` : band.toLowerCase())
 
@@ -43,7 +47,9 @@ const describeDeal = (row: Row): string => {
   const [client, day] = [fieldText(row, 'cname'), fieldText(row, 'date').slice(0, 10)]
   const [quantity, price] = [Number(row.qty), Number(row.avgprice)]
   const crore = (quantity * price) / 1e7
-  const more = [fieldText(row, 'deal').toLowerCase(), crore >= 0.005 ? formatCrore(crore) : ''].filter((part) => part !== '')
+  const more = [fieldText(row, 'deal').toLowerCase(), crore >= 0.005 ? formatCrore(crore) : ''].filter(
+    (part) => part !== '',
+  )
   const side = fieldText(row, 'bs') === 'S' ? 'sold' : 'bought'
   const terms = `${side} ${formatNumber(quantity)} at ${formatPrice(price)} on ${day}`
   return `${client} ${terms}${more.length === 0 ? '' : ` (${more.join(', ')})`}`
@@ -54,7 +60,9 @@ const toActions = (row: Row): readonly Row[] =>
     .flat()
     .filter(isRow)
     .map((action) => {
-      const on = ['ExDate', 'RecDate', 'ActDate'].map((field) => fieldText(action, field)).find((day) => day !== '') ?? ''
+      const on =
+        ['ExDate', 'RecDate', 'ActDate'].map((field) => fieldText(action, field)).find((day) => day !== '') ??
+        ''
       const note = fieldText(action, 'Note')
       const detail = `${fieldText(action, 'ActType').toLowerCase()}${note === '' || note === 'NA' ? '' : ` of ${note}`} on ${on}`
       return { Sym: row.Sym, on, detail }
@@ -75,7 +83,11 @@ const SURVEILLANCE = ['asm', 'gsm'].map((list): ListKind => {
         const [from, to] = [stageOf(earlier), stageOf(row)]
         return [{ change: 'changed', from, to, detail: `moves in ${name} from ${from} to ${to}` }]
       },
-      removed: (row) => ({ change: 'left', from: stageOf(row), detail: `left ${name}, where it was in ${stageOf(row)}` }),
+      removed: (row) => ({
+        change: 'left',
+        from: stageOf(row),
+        detail: `left ${name}, where it was in ${stageOf(row)}`,
+      }),
     },
   }
 })
@@ -113,7 +125,9 @@ export const LIST_KINDS: readonly ListKind[] = [
     symbol: 'Symbol',
     watch: ['Band'],
     subject: (row) => join(row, 'Symbol', 'Series'),
-    words: { changed: (row, earlier) => [describeBand(row, fieldText(earlier, 'Band'), fieldText(row, 'Band'))] },
+    words: {
+      changed: (row, earlier) => [describeBand(row, fieldText(earlier, 'Band'), fieldText(row, 'Band'))],
+    },
   },
   ANNOUNCED_BANDS,
   {
@@ -123,7 +137,9 @@ export const LIST_KINDS: readonly ListKind[] = [
     key: (row) => fieldText(row, 'ISIN'),
     symbol: 'Symbol',
     watch: RESULT_TABLES,
-    words: { changed: (row, earlier) => [...describeNewQuarter(row, earlier), ...describeRestated(row, earlier)] },
+    words: {
+      changed: (row, earlier) => [...describeNewQuarter(row, earlier), ...describeRestated(row, earlier)],
+    },
   },
   ...CIRCUITS,
   {

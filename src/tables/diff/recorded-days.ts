@@ -23,13 +23,16 @@ export interface ComparedDays {
 }
 
 /**
- * A folder on two recorded days, or one and now. `countLost`: how many new records of single stocks are no longer in their file, so that their
- * text is unknown.
+ * A folder on two recorded days, or one and now. `countLost`: how many new records of single stocks are no
+ * longer in their file, so that their text is unknown.
  *
  * @throws UsageError if a day has no list of stocks
  * @throws DamagedFileError if the record of one of the days is damaged
  */
-export const openDays = async (history: History, days: ComparedDays): Promise<TwoStates & { readonly countLost: () => number }> => {
+export const openDays = async (
+  history: History,
+  days: ComparedDays,
+): Promise<TwoStates & { readonly countLost: () => number }> => {
   const { from, to, streams, exchange, warn } = days
   const plan = streams.map((stream) => ({ stream, state: 'waiting' }) as const)
   const { documents, tables } = createHistoryRequest(plan, { exchange })
@@ -43,7 +46,9 @@ export const openDays = async (history: History, days: ComparedDays): Promise<Tw
   const master = await readList(MASTER_MAP)
   const toStocks = (list: readonly Row[] | undefined, day: Day | undefined): readonly Stock[] => {
     if (list !== undefined) return list as unknown as readonly Stock[]
-    throw new UsageError(`the record of ${day} has no list of stocks, so nothing can be compared with it; choose another day`)
+    throw new UsageError(
+      `the record of ${day} has no list of stocks, so nothing can be compared with it; choose another day`,
+    )
   }
   return {
     before: toStocks(master.before, from),
@@ -63,7 +68,11 @@ export const openDays = async (history: History, days: ComparedDays): Promise<Tw
 }
 
 /** Creates a function that reads a list of both days. `gap`: why it is not of these days. */
-const createRecordedLists = (history: History, tables: readonly Table[], { from, to, warn }: ComparedDays) => {
+const createRecordedLists = (
+  history: History,
+  tables: readonly Table[],
+  { from, to, warn }: ComparedDays,
+) => {
   const readRows = createListReader(history, warn)
   const findAnswers = (day: Day): ReadonlyMap<string, ChosenList> =>
     new Map(
@@ -89,8 +98,16 @@ const createRecordedLists = (history: History, tables: readonly Table[], { from,
       const note = chosen && describeAnswer(chosen, chosen.record.day)
       if (note !== undefined) warn(nameTables([table.name], note))
     }
-    const gap = describeGap(file, [earlier?.record.day, later?.record.day, from, to], later !== undefined || now !== undefined)
-    return { gap, before: await read(earlier), after: after === undefined ? now && toRecords(now).get(file)?.records : await read(later) }
+    const gap = describeGap(
+      file,
+      [earlier?.record.day, later?.record.day, from, to],
+      later !== undefined || now !== undefined,
+    )
+    return {
+      gap,
+      before: await read(earlier),
+      after: after === undefined ? now && toRecords(now).get(file)?.records : await read(later),
+    }
   }
 }
 
@@ -100,8 +117,11 @@ const describeGap = (
   isThereLater: boolean,
 ): string | undefined => {
   if (earlier === undefined)
-    return isThereLater ? `${file} was not compared: neither ${from} nor an earlier day has a record of it` : undefined
-  if (later !== undefined && later <= from) return `${file} was not compared: no day after ${from} and up to ${to} has a record of it`
+    return isThereLater
+      ? `${file} was not compared: neither ${from} nor an earlier day has a record of it`
+      : undefined
+  if (later !== undefined && later <= from)
+    return `${file} was not compared: no day after ${from} and up to ${to} has a record of it`
   if (earlier < from) return `${file} was compared with its record of ${earlier}: ${from} has none`
   return later === to ? undefined : `${file} was compared up to its record of ${later}: ${to} has none`
 }

@@ -18,14 +18,20 @@ interface SeenContext {
 }
 
 /**
- * The files of single stocks. The days do not have these files, but the day on which each record of them appeared; the text is that of the
- * present file. A record that appeared on none of the days was there before.
+ * The files of single stocks. The days do not have these files, but the day on which each record of them
+ * appeared; the text is that of the present file. A record that appeared on none of the days was there
+ * before.
  */
-export const openSeenDocuments = async (history: History, { documents, from, to = '9999', warn, notes }: SeenContext) => {
+export const openSeenDocuments = async (
+  history: History,
+  { documents, from, to = '9999', warn, notes }: SeenContext,
+) => {
   const seen = await readSeenDays(history, from, warn)
   const kinds = documents.map((kind) => ({ ...kind, isOf: createOutputMatcher([kind.pattern]) }))
   let lost = 0
-  /** The records of a file that were there before the first day, and those that appeared until the last one. */
+  /**
+   * The records of a file that were there before the first day, and those that appeared until the last one.
+   */
   const split = (file: string, { lists, identity }: RecordedDocuments) => {
     const document = readRepairedJson(join(history.root, file))
     if (!isRow(document)) return undefined
@@ -55,10 +61,15 @@ export const openSeenDocuments = async (history: History, { documents, from, to 
     lost += now.lost
     const toDocument = (rows: readonly KeyedRow[]): Row => ({
       ...now.document,
-      ...Object.fromEntries(kind.lists.map((list) => [list, rows.filter((one) => one.list === list).map(({ row }) => row)])),
+      ...Object.fromEntries(
+        kind.lists.map((list) => [list, rows.filter((one) => one.list === list).map(({ row }) => row)]),
+      ),
     })
     const fresh = now.fresh.filter(({ key }) => !known.has(key))
-    return { before: before.length === 0 && now.isNew ? undefined : toDocument(before), after: toDocument([...fresh, ...before]) }
+    return {
+      before: before.length === 0 && now.isNew ? undefined : toDocument(before),
+      after: toDocument([...fresh, ...before]),
+    }
   }
   const find = (file: string): RecordedDocuments | undefined => kinds.find(({ isOf }) => isOf(file))
   return {
@@ -78,12 +89,21 @@ interface KeyedRow {
   readonly row: Row
 }
 
-/** The days after a day on which the records of each file appeared, by key: the first day of a key, the last one of `ALL_RECORDS`. */
-const readSeenDays = async (history: History, after: Day, warn: Warn): Promise<ReadonlyMap<string, ReadonlyMap<string, Day>>> => {
+/**
+ * The days after a day on which the records of each file appeared, by key: the first day of a key, the last
+ * one of `ALL_RECORDS`.
+ */
+const readSeenDays = async (
+  history: History,
+  after: Day,
+  warn: Warn,
+): Promise<ReadonlyMap<string, ReadonlyMap<string, Day>>> => {
   const all = await readSeen(history, warn)
   const rows = all.map(({ file, key, day }) => [String(file), String(key), String(day)] as const)
   const seen = new Map<string, Map<string, Day>>()
-  for (const [file, key, day] of rows.filter((row) => row[2] > after).sort((one, other) => (one[2] < other[2] ? -1 : 1))) {
+  for (const [file, key, day] of rows
+    .filter((row) => row[2] > after)
+    .sort((one, other) => (one[2] < other[2] ? -1 : 1))) {
     const known = getOrAdd(seen, file, () => new Map<string, Day>())
     if (key === ALL || !known.has(key)) known.set(key, day)
   }

@@ -18,14 +18,20 @@ export interface TwoStates {
   readonly before: readonly Stock[]
   readonly after: readonly Stock[]
   readonly beforeDay: Day | undefined
-  /** Undefined if the file does not exist now, or has no earlier state to compare with. `earlier` is its name before. */
+  /**
+   * Undefined if the file does not exist now, or has no earlier state to compare with. `earlier` is its name
+   * before.
+   */
   readonly read: (file: string, earlier?: string) => Promise<FileVersions | undefined>
   readonly isSame: (file: string, earlier: string) => boolean
   /** What could not be compared, and why. */
   readonly notes: string[]
 }
 
-/** The files of a folder, and those of before the last run. One that was no output of the last run has no earlier state. */
+/**
+ * The files of a folder, and those of before the last run. One that was no output of the last run has no
+ * earlier state.
+ */
 export const comparePreviousFiles = (
   root: string,
   { root: earlierRoot, outputs }: PreviousOutputs,
@@ -38,7 +44,9 @@ export const comparePreviousFiles = (
       if (!isOutput(file)) return undefined
       return noteDamage(file, notes, () => {
         const after = readRepairedJson(join(root, file))
-        return after === undefined ? undefined : { before: readRepairedJson(join(earlierRoot, earlier)), after }
+        return after === undefined
+          ? undefined
+          : { before: readRepairedJson(join(earlierRoot, earlier)), after }
       })
     },
     notes,

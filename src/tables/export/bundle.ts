@@ -2,7 +2,12 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { UsageError } from '../../model/errors.js'
 import { createFileNames } from '../../model/stock.js'
 import { disk } from '../../storage/disk.js'
-import { createFolder, ignoreMissing, isTemporaryName, writeFileAtomically } from '../../storage/file-system.js'
+import {
+  createFolder,
+  ignoreMissing,
+  isTemporaryName,
+  writeFileAtomically,
+} from '../../storage/file-system.js'
 import { MIN_LAKE_BYTES } from '../lake/lake.js'
 import { defineExport, loadEach } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
@@ -24,12 +29,19 @@ interface BundleSession {
 /** What a back-test program reads: the files of each stock, and those about all of them. */
 interface Bundle {
   /** The files of a stock by their paths in the bundle. `days` are the sessions of all stocks. */
-  readonly ofStock: (symbol: string, sessions: readonly BundleSession[], days: readonly string[]) => Readonly<Record<string, Buffer>>
+  readonly ofStock: (
+    symbol: string,
+    sessions: readonly BundleSession[],
+    days: readonly string[],
+  ) => Readonly<Record<string, Buffer>>
   readonly ofAll: (
     stocks: readonly (readonly [symbol: string, first: string, last: string])[],
     days: readonly string[],
   ) => Readonly<Record<string, Buffer>>
-  /** A folder of which every file is read, and how each begins. Those that an export does not write are removed. */
+  /**
+   * A folder of which every file is read, and how each begins. Those that an export does not write are
+   * removed.
+   */
   readonly whole?: { readonly folder: string; readonly header: string }
 }
 
@@ -45,9 +57,13 @@ SELECT c.symbol, CAST(c.day AS VARCHAR), open, high, low, close, volume, coalesc
   coalesce(split, 1), coalesce(dividend * close_first / close / factor, 0)
 FROM candles_adjusted AS c LEFT JOIN placed AS p ON p.symbol = c.symbol AND p.day = c.day ORDER BY c.symbol, c.day`
 
-/** An export of the candles as the files of a back-test program. A file that continues the one before is only appended to. */
+/**
+ * An export of the candles as the files of a back-test program. A file that continues the one before is only
+ * appended to.
+ */
 const defineBundle = (dir: string, { ofStock, ofAll, whole }: Bundle, options: ExportOptions): Export => {
-  if (options.tables !== undefined) throw new UsageError(`${dir} has the candles of all stocks; leave the tables out`)
+  if (options.tables !== undefined)
+    throw new UsageError(`${dir} has the candles of all stocks; leave the tables out`)
   const own = { tables: ['candles_adjusted'], lake: { minBytes: MIN_LAKE_BYTES, isWhole: false } }
   return defineExport({ ...options, ...own, name: dir }, (exporting) =>
     loadEach(exporting, async () => {
@@ -55,7 +71,9 @@ const defineBundle = (dir: string, { ofStock, ofAll, whole }: Bundle, options: E
       const target = resolve(dir)
       await assertOutside(target, exporting.root)
       const old = new Set(whole && (await listOwnFiles(target, whole)))
-      const read = await connection.runAndReadAll('SELECT DISTINCT CAST(day AS VARCHAR) FROM candles_adjusted ORDER BY 1')
+      const read = await connection.runAndReadAll(
+        'SELECT DISTINCT CAST(day AS VARCHAR) FROM candles_adjusted ORDER BY 1',
+      )
       const days = read.getRows().map(([day]) => String(day))
       const all = (await connection.runAndReadAll('SELECT DISTINCT symbol FROM candles_adjusted ORDER BY 1'))
         .getRows()
@@ -84,8 +102,17 @@ const defineBundle = (dir: string, { ofStock, ofAll, whole }: Bundle, options: E
             await endStock()
             ;[symbol, sessions] = [String(name), []]
           }
-          const [open, high, low, close, volume = 0, then = 1, split = 1, dividend = 0] = values.map((value) => Number(value ?? Number.NaN))
-          sessions.push({ day: String(day), prices: [open, high, low, close] as number[], volume, then, split, dividend })
+          const [open, high, low, close, volume = 0, then = 1, split = 1, dividend = 0] = values.map(
+            (value) => Number(value ?? Number.NaN),
+          )
+          sessions.push({
+            day: String(day),
+            prices: [open, high, low, close] as number[],
+            volume,
+            then,
+            split,
+            dividend,
+          })
         }
       await endStock()
       await write(ofAll(stocks, days))
@@ -97,7 +124,11 @@ const defineBundle = (dir: string, { ofStock, ofAll, whole }: Bundle, options: E
 
 /** A path without links, also of what does not exist yet. */
 const resolveLinks = (path: string): Promise<string> =>
-  disk.realpath(path).catch(async () => (dirname(path) === path ? path : join(await resolveLinks(dirname(path)), basename(path))))
+  disk
+    .realpath(path)
+    .catch(async () =>
+      dirname(path) === path ? path : join(await resolveLinks(dirname(path)), basename(path)),
+    )
 
 const assertOutside = async (target: string, root: string): Promise<void> => {
   const path = relative(root, await resolveLinks(target))
@@ -106,13 +137,20 @@ const assertOutside = async (target: string, root: string): Promise<void> => {
 }
 
 /** Throws if a folder has a file that no export creates. Leftovers of a killed export are among its own. */
-const listOwnFiles = async (target: string, { folder, header }: NonNullable<Bundle['whole']>): Promise<readonly string[]> => {
+const listOwnFiles = async (
+  target: string,
+  { folder, header }: NonNullable<Bundle['whole']>,
+): Promise<readonly string[]> => {
   const names = (await disk.readdir(join(target, folder)).catch(ignoreMissing)) ?? []
   for (const name of names) {
     if (isTemporaryName(name)) continue
-    const isOwn = name.endsWith('.csv') && (await disk.readFile(join(target, folder, name))).toString('latin1').startsWith(header)
+    const isOwn =
+      name.endsWith('.csv') &&
+      (await disk.readFile(join(target, folder, name))).toString('latin1').startsWith(header)
     if (!isOwn)
-      throw new UsageError(`${join(target, folder)} has a file that no export creates: ${name}; choose another folder or move it away`)
+      throw new UsageError(
+        `${join(target, folder)} has a file that no export creates: ${name}; choose another folder or move it away`,
+      )
   }
   return names.map((name) => `${folder}/${name}`)
 }
@@ -137,7 +175,10 @@ const QLIB_FIELDS: Readonly<Record<string, (session: BundleSession) => number | 
   factor: ({ then }) => 1 / then,
 }
 
-/** Floats of 32 bits, little-endian: the place of the first session in the calendar, then a value for each session, NaN without a candle. */
+/**
+ * Floats of 32 bits, little-endian: the place of the first session in the calendar, then a value for each
+ * session, NaN without a candle.
+ */
 const encode = (
   field: (session: BundleSession) => number | undefined,
   sessions: readonly BundleSession[],
@@ -183,8 +224,8 @@ export const qlib = (dir: string, options: ExportOptions): Export => defineBundl
 const formatDecimal = (value: number): string => String(Number(value.toFixed(4)))
 
 /**
- * Prices and shares of that day: zipline adjusts them itself, by the columns `dividend` and `split`. Candles again, and by hand: csv-stringify
- * takes 1.25 times the CPU of the export.
+ * Prices and shares of that day: zipline adjusts them itself, by the columns `dividend` and `split`. Candles
+ * again, and by hand: csv-stringify takes 1.25 times the CPU of the export.
  */
 const formatSession = ({ day, prices, volume, then, split, dividend }: BundleSession): string =>
   `${[day, ...prices.map((price) => formatDecimal(price * then)), Math.round(volume / then), formatDecimal(dividend), formatDecimal(split)].join(',')}\n`
@@ -192,16 +233,19 @@ const formatSession = ({ day, prices, volume, then, split, dividend }: BundleSes
 const ZIPLINE_HEADER = 'date,open,high,low,close,volume,dividend,split\n'
 
 const ZIPLINE: Bundle = {
-  ofStock: (symbol, sessions) => ({ [`daily/${symbol}.csv`]: Buffer.from(`${ZIPLINE_HEADER}${sessions.map(formatSession).join('')}`) }),
+  ofStock: (symbol, sessions) => ({
+    [`daily/${symbol}.csv`]: Buffer.from(`${ZIPLINE_HEADER}${sessions.map(formatSession).join('')}`),
+  }),
   ofAll: () => ({}),
   whole: { folder: 'daily', header: ZIPLINE_HEADER },
 }
 
 /**
- * Exports the candles as a folder for the csvdir bundle of zipline, with prices as they were and the splits, bonuses and dividends. Files of
- * `daily/` that it does not write, of symbols that are gone, are removed.
+ * Exports the candles as a folder for the csvdir bundle of zipline, with prices as they were and the splits,
+ * bonuses and dividends. Files of `daily/` that it does not write, of symbols that are gone, are removed.
  *
- * @throws UsageError for a selection of tables, and, when it runs, for a folder in the output folder or with files that no export creates
+ * @throws UsageError for a selection of tables, and, when it runs, for a folder in the output folder or with
+ * files that no export creates
  * @example zipline('./zipline', { streams }).write('./data').subscribe()
  */
 export const zipline = (dir: string, options: ExportOptions): Export => defineBundle(dir, ZIPLINE, options)

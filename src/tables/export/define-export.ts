@@ -5,7 +5,14 @@ import { DamagedFileError, StorageError, UsageError } from '../../model/errors.j
 import { type Columned, listColumns, type ShownColumn, type Table } from '../../model/table.js'
 import { findClosest, suggest } from '../../model/text.js'
 import { lastWeekday } from '../../model/trading-day.js'
-import { type DuckDb, openDuckDb, quoteName, quoteText, toQueryError, toSpillFolder } from '../../storage/duckdb.js'
+import {
+  type DuckDb,
+  openDuckDb,
+  quoteName,
+  quoteText,
+  toQueryError,
+  toSpillFolder,
+} from '../../storage/duckdb.js'
 import { openFolder } from '../../storage/table-folder.js'
 import type { LakeUse } from '../lake/lake.js'
 import { readRunDay } from '../output-folder.js'
@@ -44,7 +51,10 @@ interface ExportTarget extends ExportOptions {
 
 type Load = (exporting: ExportContext) => Promise<readonly LoadedTable[]>
 
-/** An export that copies tables of the lake, after writing those that have changed. `load` has all of them open. Unsubscribing interrupts it. */
+/**
+ * An export that copies tables of the lake, after writing those that have changed. `load` has all of them
+ * open. Unsubscribing interrupts it.
+ */
 export const defineExport = ({ name, ...options }: ExportTarget, load: Load): Export => ({
   name,
   write: (out) =>
@@ -93,7 +103,10 @@ const openTables = async (
   const isSkipped = async (one: Selected): Promise<boolean> => {
     if (one.shape !== 'view') return empty.has(one.name)
     const isLacking = addNeeded([one], tables).tables.some(({ name }) => empty.has(name))
-    return isLacking && (await connection.runAndReadAll(`FROM ${quoteName(one.name)} LIMIT 1`)).currentRowCount === 0
+    return (
+      isLacking &&
+      (await connection.runAndReadAll(`FROM ${quoteName(one.name)} LIMIT 1`)).currentRowCount === 0
+    )
   }
   const exported: ExportedTable[] = []
   for (const one of chosen) {
@@ -105,10 +118,20 @@ const openTables = async (
     const rows = key === undefined ? quoteName(name) : file ? `(${file.unique})` : selectUnique(name, key)
     const select = `SELECT ${values.join(', ')}, CAST(${asOfDay} AS DATE) AS as_of FROM ${rows}`
     const version = file?.inputs.key
-    const facts = { name, comment, shape, columns, select, key, version, writingMs: stored.get(name)?.ms ?? 0 }
+    const facts = {
+      name,
+      comment,
+      shape,
+      columns,
+      select,
+      key,
+      version,
+      writingMs: stored.get(name)?.ms ?? 0,
+    }
     exported.push({ ...facts, isSkipped: await isSkipped(one) })
   }
-  if (exported.every((table) => table.isSkipped)) throw new UsageError(`${out} has no outputs to load`, { code: 'no-outputs' })
+  if (exported.every((table) => table.isSkipped))
+    throw new UsageError(`${out} has no outputs to load`, { code: 'no-outputs' })
   return { root: folder.root, tables: exported }
 }
 
@@ -119,12 +142,16 @@ const throwDamage = (text: string): never => {
 type Selected = Table | ReturnType<typeof listViews>[number]
 
 /** The tables and views with these names; all if absent. @throws UsageError for an unknown name */
-export const selectTables = (streams: ExportOptions['streams'], names?: readonly string[]): readonly Selected[] => {
+export const selectTables = (
+  streams: ExportOptions['streams'],
+  names?: readonly string[],
+): readonly Selected[] => {
   const tables = listTables(streams)
   const all = [...tables, ...listViews(tables)]
   const known = all.map(({ name }) => name)
   const unknown = names?.find((name) => !known.includes(name))
-  if (unknown !== undefined) throw new UsageError(`unknown table ${unknown}${suggest(findClosest(unknown, known))}`)
+  if (unknown !== undefined)
+    throw new UsageError(`unknown table ${unknown}${suggest(findClosest(unknown, known))}`)
   return names === undefined ? all : all.filter(({ name }) => names.includes(name))
 }
 
@@ -134,14 +161,18 @@ const selectUnique = (name: string, key: readonly string[]): string =>
     QUALIFY row_number() OVER (PARTITION BY ${key.map(quoteName).join(', ')} ORDER BY row_place DESC) = 1)`
 
 const addTimeZone = ({ name, type, comment }: ShownColumn): ShownColumn => ({
-  ...{ name, type },
-  comment: type === 'TIMESTAMP' && !comment.includes('India') ? `${comment}, India time (Asia/Kolkata)` : comment,
+  name,
+  type,
+  comment:
+    type === 'TIMESTAMP' && !comment.includes('India') ? `${comment}, India time (Asia/Kolkata)` : comment,
 })
 
 /** Users do not write the SQL of an export: an SQL error is a storage error, not wrong usage. */
 const toExportError = (error: unknown, name: string): unknown => {
   const known = error instanceof Error && error.name === 'Error' ? toQueryError(error) : error
-  return known instanceof UsageError && known.cause !== undefined ? createWriteError(name, known.message, known.cause) : known
+  return known instanceof UsageError && known.cause !== undefined
+    ? createWriteError(name, known.message, known.cause)
+    : known
 }
 
 /** Loads one table after another until the export is stopped. `load` returns the number of rows. */
@@ -154,7 +185,8 @@ export const loadEach = async (
     if (isStopped()) throw new StorageError('the export was stopped')
     const startedAt = performance.now()
     const rows = table.isSkipped ? 0 : await load(table)
-    const all = table.isSkipped || table.key === undefined ? rows : await countRows(connection, quoteName(table.name))
+    const all =
+      table.isSkipped || table.key === undefined ? rows : await countRows(connection, quoteName(table.name))
     const ms = Math.round(performance.now() - startedAt)
     loaded.push({ table: table.name, rows, leftOut: all - rows, ms, isSkipped: table.isSkipped })
   }

@@ -7,9 +7,11 @@ import type { Export, ExportOptions } from './export.js'
 const TARGET = 'target'
 
 /**
- * Exports to a DuckDB database file, created if missing. Replaces our tables in one transaction and leaves all others unchanged.
+ * Exports to a DuckDB database file, created if missing. Replaces our tables in one transaction and leaves
+ * all others unchanged.
  *
- * @throws UsageError, when it runs, if its package is not installed; StorageError if the target cannot be written
+ * @throws UsageError, when it runs, if its package is not installed; StorageError if the target cannot be
+ * written
  * @example duckdb('./market.duckdb', { streams }).write('./data').subscribe(({ table, rows }) => console.log(table, rows))
  */
 export const duckdb = (path: string, options: ExportOptions): Export =>
@@ -38,13 +40,22 @@ const attach = async ({ connection }: ExportContext, path: string): Promise<void
       throw new StorageError(
         `${path} is open in another process${holder === undefined ? '' : ` (PID ${holder})`}; close it there and try again`,
       )
-    if (/not a valid DuckDB/i.test(message)) throw new UsageError(`${path} is not a DuckDB database; choose another file`)
-    throw new UsageError(`${path} cannot be opened as a DuckDB database: ${message.replace(/\s+/g, ' ')}; choose another file`)
+    if (/not a valid DuckDB/i.test(message))
+      throw new UsageError(`${path} is not a DuckDB database; choose another file`)
+    throw new UsageError(
+      `${path} cannot be opened as a DuckDB database: ${message.replace(/\s+/g, ' ')}; choose another file`,
+    )
   }
 }
 
-const addComments = async ({ connection }: ExportContext, target: string, { comment, columns }: ExportedTable): Promise<void> => {
+const addComments = async (
+  { connection }: ExportContext,
+  target: string,
+  { comment, columns }: ExportedTable,
+): Promise<void> => {
   await connection.run(`COMMENT ON TABLE ${target} IS ${quoteText(comment)}`)
   for (const column of columns)
-    await connection.run(`COMMENT ON COLUMN ${target}.${quoteName(column.name)} IS ${quoteText(column.comment)}`)
+    await connection.run(
+      `COMMENT ON COLUMN ${target}.${quoteName(column.name)} IS ${quoteText(column.comment)}`,
+    )
 }

@@ -28,15 +28,17 @@ export interface ExportOptions {
 }
 
 /**
- * Loads the outputs of a folder, and what is derived from them, into a database or into files. Loading is idempotent and atomic: the target has
- * either its old content or that of the folder. A table without files is skipped and keeps its content: a missing output is not an empty one.
+ * Loads the outputs of a folder, and what is derived from them, into a database or into files. Loading is
+ * idempotent and atomic: the target has either its old content or that of the folder. A table without files
+ * is skipped and keeps its content: a missing output is not an empty one.
  */
 export interface Export {
   /** The target, without secrets. */
   readonly name: string
   /**
-   * Loads all tables in one transaction, on subscription; emits each table after the commit. Unsubscribing rolls back. Errors: `UsageError`
-   * if a package is missing or the target is invalid, `StorageError` if it cannot be written, `DamagedFileError` for an unreadable output.
+   * Loads all tables in one transaction, on subscription; emits each table after the commit. Unsubscribing
+   * rolls back. Errors: `UsageError` if a package is missing or the target is invalid, `StorageError` if it
+   * cannot be written, `DamagedFileError` for an unreadable output.
    */
   write(folder: string): Observable<LoadedTable>
 }

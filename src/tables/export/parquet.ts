@@ -12,11 +12,13 @@ import { createWriteError } from './replace-file.js'
 const backupPath = (target: string, { name }: ExportedTable): string => join(target, `.before-${name}`)
 
 /**
- * Exports to Parquet, one folder for each table. Candles are partitioned by year (`year=2026`), so that a reader opens only the years it
- * needs. All files are written to a temporary folder and then renamed; an error undoes the renames. A kill between renames can leave some
- * tables new, some old, and one only in `.before-TABLE`: the next export restores that one first.
+ * Exports to Parquet, one folder for each table. Candles are partitioned by year (`year=2026`), so that a
+ * reader opens only the years it needs. All files are written to a temporary folder and then renamed; an
+ * error undoes the renames. A kill between renames can leave some tables new, some old, and one only in
+ * `.before-TABLE`: the next export restores that one first.
  *
- * @throws UsageError, when it runs, if its package is not installed; StorageError if the target cannot be written
+ * @throws UsageError, when it runs, if its package is not installed; StorageError if the target cannot be
+ * written
  * @example parquet('./parquet', { streams }).write('./data').subscribe()
  */
 export const parquet = (dir: string, options: ExportOptions): Export =>
@@ -30,7 +32,9 @@ export const parquet = (dir: string, options: ExportOptions): Export =>
         for (const table of exporting.tables) await restoreBackup(target, table)
         for (const table of tables) await assertOwnFolder(target, table)
       })
-      const loaded = await loadEach(exporting, (table) => writeParquetTable(exporting, table, join(temporary, table.name)))
+      const loaded = await loadEach(exporting, (table) =>
+        writeParquetTable(exporting, table, join(temporary, table.name)),
+      )
       await withStorageErrors(dir, () => moveTables(tables, temporary, target))
       return loaded
     } finally {
@@ -38,7 +42,11 @@ export const parquet = (dir: string, options: ExportOptions): Export =>
     }
   })
 
-const writeParquetTable = async ({ connection }: ExportContext, { key, select }: ExportedTable, folder: string): Promise<number> => {
+const writeParquetTable = async (
+  { connection }: ExportContext,
+  { key, select }: ExportedTable,
+  folder: string,
+): Promise<number> => {
   await disk.mkdir(folder)
   const isCandles = key !== undefined
   const rows = isCandles ? `SELECT *, year(date) AS year FROM (${select})` : select
@@ -48,7 +56,11 @@ const writeParquetTable = async ({ connection }: ExportContext, { key, select }:
 }
 
 /** Renames all tables into the target. An error undoes the renames. */
-const moveTables = async (tables: readonly ExportedTable[], source: string, target: string): Promise<void> => {
+const moveTables = async (
+  tables: readonly ExportedTable[],
+  source: string,
+  target: string,
+): Promise<void> => {
   const moved: ExportedTable[] = []
   try {
     for (const table of tables) {
@@ -80,7 +92,9 @@ const assertOwnFolder = async (target: string, { name }: ExportedTable): Promise
   const names = await disk.readdir(join(target, name), { recursive: true }).catch(ignoreMissing)
   const foreign = names?.find((file) => !/(^|[\\/])(year=[^\\/]+|[^\\/]+\.parquet)$/.test(file))
   if (foreign !== undefined)
-    throw new UsageError(`${join(target, name)} has a file that no export creates: ${foreign}; choose another folder or move it away`)
+    throw new UsageError(
+      `${join(target, name)} has a file that no export creates: ${foreign}; choose another folder or move it away`,
+    )
 }
 
 const withStorageErrors = async (dir: string, act: () => Promise<unknown>): Promise<void> => {

@@ -12,7 +12,8 @@ import type { Export, ExportOptions } from './export.js'
 import { createWriteError } from './replace-file.js'
 
 /** Loads the package on demand. Not exported: its type is not there for an app that has not installed it. */
-const loadPostgres = (): typeof import('postgres') => requireOptional('postgres', 'the PostgreSQL client is not installed')
+const loadPostgres = (): typeof import('postgres') =>
+  requireOptional('postgres', 'the PostgreSQL client is not installed')
 
 /** @throws UsageError if the package is not installed */
 export const assertPostgresInstalled = (): void => void loadPostgres()
@@ -36,10 +37,11 @@ const POSTGRES_TYPES: Readonly<Record<SqlType, string>> = {
 const VERSIONS = 'loaded_tables'
 
 /**
- * Exports to a schema of a PostgreSQL database, in one transaction. Only rows that differ are written, and tables that have changed are read.
- * An empty `url` uses the environment (PGHOST and so on).
+ * Exports to a schema of a PostgreSQL database, in one transaction. Only rows that differ are written, and
+ * tables that have changed are read. An empty `url` uses the environment (PGHOST and so on).
  *
- * @throws UsageError, when it runs, if its package is not installed; StorageError if the target cannot be written
+ * @throws UsageError, when it runs, if its package is not installed; StorageError if the target cannot be
+ * written
  * @example postgres('postgres://localhost/market', { streams }).write('./data').subscribe()
  */
 export const postgres = (url: string, { schema = 'scripstream', ...options }: PostgresOptions): Export => {
@@ -50,8 +52,12 @@ export const postgres = (url: string, { schema = 'scripstream', ...options }: Po
     try {
       return await sql.begin(async (transaction) => {
         await transaction.unsafe(`CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`)
-        await transaction.unsafe(`CREATE TABLE IF NOT EXISTS ${quoteName(schema)}.${VERSIONS} (name text PRIMARY KEY, version text)`)
-        return await loadEach(exporting, (table) => loadPostgresTable(exporting, transaction, { table, schema }))
+        await transaction.unsafe(
+          `CREATE TABLE IF NOT EXISTS ${quoteName(schema)}.${VERSIONS} (name text PRIMARY KEY, version text)`,
+        )
+        return await loadEach(exporting, (table) =>
+          loadPostgresTable(exporting, transaction, { table, schema }),
+        )
       })
     } catch (error) {
       if (error instanceof CollectError) throw error
@@ -86,14 +92,17 @@ const parsePassword = (url: string): string => {
   }
 }
 
-const describeCode = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'no reason given')
+const describeCode = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'no reason given'
 
 const loadPostgresTable = async (
   exporting: ExportContext,
   sql: TransactionSql | ReservedSql,
   { table, schema }: { readonly table: ExportedTable; readonly schema: string },
 ): Promise<number> => {
-  const [versions, target] = [VERSIONS, table.name].map((name) => `${quoteName(schema)}.${quoteName(name)}`) as [string, string]
+  const [versions, target] = [VERSIONS, table.name].map(
+    (name) => `${quoteName(schema)}.${quoteName(name)}`,
+  ) as [string, string]
   const name = quoteText(table.name)
   const rows = table.version && String(await countRows(exporting.connection, `(${table.select})`))
   const version = rows && hash('md5', JSON.stringify([table.version, rows, table.comment, table.columns]))
@@ -104,34 +113,55 @@ const loadPostgresTable = async (
     if (found?.count === rows) return Number(rows)
   }
   const staging = quoteName(`staging_${table.name}`)
-  const create = [...createTableStatements(target, table), `CREATE TEMPORARY TABLE ${staging} (LIKE ${target}) ON COMMIT DROP`]
+  const create = [
+    ...createTableStatements(target, table),
+    `CREATE TEMPORARY TABLE ${staging} (LIKE ${target}) ON COMMIT DROP`,
+  ]
   await sql.unsafe(create.join(';\n'))
   const count = await copyIntoTable(exporting, sql, {
     into: `${staging} (${table.columns.map((one) => quoteName(one.name)).join(', ')})`,
     table,
   })
-  const merge = [`ANALYZE ${staging}`, ...createMergeStatements(target, staging, table), `DELETE FROM ${versions} WHERE name = ${name}`]
+  const merge = [
+    `ANALYZE ${staging}`,
+    ...createMergeStatements(target, staging, table),
+    `DELETE FROM ${versions} WHERE name = ${name}`,
+  ]
   const note = `INSERT INTO ${versions} VALUES (${name}, ${version === undefined ? 'NULL' : quoteText(version)})`
   await sql.unsafe([...merge, note].join(';\n'))
   return count
 }
 
 /** The statements that create a table, or add missing columns to a table of an older version. */
-const createTableStatements = (target: string, { key = [], columns, comment }: ExportedTable): readonly string[] => {
+const createTableStatements = (
+  target: string,
+  { key = [], columns, comment }: ExportedTable,
+): readonly string[] => {
   const all = columns.map(({ name, type }) => `${quoteName(name)} ${POSTGRES_TYPES[type]}`)
   return [
     `CREATE TABLE IF NOT EXISTS ${target} (${[...all, ...(key.length > 0 ? [`PRIMARY KEY (${key.map(quoteName).join(', ')})`] : [])].join(', ')})`,
     ...all.map((column) => `ALTER TABLE ${target} ADD COLUMN IF NOT EXISTS ${column}`),
     `COMMENT ON TABLE ${target} IS ${quoteText(comment)}`,
-    ...columns.map((column) => `COMMENT ON COLUMN ${target}.${quoteName(column.name)} IS ${quoteText(column.comment)}`),
+    ...columns.map(
+      (column) => `COMMENT ON COLUMN ${target}.${quoteName(column.name)} IS ${quoteText(column.comment)}`,
+    ),
   ]
 }
 
-/** The statements after which the table has exactly the staged rows. A row that differs in `as_of` only stays as it is. */
-const createMergeStatements = (target: string, staging: string, { key = [], columns }: ExportedTable): readonly string[] => {
+/**
+ * The statements after which the table has exactly the staged rows. A row that differs in `as_of` only stays
+ * as it is.
+ */
+const createMergeStatements = (
+  target: string,
+  staging: string,
+  { key = [], columns }: ExportedTable,
+): readonly string[] => {
   const names = columns.map(({ name }) => quoteName(name))
   const all = names.join(', ')
-  const others = columns.filter(({ name }) => name !== 'as_of' && !key.includes(name)).map(({ name }) => quoteName(name))
+  const others = columns
+    .filter(({ name }) => name !== 'as_of' && !key.includes(name))
+    .map(({ name }) => quoteName(name))
   if (key.length > 0) {
     const values = [...others, 'as_of']
     return [
@@ -160,7 +190,9 @@ const copyIntoTable = async (
   { into, table }: { readonly into: string; readonly table: ExportedTable },
 ): Promise<number> => {
   const cells = table.columns.map(({ name, type }) => `coalesce(${formatCell(quoteName(name), type)}, '\\N')`)
-  const result = await connection.stream(`SELECT concat_ws(chr(9), ${cells.join(', ')}) FROM (${table.select})`)
+  const result = await connection.stream(
+    `SELECT concat_ws(chr(9), ${cells.join(', ')}) FROM (${table.select})`,
+  )
   let rows = 0
   const lines = async function* () {
     for await (const chunk of result) {

@@ -7,15 +7,24 @@ import { createFolder, renameOver, syncFolders, withFile } from '../../storage/f
 
 /** The error of a target that cannot be written. Exports are atomic, so its earlier data stays. */
 export const createWriteError = (name: string, reason: string, cause?: unknown): StorageError =>
-  new StorageError(`${name} cannot be written: ${reason.replace(/\s+/g, ' ')}; the earlier data stays; correct this and export again`, {
-    cause,
-  })
+  new StorageError(
+    `${name} cannot be written: ${reason.replace(/\s+/g, ' ')}; the earlier data stays; correct this and export again`,
+    {
+      cause,
+    },
+  )
 
-/** Writes a file in `workFolder` (default: its own folder), syncs it and renames it to its place, unless the export was stopped. */
+/**
+ * Writes a file in `workFolder` (default: its own folder), syncs it and renames it to its place, unless the
+ * export was stopped.
+ */
 export const replaceExport = async <T>(
   path: string,
   write: (temporary: string) => Promise<T>,
-  { isStopped = () => false, workFolder }: { readonly isStopped?: () => boolean; readonly workFolder?: string } = {},
+  {
+    isStopped = () => false,
+    workFolder,
+  }: { readonly isStopped?: () => boolean; readonly workFolder?: string } = {},
 ): Promise<T> => {
   const target = resolve(path)
   const temporary = join(workFolder ?? dirname(target), `.${basename(target)}.${randomUUID()}.tmp`)
@@ -33,7 +42,8 @@ export const replaceExport = async <T>(
       throw createWriteError(path, error.message, error)
     throw toQueryError(error)
   } finally {
-    // After a rename there is nothing to remove; after an error, that one is to be reported, not a second one.
+    // After a rename there is nothing to remove; after an error, that one is to be reported, not a second
+    // one.
     await disk.rm(temporary, { force: true }).catch(() => undefined)
   }
 }

@@ -5,7 +5,10 @@ import { requireOptional } from '../../model/optional-package.js'
 import type { SqlType } from '../../model/row-schema.js'
 import type { ShownColumn } from '../../model/table.js'
 
-/** A workbook is put together in memory: this many cells take 0.9 GB, a screener of 2,775 stocks a quarter of that. */
+/**
+ * A workbook is put together in memory: this many cells take 0.9 GB, a screener of 2,775 stocks a quarter of
+ * that.
+ */
 const MAX_CELLS = 2_000_000
 const MAX_TEXT = 32_767
 
@@ -18,7 +21,8 @@ interface SheetRows {
 export type WriteRows = (connection: DuckDBConnection, path: string, rows: SheetRows) => Promise<number>
 
 /**
- * What writes rows as an Excel workbook with one sheet: numbers and dates have the type of their column, and the row with the names stays in place.
+ * What writes rows as an Excel workbook with one sheet: numbers and dates have the type of their column, and
+ * the row with the names stays in place.
  *
  * @throws UsageError with the install command if the package is missing
  */
@@ -38,14 +42,28 @@ export const loadSheetWriter = (maxCells = MAX_CELLS): WriteRows => {
 }
 
 /** In characters. */
-const WIDTHS: Readonly<Record<SqlType, number>> = { VARCHAR: 16, JSON: 16, DOUBLE: 12, BIGINT: 12, DATE: 12, TIMESTAMP: 20 }
+const WIDTHS: Readonly<Record<SqlType, number>> = {
+  VARCHAR: 16,
+  JSON: 16,
+  DOUBLE: 12,
+  BIGINT: 12,
+  DATE: 12,
+  TIMESTAMP: 20,
+}
 
-const readCells = async (connection: DuckDBConnection, { name, columns, select }: SheetRows, maxCells: number): Promise<SheetData> => {
+const readCells = async (
+  connection: DuckDBConnection,
+  { name, columns, select }: SheetRows,
+  maxCells: number,
+): Promise<SheetData> => {
   const rows: SheetData[number][] = [columns.map((column) => ({ value: column.name, fontWeight: 'bold' }))]
   for await (const chunk of await connection.stream(select)) {
-    for (const row of chunk.getRows()) rows.push(row.map((value, place) => toCell(value, columns[place]?.type)))
+    for (const row of chunk.getRows())
+      rows.push(row.map((value, place) => toCell(value, columns[place]?.type)))
     if (rows.length * columns.length > maxCells)
-      throw new UsageError(`${name} has more than the ${maxCells} cells of a workbook; write ${name}.csv or ${name}.parquet`)
+      throw new UsageError(
+        `${name} has more than the ${maxCells} cells of a workbook; write ${name}.csv or ${name}.parquet`,
+      )
   }
   return rows
 }
@@ -55,7 +73,8 @@ const toCell = (value: unknown, type: SqlType | undefined): Cell => {
   if (typeof value === 'number') return value
   if (typeof value === 'bigint' && Number.isSafeInteger(Number(value))) return Number(value)
   const instant = toSheetDate(value, type)
-  if (instant !== undefined) return { value: instant, format: type === 'DATE' ? 'yyyy-mm-dd' : 'yyyy-mm-dd hh:mm:ss' }
+  if (instant !== undefined)
+    return { value: instant, format: type === 'DATE' ? 'yyyy-mm-dd' : 'yyyy-mm-dd hh:mm:ss' }
   return String(value).slice(0, MAX_TEXT)
 }
 
@@ -66,6 +85,9 @@ const [FIRST, END] = [Date.UTC(1900, 2, 1), Date.UTC(10_000, 0, 1)]
 /** A day or a time that a workbook can have. */
 const toSheetDate = (value: unknown, type: SqlType | undefined): Date | undefined => {
   if (type !== 'DATE' && type !== 'TIMESTAMP') return undefined
-  const ms = type === 'DATE' ? (value as DuckDBDateValue).days * MS_PER_DAY : Number((value as DuckDBTimestampValue).micros) / 1_000
+  const ms =
+    type === 'DATE'
+      ? (value as DuckDBDateValue).days * MS_PER_DAY
+      : Number((value as DuckDBTimestampValue).micros) / 1_000
   return ms >= FIRST && ms < END ? new Date(ms) : undefined
 }

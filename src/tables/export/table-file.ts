@@ -8,25 +8,31 @@ import { replaceExport } from './replace-file.js'
 import { loadSheetWriter, type WriteRows } from './sheet-file.js'
 
 /**
- * Exports one table or view to a file that is named after it, such as `screener.csv`. The file is replaced at once when it is complete.
+ * Exports one table or view to a file that is named after it, such as `screener.csv`. The file is replaced at
+ * once when it is complete.
  *
  * @throws UsageError if no table has that name, or if the package of its format is missing
  */
 export const tableFile = (path: string, options: ExportOptions): Export => {
   const format = extname(path)
   const name = basename(path, format)
-  if (options.tables?.includes(name) === false) throw new UsageError(`${path} has the table ${name}, which is not among the chosen ones`)
+  if (options.tables?.includes(name) === false)
+    throw new UsageError(`${path} has the table ${name}, which is not among the chosen ones`)
   try {
     selectTables(options.streams, [name])
   } catch (error) {
-    throw new UsageError(`${path}: ${(error as Error).message}; name the file after a table, such as screener.csv`)
+    throw new UsageError(
+      `${path}: ${(error as Error).message}; name the file after a table, such as screener.csv`,
+    )
   }
   const writeRows = format === '.xlsx' ? loadSheetWriter() : writeFormat(COPY_OPTIONS[format] ?? '')
-  return defineExport({ ...options, name: path, tables: [name], lake: { minBytes: MIN_LAKE_BYTES, isWhole: false } }, (exporting) =>
-    loadEach(exporting, (table) => {
-      const rows = { name, columns: table.columns, select: buildRows(table, format) }
-      return replaceExport(path, (temporary) => writeRows(exporting.connection, temporary, rows), exporting)
-    }),
+  return defineExport(
+    { ...options, name: path, tables: [name], lake: { minBytes: MIN_LAKE_BYTES, isWhole: false } },
+    (exporting) =>
+      loadEach(exporting, (table) => {
+        const rows = { name, columns: table.columns, select: buildRows(table, format) }
+        return replaceExport(path, (temporary) => writeRows(exporting.connection, temporary, rows), exporting)
+      }),
   )
 }
 

@@ -4,8 +4,20 @@ import { TIMINGS, type Timing } from '../../market/calendar.js'
 import { omitUndefined } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
 import { listNames, statFile } from '../../storage/file-system.js'
-import { describeAnswer, listDays, listRecordedLists, type RecordedDay } from '../../storage/history/choose.js'
-import { BASES, EARLIER_BASE, listRecordFiles, openHistory, type StoredRecord, toHistoryPath } from '../../storage/history/record.js'
+import {
+  describeAnswer,
+  listDays,
+  listRecordedLists,
+  type RecordedDay,
+} from '../../storage/history/choose.js'
+import {
+  BASES,
+  EARLIER_BASE,
+  listRecordFiles,
+  openHistory,
+  type StoredRecord,
+  toHistoryPath,
+} from '../../storage/history/record.js'
 import { requireFolder } from '../../storage/run-state.js'
 import { readSessionDays } from '../../storage/session-days.js'
 
@@ -16,7 +28,10 @@ export interface HistoryDay {
   readonly knownAt?: string
   /** The least certain of its lists; absent without one. */
   readonly timing?: Timing
-  /** The lists that answer only until a better record: collected before they were published, ending before the day, or with drift. */
+  /**
+   * The lists that answer only until a better record: collected before they were published, ending before the
+   * day, or with drift.
+   */
   readonly early: readonly string[]
   readonly bytes: number
   readonly records: number
@@ -46,15 +61,26 @@ export const describeHistory = async (
   await requireFolder(root)
   const history = await openHistory(root, listTables(streams))
   const recorded = listDays(history)
-  const [first, last] = [recorded[0]?.day ?? '', recorded.findLast(({ isMisdated }) => !isMisdated)?.day ?? '']
-  const sessions = recorded.length === 0 ? [] : await readSessionDays(root, listSessionEvidence(streams, exchange))
+  const [first, last] = [
+    recorded[0]?.day ?? '',
+    recorded.findLast(({ isMisdated }) => !isMisdated)?.day ?? '',
+  ]
+  const sessions =
+    recorded.length === 0 ? [] : await readSessionDays(root, listSessionEvidence(streams, exchange))
   const gaps = sessions.filter((day) => day > first && day < last && recorded.every((one) => one.day !== day))
-  const days = [...recorded, ...gaps.map((day): RecordedDay => ({ day, records: [], misdated: new Set(), damages: [], isMisdated: false }))]
+  const days = [
+    ...recorded,
+    ...gaps.map(
+      (day): RecordedDay => ({ day, records: [], misdated: new Set(), damages: [], isMisdated: false }),
+    ),
+  ]
   const all = listStreams(history.records)
   const bases = (await listNames(toHistoryPath(root, BASES))).filter((name) => !name.endsWith(EARLIER_BASE))
   return {
     folder: root,
-    days: days.sort((one, other) => (one.day < other.day ? -1 : 1)).map((day) => describeRecordedDay(day, all)),
+    days: days
+      .sort((one, other) => (one.day < other.day ? -1 : 1))
+      .map((day) => describeRecordedDay(day, all)),
     baseBytes: bases.reduce((sum, name) => sum + (statFile(toHistoryPath(root, BASES, name))?.size ?? 0), 0),
     earlier: history.earlier,
   }
@@ -66,12 +92,18 @@ const listStreams = (records: readonly StoredRecord[]): readonly string[] => [
 
 const describeRecordedDay = (recorded: RecordedDay, all: readonly string[]): HistoryDay => {
   const { day, records, damages, isMisdated } = recorded
-  const files = records.flatMap((record) => listRecordFiles(record).filter(({ name }) => name.startsWith(record.name)))
+  const files = records.flatMap((record) =>
+    listRecordFiles(record).filter(({ name }) => name.startsWith(record.name)),
+  )
   const streams = listStreams(records)
   const answers = listRecordedLists(recorded)
   const damage = damages.map(({ file, detail }) => `${file}: ${detail}`)
   return omitUndefined({
-    ...{ day, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0), records: records.length, streams, isMisdated },
+    day,
+    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+    records: records.length,
+    streams,
+    isMisdated,
     missing: all.filter((name) => !streams.includes(name)),
     knownAt: answers
       .map(({ record: { knownAt } }) => knownAt)
@@ -83,7 +115,10 @@ const describeRecordedDay = (recorded: RecordedDay, all: readonly string[]): His
   })
 }
 
-/** The recorded days, the newest first, each with the first record that answers for it, and when the last one was collected. */
+/**
+ * The recorded days, the newest first, each with the first record that answers for it, and when the last one
+ * was collected.
+ */
 export const listAnsweringRecords = async (root: string, streams: readonly StreamDefinition[]) =>
   listDays(await openHistory(root, listTables(streams)))
     .flatMap((recorded) => {
@@ -93,7 +128,17 @@ export const listAnsweringRecords = async (root: string, streams: readonly Strea
       const [first, ...later] = records.sort((one, other) => one.number - other.number)
       if (first === undefined || recorded.isMisdated) return []
       const [{ day, run }, { knownAt }] = [first, later.at(-1) ?? first]
-      const early = answers.flatMap((chosen) => (chosen.timing === 'early' ? (describeAnswer(chosen, day) ?? []) : []))
-      return [omitUndefined({ day, run, knownAt, timing: first.timing, early: early.length === 0 ? undefined : early })]
+      const early = answers.flatMap((chosen) =>
+        chosen.timing === 'early' ? (describeAnswer(chosen, day) ?? []) : [],
+      )
+      return [
+        omitUndefined({
+          day,
+          run,
+          knownAt,
+          timing: first.timing,
+          early: early.length === 0 ? undefined : early,
+        }),
+      ]
     })
     .toReversed()

@@ -31,19 +31,28 @@ export const listLakeGuide = (shown: ShownLake): readonly (readonly [name: strin
 
 const readLakeFile = (name: string): string => `read_parquet(${quoteText(nameLakeFile(name))})`
 
-/** DuckDB SQL: a view of each table and view, which reads its file, or what the schema `past` has as of the variable `as_of`. */
+/**
+ * DuckDB SQL: a view of each table and view, which reads its file, or what the schema `past` has as of the
+ * variable `as_of`.
+ */
 const buildLakeViews = (shown: ShownLake): string => {
   const { history, tables, stored, runDay, former } = shown
-  // Without a table, for example one that was not chosen, DuckDB would refuse what reads it, and with that the whole file.
+  // Without a table, for example one that was not chosen, DuckDB would refuse what reads it, and with that
+  // the whole file.
   const readable = new Set(tables.flatMap(({ name }) => (stored.has(name) ? [name] : [])))
-  const isReadable = ({ name, needs }: View): boolean => needs.every((need) => readable.has(need)) && readable.add(name).has(name)
+  const isReadable = ({ name, needs }: View): boolean =>
+    needs.every((need) => readable.has(need)) && readable.add(name).has(name)
   const past = new Map([
-    ...tables.filter(({ name }) => stored.has(name)).map((table) => [table.name, buildPastTable(shown, table)] as const),
+    ...tables
+      .filter(({ name }) => stored.has(name))
+      .map((table) => [table.name, buildPastTable(shown, table)] as const),
     ...listViews(tables)
       .filter(isReadable)
       .map((view) => [view.name, buildPastView(view, stored)] as const),
   ])
-  const names = [...tables, ...listViews(tables)].map(({ name }) => name).filter((name) => stored.has(name) || past.has(name))
+  const names = [...tables, ...listViews(tables)]
+    .map(({ name }) => name)
+    .filter((name) => stored.has(name) || past.has(name))
   const rewritten = `CREATE OR REPLACE VIEW past.rewritten_rows AS SELECT unnest(CAST(${quoteText(JSON.stringify(listRewrittenRows(history).map((row) => ({ ...row, is_later: false }))))}::JSON AS ${REWRITTEN_TYPE}), recursive := true);`
   const keyed = new Set(tables.filter(({ key }) => key).map(({ name }) => name))
   return [
@@ -52,7 +61,9 @@ const buildLakeViews = (shown: ShownLake): string => {
     rewritten,
     ...(former.length === 0 ? [] : [`SET VARIABLE former = ${toFormerSql(former)};`]),
     ...names.flatMap((name) => {
-      const now = keyed.has(name) ? `SELECT * EXCLUDE (is_last) FROM ${readLakeFile(name)}` : `FROM ${readLakeFile(name)}`
+      const now = keyed.has(name)
+        ? `SELECT * EXCLUDE (is_last) FROM ${readLakeFile(name)}`
+        : `FROM ${readLakeFile(name)}`
       const chosen = `if(getvariable('as_of') IS NULL, ${quoteText(now)}, ${quoteText(`FROM past.${quoteName(name)}`)})`
       const own = `CREATE OR REPLACE VIEW ${quoteName(name)} AS FROM ${stored.has(name) ? `query(${chosen})` : `past.${quoteName(name)}`};`
       const sql = past.get(name)
@@ -64,7 +75,9 @@ const buildLakeViews = (shown: ShownLake): string => {
 /** The day that snapshots are about. */
 const buildRunDay = (days: readonly Day[], runDay: Day | undefined): string => {
   const now = runDay === undefined ? 'CAST(NULL AS DATE)' : `DATE '${lastWeekday(runDay)}'`
-  const cases = days.toReversed().map((day) => `WHEN as_of_day() >= DATE '${day}' THEN DATE '${lastWeekday(day)}'`)
+  const cases = days
+    .toReversed()
+    .map((day) => `WHEN as_of_day() >= DATE '${day}' THEN DATE '${lastWeekday(day)}'`)
   const none = days.length === 0 ? 'no day is recorded' : `the history begins on ${days[0]}`
   return `CREATE OR REPLACE MACRO run_day() AS CASE WHEN getvariable('as_of') IS NULL THEN ${now} ${cases.join(' ')} ELSE error(${quoteText(none)}) END;`
 }
@@ -75,7 +88,9 @@ const buildPastTable = ({ history, stored }: ShownLake, table: Table): string =>
     const answers = listAnswers(history, name).filter(({ chosen, damage }) => chosen ?? damage)
     const [first] = answers
     if (first === undefined) return `FROM ${readLakeFile(name)} WHERE false`
-    const files = chooseFiles(answers, `[${quoteText(nameLakeFile(name))}]`, (file) => join('..', nameHistoryFile(file)))
+    const files = chooseFiles(answers, `[${quoteText(nameLakeFile(name))}]`, (file) =>
+      join('..', nameHistoryFile(file)),
+    )
     return `${buildListSelect(files, selectColumns(table))} AND as_of_day() >= DATE '${first.day}'`
   }
   const document = stored.has(FIRST_SEEN_VIEW) ? SEEN_DOCUMENTS[name] : undefined
@@ -85,8 +100,14 @@ const buildPastTable = ({ history, stored }: ShownLake, table: Table): string =>
   return `SELECT ${key ? '* EXCLUDE (is_last)' : '*'} FROM ${readLakeFile(name)} WHERE ${until}`
 }
 
-/** Documents that a run had by then, or that are dated until then if they were there before the first record. As `query` has them. */
-const buildPastDocuments = (name: string, { kind, time, title, detail }: (typeof SEEN_DOCUMENTS)[string]): string => {
+/**
+ * Documents that a run had by then, or that are dated until then if they were there before the first record.
+ * As `query` has them.
+ */
+const buildPastDocuments = (
+  name: string,
+  { kind, time, title, detail }: (typeof SEEN_DOCUMENTS)[string],
+): string => {
   const seen = { symbol: 'symbol', happened_at: time, title, detail }
   const columns = Object.keys(seen).map((column) => `${column} AS seen_${column}`)
   const same = Object.entries(seen).map(([column, value]) => `seen_${column} IS NOT DISTINCT FROM ${value}`)
@@ -100,17 +121,30 @@ const buildPastView = ({ name, sql }: View, stored: ReadonlySet<string>): string
     ? `FROM ${readLakeFile(name)} WHERE coalesce(first_seen, day) <= as_of_day()`
     : sql
         .replaceAll(RUN_DAY, 'run_day()')
-        .replaceAll(REWRITTEN_ROWS, '(SELECT * REPLACE (day > as_of_day() AS is_later) FROM past.rewritten_rows)')
+        .replaceAll(
+          REWRITTEN_ROWS,
+          '(SELECT * REPLACE (day > as_of_day() AS is_later) FROM past.rewritten_rows)',
+        )
 
-/** Names a table with rows of stocks, one with candles, and a list on the newest recorded day. Leaves out lines about what is not there. */
+/**
+ * Names a table with rows of stocks, one with candles, and a list on the newest recorded day. Leaves out
+ * lines about what is not there.
+ */
 const fillIn = (text: string, { history, tables, stored }: ShownLake): string => {
   const first = (...names: readonly string[]): string | undefined => names.find((name) => stored.has(name))
   const list = first('surveillance', ...tables.filter(isRecordedTable).map(({ name }) => name))
   const day = list && listListedDays(history).at(-1)
-  const names = { table: first('screener', ...stored), candles: first('candles_adjusted', 'candles'), list, day }
+  const names = {
+    table: first('screener', ...stored),
+    candles: first('candles_adjusted', 'candles'),
+    list,
+    day,
+  }
   const lines = Object.entries(names).reduce(
     (all, [name, value]) =>
-      all.flatMap((line) => (value ? [line.replaceAll(`{${name}}`, value)] : line.includes(`{${name}}`) ? [] : [line])),
+      all.flatMap((line) =>
+        value ? [line.replaceAll(`{${name}}`, value)] : line.includes(`{${name}}`) ? [] : [line],
+      ),
     text.split('\n'),
   )
   return lines.join('\n')

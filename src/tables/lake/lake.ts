@@ -48,7 +48,15 @@ export interface LakeUse {
 export const MIN_LAKE_BYTES = 4_000_000
 
 /** Views whose rows take time and little room: the first query stores them. */
-const COSTLY: readonly string[] = ['screener', 'breadth', 'events', 'symbol_isins', 'adjustments', 'quarters', 'shareholding']
+const COSTLY: readonly string[] = [
+  'screener',
+  'breadth',
+  'events',
+  'symbol_isins',
+  'adjustments',
+  'quarters',
+  'shareholding',
+]
 
 /** Where tables come from. */
 export interface LakeSource {
@@ -64,8 +72,9 @@ export interface LakeSource {
 }
 
 /**
- * The tables of a folder as Parquet files. The key in a file depends on the SQL that made it, and on the names, sizes and times of the outputs, so
- * that a file of earlier outputs is never read. `context` is what views depend on besides; without it they are neither read nor written.
+ * The tables of a folder as Parquet files. The key in a file depends on the SQL that made it, and on the
+ * names, sizes and times of the outputs, so that a file of earlier outputs is never read. `context` is what
+ * views depend on besides; without it they are neither read nor written.
  */
 export const openLake = (
   connection: DuckDBConnection,
@@ -77,18 +86,23 @@ export const openLake = (
   const stored = new Map<string, LakeTable>()
   const canRead = (relation: Columned): boolean => {
     if (use === undefined) return false
-    if (isView(relation)) return past === undefined && context !== undefined && listViews(tables).includes(relation)
+    if (isView(relation))
+      return past === undefined && context !== undefined && listViews(tables).includes(relation)
     // The own files of one stock are smaller than what the lake has of all.
     return folder === shown || !('items' in relation) || relation.items !== 'stocks'
   }
   const isWritten = async (relation: Columned, isCostly: boolean): Promise<boolean> => {
     if (use === undefined || isListing) return false
-    // Of the same bytes, a view takes longer than a table: 1.4 MB of lists that name symbols take 0.1 s of CPU.
+    // Of the same bytes, a view takes longer than a table: 1.4 MB of lists that name symbols take 0.1 s of
+    // CPU.
     const minBytes = isView(relation) ? use.minBytes / 4 : use.minBytes
     return use.isWhole === true || (isCostly && (await inputs.describe(relation)).bytes >= minBytes)
   }
   const { readFile, writeFile } = createFiles(connection, folder.root, inputs)
-  const keep = async (relation: Columned, open: () => Promise<LakeTable | undefined>): Promise<LakeTable | undefined> => {
+  const keep = async (
+    relation: Columned,
+    open: () => Promise<LakeTable | undefined>,
+  ): Promise<LakeTable | undefined> => {
     const file = await open().catch((error: unknown) => {
       if (use?.isRequired || /\bINTERRUPT/.test(formatError(error))) throw error
       return undefined
@@ -101,16 +115,20 @@ export const openLake = (
     stored: stored as ReadonlyMap<string, LakeTable>,
     isListing,
     /** Opens the file of a table or view, if it is made of the present outputs. */
-    read: async (relation: Columned) => (canRead(relation) ? keep(relation, () => readFile(relation)) : undefined),
+    read: async (relation: Columned) =>
+      canRead(relation) ? keep(relation, () => readFile(relation)) : undefined,
     /** Reads candle files as a run writes them, which takes half the time, or as they are. */
     writeTable: async (table: Table) => {
       if (!(await isWritten(table, true))) return undefined
       const copy = async (reading: CsvMode) => writeFile(table, await buildSelect(table, folder, { reading }))
-      return keep(table, () => copy('sound').catch((error: unknown) => (isReaderError(error) ? copy('any') : Promise.reject(error))))
+      return keep(table, () =>
+        copy('sound').catch((error: unknown) => (isReaderError(error) ? copy('any') : Promise.reject(error))),
+      )
     },
     /** Writes the rows of a view that was created. */
     writeView: async (view: View) => {
-      if (stored.has(view.name) || !canRead(view) || !(await isWritten(view, COSTLY.includes(view.name)))) return undefined
+      if (stored.has(view.name) || !canRead(view) || !(await isWritten(view, COSTLY.includes(view.name))))
+        return undefined
       return keep(view, () => writeFile(view, `FROM ${quoteName(view.name)}`))
     },
   }
@@ -121,7 +139,9 @@ const createFiles = (connection: DuckDBConnection, root: string, inputs: ReturnT
     const path = toLakePath(root, nameLakeFile(relation.name))
     if (statFile(path) === undefined) return undefined
     const described = await inputs.describe(relation)
-    return (await readKey(connection, path)) === described.key ? buildReader(relation, path, described) : undefined
+    return (await readKey(connection, path)) === described.key
+      ? buildReader(relation, path, described)
+      : undefined
   }
   const writeFile = async (relation: Relation, select: string): Promise<LakeTable> => {
     const described = await inputs.describe(relation)
@@ -131,7 +151,9 @@ const createFiles = (connection: DuckDBConnection, root: string, inputs: ReturnT
     const write = async (temporary: string): Promise<void> => {
       await writeSorted(connection, temporary, { relation, select, key })
       if ((await inputs.describeAgain(relation)).key !== key)
-        throw new StorageError(`a run changed ${relation.name} while it was read; run the command again when the run has ended`)
+        throw new StorageError(
+          `a run changed ${relation.name} while it was read; run the command again when the run has ended`,
+        )
     }
     await replaceExport(path, write, { workFolder: toLakePath(root) })
     return buildReader(relation, path, described, Math.round(performance.now() - startedAt))
@@ -150,7 +172,13 @@ const createInputs = (folder: TableFolder, tables: readonly Table[], context = '
   const describe = async (relation: Columned): Promise<Inputs> => {
     const { tables: needed, views } = addNeeded([relation], tables)
     const all = await Promise.all(needed.map(describeTable))
-    const facts = [FORMAT, relation.name, views.length > 0 ? context : '', ...views.map(({ sql }) => sql), ...all.map(({ key }) => key)]
+    const facts = [
+      FORMAT,
+      relation.name,
+      views.length > 0 ? context : '',
+      ...views.map(({ sql }) => sql),
+      ...all.map(({ key }) => key),
+    ]
     return {
       bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
       key: createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32),
@@ -169,7 +197,10 @@ const isReaderError = (error: unknown): boolean => /CSV Error|Conversion Error/i
 
 export type Lake = ReturnType<typeof openLake>
 
-/** The size of the files of a table, and a hash that changes with any of them and with the SQL that reads them. */
+/**
+ * The size of the files of a table, and a hash that changes with any of them and with the SQL that reads
+ * them.
+ */
 const describeFiles = async (table: Table, folder: TableFolder): Promise<Inputs> => {
   const select = await buildSelect(table, { ...folder, listFiles: folder.listOutputs })
   // The place of the folder does not count.
@@ -187,12 +218,19 @@ const describeFiles = async (table: Table, folder: TableFolder): Promise<Inputs>
 
 /** The key in a file; undefined if the file cannot be read, such as one that is cut off. */
 const readKey = (connection: DuckDBConnection, path: string): Promise<string | undefined> =>
-  connection.runAndReadAll(`SELECT decode(value) FROM parquet_kv_metadata(${quoteText(path)}) WHERE decode(key) = '${LAKE_KEY}'`).then(
-    (reader) => String(reader.getRows()[0]?.[0]),
-    () => undefined,
-  )
+  connection
+    .runAndReadAll(
+      `SELECT decode(value) FROM parquet_kv_metadata(${quoteText(path)}) WHERE decode(key) = '${LAKE_KEY}'`,
+    )
+    .then(
+      (reader) => String(reader.getRows()[0]?.[0]),
+      () => undefined,
+    )
 
-/** Reads a file. `unique`: of candles, each day once, the last one of the file; `ms`: how long it took to write it, 0 if it was read. */
+/**
+ * Reads a file. `unique`: of candles, each day once, the last one of the file; `ms`: how long it took to
+ * write it, 0 if it was read.
+ */
 const buildReader = (relation: Columned, path: string, inputs: Inputs, ms = 0) => {
   const names = listColumns(relation).map(({ name }) => quoteName(name))
   const select = `SELECT ${names.join(', ')} FROM read_parquet(${quoteText(path)})`
@@ -206,10 +244,16 @@ interface NewLakeFile {
 }
 
 /** Rows by symbol and day. Files of candles have this order, and sorting them would take much memory. */
-const writeSorted = async (connection: DuckDBConnection, path: string, { relation, select, key }: NewLakeFile): Promise<void> => {
+const writeSorted = async (
+  connection: DuckDBConnection,
+  path: string,
+  { relation, select, key }: NewLakeFile,
+): Promise<void> => {
   const columns = listColumns(relation)
   const time = columns.find(({ type }) => type === 'DATE' || type === 'TIMESTAMP')
-  const order = [...columns.filter(({ name }) => name === 'symbol'), ...(time ? [time] : [])].map(({ name }) => quoteName(name))
+  const order = [...columns.filter(({ name }) => name === 'symbol'), ...(time ? [time] : [])].map(
+    ({ name }) => quoteName(name),
+  )
   const sorted = `FROM (SELECT *, row_number() OVER () AS lake_place FROM (${select})) ORDER BY ${[...order, 'lake_place'].join(', ')}`
   const { key: day = [] } = relation
   const rows =
@@ -224,9 +268,14 @@ const writeSorted = async (connection: DuckDBConnection, path: string, { relatio
 }
 
 /** Whether an item has a day twice, or one that cannot be read. */
-const hasRepeatedDays = async (connection: DuckDBConnection, key: readonly string[], select: string): Promise<boolean> => {
+const hasRepeatedDays = async (
+  connection: DuckDBConnection,
+  key: readonly string[],
+  select: string,
+): Promise<boolean> => {
   const item = key.filter((name) => name !== 'date').map(quoteName)
-  // A bit per day costs a tenth of a set of days. Days out of range share a bit, which only means that rows are sorted.
+  // A bit per day costs a tenth of a set of days. Days out of range share a bit, which only means that rows
+  // are sorted.
   const days = "bit_count(bitstring_agg(greatest(0, least(99999, date - DATE '1900-01-01')), 0, 99999))"
   const found = `SELECT 1 FROM (${select}) GROUP BY ${item.join(', ')} HAVING count(*) <> coalesce(${days}, 0) LIMIT 1`
   return (await connection.runAndReadAll(found)).currentRowCount > 0

@@ -23,7 +23,8 @@ export const wholeLake = (options: ExportOptions): Export =>
     const loaded = await loadEach(exporting, ({ name }) => countRows(connection, quoteName(name)))
     const stored = new Set(tables.filter(({ version }) => version !== undefined).map(({ name }) => name))
     // Views cannot be stored while the day of the run is unknown, or the history is damaged.
-    for (const { name } of tables) if (!stored.has(name)) await disk.rm(toLakePath(root, nameLakeFile(name)), { force: true })
+    for (const { name } of tables)
+      if (!stored.has(name)) await disk.rm(toLakePath(root, nameLakeFile(name)), { force: true })
     const known = listTables(options.streams)
     const [history, runDay] = [await openHistory(root, known), await readRunDay(root)]
     const views = listViews(known)
@@ -38,7 +39,10 @@ export const wholeLake = (options: ExportOptions): Export =>
     await deleteTemporaryFiles(toLakePath(root), Date.now() - 3_600_000)
     const missing = runDay === undefined ? 'the folder has no report of a run' : 'recorded days are damaged'
     return loaded.map((table, place) => ({
-      ...{ ...table, ms: tables[place]?.writingMs ?? 0, leftOut: 0, isSkipped: false },
+      ...table,
+      ms: tables[place]?.writingMs ?? 0,
+      leftOut: 0,
+      isSkipped: false,
       ...(stored.has(table.table) ? {} : { missing }),
     }))
   })

@@ -4,23 +4,50 @@ import { col, defineView, identity, RUN_DAY } from './view.js'
 const NEAR_DAYS = 10
 
 /**
- * Splits, bonuses, rights issues and dividends with their factors. The provider divides earlier candles by splits and bonuses, but not always
- * at once: whether it did shows in the candles.
+ * Splits, bonuses, rights issues and dividends with their factors. The provider divides earlier candles by
+ * splits and bonuses, but not always at once: whether it did shows in the candles.
  */
 export const adjustments = defineView({
   name: 'adjustments',
-  about: 'splits, bonuses, rights issues and dividends with the factor that earlier prices are divided by, one row each',
+  about:
+    'splits, bonuses, rights issues and dividends with the factor that earlier prices are divided by, one row each',
   isShared: true,
   needs: ['corporate_actions', 'candle_days', 'symbol_isins'],
   columns: [
-    ...identity('first day on which the share trades without it; if the listed day has no session, it may be the one before'),
+    ...identity(
+      'first day on which the share trades without it; if the listed day has no session, it may be the one before',
+    ),
     col('kind', 'VARCHAR', 'split, bonus, rights or dividend'),
-    col('terms', 'VARCHAR', 'as the provider writes them: new face value to old, new shares to old ones, or rupees a share'),
-    col('factor', 'DOUBLE', 'earlier prices are divided by it; NULL for rights, whose price is unknown, and without candles for dividends'),
-    col('is_applied', 'BIGINT', '1 if stored candles are divided by it, 0 if not, as by dividends; NULL if unknown or ahead of its day'),
-    col('amount_inr', 'DOUBLE', 'dividend, rupees a share, divided like the stored prices by later splits and bonuses'),
-    col('close_before_inr', 'DOUBLE', `close before that day as stored, at most ${NEAR_DAYS} days earlier, rupees`),
-    col('open_after_inr', 'DOUBLE', `open of the first session from that day on as stored, at most ${NEAR_DAYS} days later, rupees`),
+    col(
+      'terms',
+      'VARCHAR',
+      'as the provider writes them: new face value to old, new shares to old ones, or rupees a share',
+    ),
+    col(
+      'factor',
+      'DOUBLE',
+      'earlier prices are divided by it; NULL for rights, whose price is unknown, and without candles for dividends',
+    ),
+    col(
+      'is_applied',
+      'BIGINT',
+      '1 if stored candles are divided by it, 0 if not, as by dividends; NULL if unknown or ahead of its day',
+    ),
+    col(
+      'amount_inr',
+      'DOUBLE',
+      'dividend, rupees a share, divided like the stored prices by later splits and bonuses',
+    ),
+    col(
+      'close_before_inr',
+      'DOUBLE',
+      `close before that day as stored, at most ${NEAR_DAYS} days earlier, rupees`,
+    ),
+    col(
+      'open_after_inr',
+      'DOUBLE',
+      `open of the first session from that day on as stored, at most ${NEAR_DAYS} days later, rupees`,
+    ),
   ],
   with: [
     `actions AS (
@@ -42,14 +69,16 @@ export const adjustments = defineView({
       FROM (SELECT DISTINCT symbol, day FROM actions) AS a JOIN candle_days AS c ON c.symbol = a.symbol
         AND c.day BETWEEN a.day - ${NEAR_DAYS} AND a.day + ${NEAR_DAYS} GROUP BY a.symbol, a.day
     )`,
-    // The listed day may be the record date. On a day without a session, the session before trades without the action, if its candle shows that.
+    // The listed day may be the record date. On a day without a session, the session before trades without
+    // the action, if its candle shows that.
     `placed AS (
       SELECT * REPLACE (if(is_early, last_day, day) AS day, if(is_early, last_before, before) AS before, if(is_early, last_open, after) AS after)
       FROM (SELECT *, NOT is_session AND last_open > 0 AND last_before / last_open > sqrt(factor) AS is_early FROM actions LEFT JOIN sessions USING (symbol, day))
     )`,
     // Of the two states, the one that is nearer to the move between the sessions.
     `judged AS (SELECT *, CASE WHEN after > 0 AND before > 0 AND factor > 0 THEN if(before / after < sqrt(factor), 1, 0) END AS is_applied FROM placed)`,
-    // Dividends are paid for the shares of their time, stored prices are divided by the splits that are applied.
+    // Dividends are paid for the shares of their time, stored prices are divided by the splits that are
+    // applied.
     `shares AS (
       SELECT d.symbol, d.day, d.terms, product(coalesce(s.factor, 1)) AS later FROM judged AS d
       LEFT JOIN judged AS s ON s.symbol = d.symbol AND s.day > d.day AND s.kind <> 'dividend' AND s.is_applied = 1

@@ -2,7 +2,10 @@ import { DAYS_OF_52_WEEKS } from '../../model/trading-day.js'
 import { col, defineView, RUN_DAY, type View, type ViewColumn } from './view.js'
 
 const SHOWN_DAYS = 366
-/** Calendar days whose candles count: those that are shown, and those before them that averages and 52-week highs need. */
+/**
+ * Calendar days whose candles count: those that are shown, and those before them that averages and 52-week
+ * highs need.
+ */
 const BREADTH_DAYS = SHOWN_DAYS + 400
 
 const BEFORE = `RANGE BETWEEN ${DAYS_OF_52_WEEKS} PRECEDING AND 1 PRECEDING`
@@ -23,7 +26,10 @@ const SLOW = {
   new_lows: ['low_before', before('min(low)')],
 } as const
 
-const buildFacts = (from: string, isNamed: (column: string) => boolean): string => `SELECT *, close / lag(close) OVER w - 1 AS change,
+const buildFacts = (
+  from: string,
+  isNamed: (column: string) => boolean,
+): string => `SELECT *, close / lag(close) OVER w - 1 AS change,
   ${Object.entries(SLOW)
     .map(([column, [name, sql]]) => `${isNamed(column) ? sql : 'CAST(NULL AS DOUBLE)'} AS ${name}`)
     .join(', ')}
@@ -51,7 +57,11 @@ const BREADTH_COLUMNS: readonly ViewColumn[] = [
   col('unchanged', 'BIGINT', 'stocks with the same close as before'),
   col('change_pct', 'DOUBLE', 'average change of the stocks, or change of the index, percent'),
   col('median_change_pct', 'DOUBLE', 'median change of the stocks, percent'),
-  col('above_sma20_pct', 'DOUBLE', 'stocks above the average of 20 sessions, percent of those that have one; 100 or 0 for an index'),
+  col(
+    'above_sma20_pct',
+    'DOUBLE',
+    'stocks above the average of 20 sessions, percent of those that have one; 100 or 0 for an index',
+  ),
   col('above_sma50_pct', 'DOUBLE', 'the same for 50 sessions, percent'),
   col('above_sma200_pct', 'DOUBLE', 'the same for 200 sessions, percent'),
   col('new_highs', 'BIGINT', 'stocks with a high above those of the 52 weeks before; 1 or 0 for an index'),

@@ -7,7 +7,8 @@ export const CANDLE_DAYS = 'candle_days'
 
 export const candleDays = defineView({
   name: CANDLE_DAYS,
-  about: 'daily candles of stocks as stored, one row for each symbol and day: of two candles of one day the last one in the file',
+  about:
+    'daily candles of stocks as stored, one row for each symbol and day: of two candles of one day the last one in the file',
   needs: ['candles'],
   columns: [
     col('symbol', 'VARCHAR', 'trading symbol'),
@@ -51,9 +52,24 @@ export const candlesAdjusted = defineView({
     ...identity('trading day in India', 'c.'),
     ...PRICES.map((name) => col(name, 'DOUBLE', 'rupees of today', adjust(name))),
     col('volume', 'DOUBLE', 'shares of today', 'c.volume * coalesce(a.price, 1)'),
-    col('factor', 'DOUBLE', 'the stored prices were divided by it; 1 if the provider had adjusted them', 'coalesce(a.price, 1)'),
-    col('close_total_return', 'DOUBLE', 'close, also divided by later dividends, rupees', `${adjust('close')} / coalesce(a.dividend, 1)`),
-    col('close_first', 'DOUBLE', 'close as collected on its day, not divided by later splits, rupees', 'c.close * coalesce(a.applied, 1)'),
+    col(
+      'factor',
+      'DOUBLE',
+      'the stored prices were divided by it; 1 if the provider had adjusted them',
+      'coalesce(a.price, 1)',
+    ),
+    col(
+      'close_total_return',
+      'DOUBLE',
+      'close, also divided by later dividends, rupees',
+      `${adjust('close')} / coalesce(a.dividend, 1)`,
+    ),
+    col(
+      'close_first',
+      'DOUBLE',
+      'close as collected on its day, not divided by later splits, rupees',
+      'c.close * coalesce(a.applied, 1)',
+    ),
   ],
   with: [STEPS],
   from: `FROM ${LISTED} AS c LEFT JOIN steps AS a ON a.symbol = c.symbol AND c.day >= a.since AND c.day < a.until`,
@@ -62,8 +78,12 @@ export const candlesAdjusted = defineView({
 /** The name of this view. Its rows are in the variable of the same name: the history has them, not a file. */
 export const REWRITTEN_VIEW = 'rewritten'
 
-/** The type of the variable. `is_later`: after the day as of which tables are read, whose candles are nevertheless those of today. */
-export const REWRITTEN_TYPE = 'STRUCT(day DATE, known_at TIMESTAMP, stream VARCHAR, item VARCHAR, reason VARCHAR, is_later BOOLEAN)[]'
+/**
+ * The type of the variable. `is_later`: after the day as of which tables are read, whose candles are
+ * nevertheless those of today.
+ */
+export const REWRITTEN_TYPE =
+  'STRUCT(day DATE, known_at TIMESTAMP, stream VARCHAR, item VARCHAR, reason VARCHAR, is_later BOOLEAN)[]'
 
 export const REWRITTEN_ROWS = `(SELECT unnest(CAST(getvariable('${REWRITTEN_VIEW}') AS ${REWRITTEN_TYPE}), recursive := true))`
 
@@ -83,18 +103,28 @@ export const rewritten = defineView({
   from: `FROM (FROM ${REWRITTEN_ROWS} WHERE NOT is_later) LEFT JOIN (SELECT symbol, isin FROM symbol_isins) AS s ON s.symbol = item AND stream = 'all-ohlcv'`,
 })
 
-/** Candles with what the history knows about their prices. Apart from `candles`, whose queries need no history. */
+/**
+ * Candles with what the history knows about their prices. Apart from `candles`, whose queries need no
+ * history.
+ */
 export const candlesKnown = defineView({
   name: 'candles_known',
-  about: 'daily candles of stocks as stored, and since when these prices are known, one row for each stock and day',
+  about:
+    'daily candles of stocks as stored, and since when these prices are known, one row for each stock and day',
   needs: ['candle_days', 'symbol_isins'],
   columns: [
     ...identity('trading day in India', 'c.'),
     ...PRICES.map((name) => col(name, 'DOUBLE', 'rupees', `c.${name}`)),
     col('volume', 'BIGINT', 'shares traded', 'c.volume'),
-    col('known_since', 'TIMESTAMP', 'when a recorded run replaced this price by another, India time; NULL if none did', 'r.known_at'),
+    col(
+      'known_since',
+      'TIMESTAMP',
+      'when a recorded run replaced this price by another, India time; NULL if none did',
+      'r.known_at',
+    ),
   ],
-  // A history that was replaced on several days: the last one counts, of those whose candles go as far as this one.
+  // A history that was replaced on several days: the last one counts, of those whose candles go as far as
+  // this one.
   with: [
     `replaced AS (
       SELECT symbol, coalesce(lag(day) OVER w, DATE '0001-01-01') AS after, day AS until,

@@ -18,7 +18,12 @@ export const dealsValued = defineView({
     col('quantity', 'BIGINT', 'shares'),
     col('price_inr', 'DOUBLE', 'average price, rupees', 'price'),
     col('value_cr', 'DOUBLE', 'quantity times price, ₹ crore', 'quantity * price / 1e7'),
-    col('net_value_cr', 'DOUBLE', 'negative for a sale, ₹ crore', "CASE side WHEN 'B' THEN value_cr WHEN 'S' THEN -value_cr END"),
+    col(
+      'net_value_cr',
+      'DOUBLE',
+      'negative for a sale, ₹ crore',
+      "CASE side WHEN 'B' THEN value_cr WHEN 'S' THEN -value_cr END",
+    ),
   ],
   from: 'FROM deals AS d LEFT JOIN symbol_isins AS s USING (symbol)',
 })
@@ -29,14 +34,25 @@ const BASE_DAYS = 10
 
 export const dealsReturns = defineView({
   name: 'deals_returns',
-  about: 'bulk and block deals with the return of the stock afterwards, one row each; NULL until the sessions exist',
+  about:
+    'bulk and block deals with the return of the stock afterwards, one row each; NULL until the sessions exist',
   needs: ['deals_valued', 'candles_adjusted'],
   columns: [
     ...dealsValued.columns.map(({ name, type, comment }) => col(name, type, comment)),
-    col('base_day', 'DATE', `session that returns count from: of the deal, or the last one of the ${BASE_DAYS} days before`, 'base.day'),
+    col(
+      'base_day',
+      'DATE',
+      `session that returns count from: of the deal, or the last one of the ${BASE_DAYS} days before`,
+      'base.day',
+    ),
     col('base_close_inr', 'DOUBLE', 'close of that session, rupees of today', 'base.close'),
     ...LATER.map((n) =>
-      col(`return_${n}d_pct`, 'DOUBLE', `close of session ${n} after it against that, percent`, growth(`base.close_${n}`, 'base.close')),
+      col(
+        `return_${n}d_pct`,
+        'DOUBLE',
+        `close of session ${n} after it against that, percent`,
+        growth(`base.close_${n}`, 'base.close'),
+      ),
     ),
   ],
   with: [

@@ -1,6 +1,9 @@
 import { col, defineView, RUN_DAY } from './view.js'
 
-/** Rows with the present symbol of their stock: the files of a former symbol have the same ones. Not every filing has an ISIN; the symbol is that of its file. */
+/**
+ * Rows with the present symbol of their stock: the files of a former symbol have the same ones. Not every
+ * filing has an ISIN; the symbol is that of its file.
+ */
 const ofPresentStock = (table: string): string =>
   `(SELECT t.* REPLACE (coalesce(NULLIF(t.isin, ''), s.isin) AS isin, coalesce(s.symbol_now, t.symbol) AS symbol) FROM ${table} AS t LEFT JOIN symbol_isins AS s USING (symbol))`
 
@@ -28,7 +31,8 @@ export const filingsUnique = defineView({
 
 export const newsUnique = defineView({
   name: 'news_unique',
-  about: 'news without repetitions, one row for each stock, time and title; a renamed stock has the same news under both symbols',
+  about:
+    'news without repetitions, one row for each stock, time and title; a renamed stock has the same news under both symbols',
   needs: ['news', 'symbol_isins'],
   columns: [
     col('isin', 'VARCHAR', 'ISIN of the stock', 'max(isin)'),
@@ -44,15 +48,26 @@ export const newsUnique = defineView({
   from: `FROM ${ofPresentStock('news')} GROUP BY symbol, published_at, title`,
 })
 
-/** The name of this view. Its days are in the history: `fillFirstSeen` puts the SQL that reads them in place of `undated`. */
+/**
+ * The name of this view. Its days are in the history: `fillFirstSeen` puts the SQL that reads them in place
+ * of `undated`.
+ */
 export const FIRST_SEEN_VIEW = 'first_seen'
 
 /** Rows without the day on which they were first seen: all that is known without a history. */
-export const undated = (relation: string): string => `(SELECT *, CAST(NULL AS DATE) AS seen_on FROM ${relation})`
+export const undated = (relation: string): string =>
+  `(SELECT *, CAST(NULL AS DATE) AS seen_on FROM ${relation})`
 
 /** What tells the documents of single stocks apart in that view, by their table. */
-export const SEEN_DOCUMENTS: Readonly<Record<string, Readonly<Record<'kind' | 'time' | 'title' | 'detail', string>>>> = {
-  filings: { kind: 'filing', time: 'filed_at', title: "coalesce(NULLIF(caption, ''), descriptor)", detail: "NULLIF(url, '')" },
+export const SEEN_DOCUMENTS: Readonly<
+  Record<string, Readonly<Record<'kind' | 'time' | 'title' | 'detail', string>>>
+> = {
+  filings: {
+    kind: 'filing',
+    time: 'filed_at',
+    title: "coalesce(NULLIF(caption, ''), descriptor)",
+    detail: "NULLIF(url, '')",
+  },
   news: { kind: 'news', time: 'published_at', title: 'title', detail: 'source' },
 }
 
@@ -68,7 +83,8 @@ const SEEN_SELECTS = [
 
 export const firstSeen = defineView({
   name: FIRST_SEEN_VIEW,
-  about: 'filings, news, announcements and deals with the day on which a recorded run first had them, one row each',
+  about:
+    'filings, news, announcements and deals with the day on which a recorded run first had them, one row each',
   needs: ['filings', 'news', 'announcements', 'deals_valued'],
   columns: [
     col('isin', 'VARCHAR', 'ISIN of the stock; NULL if no list names it', 'max(isin)'),
@@ -76,8 +92,16 @@ export const firstSeen = defineView({
     col('day', 'DATE', 'its own day, as the provider dates it'),
     col('happened_at', 'TIMESTAMP', 'its own time, India time; NULL for a deal'),
     col('kind', 'VARCHAR', 'filing, news, announcement or deal'),
-    col('title', 'VARCHAR', 'title of the filing or news, text of the announcement, kind, side and client of the deal'),
-    col('detail', 'VARCHAR', 'address of a filing, category of news, kind of announcement; of a deal shares, price in rupees and exchange'),
+    col(
+      'title',
+      'VARCHAR',
+      'title of the filing or news, text of the announcement, kind, side and client of the deal',
+    ),
+    col(
+      'detail',
+      'VARCHAR',
+      'address of a filing, category of news, kind of announcement; of a deal shares, price in rupees and exchange',
+    ),
     // Of copies of a filing, one that was there before the history began counts.
     col(
       'first_seen',
@@ -104,8 +128,17 @@ const EVENT_SELECTS = [
 
 export const events = defineView({
   name: 'events',
-  about: 'what happened to each stock: filings, news, announcements, deals, corporate actions and changes of the price band, one row each',
-  needs: ['filings_unique', 'news_unique', 'announcements', 'deals_valued', 'corporate_actions', 'band_changes', 'symbol_isins'],
+  about:
+    'what happened to each stock: filings, news, announcements, deals, corporate actions and changes of the price band, one row each',
+  needs: [
+    'filings_unique',
+    'news_unique',
+    'announcements',
+    'deals_valued',
+    'corporate_actions',
+    'band_changes',
+    'symbol_isins',
+  ],
   columns: [
     col('isin', 'VARCHAR', 'ISIN of the stock; NULL if no list names it'),
     col('symbol', 'VARCHAR', 'trading symbol'),
@@ -113,7 +146,11 @@ export const events = defineView({
     col('happened_at', 'TIMESTAMP', 'when, India time; NULL if only the day is known'),
     col('kind', 'VARCHAR', 'filing, news, announcement, deal, corporate action or price band'),
     col('title', 'VARCHAR', 'what happened'),
-    col('detail', 'VARCHAR', 'kind of filing or announcement, sentiment of news, exchange of a deal, terms of an action, series of a band'),
+    col(
+      'detail',
+      'VARCHAR',
+      'kind of filing or announcement, sentiment of news, exchange of a deal, terms of an action, series of a band',
+    ),
     col('value', 'DOUBLE', 'its value in the unit beside it; negative for a sale'),
     col('unit', 'VARCHAR', 'unit of the value'),
     col('url', 'VARCHAR', 'address of the document of a filing'),

@@ -1,6 +1,9 @@
 import { col, defineView, identity, RUN_DAY, type ScreenerGroup } from './view.js'
 
-/** The trades of shares under the symbol that their stock has now, one row for each day. Bonds, warrants and funds are left out. */
+/**
+ * The trades of shares under the symbol that their stock has now, one row for each day. Bonds, warrants and
+ * funds are left out.
+ */
 const TRADES = `trades AS (
   SELECT coalesce(s.isin, e.symbol) AS isin, coalesce(s.symbol_now, e.symbol) AS symbol, e.day, e.close, e.last, e.volume, e.delivery_quantity, e.delivery_pct
   FROM exchange_daily AS e LEFT JOIN symbol_isins AS s USING (symbol) WHERE e.series IN ('EQ', 'BE', 'BZ', 'SM', 'ST', 'SZ')
@@ -14,7 +17,8 @@ const DELIVERIES = `deliveries AS (
 )`
 
 /** As `isSamePrice`: the close may be the last trade or the average of the last half hour. */
-const isSameClose = (price: string): string => `abs(${price} - e.close) <= greatest(0.005 * e.close, least(0.1, 0.02 * e.close))`
+const isSameClose = (price: string): string =>
+  `abs(${price} - e.close) <= greatest(0.005 * e.close, least(0.1, 0.02 * e.close))`
 
 /** Candles beside what the exchange says about the same day. */
 export const candlesDaily = defineView({
@@ -26,7 +30,12 @@ export const candlesDaily = defineView({
     ...identity('trading day in India', 'c.'),
     col('close', 'DOUBLE', 'rupees, as stored', 'c.close * c.factor'),
     col('volume', 'DOUBLE', 'shares traded, as stored', 'c.volume / c.factor'),
-    col('exchange_close', 'DOUBLE', 'official close, rupees of that day; NULL without the file of the exchange', 'e.close'),
+    col(
+      'exchange_close',
+      'DOUBLE',
+      'official close, rupees of that day; NULL without the file of the exchange',
+      'e.close',
+    ),
     col('exchange_volume', 'BIGINT', 'shares of that day', 'e.volume'),
     col(
       'confirmed_by',
@@ -54,16 +63,27 @@ export const delivery: ScreenerGroup = {
   alias: 'd',
   columns: [
     col('delivery_day', 'DATE', "day of the stock's newest file of the exchange", 'd.day'),
-    col('delivery_pct', 'DOUBLE', 'delivered shares of that day, percent of the volume; NULL if not reported', 'd.delivery_pct'),
+    col(
+      'delivery_pct',
+      'DOUBLE',
+      'delivered shares of that day, percent of the volume; NULL if not reported',
+      'd.delivery_pct',
+    ),
     col('delivery_avg_20_pct', 'DOUBLE', 'its average over 20 sessions, percent', 'd.average_pct'),
-    col('delivery_x', 'DOUBLE', 'delivered shares of that day, as a multiple of their average over 20 sessions', 'd.times'),
+    col(
+      'delivery_x',
+      'DOUBLE',
+      'delivered shares of that day, as a multiple of their average over 20 sessions',
+      'd.times',
+    ),
   ],
 }
 
 /** Universes, such as the stocks of the NIFTY 500. */
 export const membersOfIndices = defineView({
   name: 'index_members',
-  about: 'the stocks of each index on the day that is read, one row each; index_spells also has those that left',
+  about:
+    'the stocks of each index on the day that is read, one row each; index_spells also has those that left',
   needs: ['index_spells', 'master'],
   columns: [
     col(
@@ -72,7 +92,12 @@ export const membersOfIndices = defineView({
       'ISIN of the stock: of the master list by ISIN, or else by symbol; as published if it has neither',
       'coalesce(m.isin, n.isin, i.isin)',
     ),
-    col('symbol', 'VARCHAR', 'trading symbol in the master list, or as published', 'coalesce(m.symbol, n.symbol, i.symbol)'),
+    col(
+      'symbol',
+      'VARCHAR',
+      'trading symbol in the master list, or as published',
+      'coalesce(m.symbol, n.symbol, i.symbol)',
+    ),
     col('day', 'DATE', 'day of the run', RUN_DAY),
     col('index', 'VARCHAR', 'index, such as NIFTY 500', 'i.index'),
     col('since', 'DATE', 'first day on which a fetched list had it', 'i.since'),
@@ -132,7 +157,8 @@ export const sessions = defineView({
 /** Every symbol with its time, so that renamed and delisted stocks stay answerable. */
 export const lifetimes = defineView({
   name: 'lifetimes',
-  about: 'each symbol that a stock has or had, with its first and last day as the folder shows them, one row each',
+  about:
+    'each symbol that a stock has or had, with its first and last day as the folder shows them, one row each',
   needs: ['symbols', 'symbol_isins', 'candle_days', 'exchange_daily', 'listing_dates', 'master'],
   columns: [
     ...identity(col('day', 'DATE', 'day of the run', RUN_DAY)),
@@ -145,8 +171,18 @@ export const lifetimes = defineView({
       'first day under this symbol: after the last one of the symbol before, else that of the first candle',
       'coalesce(lag(last_day) OVER w + 1, least(first_day, listed_on))',
     ),
-    col('last_day', 'DATE', 'last day with a candle or in a file of the exchange; NULL while it is listed', 'if(is_now, NULL, last_day)'),
-    col('delisted_on', 'DATE', 'the same, if the stock has left the master list altogether', 'if(is_listed, NULL, last_day)'),
+    col(
+      'last_day',
+      'DATE',
+      'last day with a candle or in a file of the exchange; NULL while it is listed',
+      'if(is_now, NULL, last_day)',
+    ),
+    col(
+      'delisted_on',
+      'DATE',
+      'the same, if the stock has left the master list altogether',
+      'if(is_listed, NULL, last_day)',
+    ),
     col('last_price_inr', 'DOUBLE', 'its last close as stored, rupees', 'last_price'),
   ],
   with: [

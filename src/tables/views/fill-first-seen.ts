@@ -8,16 +8,25 @@ import type { LakeSource } from '../lake/lake.js'
 import { FIRST_SEEN_VIEW, undated } from './events.js'
 import type { View } from './view.js'
 
-/** Lists that each day has whole: where their rows come from, and what a row has on every day, as `column` or `column = column of the table`. */
+/**
+ * Lists that each day has whole: where their rows come from, and what a row has on every day, as `column` or
+ * `column = column of the table`.
+ */
 const SEEN_LISTS = [
   { table: 'announcements', relation: 'announcements', same: ['isin', 'announced_at', 'kind', 'event'] },
   {
-    ...{ table: 'deals', relation: 'deals_valued' },
+    table: 'deals',
+    relation: 'deals_valued',
     same: ['symbol', 'day = date', 'exchange', 'kind', 'side', 'client', 'quantity', 'price_inr = price'],
   },
 ] as const
 
-const SEEN_ON = { name: 'seen_on', type: 'DATE', comment: 'when it was first seen', from: { history: 'seen_on' } } as const
+const SEEN_ON = {
+  name: 'seen_on',
+  type: 'DATE',
+  comment: 'when it was first seen',
+  from: { history: 'seen_on' },
+} as const
 const LAST_DAY = '9999-12-31'
 
 interface SeenSource extends Pick<LakeSource, 'tables' | 'folder'> {
@@ -36,8 +45,8 @@ interface FilledView extends TableReader {
 }
 
 /**
- * Puts the days of the history into the SQL of the view `first_seen`, if its rows are read. Without a history it stays as it is.
- * `warn` gets the damaged days.
+ * Puts the days of the history into the SQL of the view `first_seen`, if its rows are read. Without a history
+ * it stays as it is. `warn` gets the damaged days.
  */
 export const fillFirstSeen = async (
   views: readonly View[],
@@ -54,14 +63,19 @@ export const fillFirstSeen = async (
   }
   for (const table of tables.filter(({ name }) => name === 'filings' || name === 'news')) {
     const dated = { ...table, columns: [...table.columns, SEEN_ON] }
-    fill(table.name, await buildSelect(dated, folder, { known: { day: until ?? LAST_DAY, seen: seen.select } }))
+    fill(
+      table.name,
+      await buildSelect(dated, folder, { known: { day: until ?? LAST_DAY, seen: seen.select } }),
+    )
   }
   for (const { table, relation, same } of SEEN_LISTS) {
     const all = listHistoryTables(tables.filter(({ name }) => name === table))[0]
     const recorded = all && (await readAllDays(history, all, { until, warn }))
     if (recorded?.first === undefined) continue
     files.push(...recorded.files)
-    const pairs = same.map((column) => column.split(' = ')).map(([now = '', then = now]) => [now, then] as const)
+    const pairs = same
+      .map((column) => column.split(' = '))
+      .map(([now = '', then = now]) => [now, then] as const)
     fill(
       relation,
       `SELECT t.*, NULLIF(s.seen_on, DATE ${quoteText(recorded.first)}) AS seen_on FROM ${relation} t

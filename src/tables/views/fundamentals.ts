@@ -2,7 +2,10 @@ import { col, defineView, growth, identity, RUN_DAY, type View, type ViewColumn 
 
 const numberSql = (text: string): string => `TRY_CAST(replace(trim(${text}), ',', '') AS DOUBLE)`
 
-/** A query of the figures in blocks (isin, symbol, basis, block), one row for each figure and period. Period 0 is the newest. */
+/**
+ * A query of the figures in blocks (isin, symbol, basis, block), one row for each figure and period. Period 0
+ * is the newest.
+ */
 const unpackFigures = (blocks: string): string =>
   `SELECT isin, symbol, basis, upper(key) AS figure, unnest(parts) AS cell, unnest(range(len(parts))) AS place FROM (
     SELECT isin, symbol, basis, key, string_split(json_extract_string(block, '$."' || key || '"'), '|') AS parts
@@ -10,10 +13,12 @@ const unpackFigures = (blocks: string): string =>
   )`
 
 /** The value of one figure, in a query that groups unpacked figures by period. */
-const pickFigure = (figure: string, convert = numberSql): string => `max(${convert('cell')}) FILTER (figure = '${figure}')`
+const pickFigure = (figure: string, convert = numberSql): string =>
+  `max(${convert('cell')}) FILTER (figure = '${figure}')`
 
 /** The last day of a month in the form YYYYMM. */
-const monthEndSql = (text: string): string => `last_day(TRY_CAST(try_strptime(trim(${text}) || '01', '%Y%m%d') AS DATE))`
+const monthEndSql = (text: string): string =>
+  `last_day(TRY_CAST(try_strptime(trim(${text}) || '01', '%Y%m%d') AS DATE))`
 
 /** The quarter of the financial year that a day is in. */
 export const nameQuarter = (day: string): string =>
@@ -35,15 +40,30 @@ export const quarters = defineView({
     ...identity('last day of the quarter'),
     col('basis', 'VARCHAR', 'consolidated or standalone'),
     col('place', 'BIGINT', 'place in the list of the provider: 0 for the newest quarter, 1 for the next one'),
-    col('quarter', 'VARCHAR', 'quarter of the financial year from April to March, such as Q3 FY26', nameQuarter('day')),
+    col(
+      'quarter',
+      'VARCHAR',
+      'quarter of the financial year from April to March, such as Q3 FY26',
+      nameQuarter('day'),
+    ),
     col('sales_cr', 'DOUBLE', 'sales, ₹ crore'),
     col('revenue_cr', 'DOUBLE', 'revenue with other income, ₹ crore'),
     col('ebitda_cr', 'DOUBLE', 'earnings before interest, tax, depreciation and amortisation, ₹ crore'),
     col('opm_pct', 'DOUBLE', 'operating margin, percent'),
     col('net_profit_cr', 'DOUBLE', 'net profit, ₹ crore'),
     col('eps_inr', 'DOUBLE', 'earnings a share, rupees'),
-    col('sales_yoy_pct', 'DOUBLE', 'sales against the same quarter a year before, percent', grown('sales_cr')),
-    col('net_profit_yoy_pct', 'DOUBLE', 'against the year before, percent; NULL after a loss', grown('net_profit_cr')),
+    col(
+      'sales_yoy_pct',
+      'DOUBLE',
+      'sales against the same quarter a year before, percent',
+      grown('sales_cr'),
+    ),
+    col(
+      'net_profit_yoy_pct',
+      'DOUBLE',
+      'against the year before, percent; NULL after a loss',
+      grown('net_profit_cr'),
+    ),
   ],
   from: `FROM (
     SELECT isin, symbol, basis, place, ${pickFigure('YEAR', monthEndSql)} AS day,
@@ -81,17 +101,31 @@ export const ratios = defineFigures(
       UNION ALL SELECT isin, symbol, 'by year', "returns" FROM fundamentals
       UNION ALL SELECT isin, symbol, 'trailing twelve months', ttm FROM fundamentals`,
   },
-  col('day', 'DATE', 'last day of the period, or day of the run; NULL if unknown', `if(basis = 'by year', period, ${RUN_DAY})`),
+  col(
+    'day',
+    'DATE',
+    'last day of the period, or day of the run; NULL if unknown',
+    `if(basis = 'by year', period, ${RUN_DAY})`,
+  ),
   [
     col('basis', 'VARCHAR', 'current, by year or trailing twelve months'),
     PLACE_COLUMN,
     col('ratio', 'VARCHAR', "the provider's name in small letters, such as pe, roe or roce", 'lower(figure)'),
-    col('value', 'DOUBLE', 'as answered: roe, roce and opm in percent, sales and market_cap in ₹ crore, eps in rupees, pe a multiple'),
+    col(
+      'value',
+      'DOUBLE',
+      'as answered: roe, roce and opm in percent, sales and market_cap in ₹ crore, eps in rupees, pe a multiple',
+    ),
   ],
 )
 
 /** A view of figures by financial year, from two fields of fundamentals. */
-const defineYears = (name: string, about: string, [consolidated, standalone]: readonly [string, string], unit: string): View =>
+const defineYears = (
+  name: string,
+  about: string,
+  [consolidated, standalone]: readonly [string, string],
+  unit: string,
+): View =>
   defineFigures(
     {
       name,
@@ -103,15 +137,30 @@ const defineYears = (name: string, about: string, [consolidated, standalone]: re
     [
       col('basis', 'VARCHAR', 'consolidated or standalone'),
       PLACE_COLUMN,
-      col('year', 'VARCHAR', 'financial year, such as FY26', "'FY' || right(CAST(year(period + INTERVAL 9 MONTH) AS VARCHAR), 2)"),
+      col(
+        'year',
+        'VARCHAR',
+        'financial year, such as FY26',
+        "'FY' || right(CAST(year(period + INTERVAL 9 MONTH) AS VARCHAR), 2)",
+      ),
       col('item', 'VARCHAR', "the provider's name in small letters", 'lower(figure)'),
       col('value', 'DOUBLE', unit),
     ],
   )
 
-export const years = defineYears('years', 'results', ['years', 'incomeStat_sy'], '₹ crore; eps in rupees, opm in percent')
+export const years = defineYears(
+  'years',
+  'results',
+  ['years', 'incomeStat_sy'],
+  '₹ crore; eps in rupees, opm in percent',
+)
 
-export const balanceSheet = defineYears('balance_sheet', 'balance sheet', ['balance_sheet', 'bs_s'], '₹ crore')
+export const balanceSheet = defineYears(
+  'balance_sheet',
+  'balance sheet',
+  ['balance_sheet', 'bs_s'],
+  '₹ crore',
+)
 
 export const shareholding = defineView({
   name: 'shareholding',

@@ -15,21 +15,31 @@ export const isView = (table: Columned): table is View => 'sql' in table
 
 /** All views; each one reads tables and views before it. */
 const ALL: readonly View[] = [
-  ...[candleDays, symbols, symbolIsins, quarters, years, balanceSheet, shareholding, ratios, adjustments, candlesAdjusted, candlesKnown],
-  ...[
-    rewritten,
-    candlesDaily,
-    membersOfIndices,
-    sessions,
-    lifetimes,
-    dealsValued,
-    dealsReturns,
-    filingsUnique,
-    newsUnique,
-    firstSeen,
-    events,
-  ],
-  ...[breadth, indexPrices, screener],
+  candleDays,
+  symbols,
+  symbolIsins,
+  quarters,
+  years,
+  balanceSheet,
+  shareholding,
+  ratios,
+  adjustments,
+  candlesAdjusted,
+  candlesKnown,
+  rewritten,
+  candlesDaily,
+  membersOfIndices,
+  sessions,
+  lifetimes,
+  dealsValued,
+  dealsReturns,
+  filingsUnique,
+  newsUnique,
+  firstSeen,
+  events,
+  breadth,
+  indexPrices,
+  screener,
 ]
 
 /** The views over some tables: those whose tables are all there, and whose name no table has. */
@@ -42,14 +52,22 @@ export const listViews = (tables: readonly Table[]): readonly View[] => {
   })
 }
 
-/** What some tables and views need, themselves included. `stored` are views whose rows are read from a file. */
+/**
+ * What some tables and views need, themselves included. `stored` are views whose rows are read from a file.
+ */
 export const addNeeded = (
   chosen: readonly Columned[],
   tables: readonly Table[],
   stored: Pick<ReadonlyMap<string, unknown>, 'has'> = new Map(),
 ) => {
-  const views = listViews(tables).map((view) => chosen.filter(isView).find(({ name }) => name === view.name) ?? view)
+  const views = listViews(tables).map(
+    (view) => chosen.filter(isView).find(({ name }) => name === view.name) ?? view,
+  )
   const names = new Set(chosen.map(({ name }) => name))
-  for (const view of views.toReversed()) if (names.has(view.name) && !stored.has(view.name)) for (const name of view.needs) names.add(name)
-  return { tables: tables.filter(({ name }) => names.has(name)), views: views.filter(({ name }) => names.has(name)) }
+  for (const view of views.toReversed())
+    if (names.has(view.name) && !stored.has(view.name)) for (const name of view.needs) names.add(name)
+  return {
+    tables: tables.filter(({ name }) => names.has(name)),
+    views: views.filter(({ name }) => names.has(name)),
+  }
 }

@@ -17,7 +17,12 @@ export const symbolIsins = defineView({
     col('isin', 'VARCHAR', 'ISIN of the stock'),
     col('symbol', 'VARCHAR', 'trading symbol now or earlier'),
     col('day', 'DATE', 'day of the run', RUN_DAY),
-    col('symbol_now', 'VARCHAR', 'symbol in the master list; the same one if it is not listed', 'coalesce(now.symbol_now, symbol)'),
+    col(
+      'symbol_now',
+      'VARCHAR',
+      'symbol in the master list; the same one if it is not listed',
+      'coalesce(now.symbol_now, symbol)',
+    ),
   ],
   from: `FROM (
     SELECT symbol, arg_min(isin, place) AS isin
@@ -26,7 +31,9 @@ export const symbolIsins = defineView({
   ) LEFT JOIN (SELECT isin, min(symbol) AS symbol_now FROM master GROUP BY isin) AS now USING (isin)`,
 })
 
-/** Whether two ISINs have one issuer. A split gives a stock a new ISIN, and lists take it on different days. */
+/**
+ * Whether two ISINs have one issuer. A split gives a stock a new ISIN, and lists take it on different days.
+ */
 export const isSameIssuer = (one: string, other: string): string => `left(${one}, 7) = left(${other}, 7)`
 
 const ALL_SOURCES = [...SOURCES, 'news']
@@ -39,7 +46,12 @@ export const symbols = defineView({
     col('isin', 'VARCHAR', 'ISIN of the stock'),
     col('symbol', 'VARCHAR', 'trading symbol now or earlier'),
     col('day', 'DATE', 'day of the run', RUN_DAY),
-    col('symbol_now', 'VARCHAR', 'symbol in the master list; NULL if the stock is not listed', 'now.symbol_now'),
+    col(
+      'symbol_now',
+      'VARCHAR',
+      'symbol in the master list; NULL if the stock is not listed',
+      'now.symbol_now',
+    ),
     col('name', 'VARCHAR', 'name of the company in the master list', 'now.name'),
     col('sources', 'VARCHAR', 'tables that name this symbol with this ISIN'),
   ],

@@ -32,7 +32,12 @@ export interface View extends Pick<ViewFacts, 'name' | 'needs' | 'columns' | 'is
 export const RUN_DAY = "CAST(getvariable('run_day') AS DATE)"
 
 /** A column; its SQL is its name unless given. */
-export const col = (name: string, type: SqlType, comment: string, sql = name): ViewColumn => ({ name, type, comment, sql })
+export const col = (name: string, type: SqlType, comment: string, sql = name): ViewColumn => ({
+  name,
+  type,
+  comment,
+  sql,
+})
 
 export const defineView = ({ about, needs, with: tables = [], from, ...facts }: ViewFacts): View => ({
   ...facts,
@@ -56,7 +61,8 @@ export const identity = (day: ViewColumn | string, from = ''): readonly ViewColu
 ]
 
 /** The change in percent; NULL unless the earlier value is positive: the growth of a loss has no meaning. */
-export const growth = (now: string, before: string): string => `CASE WHEN ${before} > 0 THEN 100 * (${now} / ${before} - 1) END`
+export const growth = (now: string, before: string): string =>
+  `CASE WHEN ${before} > 0 THEN 100 * (${now} / ${before} - 1) END`
 
 export interface ScreenerColumn extends ViewColumn {
   /** The groups that its SQL reads, beside the identity; its own if absent. */
@@ -88,4 +94,7 @@ export interface ScreenerGroup {
 }
 
 /** A column that reads other groups than its own. */
-export const reading = (reads: readonly GroupName[], column: ViewColumn): ScreenerColumn => ({ ...column, reads })
+export const reading = (reads: readonly GroupName[], column: ViewColumn): ScreenerColumn => ({
+  ...column,
+  reads,
+})

@@ -35,13 +35,20 @@ export interface Signal {
 
 export type RuleFacts = Pick<ResolvedRule, 'name' | 'key' | 'only' | 'notify' | 'cooldown'>
 
-/** Rows by their keys. The same row twice counts once. @throws UsageError for a key that is no column, or that different rows share */
-export const indexRows = (rows: readonly Row[], { key }: Pick<RuleFacts, 'key'>): ReadonlyMap<string, Row> => {
+/**
+ * Rows by their keys. The same row twice counts once. @throws UsageError for a key that is no column, or that
+ * different rows share
+ */
+export const indexRows = (
+  rows: readonly Row[],
+  { key }: Pick<RuleFacts, 'key'>,
+): ReadonlyMap<string, Row> => {
   const [first] = rows
   const columns = Object.keys(first ?? {})
   if (first) checkKey(key, columns)
   const found = new Map(rows.map((row) => [toRowKey(row, key), row]))
-  const isShared = (row: Row): boolean => listChangedColumns(found.get(toRowKey(row, key)) ?? row, row).length > 0
+  const isShared = (row: Row): boolean =>
+    listChangedColumns(found.get(toRowKey(row, key)) ?? row, row).length > 0
   if (first === undefined || found.size === rows.length || !rows.some(isShared)) return found
   const used = listKey(first, key)
   const others = columns.filter((column) => !used.includes(column))
@@ -53,7 +60,8 @@ export const indexRows = (rows: readonly Row[], { key }: Pick<RuleFacts, 'key'>)
 /** @throws UsageError for a key that is no column of the query */
 export const checkKey = (key: RuleFacts['key'], columns: readonly string[]): void => {
   const wrong = key?.find((column) => !columns.includes(column))
-  if (wrong !== undefined) throw new UsageError(`the key ${wrong} is no column of its query${suggest(findClosest(wrong, columns))}`)
+  if (wrong !== undefined)
+    throw new UsageError(`the key ${wrong} is no column of its query${suggest(findClosest(wrong, columns))}`)
 }
 
 const listKey = (row: Row, key: readonly string[] | undefined): readonly string[] =>
@@ -62,8 +70,14 @@ const listKey = (row: Row, key: readonly string[] | undefined): readonly string[
 const toRowKey = (row: Row, key: readonly string[] | undefined): string =>
   JSON.stringify(listKey(row, key).map((column) => toComparable(row[column])))
 
-/** The rows that were added, removed and changed. Sums of floating numbers differ in their last digits with the order of their terms. */
-export const compareRows = (before: ReadonlyMap<string, Row>, after: ReadonlyMap<string, Row>): RowChanges => ({
+/**
+ * The rows that were added, removed and changed. Sums of floating numbers differ in their last digits with
+ * the order of their terms.
+ */
+export const compareRows = (
+  before: ReadonlyMap<string, Row>,
+  after: ReadonlyMap<string, Row>,
+): RowChanges => ({
   entered: [...after].flatMap(([key, row]) => (before.has(key) ? [] : [row])),
   left: [...before].flatMap(([key, row]) => (after.has(key) ? [] : [row])),
   changed: [...after].flatMap(([key, row]) => {
@@ -73,9 +87,12 @@ export const compareRows = (before: ReadonlyMap<string, Row>, after: ReadonlyMap
 })
 
 export const listChangedColumns = (from: Row, to: Row): readonly string[] =>
-  [...new Set([...Object.keys(from), ...Object.keys(to)])].filter((column) => toComparable(from[column]) !== toComparable(to[column]))
+  [...new Set([...Object.keys(from), ...Object.keys(to)])].filter(
+    (column) => toComparable(from[column]) !== toComparable(to[column]),
+  )
 
-const toComparable = (value: unknown): string => (typeof value === 'number' ? value.toPrecision(9) : JSON.stringify(value ?? null))
+const toComparable = (value: unknown): string =>
+  typeof value === 'number' ? value.toPrecision(9) : JSON.stringify(value ?? null)
 
 /** The signals of a comparison: those changes that the rule selects. */
 export const toSignals = (
@@ -84,7 +101,11 @@ export const toSignals = (
   known: Pick<Signal, 'day' | 'knownAt'>,
 ): readonly Signal[] => {
   const create = (change: Signal['change'], row: Row, from?: Row): Signal => ({
-    ...{ rule, ...known, change, subject: nameRow(row, key), row },
+    rule,
+    ...known,
+    change,
+    subject: nameRow(row, key),
+    row,
     ...(from === undefined ? {} : { from }),
     ...(notify === true ? { notify } : {}),
   })
@@ -102,8 +123,15 @@ const nameRow = (row: Row, key: readonly string[] | undefined): string =>
     .map((column) => readText(toShown(row[column])))
     .join(' ')
 
-/** Leaves out the signals of a subject in the sessions after one of its signals. `days` are the sessions, oldest first. */
-export const applyCooldown = (signals: readonly Signal[], { cooldown = '0' }: Pick<RuleFacts, 'cooldown'>, days: readonly Day[]) => {
+/**
+ * Leaves out the signals of a subject in the sessions after one of its signals. `days` are the sessions,
+ * oldest first.
+ */
+export const applyCooldown = (
+  signals: readonly Signal[],
+  { cooldown = '0' }: Pick<RuleFacts, 'cooldown'>,
+  days: readonly Day[],
+) => {
   const quiet = Number.parseInt(cooldown, 10)
   const last = new Map<string, number>()
   return signals.filter(({ subject, day }) => {
@@ -116,7 +144,9 @@ export const applyCooldown = (signals: readonly Signal[], { cooldown = '0' }: Pi
 
 /** A sum such as 0.1 + 0.2 without the digits that nobody compares. */
 const toShown = (value: unknown): unknown =>
-  typeof value !== 'number' || Number.isInteger(value) ? value : Number(Math.abs(value) < 1e7 ? value.toPrecision(9) : value.toFixed(2))
+  typeof value !== 'number' || Number.isInteger(value)
+    ? value
+    : Number(Math.abs(value) < 1e7 ? value.toPrecision(9) : value.toFixed(2))
 
 /** What happened, without the subject: the columns of the row, or those that have changed. */
 export const describeSignal = ({ change, row, from, subject }: Signal): string => {
@@ -126,7 +156,9 @@ export const describeSignal = ({ change, row, from, subject }: Signal): string =
     return listChangedColumns(from, row)
       .flatMap((name) => `${name} ${toText(from[name])} → ${toText(row[name])}`)
       .join(', ')
-  const facts = Object.entries(row).filter(([name, value]) => name !== 'isin' && name !== 'symbol' && value !== null && value !== subject)
+  const facts = Object.entries(row).filter(
+    ([name, value]) => name !== 'isin' && name !== 'symbol' && value !== null && value !== subject,
+  )
   return [change, ...facts.map(([name, value]) => `${name} ${toText(value)}`)].join(', ')
 }
 
@@ -138,7 +170,8 @@ export interface WatchChanges extends RowChanges {
 }
 
 /** Whether standing queries are asked after a run: it is complete, and had something to do. */
-export const isWatched = ({ outcome, finishedBefore }: RunReport): boolean => outcome === 'complete' && finishedBefore === undefined
+export const isWatched = ({ outcome, finishedBefore }: RunReport): boolean =>
+  outcome === 'complete' && finishedBefore === undefined
 
 /** Asks after each complete run, one after the other. */
 export const watchRuns =

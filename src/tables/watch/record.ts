@@ -5,7 +5,14 @@ import type { Day } from '../../model/trading-day.js'
 import { appendLine, createFolder, listNames, readTextFile } from '../../storage/file-system.js'
 import { formatWithDigest } from '../../storage/history/record.js'
 import { statePaths } from '../../storage/run-state.js'
-import { applyCooldown, indexRows, type RowChanges, type RuleFacts, type Signal, toSignals } from './compare-rows.js'
+import {
+  applyCooldown,
+  indexRows,
+  type RowChanges,
+  type RuleFacts,
+  type Signal,
+  toSignals,
+} from './compare-rows.js'
 import type { ResolvedRule } from './rules.js'
 
 /** What a rule found on a session: a line of its record, which is only ever appended to. */
@@ -33,7 +40,10 @@ const recordPath = (root: string, rule: string): string => join(statePaths(root)
 
 export const appendEvaluation = async (root: string, evaluation: Evaluation): Promise<void> => {
   await createFolder(statePaths(root).watch)
-  await appendLine(recordPath(root, evaluation.rule.name), formatWithDigest('evaluation', evaluation).trimEnd())
+  await appendLine(
+    recordPath(root, evaluation.rule.name),
+    formatWithDigest('evaluation', evaluation).trimEnd(),
+  )
 }
 
 /** The evaluations of a rule, oldest first. A line that a kill has cut, or that is damaged, is left out. */
@@ -42,7 +52,9 @@ export const readEvaluations = async (root: string, rule: string): Promise<reado
   return text.split('\n').flatMap((line): readonly Evaluation[] => {
     try {
       const { evaluation } = JSON.parse(line) as { readonly evaluation: Evaluation }
-      return isRow(evaluation) && formatWithDigest('evaluation', evaluation).trimEnd() === line ? [evaluation] : []
+      return isRow(evaluation) && formatWithDigest('evaluation', evaluation).trimEnd() === line
+        ? [evaluation]
+        : []
     } catch {
       return []
     }
@@ -66,17 +78,26 @@ export interface SignalDays {
 }
 
 /** The recorded signals of a folder, by day and rule, also of rules that were removed. Reads no table. */
-export const readSignals = async (root: string, { since = '', until = '9999' }: SignalDays = {}): Promise<readonly Signal[]> => {
+export const readSignals = async (
+  root: string,
+  { since = '', until = '9999' }: SignalDays = {},
+): Promise<readonly Signal[]> => {
   const names = (await listNames(statePaths(root).watch)).filter((name) => name.endsWith(LINES)).sort()
   const all: Signal[] = []
   const days: Day[] = []
   for (const name of names) {
-    const evaluations = (await readEvaluations(root, name.slice(0, -LINES.length))).filter(({ error, day }) => !error && day <= until)
+    const evaluations = (await readEvaluations(root, name.slice(0, -LINES.length))).filter(
+      ({ error, day }) => !error && day <= until,
+    )
     const own = [...new Set(evaluations.map(({ day }) => day))]
-    const signals = evaluations.flatMap((one) => (one.isFirst ? [] : toSignals(one.rule, one, { day: one.day, knownAt: one.knownAt })))
+    const signals = evaluations.flatMap((one) =>
+      one.isFirst ? [] : toSignals(one.rule, one, { day: one.day, knownAt: one.knownAt }),
+    )
     all.push(...applyCooldown(signals, evaluations.at(-1)?.rule ?? {}, own))
     days.push(...own)
   }
   const first = since === 'newest' ? (days.sort().at(-1) ?? '') : since
-  return all.filter(({ day }) => day >= first).sort((one, other) => (one.day < other.day ? -1 : one.day > other.day ? 1 : 0))
+  return all
+    .filter(({ day }) => day >= first)
+    .sort((one, other) => (one.day < other.day ? -1 : one.day > other.day ? 1 : 0))
 }

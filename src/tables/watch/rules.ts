@@ -13,8 +13,18 @@ export interface WorkedRule extends NamedQuery {
   readonly only: (typeof ROW_CHANGES)[number][]
 }
 
-const rule = (name: string, about: string, sql: string, key = ['isin'], only: WorkedRule['only'] = ['entered']): WorkedRule => ({
-  ...{ name, about, sql, key, only },
+const rule = (
+  name: string,
+  about: string,
+  sql: string,
+  key = ['isin'],
+  only: WorkedRule['only'] = ['entered'],
+): WorkedRule => ({
+  name,
+  about,
+  sql,
+  key,
+  only,
 })
 
 /** Worked rules: to add by name, and to start from. */
@@ -101,14 +111,17 @@ export const writeAddedRules = async (root: string, rules: readonly WatchRule[])
   void (await writeFileAtomically(rulesPath(root), [`${JSON.stringify(rules, undefined, 2)}\n`]))
 
 /** The rules of the settings and those of the folder; of two with one name that of the settings. */
-export const listRules = async (root: string, settings: readonly WatchRule[]): Promise<readonly WatchRule[]> => [
+export const listRules = async (
+  root: string,
+  settings: readonly WatchRule[],
+): Promise<readonly WatchRule[]> => [
   ...settings,
   ...(await readAddedRules(root)).filter(({ name }) => settings.every((one) => one.name !== name)),
 ]
 
 /**
- * The statement of a rule: that of a worked rule, of a saved or of a worked query if it is a name, else the text itself. Key and selection of a
- * worked rule hold where the rule has none of its own.
+ * The statement of a rule: that of a worked rule, of a saved or of a worked query if it is a name, else the
+ * text itself. Key and selection of a worked rule hold where the rule has none of its own.
  *
  * @throws UsageError for an unknown name
  */

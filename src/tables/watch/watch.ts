@@ -10,8 +10,23 @@ import { openHistory } from '../../storage/history/record.js'
 import { acquireLock } from '../../storage/lock.js'
 import { statePaths } from '../../storage/run-state.js'
 import { runLimitedQuery } from '../limited-query.js'
-import { applyCooldown, compareRows, indexRows, type RowChanges, type Signal, toSignals, type WatchChanges } from './compare-rows.js'
-import { appendEvaluation, type Evaluation, readEvaluations, readSignals, replayRows, versionOf } from './record.js'
+import {
+  applyCooldown,
+  compareRows,
+  indexRows,
+  type RowChanges,
+  type Signal,
+  toSignals,
+  type WatchChanges,
+} from './compare-rows.js'
+import {
+  appendEvaluation,
+  type Evaluation,
+  readEvaluations,
+  readSignals,
+  replayRows,
+  versionOf,
+} from './record.js'
 import { type ResolvedRule, resolveRule } from './rules.js'
 
 export interface WatchSource {
@@ -26,20 +41,34 @@ export type RuleRows = ReadonlyMap<string, Row> | string
 const LIMITS = { rows: 200_000, timeMs: 120_000, characters: 100_000_000 }
 
 /** The rows of rules as of a recorded day, in their order. A rule that fails harms no other. */
-export const readRuleRows = async (rules: readonly ResolvedRule[], asOf: Day, source: WatchSource): Promise<readonly RuleRows[]> => {
+export const readRuleRows = async (
+  rules: readonly ResolvedRule[],
+  asOf: Day,
+  source: WatchSource,
+): Promise<readonly RuleRows[]> => {
   const found = new Map<ResolvedRule, RuleRows>()
   const readGroup = async (group: readonly ResolvedRule[]): Promise<void> => {
     const rows = await readTogether(group, asOf, source).catch(formatError)
     if (typeof rows === 'string' && group.length > 1) for (const rule of group) await readGroup([rule])
-    else for (const [place, rule] of group.entries()) found.set(rule, typeof rows === 'string' ? rows : (rows[place] ?? ''))
+    else
+      for (const [place, rule] of group.entries())
+        found.set(rule, typeof rows === 'string' ? rows : (rows[place] ?? ''))
   }
-  // Rules of one view are one statement, which computes the view once. Of rules of several views it would compute all their columns of each.
-  for (const group of groupBy(rules, ({ sql }) => /\bfrom\s+([\w.]+)/i.exec(sql)?.[1] ?? '').values()) await readGroup(group)
+  // Rules of one view are one statement, which computes the view once. Of rules of several views it would
+  // compute all their columns of each.
+  for (const group of groupBy(rules, ({ sql }) => /\bfrom\s+([\w.]+)/i.exec(sql)?.[1] ?? '').values())
+    await readGroup(group)
   return rules.map((rule) => found.get(rule) ?? '')
 }
 
-const readTogether = async (rules: readonly ResolvedRule[], asOf: Day, { root, streams, signal }: WatchSource) => {
-  const parts = rules.map(({ sql }, place) => `SELECT ${place} AS place, to_json(q) AS row FROM (\n${sql}\n) AS q`)
+const readTogether = async (
+  rules: readonly ResolvedRule[],
+  asOf: Day,
+  { root, streams, signal }: WatchSource,
+) => {
+  const parts = rules.map(
+    ({ sql }, place) => `SELECT ${place} AS place, to_json(q) AS row FROM (\n${sql}\n) AS q`,
+  )
   const request = { sql: parts.join('\nUNION ALL '), root, streams, asOf }
   const found = await runLimitedQuery(request, LIMITS, signal ?? new AbortController().signal)
   if (found.isCut) throw new UsageError(`more than ${formatNumber(LIMITS.rows)} rows; select less`)
@@ -59,7 +88,8 @@ export interface WatchResult {
 }
 
 /** The recorded days of a folder, oldest first. */
-export const listWatchDays = async (root: string): Promise<readonly Day[]> => listListedDays(await openHistory(root))
+export const listWatchDays = async (root: string): Promise<readonly Day[]> =>
+  listListedDays(await openHistory(root))
 
 type WatchedRule = Awaited<ReturnType<typeof openRule>>
 
@@ -72,7 +102,11 @@ const describeRuleFailures = (failures: readonly Failure[]): readonly string[] =
   })
 
 /** Opens each rule that can be opened; `failures` says why the others cannot. */
-const openEach = async <T>(rules: readonly WatchRule[], failures: string[], open: (rule: WatchRule) => Promise<T>): Promise<T[]> => {
+const openEach = async <T>(
+  rules: readonly WatchRule[],
+  failures: string[],
+  open: (rule: WatchRule) => Promise<T>,
+): Promise<T[]> => {
   const opened: T[] = []
   for (const rule of rules) {
     try {
@@ -85,18 +119,26 @@ const openEach = async <T>(rules: readonly WatchRule[], failures: string[], open
 }
 
 /**
- * Compares the rows of each rule as of the newest recorded day with those of the session before, and records what differs. A new rule begins with
- * the session before. Sessions that were missed are compared, too. A rule that fails harms no other, and is asked again.
+ * Compares the rows of each rule as of the newest recorded day with those of the session before, and records
+ * what differs. A new rule begins with the session before. Sessions that were missed are compared, too. A
+ * rule that fails harms no other, and is asked again.
  *
  * @throws StorageError if a run is using the folder
  */
-export const evaluateRules = async (rules: readonly WatchRule[], source: WatchSource, now: () => number): Promise<WatchResult> => {
+export const evaluateRules = async (
+  rules: readonly WatchRule[],
+  source: WatchSource,
+  now: () => number,
+): Promise<WatchResult> => {
   const { root } = source
   const release = await acquireLock(statePaths(root).lock, now())
   try {
     const days = await listWatchDays(root)
-    const failures: string[] = days.length === 0 ? ['standing queries need a recorded day; the setting "history" is off'] : []
-    const watched = await openEach(rules, failures, async (one) => openRule(await resolveRule(one, root), root, days))
+    const failures: string[] =
+      days.length === 0 ? ['standing queries need a recorded day; the setting "history" is off'] : []
+    const watched = await openEach(rules, failures, async (one) =>
+      openRule(await resolveRule(one, root), root, days),
+    )
     const failed: Failure[] = []
     const recorded = new Set<string>()
     for (const day of days) {
@@ -108,7 +150,11 @@ export const evaluateRules = async (rules: readonly WatchRule[], source: WatchSo
         source,
       )
       for (const [place, one] of due.entries()) {
-        const evaluation = evaluate(one, { rows: rows[place] ?? '', day, knownAt: new Date(now()).toISOString() })
+        const evaluation = evaluate(one, {
+          rows: rows[place] ?? '',
+          day,
+          knownAt: new Date(now()).toISOString(),
+        })
         const { error } = evaluation ?? {}
         if (error !== undefined) failed.push({ rule: one.rule.name, day, error })
         if (error !== undefined && one.failed.has(day)) continue
@@ -128,13 +174,21 @@ export const evaluateRules = async (rules: readonly WatchRule[], source: WatchSo
   }
 }
 
-/** The days that a rule is asked about: those since the last one with its answer, or the last two. `failed`: days whose failure is recorded. */
+/**
+ * The days that a rule is asked about: those since the last one with its answer, or the last two. `failed`:
+ * days whose failure is recorded.
+ */
 const openRule = async (rule: ResolvedRule, root: string, days: readonly Day[]) => {
   const all = await readOwnEvaluations(rule, root)
   const evaluations = all.filter(({ error }) => error === undefined)
   const failed = new Set(listNewest(all).flatMap(({ day, error }) => (error === undefined ? [] : [day])))
   const last = evaluations.at(-1)?.day
-  return { rule, evaluations, failed, days: last === undefined ? days.slice(-2) : days.filter((day) => day >= last).slice(-MAX_LATE_DAYS) }
+  return {
+    rule,
+    evaluations,
+    failed,
+    days: last === undefined ? days.slice(-2) : days.filter((day) => day >= last).slice(-MAX_LATE_DAYS),
+  }
 }
 
 /** The evaluations of a rule since it has its present statement. */
@@ -146,7 +200,9 @@ const readOwnEvaluations = async (rule: ResolvedRule, root: string): Promise<rea
 
 /** The newest evaluation of each day, by day. */
 const listNewest = (evaluations: readonly Evaluation[]): readonly Evaluation[] =>
-  [...new Map(evaluations.map((one) => [one.day, one])).values()].sort((one, other) => (one.day < other.day ? -1 : 1))
+  [...new Map(evaluations.map((one) => [one.day, one])).values()].sort((one, other) =>
+    one.day < other.day ? -1 : 1,
+  )
 
 const NO_CHANGES: RowChanges = { entered: [], left: [], changed: [] }
 
@@ -163,7 +219,10 @@ const evaluate = (
   if (known.length === 0) return { ...facts, ...changes, isFirst: true }
   // A column that no signal depends on, such as a price, would fill the record.
   const changed = only?.includes('changed') === false ? [] : changes.changed
-  const isKnown = known.at(-1)?.day === day && !failed.has(day) && changes.entered.length + changes.left.length + changed.length === 0
+  const isKnown =
+    known.at(-1)?.day === day &&
+    !failed.has(day) &&
+    changes.entered.length + changes.left.length + changed.length === 0
   return isKnown ? undefined : { ...facts, ...changes, changed }
 }
 
@@ -200,11 +259,18 @@ export const replayRules = async (
   }
 }
 
-/** The rows of a rule as of the newest recorded day, compared with the day before. @throws UsageError if it fails, or no day is recorded */
-export const readLastChanges = async (given: WatchRule, source: WatchSource): Promise<WatchChanges & { readonly rows: number }> => {
+/**
+ * The rows of a rule as of the newest recorded day, compared with the day before. @throws UsageError if it
+ * fails, or no day is recorded
+ */
+export const readLastChanges = async (
+  given: WatchRule,
+  source: WatchSource,
+): Promise<WatchChanges & { readonly rows: number }> => {
   const rule = await resolveRule(given, source.root)
   const [day, since] = (await listWatchDays(source.root)).toReversed()
-  if (day === undefined) throw new UsageError(`no day is recorded in ${source.root} yet; the next complete run records its day`)
+  if (day === undefined)
+    throw new UsageError(`no day is recorded in ${source.root} yet; the next complete run records its day`)
   const read = async (asOf: Day): Promise<Exclude<RuleRows, string>> => {
     const [rows = ''] = await readRuleRows([rule], asOf, source)
     if (typeof rows === 'string') throw new UsageError(`${rule.name}: ${rows}`)
@@ -223,7 +289,8 @@ export const describeRules = (root: string, rules: readonly WatchRule[]) =>
         const all = await readOwnEvaluations(await resolveRule(rule, root), root)
         const last = listNewest(all).at(-1)
         if (last === undefined) return { name, text: 'stands; no run has asked it yet', isBad: false }
-        if (last.error !== undefined) return { name, text: `failed on ${last.day}: ${last.error}`, isBad: true }
+        if (last.error !== undefined)
+          return { name, text: `failed on ${last.day}: ${last.error}`, isBad: true }
         const { size } = replayRows(all.filter(({ error }) => error === undefined))
         return { name, text: `${formatQuantity(size, 'row')} on ${last.day}`, isBad: false }
       } catch (error) {

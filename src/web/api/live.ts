@@ -22,12 +22,23 @@ export interface LivePause {
 /** One stream of a run. */
 export interface LiveStream {
   readonly name: string
-  readonly state: 'waiting' | 'running' | 'success' | 'partial' | 'failed' | 'skipped' | 'disabled' | 'interrupted'
+  readonly state:
+    | 'waiting'
+    | 'running'
+    | 'success'
+    | 'partial'
+    | 'failed'
+    | 'skipped'
+    | 'disabled'
+    | 'interrupted'
   readonly done: number
   /** Absent until known. */
   readonly total?: number
   readonly workers: number
-  /** Requests that have been sent and not answered yet, at most one for each worker; absent where other machines send them. */
+  /**
+   * Requests that have been sent and not answered yet, at most one for each worker; absent where other
+   * machines send them.
+   */
   readonly inFlight?: number
   /** Items per second of late; of an ended stream, on average. */
   readonly perSecond?: number
@@ -129,5 +140,9 @@ export interface LiveChange {
 /** The run after a change: streams that it does not name stay as they are. */
 export const applyChange = (run: LiveRunState, { summary, streams }: LiveChange): LiveRunState => {
   const changed = new Map(streams.map((stream) => [stream.name, stream]))
-  return { ...summary, phases: run.phases, streams: run.streams.map((stream) => changed.get(stream.name) ?? stream) }
+  return {
+    ...summary,
+    phases: run.phases,
+    streams: run.streams.map((stream) => changed.get(stream.name) ?? stream),
+  }
 }

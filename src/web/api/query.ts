@@ -1,7 +1,16 @@
 /** `GET /api/queries` */
 export interface QueriesAnswer {
-  readonly queries: readonly { readonly name: string; readonly about: string; readonly sql: string; readonly isSaved: boolean }[]
-  readonly tables: readonly { readonly name: string; readonly about: string; readonly columns: readonly string[] }[]
+  readonly queries: readonly {
+    readonly name: string
+    readonly about: string
+    readonly sql: string
+    readonly isSaved: boolean
+  }[]
+  readonly tables: readonly {
+    readonly name: string
+    readonly about: string
+    readonly columns: readonly string[]
+  }[]
 }
 
 /** `POST /api/query` */

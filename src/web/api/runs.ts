@@ -67,7 +67,9 @@ export interface OneRun extends RunRow {
   /** The run in the shape of an active one, as far as the log has it. */
   readonly state: LiveRunState
   /** What the folder lacked of each stream after it; `items` names at most 200. */
-  readonly lacks: Readonly<Record<string, { readonly count: number | 'all'; readonly items?: readonly string[] }>>
+  readonly lacks: Readonly<
+    Record<string, { readonly count: number | 'all'; readonly items?: readonly string[] }>
+  >
   /** The runs before and after it. */
   readonly earlier?: string
   readonly later?: string

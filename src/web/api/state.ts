@@ -45,7 +45,10 @@ export interface FolderState {
   readonly checks?: ChecksSummary
 }
 
-/** The events of `GET /api/live`: first `snapshot`, also when another run begins; then `change`, a `LiveChange`. */
+/**
+ * The events of `GET /api/live`: first `snapshot`, also when another run begins; then `change`, a
+ * `LiveChange`.
+ */
 export interface LiveSnapshot {
   /** Null while no run is active. */
   readonly run: LiveRunState | null

@@ -15,7 +15,17 @@ import { indexView, stockView } from './views/stock.js'
 import { todayView } from './views/today.js'
 
 /** All views; a new one is one more line here. */
-const views: readonly AnyView[] = [todayView, runView, runsView, oneRunView, marketView, listView, stockView, indexView, queryView]
+const views: readonly AnyView[] = [
+  todayView,
+  runView,
+  runsView,
+  oneRunView,
+  marketView,
+  listView,
+  stockView,
+  indexView,
+  queryView,
+]
 
 /** A view with what has been loaded for it. */
 interface Shown {
@@ -35,7 +45,10 @@ interface Shown {
 }
 
 let shown: Shown | undefined
-/** What was shown at the newest entries of the history: Back and Forward show it again at once, at the same place. */
+/**
+ * What was shown at the newest entries of the history: Back and Forward show it again at once, at the same
+ * place.
+ */
 const left = new Map<number, Shown>()
 const MOST_LEFT = 20
 /** Older data is loaded again. */
@@ -61,7 +74,8 @@ const update = (): void => {
 const draw = (): void => {
   const root = document.querySelector<HTMLElement>('#page')
   if (root === null || shown === undefined) return
-  document.title = shown.view === undefined ? 'Not found · scripstream' : `${shown.view.title(shown.place)} · scripstream`
+  document.title =
+    shown.view === undefined ? 'Not found · scripstream' : `${shown.view.title(shown.place)} · scripstream`
   render(renderShell(renderContent(shown)), root)
   if (shown.scrolled === undefined || shown.state === 'loading') return
   scrollTo(0, shown.scrolled)
@@ -74,7 +88,8 @@ const changeTheme = (): void => {
 }
 
 const renderContent = ({ view, state, data, error }: Shown) => {
-  if (view === undefined) return emptyState('Not found', 'There is no such page. The links above lead to those that there are.')
+  if (view === undefined)
+    return emptyState('Not found', 'There is no such page. The links above lead to those that there are.')
   if (state === 'failed') return errorState(error, page.reload)
   if (state === 'loading') return loadingState()
   return html`${error === undefined ? nothing : html`<p class="problem" role="alert">${(error as Error).message} Until then it shows what it had.</p>`}${view.render(data as never, page)}`
@@ -90,11 +105,21 @@ const load = (): void => {
   current.view
     .load(current.place, loading.signal)
     .then(
-      (data) => Object.assign(current, { state: 'loaded', data, error: undefined, loadedAt: performance.now(), loadedFor }),
+      (data) =>
+        Object.assign(current, {
+          state: 'loaded',
+          data,
+          error: undefined,
+          loadedAt: performance.now(),
+          loadedFor,
+        }),
       (error: unknown) => {
         if (loading.signal.aborted) return
         const hasEnded = error instanceof PageError && error.status === undefined
-        Object.assign(current, { state: hasEnded && hasDataOf(current, loadedFor) ? 'loaded' : 'failed', error })
+        Object.assign(current, {
+          state: hasEnded && hasDataOf(current, loadedFor) ? 'loaded' : 'failed',
+          error,
+        })
         // The server may be started again.
         if (hasEnded) setTimeout(() => current === shown && load(), LOAD_AGAIN_MS)
       },
@@ -155,7 +180,13 @@ const enter = (view: AnyView | undefined, place: Place, before?: Shown): void =>
   delete shown.leave
   const leave = view?.enter?.(page)
   if (leave) shown.leave = leave
-  if (!isKept || view?.isLive || before.error !== undefined || performance.now() - (before.loadedAt ?? 0) > FRESH_MS) load()
+  if (
+    !isKept ||
+    view?.isLive ||
+    before.error !== undefined ||
+    performance.now() - (before.loadedAt ?? 0) > FRESH_MS
+  )
+    load()
   update()
 }
 
@@ -195,7 +226,15 @@ const listAllKeys = (): readonly KeyAction[] => [
 
 /** A click on a link of our own changes the place without loading the page again. */
 const followLinks = (event: MouseEvent): void => {
-  if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+  if (
+    event.defaultPrevented ||
+    event.button !== 0 ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.shiftKey ||
+    event.altKey
+  )
+    return
   const link = event.composedPath().find((element) => element instanceof HTMLAnchorElement)
   if (link === undefined || link.target !== '' || link.hasAttribute('download')) return
   const url = new URL(link.href, location.href)
@@ -218,7 +257,8 @@ const renderShell = (content: TemplateResult): TemplateResult => html`
   <header>
     <nav aria-label="Views">
       ${HEAD_LINKS.map(
-        ([path, name]) => html`<a href=${path} aria-current=${isWithin(page.place.path, path) ? 'page' : nothing}>${name}</a>`,
+        ([path, name]) =>
+          html`<a href=${path} aria-current=${isWithin(page.place.path, path) ? 'page' : nothing}>${name}</a>`,
       )}
     </nav>
     ${document.documentElement.hasAttribute('data-simulated') ? html`<strong class="badge" title="Made up by scripstream run --simulate: no price is real">Simulated<span> data</span></strong>` : nothing}
@@ -230,7 +270,8 @@ const renderShell = (content: TemplateResult): TemplateResult => html`
   ${keysDialog(listAllKeys())}
 `
 
-const isWithin = (path: string, section: string): boolean => path === section || (section !== '/' && path.startsWith(`${section}/`))
+const isWithin = (path: string, section: string): boolean =>
+  path === section || (section !== '/' && path.startsWith(`${section}/`))
 
 const keysDialog = (keys: readonly KeyAction[]): TemplateResult => html`
   <dialog id="keys" aria-label="Keys" @click=${closeOutside}>
@@ -258,7 +299,8 @@ const listenToKeys = (findActions: () => readonly KeyAction[]): void => {
       if (event.key === 'Escape') field.blur()
       return
     }
-    const pair = first !== undefined && event.timeStamp - first.at < PAIR_MS ? `${first.key} ${event.key}` : ''
+    const pair =
+      first !== undefined && event.timeStamp - first.at < PAIR_MS ? `${first.key} ${event.key}` : ''
     const actions = findActions()
     const found = actions.find(({ keys }) => keys === pair) ?? actions.find(({ keys }) => keys === event.key)
     first = found === undefined ? { key: event.key, at: event.timeStamp } : undefined

@@ -13,7 +13,9 @@ export interface PageContext {
   readonly place: Place
   /** Opens another place, such as `/stock/TCS?range=1Y`. */
   readonly go: (to: string) => void
-  /** Changes the query string of this place; undefined removes a key. A new entry of Back only if `isStep`. */
+  /**
+   * Changes the query string of this place; undefined removes a key. A new entry of Back only if `isStep`.
+   */
   readonly setQuery: (changes: Readonly<Record<string, string | undefined>>, isStep?: boolean) => void
   /** Renders again in the next frame. */
   readonly update: () => void

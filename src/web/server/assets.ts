@@ -20,21 +20,31 @@ const ASSET_TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The files of the page by the path of their request, read once: a request never opens a file by a name that it brings. `command`: how the
- * page is to write the command.
+ * The files of the page by the path of their request, read once: a request never opens a file by a name that
+ * it brings. `command`: how the page is to write the command.
  * @throws StorageError if the page is not there
  */
 export const readAssets = (folder: string, command: string): ReadonlyMap<string, Asset> => {
   try {
-    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => extname(name) in ASSET_TYPES)
-    const assets = new Map(names.map((name) => [`/${name.replaceAll(sep, '/')}`, readAsset(join(folder, name))]))
+    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+      (name) => extname(name) in ASSET_TYPES,
+    )
+    const assets = new Map(
+      names.map((name) => [`/${name.replaceAll(sep, '/')}`, readAsset(join(folder, name))]),
+    )
     const page = assets.get('/index.html')
     if (page === undefined) return assets
-    const withFacts = (facts: string): Asset => toAsset(Buffer.from(String(page.bytes).replace('<html', `<html ${facts}`)), '.html')
+    const withFacts = (facts: string): Asset =>
+      toAsset(Buffer.from(String(page.bytes).replace('<html', `<html ${facts}`)), '.html')
     const typed = `data-command="${escapeMarkup(command)}"`
-    return assets.set('/index.html', withFacts(typed)).set(SIMULATED_PAGE, withFacts(`${typed} data-simulated`))
+    return assets
+      .set('/index.html', withFacts(typed))
+      .set(SIMULATED_PAGE, withFacts(`${typed} data-simulated`))
   } catch (error) {
-    throw new StorageError(`the files of the page are missing in ${folder}; install scripstream again, or build it`, { cause: error })
+    throw new StorageError(
+      `the files of the page are missing in ${folder}; install scripstream again, or build it`,
+      { cause: error },
+    )
   }
 }
 

@@ -20,7 +20,10 @@ const MAX_STOCK_CHANGES = 12
 type ComparedFolder = Pick<Served, 'out' | 'exchange'>
 
 /** Answers what the last run changed; compared once for each run, and again after an error. */
-export const createChanges = (folder: ComparedFolder, compare = () => compareLastRun(folder)): (() => Promise<FolderChanges>) => {
+export const createChanges = (
+  folder: ComparedFolder,
+  compare = () => compareLastRun(folder),
+): (() => Promise<FolderChanges>) => {
   let known: { readonly at: number | undefined; readonly changes: Promise<FolderChanges> } | undefined
   return () => {
     const at = statFile(statePaths(folder.out).report)?.mtimeMs
@@ -35,7 +38,13 @@ export const createChanges = (folder: ComparedFolder, compare = () => compareLas
 }
 
 /** Nothing to compare, and why. */
-const nothingToCompare = (reason: string): FolderChanges => ({ since: null, reason, sections: [], stocks: [], notes: [] })
+const nothingToCompare = (reason: string): FolderChanges => ({
+  since: null,
+  reason,
+  sections: [],
+  stocks: [],
+  notes: [],
+})
 
 /** What the last run changed. */
 export const compareLastRun = async ({ out, exchange }: ComparedFolder): Promise<FolderChanges> => {
@@ -46,7 +55,8 @@ export const compareLastRun = async ({ out, exchange }: ComparedFolder): Promise
     return await toFolderChanges(out, difference, asOf === undefined ? {} : { asOf })
   } catch (error) {
     // The folder of a run that failed early.
-    if (error instanceof UsageError && error.code === 'no-outputs') return nothingToCompare('there is no master list')
+    if (error instanceof UsageError && error.code === 'no-outputs')
+      return nothingToCompare('there is no master list')
     throw error
   }
 }
@@ -75,18 +85,35 @@ const toFolderChanges = async (
   }
 }
 
-/** Small lists only: to compare results, filings and news of the whole market takes ten seconds and 100 MB. */
-const COMPARED: readonly Section[] = ['listings', 'renames', 'surveillance', 'bands', 'circuits', 'deals', 'actions']
-const NOT_COMPARED = 'results, filings, announcements and news of earlier runs are not compared here; "scripstream diff" with two days does'
+/**
+ * Small lists only: to compare results, filings and news of the whole market takes ten seconds and 100 MB.
+ */
+const COMPARED: readonly Section[] = [
+  'listings',
+  'renames',
+  'surveillance',
+  'bands',
+  'circuits',
+  'deals',
+  'actions',
+]
+const NOT_COMPARED =
+  'results, filings, announcements and news of earlier runs are not compared here; "scripstream diff" with two days does'
 const MAX_KNOWN = 20
 
 type ChangesFolder = Pick<Served, 'out' | 'exchange' | 'streams' | 'readChanges'>
 
 /**
- * Answers what a run changed. Of the run that wrote the files of the folder, that is what the page of the folder says. Of an earlier one, it is
- * its recorded day against the one before. Recorded days seldom change, so that the answers are kept.
+ * Answers what a run changed. Of the run that wrote the files of the folder, that is what the page of the
+ * folder says. Of an earlier one, it is its recorded day against the one before. Recorded days seldom change,
+ * so that the answers are kept.
  */
-export const createRunChanges = ({ out, exchange, streams, readChanges }: ChangesFolder): Served['readRunChanges'] => {
+export const createRunChanges = ({
+  out,
+  exchange,
+  streams,
+  readChanges,
+}: ChangesFolder): Served['readRunChanges'] => {
   const known = new Map<string, Promise<FolderChanges>>()
   return async (runs, id) => {
     const { run, outcome } = findRun(runs, id).entry
@@ -100,7 +127,10 @@ export const createRunChanges = ({ out, exchange, streams, readChanges }: Change
     const { day } = own
     const replaced = lists.filter(([table]) => chooseList(history.records, table, day)?.record !== own)
     // A later run of the evening has the lists that were not published yet.
-    if (replaced.length === lists.length || replaced.some(([, list]) => findListTiming(own, list) !== 'early'))
+    if (
+      replaced.length === lists.length ||
+      replaced.some(([, list]) => findListTiming(own, list) !== 'early')
+    )
       return nothingToCompare('the record of its day is that of another run')
     const since = listListedDays(history).findLast((one) => one < day)
     if (since === undefined) return nothingToCompare('no day before it is recorded')
@@ -115,7 +145,9 @@ export const createRunChanges = ({ out, exchange, streams, readChanges }: Change
   async function compare({ since, day }: { readonly since: Day; readonly day: Day }): Promise<FolderChanges> {
     try {
       const difference = await diffDays(out, { exchange, streams, since, until: day, only: COMPARED })
-      const changes = await toFolderChanges(out, difference, { asOf: new Date(toInstant(since)).toISOString() })
+      const changes = await toFolderChanges(out, difference, {
+        asOf: new Date(toInstant(since)).toISOString(),
+      })
       return { ...changes, notes: [...changes.notes, NOT_COMPARED] }
     } catch (error) {
       if (error instanceof CollectError) return nothingToCompare(error.message)

@@ -14,7 +14,10 @@ type CheckRunner = () => Promise<RecordedChecks | undefined>
 
 /** What the checks of `verify` found in the files of runs. */
 export interface ChecksReader {
-  /** Of the run that wrote the present files: made now if they are not known yet. Of an earlier run: what was kept. */
+  /**
+   * Of the run that wrote the present files: made now if they are not known yet. Of an earlier run: what was
+   * kept.
+   */
   readonly read: (runs: readonly RunLogEntry[], id: string) => Promise<RunChecks>
   /** What is known of the present files, without making any check. */
   readonly summarize: (runs: readonly RunLogEntry[]) => Promise<ChecksSummary | undefined>
@@ -28,11 +31,20 @@ interface ChecksFolder {
 
 const refuseChecks: CheckRunner = () => Promise.reject(new UsageError('run "scripstream verify"'))
 
-export const createChecks = ({ out, live }: ChecksFolder, check: CheckRunner = refuseChecks): ChecksReader => {
+export const createChecks = (
+  { out, live }: ChecksFolder,
+  check: CheckRunner = refuseChecks,
+): ChecksReader => {
   let known: RecordedChecks | undefined
   let active: Promise<RecordedChecks | undefined> | undefined
-  /** Each accepted finding changes the result, and a run that is resumed has written more files under the same name. */
-  const isCurrent = (checks: RecordedChecks | undefined, { run, finishedAt }: RunLogEntry): checks is RecordedChecks =>
+  /**
+   * Each accepted finding changes the result, and a run that is resumed has written more files under the same
+   * name.
+   */
+  const isCurrent = (
+    checks: RecordedChecks | undefined,
+    { run, finishedAt }: RunLogEntry,
+  ): checks is RecordedChecks =>
     checks?.run === run && checks.checkedAt >= finishedAt && checks.acceptedStamp === readAcceptedStamp(out)
 
   const readPresent = async (writer: RunLogEntry): Promise<RecordedChecks | undefined> => {
@@ -62,9 +74,12 @@ export const createChecks = ({ out, live }: ChecksFolder, check: CheckRunner = r
     if (live.isActive()) return notMade(run, 'A run is active. Its files are checked after it.')
     try {
       const made = await make()
-      return made?.run === run ? describe(made) : notMade(run, 'A run began during the checks. Its files are checked after it.')
+      return made?.run === run
+        ? describe(made)
+        : notMade(run, 'A run began during the checks. Its files are checked after it.')
     } catch (error) {
-      if (error instanceof CollectError) return { ...notMade(run, `The data could not be checked: ${error.message}.`), tone: 'failed' }
+      if (error instanceof CollectError)
+        return { ...notMade(run, `The data could not be checked: ${error.message}.`), tone: 'failed' }
       throw error
     }
   }
@@ -75,7 +90,10 @@ export const createChecks = ({ out, live }: ChecksFolder, check: CheckRunner = r
       if (writer?.run === id) return readOfWriter(writer)
       const kept = await readRecordedChecks(out, id)
       const checks = kept ? await describe(kept) : describeUnchecked(entry)
-      const replaced = writer && entry.outcome !== 'failed' ? [`the run of ${toDay(Date.parse(writer.asOf))} has replaced files since`] : []
+      const replaced =
+        writer && entry.outcome !== 'failed'
+          ? [`the run of ${toDay(Date.parse(writer.asOf))} has replaced files since`]
+          : []
       return omitUndefined({ ...checks, notes: [...replaced, ...checks.notes], present: writer?.run })
     },
     summarize: async (runs) => {
@@ -94,7 +112,9 @@ const describeUnchecked = (entry: RunLogEntry): RunChecks => {
   const { run, outcome, scripts } = entry
   if (outcome === 'failed') return notMade(run, 'This run failed and has written no files.')
   const { lost, drift } = toRunRow(entry)
-  const warnings = Object.values(scripts).flatMap(({ problems = [] }) => problems.filter(({ status }) => status === undefined)).length
+  const warnings = Object.values(scripts).flatMap(({ problems = [] }) =>
+    problems.filter(({ status }) => status === undefined),
+  ).length
   const recorded = `recorded of this run: ${formatQuantity(lost, 'failed item')}, ${formatQuantity(warnings, 'warning')}, ${formatQuantity(drift, 'change')} in the form of answers`
   return { ...notMade(run, 'Its data was not checked.'), notes: [recorded] }
 }
@@ -102,7 +122,14 @@ const describeUnchecked = (entry: RunLogEntry): RunChecks => {
 const MAX_FINDINGS_OF_KIND = 4
 
 /** The findings in one sentence: how many, of how many kinds, how bad, and how many are new. */
-export const summarizeChecks = ({ run, checkedAt, findings, accepted, stocks, files }: RecordedChecks): ChecksSummary => {
+export const summarizeChecks = ({
+  run,
+  checkedAt,
+  findings,
+  accepted,
+  stocks,
+  files,
+}: RecordedChecks): ChecksSummary => {
   const kinds = new Set(findings.map(({ check }) => check)).size
   const counts = severities.flatMap((severity) => {
     const own = findings.filter((finding) => finding.severity === severity).length
@@ -121,7 +148,10 @@ export const summarizeChecks = ({ run, checkedAt, findings, accepted, stocks, fi
 const isNew = ({ state }: TrackedFinding): boolean => state === 'new'
 
 /** The findings by check, the first few of each; `listed` are the stocks that have a page. */
-export const describeChecks = (checks: RecordedChecks, listed: ReadonlySet<string>): Pick<RunChecks, 'kinds' | 'notes'> => {
+export const describeChecks = (
+  checks: RecordedChecks,
+  listed: ReadonlySet<string>,
+): Pick<RunChecks, 'kinds' | 'notes'> => {
   return {
     kinds: checkNames.flatMap((check) => {
       const own = checks.findings.filter((finding) => finding.check === check)

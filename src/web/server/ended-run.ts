@@ -9,7 +9,11 @@ import { describePhases } from './run-view.js'
 import { findRun, toRunRow } from './runs.js'
 
 /** @throws AnswerError if the folder has no such run */
-export const describeRun = (runs: readonly RunLogEntry[], id: string, served: Pick<Served, 'streams' | 'workers'>): OneRun => {
+export const describeRun = (
+  runs: readonly RunLogEntry[],
+  id: string,
+  served: Pick<Served, 'streams' | 'workers'>,
+): OneRun => {
   const { entry, index } = findRun(runs, id)
   return omitUndefined({
     ...toRunRow(entry),
@@ -21,7 +25,10 @@ export const describeRun = (runs: readonly RunLogEntry[], id: string, served: Pi
 }
 
 /** A run that has ended, in the shape of an active one. */
-export const toRunState = (report: RunReport, { streams, workers }: Pick<Served, 'streams' | 'workers'>): LiveRunState => {
+export const toRunState = (
+  report: RunReport,
+  { streams, workers }: Pick<Served, 'streams' | 'workers'>,
+): LiveRunState => {
   const isCut = report.outcome === 'failed' || report.outcome === 'interrupted'
   const all = streams.flatMap(({ name, workers: usual }) => {
     const script = report.scripts[name]
@@ -29,17 +36,18 @@ export const toRunState = (report: RunReport, { streams, workers }: Pick<Served,
   })
   const done = all.reduce((sum, stream) => sum + stream.done, 0)
   return omitUndefined({
-    ...{ run: report.run, asOf: Date.parse(report.asOf), startedAt: Date.parse(report.startedAt), at: Date.parse(report.finishedAt) },
-    ...{
-      stocks: report.stocks,
-      done,
-      total: done,
-      share: 1,
-      outcome: report.outcome,
-      error: report.error,
-      fleet: report.fleet,
-      notes: report.notes,
-    },
+    run: report.run,
+    asOf: Date.parse(report.asOf),
+    startedAt: Date.parse(report.startedAt),
+    at: Date.parse(report.finishedAt),
+    stocks: report.stocks,
+    done,
+    total: done,
+    share: 1,
+    outcome: report.outcome,
+    error: report.error,
+    fleet: report.fleet,
+    notes: report.notes,
     phases: describePhases(streams),
     streams: all,
   })
@@ -52,18 +60,35 @@ interface StreamContext {
 }
 
 const toStream = (name: string, script: ScriptReport, { workers, isCut }: StreamContext): LiveStream => {
-  const { durationMs, requests, retries, rateLimited, degraded, items, files, bytes, error, problems } = script
+  const { durationMs, requests, retries, rateLimited, degraded, items, files, bytes, error, problems } =
+    script
   const done = countItems(script)
-  const failures = problems.filter(({ item, status, code }) => item !== undefined || status !== undefined || code !== undefined)
+  const failures = problems.filter(
+    ({ item, status, code }) => item !== undefined || status !== undefined || code !== undefined,
+  )
   return omitUndefined({
     state: toEndState(script, isCut),
     total: wasStopped(script) ? undefined : done,
     lost: countLost(script),
-    ...{ name, done, workers, requests, retries, rateLimited, partial: degraded, startedAt: 0, finishedAt: durationMs, inFlight: 0 },
+    name,
+    done,
+    workers,
+    requests,
+    retries,
+    rateLimited,
+    partial: degraded,
+    startedAt: 0,
+    finishedAt: durationMs,
+    inFlight: 0,
     perSecond: durationMs > 0 ? ((done - script.takenOver) * 1_000) / durationMs : undefined,
     statuses: Object.fromEntries(Object.entries(items).filter(([, count]) => count > 0)),
     warnings: problems.filter((problem) => !failures.includes(problem)),
-    ...{ files, stored: bytes, failures, pauses: [], marbles: [], error },
+    files,
+    stored: bytes,
+    failures,
+    pauses: [],
+    marbles: [],
+    error,
   })
 }
 

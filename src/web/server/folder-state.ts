@@ -42,7 +42,10 @@ interface AnswerFacts {
   readonly now: number
 }
 
-/** Answers "is my data complete and fresh?" in a few words, with the reason, and names damaged records beside it. */
+/**
+ * Answers "is my data complete and fresh?" in a few words, with the reason, and names damaged records beside
+ * it.
+ */
 export const describeAnswer = ({ damage, report, ...facts }: AnswerFacts): FolderAnswer => {
   if (damage.length === 0) return report ? describeReport(report, facts) : NO_DATA
   const text = `${damage.join('; ')}.`
@@ -51,19 +54,41 @@ export const describeAnswer = ({ damage, report, ...facts }: AnswerFacts): Folde
   return { ...answer, text: `${text} ${answer.text}`.trim() }
 }
 
-const NO_DATA: FolderAnswer = { tone: 'waiting', word: 'No data yet', text: 'No run has finished in this folder.' }
+const NO_DATA: FolderAnswer = {
+  tone: 'waiting',
+  word: 'No data yet',
+  text: 'No run has finished in this folder.',
+}
 
-const describeReport = (report: RunReport, { outputs, calendar, now }: Omit<AnswerFacts, 'report' | 'damage'>): FolderAnswer => {
+const describeReport = (
+  report: RunReport,
+  { outputs, calendar, now }: Omit<AnswerFacts, 'report' | 'damage'>,
+): FolderAnswer => {
   const { outcome, error } = report
   if (outcome === 'failed')
-    return { tone: 'failed', word: 'The last run failed', text: `${error ?? 'No reason is recorded'}. Earlier files stay as they were.` }
+    return {
+      tone: 'failed',
+      word: 'The last run failed',
+      text: `${error ?? 'No reason is recorded'}. Earlier files stay as they were.`,
+    }
   if (outcome === 'interrupted')
-    return { tone: 'waiting', word: 'Interrupted', text: 'The last run was stopped before its end; the same command resumes it.' }
+    return {
+      tone: 'waiting',
+      word: 'Interrupted',
+      text: 'The last run was stopped before its end; the same command resumes it.',
+    }
   const lacks = describeLacks(outputs)
-  if (lacks !== undefined) return { tone: 'failed', word: 'Not complete', text: `${lacks}. Everything else is there.` }
+  if (lacks !== undefined)
+    return { tone: 'failed', word: 'Not complete', text: `${lacks}. Everything else is there.` }
   const stale = describeStale(report)
-  if (stale.length > 0) return { tone: outcome === 'partial' ? 'failed' : 'waiting', word: 'Not up to date', text: `${stale.join('; ')}.` }
-  if (outcome === 'partial') return { tone: 'waiting', word: 'Complete, but look at this', text: `${describeDoubts(report)}.` }
+  if (stale.length > 0)
+    return {
+      tone: outcome === 'partial' ? 'failed' : 'waiting',
+      word: 'Not up to date',
+      text: `${stale.join('; ')}.`,
+    }
+  if (outcome === 'partial')
+    return { tone: 'waiting', word: 'Complete, but look at this', text: `${describeDoubts(report)}.` }
   const due = findNewestSession(now, PUBLISHED_AT, calendar)
   return Date.parse(report.asOf) < toSessionInstant(due, PUBLISHED_AT, calendar)
     ? { tone: 'waiting', word: 'Complete, but old', text: 'A new run fetches the data up to', day: due }
@@ -75,7 +100,9 @@ const describeLacks = (outputs: readonly Freshness[]): string | undefined => {
   const whole = outputs.filter(({ missing, outcome }) => missing === 'all' || outcome === 'failed')
   const parts = outputs.filter((output) => !whole.includes(output) && output.missing !== undefined)
   const texts = [
-    ...(whole.length > 0 ? [`${joinNames(whole.map(({ stream }) => stream))} ${whole.length === 1 ? 'is' : 'are'} missing`] : []),
+    ...(whole.length > 0
+      ? [`${joinNames(whole.map(({ stream }) => stream))} ${whole.length === 1 ? 'is' : 'are'} missing`]
+      : []),
     ...(parts.length > 0
       ? [
           `${joinNames(parts.map(({ stream, missing }) => `${stream} (${typeof missing === 'number' ? formatNumber(missing) : missing})`))} ${parts.length === 1 ? 'lacks' : 'lack'} items`,
@@ -86,7 +113,9 @@ const describeLacks = (outputs: readonly Freshness[]): string | undefined => {
 }
 
 const describeDoubts = ({ drift = [], wrongSymbols = [], scripts }: RunReport): string => {
-  const refused = Object.entries(scripts).flatMap(([name, { outcome }]) => (outcome === 'partial' ? [name] : []))
+  const refused = Object.entries(scripts).flatMap(([name, { outcome }]) =>
+    outcome === 'partial' ? [name] : [],
+  )
   if (refused.length > 0) return `Answers for ${joinNames(refused)} were refused; the earlier files stay`
   if (wrongSymbols.length > 0)
     return `${formatQuantity(wrongSymbols.length, 'given symbol is', 'given symbols are')} not listed, or changed`
@@ -100,6 +129,8 @@ const MAX_NAMED_STREAMS = 3
 /** `a`, `a and b`, `a, b and 3 more`. */
 const joinNames = (names: readonly string[]): string => {
   const shown =
-    names.length > MAX_NAMED_STREAMS ? [...names.slice(0, MAX_NAMED_STREAMS - 1), `${names.length - MAX_NAMED_STREAMS + 1} more`] : names
+    names.length > MAX_NAMED_STREAMS
+      ? [...names.slice(0, MAX_NAMED_STREAMS - 1), `${names.length - MAX_NAMED_STREAMS + 1} more`]
+      : names
   return joinWords(shown, 'and')
 }

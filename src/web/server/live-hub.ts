@@ -14,9 +14,15 @@ export type LiveSource = () => LiveRunState | undefined
 /** Sends the state of the run to readers, as server-sent events. */
 export interface LiveHub {
   readonly isActive: () => boolean
-  /** Starts a stream of events. It continues after the event that the reader had last, or begins with a snapshot. */
+  /**
+   * Starts a stream of events. It continues after the event that the reader had last, or begins with a
+   * snapshot.
+   */
   readonly open: (response: ServerResponse, lastEventId: string | undefined) => void
-  /** Sends readers how the folder stands, and ends their connections. Resolves once they have it, or are too slow. */
+  /**
+   * Sends readers how the folder stands, and ends their connections. Resolves once they have it, or are too
+   * slow.
+   */
   readonly close: (readState: () => Promise<FolderState>) => Promise<void>
 }
 
@@ -31,7 +37,8 @@ export interface HubOptions {
   readonly wall?: Wall | undefined
 }
 
-// A look takes 1 to 2 ms: at five a second, these were almost 1 % of the CPU time of a whole run. Rates are measured as often.
+// A look takes 1 to 2 ms: at five a second, these were almost 1 % of the CPU time of a whole run. Rates are
+// measured as often.
 const TICK_MS = 500
 /** How many looks a reader has time to take the last event: a second. */
 const MAX_END_TICKS = 2
@@ -51,7 +58,12 @@ const NOTHING_SENT: SentState = { state: undefined, streams: new Map(), summary:
 
 export const createLiveHub = (
   read: LiveSource,
-  { tick$ = interval(TICK_MS), readReportTime = () => undefined, readIsSimulated = () => false, wall = createWall() }: HubOptions = {},
+  {
+    tick$ = interval(TICK_MS),
+    readReportTime = () => undefined,
+    readIsSimulated = () => false,
+    wall = createWall(),
+  }: HubOptions = {},
 ): LiveHub => {
   // Ids of an earlier server mean nothing here.
   const session = randomUUID().slice(0, 8)
@@ -79,7 +91,9 @@ export const createLiveHub = (
   }
   const tick = (): void => wall.attempt('the page of the run', look)
   const catchUp = (reader: LiveReader, lastEventId = ''): void => {
-    const last = lastEventId.startsWith(`${session}-`) ? Number(lastEventId.slice(session.length + 1)) : Number.NaN
+    const last = lastEventId.startsWith(`${session}-`)
+      ? Number(lastEventId.slice(session.length + 1))
+      : Number.NaN
     for (const text of (last === id ? [] : findLater(changes, last)) ?? [snapshot()]) reader.send(text)
   }
   return {
@@ -103,15 +117,23 @@ export const createLiveHub = (
       ticking?.unsubscribe()
       if (readers.size === 0) return
       // Without it, the page asks for the state itself, and shows why there is none.
-      const last = { ...toSnapshot({ ...NOTHING_SENT, ...readFolder() }), state: await readState().catch(() => undefined) }
+      const last = {
+        ...toSnapshot({ ...NOTHING_SENT, ...readFolder() }),
+        state: await readState().catch(() => undefined),
+      }
       await endAll(readers, toSentEvent('snapshot', `${session}-${id}`, last), tick$)
     },
   }
 }
 
 /** The changes after one; undefined if some of them are no longer there. */
-const findLater = (changes: readonly { readonly id: number; readonly text: string }[], last: number): readonly string[] | undefined =>
-  changes.some((change) => change.id === last + 1) ? changes.filter((change) => change.id > last).map(({ text }) => text) : undefined
+const findLater = (
+  changes: readonly { readonly id: number; readonly text: string }[],
+  last: number,
+): readonly string[] | undefined =>
+  changes.some((change) => change.id === last + 1)
+    ? changes.filter((change) => change.id > last).map(({ text }) => text)
+    : undefined
 
 const toSnapshot = ({ state, report, isSimulated = false }: SentState): LiveSnapshot => ({
   run: state ?? null,
@@ -119,11 +141,21 @@ const toSnapshot = ({ state, report, isSimulated = false }: SentState): LiveSnap
   isSimulated,
 })
 
-const isUnderWay = (state: LiveRunState | undefined): boolean => state !== undefined && state.outcome === undefined
+const isUnderWay = (state: LiveRunState | undefined): boolean =>
+  state !== undefined && state.outcome === undefined
 
 /** Ends all connections with a last text. */
-const endAll = (readers: ReadonlySet<LiveReader>, text: string, tick$: Observable<unknown>): Promise<unknown> =>
-  firstValueFrom(race(Promise.all([...readers].map((reader) => reader.end(text))), tick$.pipe(elementAt(MAX_END_TICKS - 1))))
+const endAll = (
+  readers: ReadonlySet<LiveReader>,
+  text: string,
+  tick$: Observable<unknown>,
+): Promise<unknown> =>
+  firstValueFrom(
+    race(
+      Promise.all([...readers].map((reader) => reader.end(text))),
+      tick$.pipe(elementAt(MAX_END_TICKS - 1)),
+    ),
+  )
 
 const toSentEvent = (type: 'snapshot' | 'change', id: string, data: LiveSnapshot | LiveChange): string =>
   `event: ${type}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`
@@ -139,11 +171,17 @@ const toSummary = ({ phases: _, streams: __, ...summary }: LiveRunState): LiveSu
 
 const findChange = (next: SentState, previous: SentState): LiveChange | 'another run' | undefined => {
   const { state } = next
-  if (state?.run !== previous.state?.run || next.report !== previous.report || next.isSimulated !== previous.isSimulated)
+  if (
+    state?.run !== previous.state?.run ||
+    next.report !== previous.report ||
+    next.isSimulated !== previous.isSimulated
+  )
     return 'another run'
   if (state === undefined) return undefined
   const streams = state.streams.filter(({ name }) => next.streams.get(name) !== previous.streams.get(name))
-  return streams.length === 0 && next.summary === previous.summary ? undefined : { summary: toSummary(state), streams }
+  return streams.length === 0 && next.summary === previous.summary
+    ? undefined
+    : { summary: toSummary(state), streams }
 }
 
 /** One connection that reads the events of the run. */
@@ -154,10 +192,13 @@ interface LiveReader {
 }
 
 /**
- * A connection that does not take what was sent gets nothing more until it has, and then the present state instead of all that it has missed:
- * a slow reader costs no memory.
+ * A connection that does not take what was sent gets nothing more until it has, and then the present state
+ * instead of all that it has missed: a slow reader costs no memory.
  */
-const createLiveReader = (connection: Pick<Writable, 'write' | 'once' | 'end'>, snapshot: () => string): LiveReader => {
+const createLiveReader = (
+  connection: Pick<Writable, 'write' | 'once' | 'end'>,
+  snapshot: () => string,
+): LiveReader => {
   let isBehind = false
   let hasMissed = false
   const send = (text: string): void => {
@@ -182,28 +223,57 @@ const [text, number] = [z.string(), z.number()]
 
 /** What the page needs of a run. */
 const LiveShape = z.looseObject({
-  ...{ run: text, asOf: number, startedAt: number, at: number, stocks: number, done: number, share: number },
-  ...{ total: number.optional(), leftMs: number.optional(), bytesPerSecond: number.optional() },
+  run: text,
+  asOf: number,
+  startedAt: number,
+  at: number,
+  stocks: number,
+  done: number,
+  share: number,
+  total: number.optional(),
+  leftMs: number.optional(),
+  bytesPerSecond: number.optional(),
   step: text.optional(),
-  fleet: z.looseObject({ workers: z.array(z.looseObject({ name: text, items: number, perSecond: number })), stalled: number }).optional(),
+  fleet: z
+    .looseObject({
+      workers: z.array(z.looseObject({ name: text, items: number, perSecond: number })),
+      stalled: number,
+    })
+    .optional(),
   phases: z.array(
     z.looseObject({
-      ...{ phase: text, title: text, note: text, isSequential: z.boolean() },
+      phase: text,
+      title: text,
+      note: text,
+      isSequential: z.boolean(),
       streams: z.array(z.looseObject({ name: text, summary: text })),
     }),
   ),
   streams: z.array(
     z.looseObject({
-      ...{ name: text, state: text, done: number, workers: number, requests: number, retries: number, rateLimited: number },
-      ...{ lost: number, partial: number, files: number, stored: number, statuses: z.record(text, number) },
-      ...{ failures: z.array(texts), warnings: z.array(texts), marbles: z.array(z.tuple([text, text])) },
+      name: text,
+      state: text,
+      done: number,
+      workers: number,
+      requests: number,
+      retries: number,
+      rateLimited: number,
+      lost: number,
+      partial: number,
+      files: number,
+      stored: number,
+      statuses: z.record(text, number),
+      failures: z.array(texts),
+      warnings: z.array(texts),
+      marbles: z.array(z.tuple([text, text])),
       pauses: z.array(z.looseObject({ what: text, why: text, since: number, until: number })),
     }),
   ),
 })
 
 /** The state of a run in a live file; undefined if it has another shape. */
-const parseLiveState = (state: unknown): LiveRunState | undefined => LiveShape.safeParse(state).data as LiveRunState | undefined
+const parseLiveState = (state: unknown): LiveRunState | undefined =>
+  LiveShape.safeParse(state).data as LiveRunState | undefined
 
 /** The run that another process has started on a folder. */
 export const openLiveFile = (root: string): LiveSource => createLiveFileReader(root, parseLiveState)

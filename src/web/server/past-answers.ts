@@ -15,8 +15,9 @@ interface PastAnswer {
 }
 
 /**
- * Keeps answers about recorded days: what was known on a day does not change until its record, or a file that has documents and candles of
- * that day, is written again. The oldest ones go first. An answer is kept once it is complete, so that no reader depends on another one.
+ * Keeps answers about recorded days: what was known on a day does not change until its record, or a file that
+ * has documents and candles of that day, is written again. The oldest ones go first. An answer is kept once
+ * it is complete, so that no reader depends on another one.
  */
 export const rememberPast = (root: string, show: ShowRunner): ShowRunner => {
   const known = new Map<string, PastAnswer>()
@@ -30,7 +31,10 @@ export const rememberPast = (root: string, show: ShowRunner): ShowRunner => {
       characters -= one.characters
     }
   }
-  return async <Kind extends keyof ShowAnswers>(request: ShowRequest<Kind>, signal?: AbortSignal): Promise<ShowAnswers[Kind]> => {
+  return async <Kind extends keyof ShowAnswers>(
+    request: ShowRequest<Kind>,
+    signal?: AbortSignal,
+  ): Promise<ShowAnswers[Kind]> => {
     if (request.day === undefined) return show(request, signal)
     const [key, version] = [JSON.stringify(request), await readVersion(root, request.day)]
     const found = known.get(key)
@@ -45,7 +49,9 @@ export const rememberPast = (root: string, show: ShowRunner): ShowRunner => {
 const readVersion = async (root: string, day: Day): Promise<string> => {
   const days = (await listRecordedDays(root)).filter((one) => one <= day)
   const records = await Promise.all(
-    days.map(async (one) => (await listNames(toHistoryPath(root, one))).map((name) => toHistoryPath(root, one, name, FACTS_FILE))),
+    days.map(async (one) =>
+      (await listNames(toHistoryPath(root, one))).map((name) => toHistoryPath(root, one, name, FACTS_FILE)),
+    ),
   )
   return [join(root, REPORT), join(root, MASTER_MAP), ...records.flat()].map(stampFile).join('\n')
 }

@@ -29,11 +29,16 @@ export const queryRoutes = (folder: MarketFolder, { ask, exportCsv }: QueryWork)
     path: '/api/query',
     answer: async ({ body, signal }) => {
       const { sql, limit, day } = isRow(body) ? body : {}
-      if (typeof sql !== 'string') throw new AnswerError(400, 'the body must have the statement in the field sql')
+      if (typeof sql !== 'string')
+        throw new AnswerError(400, 'the body must have the statement in the field sql')
       if (day !== undefined && readDay(day) === undefined)
         throw new AnswerError(400, `day: ${JSON.stringify(day)} is no day; use YYYY-MM-DD`)
       const run = ask ?? (await import('./query.js')).createQueryRunner(folder)
-      const request = { sql, ...(typeof limit === 'number' ? { limit } : {}), ...(typeof day === 'string' ? { day } : {}) }
+      const request = {
+        sql,
+        ...(typeof limit === 'number' ? { limit } : {}),
+        ...(typeof day === 'string' ? { day } : {}),
+      }
       return inTurn(() => run(request, signal), signal).catch(refuseStatement)
     },
   }
@@ -48,11 +53,17 @@ export const queryRoutes = (folder: MarketFolder, { ask, exportCsv }: QueryWork)
   return [ofRows, ofFile]
 }
 
-/** Passes the lines on as fast as they are read. A refusal comes before the first one, and is an answer of its own. */
+/**
+ * Passes the lines on as fast as they are read. A refusal comes before the first one, and is an answer of its
+ * own.
+ */
 const sendCsv = async (response: ServerResponse, lines: AsyncIterable<Uint8Array>): Promise<void> => {
   const chunks = lines[Symbol.asyncIterator]()
   const first = await chunks.next()
-  response.writeHead(200, { 'content-type': 'text/csv; charset=utf-8', 'content-disposition': 'attachment; filename="query.csv"' })
+  response.writeHead(200, {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': 'attachment; filename="query.csv"',
+  })
   const all = async function* () {
     if (!first.done) yield first.value
     yield* { [Symbol.asyncIterator]: () => chunks }

@@ -15,7 +15,10 @@ export const listQueries = async ({ root, streams }: MarketFolder): Promise<Quer
   const saved = await listSavedQueries(root)
   const tables = listTables(streams)
   return {
-    queries: [...saved.map((query) => ({ ...query, isSaved: true })), ...workedQueries.map((query) => ({ ...query, isSaved: false }))],
+    queries: [
+      ...saved.map((query) => ({ ...query, isSaved: true })),
+      ...workedQueries.map((query) => ({ ...query, isSaved: false })),
+    ],
     tables: [...tables, ...listViews(tables)].map((table) => ({
       name: table.name,
       about: table.comment,
@@ -39,7 +42,10 @@ export const createQueryRunner =
     const { columns, rows, isCut, answers, warnings } = result
     return omitUndefined({
       columns: columns.map(({ name, isNumber }) => ({ name, isNumber })),
-      ...{ rows, isCut, answers, warnings },
+      rows,
+      isCut,
+      answers,
+      warnings,
       ms: Math.round(performance.now() - startedAt),
     })
   }

@@ -6,10 +6,19 @@ const MAX_RUNNING = 2
 /** Answers a query. */
 export type QueryRunner = (request: QueryRequest, signal: AbortSignal) => Promise<QueryAnswer>
 
-/** The lines of a whole result as CSV. It throws a `UsageError` before the first one if the statement is refused. */
-export type CsvExport = (request: Pick<QueryRequest, 'sql' | 'day'>, signal: AbortSignal) => AsyncIterable<Uint8Array>
+/**
+ * The lines of a whole result as CSV. It throws a `UsageError` before the first one if the statement is
+ * refused.
+ */
+export type CsvExport = (
+  request: Pick<QueryRequest, 'sql' | 'day'>,
+  signal: AbortSignal,
+) => AsyncIterable<Uint8Array>
 
-/** Lets two at a time run; the others wait for their turn, in order. One whose reader leaves gives up its place. */
+/**
+ * Lets two at a time run; the others wait for their turn, in order. One whose reader leaves gives up its
+ * place.
+ */
 export const createQueue = (maxWaiting: number) => {
   let running = 0
   const waiting: (() => void)[] = []
@@ -28,7 +37,8 @@ export const createQueue = (maxWaiting: number) => {
     })
   return async <Answer>(work: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> => {
     if (signal.aborted) throw new UsageError('stopped')
-    if (waiting.length >= maxWaiting) throw new UsageError(`${maxWaiting} queries are waiting already; stop one, or try again later`)
+    if (waiting.length >= maxWaiting)
+      throw new UsageError(`${maxWaiting} queries are waiting already; stop one, or try again later`)
     if (running < MAX_RUNNING) running += 1
     else await waitForTurn(signal)
     try {

@@ -72,7 +72,8 @@ export const findRoute = (routes: readonly Route[], method: string, path: string
 export const readAsOf = (query: URLSearchParams): { readonly day?: Day } => {
   const text = query.get('as-of')
   const day = readDay(text)
-  if (text !== null && day === undefined) throw new AnswerError(400, `as-of: ${JSON.stringify(text)} is no day; use YYYY-MM-DD`)
+  if (text !== null && day === undefined)
+    throw new AnswerError(400, `as-of: ${JSON.stringify(text)} is no day; use YYYY-MM-DD`)
   return day === undefined ? {} : { day }
 }
 

@@ -40,10 +40,17 @@ const folderRoutes: readonly Route[] = [
   },
   {
     path: '/api/runs/:id/changes',
-    answer: async ({ params }, { out, readRunChanges }) => readRunChanges(await readRuns(out), params.id ?? ''),
+    answer: async ({ params }, { out, readRunChanges }) =>
+      readRunChanges(await readRuns(out), params.id ?? ''),
   },
-  { path: '/api/runs/:id/checks', answer: async ({ params }, { out, checks }) => checks.read(await readRuns(out), params.id ?? '') },
-  { path: '/api/runs/:id', answer: async ({ params }, served) => describeRun(await readRuns(served.out), params.id ?? '', served) },
+  {
+    path: '/api/runs/:id/checks',
+    answer: async ({ params }, { out, checks }) => checks.read(await readRuns(out), params.id ?? ''),
+  },
+  {
+    path: '/api/runs/:id',
+    answer: async ({ params }, served) => describeRun(await readRuns(served.out), params.id ?? '', served),
+  },
 ]
 
 const readRuns = async (out: string): Promise<readonly RunLogEntry[]> => (await readRunRecords(out)).runs
@@ -53,8 +60,14 @@ export interface AnswerWork extends QueryWork {
   readonly show?: ShowRunner | undefined
 }
 
-/** Everything that the server answers with data; each server has its own routes, with what they keep in memory. */
-export const createRoutes = (source: DataSource, { ask, exportCsv, show: showElsewhere }: AnswerWork = {}) => {
+/**
+ * Everything that the server answers with data; each server has its own routes, with what they keep in
+ * memory.
+ */
+export const createRoutes = (
+  source: DataSource,
+  { ask, exportCsv, show: showElsewhere }: AnswerWork = {},
+) => {
   const folder = openMarketFolder(source)
   const show = rememberPast(folder.root, showElsewhere ?? createShowRunner(folder))
   const remembered = rememberShown(folder, show)
@@ -62,19 +75,28 @@ export const createRoutes = (source: DataSource, { ask, exportCsv, show: showEls
   const readStocks = remembered('list', 'stocks')
   const routes: readonly Route[] = [
     ...folderRoutes,
-    { path: '/api/days', answer: (): Promise<readonly RecordedDay[]> => listAnsweringRecords(folder.root, folder.streams) },
+    {
+      path: '/api/days',
+      answer: (): Promise<readonly RecordedDay[]> => listAnsweringRecords(folder.root, folder.streams),
+    },
     { path: '/api/today', answer: (request) => readToday(request).catch(refuseRequest) },
     {
       path: '/api/stocks',
       answer: ({ query, signal }) =>
-        show({ show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS), ...readAsOf(query) }, signal).catch(refuseRequest),
+        show(
+          { show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS), ...readAsOf(query) },
+          signal,
+        ).catch(refuseRequest),
     },
     { path: '/api/watchlists', answer: (_, { watchlists = {} }) => watchlists },
     {
       path: '/api/market',
       answer: (request) => {
         const name = readUniverse(request.query)
-        const answer = name === '' ? readMarket(request) : show({ show: 'market', name, ...readAsOf(request.query) }, request.signal)
+        const answer =
+          name === ''
+            ? readMarket(request)
+            : show({ show: 'market', name, ...readAsOf(request.query) }, request.signal)
         return answer.catch(refuseRequest)
       },
     },
@@ -86,16 +108,28 @@ export const createRoutes = (source: DataSource, { ask, exportCsv, show: showEls
       answer: ({ params: { name = '' }, query, signal }) => {
         const universe = readUniverse(query)
         const whole = universe === '' ? name : `${name}/${universe}`
-        return found(show({ show: 'list', name: whole, ...readAsOf(query) }, signal), name, `there is no list ${name}`).catch(refuseRequest)
+        return found(
+          show({ show: 'list', name: whole, ...readAsOf(query) }, signal),
+          name,
+          `there is no list ${name}`,
+        ).catch(refuseRequest)
       },
     },
-    { path: '/api/search', answer: async ({ query }) => ({ found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)) }) },
+    {
+      path: '/api/search',
+      answer: async ({ query }) => ({
+        found: await search(folder, (query.get('q') ?? '').slice(0, MAX_SEARCH)),
+      }),
+    },
     { path: '/api/queries', answer: async () => (await import('./query.js')).listQueries(folder) },
     ...queryRoutes(folder, { ask, exportCsv }),
   ]
   return {
     routes,
-    /** Reads the market before somebody asks for it: it takes some seconds. Never rejects: the answers have its errors. */
+    /**
+     * Reads the market before somebody asks for it: it takes some seconds. Never rejects: the answers have
+     * its errors.
+     */
     prepare: async () => {
       for (const read of [readMarket, readStocks, readToday, readFeed]) await read().catch(() => undefined)
     },
@@ -112,14 +146,19 @@ const instrumentRoutes = (folder: MarketFolder, show: ShowRunner): readonly Rout
   {
     path: '/api/stock/:symbol/candles',
     answer: ({ params: { symbol = '' }, query, signal }) =>
-      found(show({ show: 'candles', name: symbol, ...toWishes(query), ...readAsOf(query) }, signal), symbol).catch(refuseRequest),
+      found(
+        show({ show: 'candles', name: symbol, ...toWishes(query), ...readAsOf(query) }, signal),
+        symbol,
+      ).catch(refuseRequest),
   },
   {
     path: '/api/stock/:symbol/list/:name',
     answer: ({ params: { symbol = '', name = '' }, query, signal }) =>
-      found(show({ show: 'list', name: `${name}/${symbol}`, ...readAsOf(query) }, signal), name, `there is no list ${name}`).catch(
-        refuseRequest,
-      ),
+      found(
+        show({ show: 'list', name: `${name}/${symbol}`, ...readAsOf(query) }, signal),
+        name,
+        `there is no list ${name}`,
+      ).catch(refuseRequest),
   },
   {
     path: '/api/index/:name',
@@ -128,11 +167,15 @@ const instrumentRoutes = (folder: MarketFolder, show: ShowRunner): readonly Rout
   },
   {
     path: '/api/index/:name/candles',
-    answer: ({ params: { name = '' }, query }) => found(readIndexChart({ ...folder, ...readAsOf(query) }, name, toWishes(query)), name),
+    answer: ({ params: { name = '' }, query }) =>
+      found(readIndexChart({ ...folder, ...readAsOf(query) }, name, toWishes(query)), name),
   },
 ]
 
-/** Answers about the market, kept until another run has ended: while a run replaces thousands of files, the market is that before it. */
+/**
+ * Answers about the market, kept until another run has ended: while a run replaces thousands of files, the
+ * market is that before it.
+ */
 const rememberShown =
   (folder: MarketFolder, show: ShowRunner) =>
   <Kind extends 'market' | 'today' | 'feed' | 'list'>(kind: Kind, name = '') =>
@@ -153,7 +196,10 @@ const MAX_SYMBOLS = 6_000
 /** The universe that an answer is narrowed to; empty for the whole market. */
 const readUniverse = (query: URLSearchParams): string => (query.get('universe') ?? '').slice(0, MAX_SYMBOLS)
 
-const toWishes = (query: URLSearchParams) => ({ isStored: query.get('adjusted') === '0', isWeekly: query.get('step') === 'week' })
+const toWishes = (query: URLSearchParams) => ({
+  isStored: query.get('adjusted') === '0',
+  isWeekly: query.get('step') === 'week',
+})
 
 /** The answer; none is a 404 that names what was asked for. */
 const found = async <T>(

@@ -43,7 +43,9 @@ export const createRunView = (
         ...summarize(started, now, progress, overall),
         ...omitUndefined({ outcome, error, hosts: hosts.length === 0 ? undefined : hosts }),
         phases: describePhases(streams),
-        streams: stats.streams().map((stream) => toLiveStream(stream, progress, workersOf.get(stream.name) ?? 1)),
+        streams: stats
+          .streams()
+          .map((stream) => toLiveStream(stream, progress, workersOf.get(stream.name) ?? 1)),
       }
     },
   }
@@ -53,9 +55,20 @@ export const createRunView = (
 const isLimited = ({ isHeld, maxPerSecond, maxInFlight }: LimiterStatus): boolean =>
   isHeld || Number.isFinite(maxPerSecond) || Number.isFinite(maxInFlight)
 
-const toLiveHost = ({ hosts, endpoint, inFlight, waiting, maxInFlight, maxPerSecond, isHeld }: LimiterStatus): LiveHost =>
+const toLiveHost = ({
+  hosts,
+  endpoint,
+  inFlight,
+  waiting,
+  maxInFlight,
+  maxPerSecond,
+  isHeld,
+}: LimiterStatus): LiveHost =>
   omitUndefined({
-    ...{ what: endpoint ?? hosts.join(' and '), inFlight, waiting, isHeld },
+    what: endpoint ?? hosts.join(' and '),
+    inFlight,
+    waiting,
+    isHeld,
     // JSON has no infinite numbers.
     maxInFlight: Number.isFinite(maxInFlight) ? maxInFlight : undefined,
     maxPerSecond: Number.isFinite(maxPerSecond) ? maxPerSecond : undefined,
@@ -63,13 +76,27 @@ const toLiveHost = ({ hosts, endpoint, inFlight, waiting, maxInFlight, maxPerSec
 
 type StartEvent = RunEvent & { readonly type: 'run-started' }
 
-const summarize = (run: StartEvent, now: number, { stats }: RunProgress, overall: OverallProgress): LiveSummary => {
+const summarize = (
+  run: StartEvent,
+  now: number,
+  { stats }: RunProgress,
+  overall: OverallProgress,
+): LiveSummary => {
   const { share, total, leftMs, bytesPerSecond, step } = overall
   const selected = stats.streams().filter(isSelected)
   return omitUndefined({
-    ...{ run: run.run, asOf: run.asOf, startedAt: run.at, at: now, stocks: stats.stocks() },
-    ...{ isContinued: run.isContinued, isRemainder: run.isRemainder },
-    ...{ done: selected.reduce((sum, { finished }) => sum + finished, 0), total, share, leftMs, bytesPerSecond },
+    run: run.run,
+    asOf: run.asOf,
+    startedAt: run.at,
+    at: now,
+    stocks: stats.stocks(),
+    isContinued: run.isContinued,
+    isRemainder: run.isRemainder,
+    done: selected.reduce((sum, { finished }) => sum + finished, 0),
+    total,
+    share,
+    leftMs,
+    bytesPerSecond,
     step,
     fleet: stats.fleet(),
   })
@@ -77,7 +104,20 @@ const summarize = (run: StartEvent, now: number, { stats }: RunProgress, overall
 
 const toLiveStream = (stream: StreamStats, progress: RunProgress, workers: number): LiveStream => {
   const { name, state, finished, takenOver, total, startedAt, finishedAt, failures, warnings, error } = stream
-  const { requests, answered, received, retries, rateLimited, lost, degraded, items, files, bytes, deferred, secondPass } = stream
+  const {
+    requests,
+    answered,
+    received,
+    retries,
+    rateLimited,
+    lost,
+    degraded,
+    items,
+    files,
+    bytes,
+    deferred,
+    secondPass,
+  } = stream
   const isRunning = state === 'running'
   const isFleet = progress.stats.fleet() !== undefined
   const { perSecond, leftMs } = progress.estimate(stream)
@@ -85,7 +125,18 @@ const toLiveStream = (stream: StreamStats, progress: RunProgress, workers: numbe
   const isPaused = ({ hosts }: PausedHosts): boolean => hosts.some((host) => stream.hosts.includes(host))
   const pauses = isRunning ? progress.stats.pausedHosts().filter(isPaused) : []
   return omitUndefined({
-    ...{ name, state, done: finished, total, workers, startedAt, finishedAt, requests, retries, rateLimited, lost, partial: degraded },
+    name,
+    state,
+    done: finished,
+    total,
+    workers,
+    startedAt,
+    finishedAt,
+    requests,
+    retries,
+    rateLimited,
+    lost,
+    partial: degraded,
     // A worker goes on while its answer waits to be decoded: what exceeds the workers has arrived.
     inFlight: isFleet ? undefined : isRunning ? Math.min(workers, Math.max(0, requests - answered)) : 0,
     perSecond: isRunning ? perSecond : tookMs > 0 ? ((finished - takenOver) * 1_000) / tookMs : undefined,
@@ -94,7 +145,13 @@ const toLiveStream = (stream: StreamStats, progress: RunProgress, workers: numbe
     secondPass: secondPass || undefined,
     statuses: Object.fromEntries(Object.entries(items).filter(([, count]) => count > 0)),
     received: isFleet ? undefined : received,
-    ...{ files, stored: bytes, failures, warnings, pauses: pauses.map(toPause), error, marbles: stream.marbles.slice(-MAX_MARBLES) },
+    files,
+    stored: bytes,
+    failures,
+    warnings,
+    pauses: pauses.map(toPause),
+    error,
+    marbles: stream.marbles.slice(-MAX_MARBLES),
   })
 }
 
@@ -104,6 +161,9 @@ const toPause = ({ hosts, endpoint, why, since, until, giveUpAt }: PausedHosts):
 /** The graph of a run: the phases in their order, each with its streams. */
 export const describePhases = (streams: readonly StreamDefinition[]): readonly LivePhase[] =>
   groupByPhase(streams).map(({ phase, title, note, isSequential, members }) => ({
-    ...{ phase, title, note, isSequential },
+    phase,
+    title,
+    note,
+    isSequential,
     streams: members.map(({ name, summary, work }) => omitUndefined({ name, summary, of: work.of })),
   }))

@@ -7,9 +7,17 @@ import { AnswerError } from './guard.js'
 /** One run, as a list shows it. */
 export const toRunRow = (entry: RunLogEntry): RunRow => {
   const { run, startedAt, asOf, durationMs, outcome, stocks, scripts, missing = {}, drift = 0, error } = entry
-  const sum = (read: (script: LoggedScript) => number): number => Object.values(scripts).reduce((total, script) => total + read(script), 0)
+  const sum = (read: (script: LoggedScript) => number): number =>
+    Object.values(scripts).reduce((total, script) => total + read(script), 0)
   return omitUndefined({
-    ...{ run, startedAt, asOf, durationMs, outcome, stocks, error, drift },
+    run,
+    startedAt,
+    asOf,
+    durationMs,
+    outcome,
+    stocks,
+    error,
+    drift,
     requests: sum(({ requests }) => requests),
     retries: sum(({ retries }) => retries),
     lost: sum(countLost),
@@ -23,7 +31,10 @@ export const findLastWriter = (runs: readonly RunLogEntry[]): RunLogEntry | unde
   runs.findLast(({ outcome }) => outcome !== 'failed')
 
 /** @throws AnswerError if the folder has no such run */
-export const findRun = (runs: readonly RunLogEntry[], id: string): { readonly entry: RunLogEntry; readonly index: number } => {
+export const findRun = (
+  runs: readonly RunLogEntry[],
+  id: string,
+): { readonly entry: RunLogEntry; readonly index: number } => {
   const index = runs.findLastIndex(({ run }) => run === id)
   const entry = runs[index]
   if (entry === undefined) throw new AnswerError(404, `no run ${id} is recorded in this folder`)

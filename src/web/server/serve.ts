@@ -43,7 +43,10 @@ export interface PageServerOptions
 /** A running server of the page, until it is closed. */
 export interface PageServer {
   readonly origin: string
-  /** Resolves once what the page shows of the market has been read; at once beside a run, which needs the time itself. */
+  /**
+   * Resolves once what the page shows of the market has been read; at once beside a run, which needs the time
+   * itself.
+   */
   readonly prepared: Promise<void>
   /** Ends every answer in progress. Readers of events first get how the folder stands. */
   readonly close: () => Promise<void>
@@ -56,7 +59,10 @@ const MAX_REQUEST_BYTES = 100_000
 /** A longer answer is compressed for readers that accept it. */
 const MIN_COMPRESSED_BYTES = 100_000
 
-/** Serves the page on loopback. Rejects with the error of the system (`EADDRINUSE`) if the given port is taken. */
+/**
+ * Serves the page on loopback. Rejects with the error of the system (`EADDRINUSE`) if the given port is
+ * taken.
+ */
 export const servePage = async (options: PageServerOptions): Promise<PageServer> => {
   const {
     pageFolder,
@@ -83,7 +89,14 @@ export const servePage = async (options: PageServerOptions): Promise<PageServer>
   })
   const readChanges = createChanges(folder, compare)
   const readRunChanges = createRunChanges({ ...folder, readChanges })
-  const served: Served = { ...folder, workers, live, readChanges, readRunChanges, checks: createChecks({ out: root, live }, check) }
+  const served: Served = {
+    ...folder,
+    workers,
+    live,
+    readChanges,
+    readRunChanges,
+    checks: createChecks({ out: root, live }, check),
+  }
   const server = createServer((request, response) => {
     const own = (server.address() as AddressInfo | null)?.port ?? 0
     handle(request, response, { port: own, assets, routes: given ?? routes, served })
@@ -103,7 +116,8 @@ export const servePage = async (options: PageServerOptions): Promise<PageServer>
 }
 
 const listen = async (server: Server, port: number | undefined): Promise<number> => {
-  const tried = port === undefined ? [...Array(TRIED_PORTS).keys()].map((index) => DEFAULT_PORT + index) : [port]
+  const tried =
+    port === undefined ? [...Array(TRIED_PORTS).keys()].map((index) => DEFAULT_PORT + index) : [port]
   for (const one of tried) {
     try {
       return await listenOn(server, one)
@@ -157,22 +171,35 @@ const handle = async (
   await sendJson(response, 200, await route.answer?.(asked, served), headers['accept-encoding']?.toString())
 }
 
-const sendAsset = ({ headers }: IncomingMessage, response: ServerResponse, asset: Asset | undefined): void => {
+const sendAsset = (
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  asset: Asset | undefined,
+): void => {
   if (asset === undefined) throw new AnswerError(404, 'the page is not built')
   response.setHeader('etag', asset.etag)
   if (headers['if-none-match'] === asset.etag) return void response.writeHead(304).end()
   // A HEAD gets no body: Node leaves it out.
-  response.writeHead(200, { 'content-type': asset.type, 'content-length': asset.bytes.length }).end(asset.bytes)
+  response
+    .writeHead(200, { 'content-type': asset.type, 'content-length': asset.bytes.length })
+    .end(asset.bytes)
 }
 
 const gzipText = promisify(gzip)
 
-const sendJson = async (response: ServerResponse, status: number, value: unknown, accepted = ''): Promise<void> => {
+const sendJson = async (
+  response: ServerResponse,
+  status: number,
+  value: unknown,
+  accepted = '',
+): Promise<void> => {
   const text = JSON.stringify(value)
   const isCompressed = text.length > MIN_COMPRESSED_BYTES && /\bgzip\b/.test(accepted)
   const body = isCompressed ? await gzipText(text, { level: 1 }) : Buffer.from(text)
   if (isCompressed) response.setHeader('content-encoding', 'gzip')
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }).end(body)
+  response
+    .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length })
+    .end(body)
 }
 
 const sendError = async (response: ServerResponse, error: unknown): Promise<void> => {
@@ -181,7 +208,9 @@ const sendError = async (response: ServerResponse, error: unknown): Promise<void
   // A body that was not read would be taken for the next request.
   response.setHeader('connection', 'close')
   // The lines of a refused query show its position.
-  await sendJson(response, status, { error: error instanceof AnswerError ? error.message : formatError(error) })
+  await sendJson(response, status, {
+    error: error instanceof AnswerError ? error.message : formatError(error),
+  })
 }
 
 const readRequestBody = async (request: IncomingMessage): Promise<unknown> => {
@@ -189,7 +218,8 @@ const readRequestBody = async (request: IncomingMessage): Promise<unknown> => {
   let bytes = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > MAX_REQUEST_BYTES) throw new AnswerError(413, `the body is longer than ${MAX_REQUEST_BYTES} bytes`)
+    if (bytes > MAX_REQUEST_BYTES)
+      throw new AnswerError(413, `the body is longer than ${MAX_REQUEST_BYTES} bytes`)
     chunks.push(chunk)
   }
   try {

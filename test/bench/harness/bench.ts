@@ -17,12 +17,15 @@ export interface CheckedRun extends ProductRun {
 }
 
 /**
- * A provider and runs of the product against it. The outputs are removed at the end of the whole benchmark: for a minute after many files
- * were deleted, a file system may need ten times as long to create new ones.
+ * A provider and runs of the product against it. The outputs are removed at the end of the whole benchmark:
+ * for a minute after many files were deleted, a file system may need ten times as long to create new ones.
  */
 export interface Bench {
   readonly provider: Provider
-  /** Runs the product and checks requests, files and bytes. It uses the existing files in `out`; if absent, a new folder. */
+  /**
+   * Runs the product and checks requests, files and bytes. It uses the existing files in `out`; if absent, a
+   * new folder.
+   */
   run(options: BenchRun): Promise<CheckedRun>
 }
 
@@ -32,7 +35,11 @@ export interface BenchRun extends Pick<RunOptions, 'latency' | 'asOf' | 'only' |
   readonly product?: string
 }
 
-export const withBench = async <T>(context: Context, options: ProviderOptions, use: (bench: Bench) => Promise<T>): Promise<T> => {
+export const withBench = async <T>(
+  context: Context,
+  options: ProviderOptions,
+  use: (bench: Bench) => Promise<T>,
+): Promise<T> => {
   const { product, say } = context
   const provider = await startProvider(options)
   const stocks = createBenchTimeline(options.stocks)(Date.parse(FIRST_RUN_AT)).stocks
@@ -80,6 +87,7 @@ export const runInTurns = async <Name extends string, T>(
 ): Promise<Readonly<Record<Name, readonly T[]>>> => {
   const names = Object.keys(alternatives) as Name[]
   const results = Object.fromEntries(names.map((name) => [name, [] as T[]])) as Record<Name, T[]>
-  for (let round = 0; round < runs; round++) for (const name of names) results[name].push(await alternatives[name]())
+  for (let round = 0; round < runs; round++)
+    for (const name of names) results[name].push(await alternatives[name]())
   return results
 }

@@ -6,10 +6,14 @@ import type { Outputs } from './outputs.js'
 const INDICES = 194
 
 /** Errors in the requests that the provider counted: missing, repeated, unknown, or too many in flight. */
-export const findWrongRequests = ({ endpoints, violations }: ProviderStats, stocks: number): readonly string[] => {
+export const findWrongRequests = (
+  { endpoints, violations }: ProviderStats,
+  stocks: number,
+): readonly string[] => {
   const counted = Object.entries(endpoints).flatMap(([name, { requests, duplicates, maxInFlight }]) => {
     const wanted = name === 'ohlcv' || isShared(name) ? stocks : name === 'index_ohlcv' ? INDICES : requests
-    const workers = streams.find((stream) => stream.endpoints.some((endpoint) => endpoint.name === name))?.workers ?? 0
+    const workers =
+      streams.find((stream) => stream.endpoints.some((endpoint) => endpoint.name === name))?.workers ?? 0
     return [
       ...(requests === wanted ? [] : [`${requests} requests of ${name} instead of ${wanted}`]),
       ...(duplicates === 0 ? [] : [`${duplicates} repeated requests of ${name}`]),
@@ -21,7 +25,8 @@ export const findWrongRequests = ({ endpoints, violations }: ProviderStats, stoc
 
 /** Folders with a wrong number of files after a full run. */
 export const findWrongFiles = ({ folders }: Outputs, stocks: number): readonly string[] => {
-  const some = (endpoint: SharedEndpoint) => Array.from({ length: stocks }, (_, rank) => !isEmpty(endpoint, rank)).filter(Boolean).length
+  const some = (endpoint: SharedEndpoint) =>
+    Array.from({ length: stocks }, (_, rank) => !isEmpty(endpoint, rank)).filter(Boolean).length
   const wanted: Readonly<Record<string, number>> = {
     company_filings: some('lodr'),
     market_news: some('news'),

@@ -47,7 +47,8 @@ export const startWorkers = async (
       const gone = children.map((child) => once(child, 'exit'))
       for (const child of children) child.kill('SIGTERM')
       await Promise.all(gone)
-      for await (const keys of redis.scanStream({ match: `${prefix}-*` })) if (keys.length > 0) await redis.del(...(keys as string[]))
+      for await (const keys of redis.scanStream({ match: `${prefix}-*` }))
+        if (keys.length > 0) await redis.del(...(keys as string[]))
     },
   }
 }
@@ -66,12 +67,28 @@ export interface BenchFleetOptions {
 }
 
 /** Undefined if there is no Redis. */
-export const startFleet = async ({ product, blobs, workers }: BenchFleetOptions): Promise<BenchFleet | undefined> => {
+export const startFleet = async ({
+  product,
+  blobs,
+  workers,
+}: BenchFleetOptions): Promise<BenchFleet | undefined> => {
   const redis = await connectToRedis()
   if (redis === undefined) return undefined
-  const flagsOf = (address: string): readonly string[] => ['--engine', address, '--blobs', blobs, '--allow-volatile']
+  const flagsOf = (address: string): readonly string[] => [
+    '--engine',
+    address,
+    '--blobs',
+    blobs,
+    '--allow-volatile',
+  ]
   const { address, cpu, close } = await startWorkers(redis, `bench-${process.pid}`, (at) =>
-    Array.from({ length: workers }, (_, place) => [findCommand(product), 'worker', ...flagsOf(at), '--name', `worker-${place + 1}`]),
+    Array.from({ length: workers }, (_, place) => [
+      findCommand(product),
+      'worker',
+      ...flagsOf(at),
+      '--name',
+      `worker-${place + 1}`,
+    ]),
   )
   return { more: flagsOf(address), redis, cpu, close: () => close().finally(() => redis.disconnect()) }
 }
@@ -87,7 +104,9 @@ const readProcessCpu = (pid = 0): number => {
 }
 
 /** CPU (microseconds) and memory (bytes) of the Redis server, for all its clients. */
-export const readRedisUsage = async (redis: Redis): Promise<{ readonly cpuMicros: number; readonly bytes: number }> => {
+export const readRedisUsage = async (
+  redis: Redis,
+): Promise<{ readonly cpuMicros: number; readonly bytes: number }> => {
   const info = `${await redis.info('cpu')}\n${await redis.info('memory')}`
   const fact = (name: string): number => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1] ?? 0)
   return { cpuMicros: (fact('used_cpu_user') + fact('used_cpu_sys')) * 1e6, bytes: fact('used_memory') }

@@ -46,8 +46,12 @@ export const readDigests = (folder: string): ReadonlyMap<string, string> =>
   )
 
 /** Number of files that are missing, additional or different. */
-export const countDifferences = (wanted: ReadonlyMap<string, string>, seen: ReadonlyMap<string, string>): number =>
-  [...new Set([...wanted.keys(), ...seen.keys()])].filter((path) => wanted.get(path) !== seen.get(path)).length
+export const countDifferences = (
+  wanted: ReadonlyMap<string, string>,
+  seen: ReadonlyMap<string, string>,
+): number =>
+  [...new Set([...wanted.keys(), ...seen.keys()])].filter((path) => wanted.get(path) !== seen.get(path))
+    .length
 
 /** Inode, time and size of each file: they change when a file is rewritten. */
 export const readFileMarks = (folder: string): ReadonlyMap<string, string> =>
@@ -59,7 +63,13 @@ export const readFileMarks = (folder: string): ReadonlyMap<string, string> =>
   )
 
 /** Number and bytes of the files written since the marks were taken. */
-export const countWritten = (before: ReadonlyMap<string, string>, folder: string): { readonly files: number; readonly bytes: number } => {
+export const countWritten = (
+  before: ReadonlyMap<string, string>,
+  folder: string,
+): { readonly files: number; readonly bytes: number } => {
   const written = [...readFileMarks(folder)].filter(([path, mark]) => before.get(path) !== mark)
-  return { files: written.length, bytes: written.reduce((sum, [path]) => sum + statSync(join(folder, path)).size, 0) }
+  return {
+    files: written.length,
+    bytes: written.reduce((sum, [path]) => sum + statSync(join(folder, path)).size, 0),
+  }
 }

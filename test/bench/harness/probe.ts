@@ -2,7 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { GCProfiler, getHeapStatistics } from 'node:v8'
 
-/** The measurements of a process about itself. Loaded into it by `--import`; written to the file in `BENCH_PROBE` at exit. */
+/**
+ * The measurements of a process about itself. Loaded into it by `--import`; written to the file in
+ * `BENCH_PROBE` at exit.
+ */
 export interface ProbeResult {
   readonly cpuMicros: number
   readonly peakRssBytes: number
@@ -45,7 +48,12 @@ if (path !== undefined) {
     const { user, system } = process.cpuUsage()
     const delayP99Ms = Math.max(0, delay.percentile(99) / 1e6 - RESOLUTION_MS)
     const allocatedBytes = countAllocated(usedAtStart, profiler)
-    const probed: ProbeResult = { cpuMicros: user + system, peakRssBytes: peakRssBytes(), allocatedBytes, delayP99Ms }
+    const probed: ProbeResult = {
+      cpuMicros: user + system,
+      peakRssBytes: peakRssBytes(),
+      allocatedBytes,
+      delayP99Ms,
+    }
     writeFileSync(path, JSON.stringify(probed))
   })
 }

@@ -27,7 +27,9 @@ export interface ProductRun extends ProbeResult {
 
 /** The file of the command in the build of a checkout. */
 export const findCommand = (product: string): string => {
-  const { bin } = JSON.parse(readFileSync(join(product, 'package.json'), 'utf8')) as { readonly bin: { readonly scripstream: string } }
+  const { bin } = JSON.parse(readFileSync(join(product, 'package.json'), 'utf8')) as {
+    readonly bin: { readonly scripstream: string }
+  }
   return join(product, bin.scripstream)
 }
 
@@ -61,17 +63,27 @@ export const runProduct = async ({
     ...provider.env,
     BENCH_PROBE: probed,
   })
-  if (code !== 0) throw new Error(`the run ended with ${code}\n${stdout.slice(-2_000)}\n${stderr.slice(-2_000)}`)
+  if (code !== 0)
+    throw new Error(`the run ended with ${code}\n${stdout.slice(-2_000)}\n${stderr.slice(-2_000)}`)
   const result = JSON.parse(readFileSync(probed, 'utf8')) as ProbeResult
   rmSync(probed)
   return { ...result, wallMs, startedAt, stats: await provider.stats() }
 }
 
-const LISTS = ['master-data', 'listing-dates', 'corporate-actions', 'surveillance-lists', 'circuit-stocks', 'bulk-block-deals']
+const LISTS = [
+  'master-data',
+  'listing-dates',
+  'corporate-actions',
+  'surveillance-lists',
+  'circuit-stocks',
+  'bulk-block-deals',
+]
 const MORE_LISTS = ['incremental-price-bands', 'complete-price-bands', 'all-indices']
 
 /** Fills the provider's caches and the disk cache before anything is measured. */
-export const warmUp = async (options: Pick<RunOptions, 'provider' | 'product' | 'out' | 'asOf'>): Promise<void> => {
+export const warmUp = async (
+  options: Pick<RunOptions, 'provider' | 'product' | 'out' | 'asOf'>,
+): Promise<void> => {
   await runProduct({ ...options, latency: fixed(0), only: [...LISTS, ...MORE_LISTS] })
   rmSync(options.out, { recursive: true })
 }

@@ -34,16 +34,38 @@ export interface TroubledOptions {
   readonly more?: readonly string[]
 }
 
-const preload = (name: string): readonly string[] => ['--import', new URL(`./${name}.js`, import.meta.url).href]
+const preload = (name: string): readonly string[] => [
+  '--import',
+  new URL(`./${name}.js`, import.meta.url).href,
+]
 
-/** Runs the product and accepts any outcome. The caller sets the faults of the provider and resets its counts before. */
-export const runTroubled = async ({ provider, product, out, deadlineMs, namesFile, env = {}, more = [] }: TroubledOptions) => {
+/**
+ * Runs the product and accepts any outcome. The caller sets the faults of the provider and resets its counts
+ * before.
+ */
+export const runTroubled = async ({
+  provider,
+  product,
+  out,
+  deadlineMs,
+  namesFile,
+  env = {},
+  more = [],
+}: TroubledOptions) => {
   const probed = `${out}.probe.json`
   const args = ['run', '--as-of', FIRST_RUN_AT, '--out', out, '--progress', 'none', '--json', ...more]
-  const named = Object.entries(provider.env).map(([key, value]) => [key, value.replace('//127.0.0.1:', `//${PROVIDER_NAME}:`)])
+  const named = Object.entries(provider.env).map(([key, value]) => [
+    key,
+    value.replace('//127.0.0.1:', `//${PROVIDER_NAME}:`),
+  ])
   const { code, stdout, wallMs } = await runWithDeadline({
     file: process.execPath,
-    args: [...preload('probe'), ...(namesFile === undefined ? [] : preload('failing-names')), findCommand(product), ...args],
+    args: [
+      ...preload('probe'),
+      ...(namesFile === undefined ? [] : preload('failing-names')),
+      findCommand(product),
+      ...args,
+    ],
     env: {
       ...(namesFile === undefined ? provider.env : { ...Object.fromEntries(named), BENCH_NAMES: namesFile }),
       BENCH_PROBE: probed,
@@ -88,7 +110,10 @@ export const computeLosses = (run: TroubledRun, calm: TroubledRun): Losses => ({
   code: run.code,
   lost: Object.fromEntries(
     Object.keys(calm.report?.scripts ?? {})
-      .map((name): [string, number] => [name, Math.max(0, countGoodItems(calm, name) - countGoodItems(run, name))])
+      .map((name): [string, number] => [
+        name,
+        Math.max(0, countGoodItems(calm, name) - countGoodItems(run, name)),
+      ])
       .filter(([, count]) => count > 0),
   ),
   degraded: Object.values(run.report?.scripts ?? {}).reduce((sum, { degraded }) => sum + degraded, 0),
@@ -96,10 +121,14 @@ export const computeLosses = (run: TroubledRun, calm: TroubledRun): Losses => ({
   extraRequests: countRequests(run.stats) - countRequests(calm.stats),
 })
 
-export const sumCounts = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((sum, count) => sum + count, 0)
+export const sumCounts = (counts: Readonly<Record<string, number>>): number =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0)
 
 const countGoodItems = ({ report }: TroubledRun, stream: string): number => {
   const script = report?.scripts[stream]
   if (script === undefined) return 0
-  return Object.entries(script.items).reduce((sum, [status, count]) => sum + (isLost({ status: status as Status }) ? 0 : count), 0)
+  return Object.entries(script.items).reduce(
+    (sum, [status, count]) => sum + (isLost({ status: status as Status }) ? 0 : count),
+    0,
+  )
 }

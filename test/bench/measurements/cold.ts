@@ -7,7 +7,10 @@ import { runProcess } from '../harness/process.js'
 import { findCommand } from '../harness/product.js'
 import { FIRST_RUN_AT, fixed } from '../provider/conditions.js'
 
-/** From the start of the process to the arrival of its first request; a new process each time, with a warm disk cache. */
+/**
+ * From the start of the process to the arrival of its first request; a new process each time, with a warm
+ * disk cache.
+ */
 export const cold: Measurement = {
   name: 'cold',
   summary: 'cold start: from the process to its first request',
@@ -17,8 +20,22 @@ export const cold: Measurement = {
       for (let round = 0; round < context.runs * 3; round++) {
         await provider.control({ latency: fixed(0), reset: true })
         const out = join(context.scratch, 'out')
-        const args = ['run', '--as-of', FIRST_RUN_AT, '--out', out, '--only', 'master-data', '--progress', 'none']
-        const { code, startedAt } = await runProcess(process.execPath, [findCommand(context.product), ...args], provider.env)
+        const args = [
+          'run',
+          '--as-of',
+          FIRST_RUN_AT,
+          '--out',
+          out,
+          '--only',
+          'master-data',
+          '--progress',
+          'none',
+        ]
+        const { code, startedAt } = await runProcess(
+          process.execPath,
+          [findCommand(context.product), ...args],
+          provider.env,
+        )
         const { firstAt } = await provider.stats()
         failOn(code === 0 && firstAt !== undefined ? [] : [`it exited with ${code}`], 'the start')
         values.push((firstAt ?? 0) - startedAt)

@@ -20,17 +20,31 @@ export const incremental: Measurement = {
     return withBench(context, { stocks }, async ({ provider, run }) => {
       const first = join(context.scratch, 'first')
       await run({ latency: fixed(0), out: first })
-      await warmUp({ provider, product: context.product, out: join(context.scratch, 'warm-up'), asOf: NEXT_RUN_AT })
+      await warmUp({
+        provider,
+        product: context.product,
+        out: join(context.scratch, 'warm-up'),
+        asOf: NEXT_RUN_AT,
+      })
       const values: number[] = []
       for (let round = 0; round < context.runs; round++) {
         const out = join(context.scratch, `next-${round}`)
         cpSync(first, out, { recursive: true, preserveTimestamps: true })
-        // In real use these files were written a day ago: flush the copy, so that the run does not pay for it.
+        // In real use these files were written a day ago: flush the copy, so that the run does not pay for
+        // it.
         spawnSync('sync')
         const { wallMs, boundMs } = await run({ latency: fixed(50), out, asOf: NEXT_RUN_AT })
         values.push(wallMs / boundMs)
       }
-      return [{ name: 'incremental daily run, fixed 50 ms: wall ÷ bound', unit: '×', values, goal: 1.1, remark: `${stocks} stocks` }]
+      return [
+        {
+          name: 'incremental daily run, fixed 50 ms: wall ÷ bound',
+          unit: '×',
+          values,
+          goal: 1.1,
+          remark: `${stocks} stocks`,
+        },
+      ]
     })
   },
 }
@@ -53,11 +67,24 @@ export const rerun: Measurement = {
         seconds.push(wallMs / 1_000)
         written.push(countWritten(marks, out))
         failOn(readOutputs(out).hash === outputs.hash ? [] : ['the outputs have changed'], 'the rerun')
-        context.say(`${(wallMs / 1_000).toFixed(2)} s, ${countRequests(stats)} requests, ${written.at(-1)?.files} files written`)
+        context.say(
+          `${(wallMs / 1_000).toFixed(2)} s, ${countRequests(stats)} requests, ${written.at(-1)?.files} files written`,
+        )
       }
       return [
-        { name: 'rerun of a finished daily run, fixed 50 ms', unit: 's', values: seconds, goal: 2, remark: `${stocks} stocks` },
-        { name: 'rerun of a finished daily run: data bytes written', unit: 'bytes', values: written.map(({ bytes }) => bytes), goal: 0 },
+        {
+          name: 'rerun of a finished daily run, fixed 50 ms',
+          unit: 's',
+          values: seconds,
+          goal: 2,
+          remark: `${stocks} stocks`,
+        },
+        {
+          name: 'rerun of a finished daily run: data bytes written',
+          unit: 'bytes',
+          values: written.map(({ bytes }) => bytes),
+          goal: 0,
+        },
       ]
     })
   },

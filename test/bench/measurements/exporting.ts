@@ -7,7 +7,10 @@ import { runProcess } from '../harness/process.js'
 import { findCommand } from '../harness/product.js'
 import { fixed } from '../provider/conditions.js'
 
-/** Exports all tables to one DuckDB file after a run: a new process each time, with the outputs in the disk cache. */
+/**
+ * Exports all tables to one DuckDB file after a run: a new process each time, with the outputs in the disk
+ * cache.
+ */
 export const exporting: Measurement = {
   name: 'export',
   summary: 'all tables of a full run into one DuckDB file: wall',
@@ -20,13 +23,19 @@ export const exporting: Measurement = {
       const values: number[] = []
       for (let round = 0; round < context.runs; round++) {
         const args = ['export', '--out', out, '--to', market]
-        const { code, stdout, stderr, wallMs } = await runProcess(process.execPath, [findCommand(context.product), ...args], {})
+        const { code, stdout, stderr, wallMs } = await runProcess(
+          process.execPath,
+          [findCommand(context.product), ...args],
+          {},
+        )
         failOn(code === 0 ? [] : [`it exited with ${code}: ${stderr.slice(-500)}`], 'the export')
         failOn(stdout.includes('candles') ? [] : ['the output does not mention candles'], 'the export')
         values.push(wallMs / 1_000)
         rmSync(market)
       }
-      return [{ name: 'export of all tables into DuckDB', unit: 's', values, goal: 10, remark: `${stocks} stocks` }]
+      return [
+        { name: 'export of all tables into DuckDB', unit: 's', values, goal: 10, remark: `${stocks} stocks` },
+      ]
     })
   },
 }

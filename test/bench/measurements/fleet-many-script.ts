@@ -8,13 +8,17 @@ import type * as Scripstream from '../../../src/index.js'
 
 /** A driver or a worker of two streams whose items send no requests. The driver prints its measurements. */
 const [role = '', product = '', address = '', blobs = '', out = '', count = ''] = process.argv.slice(2)
-const importBuilt = (file: string): Promise<unknown> => import(pathToFileURL(join(product, 'dist', file)).href)
+const importBuilt = (file: string): Promise<unknown> =>
+  import(pathToFileURL(join(product, 'dist', file)).href)
 const { createCollector } = (await importBuilt('src/index.js')) as typeof Scripstream
 const { defineStream, createResult, once, perRowOf } = (await importBuilt('src/define.js')) as typeof Define
 const { fleet, fleetWorker } = (await importBuilt('src/fleet/index.js')) as typeof Fleet
 
 const rows = (length: number) =>
-  Array.from({ length }, (_, place) => ({ Symbol: `SYMBOL${place}`, ISIN: `INE${String(place).padStart(9, '0')}` }))
+  Array.from({ length }, (_, place) => ({
+    Symbol: `SYMBOL${place}`,
+    ISIN: `INE${String(place).padStart(9, '0')}`,
+  }))
 
 const list = defineStream({
   name: 'master-data',
@@ -24,7 +28,8 @@ const list = defineStream({
   timeoutMs: 1_000,
   endpoints: [],
   work: once(() => of(createResult(rows(Number(count))))),
-  offers: (all) => all.map((value, rank) => ({ key: String(value.Symbol), rank, fileName: String(value.Symbol), value })),
+  offers: (all) =>
+    all.map((value, rank) => ({ key: String(value.Symbol), rank, fileName: String(value.Symbol), value })),
   outputs: [{ shape: 'array-per-item', file: 'list.json' }],
 })
 const many = defineStream({
@@ -52,7 +57,9 @@ if (role === 'worker') {
   // The same V8 flag as the command.
   setFlagsFromString('--heap-growing-percent=70')
   const from = performance.now()
-  const report = await lastValueFrom(createCollector({ settings: { out }, streams, engine: fleet(place) }).run({ asOf: Date.now() }))
+  const report = await lastValueFrom(
+    createCollector({ settings: { out }, streams, engine: fleet(place) }).run({ asOf: Date.now() }),
+  )
   const { outcome, scripts } = report
   const peak = process.resourceUsage().maxRSS * 1_024
   console.log(

@@ -59,21 +59,36 @@ export const fleetMany: Measurement = {
 }
 
 /** One run with its own workers. Removes everything at the end. */
-const measureItems = async (redis: Redis, { product, scratch, say }: Context, items: number): Promise<FleetManyResult> => {
+const measureItems = async (
+  redis: Redis,
+  { product, scratch, say }: Context,
+  items: number,
+): Promise<FleetManyResult> => {
   mkdirSync(scratch, { recursive: true })
   const [out, blobs] = [join(scratch, 'out'), join(scratch, 'blobs')]
   const script = new URL('./fleet-many-script.js', import.meta.url)
   const prefix = `bench-many-${process.pid}`
-  const argsOf = (role: string, address: string): readonly string[] => [role, product, address, blobs, out, String(items)]
+  const argsOf = (role: string, address: string): readonly string[] => [
+    role,
+    product,
+    address,
+    blobs,
+    out,
+    String(items),
+  ]
   const workers = await startWorkers(redis, prefix, (address) =>
     Array.from({ length: WORKERS }, () => [script.pathname, ...argsOf('worker', address)]),
   )
   const before = (await readRedisUsage(redis)).bytes
   let most = before
-  const looking = setInterval(() => void readRedisUsage(redis).then(({ bytes }) => (most = Math.max(most, bytes))), POLL_MS)
+  const looking = setInterval(
+    () => void readRedisUsage(redis).then(({ bytes }) => (most = Math.max(most, bytes))),
+    POLL_MS,
+  )
   try {
     const passed = await runScript<ScriptResult>(script, argsOf('driver', workers.address), {})
-    if (passed.outcome !== 'complete' || passed.items !== items) throw new Error(`only ${passed.items} of ${items} items succeeded`)
+    if (passed.outcome !== 'complete' || passed.items !== items)
+      throw new Error(`only ${passed.items} of ${items} items succeeded`)
     say(
       `${items} items: ${(passed.wallMs / 1_000).toFixed(1)} s, driver ${(passed.peakRssBytes / 1e6).toFixed(0)} MB, Redis ${((most - before) / 1e6).toFixed(0)} MB`,
     )

@@ -24,14 +24,22 @@ interface FleetRun {
   readonly redisBytes: number
 }
 
-/** A driver and three workers on this machine, compared with one process: same outputs, same requests, same concurrency limits. */
+/**
+ * A driver and three workers on this machine, compared with one process: same outputs, same requests, same
+ * concurrency limits.
+ */
 export const fleet: Measurement = {
   name: 'fleet',
-  summary: 'a driver and three workers on one machine: wall ÷ one process, overhead per item, memory of Redis',
+  summary:
+    'a driver and three workers on one machine: wall ÷ one process, overhead per item, memory of Redis',
   run: async (context) => {
     const stocks = context.quick ? 80 : 2_775
     return withBench(context, { stocks }, async ({ run }): Promise<readonly Figure[]> => {
-      const started = await startFleet({ product: context.product, blobs: join(context.scratch, 'blobs'), workers: WORKERS })
+      const started = await startFleet({
+        product: context.product,
+        blobs: join(context.scratch, 'blobs'),
+        workers: WORKERS,
+      })
       if (started === undefined) {
         context.say('skipped: Redis is not available')
         return []
@@ -57,8 +65,13 @@ export const fleet: Measurement = {
         const ratios = (many: readonly FleetRun[], one: readonly FleetRun[]) =>
           many.map(({ runs }, round) => sumWall(runs) / sumWall(one[round]?.runs ?? []))
         const perRequest = (read: (spent: FleetRun, round: number) => number) =>
-          all.together.map((spent, round) => read(spent, round) / spent.runs.reduce((sum, { stats }) => sum + countRequests(stats), 0))
-        const cpuMore = perRequest(({ cpuMicros, redisMicros }, round) => cpuMicros + redisMicros - (all.alone[round]?.cpuMicros ?? 0))
+          all.together.map(
+            (spent, round) =>
+              read(spent, round) / spent.runs.reduce((sum, { stats }) => sum + countRequests(stats), 0),
+          )
+        const cpuMore = perRequest(
+          ({ cpuMicros, redisMicros }, round) => cpuMicros + redisMicros - (all.alone[round]?.cpuMicros ?? 0),
+        )
         const remark = `${stocks} stocks, ${WORKERS} workers, fixed 50 ms`
         return [
           {
@@ -68,8 +81,18 @@ export const fleet: Measurement = {
             goal: 1.25,
             remark,
           },
-          { name: 'fleet: the whole graph, wall ÷ one process', unit: '×', values: ratios(all.together, all.alone), remark },
-          { name: 'fleet: CPU per request beyond that of one process', unit: 'µs', values: cpuMore, remark: 'driver, workers and Redis' },
+          {
+            name: 'fleet: the whole graph, wall ÷ one process',
+            unit: '×',
+            values: ratios(all.together, all.alone),
+            remark,
+          },
+          {
+            name: 'fleet: CPU per request beyond that of one process',
+            unit: 'µs',
+            values: cpuMore,
+            remark: 'driver, workers and Redis',
+          },
           {
             name: 'fleet: CPU of Redis per request',
             unit: 'µs',
@@ -89,13 +112,20 @@ export const fleet: Measurement = {
 }
 
 const sumWall = (runs: readonly CheckedRun[]): number => runs.reduce((sum, { wallMs }) => sum + wallMs, 0)
-const sumCpu = (runs: readonly CheckedRun[]): number => runs.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0)
+const sumCpu = (runs: readonly CheckedRun[]): number =>
+  runs.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0)
 
 /** The CPU and memory of driver, workers and Redis for some runs. */
-const measureUsage = async ({ redis, cpu }: BenchFleet, make: () => Promise<readonly CheckedRun[]>): Promise<FleetRun> => {
+const measureUsage = async (
+  { redis, cpu }: BenchFleet,
+  make: () => Promise<readonly CheckedRun[]>,
+): Promise<FleetRun> => {
   const [before, workersBefore] = [await readRedisUsage(redis), cpu()]
   let most = before.bytes
-  const looking = setInterval(() => void readRedisUsage(redis).then(({ bytes }) => (most = Math.max(most, bytes))), POLL_MS)
+  const looking = setInterval(
+    () => void readRedisUsage(redis).then(({ bytes }) => (most = Math.max(most, bytes))),
+    POLL_MS,
+  )
   try {
     const runs = await make()
     const after = await readRedisUsage(redis)

@@ -15,7 +15,8 @@ export const full: Measurement = {
       })
       const ratios = (runs: typeof even) => runs.map(({ wallMs, boundMs }) => wallMs / boundMs)
       const all = [...spread, ...even]
-      const boundIn = ([first]: typeof even) => `${stocks} stocks, bound ${((first?.boundMs ?? 0) / 1_000).toFixed(2)} s`
+      const boundIn = ([first]: typeof even) =>
+        `${stocks} stocks, bound ${((first?.boundMs ?? 0) / 1_000).toFixed(2)} s`
       return [
         {
           name: 'full run, log-normal latency of mean 100 ms: wall ÷ bound',
@@ -24,10 +25,31 @@ export const full: Measurement = {
           goal: 1.05,
           remark: boundIn(spread),
         },
-        { name: 'full run, fixed 50 ms: wall ÷ bound', unit: '×', values: ratios(even), goal: 1.15, remark: boundIn(even) },
-        { name: 'full run, fixed 50 ms: CPU', unit: 's', values: even.map(({ cpuMicros }) => cpuMicros / 1e6), remark: `${stocks} stocks` },
-        { name: 'full run: peak RSS', unit: 'MB', values: all.map(({ peakRssBytes }) => peakRssBytes / 1e6), goal: 256 },
-        { name: 'full run: event-loop delay, p99', unit: 'ms', values: all.map(({ delayP99Ms }) => delayP99Ms), goal: 50 },
+        {
+          name: 'full run, fixed 50 ms: wall ÷ bound',
+          unit: '×',
+          values: ratios(even),
+          goal: 1.15,
+          remark: boundIn(even),
+        },
+        {
+          name: 'full run, fixed 50 ms: CPU',
+          unit: 's',
+          values: even.map(({ cpuMicros }) => cpuMicros / 1e6),
+          remark: `${stocks} stocks`,
+        },
+        {
+          name: 'full run: peak RSS',
+          unit: 'MB',
+          values: all.map(({ peakRssBytes }) => peakRssBytes / 1e6),
+          goal: 256,
+        },
+        {
+          name: 'full run: event-loop delay, p99',
+          unit: 'ms',
+          values: all.map(({ delayP99Ms }) => delayP99Ms),
+          goal: 50,
+        },
       ]
     })
   },

@@ -14,11 +14,16 @@ export const memory: Measurement = {
     const peakOf = (stocks: number, part: string) => () => {
       const own: Context = { ...context, scratch: `${context.scratch}-${part}` }
       // Remove several gigabytes at once: no time is measured here or afterwards.
-      return withBench(own, { stocks }, async ({ run }) => (await run({ latency: fixed(LATENCY_MS) })).peakRssBytes / 1e6).finally(() =>
-        rmSync(own.scratch, { recursive: true }),
-      )
+      return withBench(
+        own,
+        { stocks },
+        async ({ run }) => (await run({ latency: fixed(LATENCY_MS) })).peakRssBytes / 1e6,
+      ).finally(() => rmSync(own.scratch, { recursive: true }))
     }
-    const { one, ten } = await runInTurns(context.runs, { one: peakOf(2_775, 'one'), ten: peakOf(27_750, 'ten') })
+    const { one, ten } = await runInTurns(context.runs, {
+      one: peakOf(2_775, 'one'),
+      ten: peakOf(27_750, 'ten'),
+    })
     return [
       {
         name: 'peak RSS at 10 × the stocks',

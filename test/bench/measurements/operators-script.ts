@@ -14,12 +14,20 @@ export interface OperatorCosts {
 }
 
 const [product = '', few = '', many = '', rounds = ''] = process.argv.slice(2)
-const importBuilt = (file: string): Promise<unknown> => import(pathToFileURL(join(product, 'dist', file)).href)
+const importBuilt = (file: string): Promise<unknown> =>
+  import(pathToFileURL(join(product, 'dist', file)).href)
 const { createCollector } = (await importBuilt('src/index.js')) as typeof Scripstream
 const { memory } = (await importBuilt('sinks/index.js')) as typeof Sinks
 const { streams } = (await importBuilt('streams/registry.js')) as typeof Streams
 
-const ONLY = ['fundamental-data', 'company-filings', 'new-announcements', 'advanced-indicators', 'market-news', 'all-ohlcv']
+const ONLY = [
+  'fundamental-data',
+  'company-filings',
+  'new-announcements',
+  'advanced-indicators',
+  'market-news',
+  'all-ohlcv',
+]
 const HOSTS = ['analytics', 'fundamental', 'static', 'news', 'ticks', 'archive', 'web', 'sheet'] as const
 const asOf = Date.parse(FIRST_RUN_AT)
 
@@ -28,7 +36,9 @@ const candles = { Time: [1_770_834_600], o: [1], h: [1], l: [1], c: [1], v: [1] 
 const toBody = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
 const rows = toBody({ data: [row] })
 const small: Readonly<Record<string, Buffer>> = {
-  '/v2/news/getLiveNews': toBody({ data: { latest_news: [{ publish_date: 1, category: 'stocks', news_object: { title: 'A title' } }] } }),
+  '/v2/news/getLiveNews': toBody({
+    data: { latest_news: [{ publish_date: 1, category: 'stocks', news_object: { title: 'A title' } }] },
+  }),
   '/getDataH': toBody({ success: true, data: candles }),
 }
 

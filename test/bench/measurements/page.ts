@@ -8,13 +8,17 @@ import { fixed } from '../provider/conditions.js'
 
 const LATENCY = fixed(20)
 
-/** Short runs: loading the page then counts more than it does in a whole one, and many rounds fit into the same time. */
+/**
+ * Short runs: loading the page then counts more than it does in a whole one, and many rounds fit into the
+ * same time.
+ */
 const STOCKS = 925
 const ROUNDS_PER_RUN = 3
 
 /**
- * Runs in turns: some alone, some whose page is served to a reader of its events. A machine that becomes slower or faster changes the CPU
- * time of a run by more than a reader does: a round is four runs whose order makes up for that.
+ * Runs in turns: some alone, some whose page is served to a reader of its events. A machine that becomes
+ * slower or faster changes the CPU time of a run by more than a reader does: a round is four runs whose order
+ * makes up for that.
  */
 export const page: Measurement = {
   name: 'page',
@@ -24,12 +28,19 @@ export const page: Measurement = {
     const rounds = context.quick ? 1 : ROUNDS_PER_RUN * context.runs
     return withBench(context, { stocks }, async ({ run }) => {
       const [alone, read] = [() => run({ latency: LATENCY }), () => runWithReader(run)]
-      const { first, second, third, last } = await runInTurns(rounds, { first: alone, second: read, third: read, last: alone })
+      const { first, second, third, last } = await runInTurns(rounds, {
+        first: alone,
+        second: read,
+        third: read,
+        last: alone,
+      })
       const sum = (round: number, ...turns: (typeof first)[]): number =>
         turns.reduce((total, runs) => total + (runs[round]?.cpuMicros ?? 0), 0)
       const values = first.map((_, round) => sum(round, second, third) / sum(round, first, last))
       const remark = `${stocks} stocks, fixed 20 ms, two runs each`
-      return [{ name: 'run with a reader of its page ÷ run alone: CPU', unit: '×', values, goal: 1.03, remark }]
+      return [
+        { name: 'run with a reader of its page ÷ run alone: CPU', unit: '×', values, goal: 1.03, remark },
+      ]
     })
   },
 }

@@ -13,26 +13,42 @@ export interface ParseCosts {
 }
 
 const [product = '', rounds = ''] = process.argv.slice(2)
-const { streams } = (await import(pathToFileURL(join(product, 'dist/streams/registry.js')).href)) as typeof Streams
+const { streams } = (await import(
+  pathToFileURL(join(product, 'dist/streams/registry.js')).href
+)) as typeof Streams
 const PASSES = 5
 
 /** The filings answers of 64 stocks from both endpoints. */
 const bodies = (() => {
   const endpoints = streams.flatMap((stream) => stream.endpoints)
   const bodyOf = createBodies(endpoints)
-  const stocks = createBenchTimeline(80)(Date.parse(FIRST_RUN_AT)).stocks.filter((_, rank) => !isEmpty('lodr', rank))
+  const stocks = createBenchTimeline(80)(Date.parse(FIRST_RUN_AT)).stocks.filter(
+    (_, rank) => !isEmpty('lodr', rank),
+  )
   return (['company_filings', 'lodr'] as const).flatMap((name) => {
     const endpoint = endpoints.find((one) => one.name === name)
     if (endpoint === undefined) throw new Error(`unknown endpoint ${name}`)
     return stocks.map(({ ISIN }, rank) => {
-      const response = fillTemplate(bodyOf(name, isEmpty(name, rank) ? rank + 1 : rank, false), ISIN).toString()
-      return { text: response.slice(response.indexOf('\r\n\r\n') + 4), endpoint, input: { data: { isin: ISIN, pg_no: 1, count: 100 } } }
+      const response = fillTemplate(
+        bodyOf(name, isEmpty(name, rank) ? rank + 1 : rank, false),
+        ISIN,
+      ).toString()
+      return {
+        text: response.slice(response.indexOf('\r\n\r\n') + 4),
+        endpoint,
+        input: { data: { isin: ISIN, pg_no: 1, count: 100 } },
+      }
     })
   })
 })()
 
-const read = (): number => bodies.reduce((rows, { text, endpoint, input }) => rows + (endpoint.read(text, input) as unknown[]).length, 0)
-const bare = (): number => bodies.reduce((rows, { text }) => rows + (JSON.parse(text) as { data: unknown[] }).data.length, 0)
+const read = (): number =>
+  bodies.reduce(
+    (rows, { text, endpoint, input }) => rows + (endpoint.read(text, input) as unknown[]).length,
+    0,
+  )
+const bare = (): number =>
+  bodies.reduce((rows, { text }) => rows + (JSON.parse(text) as { data: unknown[] }).data.length, 0)
 
 const measureCpu = (pass: () => number): number => {
   const from = process.cpuUsage()
@@ -43,7 +59,10 @@ const measureCpu = (pass: () => number): number => {
 
 if (read() !== bare()) throw new Error('the endpoints read another number of rows than JSON.parse')
 for (let warm = 0; warm < 3; warm++) for (const pass of [read, bare]) measureCpu(pass)
-const costs = Array.from({ length: Number(rounds) }, () => ({ read: measureCpu(read), bare: measureCpu(bare) }))
+const costs = Array.from({ length: Number(rounds) }, () => ({
+  read: measureCpu(read),
+  bare: measureCpu(bare),
+}))
 const result: ParseCosts = {
   read: costs.map((cost) => cost.read),
   bare: costs.map((cost) => cost.bare),

@@ -32,9 +32,14 @@ const compare = (context: Context, options: ProviderOptions) =>
       plain: async () => {
         const out = mkdtempSync(join(context.scratch, 'plain-'))
         const done = await runPlainThreads({ provider, latency: fixed(0), out })
-        const wrong = [...findWrongRequests(await provider.stats(), options.stocks), ...findWrongFiles(readOutputs(out), options.stocks)]
+        const wrong = [
+          ...findWrongRequests(await provider.stats(), options.stocks),
+          ...findWrongFiles(readOutputs(out), options.stocks),
+        ]
         failOn(wrong, 'the plain threads program')
-        context.say(`plain threads: ${(done.wallMs / 1_000).toFixed(2)} s, CPU ${(done.cpuMicros / 1e6).toFixed(2)} s`)
+        context.say(
+          `plain threads: ${(done.wallMs / 1_000).toFixed(2)} s, CPU ${(done.cpuMicros / 1e6).toFixed(2)} s`,
+        )
         return done
       },
       ours: (): Promise<CheckedRun> => run({ latency: fixed(0) }),
@@ -60,7 +65,9 @@ export const plain: Measurement = {
     if (await skipIfMissing(context)) return []
     const stocks = context.quick ? 40 : 2_775
     const turns = await compare(context, { stocks })
-    const [theirs, ours] = [turns.plain, turns.ours].map((runs) => (median(runs.map(({ wallMs }) => wallMs)) / 1_000).toFixed(1))
+    const [theirs, ours] = [turns.plain, turns.ours].map((runs) =>
+      (median(runs.map(({ wallMs }) => wallMs)) / 1_000).toFixed(1),
+    )
     const remark = `${stocks} stocks, ${theirs} s and ${ours} s`
     return [
       {
@@ -92,8 +99,19 @@ export const far: Measurement = {
     if (await skipIfMissing(context)) return []
     const stocks = context.quick ? 20 : 2_775
     const { remove, ...tls } = createCertificate()
-    const turns = await compare(context, { stocks, tls: { ...tls, roundTripMs: ROUND_TRIP_MS } }).finally(remove)
+    const turns = await compare(context, { stocks, tls: { ...tls, roundTripMs: ROUND_TRIP_MS } }).finally(
+      remove,
+    )
     const name = `TLS, ${ROUND_TRIP_MS} ms round trips: plain threads program ÷ ours, wall`
-    return [{ name, unit: '×', values: computeRatios(turns, 'wallMs'), goal: 8, atLeast: true, remark: `${stocks} stocks` }]
+    return [
+      {
+        name,
+        unit: '×',
+        values: computeRatios(turns, 'wallMs'),
+        goal: 8,
+        atLeast: true,
+        remark: `${stocks} stocks`,
+      },
+    ]
   },
 }

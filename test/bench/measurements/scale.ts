@@ -13,7 +13,10 @@ export interface ScaleOptions {
 }
 
 /** Full runs with other market sizes and latencies. All of them take half an hour. */
-export const measureScale = async (context: Context, { factors, latenciesMs }: ScaleOptions): Promise<readonly ScalePoint[]> => {
+export const measureScale = async (
+  context: Context,
+  { factors, latenciesMs }: ScaleOptions,
+): Promise<readonly ScalePoint[]> => {
   const points: ScalePoint[] = []
   for (const factor of factors) {
     const stocks = context.quick ? 50 * factor : STOCKS_TODAY * factor

@@ -35,8 +35,14 @@ interface Turns {
   readonly budget: Budget
 }
 
-/** Alternating full runs of two builds and of the floor program: ratios, and what does not depend on the machine. */
-export const measureTurns = (context: Context, { stocks, latencyMs, against, budget }: Turns): Promise<readonly Figure[]> =>
+/**
+ * Alternating full runs of two builds and of the floor program: ratios, and what does not depend on the
+ * machine.
+ */
+export const measureTurns = (
+  context: Context,
+  { stocks, latencyMs, against, budget }: Turns,
+): Promise<readonly Figure[]> =>
   withBench(context, { stocks }, async ({ provider, run }) => {
     const latency = fixed(latencyMs)
     const outs: Record<'floor' | 'same', string> = { floor: '', same: '' }
@@ -63,7 +69,9 @@ export const measureTurns = (context: Context, { stocks, latencyMs, against, bud
     return [
       ...(against === undefined ? [] : compareRuns(whole, other)),
       { name: 'heap allocated per request', unit: 'bytes', values: whole.map(countHeap), ...heapLimit },
-      ...(against === undefined ? [] : [toFigure('heap allocated per request: the other build', 'bytes', other.map(countHeap))]),
+      ...(against === undefined
+        ? []
+        : [toFigure('heap allocated per request: the other build', 'bytes', other.map(countHeap))]),
       toFigure(
         'work on the stocks ÷ floor program: CPU',
         '×',
@@ -72,9 +80,14 @@ export const measureTurns = (context: Context, { stocks, latencyMs, against, bud
     ]
   })
 
-const toFigure = (name: string, unit: Figure['unit'], values: readonly number[]): Figure => ({ name, unit, values })
+const toFigure = (name: string, unit: Figure['unit'], values: readonly number[]): Figure => ({
+  name,
+  unit,
+  values,
+})
 
-const countHeap = ({ allocatedBytes, stats }: CheckedRun): number => Math.round(allocatedBytes / countRequests(stats))
+const countHeap = ({ allocatedBytes, stats }: CheckedRun): number =>
+  Math.round(allocatedBytes / countRequests(stats))
 
 /** The ratios of paired runs. */
 const divide = <T>(ones: readonly T[], others: readonly T[], read: (run: T) => number): readonly number[] =>
@@ -104,7 +117,9 @@ const compareRuns = (ours: readonly CheckedRun[], theirs: readonly CheckedRun[])
 /** The floor program must write what the product writes. */
 const assertSameBytes = (outs: Readonly<Record<'floor' | 'same', string>>): void => {
   const expected = readDigests(outs.same)
-  const different = [...readDigests(outs.floor)].filter(([path, digest]) => path !== JOURNAL && expected.get(path) !== digest)
+  const different = [...readDigests(outs.floor)].filter(
+    ([path, digest]) => path !== JOURNAL && expected.get(path) !== digest,
+  )
   if (different.length > 0)
     throw new Error(
       `the floor program wrote other bytes: ${different
@@ -115,13 +130,18 @@ const assertSameBytes = (outs: Readonly<Record<'floor' | 'same', string>>): void
 }
 
 /** Functions that one more stock passes through, by stream, in each build. */
-export const measurePaths = async (streams: readonly string[], builds: Readonly<Record<string, string>>): Promise<readonly string[]> => {
+export const measurePaths = async (
+  streams: readonly string[],
+  builds: Readonly<Record<string, string>>,
+): Promise<readonly string[]> => {
   const [few, more] = [await startProvider({ stocks: 60 }), await startProvider({ stocks: 120 })]
   const lines: string[] = []
   for (const stream of streams)
     for (const [name, product] of Object.entries(builds)) {
       const { files, functions, calls } = await measureStockPath(product, stream, [few, more])
-      lines.push(`${stream}, ${name}: a stock passes ${files.size} files, ${functions} functions, ${calls} calls`)
+      lines.push(
+        `${stream}, ${name}: a stock passes ${files.size} files, ${functions} functions, ${calls} calls`,
+      )
     }
   await Promise.all([few.close(), more.close()])
   return lines

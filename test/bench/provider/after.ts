@@ -5,8 +5,8 @@ export type After = (ms: number, run: () => void) => void
 const GAIN = 0.02
 
 /**
- * Creates delays that are exact on average. Timers have a resolution of 1 ms and fire about 1 ms late: the measured lateness is subtracted,
- * and rounding errors are carried over to the next delay.
+ * Creates delays that are exact on average. Timers have a resolution of 1 ms and fire about 1 ms late: the
+ * measured lateness is subtracted, and rounding errors are carried over to the next delay.
  */
 export const createAfter = (): After => {
   let lateness = 0.5

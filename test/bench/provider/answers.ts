@@ -5,7 +5,13 @@ import { createBodies, isShared } from './bodies.js'
 import { createCandleAnswers } from './candles.js'
 import { createBenchTimeline, FIRST_RUN_AT } from './conditions.js'
 import type { ReceivedRequest } from './requests.js'
-import { type BenchAnswer, createJsonResponse, createResponse, createViolation, fillTemplate } from './template.js'
+import {
+  type BenchAnswer,
+  createJsonResponse,
+  createResponse,
+  createViolation,
+  fillTemplate,
+} from './template.js'
 
 // The headers of the collector are not tested here: use valid ones.
 const HEADERS = { origin: 'http://bench', 'user-agent': 'Mozilla/' }
@@ -25,12 +31,17 @@ const createListAnswers = (endpoints: readonly AnyEndpoint[]) => {
 
 const createSampleResponse = ({ type }: AnyEndpoint, sample: unknown): Buffer => {
   if (sample === undefined) return createJsonResponse({ message: 'not found' }, 404)
-  return typeof sample === 'string' ? createResponse(200, type ?? 'text/plain', Buffer.from(sample)) : createJsonResponse(sample)
+  return typeof sample === 'string'
+    ? createResponse(200, type ?? 'text/plain', Buffer.from(sample))
+    : createJsonResponse(sample)
 }
 
 const CANDLES = '/ticks/getDataH'
 
-/** Answers about single stocks and indices from prepared bodies, in a few microseconds; undefined for other requests. */
+/**
+ * Answers about single stocks and indices from prepared bodies, in a few microseconds; undefined for other
+ * requests.
+ */
 const createStockAnswers = (endpoints: readonly AnyEndpoint[], { stocks, indices }: SampleMarket) => {
   const bodies = createBodies(endpoints)
   const candles = createCandleAnswers()
@@ -39,7 +50,8 @@ const createStockAnswers = (endpoints: readonly AnyEndpoint[], { stocks, indices
   const instruments = new Map([...stocks, ...indices].map(({ Sid }, rank) => [String(Sid), rank]))
 
   const ofCandles = ({ body }: ReceivedRequest): BenchAnswer => {
-    const [, sid = '', start = '', end = ''] = /"SEC_ID": ?"(\w+)".*"START": ?(\d+).*"END": ?(\d+)/.exec(body) ?? []
+    const [, sid = '', start = '', end = ''] =
+      /"SEC_ID": ?"(\w+)".*"START": ?(\d+).*"END": ?(\d+)/.exec(body) ?? []
     const endpoint = body.includes('"EQUITY"') ? 'ohlcv' : 'index_ohlcv'
     const rank = instruments.get(sid)
     if (rank === undefined) return createViolation(endpoint, `asks about ${sid || 'no instrument'}`)
@@ -52,7 +64,11 @@ const createStockAnswers = (endpoints: readonly AnyEndpoint[], { stocks, indices
     const isin = /"(IN[A-Z0-9]{10})"/.exec(asked.body)?.[1] ?? ''
     const rank = ranks.get(isin)
     if (rank === undefined) return createViolation(endpoint, `asks about ${isin || 'no stock'}`)
-    return { endpoint, key: isin, response: () => fillTemplate(bodies(endpoint, rank, asOf > Date.parse(FIRST_RUN_AT)), isin) }
+    return {
+      endpoint,
+      key: isin,
+      response: () => fillTemplate(bodies(endpoint, rank, asOf > Date.parse(FIRST_RUN_AT)), isin),
+    }
   }
 }
 
@@ -95,7 +111,8 @@ const createCheck = (endpoints: readonly AnyEndpoint[]) => {
   let count = 0
   return (answer: BenchAnswer, { body, type }: ReceivedRequest): BenchAnswer => {
     if (answer.violation !== undefined || count++ % CHECK_EVERY !== 0) return answer
-    if (!/^application\/json/.test(type)) return createViolation(answer.endpoint, `the content-type is ${type}`)
+    if (!/^application\/json/.test(type))
+      return createViolation(answer.endpoint, `the content-type is ${type}`)
     const { error } = inputs.get(answer.endpoint)?.safeParse(JSON.parse(body)) ?? {}
     return error === undefined ? answer : createViolation(answer.endpoint, error.message)
   }

@@ -22,7 +22,11 @@ const takeBytes = (bytes: number, rows: Iterable<Row>): readonly Row[] => {
 }
 
 /** The rows of one stock, then those of the next stocks. */
-function* generateRows(place: number, rowsOf: (stock: SampleStock) => readonly Row[], pool: readonly SampleStock[]): Generator<Row> {
+function* generateRows(
+  place: number,
+  rowsOf: (stock: SampleStock) => readonly Row[],
+  pool: readonly SampleStock[],
+): Generator<Row> {
   for (let at = 0; at < pool.length; at++) yield* rowsOf(pool[(place + at) % pool.length] as SampleStock)
 }
 
@@ -31,13 +35,22 @@ const createFullSize = (pool: readonly SampleStock[], { rows, news }: Samples) =
   const about = (place: number): SampleStock => pool[place % pool.length] as SampleStock
   const rowsOf = (endpoint: Parameters<typeof rows>[0]) => (stock: SampleStock) => rows(endpoint, stock)
   return {
-    /** The answers of both endpoints. They share one row in sixteen, so they merge to nearly twice the size of one. */
+    /**
+     * The answers of both endpoints. They share one row in sixteen, so they merge to nearly twice the size of
+     * one.
+     */
     filings: (place: number) => {
       const numbered = (path: string, list: readonly Row[]) =>
         list.map((row, n) => ({ ...row, ...createIds(row, `${path}-${n}`, about(place)) }))
-      const legacy = numbered('l', takeBytes(SIZE.filings, generateRows(place, rowsOf('company_filings'), pool)))
+      const legacy = numbered(
+        'l',
+        takeBytes(SIZE.filings, generateRows(place, rowsOf('company_filings'), pool)),
+      )
       const lodr = numbered('r', takeBytes(SIZE.filings, generateRows(place + 1, rowsOf('lodr'), pool)))
-      return { legacy: { code: 0, data: legacy }, lodr: { code: 0, data: lodr.map((row, n) => (n % 16 === 0 ? (legacy[n] ?? row) : row)) } }
+      return {
+        legacy: { code: 0, data: legacy },
+        lodr: { code: 0, data: lodr.map((row, n) => (n % 16 === 0 ? (legacy[n] ?? row) : row)) },
+      }
     },
     fundamental: (place: number) => {
       const rows = takeBytes(SIZE.fundamental, generateRows(place, rowsOf('fundamental'), pool))
@@ -50,7 +63,11 @@ const createFullSize = (pool: readonly SampleStock[], { rows, news }: Samples) =
     indicator: (place: number) => {
       const all = takeBytes(SIZE.indicator, generateRows(place, rowsOf('indicator'), pool))
       const lists = (key: string) => all.flatMap((row) => row[key])
-      return { data: [{ EMA: lists('EMA'), SMA: lists('SMA'), Indicator: lists('Indicator'), Pivot: lists('Pivot') }] }
+      return {
+        data: [
+          { EMA: lists('EMA'), SMA: lists('SMA'), Indicator: lists('Indicator'), Pivot: lists('Pivot') },
+        ],
+      }
     },
     news: (place: number) => {
       const latest_news: Row[] = []
@@ -67,7 +84,12 @@ const joinTables = (one: Row, other: Row): Row => {
     const more = isRow(other[name]) ? other[name] : {}
     return [
       name,
-      Object.fromEntries(Object.entries(table).map(([column, text]) => [column, `${readText(text)}|${readText(more[column])}`])),
+      Object.fromEntries(
+        Object.entries(table).map(([column, text]) => [
+          column,
+          `${readText(text)}|${readText(more[column])}`,
+        ]),
+      ),
     ]
   })
   return { ...one, ...Object.fromEntries(joined) }
@@ -100,7 +122,8 @@ const EMPTY_EVERY: Readonly<Record<SharedEndpoint, number>> = {
   news: 7,
 }
 
-export const isEmpty = (endpoint: SharedEndpoint, rank: number): boolean => rank % EMPTY_EVERY[endpoint] === EMPTY_EVERY[endpoint] - 1
+export const isEmpty = (endpoint: SharedEndpoint, rank: number): boolean =>
+  rank % EMPTY_EVERY[endpoint] === EMPTY_EVERY[endpoint] - 1
 
 export const isShared = (endpoint: string): endpoint is SharedEndpoint => endpoint in emptyBodies
 
@@ -114,7 +137,9 @@ export type Bodies = (endpoint: SharedEndpoint, rank: number, isLater: boolean) 
 /** Full-size answers about a few stocks, used for all stocks. */
 export const createBodies = (endpoints: readonly AnyEndpoint[]): Bodies => {
   const market = createBenchTimeline(POOL)(Date.parse(FIRST_RUN_AT))
-  const empty = Object.fromEntries(Object.entries(emptyBodies).map(([name, value]) => [name, createTemplate(value)]))
+  const empty = Object.fromEntries(
+    Object.entries(emptyBodies).map(([name, value]) => [name, createTemplate(value)]),
+  )
   const full = createTemplates(endpoints, market)
   return (endpoint, rank, isLater) => {
     const variant = (rank + (isLater && rank % 3 === 0 ? 1 : 0)) % VARIANTS

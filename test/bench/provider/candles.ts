@@ -18,7 +18,9 @@ export const createCandleAnswers = () => {
     const from = history.Time.findIndex((time) => time >= start)
     const to = history.Time.findLastIndex((time) => time <= end) + 1
     const key = `${variant} ${from} ${to}`
-    const response = responses.get(key) ?? createJsonResponse({ success: true, data: sliceCandles(history, from < 0 ? to : from, to) })
+    const response =
+      responses.get(key) ??
+      createJsonResponse({ success: true, data: sliceCandles(history, from < 0 ? to : from, to) })
     responses.set(key, response)
     return response
   }
@@ -36,7 +38,8 @@ const createHistories = (): readonly CandleColumns[] => {
   for (const { Sid, split } of market.stocks) {
     const columns = split === undefined ? market.candles(Sid, 1, market.asOf / 1_000) : undefined
     const known = columns?.Time.findLastIndex((time) => time <= firstRunAt) ?? -1
-    if (columns !== undefined && known + 1 >= CANDLES) whole.push(sliceCandles(columns, known + 1 - CANDLES, columns.Time.length))
+    if (columns !== undefined && known + 1 >= CANDLES)
+      whole.push(sliceCandles(columns, known + 1 - CANDLES, columns.Time.length))
     if (whole.length === VARIANTS) return whole
   }
   throw new Error(`only ${whole.length} stocks have ${CANDLES} candles`)

@@ -24,7 +24,8 @@ const SPREAD = 0.5
 export const fixed = (ms: number): Latency => ({ kind: 'fixed', ms })
 export const logNormal = (ms: number): Latency => ({ kind: 'log-normal', ms })
 
-export const formatLatency = ({ kind, ms }: Latency): string => (kind === 'fixed' ? `${ms} ms` : `log-normal, mean ${ms} ms`)
+export const formatLatency = ({ kind, ms }: Latency): string =>
+  kind === 'fixed' ? `${ms} ms` : `log-normal, mean ${ms} ms`
 
 /** The latency of one request: the same in every process, in any order of requests. */
 export const computeLatency = ({ kind, ms }: Latency, endpoint: string, key: string): number => {

@@ -4,8 +4,9 @@ import { createAfter } from './after.js'
 const after = createAfter()
 
 /**
- * Forwards a connection to a local port with a simulated round trip: bytes arrive half a round trip later in both directions. The first
- * bytes also wait for the round trip of the TCP handshake, which loopback does not have.
+ * Forwards a connection to a local port with a simulated round trip: bytes arrive half a round trip later in
+ * both directions. The first bytes also wait for the round trip of the TCP handshake, which loopback does not
+ * have.
  */
 export const forwardDelayed = (near: Socket, port: number, roundTripMs: number): void => {
   const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
@@ -14,7 +15,11 @@ export const forwardDelayed = (near: Socket, port: number, roundTripMs: number):
   forwardOneWay(far, near, { ms: roundTripMs / 2, moreAtFirst: 0 })
 }
 
-const forwardOneWay = (from: Socket, to: Socket, { ms, moreAtFirst }: { readonly ms: number; readonly moreAtFirst: number }): void => {
+const forwardOneWay = (
+  from: Socket,
+  to: Socket,
+  { ms, moreAtFirst }: { readonly ms: number; readonly moreAtFirst: number },
+): void => {
   const opensAt = performance.now() + moreAtFirst
   // Timers may fire out of order: each one takes the oldest chunk.
   const underWay: (() => void)[] = []

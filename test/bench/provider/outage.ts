@@ -3,8 +3,9 @@ import type { Front } from './front.js'
 import { createResponse } from './template.js'
 
 /**
- * Kinds of outages. `killed`: connections are reset and new ones refused. `frozen`: requests are accepted and never answered, not even
- * after the outage. `503`: every answer is an HTML page with that status. `dns`: connections are reset, and the name does not resolve.
+ * Kinds of outages. `killed`: connections are reset and new ones refused. `frozen`: requests are accepted and
+ * never answered, not even after the outage. `503`: every answer is an HTML page with that status. `dns`:
+ * connections are reset, and the name does not resolve.
  */
 export const outageKinds = ['killed', 'frozen', '503', 'dns'] as const
 export type OutageKind = (typeof outageKinds)[number]
@@ -22,11 +23,15 @@ export interface OutageSpan {
   readonly to?: number
 }
 
-const PAGE = '<!DOCTYPE html><html><head><title>503 Service Temporarily Unavailable</title></head><body><h1>503</h1></body></html>'
+const PAGE =
+  '<!DOCTYPE html><html><head><title>503 Service Temporarily Unavailable</title></head><body><h1>503</h1></body></html>'
 
 export const unavailable = createResponse(503, 'text/html', Buffer.from(PAGE))
 
-/** @param namesFile exists while the host name must not resolve; `failing-names.ts` checks it in the product's process */
+/**
+ * @param namesFile exists while the host name must not resolve; `failing-names.ts` checks it in the product's
+ * process
+ */
 export const createOutages = (front: Front, namesFile: string | undefined) => {
   let planned: Outage | undefined
   let active: Outage | undefined

@@ -20,8 +20,13 @@ const script = fileURLToPath(new URL('./provider.js', import.meta.url))
 
 export const startProvider = async (options: ProviderOptions): Promise<Provider> => {
   const from = performance.now()
-  const child = spawn(process.execPath, [script, JSON.stringify(options)], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const [line] = (await Promise.race([once(createInterface(child.stdout), 'line'), once(child, 'exit').then(() => [''])])) as [string]
+  const child = spawn(process.execPath, [script, JSON.stringify(options)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const [line] = (await Promise.race([
+    once(createInterface(child.stdout), 'line'),
+    once(child, 'exit').then(() => ['']),
+  ])) as [string]
   if (line === '') throw new Error('the provider did not start')
   const { control, port, env } = JSON.parse(line) as ProviderReady
   return {

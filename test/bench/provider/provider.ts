@@ -17,7 +17,12 @@ import { createJsonResponse, createPadding, type Padding, tooManyRequests } from
 export interface ProviderOptions {
   readonly stocks: number
   /** Serve over TLS with this round trip. */
-  readonly tls?: { readonly key: string; readonly cert: string; readonly certFile: string; readonly roundTripMs: number }
+  readonly tls?: {
+    readonly key: string
+    readonly cert: string
+    readonly certFile: string
+    readonly roundTripMs: number
+  }
   /** A file that exists while the host name must not resolve. */
   readonly namesFile?: string
 }
@@ -95,19 +100,28 @@ const answerControl = async ({ path, body }: ReceivedRequest): Promise<Buffer> =
 
 const listenOnFreePort = (server: ReturnType<typeof createServer>): Promise<number> =>
   new Promise((resolve) => {
-    server.listen({ port: 0, host: '127.0.0.1', backlog: 1_024 }, () => resolve((server.address() as AddressInfo).port))
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 1_024 }, () =>
+      resolve((server.address() as AddressInfo).port),
+    )
   })
 
 const start = async (): Promise<ProviderReady> => {
   // A separate port, which stays open during outages.
   const ownPort = await listenOnFreePort(
-    createServer((socket) => readRequests(socket, (asked) => void answerControl(asked).then((bytes) => socket.write(bytes)))),
+    createServer((socket) =>
+      readRequests(socket, (asked) => void answerControl(asked).then((bytes) => socket.write(bytes))),
+    ),
   )
   const control = `http://127.0.0.1:${ownPort}`
   const { tls } = options
-  if (tls === undefined) return { control, port: front.port, env: createEnvironment(`http://127.0.0.1:${front.port}`) }
-  const secure = await listenOnFreePort(createTlsServer({ key: tls.key, cert: tls.cert }, (socket) => readRequests(socket, handle)))
-  const way = await listenOnFreePort(createServer({ allowHalfOpen: true }, (socket) => forwardDelayed(socket, secure, tls.roundTripMs)))
+  if (tls === undefined)
+    return { control, port: front.port, env: createEnvironment(`http://127.0.0.1:${front.port}`) }
+  const secure = await listenOnFreePort(
+    createTlsServer({ key: tls.key, cert: tls.cert }, (socket) => readRequests(socket, handle)),
+  )
+  const way = await listenOnFreePort(
+    createServer({ allowHalfOpen: true }, (socket) => forwardDelayed(socket, secure, tls.roundTripMs)),
+  )
   const trust = { NODE_EXTRA_CA_CERTS: tls.certFile, REQUESTS_CA_BUNDLE: tls.certFile }
   return { control, port: way, env: { ...createEnvironment(`https://127.0.0.1:${way}`), ...trust } }
 }
@@ -115,7 +129,9 @@ const start = async (): Promise<ProviderReady> => {
 const createEnvironment = (origin: string): Readonly<Record<string, string>> => {
   const { sheet } = createBenchTimeline(0)(Date.parse(FIRST_RUN_AT))
   return {
-    ...Object.fromEntries(builtInHosts.map((host) => [`SCRIPSTREAM_${host.toUpperCase()}_URL`, `${origin}/${host}`])),
+    ...Object.fromEntries(
+      builtInHosts.map((host) => [`SCRIPSTREAM_${host.toUpperCase()}_URL`, `${origin}/${host}`]),
+    ),
     SCRIPSTREAM_SHEET_ID: sheet.id,
     SCRIPSTREAM_ASM_TAB_ID: sheet.asmTabId,
     SCRIPSTREAM_GSM_TAB_ID: sheet.gsmTabId,

@@ -73,7 +73,9 @@ export const createRequestCounter = () => {
     },
     stats: (): ProviderStats => {
       const { user, system } = process.cpuUsage(cpu)
-      const endpoints = Object.fromEntries([...entries].map(([name, { keys, inFlight, ...counts }]) => [name, counts]))
+      const endpoints = Object.fromEntries(
+        [...entries].map(([name, { keys, inFlight, ...counts }]) => [name, counts]),
+      )
       return { endpoints, violations, firstAt, cpuMicros: user + system, rssBytes: process.memoryUsage.rss() }
     },
   }

@@ -11,7 +11,10 @@ export interface ReceivedRequest {
 /** @param bytes the request as it arrived */
 export type Handle = (asked: ReceivedRequest, socket: Socket, bytes: Buffer) => void
 
-/** Reads the requests of a keep-alive connection. It supports only the HTTP of the clients here: content-length, no chunks. */
+/**
+ * Reads the requests of a keep-alive connection. It supports only the HTTP of the clients here:
+ * content-length, no chunks.
+ */
 export const readRequests = (socket: Socket, handle: Handle): void => {
   let rest: Buffer | undefined
   socket.setNoDelay(true)
@@ -32,7 +35,9 @@ export const readRequests = (socket: Socket, handle: Handle): void => {
   })
 }
 
-const parseRequest = (bytes: Buffer): { readonly asked: ReceivedRequest; readonly length: number } | undefined => {
+const parseRequest = (
+  bytes: Buffer,
+): { readonly asked: ReceivedRequest; readonly length: number } | undefined => {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return undefined
   const head = bytes.toString('latin1', 0, end)

@@ -5,7 +5,10 @@ export type Row = Readonly<Record<string, unknown>>
 
 /** The answers of the simulator about a stock. */
 export interface Samples {
-  rows(endpoint: 'company_filings' | 'lodr' | 'announcements' | 'indicator' | 'fundamental', stock: SampleStock): readonly Row[]
+  rows(
+    endpoint: 'company_filings' | 'lodr' | 'announcements' | 'indicator' | 'fundamental',
+    stock: SampleStock,
+  ): readonly Row[]
   news(stock: SampleStock): readonly Row[]
 }
 
@@ -20,6 +23,8 @@ export const createSamples = (endpoints: readonly AnyEndpoint[], market: SampleM
       const input = endpoint === 'indicator' ? { security_id: Sid } : { data: { isin: ISIN } }
       return ([dataOf(endpoint, input) ?? []] as Row[]).flat()
     },
-    news: ({ ISIN }) => (dataOf('news', { stock_list: [ISIN], limit: 50 }) as { readonly latest_news: readonly Row[] }).latest_news,
+    news: ({ ISIN }) =>
+      (dataOf('news', { stock_list: [ISIN], limit: 50 }) as { readonly latest_news: readonly Row[] })
+        .latest_news,
   }
 }

@@ -16,7 +16,9 @@ const REASONS: Readonly<Record<number, string>> = {
 /** A response as it is sent. */
 export const createResponse = (status: number, type: string, body: Buffer): Buffer =>
   Buffer.concat([
-    Buffer.from(`HTTP/1.1 ${status} ${REASONS[status] ?? ''}\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n`),
+    Buffer.from(
+      `HTTP/1.1 ${status} ${REASONS[status] ?? ''}\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n`,
+    ),
     body,
   ])
 
@@ -27,11 +29,18 @@ export const createJsonResponse = (value: unknown, status = 200): Buffer =>
 export const createTemplate = (value: unknown, isin?: string): Template => {
   const response = createJsonResponse(value)
   if (isin === undefined) return { response, offsets: [], lowerCaseOffsets: [] }
-  return { response, offsets: findOffsets(response, isin), lowerCaseOffsets: findOffsets(response, isin.toLowerCase()) }
+  return {
+    response,
+    offsets: findOffsets(response, isin),
+    lowerCaseOffsets: findOffsets(response, isin.toLowerCase()),
+  }
 }
 
 /** The answer about another stock: a copy with the ISIN of that stock. */
-export const fillTemplate = ({ response, offsets: places, lowerCaseOffsets: lowerPlaces }: Template, isin: string): Buffer => {
+export const fillTemplate = (
+  { response, offsets: places, lowerCaseOffsets: lowerPlaces }: Template,
+  isin: string,
+): Buffer => {
   if (places.length + lowerPlaces.length === 0) return response
   const copy = Buffer.allocUnsafe(response.length)
   response.copy(copy)

@@ -13,8 +13,9 @@ import { streams } from '../../../streams/registry.js'
 import { createBenchTimeline, FIRST_RUN_AT } from '../provider/conditions.js'
 
 /**
- * The floor: the per-stock part of a run as one loop, with the product's limiter, readers and drift check, a journal line per item and files
- * that replace others only when they are on the disk. No retry, resume, report or statistics. Its files have the product's bytes.
+ * The floor: the per-stock part of a run as one loop, with the product's limiter, readers and drift check, a
+ * journal line per item and files that replace others only when they are on the disk. No retry, resume,
+ * report or statistics. Its files have the product's bytes.
  */
 const [out = '', count = '', journalName = ''] = process.argv.slice(2)
 const market = createBenchTimeline(Number(count))(Date.parse(FIRST_RUN_AT))
@@ -23,7 +24,12 @@ const stocks = [...market.stocks].sort((one, other) => other.Mcap - one.Mcap)
 const HEADER = Buffer.from('Timestamp,Open,High,Low,Close,Volume\n')
 const END = Date.parse(FIRST_RUN_AT) / 1_000
 
-const limiterOptions = { name: 'floor', settings: Settings.parse({}), now: () => performance.now(), onChange: () => {} }
+const limiterOptions = {
+  name: 'floor',
+  settings: Settings.parse({}),
+  now: () => performance.now(),
+  onChange: () => {},
+}
 const host = new Limiter(limiterOptions)
 const drift = createDriftWatch(createRequiredFields(thresholds.fields, () => {}))
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -53,7 +59,8 @@ const createCall = (name: string) => {
           { path, method: 'POST', headers, body: JSON.stringify(input) },
           {
             onRequestStart: () => {},
-            onResponseStart: (_, status) => (status === 200 ? undefined : reject(new Error(`${path}: ${status}`))),
+            onResponseStart: (_, status) =>
+              status === 200 ? undefined : reject(new Error(`${path}: ${status}`)),
             onResponseData: (_, chunk) => void chunks.push(chunk),
             onResponseEnd: () => {
               limiter.release(permits[0] as (typeof permits)[number], end)
@@ -65,7 +72,10 @@ const createCall = (name: string) => {
         )
       }
       const queued = { failFast: false, mayStart: () => true, reject }
-      limiter.acquire({ ...queued, start: (own) => host.acquire({ ...queued, start: (shared) => send(own, shared) }) })
+      limiter.acquire({
+        ...queued,
+        start: (own) => host.acquire({ ...queued, start: (shared) => send(own, shared) }),
+      })
     })
 }
 
@@ -87,7 +97,11 @@ const store = (file: string, content: string | Uint8Array): Promise<void> =>
 const journal = openSync(`${out}/${journalName}`, 'w')
 
 /** Works on all items, `workers` at a time; writes a journal line after each. */
-const forAll = async (stream: string, workers: number, work: (stock: Stock, place: number) => Promise<unknown>): Promise<void> => {
+const forAll = async (
+  stream: string,
+  workers: number,
+  work: (stock: Stock, place: number) => Promise<unknown>,
+): Promise<void> => {
   let next = 0
   const loop = async (): Promise<void> => {
     for (let place = next++; place < stocks.length; place = next++) {
@@ -115,24 +129,36 @@ const calls = {
 } as const
 
 /** Requests a list of rows for each stock; stores all in one file, in the order of the stocks. */
-const fetchRows = async (name: 'fundamental' | 'announcements' | 'indicator', workers: number, file: string): Promise<void> => {
+const fetchRows = async (
+  name: 'fundamental' | 'announcements' | 'indicator',
+  workers: number,
+  file: string,
+): Promise<void> => {
   const rows: Row[][] = []
   await forAll(name, workers, async ({ Symbol: symbol, ISIN, Sid }, place) => {
     const flat = { exchange: 'NSE', segment: 'E', security_id: Sid, isin: ISIN, symbol, minute: 'D' }
-    const answer = (await calls[name](name === 'indicator' ? flat : { data: { isin: ISIN } }, symbol)) as readonly Row[]
+    const answer = (await calls[name](
+      name === 'indicator' ? flat : { data: { isin: ISIN } },
+      symbol,
+    )) as readonly Row[]
     rows[place] = answer.map((row) => ({ Symbol: symbol, ISIN, ...row }))
   })
   const all = rows.flat()
   const day = ({ date }: Row): string => readText(date)
   await storeRows(
     file,
-    name === 'announcements' ? all.sort((one, other) => (day(one) < day(other) ? 1 : day(one) > day(other) ? -1 : 0)) : all,
+    name === 'announcements'
+      ? all.sort((one, other) => (day(one) < day(other) ? 1 : day(one) > day(other) ? -1 : 0))
+      : all,
   )
 }
 
 const fetchFilings = async ({ Symbol: symbol, ISIN }: Stock): Promise<void> => {
   const input = { data: { isin: ISIN, pg_no: 1, count: 100 } }
-  const lists = (await Promise.all([calls.legacy(input, symbol), calls.lodr(input, symbol)])) as (readonly Row[])[]
+  const lists = (await Promise.all([
+    calls.legacy(input, symbol),
+    calls.lodr(input, symbol),
+  ])) as (readonly Row[])[]
   const filings = new Map<string, Row>()
   for (const row of lists.flat()) {
     const key = readText(row.news_id) || `${row.news_date}_${row.caption || row.descriptor || 'Unknown'}`
@@ -140,24 +166,44 @@ const fetchFilings = async ({ Symbol: symbol, ISIN }: Stock): Promise<void> => {
     if (known === undefined || (row.file_url && !known.file_url)) filings.set(key, row)
   }
   const at = ({ news_date }: Row): string => readText(news_date) || '1900-01-01'
-  const data = [...filings.values()].sort((one, other) => (at(one) < at(other) ? 1 : at(one) > at(other) ? -1 : 0))
-  if (data.length > 0) await store(`company_filings/${symbol}_filings.json`, `${JSON.stringify({ code: 0, data })}\n`)
+  const data = [...filings.values()].sort((one, other) =>
+    at(one) < at(other) ? 1 : at(one) > at(other) ? -1 : 0,
+  )
+  if (data.length > 0)
+    await store(`company_filings/${symbol}_filings.json`, `${JSON.stringify({ code: 0, data })}\n`)
 }
 
-const LATEST = { categories: ['ALL'], page_no: 0, limit: 50, first_news_timeStamp: 0, last_news_timeStamp: 0, news_feed_type: 'live' }
+const LATEST = {
+  categories: ['ALL'],
+  page_no: 0,
+  limit: 50,
+  first_news_timeStamp: 0,
+  last_news_timeStamp: 0,
+  news_feed_type: 'live',
+}
 
 const fetchNews = async ({ Symbol: symbol, ISIN }: Stock): Promise<void> => {
   const rows = (await calls.news({ ...LATEST, stock_list: [ISIN], entity_id: '' }, symbol)) as readonly Row[]
   const News = rows.map(({ news_object, publish_date, category }) => {
     const { title, text, overall_sentiment } = news_object as Row
-    return { Title: title, Summary: text, Sentiment: overall_sentiment, PublishDate: publish_date, Source: category }
+    return {
+      Title: title,
+      Summary: text,
+      Sentiment: overall_sentiment,
+      PublishDate: publish_date,
+      Source: category,
+    }
   })
-  if (News.length > 0) await store(`market_news/${symbol}_news.json`, `${JSON.stringify({ Symbol: symbol, ISIN, News })}\n`)
+  if (News.length > 0)
+    await store(`market_news/${symbol}_news.json`, `${JSON.stringify({ Symbol: symbol, ISIN, News })}\n`)
 }
 
 const fetchCandles = async ({ Symbol: symbol, Sid }: Stock): Promise<void> => {
   const instrument = { EXCH: 'NSE', SYM: symbol, SEG: 'E', INST: 'EQUITY', SEC_ID: Sid }
-  const { csv } = (await calls.candles({ ...instrument, EXPCODE: 0, INTERVAL: 'D', START: 215_634_600, END }, symbol)) as Candles
+  const { csv } = (await calls.candles(
+    { ...instrument, EXPCODE: 0, INTERVAL: 'D', START: 215_634_600, END },
+    symbol,
+  )) as Candles
   await store(`ohlcv_data/${symbol}.csv`, Buffer.concat([HEADER, csv as Uint8Array]))
 }
 

@@ -31,7 +31,11 @@ interface PlainOptions {
 /** Runs the plain threads program against the provider; rejects if it fails. */
 export const runPlainThreads = async ({ provider, latency, out }: PlainOptions): Promise<PlainRun> => {
   await provider.control({ latency, asOf: FIRST_RUN_AT, reset: true })
-  const { code, stdout, stderr, wallMs } = await runProcess('python3', [script, out, FIRST_RUN_AT], provider.env)
+  const { code, stdout, stderr, wallMs } = await runProcess(
+    'python3',
+    [script, out, FIRST_RUN_AT],
+    provider.env,
+  )
   if (code !== 0) throw new Error(`the plain threads program exited with ${code}: ${stderr.slice(-2_000)}`)
   return { ...(JSON.parse(stdout) as PlainRun), wallMs }
 }

@@ -18,10 +18,14 @@ interface Panel {
 
 /** Wall time and peak memory by number of stocks, with one curve per latency. */
 export const drawChart = (scale: readonly ScalePoint[]): string => {
-  const curves = (read: (point: ScalePoint) => { readonly value: number; readonly least?: number }): readonly Curve[] =>
+  const curves = (
+    read: (point: ScalePoint) => { readonly value: number; readonly least?: number },
+  ): readonly Curve[] =>
     [...new Set(scale.map(({ latencyMs }) => latencyMs))].map((latency) => ({
       label: `${latency} ms`,
-      points: scale.filter(({ latencyMs }) => latencyMs === latency).map((point) => ({ stocks: point.stocks, ...read(point) })),
+      points: scale
+        .filter(({ latencyMs }) => latencyMs === latency)
+        .map((point) => ({ stocks: point.stocks, ...read(point) })),
     }))
   const panels: readonly Panel[] = [
     {
@@ -29,14 +33,20 @@ export const drawChart = (scale: readonly ScalePoint[]): string => {
       isLogarithmic: true,
       curves: curves(({ wallS, boundS }) => ({ value: wallS, least: boundS })),
     },
-    { title: 'peak RSS, MB', isLogarithmic: false, curves: curves(({ peakRssMb }) => ({ value: peakRssMb })) },
+    {
+      title: 'peak RSS, MB',
+      isLogarithmic: false,
+      curves: curves(({ peakRssMb }) => ({ value: peakRssMb })),
+    },
   ]
   const width = PANEL.width * panels.length
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${HEIGHT}" font-family="sans-serif" font-size="12" fill="#333">`,
     `<title>A full run by the number of stocks and the provider’s latency</title>`,
     `<rect width="${width}" height="${HEIGHT}" fill="#fff"/>`,
-    ...panels.map((panel, place) => `<g transform="translate(${place * PANEL.width} 0)">\n${drawPanel(panel)}\n</g>`),
+    ...panels.map(
+      (panel, place) => `<g transform="translate(${place * PANEL.width} 0)">\n${drawPanel(panel)}\n</g>`,
+    ),
     '</svg>',
     '',
   ].join('\n')
@@ -54,23 +64,33 @@ const drawPanel = (panel: Panel): string => {
     `<text x="${PANEL.left}" y="20" font-weight="bold">${title}</text>`,
     ...ticks.map((tick) => drawGridLine(tick, y(tick))),
     ...stocks.map(
-      (count) => `<text x="${formatNumber(x(count))}" y="${HEIGHT - 24}" text-anchor="middle">${count.toLocaleString('en')}</text>`,
+      (count) =>
+        `<text x="${formatNumber(x(count))}" y="${HEIGHT - 24}" text-anchor="middle">${count.toLocaleString('en')}</text>`,
     ),
     `<text x="${formatNumber((PANEL.left + PANEL.width - PANEL.right) / 2)}" y="${HEIGHT - 6}" text-anchor="middle">stocks</text>`,
-    ...curves.map((curve, place) => drawCurve(curve, { x, y, colour: COLOURS[place % COLOURS.length] as string, place })),
+    ...curves.map((curve, place) =>
+      drawCurve(curve, { x, y, colour: COLOURS[place % COLOURS.length] as string, place }),
+    ),
   ].join('\n')
 }
 
 type Axis = (value: number) => number
 
-const createAxis = (values: readonly number[], isLogarithmic: boolean, [from, to]: readonly [number, number]): Axis => {
+const createAxis = (
+  values: readonly number[],
+  isLogarithmic: boolean,
+  [from, to]: readonly [number, number],
+): Axis => {
   const scaled = (value: number): number => (isLogarithmic ? Math.log(value) : value)
   const [least, most] = [scaled(Math.min(...values)), scaled(Math.max(...values))]
   return (value) => from + ((to - from) * (scaled(value) - least)) / (most - least || 1)
 }
 
 const listPowers = (values: readonly number[]): readonly number[] => {
-  const [least, most] = [Math.floor(Math.log10(Math.min(...values))), Math.ceil(Math.log10(Math.max(...values)))]
+  const [least, most] = [
+    Math.floor(Math.log10(Math.min(...values))),
+    Math.ceil(Math.log10(Math.max(...values))),
+  ]
   return Array.from({ length: most - least + 1 }, (_, place) => 10 ** (least + place))
 }
 
@@ -96,10 +116,15 @@ const drawCurve = ({ label, points }: Curve, { x, y, colour, place }: Pen): stri
   const legend = PANEL.left + 8 + place * 70
   return [
     ...(points.some(({ least }) => least !== undefined)
-      ? [`<polyline points="${path(({ value, least }) => least ?? value)}" fill="none" stroke="${colour}" stroke-dasharray="4 3"/>`]
+      ? [
+          `<polyline points="${path(({ value, least }) => least ?? value)}" fill="none" stroke="${colour}" stroke-dasharray="4 3"/>`,
+        ]
       : []),
     `<polyline points="${path(({ value }) => value)}" fill="none" stroke="${colour}" stroke-width="2"/>`,
-    ...points.map((point) => `<circle cx="${formatNumber(x(point.stocks))}" cy="${formatNumber(y(point.value))}" r="3" fill="${colour}"/>`),
+    ...points.map(
+      (point) =>
+        `<circle cx="${formatNumber(x(point.stocks))}" cy="${formatNumber(y(point.value))}" r="3" fill="${colour}"/>`,
+    ),
     `<rect x="${legend}" y="28" width="10" height="3" fill="${colour}"/><text x="${legend + 14}" y="34">${label}</text>`,
   ].join('\n')
 }

@@ -28,12 +28,15 @@ const NOTHING: Results = { figures: [], before: [], scaleMachine: '', scale: [] 
 export const readResults = (path: string): Results =>
   existsSync(path) ? { ...NOTHING, ...(JSON.parse(readFileSync(path, 'utf8')) as Partial<Results>) } : NOTHING
 
-export const writeResults = (path: string, results: Results): void => writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`)
+export const writeResults = (path: string, results: Results): void =>
+  writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`)
 
 /** Replaces items that have the same key and appends the others. */
-export const mergeByKey = <T>(old: readonly T[], fresh: readonly T[], keyOf: (item: T) => string): readonly T[] => [
-  ...new Map([...old, ...fresh].map((item) => [keyOf(item), item])).values(),
-]
+export const mergeByKey = <T>(
+  old: readonly T[],
+  fresh: readonly T[],
+  keyOf: (item: T) => string,
+): readonly T[] => [...new Map([...old, ...fresh].map((item) => [keyOf(item), item])).values()]
 
 export const getName = ({ name }: Figure): string => name
 
@@ -41,7 +44,11 @@ export const getName = ({ name }: Figure): string => name
 export const addMachine = (machine: string, figures: readonly Figure[]): readonly Figure[] =>
   figures.map((figure) => ({ ...figure, machine }))
 
-export const replaceScale = (results: Results, fresh: readonly ScalePoint[], scaleMachine: string): Results => ({
+export const replaceScale = (
+  results: Results,
+  fresh: readonly ScalePoint[],
+  scaleMachine: string,
+): Results => ({
   ...results,
   scaleMachine,
   scale: [...mergeByKey(results.scale, fresh, ({ stocks, latencyMs }) => `${stocks} ${latencyMs}`)].sort(

@@ -12,30 +12,43 @@ export const formatTable = (figures: readonly Figure[], before: readonly Figure[
   const rows = figures.map((figure) => {
     const earlier = before.find(({ name }) => name === figure.name)
     return [
-      figure.name + (figure.remark === undefined ? '' : ` (${figure.remark})`) + MARKS.charAt(machines.indexOf(figure.machine) - 1),
+      figure.name +
+        (figure.remark === undefined ? '' : ` (${figure.remark})`) +
+        MARKS.charAt(machines.indexOf(figure.machine) - 1),
       ...(hasBefore ? [earlier === undefined ? '' : formatValue(median(earlier.values), earlier.unit)] : []),
       formatValue(median(figure.values), figure.unit),
       formatSpread(figure),
       String(figure.values.length),
-      figure.goal === undefined ? '' : `${figure.atLeast ? '≥' : '≤'} ${formatValue(figure.goal, figure.unit)}`,
+      figure.goal === undefined
+        ? ''
+        : `${figure.atLeast ? '≥' : '≤'} ${formatValue(figure.goal, figure.unit)}`,
       formatVerdict(figure),
     ]
   })
-  return markdownTable(['figure', ...(hasBefore ? ['before'] : []), 'median', 'min – max', 'runs', 'goal', 'verdict'], rows)
+  return markdownTable(
+    ['figure', ...(hasBefore ? ['before'] : []), 'median', 'min – max', 'runs', 'goal', 'verdict'],
+    rows,
+  )
 }
 
 const MARKS = '¹²³⁴⁵⁶⁷⁸⁹'
 
 /** The machines of the figures, sorted by their number of figures. */
 const listMachines = (figures: readonly Figure[]): readonly (string | undefined)[] => {
-  const count = (machine: string | undefined): number => figures.filter((figure) => figure.machine === machine).length
+  const count = (machine: string | undefined): number =>
+    figures.filter((figure) => figure.machine === machine).length
   return [...new Set(figures.map(({ machine }) => machine))].sort((one, other) => count(other) - count(one))
 }
 
 /** A sentence with the machines of the figures. */
 export const formatMachines = (figures: readonly Figure[]): string => {
   const [most, ...others] = listMachines(figures)
-  return [`Measured on ${most}`, ...others.map((machine, place) => `rows with ${MARKS.charAt(place)} on ${machine}`)].join('; ').concat('.')
+  return [
+    `Measured on ${most}`,
+    ...others.map((machine, place) => `rows with ${MARKS.charAt(place)} on ${machine}`),
+  ]
+    .join('; ')
+    .concat('.')
 }
 
 export const formatScaleTable = (points: readonly ScalePoint[]): string =>
@@ -75,5 +88,9 @@ const formatValue = (value: number, unit: Figure['unit']): string => `${formatPl
 
 const formatPlain = (value: number): string => {
   if (Number.isInteger(value)) return value.toLocaleString('en')
-  return Math.abs(value) >= 100 ? value.toFixed(0) : Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2)
+  return Math.abs(value) >= 100
+    ? value.toFixed(0)
+    : Math.abs(value) >= 10
+      ? value.toFixed(1)
+      : value.toFixed(2)
 }

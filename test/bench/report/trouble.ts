@@ -41,11 +41,15 @@ export interface TroubleResults {
 const NOTHING: TroubleResults = { machine: '', outages: [], others: [], before: { outages: [], others: [] } }
 
 export const readTrouble = (path: string): TroubleResults =>
-  existsSync(path) ? { ...NOTHING, ...(JSON.parse(readFileSync(path, 'utf8')) as Partial<TroubleResults>) } : NOTHING
+  existsSync(path)
+    ? { ...NOTHING, ...(JSON.parse(readFileSync(path, 'utf8')) as Partial<TroubleResults>) }
+    : NOTHING
 
-export const writeTrouble = (path: string, results: TroubleResults): void => writeFileSync(path, `${JSON.stringify(results, null, 1)}\n`)
+export const writeTrouble = (path: string, results: TroubleResults): void =>
+  writeFileSync(path, `${JSON.stringify(results, null, 1)}\n`)
 
-const outageKey = ({ stocks, kind, start, seconds }: OutageRow): string => [stocks, kind, start, seconds].join()
+const outageKey = ({ stocks, kind, start, seconds }: OutageRow): string =>
+  [stocks, kind, start, seconds].join()
 /** Without the text after the semicolon, which is a result. */
 const troubleKey = ({ what }: TroubleRow): string => what.replace(/;.*/, '')
 
@@ -57,7 +61,8 @@ export const mergeTrouble = (old: Rows, fresh: Rows): Rows => ({
 })
 
 const formatExit = (code: number | null): string => (code === null ? 'hangs' : String(code))
-const formatSeconds = (seconds: number): string => `${seconds < 0 ? '−' : ''}${Math.abs(seconds).toFixed(1)} s`
+const formatSeconds = (seconds: number): string =>
+  `${seconds < 0 ? '−' : ''}${Math.abs(seconds).toFixed(1)} s`
 const formatNumber = (count: number | undefined): string => count?.toLocaleString('en') ?? ''
 
 export const formatOutages = (rows: readonly OutageRow[], before: readonly OutageRow[] = []): string =>
@@ -93,9 +98,20 @@ export const formatOutages = (rows: readonly OutageRow[], before: readonly Outag
   )
 
 export const formatOthers = (rows: readonly TroubleRow[], before: readonly TroubleRow[] = []): string => {
-  const earlierOf = (row: TroubleRow): TroubleRow | undefined => before.find((earlier) => troubleKey(earlier) === troubleKey(row))
+  const earlierOf = (row: TroubleRow): TroubleRow | undefined =>
+    before.find((earlier) => troubleKey(earlier) === troubleKey(row))
   return markdownTable(
-    ['trouble', 'lost before', 'lost', 'lacking a part', 'files different', 'exit', 'extra requests', 'wall before', 'wall'],
+    [
+      'trouble',
+      'lost before',
+      'lost',
+      'lacking a part',
+      'files different',
+      'exit',
+      'extra requests',
+      'wall before',
+      'wall',
+    ],
     rows.map((row) => [
       row.what,
       formatNumber(earlierOf(row)?.lost),

@@ -26,6 +26,14 @@ export const measureEndless429 = (
       const others = Object.fromEntries(Object.entries(lost).filter(([name]) => !isOwn(name)))
       const named = Object.entries(others).map(([name, count]) => `${name} ${count}`)
       const what = `${stocks} stocks, ${refuse} answers 429 for ever; other streams lost ${named.join(', ') || 'nothing'}`
-      keep({ what, lost: sumCounts(lost), degraded, filesDifferent, code, extraRequests, wallS: refused.wallMs / 1_000 })
+      keep({
+        what,
+        lost: sumCounts(lost),
+        degraded,
+        filesDifferent,
+        code,
+        extraRequests,
+        wallS: refused.wallMs / 1_000,
+      })
     }
   })

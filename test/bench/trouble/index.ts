@@ -1,6 +1,14 @@
 import type { Context } from '../harness/figure.js'
 import type { BenchOptions } from '../options.js'
-import { formatOthers, formatOutages, mergeTrouble, type OutageRow, readTrouble, type TroubleRow, writeTrouble } from '../report/trouble.js'
+import {
+  formatOthers,
+  formatOutages,
+  mergeTrouble,
+  type OutageRow,
+  readTrouble,
+  type TroubleRow,
+  writeTrouble,
+} from '../report/trouble.js'
 import { measureEndless429 } from './endless-429.js'
 import { measureLargeBodies } from './large-bodies.js'
 import { measureOutages } from './outages.js'
@@ -15,7 +23,10 @@ interface ResultsFile {
   readonly machine: string
 }
 
-/** Measures the cost of faults and prints it. With `--write` each row is stored at once, because everything takes an hour. */
+/**
+ * Measures the cost of faults and prints it. With `--write` each row is stored at once, because everything
+ * takes an hour.
+ */
 export const measureTrouble = async (
   command: TroubleCommand,
   options: BenchOptions,
@@ -33,7 +44,10 @@ export const measureTrouble = async (
   }
   await measure(command, options, { context, onOutage, onOther })
   const before = options.write === 'before' ? { outages: [], others: [] } : readTrouble(path).before
-  const tables = command === 'outages' ? formatOutages(rows.outages, before.outages) : formatOthers(rows.others, before.others)
+  const tables =
+    command === 'outages'
+      ? formatOutages(rows.outages, before.outages)
+      : formatOthers(rows.others, before.others)
   console.log(`${machine}\n\n${tables}`)
 }
 
@@ -43,7 +57,11 @@ interface Receivers {
   readonly onOther: (row: TroubleRow) => void
 }
 
-const measure = (command: TroubleCommand, { trouble }: BenchOptions, { context, onOutage, onOther }: Receivers): Promise<void> => {
+const measure = (
+  command: TroubleCommand,
+  { trouble }: BenchOptions,
+  { context, onOutage, onOther }: Receivers,
+): Promise<void> => {
   const stocks = trouble.stocks ?? (command === 'outages' && !context.quick ? 2_775 : 60)
   switch (command) {
     case 'outages':
@@ -57,7 +75,11 @@ const measure = (command: TroubleCommand, { trouble }: BenchOptions, { context, 
   }
 }
 
-const storeRows = (write: BenchOptions['write'], rows: Parameters<typeof mergeTrouble>[1], { path, machine }: ResultsFile): void => {
+const storeRows = (
+  write: BenchOptions['write'],
+  rows: Parameters<typeof mergeTrouble>[1],
+  { path, machine }: ResultsFile,
+): void => {
   const old = readTrouble(path)
   if (write === 'now') writeTrouble(path, { ...old, machine, ...mergeTrouble(old, rows) })
   if (write === 'before') writeTrouble(path, { ...old, before: mergeTrouble(old.before, rows) })

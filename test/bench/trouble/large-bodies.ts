@@ -29,5 +29,13 @@ export const measureLargeBodies = (
     const { lost, degraded, filesDifferent, code, extraRequests } = computeLosses(large, calm)
     const peakMb = Math.round((large.peakRssBytes ?? 0) / 1e6)
     const what = `${stocks} stocks, ${WORKERS} workers, bodies of ${MEGABYTES} MB; peak RSS ${peakMb} MB`
-    keep({ what, lost: sumCounts(lost), degraded, filesDifferent, code, extraRequests, wallS: large.wallMs / 1_000 })
+    keep({
+      what,
+      lost: sumCounts(lost),
+      degraded,
+      filesDifferent,
+      code,
+      extraRequests,
+      wallS: large.wallMs / 1_000,
+    })
   })

@@ -54,7 +54,10 @@ const runUndisturbed = async (bench: TroubleBench): Promise<TroubledRun> => {
     bench.remove(out)
   }
   const [, calm] = runs as [TroubledRun, TroubledRun]
-  failOn([...(calm.code === 0 ? [] : [`exit ${calm.code}`]), ...calm.stats.violations], 'the run without trouble')
+  failOn(
+    [...(calm.code === 0 ? [] : [`exit ${calm.code}`]), ...calm.stats.violations],
+    'the run without trouble',
+  )
   return calm
 }
 
@@ -65,7 +68,13 @@ const measureOne = async (bench: TroubleBench, outage: Outage, calm: TroubledRun
   const deadlineMs = calm.wallMs * 3 + ms + MAX_EXTRA_MS
   const where = after === undefined ? 'from the start' : `after ${after.answers} answers of ${after.endpoint}`
   try {
-    const run = await bench.run({ what: `${kind} for ${ms / 1_000} s ${where}`, trouble: { outage }, isNamed, out, deadlineMs })
+    const run = await bench.run({
+      what: `${kind} for ${ms / 1_000} s ${where}`,
+      trouble: { outage },
+      isNamed,
+      out,
+      deadlineMs,
+    })
     failOn(run.stats.outage === undefined ? ['the outage never started'] : run.stats.violations, kind)
     const { lost, degraded, filesDifferent, code, extraRequests } = computeLosses(run, calm)
     const beyondS = (run.wallMs - calm.wallMs - ms) / 1_000
@@ -73,7 +82,10 @@ const measureOne = async (bench: TroubleBench, outage: Outage, calm: TroubledRun
     if (filesDifferent === 0) return row
     const next = await bench.run({ what: '  the same command again', isNamed, out, deadlineMs })
     const left = computeLosses(next, calm)
-    return { ...row, next: { requests: countRequests(next.stats), filesDifferent: left.filesDifferent, code: left.code } }
+    return {
+      ...row,
+      next: { requests: countRequests(next.stats), filesDifferent: left.filesDifferent, code: left.code },
+    }
   } finally {
     bench.remove(out)
   }

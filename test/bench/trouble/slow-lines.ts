@@ -23,6 +23,10 @@ export const measureSlowLines = (
       const slow = await run({ what: `${speed} Mbit/s`, trouble: { line }, deadlineMs: DEADLINE_MS })
       const { lost, degraded, filesDifferent, code, extraRequests } = computeLosses(slow, calm)
       const counts = { lost: sumCounts(lost), degraded, filesDifferent, code, extraRequests }
-      keep({ what: `${stocks} stocks over ${speed} Mbit/s, pauses up to ${JITTER_MS} ms`, ...counts, wallS: slow.wallMs / 1_000 })
+      keep({
+        what: `${stocks} stocks over ${speed} Mbit/s, pauses up to ${JITTER_MS} ms`,
+        ...counts,
+        wallS: slow.wallMs / 1_000,
+      })
     }
   })

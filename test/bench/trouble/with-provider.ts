@@ -33,7 +33,10 @@ export interface TroubleBench {
 
 const NO_TROUBLE: ProviderControl = { outage: null, line: null, refuse: null, padding: null }
 
-/** A provider with faults, and runs of the product against it. Everything is removed at the end, even after a failure. */
+/**
+ * A provider with faults, and runs of the product against it. Everything is removed at the end, even after a
+ * failure.
+ */
 export const withTrouble = async <T>(
   context: Context,
   { stocks, latency }: TroubleProviderOptions,

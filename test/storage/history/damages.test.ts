@@ -1,4 +1,13 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DamagedFileError } from '../../../src/model/errors.js'
@@ -12,18 +21,33 @@ import { seeded } from '../../crash/support.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { HISTORY, record, storeSessions, storeVersion, toHistoryFolder } from './support.js'
 
-const DAYS = ['2026-03-27', '2026-03-30', '2026-03-31', '2026-04-01', '2026-04-02', '2026-04-06', '2026-04-07'] as const
+const DAYS = [
+  '2026-03-27',
+  '2026-03-30',
+  '2026-03-31',
+  '2026-04-01',
+  '2026-04-02',
+  '2026-04-06',
+  '2026-04-07',
+] as const
 const DELETED = '2026-03-27'
 /** This day has a second record, with other rows. */
 const TWICE = '2026-04-01'
 const DAMAGES = 120
 
-/** A history with everything in it: two quarters, changes and whole lists, a second and a late record, a deleted day, further files. */
+/**
+ * A history with everything in it: two quarters, changes and whole lists, a second and a late record, a
+ * deleted day, further files.
+ */
 const createHistory = async (): Promise<string> => {
   const root = temporaryFolder()
   for (const [version, day] of DAYS.entries()) {
     storeVersion(root, version + 1)
-    await record(root, day, day === TWICE ? { rewritten: { prices: [{ item: 'A', reason: 'a split' }] } } : {})
+    await record(
+      root,
+      day,
+      day === TWICE ? { rewritten: { prices: [{ item: 'A', reason: 'a split' }] } } : {},
+    )
   }
   storeVersion(root, 50)
   await record(root, TWICE, { at: `${TWICE}T16:00:00.000Z` })
@@ -119,7 +143,9 @@ describe('a damage anywhere in the record', () => {
     const source = await createHistory()
     const expected = await readAnswers(source)
     expect(await findDamages(await openHistory(source))).toEqual([])
-    expect([...expected.values()].filter((answer) => answer.startsWith('rows'))).toHaveLength((DAYS.length - 1) * HISTORY.tables.length)
+    expect([...expected.values()].filter((answer) => answer.startsWith('rows'))).toHaveLength(
+      (DAYS.length - 1) * HISTORY.tables.length,
+    )
     const random = seeded(kind.length)
     for (let done = 0; done < DAMAGES / Object.keys(KINDS).length; ) {
       const root = temporaryFolder()
@@ -134,9 +160,11 @@ describe('a damage anywhere in the record', () => {
       for (const [key, answer] of expected) {
         const day = key.slice(0, 10)
         const isOfDay = changed.some((name) => name.startsWith(day))
-        // A record that is gone as a whole is no error of its day: another one of it, if any, answers. That was noticed above.
+        // A record that is gone as a whole is no error of its day: another one of it, if any, answers. That
+        // was noticed above.
         if (!isOfDay) expect(answers.get(key), `${what}: ${key}`).toBe(answer)
-        else if (kind !== 'deleted record') expect([answer, 'error', 'none'], `${what}: ${key}`).toContain(answers.get(key))
+        else if (kind !== 'deleted record')
+          expect([answer, 'error', 'none'], `${what}: ${key}`).toContain(answers.get(key))
       }
       rmSync(root, { recursive: true })
     }
@@ -148,9 +176,14 @@ describe('a damage anywhere in the record', () => {
     ['rows', '"rows":300', '"rows":301'],
   ])('of the facts of a record is seen by every reader: %s', async (_, text, other) => {
     const root = await createHistory()
-    const path = join(toHistoryFolder(root), listFiles(toHistoryFolder(root)).find((name) => /^2026-03-31.*record\.json$/.test(name)) ?? '')
+    const path = join(
+      toHistoryFolder(root),
+      listFiles(toHistoryFolder(root)).find((name) => /^2026-03-31.*record\.json$/.test(name)) ?? '',
+    )
     writeFileSync(path, readFileSync(path, 'utf8').replace(text, other))
-    expect((await openHistory(root)).damages).toMatchObject([{ day: '2026-03-31', detail: 'its digest is wrong' }])
+    expect((await openHistory(root)).damages).toMatchObject([
+      { day: '2026-03-31', detail: 'its digest is wrong' },
+    ])
   })
 
   it('of a base is survived by its copy, and of both copies is an error of the days that need it', async () => {
@@ -162,7 +195,9 @@ describe('a damage anywhere in the record', () => {
     writeFileSync(join(folder, base), 'x')
     expect(await readAnswers(root)).toEqual(expected)
     const [damage] = await findDamages(await openHistory(root))
-    expect(damage?.detail).toMatch(/it is damaged; \.scripstream\/history\/2026-04-01\/\w+\/prices\.parquet is the same file: copy it/)
+    expect(damage?.detail).toMatch(
+      /it is damaged; \.scripstream\/history\/2026-04-01\/\w+\/prices\.parquet is the same file: copy it/,
+    )
     const copy = listFiles(folder).find((name) => readFileSync(join(folder, name)).equals(bytes)) ?? ''
     writeFileSync(join(folder, copy), 'x')
     const answers = await readAnswers(root)

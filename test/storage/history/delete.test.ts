@@ -10,8 +10,10 @@ import { createRecorded, readVersion, record, storeVersion, toHistoryFolder } fr
 const DAYS = ['2026-03-30', '2026-03-31', '2026-04-01', '2026-04-02'] as const
 const NOW = Date.parse('2026-04-03T00:00:00Z')
 
-const listDays = async (root: string): Promise<readonly string[]> => (await openHistory(root)).records.map(({ day }) => day)
-const listBases = (root: string): readonly string[] => readdirSync(join(toHistoryFolder(root), 'bases')).map((name) => name.slice(0, -25))
+const listDays = async (root: string): Promise<readonly string[]> =>
+  (await openHistory(root)).records.map(({ day }) => day)
+const listBases = (root: string): readonly string[] =>
+  readdirSync(join(toHistoryFolder(root), 'bases')).map((name) => name.slice(0, -25))
 const checkAll = async (root: string) => findDamages(await openHistory(root))
 const bases = (day: string): readonly string[] => ['listed', 'prices'].map((table) => `${table}-${day}`)
 
@@ -22,20 +24,33 @@ describe('deleting from the history', () => {
     expect(found.days).toEqual(['2026-03-30'])
     // The other lists of that quarter are changes of its bases.
     expect(found.files.map(({ path }) => path.split('/').at(-1)).sort()).toEqual([
-      ...['about.parquet', 'listed.parquet', 'prices.parquet', 'record.json'],
+      'about.parquet',
+      'listed.parquet',
+      'prices.parquet',
+      'record.json',
     ])
     expect(found.files.every(({ bytes }) => bytes > 0)).toBe(true)
     expect(await listDays(root)).toEqual(DAYS)
     expect(await deleteDays(root, { day: '2026-03-30' }, NOW)).toEqual(found)
     expect(await listDays(root)).toEqual(DAYS.slice(1))
-    for (const [index, day] of DAYS.entries()) expect(await readVersion(root, day)).toBe(index === 0 ? undefined : index + 1)
+    for (const [index, day] of DAYS.entries())
+      expect(await readVersion(root, day)).toBe(index === 0 ? undefined : index + 1)
     // The hole in the chain of records has a reason.
     expect(await checkAll(root)).toEqual([])
     expect((await openHistory(root)).deleted).toMatchObject([
-      { number: 1, name: '2026-03-30/20260330T143000Z', lists: {}, deleted: { at: '2026-04-03T00:00:00.000Z' } },
+      {
+        number: 1,
+        name: '2026-03-30/20260330T143000Z',
+        lists: {},
+        deleted: { at: '2026-04-03T00:00:00.000Z' },
+      },
     ])
-    expect(readdirSync(join(toHistoryFolder(root), '2026-03-30', '20260330T143000Z'))).toEqual(['record.json'])
-    await expect(deleteDays(root, { day: '2026-03-30' }, NOW)).rejects.toThrow('2026-03-30 is not recorded in')
+    expect(readdirSync(join(toHistoryFolder(root), '2026-03-30', '20260330T143000Z'))).toEqual([
+      'record.json',
+    ])
+    await expect(deleteDays(root, { day: '2026-03-30' }, NOW)).rejects.toThrow(
+      '2026-03-30 is not recorded in',
+    )
   })
 
   it('of the days before a day takes the bases that only they need', async () => {
@@ -70,7 +85,9 @@ describe('deleting from the history', () => {
   it('refuses a day without a record, and changes nothing', async () => {
     const root = await createRecorded(DAYS[0])
     const before = snapshotFolder(toHistoryFolder(root))
-    await expect(deleteDays(root, { day: '2026-04-02' }, NOW)).rejects.toThrow('2026-04-02 is not recorded in')
+    await expect(deleteDays(root, { day: '2026-04-02' }, NOW)).rejects.toThrow(
+      '2026-04-02 is not recorded in',
+    )
     expect(snapshotFolder(toHistoryFolder(root))).toEqual(before)
     expect(existsSync(join(root, '.scripstream', 'run.lock'))).toBe(false)
   })
@@ -92,7 +109,11 @@ describe('deleting from the history', () => {
   it('keeps all bases while another day is damaged, which a backup may restore', async () => {
     const root = await createRecorded(...DAYS)
     for (const day of DAYS.slice(2)) writeFileSync(toFacts(root, day), '{}')
-    expect((await findDeletable(root, { before: '2026-04-01' })).files.filter(({ path }) => path.includes('/bases/'))).toEqual([])
+    expect(
+      (await findDeletable(root, { before: '2026-04-01' })).files.filter(({ path }) =>
+        path.includes('/bases/'),
+      ),
+    ).toEqual([])
   })
 
   it('of a damaged day leaves a record without damages', async () => {
@@ -109,7 +130,9 @@ describe('deleting from the history', () => {
     await deleteDays(root, { day: '2026-03-30' }, NOW)
     const folder = join(toHistoryFolder(root), 'bases')
     const copies = bases('2026-03-30').map((name) => `copy-${name}`)
-    expect(listBases(root).toSorted()).toEqual([...bases('2026-03-30'), ...bases('2026-04-01'), ...copies].sort())
+    expect(listBases(root).toSorted()).toEqual(
+      [...bases('2026-03-30'), ...bases('2026-04-01'), ...copies].sort(),
+    )
     const [base = ''] = readdirSync(folder).filter((name) => name.startsWith('prices-2026-03-30'))
     for (const [damaged, other] of [
       [base, `copy-${base}`],
@@ -119,7 +142,10 @@ describe('deleting from the history', () => {
       writeFileSync(join(folder, damaged), 'x')
       expect(await readVersion(root, '2026-03-31')).toBe(2)
       expect(await checkAll(root)).toMatchObject([
-        { file: `.scripstream/history/bases/${damaged}`, detail: expect.stringContaining(`bases/${other} is the same file`) },
+        {
+          file: `.scripstream/history/bases/${damaged}`,
+          detail: expect.stringContaining(`bases/${other} is the same file`),
+        },
       ])
       writeFileSync(join(folder, damaged), bytes)
     }
@@ -151,7 +177,9 @@ describe('a hole in the records', () => {
   it('may be a record in the folder of another day, which says where it belongs', async () => {
     const root = await createRecorded(...DAYS)
     renameSync(join(toHistoryFolder(root), '2026-03-31'), join(toHistoryFolder(root), '2026-03-29'))
-    expect((await openHistory(root)).damages).toMatchObject([{ day: '2026-03-29', detail: 'it belongs to 2026-03-31/20260331T143000Z' }])
+    expect((await openHistory(root)).damages).toMatchObject([
+      { day: '2026-03-29', detail: 'it belongs to 2026-03-31/20260331T143000Z' },
+    ])
   })
 
   it('is named with the record that is missing', async () => {
@@ -174,19 +202,35 @@ describe('a hole in the records', () => {
   })
 
   it.each<readonly [string, (root: string) => void]>([
-    ['a record that was moved away', (root) => rmSync(join(toHistoryFolder(root), '2026-03-31'), { recursive: true })],
-    ['the newest one that was moved away', (root) => rmSync(join(toHistoryFolder(root), '2026-04-02'), { recursive: true })],
+    [
+      'a record that was moved away',
+      (root) => rmSync(join(toHistoryFolder(root), '2026-03-31'), { recursive: true }),
+    ],
+    [
+      'the newest one that was moved away',
+      (root) => rmSync(join(toHistoryFolder(root), '2026-04-02'), { recursive: true }),
+    ],
     [
       'a folder under another day',
-      (root) => renameSync(join(toHistoryFolder(root), '2026-03-31'), join(toHistoryFolder(root), '2026-03-29')),
+      (root) =>
+        renameSync(join(toHistoryFolder(root), '2026-03-31'), join(toHistoryFolder(root), '2026-03-29')),
     ],
-    ['a note of a deleted record that was edited', (root) => edit(join(toHistoryFolder(root), '2026-03-30/20260330T143000Z/record.json'))],
-    ['a note of a deleted record that is gone', (root) => rmSync(join(toHistoryFolder(root), '2026-03-30'), { recursive: true })],
+    [
+      'a note of a deleted record that was edited',
+      (root) => edit(join(toHistoryFolder(root), '2026-03-30/20260330T143000Z/record.json')),
+    ],
+    [
+      'a note of a deleted record that is gone',
+      (root) => rmSync(join(toHistoryFolder(root), '2026-03-30'), { recursive: true }),
+    ],
     ['views.sql that was edited', (root) => edit(join(toHistoryFolder(root), 'views.sql'))],
     ['views.sql that is missing', (root) => rmSync(join(toHistoryFolder(root), 'views.sql'))],
     ['the README that was edited', (root) => edit(join(toHistoryFolder(root), 'README.md'))],
     ['a file of somebody else', (root) => writeFileSync(join(toHistoryFolder(root), 'notes.txt'), 'x')],
-    ['a folder of somebody else in a day', (root) => mkdirSync(join(toHistoryFolder(root), '2026-03-31', 'copy'))],
+    [
+      'a folder of somebody else in a day',
+      (root) => mkdirSync(join(toHistoryFolder(root), '2026-03-31', 'copy')),
+    ],
   ])('is noticed: %s', async (_, change) => {
     const root = await createRecorded(...DAYS)
     await deleteDays(root, { day: '2026-03-30' }, NOW)

@@ -1,4 +1,13 @@
-import { cpSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { RewrittenFile } from '../../../src/model/report.js'
@@ -9,15 +18,27 @@ import { readSeen as readAll } from '../../../src/storage/history/first-seen.js'
 import { openHistory } from '../../../src/storage/history/record.js'
 import { snapshotFolder, temporaryFolder } from '../../support/folders.js'
 import { readRecordedList } from '../../support/history.js'
-import { createRecorded, type Given, HISTORY, readVersion, record, storeSessions, storeVersion, toHistoryFolder } from './support.js'
+import {
+  createRecorded,
+  type Given,
+  HISTORY,
+  readVersion,
+  record,
+  storeSessions,
+  storeVersion,
+  toHistoryFolder,
+} from './support.js'
 
 const file = (item: string, reason: string): RewrittenFile => ({ item, reason })
 
-const readSeen = async (root: string): Promise<readonly object[]> => readAll(await openHistory(root), (text) => expect.fail(text))
+const readSeen = async (root: string): Promise<readonly object[]> =>
+  readAll(await openHistory(root), (text) => expect.fail(text))
 
 /** The records as `day time timing`. */
 const listRecords = async (root: string): Promise<readonly string[]> =>
-  (await openHistory(root)).records.map(({ day, knownAt, timing }) => `${day} ${knownAt.slice(0, 16)} ${timing}`)
+  (await openHistory(root)).records.map(
+    ({ day, knownAt, timing }) => `${day} ${knownAt.slice(0, 16)} ${timing}`,
+  )
 
 afterEach(() => void vi.restoreAllMocks())
 
@@ -25,7 +46,8 @@ describe('the record of a day', () => {
   it('has the rows of every list, of every day', async () => {
     const root = await createRecorded('2026-02-09', '2026-02-10')
     for (const [day, version] of [['2026-02-09', 1] as const, ['2026-02-10', 2] as const])
-      for (const table of ['prices', 'listed', 'about']) expect(await readVersion(root, day, table)).toBe(version)
+      for (const table of ['prices', 'listed', 'about'])
+        expect(await readVersion(root, day, table)).toBe(version)
     expect(await findDamages(await openHistory(root))).toEqual([])
   })
 
@@ -34,7 +56,10 @@ describe('the record of a day', () => {
     const before = snapshotFolder(toHistoryFolder(root))
     storeVersion(root, 2)
     expect(await record(root, '2026-02-09', { at: '2026-02-09T17:00:00.000Z' })).toBeUndefined()
-    expect(await listRecords(root)).toEqual(['2026-02-09 2026-02-09T14:30 final', '2026-02-09 2026-02-09T17:00 final'])
+    expect(await listRecords(root)).toEqual([
+      '2026-02-09 2026-02-09T14:30 final',
+      '2026-02-09 2026-02-09T17:00 final',
+    ])
     expect(await readVersion(root, '2026-02-09')).toBe(1)
     const kept = Object.keys(before).filter((name) => /\d{4}.*\.|^bases\//.test(name))
     expect(kept.length).toBeGreaterThan(3)
@@ -73,7 +98,9 @@ describe('the record of a day', () => {
     expect(await readVersion(root, '2026-02-04')).toBe(1)
     expect(await readVersion(root, '2026-02-12')).toBe(2)
     const records = await listRecords(root)
-    expect(records.slice(2).filter((line) => !line.endsWith('late') && !line.startsWith('2026-02-12'))).toEqual([])
+    expect(
+      records.slice(2).filter((line) => !line.endsWith('late') && !line.startsWith('2026-02-12')),
+    ).toEqual([])
     expect(records).toContain('2026-02-10 2026-02-12T14:30 late')
     expect(await findDamages(await openHistory(root))).toEqual([])
   })
@@ -93,10 +120,14 @@ describe('the record of a day', () => {
     storeVersion(root, 1)
     await record(root, '2026-02-12')
     storeVersion(root, 2)
-    expect(await record(root, '2036-02-13', partial)).toMatch(/^check the clock: .*2026-02-12.*delete 2036-02-13 from the history$/)
+    expect(await record(root, '2036-02-13', partial)).toMatch(
+      /^check the clock: .*2026-02-12.*delete 2036-02-13 from the history$/,
+    )
     expect(await readVersion(root, '2036-02-13')).toBe(2)
     storeVersion(root, 3)
-    expect(await record(root, '2026-02-13', partial)).toMatch(/^the clock was ahead when 2036-02-13 was recorded/)
+    expect(await record(root, '2026-02-13', partial)).toMatch(
+      /^the clock was ahead when 2036-02-13 was recorded/,
+    )
     expect(listListedDays(await openHistory(root))).toEqual(['2026-02-12', '2026-02-13'])
     expect(await readVersion(root, '2036-02-13')).toBeUndefined()
     const views = readFileSync(join(toHistoryFolder(root), 'views.sql'), 'utf8')
@@ -129,7 +160,9 @@ describe('the record of a day', () => {
       if (day === '2026-04-15') storeSessions(root, ['2026-02-12', day])
       const warning = await record(root, day, day === '2026-04-15' ? {} : { outcomes: { lists: 'partial' } })
       expect(warning).toEqual(
-        day === '2026-04-13' ? expect.stringMatching(/^check the clock: .*If the clock is right, ignore this/) : undefined,
+        day === '2026-04-13'
+          ? expect.stringMatching(/^check the clock: .*If the clock is right, ignore this/)
+          : undefined,
       )
     }
     for (const [version, day] of ['2026-02-12', '2026-04-13', '2026-04-14', '2026-04-15'].entries())
@@ -144,7 +177,10 @@ describe('the record of a day', () => {
     storeSessions(root, ['2026-02-12', '2026-02-13'])
     storeVersion(root, 2)
     await record(root, '2026-02-13', { at: '2026-02-15T04:30:00.000Z' })
-    expect(await listRecords(root)).toEqual(['2026-02-13 2026-02-13T12:30 final', '2026-02-13 2026-02-15T04:30 final'])
+    expect(await listRecords(root)).toEqual([
+      '2026-02-13 2026-02-13T12:30 final',
+      '2026-02-13 2026-02-15T04:30 final',
+    ])
     expect(await readVersion(root, '2026-02-13')).toBe(1)
   })
 
@@ -159,10 +195,9 @@ describe('the record of a day', () => {
     expect(await readVersion(root, '2026-02-10', 'about')).toBeUndefined()
     await record(root, '2026-02-10', { at, history: { tables, isLateAllowed: true } })
     expect(await readVersion(root, '2026-02-10', 'about')).toBe(1)
-    expect((await listRecords(root)).filter((line) => line.startsWith('2026-02-10')).map((line) => line.slice(-4))).toEqual([
-      'late',
-      'late',
-    ])
+    expect(
+      (await listRecords(root)).filter((line) => line.startsWith('2026-02-10')).map((line) => line.slice(-4)),
+    ).toEqual(['late', 'late'])
   })
 
   it('belongs to the session before if no list that changes daily has changed', async () => {
@@ -213,7 +248,11 @@ describe('the record of a day', () => {
     for (const [index, rewritten] of runs.entries())
       await record(root, '2026-02-10', { rewritten, at: `2026-02-10T${14 + index}:00:00.000Z` })
     const row = (stream: string, item: string, reason: string, hour: string) => ({
-      ...{ day: '2026-02-10', known_at: `2026-02-10 ${hour}:00`, stream, item, reason },
+      day: '2026-02-10',
+      known_at: `2026-02-10 ${hour}:00`,
+      stream,
+      item,
+      reason,
     })
     expect((await openHistory(root)).records.flatMap(({ rewritten = [] }) => rewritten)).toEqual([
       row('prices', 'A', 'first', '19:30'),
@@ -237,7 +276,10 @@ describe('the record of a day', () => {
   it('has U+FFFD for half a character of a text', async () => {
     const root = temporaryFolder()
     storeVersion(root, 1)
-    writeFileSync(join(root, 'prices.json'), '[{"Symbol":"S\\ud83d","Note":"\\ud83d\\ude42","More":["\\udc00","\\\\ud83d"]}]')
+    writeFileSync(
+      join(root, 'prices.json'),
+      '[{"Symbol":"S\\ud83d","Note":"\\ud83d\\ude42","More":["\\udc00","\\\\ud83d"]}]',
+    )
     expect(await record(root, '2026-02-09')).toBeUndefined()
     expect(await readRecordedList(root, 'prices', '2026-02-09')).toMatchObject([
       { symbol: 'S\ufffd', price: null, note: '🙂', extra: '{"More":["\ufffd","\\\\ud83d"]}' },
@@ -255,10 +297,13 @@ describe('recording', () => {
       vi.spyOn(disk, call).mockImplementation(() => {
         throw Object.assign(new Error('no'), { code: 'ENOSPC' })
       })
-      expect(await record(root, '2026-02-10')).toBe('this day could not be added to the history: the disk is full')
+      expect(await record(root, '2026-02-10')).toBe(
+        'this day could not be added to the history: the disk is full',
+      )
       vi.restoreAllMocks()
       const after = snapshotFolder(toHistoryFolder(root))
-      for (const [name, state] of Object.entries(before)) if (!state.endsWith('folder')) expect(after[name]).toBe(state)
+      for (const [name, state] of Object.entries(before))
+        if (!state.endsWith('folder')) expect(after[name]).toBe(state)
       expect(Object.keys(after).filter((name) => name.includes('record.json'))).toHaveLength(1)
       expect(await findDamages(await openHistory(root))).toEqual([])
       expect(await record(root, '2026-02-10')).toBeUndefined()
@@ -274,7 +319,8 @@ describe('recording', () => {
     expect(await record(root, '2026-02-11')).toMatch(
       /bases\/prices-2026-02-09-\w+\.parquet is damaged; .* is the same file, and is read instead/,
     )
-    for (const [index, day] of ['2026-02-09', '2026-02-10', '2026-02-11'].entries()) expect(await readVersion(root, day)).toBe(index + 1)
+    for (const [index, day] of ['2026-02-09', '2026-02-10', '2026-02-11'].entries())
+      expect(await readVersion(root, day)).toBe(index + 1)
     // No base of the same content is added.
     expect(readdirSync(bases)).toHaveLength(2)
   })
@@ -311,7 +357,9 @@ describe('recording', () => {
     const [one] = (await openHistory(root)).records
     writeFileSync(join(toHistoryFolder(root), String(one?.name), 'first-seen.parquet'), 'x')
     storeVersion(root, 2)
-    expect(await record(root, '2026-02-10', { at: '2026-02-10T16:00:00.000Z' })).toMatch(/first-seen\.parquet is damaged/)
+    expect(await record(root, '2026-02-10', { at: '2026-02-10T16:00:00.000Z' })).toMatch(
+      /first-seen\.parquet is damaged/,
+    )
     expect(await listRecords(root)).toHaveLength(2)
   })
 
@@ -331,14 +379,20 @@ describe('recording', () => {
     writeFileSync(join(history, 'work-abc', 'record.json'), 'x')
     expect(await findDamages(await openHistory(root))).toEqual([])
     await record(root, '2026-02-10')
-    expect(readdirSync(history).filter((name) => name.endsWith('.tmp') || name.startsWith('work-'))).toEqual([])
+    expect(readdirSync(history).filter((name) => name.endsWith('.tmp') || name.startsWith('work-'))).toEqual(
+      [],
+    )
   })
 })
 
-const news = (...titles: readonly string[]): string => JSON.stringify({ News: titles.map((Title, At) => ({ Title, At })) })
+const news = (...titles: readonly string[]): string =>
+  JSON.stringify({ News: titles.map((Title, At) => ({ Title, At })) })
 
 /** A folder in which a run has replaced the news of some stocks. */
-const folderWithNews = (before: Readonly<Record<string, string>>, now: Readonly<Record<string, string>>): string => {
+const folderWithNews = (
+  before: Readonly<Record<string, string>>,
+  now: Readonly<Record<string, string>>,
+): string => {
   const root = temporaryFolder()
   const previous = join(root, '.scripstream', 'previous')
   for (const folder of [join(root, 'news'), join(previous, 'news')]) mkdirSync(folder, { recursive: true })
@@ -357,7 +411,11 @@ describe('the first day of a record of a file for each stock', () => {
 
   it('is recorded for records that the file lacked before', async () => {
     const before = { 'A.json': news('one', 'two'), 'B.json': news('one') }
-    const root = folderWithNews(before, { ...before, 'A.json': news('one', 'two', 'three'), 'C.json': news('x', 'y') })
+    const root = folderWithNews(before, {
+      ...before,
+      'A.json': news('one', 'two', 'three'),
+      'C.json': news('x', 'y'),
+    })
     await record(root, day)
     expect(await readSeen(root)).toEqual([
       { file: 'news/A.json', key, day },
@@ -390,14 +448,20 @@ describe('the first day of a record of a file for each stock', () => {
   })
 
   it('is not that of a record whose broken text was repaired', async () => {
-    const root = folderWithNews({ 'A.json': news('one \ud83d\0') }, { 'A.json': news('one \ufffd\ufffd', 'two') })
+    const root = folderWithNews(
+      { 'A.json': news('one \ud83d\0') },
+      { 'A.json': news('one \ufffd\ufffd', 'two') },
+    )
     await record(root, '2026-02-10')
     expect(await readSeen(root)).toEqual([{ file: 'news/A.json', key, day }])
   })
 
   it('is unknown for what the first run found', async () => {
     const root = folderWithNews({}, { 'A.json': news('one') })
-    writeFileSync(join(root, '.scripstream', 'previous', 'note.json'), JSON.stringify({ outputs: ['news/*.json'] }))
+    writeFileSync(
+      join(root, '.scripstream', 'previous', 'note.json'),
+      JSON.stringify({ outputs: ['news/*.json'] }),
+    )
     storeVersion(root, 1)
     await record(root, day)
     expect(await readSeen(root)).toEqual([])

@@ -16,12 +16,27 @@ export const createTable = (
   file: string,
   columns: Readonly<Record<string, readonly [key: string, type?: SqlType]>>,
 ): Table => ({
-  ...{ name, comment: '', shape: file.endsWith('.csv') ? 'csv' : 'array', files: [{ path: file }] },
-  columns: Object.entries(columns).map(([column, [key, type = 'VARCHAR']]) => ({ name: column, type, comment: '', from: { row: [key] } })),
+  name,
+  comment: '',
+  shape: file.endsWith('.csv') ? 'csv' : 'array',
+  files: [{ path: file }],
+  columns: Object.entries(columns).map(([column, [key, type = 'VARCHAR']]) => ({
+    name: column,
+    type,
+    comment: '',
+    from: { row: [key] },
+  })),
 })
 
-export const PRICES = createTable('prices', 'prices.json', { symbol: ['Symbol'], price: ['Price', 'DOUBLE'], note: ['Note'] })
-export const LISTED = createTable('listed', 'list.csv', { symbol: ['SYMBOL'], version: ['VERSION', 'BIGINT'] })
+export const PRICES = createTable('prices', 'prices.json', {
+  symbol: ['Symbol'],
+  price: ['Price', 'DOUBLE'],
+  note: ['Note'],
+})
+export const LISTED = createTable('listed', 'list.csv', {
+  symbol: ['SYMBOL'],
+  version: ['VERSION', 'BIGINT'],
+})
 export const ABOUT = createTable('about', 'about.json', { version: ['version', 'BIGINT'] })
 
 const NEWS = { pattern: 'news/*.json', lists: ['News'], identity: ['At', 'Title'] }
@@ -50,7 +65,11 @@ export const rowsOf = (version: number) =>
 
 /** Stores the lists of a version. */
 export const storeVersion = (root: string, version: number): void => {
-  const prices = rowsOf(version).map(({ symbol, price, note }) => ({ Symbol: symbol, Price: price, Note: note }))
+  const prices = rowsOf(version).map(({ symbol, price, note }) => ({
+    Symbol: symbol,
+    Price: price,
+    Note: note,
+  }))
   writeFileSync(join(root, 'prices.json'), JSON.stringify(prices))
   writeFileSync(join(root, 'list.csv'), `SYMBOL,VERSION\nA,${version}\nB,1\n`)
   writeFileSync(join(root, 'about.json'), JSON.stringify([{ version }]))
@@ -75,7 +94,15 @@ export interface Given {
 export const record = (
   root: string,
   day: string,
-  { chosen = {}, outcomes = {}, missing, isPartOfEnded = false, at = `${day}T14:30:00.000Z`, rewritten = {}, history = {} }: Given = {},
+  {
+    chosen = {},
+    outcomes = {},
+    missing,
+    isPartOfEnded = false,
+    at = `${day}T14:30:00.000Z`,
+    rewritten = {},
+    history = {},
+  }: Given = {},
 ): Promise<string | undefined> => {
   const scripts = Object.fromEntries(
     ['prices', 'lists'].map((name) => [
@@ -83,14 +110,24 @@ export const record = (
       { outcome: outcomes[name] ?? 'success', ...(rewritten[name] ? { rewritten: rewritten[name] } : {}) },
     ]),
   )
-  const report = { ...runReport({}), scripts, ...(missing ? { missing } : {}), startedAt: at, finishedAt: at } as unknown as RunReport
+  const report = {
+    ...runReport({}),
+    scripts,
+    ...(missing ? { missing } : {}),
+    startedAt: at,
+    finishedAt: at,
+  } as unknown as RunReport
   const asOf = Date.parse(`${day}T14:30:00.000Z`)
   const run = { run: `run of ${at}`, asOf, configuration: 'c', chosen }
   return recordDay(root, { history: { ...HISTORY, ...history }, record: run, report, isPartOfEnded })
 }
 
 /** The version of a list of a day; undefined without a record. Fails if its rows are of several versions. */
-export const readVersion = async (root: string, day: string, table = 'prices'): Promise<number | undefined> => {
+export const readVersion = async (
+  root: string,
+  day: string,
+  table = 'prices',
+): Promise<number | undefined> => {
   const rows = await readRecordedList(root, table, day)
   if (rows === undefined) return undefined
   const last = rows.find(({ symbol = 'A' }) => symbol === (table === 'prices' ? 'S5' : 'A'))

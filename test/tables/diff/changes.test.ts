@@ -2,11 +2,20 @@ import { describe, expect, it } from 'vitest'
 import type { Row } from '../../../src/model/row.js'
 import type { Stock } from '../../../src/model/stock.js'
 import type { Change, Section } from '../../../src/tables/diff/change.js'
-import { compareDocuments, compareLists, compareStocks, type ListVersions } from '../../../src/tables/diff/compare.js'
+import {
+  compareDocuments,
+  compareLists,
+  compareStocks,
+  type ListVersions,
+} from '../../../src/tables/diff/compare.js'
 import { DOCUMENT_KINDS, type DocumentKind, LIST_KINDS } from '../../../src/tables/diff/kinds.js'
 
 /** The changes in the lists of a section, by file. */
-const find = (section: Section, files: Readonly<Record<string, ListVersions>>, beforeDay?: string): readonly Change[] => {
+const find = (
+  section: Section,
+  files: Readonly<Record<string, ListVersions>>,
+  beforeDay?: string,
+): readonly Change[] => {
   const told = new Set<string>()
   return LIST_KINDS.filter((kind) => kind.section === section).flatMap((kind) =>
     kind.files.flatMap((file) => {
@@ -17,14 +26,25 @@ const find = (section: Section, files: Readonly<Record<string, ListVersions>>, b
 }
 
 const newDocuments = (section: string, before: readonly Row[], after: readonly Row[]): readonly Change[] =>
-  compareDocuments(DOCUMENT_KINDS.find((kind) => kind.section === section) as DocumentKind, 'A', { before, after })
+  compareDocuments(DOCUMENT_KINDS.find((kind) => kind.section === section) as DocumentKind, 'A', {
+    before,
+    after,
+  })
 
-const stock = (symbol: string, ISIN: string): Stock => ({ Symbol: symbol, ISIN, Name: `${symbol} Ltd`, Sid: '1', FnoFlag: 0 })
+const stock = (symbol: string, ISIN: string): Stock => ({
+  Symbol: symbol,
+  ISIN,
+  Name: `${symbol} Ltd`,
+  Sid: '1',
+  FnoFlag: 0,
+})
 
-const gist = ({ section, change, symbol, from = '', to = '' }: Change): string => [section, change, symbol, from, to].join(' ').trim()
+const gist = ({ section, change, symbol, from = '', to = '' }: Change): string =>
+  [section, change, symbol, from, to].join(' ').trim()
 
 describe('the master list', () => {
-  const gists = (before: readonly Stock[], after: readonly Stock[]): readonly string[] => compareStocks(before, after).map(gist)
+  const gists = (before: readonly Stock[], after: readonly Stock[]): readonly string[] =>
+    compareStocks(before, after).map(gist)
 
   it('shows new stocks and stocks that have left', () => {
     expect(gists([stock('A', 'I1'), stock('B', 'I2')], [stock('A', 'I1'), stock('C', 'I3')])).toEqual([
@@ -41,7 +61,10 @@ describe('the master list', () => {
   })
 
   it('shows a symbol that went to another company as a rename and a new listing', () => {
-    expect(gists([stock('A', 'I1')], [stock('B', 'I1'), stock('A', 'I2')])).toEqual(['renames renamed B A B', 'listings new A  I2'])
+    expect(gists([stock('A', 'I1')], [stock('B', 'I1'), stock('A', 'I2')])).toEqual([
+      'renames renamed B A B',
+      'listings new A  I2',
+    ])
   })
 
   it('accepts one ISIN with two symbols', () => {
@@ -56,7 +79,10 @@ describe('the master list', () => {
 describe('lists of the market', () => {
   it('show stocks that came under surveillance, left it, or changed their stage', () => {
     const row = (symbol: string, Stage: string) => ({ Symbol: symbol, ISIN: `I${symbol}`, Stage })
-    const lists = { before: [row('A', 'I'), row('B', 'I'), row('C', 'I')], after: [row('A', 'I'), row('B', 'II'), row('D', 'IV')] }
+    const lists = {
+      before: [row('A', 'I'), row('B', 'I'), row('C', 'I')],
+      after: [row('A', 'I'), row('B', 'II'), row('D', 'IV')],
+    }
     expect(find('surveillance', { '{exch}_asm_list.json': lists }).map(gist)).toEqual([
       'surveillance changed B I II',
       'surveillance entered D  IV',
@@ -65,7 +91,10 @@ describe('lists of the market', () => {
   })
 
   it('distinguish a renamed stock under surveillance from a new one', () => {
-    const [before, after] = [[{ Symbol: 'A', ISIN: 'I1', Stage: 'I' }], [{ Symbol: 'B', ISIN: 'I1', Stage: 'I' }]]
+    const [before, after] = [
+      [{ Symbol: 'A', ISIN: 'I1', Stage: 'I' }],
+      [{ Symbol: 'B', ISIN: 'I1', Stage: 'I' }],
+    ]
     expect(find('surveillance', { '{exch}_gsm_list.json': { before, after } })).toEqual([])
   })
 
@@ -75,7 +104,12 @@ describe('lists of the market', () => {
       before: [row('A', 'EQ', '20'), row('A', 'W1', '20'), row('B', 'EQ', '5')],
       after: [row('A', 'EQ', 'No Band'), row('A', 'W1', '20'), row('B', 'EQ', '5'), row('N', 'EQ', '5')],
     }
-    const bandChange = (symbol: string, From: string, To: string) => ({ Symbol: symbol, Series: 'EQ', From, To })
+    const bandChange = (symbol: string, From: string, To: string) => ({
+      Symbol: symbol,
+      Series: 'EQ',
+      From,
+      To,
+    })
     const announced = {
       before: [bandChange('B', '10', '5')],
       after: [bandChange('A', '20', 'No Band'), bandChange('B', '10', '5'), bandChange('C', '5', '10')],
@@ -90,7 +124,10 @@ describe('lists of the market', () => {
   it('show stocks that reached a limit or left it', () => {
     expect(
       find('circuits', {
-        'upper_circuit_stocks.json': { before: [{ Symbol: 'A' }, { Symbol: 'B' }], after: [{ Symbol: 'B' }, { Symbol: 'C' }] },
+        'upper_circuit_stocks.json': {
+          before: [{ Symbol: 'A' }, { Symbol: 'B' }],
+          after: [{ Symbol: 'B' }, { Symbol: 'C' }],
+        },
       }).map(gist),
     ).toEqual(['circuits entered C', 'circuits left A'])
   })
@@ -107,15 +144,26 @@ describe('lists of the market', () => {
     })
     expect(
       find('deals', {
-        'bulk_block_deals.json': { before: [deal('A', 1), deal('B', 1)], after: [deal('A', 1), deal('A', 8e7), deal('A', 8e7)] },
+        'bulk_block_deals.json': {
+          before: [deal('A', 1), deal('B', 1)],
+          after: [deal('A', 1), deal('A', 8e7), deal('A', 8e7)],
+        },
       }),
     ).toEqual([
-      { section: 'deals', change: 'new', symbol: 'A', detail: 'FUND sold 80,000,000 at ₹ 1.50 on 2026-02-12 (block, ₹ 12 crore)' },
+      {
+        section: 'deals',
+        change: 'new',
+        symbol: 'A',
+        detail: 'FUND sold 80,000,000 at ₹ 1.50 on 2026-02-12 (block, ₹ 12 crore)',
+      },
     ])
   })
 
   it('show new actions once, but not an upcoming one that moved to the history', () => {
-    const row = (Sym: string, ActType: string, ExDate: string) => ({ Sym, CorpAct: [{ ActType, ExDate, Note: '2:10' }] })
+    const row = (Sym: string, ActType: string, ExDate: string) => ({
+      Sym,
+      CorpAct: [{ ActType, ExDate, Note: '2:10' }],
+    })
     const [before, after] = [
       [row('A', 'SPLIT', '2026-02-13')],
       [row('B', 'BONUS', '2026-03-01'), row('A', 'SPLIT', '2026-02-13'), row('B', 'BONUS', '2026-03-01')],
@@ -129,13 +177,21 @@ describe('lists of the market', () => {
 describe('corporate actions', () => {
   it('are not new after their own day, on which they are in neither list', () => {
     const split = { Sym: 'A', CorpAct: [{ ActType: 'SPLIT', ExDate: '2026-02-13', Note: '2:10' }] }
-    expect(find('actions', { 'history_corporate_actions.json': { before: [], after: [split] } }, '2026-02-13')).toEqual([])
-    expect(find('actions', { 'history_corporate_actions.json': { before: [], after: [split] } }, '2026-02-12')).toHaveLength(1)
+    expect(
+      find('actions', { 'history_corporate_actions.json': { before: [], after: [split] } }, '2026-02-13'),
+    ).toEqual([])
+    expect(
+      find('actions', { 'history_corporate_actions.json': { before: [], after: [split] } }, '2026-02-12'),
+    ).toHaveLength(1)
   })
 })
 
 describe('quarterly results', () => {
-  const row = (YEAR: string, SALES: string, Net_Profit = '1|1') => ({ Symbol: 'A', ISIN: 'I1', incomeStat_cq: { YEAR, SALES, Net_Profit } })
+  const row = (YEAR: string, SALES: string, Net_Profit = '1|1') => ({
+    Symbol: 'A',
+    ISIN: 'I1',
+    incomeStat_cq: { YEAR, SALES, Net_Profit },
+  })
   const details = (before: object, after: object) =>
     find('results', { 'fundamental_data.json': { before: [before as Row], after: [after as Row] } }).map(
       ({ change, detail }) => `${change} ${detail}`,
@@ -143,14 +199,16 @@ describe('quarterly results', () => {
 
   it('show a new quarter with the growth on the year', () => {
     const before = row('202509|202506|202503|202412', '9|8|7|100', '2|2|2|-5')
-    expect(details(before, row('202512|202509|202506|202503|202412', '112.5|9|8|7|100', '20|2|2|2|-5'))).toEqual([
-      'new quarter to 2025-12: sales ₹ 113 crore (+13 % on the year), net profit ₹ 20 crore',
-    ])
+    expect(
+      details(before, row('202512|202509|202506|202503|202412', '112.5|9|8|7|100', '20|2|2|2|-5')),
+    ).toEqual(['new quarter to 2025-12: sales ₹ 113 crore (+13 % on the year), net profit ₹ 20 crore'])
   })
 
   it('show earlier figures that were restated, but not a figure that was missing', () => {
     const before = row('202512|202509', '10|1960.0', '|1')
-    expect(details(before, row('202512|202509', '10.0|196.0', '5|1'))).toEqual(['changed restated: sales of 2025-09 from 1,960.0 to 196.0'])
+    expect(details(before, row('202512|202509', '10.0|196.0', '5|1'))).toEqual([
+      'changed restated: sales of 2025-09 from 1,960.0 to 196.0',
+    ])
     expect(details(before, row('202512|202509', '1|2', '|3'))).toEqual([
       'changed restated: sales of 2025-12 from 10 to 1, sales of 2025-09 from 1,960.0 to 2 and 1 more',
     ])
@@ -196,6 +254,8 @@ describe('documents of a stock', () => {
         { Title: 'a', PublishDate: 1 },
       ],
     ]
-    expect(newDocuments('news', before, after)).toEqual([{ section: 'news', change: 'new', symbol: 'A', count: 1, detail: '1 new: a' }])
+    expect(newDocuments('news', before, after)).toEqual([
+      { section: 'news', change: 'new', symbol: 'A', count: 1, detail: '1 new: a' },
+    ])
   })
 })

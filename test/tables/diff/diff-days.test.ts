@@ -7,14 +7,21 @@ import { streams } from '../../../streams/registry.js'
 import { filesIn, temporaryFolder } from '../../support/folders.js'
 import { recordRun, tablesOf } from '../../support/recorded-run.js'
 
-const stock = (rank: number, name = `S${rank}`) => ({ Symbol: name, ISIN: `INE00000000${rank}`, Name: `Company ${rank}` })
+const stock = (rank: number, name = `S${rank}`) => ({
+  Symbol: name,
+  ISIN: `INE00000000${rank}`,
+  Name: `Company ${rank}`,
+})
 
 const store = (root: string, stocks: readonly object[], stage: string): void => {
   writeFileSync(join(root, 'master_isin_map.json'), JSON.stringify(stocks))
   writeFileSync(join(root, 'nse_asm_list.json'), JSON.stringify([{ ...stock(1), Stage: stage }]))
 }
 
-/** Days on which stock 2 leaves and returns, stock 3 leaves, stock 4 is renamed, and 5 is new; the stage of stock 1 changes each day. */
+/**
+ * Days on which stock 2 leaves and returns, stock 3 leaves, stock 4 is renamed, and 5 is new; the stage of
+ * stock 1 changes each day.
+ */
 const LISTS: Readonly<Record<string, readonly object[]>> = {
   '2026-02-02': [stock(1), stock(2), stock(3), stock(4)],
   '2026-02-03': [stock(1), stock(3), stock(4)],
@@ -32,22 +39,29 @@ const generate = async (): Promise<string> => {
 }
 
 const changesOf = async (root: string, since: string, until?: string) =>
-  (await diffDays(root, { exchange: 'NSE', streams, since, until })).changes.map(({ change, symbol, day }) => [
-    change,
-    symbol,
-    ...(day === undefined ? [] : [day]),
-  ])
+  (await diffDays(root, { exchange: 'NSE', streams, since, until })).changes.map(
+    ({ change, symbol, day }) => [change, symbol, ...(day === undefined ? [] : [day])],
+  )
 
 describe('the difference between recorded days', () => {
   it('leaves out a damaged day between them, and names its file', async () => {
     const root = await generate()
     truncateSync(join(root, '.scripstream', 'history', '2026-02-03', '20260203T140000Z', 'record.json'), 100)
-    const { notes, changes } = await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-02', until: '2026-02-04' })
+    const { notes, changes } = await diffDays(root, {
+      exchange: 'NSE',
+      streams,
+      since: '2026-02-02',
+      until: '2026-02-04',
+    })
     expect(changes.map(({ symbol }) => symbol)).toContain('S5')
     expect(
-      notes.filter((note) => note.includes('2026-02-03/20260203T140000Z/record.json cannot be read: its digest is wrong')),
+      notes.filter((note) =>
+        note.includes('2026-02-03/20260203T140000Z/record.json cannot be read: its digest is wrong'),
+      ),
     ).toHaveLength(1)
-    await expect(changesOf(root, '2026-02-03')).rejects.toThrow('record.json cannot be read: its digest is wrong')
+    await expect(changesOf(root, '2026-02-03')).rejects.toThrow(
+      'record.json cannot be read: its digest is wrong',
+    )
   })
 
   it('has what changed between two days, and from which day on a stock is listed, has left or is renamed', async () => {
@@ -72,7 +86,10 @@ describe('the difference between recorded days', () => {
     const root = await generate()
     store(root, LISTS['2026-02-05'] ?? [], 'now')
     const difference = await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-07' })
-    expect(difference).toMatchObject({ since: { day: '2026-02-05' }, counts: { surveillance: 1, listings: 0 } })
+    expect(difference).toMatchObject({
+      since: { day: '2026-02-05' },
+      counts: { surveillance: 1, listings: 0 },
+    })
     expect(difference.changes).toMatchObject([{ from: '2026-02-05', to: 'now' }])
   })
 
@@ -84,12 +101,22 @@ describe('the difference between recorded days', () => {
       'upper_circuit_stocks.json',
       'bulk_block_deals.json',
     ] as const
-    const days = { '2026-02-02': [asm, upper], '2026-02-03': [asm], '2026-02-04': [asm, bands], '2026-02-05': [upper, bands, deals] }
+    const days = {
+      '2026-02-02': [asm, upper],
+      '2026-02-03': [asm],
+      '2026-02-04': [asm, bands],
+      '2026-02-05': [upper, bands, deals],
+    }
     for (const [day, lists] of Object.entries(days)) {
       for (const file of ['master_isin_map.json', ...lists]) writeFileSync(join(root, file), '[]')
       await recordRun(root, { day, request: { tables: tablesOf('master_isin_map.json', ...lists) } })
     }
-    const { notes } = await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-03', until: '2026-02-05' })
+    const { notes } = await diffDays(root, {
+      exchange: 'NSE',
+      streams,
+      since: '2026-02-03',
+      until: '2026-02-05',
+    })
     const sameTable = ['nse_gsm_list.json', 'lower_circuit_stocks.json'] as const
     expect(notes).toEqual([
       'only the two ends are compared: what came and went in between is not listed (1 recorded day)',
@@ -100,9 +127,9 @@ describe('the difference between recorded days', () => {
       `${sameTable[1]} was compared with its record of 2026-02-02: 2026-02-03 has none`,
       `${deals} was not compared: neither 2026-02-03 nor an earlier day has a record of it`,
     ])
-    expect((await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-02', until: '2026-02-04' })).notes).toContain(
-      `${upper} was not compared: no day after 2026-02-02 and up to 2026-02-04 has a record of it`,
-    )
+    expect(
+      (await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-02', until: '2026-02-04' })).notes,
+    ).toContain(`${upper} was not compared: no day after 2026-02-02 and up to 2026-02-04 has a record of it`)
   })
 
   it('changes nothing in the folder', async () => {

@@ -28,17 +28,25 @@ const diffFolder = (folder: OutputFolder, options: Partial<Parameters<typeof dif
 const gist = ({ section, change, symbol, from, to, count }: Change): string =>
   [section, change, symbol, from, to, count].filter((part) => part !== undefined).join(' ')
 
-const symbolOf = (folder: OutputFolder, place: number): string => String(folder.rows('master_isin_map.json')[place]?.Symbol)
+const symbolOf = (folder: OutputFolder, place: number): string =>
+  String(folder.rows('master_isin_map.json')[place]?.Symbol)
 
 /** Changes the folder to an earlier state; returns the expected changes. */
 const otherwise = (folder: OutputFolder): readonly string[] => {
-  const change = (file: string, to: (rows: readonly Row[]) => readonly Row[]): void => folder.putRows(file, to(folder.rows(file)))
+  const change = (file: string, to: (rows: readonly Row[]) => readonly Row[]): void =>
+    folder.putRows(file, to(folder.rows(file)))
   const [a, b, c] = [symbolOf(folder, 1), symbolOf(folder, 2), symbolOf(folder, 3)]
   const isinOfC = String(folder.rows('master_isin_map.json')[3]?.ISIN)
   change('master_isin_map.json', (rows) => [
     ...rows
       .filter(({ Symbol: symbol }) => symbol !== a)
-      .map((row) => (row.Symbol === b ? { ...row, Symbol: 'OLD' } : row.Symbol === c ? { ...row, ISIN: 'INE000000000' } : row)),
+      .map((row) =>
+        row.Symbol === b
+          ? { ...row, Symbol: 'OLD' }
+          : row.Symbol === c
+            ? { ...row, ISIN: 'INE000000000' }
+            : row,
+      ),
     { Symbol: 'GONE', ISIN: 'INE999999999', Name: 'Gone', Sid: '9', FnoFlag: 0 },
   ])
   const [entering, moving] = folder.rows('nse_asm_list.json').map(({ Symbol: symbol }) => String(symbol))
@@ -59,10 +67,9 @@ const otherwise = (folder: OutputFolder): readonly string[] => {
   change('all_company_announcements.json', ([, ...rest]) => rest)
   const acting = folder.rows('history_corporate_actions.json')[0]
   change('history_corporate_actions.json', ([, ...rest]) => rest)
-  const [filed, fresh] = readdirSync(join(folder.path, 'company_filings')).map((name) => name.replace(/_filings\.json$/, '')) as [
-    string,
-    string,
-  ]
+  const [filed, fresh] = readdirSync(join(folder.path, 'company_filings')).map((name) =>
+    name.replace(/_filings\.json$/, ''),
+  ) as [string, string]
   const fileOf = (symbol: string): string => `company_filings/${symbol}_filings.json`
   const { code, data } = JSON.parse(folder.text(fileOf(filed)))
   folder.put(fileOf(filed), JSON.stringify({ code, data: data.slice(1) }))
@@ -106,7 +113,10 @@ describe('diff', () => {
     const { changes, counts, notes, since, asOf } = await diffFolder(folder)
     expect(changes.map(gist).sort()).toEqual(expected)
     expect(notes).toEqual([])
-    expect({ since, asOf }).toMatchObject({ since: { asOf: new Date(EVENING).toISOString() }, asOf: new Date(EVENING).toISOString() })
+    expect({ since, asOf }).toMatchObject({
+      since: { asOf: new Date(EVENING).toISOString() },
+      asOf: new Date(EVENING).toISOString(),
+    })
     expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(expected.length)
   })
 
@@ -128,10 +138,14 @@ describe('diff', () => {
     const [renamed, reissued] = [...new Set(symbols)] as [string, string]
     const toEarlier = (row: Row): Row => {
       if ([row.Symbol, row.Sym, row.sym].includes(renamed))
-        return Object.fromEntries(Object.entries(row).map(([field, value]) => [field, value === renamed ? 'OLD' : value]))
+        return Object.fromEntries(
+          Object.entries(row).map(([field, value]) => [field, value === renamed ? 'OLD' : value]),
+        )
       return row.Symbol === reissued && row.ISIN !== undefined ? { ...row, ISIN: 'INE000000000' } : row
     }
-    for (const file of readdirSync(folder.path).filter((name) => name.endsWith('.json') && Array.isArray(JSON.parse(folder.text(name)))))
+    for (const file of readdirSync(folder.path).filter(
+      (name) => name.endsWith('.json') && Array.isArray(JSON.parse(folder.text(name))),
+    ))
       folder.putRows(file, folder.rows(file).map(toEarlier))
     await again(folder)
     const { changes } = await diffFolder(folder)
@@ -145,8 +159,13 @@ describe('diff', () => {
   it('shows an added stock without earlier files as new, and not its first documents', async () => {
     const folder = copyOf(first)
     const all = folder.rows('master_isin_map.json')
-    const filesOf = (one: unknown): readonly string[] => [`company_filings/${one}_filings.json`, `market_news/${one}_news.json`]
-    const symbol = all.map((row) => row.Symbol).find((one) => filesOf(one).every((file) => existsSync(join(folder.path, file))))
+    const filesOf = (one: unknown): readonly string[] => [
+      `company_filings/${one}_filings.json`,
+      `market_news/${one}_news.json`,
+    ]
+    const symbol = all
+      .map((row) => row.Symbol)
+      .find((one) => filesOf(one).every((file) => existsSync(join(folder.path, file))))
     for (const file of filesOf(symbol)) folder.remove(file)
     folder.putRows(
       'master_isin_map.json',
@@ -154,17 +173,21 @@ describe('diff', () => {
     )
     await again(folder)
     expect(folder.text(`company_filings/${symbol}_filings.json`)).toContain('news_date')
-    expect((await diffFolder(folder)).changes.map(({ section, change, detail }) => [section, change, detail])).toEqual([
-      ['listings', 'new', expect.stringMatching(/ is new$/)],
-    ])
+    expect(
+      (await diffFolder(folder)).changes.map(({ section, change, detail }) => [section, change, detail]),
+    ).toEqual([['listings', 'new', expect.stringMatching(/ is new$/)]])
   })
 
   it('shows selected sections or stocks, also a stock that has left', async () => {
     const folder = copyOf(first)
     otherwise(folder)
     await again(folder)
-    expect((await diffFolder(folder, { only: ['circuits', 'deals'] })).changes.map(({ section }) => section)).toEqual(['circuits', 'deals'])
-    expect((await diffFolder(folder, { symbols: ['gone'] })).changes.map(gist)).toEqual(['listings left GONE INE999999999'])
+    expect(
+      (await diffFolder(folder, { only: ['circuits', 'deals'] })).changes.map(({ section }) => section),
+    ).toEqual(['circuits', 'deals'])
+    expect((await diffFolder(folder, { symbols: ['gone'] })).changes.map(gist)).toEqual([
+      'listings left GONE INE999999999',
+    ])
     await expect(diffFolder(folder, { symbols: ['NOBODY'] })).rejects.toThrow(UsageError)
   })
 
@@ -193,8 +216,15 @@ describe('diff', () => {
 describe('the previous version', () => {
   /** Starts a run like `again`, and interrupts it after this many files. */
   const brokenOff = async (folder: OutputFolder, files: number): Promise<void> => {
-    const simulator = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), stocks: STOCKS, asOf: EVENING })
-    const collector = createCollector<readonly StreamDefinition[]>({ settings: { ...simulator.settings, out: folder.path }, streams })
+    const simulator = await serveSimulator({
+      endpoints: streams.flatMap(({ endpoints }) => endpoints),
+      stocks: STOCKS,
+      asOf: EVENING,
+    })
+    const collector = createCollector<readonly StreamDefinition[]>({
+      settings: { ...simulator.settings, out: folder.path },
+      streams,
+    })
     let stored = 0
     const enough$ = collector.events({ asOf: EVENING, variant: 'simulated', fresh: true, skip: SKIP }).pipe(
       filter(({ type }) => {
@@ -249,7 +279,10 @@ describe('the previous version', () => {
   it('has no candles', async () => {
     const folder = copyOf(first)
     await again(folder)
-    const previous = readdirSync(join(folder.path, '.scripstream/previous'), { recursive: true, encoding: 'utf8' })
+    const previous = readdirSync(join(folder.path, '.scripstream/previous'), {
+      recursive: true,
+      encoding: 'utf8',
+    })
     expect(previous).toContain('master_isin_map.json')
     expect(previous.filter((name) => name.endsWith('.csv'))).toEqual([])
   })

@@ -10,14 +10,27 @@ import { temporaryFolder } from '../../support/folders.js'
 const [ALPHA, BETA, GAMMA] = STOCKS as [object, object, object, object]
 const RENAMED = { ...ALPHA, Sym: 'ALPHA2' }
 
-const filing = (caption: string) => ({ news_date: `2026-01-${caption.length.toString().padStart(2, '0')}`, caption, file_url: caption })
+const filing = (caption: string) => ({
+  news_date: `2026-01-${caption.length.toString().padStart(2, '0')}`,
+  caption,
+  file_url: caption,
+})
 
-/** The master list and the titles of the filings of each stock, by day. GAMMA is listed later, BETA drops its oldest filing. */
+/**
+ * The master list and the titles of the filings of each stock, by day. GAMMA is listed later, BETA drops its
+ * oldest filing.
+ */
 const DAYS = {
   '2026-02-10': { stocks: [ALPHA, BETA], titles: { ALPHA: ['old'], BETA: ['first'] } },
   '2026-02-11': { stocks: [RENAMED, BETA], titles: { ALPHA: ['order', 'old'], BETA: ['first'] } },
-  '2026-02-12': { stocks: [RENAMED, BETA, GAMMA], titles: { ALPHA: ['order', 'old'], BETA: ['second', 'first'], GAMMA: ['listed'] } },
-  '2026-02-13': { stocks: [RENAMED, BETA, GAMMA], titles: { ALPHA: ['order', 'old'], BETA: ['fourth', 'third!'], GAMMA: ['listed'] } },
+  '2026-02-12': {
+    stocks: [RENAMED, BETA, GAMMA],
+    titles: { ALPHA: ['order', 'old'], BETA: ['second', 'first'], GAMMA: ['listed'] },
+  },
+  '2026-02-13': {
+    stocks: [RENAMED, BETA, GAMMA],
+    titles: { ALPHA: ['order', 'old'], BETA: ['fourth', 'third!'], GAMMA: ['listed'] },
+  },
 } as const
 
 const collectDays = async (): Promise<string> => {
@@ -25,7 +38,9 @@ const collectDays = async (): Promise<string> => {
   for (const [day, { stocks, titles }] of Object.entries(DAYS)) {
     const answers = (request: string): unknown => {
       const [call = '', symbol = ''] = request.split(' ')
-      return /filings|lodr/.test(call) ? { data: ((titles as Record<string, readonly string[]>)[symbol] ?? []).map(filing) } : undefined
+      return /filings|lodr/.test(call)
+        ? { data: ((titles as Record<string, readonly string[]>)[symbol] ?? []).map(filing) }
+        : undefined
     }
     await tryRun({ out, now: toInstant(day, '20:00'), stocks, answers, only: ['company-filings'] })
   }
@@ -33,7 +48,13 @@ const collectDays = async (): Promise<string> => {
 }
 
 const filingsOf = async (out: string, since: string, until?: string) => {
-  const { changes, notes } = await diffDays(out, { exchange: 'NSE', streams, since, until, only: ['filings'] })
+  const { changes, notes } = await diffDays(out, {
+    exchange: 'NSE',
+    streams,
+    since,
+    until,
+    only: ['filings'],
+  })
   return { filings: changes.map(({ symbol, detail }) => `${symbol}: ${detail}`), notes }
 }
 
@@ -44,14 +65,22 @@ describe('filings of recorded days', () => {
       filings: [],
       notes: ['filings and news that are no longer in their files: 1'],
     })
-    expect((await filingsOf(out, '2026-02-12', '2026-02-13')).filings).toEqual(['BETA: 2 new: fourth; third!'])
+    expect((await filingsOf(out, '2026-02-12', '2026-02-13')).filings).toEqual([
+      'BETA: 2 new: fourth; third!',
+    ])
     expect((await filingsOf(out, '2026-02-11')).filings).toEqual(['BETA: 2 new: fourth; third!'])
   })
 
   it('of a renamed stock are new only if its earlier file lacks them; those of an added stock are not new', async () => {
     const out = await collectDays()
-    expect(await filingsOf(out, '2026-02-10', '2026-02-11')).toEqual({ filings: ['ALPHA2: 1 new: order'], notes: [] })
-    expect((await filingsOf(out, '2026-02-10')).filings).toEqual(['ALPHA2: 1 new: order', 'BETA: 2 new: fourth; third!'])
+    expect(await filingsOf(out, '2026-02-10', '2026-02-11')).toEqual({
+      filings: ['ALPHA2: 1 new: order'],
+      notes: [],
+    })
+    expect((await filingsOf(out, '2026-02-10')).filings).toEqual([
+      'ALPHA2: 1 new: order',
+      'BETA: 2 new: fourth; third!',
+    ])
   })
 
   it('name a damaged file, and compare the others', async () => {

@@ -28,8 +28,12 @@ const LATE_ALLOWED = { isLateAllowed: true } as const
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'a run as of a recorded day': { runs: [{ day: MONDAY, asOf: '2026-02-03' }] },
-  'a run as of a recorded day that records late': { runs: [{ day: MONDAY, asOf: '2026-02-03', request: LATE_ALLOWED }] },
-  'a run as of a day that was collected late': { runs: [{ day: MONDAY, asOf: '2026-02-04', request: LATE_ALLOWED }] },
+  'a run as of a recorded day that records late': {
+    runs: [{ day: MONDAY, asOf: '2026-02-03', request: LATE_ALLOWED }],
+  },
+  'a run as of a day that was collected late': {
+    runs: [{ day: MONDAY, asOf: '2026-02-04', request: LATE_ALLOWED }],
+  },
   'a run as of the missed day': {
     runs: [{ day: MONDAY, asOf: '2026-02-06', finds: MISSED }],
     adds: 'deals',
@@ -37,16 +41,28 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'a run as of the missed day that records late': {
     runs: [{ day: MONDAY, asOf: '2026-02-06', finds: MISSED, request: LATE_ALLOWED }],
-    ...{ adds: 'all', says: 'collected 10 days later' },
+    adds: 'all',
+    says: 'collected 10 days later',
   },
   'a clock set back by two days': { runs: [{ day: '2026-02-11' }] },
   'a clock set back by eight days': { runs: [{ day: '2026-02-05' }] },
-  'a clock set back to the missed day': { runs: [{ day: '2026-02-06', finds: MISSED }], adds: 'all', says: 'collected 7 days later' },
+  'a clock set back to the missed day': {
+    runs: [{ day: '2026-02-06', finds: MISSED }],
+    adds: 'all',
+    says: 'collected 7 days later',
+  },
   'a clock that is ten years ahead': { runs: [{ day: '2036-02-13' }] },
-  'a clock that was ten years ahead, and a run after it': { runs: [{ day: '2036-02-13' }, { day: MONDAY }], newDay: MONDAY },
-  'a clock that was ten years ahead, and then two days behind': { runs: [{ day: '2036-02-13' }, { day: '2026-02-11' }] },
+  'a clock that was ten years ahead, and a run after it': {
+    runs: [{ day: '2036-02-13' }, { day: MONDAY }],
+    newDay: MONDAY,
+  },
+  'a clock that was ten years ahead, and then two days behind': {
+    runs: [{ day: '2036-02-13' }, { day: '2026-02-11' }],
+  },
   'runs on a weekend': { runs: [{ day: '2026-02-14' }, { day: '2026-02-15', time: '11:00' }] },
-  'a run on a known holiday': { runs: [{ day: MONDAY, request: { calendar: { holidays: new Set([MONDAY]), sessions: {} } } }] },
+  'a run on a known holiday': {
+    runs: [{ day: MONDAY, request: { calendar: { holidays: new Set([MONDAY]), sessions: {} } } }],
+  },
   'a run on an unknown holiday, on which the indices stand still': { runs: [{ day: MONDAY, finds: 9 }] },
   'a run before the market opens': { runs: [{ day: MONDAY, time: '09:00' }] },
   'a second run of an evening': { runs: [{ day: FRIDAY, time: '21:00' }] },
@@ -54,13 +70,19 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 }
 
 const STATEMENTS = Object.keys(ANSWERS)
-const toOne = (all: readonly string[]): string => `select ${all.map((sql) => `(select list(t)::varchar from (${sql}) t)`).join(', ')}`
+const toOne = (all: readonly string[]): string =>
+  `select ${all.map((sql) => `(select list(t)::varchar from (${sql}) t)`).join(', ')}`
 
 /** All answers as of each day, by our query and by DuckDB alone, and what is said about them. */
 const readAnswers = async (root: string): Promise<Readonly<Record<string, unknown>>> => {
   const plain = await openPlain(root)
   const found: Record<string, unknown> = {}
-  const add = (day: Day, all: readonly string[], [row = []]: readonly (readonly string[])[], by = ''): void => {
+  const add = (
+    day: Day,
+    all: readonly string[],
+    [row = []]: readonly (readonly string[])[],
+    by = '',
+  ): void => {
     for (const [index, sql] of all.entries()) found[`${day} ${by}${sql}`] = row[index]
   }
   const plainStatements = STATEMENTS.filter(isPlain)
@@ -85,45 +107,57 @@ const listRecordFiles = (root: string): Readonly<Record<string, string>> =>
 const pick = <T>(all: Readonly<Record<string, T>>, isPicked: (name: string) => boolean) =>
   Object.fromEntries(Object.entries(all).filter(([name]) => isPicked(name)))
 
-describe.runIf(duckdb)('the answers of ten days stay as they were, and no file of a record changes, after', () => {
-  const template = mkdtempSync(join(tmpdir(), 'scripstream-ten-days-'))
-  let before: Readonly<Record<string, unknown>>
-  let files: Readonly<Record<string, string>>
+describe.runIf(duckdb)(
+  'the answers of ten days stay as they were, and no file of a record changes, after',
+  () => {
+    const template = mkdtempSync(join(tmpdir(), 'scripstream-ten-days-'))
+    let before: Readonly<Record<string, unknown>>
+    let files: Readonly<Record<string, string>>
 
-  beforeAll(async () => {
-    await collectTenDays(template)
-    before = await readAnswers(template)
-    files = listRecordFiles(template)
-  })
-  afterAll(() => rmSync(template, { recursive: true, force: true }))
+    beforeAll(async () => {
+      await collectTenDays(template)
+      before = await readAnswers(template)
+      files = listRecordFiles(template)
+    })
+    afterAll(() => rmSync(template, { recursive: true, force: true }))
 
-  it.each(Object.entries(SCENARIOS))('%s', async (_, { runs, adds, says, newDay }) => {
-    const root = temporaryFolder()
-    cpSync(template, root, { recursive: true })
-    for (const { finds, ...run } of runs) {
-      const sessions = newDay === undefined ? DAYS : [...DAYS, newDay]
-      storeDay(root, finds ?? 0, { sessions, ...(finds === MISSED ? {} : { stage: () => 'a later stage' }) })
-      await recordRun(root, finds === MISSED ? run : { ...run, scripts: { 'bulk-block-deals': { outcome: 'failed' } } })
-    }
-    expect(pick(listRecordFiles(root), (name) => name in files)).toEqual(files)
+    it.each(Object.entries(SCENARIOS))('%s', async (_, { runs, adds, says, newDay }) => {
+      const root = temporaryFolder()
+      cpSync(template, root, { recursive: true })
+      for (const { finds, ...run } of runs) {
+        const sessions = newDay === undefined ? DAYS : [...DAYS, newDay]
+        storeDay(root, finds ?? 0, {
+          sessions,
+          ...(finds === MISSED ? {} : { stage: () => 'a later stage' }),
+        })
+        await recordRun(
+          root,
+          finds === MISSED ? run : { ...run, scripts: { 'bulk-block-deals': { outcome: 'failed' } } },
+        )
+      }
+      expect(pick(listRecordFiles(root), (name) => name in files)).toEqual(files)
 
-    const after = await readAnswers(root)
-    const added = STATEMENTS.filter((sql) => adds === 'all' || (adds === 'deals' && sql.endsWith('deals')))
-    const isAdded = (name: string): boolean =>
-      name.startsWith('2026-02-06') && (added.some((sql) => name.endsWith(sql)) || (adds !== undefined && name.endsWith('says')))
-    expect(pick(after, (name) => !isAdded(name))).toEqual(pick(before, (name) => !isAdded(name)))
-    const days = [...RECORDED, ...(adds ? ['2026-02-06'] : []), ...(newDay ? [newDay] : [])]
-    expect(listListedDays(await openHistory(root))).toEqual(days.sort())
+      const after = await readAnswers(root)
+      const added = STATEMENTS.filter((sql) => adds === 'all' || (adds === 'deals' && sql.endsWith('deals')))
+      const isAdded = (name: string): boolean =>
+        name.startsWith('2026-02-06') &&
+        (added.some((sql) => name.endsWith(sql)) || (adds !== undefined && name.endsWith('says')))
+      expect(pick(after, (name) => !isAdded(name))).toEqual(pick(before, (name) => !isAdded(name)))
+      const days = [...RECORDED, ...(adds ? ['2026-02-06'] : []), ...(newDay ? [newDay] : [])]
+      expect(listListedDays(await openHistory(root))).toEqual(days.sort())
 
-    const plain = await openPlain(root)
-    for (const sql of added) {
-      const truth = ANSWERS[sql]?.(MISSED)
-      const answers = [expect.stringContaining(`2026-02-06 was ${says}`)]
-      expect(await askAsOf(sql, root, '2026-02-06'), sql).toEqual({ rows: truth, answers })
-      if (isPlain(sql)) expect(await plain.ask(sql, '2026-02-06'), sql).toEqual(truth)
-    }
-    plain.close()
-    const { answers } = await askAsOf('from master', root, MONDAY)
-    expect(answers).toEqual(newDay === MONDAY ? [] : [`no record of ${MONDAY}; the one before is of ${FRIDAY}`])
-  })
-})
+      const plain = await openPlain(root)
+      for (const sql of added) {
+        const truth = ANSWERS[sql]?.(MISSED)
+        const answers = [expect.stringContaining(`2026-02-06 was ${says}`)]
+        expect(await askAsOf(sql, root, '2026-02-06'), sql).toEqual({ rows: truth, answers })
+        if (isPlain(sql)) expect(await plain.ask(sql, '2026-02-06'), sql).toEqual(truth)
+      }
+      plain.close()
+      const { answers } = await askAsOf('from master', root, MONDAY)
+      expect(answers).toEqual(
+        newDay === MONDAY ? [] : [`no record of ${MONDAY}; the one before is of ${FRIDAY}`],
+      )
+    })
+  },
+)

@@ -18,14 +18,20 @@ import { openPlain } from './known-answers.js'
 const tables = listTables(streams)
 
 /** Threads of DuckDB add in any order, which changes the last digits of an average. */
-const roundFractions = (rows: readonly (readonly (string | null)[])[]): readonly (readonly (string | null)[])[] =>
-  rows.map((row) => row.map((value) => (/^-?\d+\.\d+$/.test(value ?? '') ? Number(value).toPrecision(9) : value)))
+const roundFractions = (
+  rows: readonly (readonly (string | null)[])[],
+): readonly (readonly (string | null)[])[] =>
+  rows.map((row) =>
+    row.map((value) => (/^-?\d+\.\d+$/.test(value ?? '') ? Number(value).toPrecision(9) : value)),
+  )
 
 const ask = async (sql: string, out: string, asOf?: string) => {
   const { result, close, usedDay, warnings, answers } = await runQuery(sql, { out, tables, asOf })
   try {
     return {
-      rows: (await result.getRows()).map((row) => row.map((value) => (value === null ? null : String(value)))),
+      rows: (await result.getRows()).map((row) =>
+        row.map((value) => (value === null ? null : String(value))),
+      ),
       usedDay,
       warnings,
       answers,
@@ -39,7 +45,8 @@ const FIRST = '2026-02-02'
 const DAYS = Array.from({ length: 10 }, (_, index) => addDays(FIRST, index + (index < 5 ? 0 : 2)))
 const MISSED = 4
 /** The stage of a stock on a day of the generated history; some days none. */
-const stageOf = (stock: number, day: number): string | undefined => ((stock + day) % 4 === 0 ? undefined : `Stage ${(stock * 7 + day) % 5}`)
+const stageOf = (stock: number, day: number): string | undefined =>
+  (stock + day) % 4 === 0 ? undefined : `Stage ${(stock * 7 + day) % 5}`
 
 const storeDay = (root: string, day: number): void => {
   const stocks = [0, 1, 2, 3, 4]
@@ -48,7 +55,9 @@ const storeDay = (root: string, day: number): void => {
     JSON.stringify(stocks.map((stock) => ({ Symbol: `S${stock}`, ISIN: `INE00000000${stock}` }))),
   )
   const staged = stocks.flatMap((stock) =>
-    stageOf(stock, day) === undefined ? [] : [{ Symbol: `S${stock}`, ISIN: `INE00000000${stock}`, Stage: stageOf(stock, day) }],
+    stageOf(stock, day) === undefined
+      ? []
+      : [{ Symbol: `S${stock}`, ISIN: `INE00000000${stock}`, Stage: stageOf(stock, day) }],
   )
   writeFileSync(join(root, 'nse_asm_list.json'), JSON.stringify(staged))
   writeFileSync(join(root, 'nse_gsm_list.json'), JSON.stringify([{ Symbol: 'S9', Stage: `day ${day}` }]))
@@ -70,15 +79,24 @@ const DAMAGED = /2026-02-\d\d\/\w+\/record\.json cannot be read: its digest is w
 
 /** Cuts the facts of a recorded day, as a full disk would. */
 const truncate = (root: string, day: string): void =>
-  truncateSync(join(root, '.scripstream', 'history', day, `${day.replaceAll('-', '')}T140000Z`, 'record.json'), 100)
+  truncateSync(
+    join(root, '.scripstream', 'history', day, `${day.replaceAll('-', '')}T140000Z`, 'record.json'),
+    100,
+  )
 
 describe.runIf(duckdb)('a query as of a day', () => {
   it('sees every list as it was on that day, or on the newest recorded day before it', async () => {
     const root = await generate()
     for (const [index, day] of DAYS.entries()) {
       const at = index === MISSED ? index - 1 : index
-      const { rows, usedDay } = await ask("select symbol, stage from surveillance where list = 'ASM' order by symbol", root, day)
-      const truth = [0, 1, 2, 3, 4].flatMap((stock) => (stageOf(stock, at) === undefined ? [] : [[`S${stock}`, stageOf(stock, at)]]))
+      const { rows, usedDay } = await ask(
+        "select symbol, stage from surveillance where list = 'ASM' order by symbol",
+        root,
+        day,
+      )
+      const truth = [0, 1, 2, 3, 4].flatMap((stock) =>
+        stageOf(stock, at) === undefined ? [] : [[`S${stock}`, stageOf(stock, at)]],
+      )
       expect(rows, day).toEqual(truth)
       expect(usedDay).toBe(DAYS[at])
     }
@@ -153,13 +171,20 @@ describe.runIf(duckdb)('the schema history', () => {
 
   it('has all days of a list, with the day and the time of collection', async () => {
     const root = await generate()
-    const { rows } = await ask("select day, known_at, stage from history.surveillance where list = 'GSM' order by day", root)
-    expect(rows).toEqual(DAYS.flatMap((day, index) => (index === MISSED ? [] : [[day, `${day} 19:30:00`, `day ${index}`]])))
+    const { rows } = await ask(
+      "select day, known_at, stage from history.surveillance where list = 'GSM' order by day",
+      root,
+    )
+    expect(rows).toEqual(
+      DAYS.flatMap((day, index) => (index === MISSED ? [] : [[day, `${day} 19:30:00`, `day ${index}`]])),
+    )
   })
 
   it('has a list that did not change on every day', async () => {
     const root = await generate()
-    expect((await ask('select count(*), count(distinct day) from history.master', root)).rows).toEqual([['45', '9']])
+    expect((await ask('select count(*), count(distinct day) from history.master', root)).rows).toEqual([
+      ['45', '9'],
+    ])
   })
 
   it('has only the days until the day of the query', async () => {
@@ -199,7 +224,10 @@ describe.runIf(duckdb)('the candle histories that runs replaced', () => {
     storeDay(root, 0)
     await recordRun(root, { day: '2026-02-09', scripts: { 'all-ohlcv': replaced('S1', 'GONE') } })
     await recordRun(root, { day: '2026-02-10' })
-    await recordRun(root, { day: '2026-02-11', scripts: { 'all-ohlcv': replaced('S1'), 'indices-ohlcv': replaced('S2') } })
+    await recordRun(root, {
+      day: '2026-02-11',
+      scripts: { 'all-ohlcv': replaced('S1'), 'indices-ohlcv': replaced('S2') },
+    })
     const first = [
       [null, 'GONE', '2026-02-09', '2026-02-09 19:30:00', 'all-ohlcv', `a split of "2:1", it's GONE`],
       ['INE000000001', 'S1', '2026-02-09', '2026-02-09 19:30:00', 'all-ohlcv', `a split of "2:1", it's S1`],
@@ -220,15 +248,26 @@ describe.runIf(duckdb)('the candle histories that runs replaced', () => {
     const days = ['2026-02-06', '2026-02-09', '2026-02-10', '2026-02-11', '2026-02-12']
     const lines = days.map((day) => `${toInstant(day, '09:15') / 1_000},1,1,1,1,1`)
     await recordRun(root, { day: '2026-02-09', scripts: { 'all-ohlcv': replaced('S1') } })
-    await recordRun(root, { day: '2026-02-11', scripts: { 'all-ohlcv': replaced('S1'), 'indices-ohlcv': replaced('S2') } })
+    await recordRun(root, {
+      day: '2026-02-11',
+      scripts: { 'all-ohlcv': replaced('S1'), 'indices-ohlcv': replaced('S2') },
+    })
     for (const symbol of ['S1', 'S2'])
-      writeFileSync(join(root, 'ohlcv_data', `${symbol}.csv`), ['Timestamp,Open,High,Low,Close,Volume', ...lines, ''].join('\n'))
+      writeFileSync(
+        join(root, 'ohlcv_data', `${symbol}.csv`),
+        ['Timestamp,Open,High,Low,Close,Volume', ...lines, ''].join('\n'),
+      )
     const sql = "select day, known_since from candles_known where symbol = 'S1' order by day"
     const known = [...days.slice(0, 4).map((day) => [day, '2026-02-11 19:30:00']), ['2026-02-12', null]]
     expect((await ask(sql, root)).rows).toEqual(known)
     expect((await ask(sql, root, '2026-02-10')).rows).toEqual(known.slice(0, 3))
     expect(
-      (await ask("select isin, count(*), count(known_since) from candles_known where symbol = 'S2' group by isin", root)).rows,
+      (
+        await ask(
+          "select isin, count(*), count(known_since) from candles_known where symbol = 'S2' group by isin",
+          root,
+        )
+      ).rows,
     ).toEqual([['INE000000002', '5', '0']])
     // Collected late: it replaced only what was before its day.
     await recordRun(root, { day: '2026-02-18', asOf: '2026-02-06', scripts: { 'all-ohlcv': replaced('S1') } })
@@ -249,8 +288,12 @@ describe.runIf(duckdb)('the candle histories that runs replaced', () => {
     await recordRun(root, { day: '2026-02-10' })
     const since = '2026-02-09 19:30:00'
     expect((await ask('select isin, symbol from rewritten', root)).rows).toEqual([['INE000000001', 'S1']])
-    expect((await ask("select known_since from candles_known where symbol = 'NEW'", root)).rows).toEqual([[since]])
-    expect((await ask("select prices_known_since from screener where symbol = 'NEW'", root)).rows).toEqual([[since]])
+    expect((await ask("select known_since from candles_known where symbol = 'NEW'", root)).rows).toEqual([
+      [since],
+    ])
+    expect((await ask("select prices_known_since from screener where symbol = 'NEW'", root)).rows).toEqual([
+      [since],
+    ])
   })
 
   it('are none without a history', async () => {
@@ -292,7 +335,8 @@ describe.runIf(duckdb)('filings as of a day', () => {
     const all = [filing('late "quoted"\n€', '2026-02-05'), ...old]
     store(root, old, all)
     await recordRun(root, { day: '2026-02-10' })
-    const captions = async (day: string) => (await ask('select caption from filings order by caption', root, day)).rows.flat()
+    const captions = async (day: string) =>
+      (await ask('select caption from filings order by caption', root, day)).rows.flat()
     expect(await captions('2026-02-05')).toEqual(['later', 'old'])
     expect(await captions('2026-02-09')).toEqual(['later', 'old'])
     expect(await captions('2026-02-10')).toEqual(['late "quoted"\n€', 'later', 'old'])
@@ -322,8 +366,17 @@ describe.runIf(duckdb)('filings as of a day', () => {
 })
 
 describe.runIf(duckdb)('the view first_seen', () => {
-  const filing = (caption: string, url = '') => ({ news_date: '2026-01-05 10:00:00', caption, descriptor: 'x', file_url: url })
-  const news = (Title: string) => ({ Title, PublishDate: Date.parse('2026-01-05T10:00:00+05:30'), Source: 'stocks' })
+  const filing = (caption: string, url = '') => ({
+    news_date: '2026-01-05 10:00:00',
+    caption,
+    descriptor: 'x',
+    file_url: url,
+  })
+  const news = (Title: string) => ({
+    Title,
+    PublishDate: Date.parse('2026-01-05T10:00:00+05:30'),
+    Source: 'stocks',
+  })
   const announcement = (events: string, symbol: string) => ({
     Symbol: symbol,
     ISIN: 'INE000000001',
@@ -332,7 +385,15 @@ describe.runIf(duckdb)('the view first_seen', () => {
     events,
   })
   const deal = (cname: string, isin?: string) => ({
-    ...{ date: '2026-01-05 00:00:00', sym: 'S1', isin, exch: 'NSE', deal: 'BULK', bs: 'B', cname, qty: 10, avgprice: 1.5 },
+    date: '2026-01-05 00:00:00',
+    sym: 'S1',
+    isin,
+    exch: 'NSE',
+    deal: 'BULK',
+    bs: 'B',
+    cname,
+    qty: 10,
+    avgprice: 1.5,
   })
   /** Lists without deals of those days, and candles that show when the market traded until now. */
   const storeLists = (root: string): void => {
@@ -340,25 +401,43 @@ describe.runIf(duckdb)('the view first_seen', () => {
     storeCandles(root, 1)
   }
   const storeCandles = (root: string, count: number): void => {
-    const candles = ['2026-02-09', '2026-02-10', '2026-02-11'].slice(0, count).map((day) => `${toInstant(day) / 1_000},1,1,1,1,1\n`)
+    const candles = ['2026-02-09', '2026-02-10', '2026-02-11']
+      .slice(0, count)
+      .map((day) => `${toInstant(day) / 1_000},1,1,1,1,1\n`)
     mkdirSync(join(root, 'ohlcv_data', 'indices'), { recursive: true })
-    writeFileSync(join(root, 'ohlcv_data', 'indices', 'A.csv'), `Timestamp,Open,High,Low,Close,Volume\n${candles.join('')}`)
+    writeFileSync(
+      join(root, 'ohlcv_data', 'indices', 'A.csv'),
+      `Timestamp,Open,High,Low,Close,Volume\n${candles.join('')}`,
+    )
   }
   const write = (root: string, file: string, content: unknown): void => {
     mkdirSync(join(root, file, '..'), { recursive: true })
     writeFileSync(join(root, file), JSON.stringify(content))
   }
 
-  /** Stores the first `count` rows of each kind, `filing 1` and so on, and the first `before` filings and news as those of the run before. */
+  /**
+   * Stores the first `count` rows of each kind, `filing 1` and so on, and the first `before` filings and news
+   * as those of the run before.
+   */
   const store = (root: string, count: number, before?: number): void => {
     const upTo = <T>(last: number, create: (name: string) => T, kind: string): readonly T[] =>
       Array.from({ length: last }, (_, index) => create(`${kind} ${index + 1}`))
     storeCandles(root, count)
     const previous = join(root, '.scripstream', 'previous')
-    write(previous, 'note.json', { ...(before === undefined ? {} : { run: 'r' }), outputs: ['company_filings/*', 'market_news/*'] })
-    for (const [folder, last] of [[root, count] as const, ...(before === undefined ? [] : [[previous, before] as const])]) {
+    write(previous, 'note.json', {
+      ...(before === undefined ? {} : { run: 'r' }),
+      outputs: ['company_filings/*', 'market_news/*'],
+    })
+    for (const [folder, last] of [
+      [root, count] as const,
+      ...(before === undefined ? [] : [[previous, before] as const]),
+    ]) {
       write(folder, 'company_filings/S1_filings.json', { data: upTo(last, filing, 'filing') })
-      write(folder, 'market_news/S1_news.json', { Symbol: 'S1', ISIN: 'INE000000001', News: upTo(last, news, 'news') })
+      write(folder, 'market_news/S1_news.json', {
+        Symbol: 'S1',
+        ISIN: 'INE000000001',
+        News: upTo(last, news, 'news'),
+      })
     }
     // From the third day on the stock has another symbol in one list, and an ISIN in the other.
     const isLater = count > 2
@@ -377,7 +456,8 @@ describe.runIf(duckdb)('the view first_seen', () => {
   const SQL = `select kind, regexp_extract(title, '\\d$') as number, first_seen from first_seen order by all`
   const KINDS = ['announcement', 'deal', 'filing', 'news']
   const DAY_OF = [null, '2026-02-10', '2026-02-11']
-  const truth = (count: number) => KINDS.flatMap((kind) => DAY_OF.slice(0, count).map((day, index) => [kind, String(index + 1), day]))
+  const truth = (count: number) =>
+    KINDS.flatMap((kind) => DAY_OF.slice(0, count).map((day, index) => [kind, String(index + 1), day]))
 
   const collectThreeDays = async (): Promise<string> => {
     const root = temporaryFolder()
@@ -396,9 +476,9 @@ describe.runIf(duckdb)('the view first_seen', () => {
   it('has the day of the first recorded run with a row, and NULL for what was there before the history began', async () => {
     const root = await collectThreeDays()
     expect((await ask(SQL, root)).rows).toEqual(truth(3))
-    expect((await ask("select distinct isin, day, detail from first_seen where kind = 'deal'", root)).rows).toEqual([
-      ['INE000000001', '2026-01-05', '10 at 1.5 rupees on NSE'],
-    ])
+    expect(
+      (await ask("select distinct isin, day, detail from first_seen where kind = 'deal'", root)).rows,
+    ).toEqual([['INE000000001', '2026-01-05', '10 at 1.5 rupees on NSE']])
   })
 
   it('has no later day as of a day', async () => {
@@ -438,10 +518,15 @@ describe.runIf(duckdb)('the view first_seen', () => {
     await recordRun(root, { day: '2026-02-09' })
     const copies = [filing('filing 1'), { ...filing('filing 1'), news_id: 'n' }]
     write(join(root, '.scripstream', 'previous'), 'note.json', { run: 'r', outputs: ['company_filings/*'] })
-    for (const [folder, data] of [[join(root, '.scripstream', 'previous'), copies.slice(0, 1)] as const, [root, copies] as const])
+    for (const [folder, data] of [
+      [join(root, '.scripstream', 'previous'), copies.slice(0, 1)] as const,
+      [root, copies] as const,
+    ])
       write(folder, 'company_filings/S1_filings.json', { data })
     await recordRun(root, { day: '2026-02-10' })
-    expect((await ask("select first_seen from first_seen where kind = 'filing'", root)).rows).toEqual([[null]])
+    expect((await ask("select first_seen from first_seen where kind = 'filing'", root)).rows).toEqual([
+      [null],
+    ])
   })
 
   it('has no days without a history, and no list of tables reads the history', async () => {
@@ -471,7 +556,11 @@ describe.runIf(duckdb)('as of the day of the last run', () => {
   })
 
   it('candles of later days are not there', async () => {
-    const { rows } = await ask('select max(date), (select max(day) from candle_days) from candles', folder.out, '2026-02-11')
+    const { rows } = await ask(
+      'select max(date), (select max(day) from candle_days) from candles',
+      folder.out,
+      '2026-02-11',
+    )
     expect(rows).toEqual([['2026-02-11', '2026-02-11']])
   })
 })

@@ -17,14 +17,26 @@ import { openPlain } from './known-answers.js'
 const tables = listTables(streams)
 const [FILE, MASTER] = ['bulk_block_deals.json', 'master_isin_map.json']
 const deal = (qty: unknown, cname = 'a fund') => ({
-  ...{ date: '2026-02-09 00:00:00', sym: 'S1', exch: 'NSE', deal: 'BULK', bs: 'B', cname, qty, avgprice: 1.5, more: { a: 1 } },
+  date: '2026-02-09 00:00:00',
+  sym: 'S1',
+  exch: 'NSE',
+  deal: 'BULK',
+  bs: 'B',
+  cname,
+  qty,
+  avgprice: 1.5,
+  more: { a: 1 },
 })
 
 /** The table of deals as an earlier version may have had it. */
 const former = (change: (column: TableColumn) => readonly TableColumn[]): readonly RecordedTable[] =>
-  tablesOf(FILE).map((one) => ({ ...one, table: { ...one.table, columns: one.table.columns.flatMap(change) } }))
+  tablesOf(FILE).map((one) => ({
+    ...one,
+    table: { ...one.table, columns: one.table.columns.flatMap(change) },
+  }))
 
-const store = (root: string, ...deals: readonly object[]): void => writeFileSync(join(root, FILE), JSON.stringify(deals))
+const store = (root: string, ...deals: readonly object[]): void =>
+  writeFileSync(join(root, FILE), JSON.stringify(deals))
 
 const ask = async (sql: string, root: string, asOf?: string) => {
   const { result, close, warnings } = await runQuery(sql, { out: root, tables, asOf })
@@ -64,11 +76,31 @@ describe.runIf(duckdb)('a record of an earlier version', () => {
       (column) => [column.name === 'client' ? { ...column, name: 'buyer' } : column],
       (now as (string | null)[]).with(4, null),
     ],
-    ['with a number as text', (column) => [column.name === 'quantity' ? { ...column, type: 'VARCHAR' } : column], now],
-    ['with a text as number', (column) => [column.name === 'symbol' ? { ...column, type: 'BIGINT' } : column], now],
-    ['with a whole number as another one', (column) => [column.name === 'quantity' ? { ...column, type: 'DOUBLE' } : column], now],
-    ['with a day as text', (column) => [column.name === 'date' ? { ...column, type: 'VARCHAR' } : column], now],
-    ['with a column that is gone', (column) => [column, ...(column.name === 'side' ? [{ ...column, name: 'gone' }] : [])], now],
+    [
+      'with a number as text',
+      (column) => [column.name === 'quantity' ? { ...column, type: 'VARCHAR' } : column],
+      now,
+    ],
+    [
+      'with a text as number',
+      (column) => [column.name === 'symbol' ? { ...column, type: 'BIGINT' } : column],
+      now,
+    ],
+    [
+      'with a whole number as another one',
+      (column) => [column.name === 'quantity' ? { ...column, type: 'DOUBLE' } : column],
+      now,
+    ],
+    [
+      'with a day as text',
+      (column) => [column.name === 'date' ? { ...column, type: 'VARCHAR' } : column],
+      now,
+    ],
+    [
+      'with a column that is gone',
+      (column) => [column, ...(column.name === 'side' ? [{ ...column, name: 'gone' }] : [])],
+      now,
+    ],
     ['without any of the columns', () => [], now],
   ])('can be read: %s', async (_, change, expected) => {
     const root = await recordAll(former(change))
@@ -99,7 +131,10 @@ describe.runIf(duckdb)('a stock that was renamed', () => {
     const name = (symbol: string): void => {
       writeFileSync(join(root, MASTER), JSON.stringify([{ Symbol: symbol, ISIN: 'INE000000001' }]))
       const candles = [OLD, NEW].map((day) => `${Date.parse(`${day}T00:00:00+05:30`) / 1_000},1,1,1,1,1\n`)
-      writeFileSync(join(root, `ohlcv_data/${symbol}.csv`), `Timestamp,Open,High,Low,Close,Volume\n${candles.join('')}`)
+      writeFileSync(
+        join(root, `ohlcv_data/${symbol}.csv`),
+        `Timestamp,Open,High,Low,Close,Volume\n${candles.join('')}`,
+      )
     }
     for (const [day, symbol] of [
       [OLD, 'OLD'],

@@ -12,7 +12,10 @@ import { recordRun, tablesOf } from '../../support/recorded-run.js'
 const DAYS = ['2026-02-05', '2026-02-06', '2026-02-09', '2026-02-10', '2026-02-11']
 
 /** Two streams with one list each. */
-const FILES: Readonly<Record<string, string>> = { 'all-indices': 'all_indices_list.json', 'fundamental-data': 'fundamental_data.json' }
+const FILES: Readonly<Record<string, string>> = {
+  'all-indices': 'all_indices_list.json',
+  'fundamental-data': 'fundamental_data.json',
+}
 const [A, B] = ['fundamental-data', 'all-indices'] as const
 
 /** The facts of the record of a day. */
@@ -25,7 +28,10 @@ const folderWithDays = async (recorded: Readonly<Record<string, readonly string[
   mkdirSync(join(root, 'ohlcv_data', 'indices'), { recursive: true })
   const writeCandles = (until: string): void => {
     const candles = DAYS.filter((day) => day <= until).map((day) => `${toInstant(day) / 1_000},1,1,1,1,1\n`)
-    writeFileSync(join(root, 'ohlcv_data', 'indices', 'A.csv'), `Timestamp,Open,High,Low,Close,Volume\n${candles.join('')}`)
+    writeFileSync(
+      join(root, 'ohlcv_data', 'indices', 'A.csv'),
+      `Timestamp,Open,High,Low,Close,Volume\n${candles.join('')}`,
+    )
   }
   for (const [day, names] of Object.entries(recorded)) {
     writeCandles(day)
@@ -42,7 +48,9 @@ const summaryOf = async (root: string) => (await describeHistory(root, { streams
 describe('the summary of a history', () => {
   it('has the days, the sessions between them without a record, and the streams that a day lacks', async () => {
     const root = await folderWithDays({ '2026-02-06': [A, B], '2026-02-10': [A], '2026-02-11': [A, B] })
-    expect((await summaryOf(root)).map(({ day, streams: own, missing, knownAt }) => [day, own, missing, knownAt])).toEqual([
+    expect(
+      (await summaryOf(root)).map(({ day, streams: own, missing, knownAt }) => [day, own, missing, knownAt]),
+    ).toEqual([
       ['2026-02-06', [A, B], [], '2026-02-06T14:00:00.000Z'],
       ['2026-02-09', [], [A, B], undefined],
       ['2026-02-10', [A], [B], '2026-02-10T14:00:00.000Z'],
@@ -53,7 +61,10 @@ describe('the summary of a history', () => {
   it('names a damaged day, and reads the others', async () => {
     const root = await folderWithDays({ '2026-02-10': [A], '2026-02-11': [A] })
     writeFileSync(factsOf(root, '2026-02-10'), 'x')
-    expect(await summaryOf(root)).toMatchObject([{ damage: expect.stringContaining('its digest is wrong') }, { streams: [A] }])
+    expect(await summaryOf(root)).toMatchObject([
+      { damage: expect.stringContaining('its digest is wrong') },
+      { streams: [A] },
+    ])
   })
 
   it('has no day that does not exist', async () => {
@@ -84,7 +95,9 @@ describe('deleting days', () => {
     const root = await folderWithDays({ '2026-02-10': [A], '2026-02-11': [A] })
     const release = await acquireLock(join(root, '.scripstream', 'lock'), 0)
     const days = async () => (await summaryOf(root)).map(({ day }) => day)
-    await expect(deleteDays(root, { before: '2026-02-11' }, 0)).rejects.toThrow('another run is using this folder')
+    await expect(deleteDays(root, { before: '2026-02-11' }, 0)).rejects.toThrow(
+      'another run is using this folder',
+    )
     expect(await days()).toEqual(['2026-02-10', '2026-02-11'])
     release()
     expect((await deleteDays(root, { before: '2026-02-11' }, 0)).days).toEqual(['2026-02-10'])

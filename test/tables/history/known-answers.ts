@@ -26,18 +26,23 @@ export const isPlain = (sql: string): boolean => sql !== QUARTERS && sql !== REW
 
 /** The statements, and what each one answers if the newest recorded day is this one. */
 export const ANSWERS: Readonly<Record<string, (index: number) => Rows>> = {
-  'select isin, symbol from master order by isin': (index) => listOn(index).map(({ Symbol: symbol, ISIN }) => [ISIN, symbol]),
+  'select isin, symbol from master order by isin': (index) =>
+    listOn(index).map(({ Symbol: symbol, ISIN }) => [ISIN, symbol]),
   'select symbol, stage from surveillance order by isin': (index) =>
-    STOCKS.flatMap((stock) => (stageOn(stock, index) === undefined ? [] : [[`S${stock}`, stageOn(stock, index) as string]])),
+    STOCKS.flatMap((stock) =>
+      stageOn(stock, index) === undefined ? [] : [[`S${stock}`, stageOn(stock, index) as string]],
+    ),
   'select count(pe) from master_data': (index) => [[index >= DEAD ? '0' : String(listOn(index).length)]],
   'select isin, quarter, sales from fundamentals order by isin': (index) =>
     listOn(index).map((stock) => {
       const [[quarter, sales] = ['', '']] = salesOn(toNumber(stock), index)
       return [stock.ISIN, quarter, String(Number(sales))]
     }),
-  [QUARTERS]: (index) => listOn(index).map((stock) => [stock.ISIN, String(Number(salesOn(toNumber(stock), index).at(-1)?.[1]))]),
+  [QUARTERS]: (index) =>
+    listOn(index).map((stock) => [stock.ISIN, String(Number(salesOn(toNumber(stock), index).at(-1)?.[1]))]),
   [DEALS]: (index) => [[String(Math.min(index, DEAD - 1))]],
-  "select symbol, note from corporate_actions where list = 'history'": (index) => (index < SPLIT ? [] : [['S10', '10:1']]),
+  "select symbol, note from corporate_actions where list = 'history'": (index) =>
+    index < SPLIT ? [] : [['S10', '10:1']],
   [REWRITTEN]: (index) => (index < SPLIT ? [] : [['S10']]),
 }
 
@@ -49,7 +54,9 @@ export const describeTruth = (sql: string, index: number): readonly string[] => 
   if (index === MISSED) return [`${lists}no record of ${day}; the one before is of ${DAYS[MISSED - 1]}`]
   if (index === LATE) return [`${lists}the record of ${day} was collected 9 days later`]
   const isOld = index >= DEAD && (sql === DEALS || sql === REWRITTEN)
-  return isOld ? [`${sql === REWRITTEN ? 'deals: ' : ''}no record of ${day}; the one before is of ${DAYS[DEAD - 1]}`] : []
+  return isOld
+    ? [`${sql === REWRITTEN ? 'deals: ' : ''}no record of ${day}; the one before is of ${DAYS[DEAD - 1]}`]
+    : []
 }
 
 /** The rows of a query as of a day, and what it says about the records that answer. */
@@ -60,7 +67,10 @@ export const askAsOf = async (
 ): Promise<{ readonly rows: Rows; readonly answers: readonly string[] }> => {
   const { result, close, answers } = await runQuery(sql, { out, tables, asOf })
   try {
-    return { rows: (await result.getRows()).map((row) => row.map(String)), answers: answers.filter((one) => !UNRECORDED.test(one)) }
+    return {
+      rows: (await result.getRows()).map((row) => row.map(String)),
+      answers: answers.filter((one) => !UNRECORDED.test(one)),
+    }
   } finally {
     close()
   }

@@ -10,7 +10,19 @@ import { verify } from '../../../src/verify/verify.js'
 import { streams } from '../../../streams/registry.js'
 import { duckdb } from '../support.js'
 import { ANSWERS, askAsOf, describeTruth, isPlain, openPlain, STOCKS, toNumber } from './known-answers.js'
-import { collectTenDays, DAYS, DEAD, HISTORY_CHECKS, knownAt, listOn, MISSED, RECORDED, STANDSTILL, salesOn, stageOn } from './ten-days.js'
+import {
+  collectTenDays,
+  DAYS,
+  DEAD,
+  HISTORY_CHECKS,
+  knownAt,
+  listOn,
+  MISSED,
+  RECORDED,
+  STANDSTILL,
+  salesOn,
+  stageOn,
+} from './ten-days.js'
 
 type Told = readonly (string | undefined)[]
 
@@ -53,7 +65,8 @@ const findResultTruth = (from: number, to: number): readonly Told[] =>
       ]
     })
 
-const toTexts = (all: readonly Told[]): readonly string[] => all.map((one) => one.filter(Boolean).join(' ')).sort()
+const toTexts = (all: readonly Told[]): readonly string[] =>
+  all.map((one) => one.filter(Boolean).join(' ')).sort()
 
 const changesOf = async (root: string, since: Day, until?: Day): Promise<readonly string[]> => {
   const only = ['listings', 'renames', 'surveillance', 'results'] as const
@@ -64,9 +77,11 @@ const changesOf = async (root: string, since: Day, until?: Day): Promise<readonl
 const findTruth = (from: number, to: number): readonly string[] =>
   toTexts([...findListingTruth(from, to), ...findStageTruth(from, to), ...findResultTruth(from, to)])
 
-const verified = (root: string) => verify(root, { streams, exchange: 'NSE', limits: {}, only: [...HISTORY_CHECKS, 'files'] })
+const verified = (root: string) =>
+  verify(root, { streams, exchange: 'NSE', limits: {}, only: [...HISTORY_CHECKS, 'files'] })
 
-const toGist = ({ check, severity, symbol, day, file }: Finding): string => [check, severity, symbol, day, file].filter(Boolean).join(' ')
+const toGist = ({ check, severity, symbol, day, file }: Finding): string =>
+  [check, severity, symbol, day, file].filter(Boolean).join(' ')
 
 describe.runIf(duckdb)('ten days with known truth', () => {
   it('answer every query as of every day, whether it was recorded, missed, collected twice or late, and say so', async () => {
@@ -79,7 +94,8 @@ describe.runIf(duckdb)('ten days with known truth', () => {
         const { rows, answers } = await askAsOf(sql, root, day)
         expect(rows, `${sql} as of ${day}`).toEqual(answer(used))
         expect(answers, `${sql} as of ${day}`).toEqual(describeTruth(sql, index))
-        if (isPlain(sql)) expect(await plain.ask(sql, day), `${sql} as of ${day}, DuckDB`).toEqual(answer(used))
+        if (isPlain(sql))
+          expect(await plain.ask(sql, day), `${sql} as of ${day}, DuckDB`).toEqual(answer(used))
         expect(await lake.ask(sql, day), `${sql} as of ${day}, DuckDB in the lake`).toEqual(answer(used))
       }
     }
@@ -102,7 +118,9 @@ describe('ten days with known truth', () => {
     for (const [at, since] of RECORDED.entries()) {
       const from = DAYS.indexOf(since)
       for (const until of RECORDED.slice(at + 1))
-        expect(await changesOf(root, since, until), `${since} ${until}`).toEqual(findTruth(from, DAYS.indexOf(until)))
+        expect(await changesOf(root, since, until), `${since} ${until}`).toEqual(
+          findTruth(from, DAYS.indexOf(until)),
+        )
       if (from < last) expect(await changesOf(root, since), `since ${since}`).toEqual(findTruth(from, last))
     }
   })
@@ -123,16 +141,21 @@ describe('ten days with known truth', () => {
       ].sort(),
     )
     expect(new Set(findings.map(({ check }) => check))).toEqual(new Set(HISTORY_CHECKS))
-    const details = Object.fromEntries(findings.map(({ check, symbol = '', detail }) => [`${check} ${symbol}`.trim(), detail]))
+    const details = Object.fromEntries(
+      findings.map(({ check, symbol = '', detail }) => [`${check} ${symbol}`.trim(), detail]),
+    )
     expect(details).toMatchObject({
       'dead-columns':
         'Pe: a value in none of the 30 records since 2026-02-11, in all of them on each of the 6 recorded days from 2026-02-02 to 2026-02-10',
       'restated-figures S3': 'sales of 2025-09 was 1,960.0 on 2026-02-05 and is 196.0 on 2026-02-09',
-      'blinking-members S7': 'it was last in the list on 2026-02-03, not from 2026-02-04, and again from 2026-02-09',
+      'blinking-members S7':
+        'it was last in the list on 2026-02-03, not from 2026-02-04, and again from 2026-02-09',
       'failing-streams':
         'bulk-block-deals fails since 2026-02-11, on 3 days until 2026-02-13; the last success was on 2026-02-10; the newest reason: the provider answers 404',
     })
-    expect(details['unchanged-lists']).toContain('the same on 4 recorded sessions, from 2026-02-10 to 2026-02-13')
+    expect(details['unchanged-lists']).toContain(
+      'the same on 4 recorded sessions, from 2026-02-10 to 2026-02-13',
+    )
   })
 
   it('name a damaged day as a finding, and the others are compared without it', async () => {
@@ -141,7 +164,9 @@ describe('ten days with known truth', () => {
     writeFileSync(join(root, file), 'x')
     const { findings, history } = await verified(root)
     expect(history.days).toBe(8)
-    expect(findings.filter(({ check }) => check === 'files')).toMatchObject([{ severity: 'error', file, day: DAYS[1] }])
+    expect(findings.filter(({ check }) => check === 'files')).toMatchObject([
+      { severity: 'error', file, day: DAYS[1] },
+    ])
     expect(findings.map(toGist)).toContain(`restated-figures warning S3 ${DAYS[5]} fundamental_data.json`)
   })
 })

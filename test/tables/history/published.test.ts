@@ -23,7 +23,12 @@ import { duckdb } from '../support.js'
 import { askAsOf, openPlain } from './known-answers.js'
 import { DAYS } from './ten-days.js'
 
-const FILES = ['master_isin_map.json', 'all_indices_list.json', 'bulk_block_deals.json', 'complete_price_bands.json'] as const
+const FILES = [
+  'master_isin_map.json',
+  'all_indices_list.json',
+  'bulk_block_deals.json',
+  'complete_price_bands.json',
+] as const
 
 const TABLES = tablesOf(...FILES)
 
@@ -33,17 +38,32 @@ const bandOf = (index: number): string => (index % 3 === 0 ? '10' : '5')
 /** Writes the lists as they are at a time of a day: deals and bands of the day before until 20:00. */
 const storeAt = (root: string, index: number, time: string): void => {
   const published = time < '20:00' ? index - 1 : index
-  const write = (file: string, rows: readonly object[]): void => writeFileSync(join(root, file), JSON.stringify(rows))
+  const write = (file: string, rows: readonly object[]): void =>
+    writeFileSync(join(root, file), JSON.stringify(rows))
   const stock = { Symbol: 'S1', ISIN: 'INE000000001' }
   write('master_isin_map.json', [stock])
   write('all_indices_list.json', [
-    { Sym: 'NIFTY', Sid: 13, Exch: 'IDX', Seg: 'I', Inst: 'IDX', Ltp: Number(`${index}${time.replace(':', '.')}`) },
+    {
+      Sym: 'NIFTY',
+      Sid: 13,
+      Exch: 'IDX',
+      Seg: 'I',
+      Inst: 'IDX',
+      Ltp: Number(`${index}${time.replace(':', '.')}`),
+    },
   ])
-  write('bulk_block_deals.json', [{ date: `${DAYS[published] ?? '2026-01-30'} 00:00:00`, isin: stock.ISIN, sym: 'S1', qty: published }])
-  write('complete_price_bands.json', [{ Symbol: 'S1', Series: 'EQ', 'Security Name': 'S1', Band: bandOf(published), Remarks: '-' }])
+  write('bulk_block_deals.json', [
+    { date: `${DAYS[published] ?? '2026-01-30'} 00:00:00`, isin: stock.ISIN, sym: 'S1', qty: published },
+  ])
+  write('complete_price_bands.json', [
+    { Symbol: 'S1', Series: 'EQ', 'Security Name': 'S1', Band: bandOf(published), Remarks: '-' },
+  ])
   const candles = DAYS.slice(0, index + 1).map((day) => `${toInstant(day) / 1_000},1,1,1,1,1\n`)
   mkdirSync(join(root, 'ohlcv_data', 'indices'), { recursive: true })
-  writeFileSync(join(root, 'ohlcv_data', 'indices', 'A.csv'), `Timestamp,Open,High,Low,Close,Volume\n${candles.join('')}`)
+  writeFileSync(
+    join(root, 'ohlcv_data', 'indices', 'A.csv'),
+    `Timestamp,Open,High,Low,Close,Volume\n${candles.join('')}`,
+  )
 }
 
 interface Evening extends Partial<Omit<TestRun, 'day'>> {
@@ -51,7 +71,11 @@ interface Evening extends Partial<Omit<TestRun, 'day'>> {
   readonly stored?: string
 }
 
-const collect = async (root: string, index: number, { time = '18:30', stored = time, request, ...run }: Evening = {}): Promise<void> => {
+const collect = async (
+  root: string,
+  index: number,
+  { time = '18:30', stored = time, request, ...run }: Evening = {},
+): Promise<void> => {
   storeAt(root, index, stored)
   await recordRun(root, { ...run, time, day: DAYS[index] as Day, request: { tables: TABLES, ...request } })
 }
@@ -64,7 +88,11 @@ const recordMorning = async (root: string, time: string): Promise<void> => {
 
 const DEALS = 'select cast(max(date) as date)::varchar, max(quantity) from deals'
 const typeHistory = async (out: string, ...args: readonly string[]) => {
-  const code = await runProgram(['history', ...args, '--out', out], createTestIo(), createTestDependencies(undefined, { streams: builtIn }))
+  const code = await runProgram(
+    ['history', ...args, '--out', out],
+    createTestIo(),
+    createTestDependencies(undefined, { streams: builtIn }),
+  )
   return { code }
 }
 
@@ -84,18 +112,25 @@ const askBoth = async (root: string, sql: string, day: string | undefined) => {
   return { ...(await askAsOf(sql, root, day)), plain: rows }
 }
 
-const answersOf = (rows: readonly (readonly string[])[], answers: readonly string[] = []) => ({ rows, plain: rows, answers })
+const answersOf = (rows: readonly (readonly string[])[], answers: readonly string[] = []) => ({
+  rows,
+  plain: rows,
+  answers,
+})
 
 describe.runIf(duckdb)('deals and price bands', () => {
   it('of ten days with runs at 18:30 and 20:30 are those of each day, by our query, DuckDB alone and in the lake', async () => {
     const root = temporaryFolder()
-    for (const index of DAYS.keys()) for (const time of ['18:30', '20:30']) await collect(root, index, { time })
+    for (const index of DAYS.keys())
+      for (const time of ['18:30', '20:30']) await collect(root, index, { time })
     await lastValueFrom(wholeLake({ streams: builtIn }).write(root))
     const lake = await openPlain(root, 'lake')
     for (const [index, day] of DAYS.entries()) {
       expect(await askBoth(root, DEALS, day), day).toEqual(answersOf(toDeals(index)))
       expect(await askBoth(root, BANDS, day), day).toEqual(answersOf([[bandOf(index)]]))
-      expect(await askBoth(root, 'select value from indices', day), day).toEqual(answersOf([[String(Number(`${index}18.3`))]]))
+      expect(await askBoth(root, 'select value from indices', day), day).toEqual(
+        answersOf([[String(Number(`${index}18.3`))]]),
+      )
       expect(await lake.ask(DEALS, day), day).toEqual(toDeals(index))
     }
     lake.close()
@@ -112,8 +147,11 @@ describe.runIf(duckdb)('deals and price bands', () => {
     const market = { holidays: [], frozen: {}, appears: { deals: '20:00', bands: '20:00' } }
     const { type } = createEvenings(market, { history: true })
     const days = ['2026-02-02', '2026-02-03', '2026-02-04']
-    for (const day of days) for (const time of ['18:30', '20:30']) expect((await type(day, time)).code).toBe(0)
-    const { folder, days: found } = JSON.parse((await type('2026-02-04', '21:00', 'history --json')).out) as HistorySummary
+    for (const day of days)
+      for (const time of ['18:30', '20:30']) expect((await type(day, time)).code).toBe(0)
+    const { folder, days: found } = JSON.parse(
+      (await type('2026-02-04', '21:00', 'history --json')).out,
+    ) as HistorySummary
     expect(found.map(({ timing, early }) => [timing, early])).toEqual(days.map(() => ['final', []]))
     for (const day of days) expect(await askBoth(folder, NEWEST_DEAL, day), day).toEqual(answersOf([[day]]))
   })
@@ -122,8 +160,12 @@ describe.runIf(duckdb)('deals and price bands', () => {
     const root = temporaryFolder()
     for (const time of ['15:31', '18:05', '20:05', '21:00']) await collect(root, 4, { time })
     expect(await askBoth(root, DEALS, DAYS[4])).toEqual(answersOf(toDeals(4)))
-    expect(await askBoth(root, 'select known_at from history.bands', DAYS[4])).toEqual(answersOf([[`${DAYS[4]} 20:05:00`]]))
-    expect(await askBoth(root, 'select known_at from history.indices', DAYS[4])).toEqual(answersOf([[`${DAYS[4]} 15:31:00`]]))
+    expect(await askBoth(root, 'select known_at from history.bands', DAYS[4])).toEqual(
+      answersOf([[`${DAYS[4]} 20:05:00`]]),
+    )
+    expect(await askBoth(root, 'select known_at from history.indices', DAYS[4])).toEqual(
+      answersOf([[`${DAYS[4]} 15:31:00`]]),
+    )
   })
 
   it('of a day with runs before 20:00 alone are those of the last one, and every reader says so', async () => {
@@ -148,7 +190,8 @@ describe.runIf(duckdb)('deals and price bands', () => {
     const root = temporaryFolder()
     await collect(root, 0, { time: '20:30' })
     storeAt(root, 1, '18:30')
-    for (const time of ['18:30', '20:30', '21:30']) await recordRun(root, { day: DAYS[1] as Day, time, request: { tables: TABLES } })
+    for (const time of ['18:30', '20:30', '21:30'])
+      await recordRun(root, { day: DAYS[1] as Day, time, request: { tables: TABLES } })
     expect(await askBoth(root, DEALS, DAYS[1])).toEqual(answersOf(toDeals(0)))
     expect((await openHistory(root)).records.map(({ lists }) => Object.keys(lists).length)).toEqual([4, 4, 2])
   })
@@ -159,7 +202,9 @@ describe.runIf(duckdb)('deals and price bands', () => {
     [
       'took them over from one before 20:00',
       {
-        ...{ time: '20:40', begun: '20:30', resumed: '18:30' },
+        time: '20:40',
+        begun: '20:30',
+        resumed: '18:30',
         scripts: { 'bulk-block-deals': TAKEN_OVER, 'complete-price-bands': TAKEN_OVER },
       },
     ],
@@ -180,13 +225,17 @@ describe.runIf(duckdb)('deals and price bands', () => {
 
   it('are those of the run that found them, on a day on which they were published later than usual', async () => {
     const root = temporaryFolder()
-    const newest = (day: Day | undefined) => ({ newest: { 'bulk-block-deals': day as Day, 'complete-price-bands': day as Day } })
+    const newest = (day: Day | undefined) => ({
+      newest: { 'bulk-block-deals': day as Day, 'complete-price-bands': day as Day },
+    })
     await collect(root, 4, { time: '20:05', stored: '19:00', report: newest(DAYS[3]) })
     const late = ['deals', 'bands'].map((table) => `${table} of ${DAYS[4]} end on ${DAYS[3]}`)
     expect((await askAsOf('select count(*) from bands, deals', root, DAYS[4])).answers).toEqual(late)
     await collect(root, 4, { time: '20:30', report: newest(DAYS[4]) })
     await collect(root, 4, { time: '21:30', report: newest(DAYS[4]) })
-    expect(await askBoth(root, 'select known_at, quantity from history.deals', DAYS[4])).toEqual(answersOf([[`${DAYS[4]} 20:30:00`, '4']]))
+    expect(await askBoth(root, 'select known_at, quantity from history.deals', DAYS[4])).toEqual(
+      answersOf([[`${DAYS[4]} 20:30:00`, '4']]),
+    )
     expect(await askBoth(root, BANDS, DAYS[4])).toEqual(answersOf([[bandOf(4)]]))
   })
 
@@ -203,17 +252,23 @@ describe.runIf(duckdb)('deals and price bands', () => {
   it('are found by the same rule in records that do not know when they were published', async () => {
     const root = temporaryFolder()
     const tables = TABLES.map(({ table: { publishedAt: _, ...table }, ...facts }) => ({ ...facts, table }))
-    for (const index of [0, 1]) for (const time of ['18:30', '20:30']) await collect(root, index, { time, request: { tables } })
+    for (const index of [0, 1])
+      for (const time of ['18:30', '20:30']) await collect(root, index, { time, request: { tables } })
     await collect(root, 2, { time: '18:30', request: { tables } })
-    expect(readFileSync(join(root, '.scripstream/history/2026-02-02/20260202T150000Z/record.json'), 'utf8')).not.toContain('20:00')
-    for (const index of [0, 1]) expect(await askAsOf(DEALS, root, DAYS[index])).toEqual({ rows: toDeals(index), answers: [] })
+    expect(
+      readFileSync(join(root, '.scripstream/history/2026-02-02/20260202T150000Z/record.json'), 'utf8'),
+    ).not.toContain('20:00')
+    for (const index of [0, 1])
+      expect(await askAsOf(DEALS, root, DAYS[index])).toEqual({ rows: toDeals(index), answers: [] })
     expect((await askAsOf(DEALS, root, DAYS[2])).answers).toEqual(earlyOf(DAYS[2], 'deals'))
     await collect(root, 2, { time: '20:30' })
-    for (const index of [0, 1, 2]) expect(await askBoth(root, DEALS, DAYS[index])).toEqual(answersOf(toDeals(index)))
+    for (const index of [0, 1, 2])
+      expect(await askBoth(root, DEALS, DAYS[index])).toEqual(answersOf(toDeals(index)))
     expect(await findDamages(await openHistory(root, listTables(builtIn)))).toEqual([])
     const { code } = await typeHistory(root, 'delete', DAYS[0] ?? '', '--yes')
     expect(code).toBe(0)
-    for (const index of [1, 2]) expect(await askBoth(root, DEALS, DAYS[index])).toEqual(answersOf(toDeals(index)))
+    for (const index of [1, 2])
+      expect(await askBoth(root, DEALS, DAYS[index])).toEqual(answersOf(toDeals(index)))
   })
 })
 
@@ -223,9 +278,21 @@ const Rating = row({
 })
 
 const ratings: StreamDefinition = {
-  ...{ name: 'ratings', summary: 'ratings', phase: 'enrichment', workers: 1, timeoutMs: 1_000, publishedAt: '21:15', endpoints: [] },
+  name: 'ratings',
+  summary: 'ratings',
+  phase: 'enrichment',
+  workers: 1,
+  timeoutMs: 1_000,
+  publishedAt: '21:15',
+  endpoints: [],
   work: once(() => EMPTY),
-  outputs: [{ shape: 'array-per-item', file: 'ratings.json', tables: [{ name: 'ratings', about: 'ratings', columns: [Rating] }] }],
+  outputs: [
+    {
+      shape: 'array-per-item',
+      file: 'ratings.json',
+      tables: [{ name: 'ratings', about: 'ratings', columns: [Rating] }],
+    },
+  ],
 }
 
 describe.runIf(duckdb)('a list of a stream of a user', () => {
@@ -246,7 +313,12 @@ describe.runIf(duckdb)('a list of a stream of a user', () => {
     ] as const) {
       storeAt(root, index, time)
       writeFileSync(join(root, 'ratings.json'), JSON.stringify([{ Symbol: 'S1', Stars: stars }]))
-      await recordRun(root, { day: DAYS[index] as Day, time, request, scripts: { ratings: { outcome: 'success' } } })
+      await recordRun(root, {
+        day: DAYS[index] as Day,
+        time,
+        request,
+        scripts: { ratings: { outcome: 'success' } },
+      })
     }
     const early = `ratings of ${DAYS[1]} were collected before they were published (21:15)`
     expect([await ask(0), await ask(1)]).toEqual([

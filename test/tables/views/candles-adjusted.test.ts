@@ -1,29 +1,47 @@
 import { describe, expect, it } from 'vitest'
 import { duckdb, folderWith, objectsOf } from '../support.js'
 
-const DAYS = ['2026-02-02', '2026-02-03', '2026-02-04', '2026-02-05', '2026-02-06', '2026-02-09', '2026-02-10', '2026-02-11']
+const DAYS = [
+  '2026-02-02',
+  '2026-02-03',
+  '2026-02-04',
+  '2026-02-05',
+  '2026-02-06',
+  '2026-02-09',
+  '2026-02-10',
+  '2026-02-11',
+]
 const ISIN = 'INE009A01021'
 
 const toLine = (day: string, price: number): string =>
   `${Date.parse(`${day}T00:00:00+05:30`) / 1000},${price},${price * 1.02},${price * 0.98},${price},1000`
 
 /** A folder with one stock: its closes day by day, and its corporate actions. */
-const market = (closes: readonly number[], actions: readonly (readonly [type: string, day: string, note: string])[], symbol = 'A') =>
+const market = (
+  closes: readonly number[],
+  actions: readonly (readonly [type: string, day: string, note: string])[],
+  symbol = 'A',
+) =>
   folderWith({
     '.scripstream/report.json': { run: 'a', asOf: '2026-02-12T14:30:00.000Z', scripts: {} },
     'master_isin_map.json': [{ Symbol: 'A', ISIN, Name: 'A', Sid: '1', FnoFlag: 0 }],
     'history_corporate_actions.json': [
-      { Sym: symbol, CorpAct: actions.map(([ActType, ExDate, Note]) => ({ ActType, ExDate, RecDate: ExDate, Note })) },
+      {
+        Sym: symbol,
+        CorpAct: actions.map(([ActType, ExDate, Note]) => ({ ActType, ExDate, RecDate: ExDate, Note })),
+      },
     ],
     'nse_asm_list.json': [{ Symbol: symbol, ISIN, Name: 'A', Stage: 'x' }],
     'ohlcv_data/A.csv': `Timestamp,Open,High,Low,Close,Volume\n${closes.map((close, index) => toLine(DAYS[index] as string, close)).join('\n')}\n`,
   })
 
-const read = (out: string) => objectsOf('select day, close, volume, factor, close_total_return from candles_adjusted order by day', out)
+const read = (out: string) =>
+  objectsOf('select day, close, volume, factor, close_total_return from candles_adjusted order by day', out)
 
 const PRICES = [100, 101, 102, 103, 104, 105, 106, 107]
 /** Prices as a provider stores them that did not divide those before the action. */
-const before = (index: number, factor: number): readonly number[] => PRICES.map((price, place) => (place < index ? price * factor : price))
+const before = (index: number, factor: number): readonly number[] =>
+  PRICES.map((price, place) => (place < index ? price * factor : price))
 
 describe.skipIf(!duckdb)('adjusted candles', () => {
   it.each([
@@ -41,7 +59,8 @@ describe.skipIf(!duckdb)('adjusted candles', () => {
       10,
     ],
     ['a split on a day without a session', before(5, 10), [['SPLIT', '2026-02-07', '1:10']], 10],
-    // The provider lists the record date of some splits. If it is a Saturday, the share trades without it from Friday on.
+    // The provider lists the record date of some splits. If it is a Saturday, the share trades without it
+    // from Friday on.
     [
       'a bonus on Friday and a split listed for Saturday, which belong together',
       before(4, 15),
@@ -61,7 +80,9 @@ describe.skipIf(!duckdb)('adjusted candles', () => {
   it('stay as stored if the provider has applied the action, if it lies ahead, and at a move without an action', async () => {
     const ahead = [['SPLIT', '2026-02-20', '1:10']] as const
     for (const out of [market(PRICES, [['SPLIT', DAYS[4] as string, '2:10']]), market(PRICES, ahead)])
-      expect((await read(out)).map(({ close, factor }) => [close, factor])).toEqual(PRICES.map((price) => [price, 1]))
+      expect((await read(out)).map(({ close, factor }) => [close, factor])).toEqual(
+        PRICES.map((price) => [price, 1]),
+      )
     expect((await read(market(before(4, 5), []))).map(({ close }) => close)).toEqual(before(4, 5))
   })
 
@@ -85,17 +106,27 @@ describe.skipIf(!duckdb)('adjusted candles', () => {
     ] as const
     const first = PRICES.map((price, index) => price * (index < 2 ? 2 : 1) * (index < 5 ? 5 : 1))
     for (const stored of [first, before(5, 5), PRICES]) {
-      const rows = await objectsOf('select close, close_first from candles_adjusted order by day', market(stored, actions))
-      expect(rows.map(({ close, close_first }) => [close, close_first])).toEqual(PRICES.map((price, index) => [price, first[index]]))
+      const rows = await objectsOf(
+        'select close, close_first from candles_adjusted order by day',
+        market(stored, actions),
+      )
+      expect(rows.map(({ close, close_first }) => [close, close_first])).toEqual(
+        PRICES.map((price, index) => [price, first[index]]),
+      )
     }
   })
 
   it('find the actions of a stock under its former symbol', async () => {
-    expect((await read(market(before(4, 5), [['SPLIT', DAYS[4] as string, '2:10']], 'OLD'))).map(({ close }) => close)).toEqual(PRICES)
+    expect(
+      (await read(market(before(4, 5), [['SPLIT', DAYS[4] as string, '2:10']], 'OLD'))).map(
+        ({ close }) => close,
+      ),
+    ).toEqual(PRICES)
   })
 
   it('have a total return with dividends, in shares of today', async () => {
-    // 10 rupees a share on a close of 105 before; the later split has made one share five, and the provider has applied it.
+    // 10 rupees a share on a close of 105 before; the later split has made one share five, and the provider
+    // has applied it.
     const flat = [21, 21, 21, 19, 19, 19, 19, 19]
     const rows = await read(
       market(flat, [
@@ -113,7 +144,9 @@ describe.skipIf(!duckdb)('adjusted candles', () => {
       'ohlcv_data/A.csv': `Timestamp,Open,High,Low,Close,Volume\n${[toLine(DAYS[0] as string, 1), toLine(DAYS[1] as string, 9), toLine(DAYS[1] as string, 2)].join('\n')}\n`,
     })
     expect((await read(out)).map(({ close }) => close)).toEqual([1, 2])
-    expect((await objectsOf('select close from candle_days order by day', out, 0)).map(({ close }) => close)).toEqual([1, 2])
+    expect(
+      (await objectsOf('select close from candle_days order by day', out, 0)).map(({ close }) => close),
+    ).toEqual([1, 2])
     expect(await objectsOf('from candles', out, 0)).toHaveLength(3)
   })
 
@@ -124,10 +157,31 @@ describe.skipIf(!duckdb)('adjusted candles', () => {
       ['BUYBACK', DAYS[6] as string, 'NA'],
     ])
     expect(
-      await objectsOf('select isin, symbol, day, kind, terms, factor, is_applied, close_before_inr from adjustments order by day', out),
+      await objectsOf(
+        'select isin, symbol, day, kind, terms, factor, is_applied, close_before_inr from adjustments order by day',
+        out,
+      ),
     ).toEqual([
-      { isin: ISIN, symbol: 'A', day: DAYS[4], kind: 'split', terms: '2:10', factor: 5, is_applied: 0, close_before_inr: 515 },
-      { isin: ISIN, symbol: 'A', day: DAYS[6], kind: 'rights', terms: '300:167', factor: null, is_applied: null, close_before_inr: 105 },
+      {
+        isin: ISIN,
+        symbol: 'A',
+        day: DAYS[4],
+        kind: 'split',
+        terms: '2:10',
+        factor: 5,
+        is_applied: 0,
+        close_before_inr: 515,
+      },
+      {
+        isin: ISIN,
+        symbol: 'A',
+        day: DAYS[6],
+        kind: 'rights',
+        terms: '300:167',
+        factor: null,
+        is_applied: null,
+        close_before_inr: 105,
+      },
     ])
   })
 })

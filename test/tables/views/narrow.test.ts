@@ -73,7 +73,8 @@ describe.skipIf(!duckdb)('the screener with some of its columns', () => {
   /** The columns by what they read: those of one set are planned alike. */
   const sets = new Map<string, string[]>()
   for (const { name } of screener.columns) {
-    const needs = screener.narrow?.((column) => column === name).sql.replace(/^.*? FROM identity AS m/s, '') ?? ''
+    const needs =
+      screener.narrow?.((column) => column === name).sql.replace(/^.*? FROM identity AS m/s, '') ?? ''
     sets.set(needs, [...(sets.get(needs) ?? []), name])
   }
 
@@ -87,7 +88,8 @@ describe.skipIf(!duckdb)('the screener with some of its columns', () => {
   })
 
   it('reads only the tables that these columns need', () => {
-    const narrow = (...names: readonly string[]): View => screener.narrow?.((name) => names.includes(name)) ?? screener
+    const narrow = (...names: readonly string[]): View =>
+      screener.narrow?.((name) => names.includes(name)) ?? screener
     expect(narrow('symbol').needs).not.toContain('candles_adjusted')
     expect(narrow('pe', 'roe_pct').needs).not.toContain('candles_adjusted')
     expect(narrow('rvol').needs).not.toContain('filings_unique')
@@ -104,8 +106,15 @@ describe.skipIf(!duckdb)('the screener with some of its columns', () => {
     const duck = await openDuckDb()
     try {
       const chosen = all.filter(({ name }) => name === 'candles_adjusted')
-      const stored = async () => (await duck.connection.runAndReadAll('select table_name from duckdb_tables() order by 1')).getRows().flat()
-      await openRelations(duck.connection, chosen, { tables, folder: await openFolder(out), warn: () => undefined })
+      const stored = async () =>
+        (await duck.connection.runAndReadAll('select table_name from duckdb_tables() order by 1'))
+          .getRows()
+          .flat()
+      await openRelations(duck.connection, chosen, {
+        tables,
+        folder: await openFolder(out),
+        warn: () => undefined,
+      })
       expect(await stored()).toEqual(['adjustments', 'symbol_isins'])
     } finally {
       duck.close()

@@ -23,13 +23,18 @@ const readCandles = (file: string): readonly Candle[] =>
       return { day: new Date((time + 19_800) * 1000).toISOString().slice(0, 10), high, low, close }
     })
 
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** The values of an average that starts as the plain one of the first values, and then moves by a part of each difference. */
+/**
+ * The values of an average that starts as the plain one of the first values, and then moves by a part of each
+ * difference.
+ */
 const smooth = (values: readonly number[], sessions: number, part: number): readonly number[] => {
   if (values.length < sessions) return []
   const all = [mean(values.slice(0, sessions))]
-  for (const value of values.slice(sessions)) all.push((all.at(-1) as number) + ((value - (all.at(-1) as number)) as number) * part)
+  for (const value of values.slice(sessions))
+    all.push((all.at(-1) as number) + ((value - (all.at(-1) as number)) as number) * part)
   return all
 }
 
@@ -49,33 +54,47 @@ const computeIndicators = (candles: readonly Candle[]) => {
     )
   const gain = last(wilder(pairs.map(([now, before]) => Math.max(0, now.close - before.close))))
   const loss = last(wilder(pairs.map(([now, before]) => Math.max(0, before.close - now.close))))
-  const ranges = wilder(pairs.map(([{ high, low }, { close }]) => Math.max(high - low, Math.abs(high - close), Math.abs(low - close))))
+  const ranges = wilder(
+    pairs.map(([{ high, low }, { close }]) =>
+      Math.max(high - low, Math.abs(high - close), Math.abs(low - close)),
+    ),
+  )
   const moves = pairs.map(([now, before]) => [now.high - before.high, before.low - now.low] as const)
   const plus = wilder(moves.map(([up, down]) => (up > down && up > 0 ? up : 0)))
   const minus = wilder(moves.map(([up, down]) => (down > up && down > 0 ? down : 0)))
   const index = plus.map((value, place) => {
-    const [up, down] = [value, minus[place] as number].map((one) => (100 * one) / (ranges[place] as number)) as [number, number]
+    const [up, down] = [value, minus[place] as number].map(
+      (one) => (100 * one) / (ranges[place] as number),
+    ) as [number, number]
     return up + down === 0 ? 0 : (100 * Math.abs(up - down)) / (up + down)
   })
   return {
     wilder_rsi_14: gain === null || loss === null || gain + loss === 0 ? null : 100 - 100 / (1 + gain / loss),
     wilder_atr_14_inr: last(ranges),
     wilder_adx_14: last(wilder(index)),
-    ...{ ema_20_inr: ema(20), ema_50_inr: ema(50), ema_200_inr: ema(200) },
+    ema_20_inr: ema(20),
+    ema_50_inr: ema(50),
+    ema_200_inr: ema(200),
   }
 }
 
 /** The values of a figure table by item and year. */
-const unpack = (table: unknown): readonly (readonly [month: string | undefined, item: string, value: number])[] => {
+const unpack = (
+  table: unknown,
+): readonly (readonly [month: string | undefined, item: string, value: number])[] => {
   if (table === null || typeof table !== 'object') return []
   const { YEAR: months = '', ...items } = table as Readonly<Record<string, string>>
   return Object.entries(items).flatMap(([item, text]) =>
-    text.split('|').map((value, place) => [months.split('|')[place], item.toLowerCase(), Number(value)] as const),
+    text
+      .split('|')
+      .map((value, place) => [months.split('|')[place], item.toLowerCase(), Number(value)] as const),
   )
 }
 
 const nameDay = (month: string | undefined): string | null =>
-  month === undefined ? null : new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(4)), 0)).toISOString().slice(0, 10)
+  month === undefined
+    ? null
+    : new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(4)), 0)).toISOString().slice(0, 10)
 
 const captured = process.env.SCRIPSTREAM_CAPTURED
 
@@ -105,7 +124,8 @@ describe.skipIf(!duckdb)('a plain script, from the files alone, computes the sam
   const readJson = (file: string): readonly Json[] => JSON.parse(readFileSync(join(out, file), 'utf8'))
 
   /** Numbers to nine digits. */
-  const round = (value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(9)) : (value ?? null))
+  const round = (value: unknown) =>
+    typeof value === 'number' ? Number(value.toPrecision(9)) : (value ?? null)
 
   it('indicators of all stocks', async () => {
     const rows = new Map((await objectsOf('from screener', out)).map((row) => [row.symbol, row]))
@@ -147,7 +167,13 @@ describe.skipIf(!duckdb)('a plain script, from the files alone, computes the sam
     const expected = readJson('fundamental_data.json').flatMap((record) =>
       [consolidated, standalone].flatMap((field) =>
         unpack(record[field]).map(([month, item, value]) =>
-          [record.Symbol, nameDay(month), field === consolidated ? 'consolidated' : 'standalone', item, value].join(),
+          [
+            record.Symbol,
+            nameDay(month),
+            field === consolidated ? 'consolidated' : 'standalone',
+            item,
+            value,
+          ].join(),
         ),
       ),
     )

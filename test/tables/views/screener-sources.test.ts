@@ -15,19 +15,25 @@ const screen = async (columns: string, files: Readonly<Record<string, string | o
 /** A candle file: days with their closes. */
 const candles = (days: readonly (readonly [day: string, close: number])[]): string =>
   `Timestamp,Open,High,Low,Close,Volume\n${days
-    .map(([day, close]) => `${Date.parse(`${day}T00:00:00+05:30`) / 1000},${close},${close},${close},${close},10`)
+    .map(
+      ([day, close]) =>
+        `${Date.parse(`${day}T00:00:00+05:30`) / 1000},${close},${close},${close},${close},10`,
+    )
     .join('\n')}\n`
 
 describe.skipIf(!duckdb)('the screener reads prices by the calendar', () => {
   it('52 weeks end on the day of the newest candle, however rarely a stock trades', async () => {
-    const row = await screen('high_52w_inr, high_52w_day, low_52w_inr, breakout_52w, return_1y_pct, sma_5_inr', {
-      'ohlcv_data/A.csv': candles([
-        ['2025-02-10', 200],
-        ['2025-02-12', 80],
-        ['2025-08-01', 90],
-        ['2026-02-11', 100],
-      ]),
-    })
+    const row = await screen(
+      'high_52w_inr, high_52w_day, low_52w_inr, breakout_52w, return_1y_pct, sma_5_inr',
+      {
+        'ohlcv_data/A.csv': candles([
+          ['2025-02-10', 200],
+          ['2025-02-12', 80],
+          ['2025-08-01', 90],
+          ['2026-02-11', 100],
+        ]),
+      },
+    )
     expect(row).toEqual({
       high_52w_inr: 100,
       high_52w_day: '2026-02-11',
@@ -46,7 +52,8 @@ describe.skipIf(!duckdb)('the screener reads prices by the calendar', () => {
     const listed = (day: string) => ({
       'nse_equity_list.csv': `SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, PAID UP VALUE, MARKET LOT, ISIN NUMBER, FACE VALUE\nA,A,EQ,${day},5,1,${ISIN},5\n`,
     })
-    const read = (more = {}) => screen('high_52w_inr, listed_days, breakout_52w, return_1y_pct', { 'ohlcv_data/A.csv': file, ...more })
+    const read = (more = {}) =>
+      screen('high_52w_inr, listed_days, breakout_52w, return_1y_pct', { 'ohlcv_data/A.csv': file, ...more })
     const none = { breakout_52w: null, return_1y_pct: null }
     expect(await read()).toEqual({ high_52w_inr: 100, listed_days: null, ...none })
     expect(await read(listed('10-FEB-2025'))).toEqual({ high_52w_inr: 100, listed_days: 366, ...none })
@@ -70,7 +77,12 @@ describe.skipIf(!duckdb)('the screener reads prices by the calendar', () => {
       ['2026-02-11', 94],
     ])
     const out = folderWith({ ...FILES, 'ohlcv_data/A.csv': file })
-    expect(await objectsOf("select day, new_highs from breadth where level = 'market' and day > '2026-01-01' order by day", out)).toEqual([
+    expect(
+      await objectsOf(
+        "select day, new_highs from breadth where level = 'market' and day > '2026-01-01' order by day",
+        out,
+      ),
+    ).toEqual([
       { day: '2026-02-10', new_highs: 1 },
       { day: '2026-02-11', new_highs: 0 },
     ])
@@ -111,11 +123,26 @@ describe.skipIf(!duckdb)('the screener reads results', () => {
         },
       ],
     })
-    expect(row).toEqual({ results_basis: 'consolidated', quarter_end: '2025-09-30', eps_yoy_pct: 300, opm_change_yoy_pct: 5 })
+    expect(row).toEqual({
+      results_basis: 'consolidated',
+      quarter_end: '2025-09-30',
+      eps_yoy_pct: 300,
+      opm_change_yoy_pct: 5,
+    })
   })
 
-  const filing = (news_date: string, descriptor: string, caption: string) => ({ news_date, descriptor, caption, file_url: '', isin: ISIN })
-  const OLD = filing('2025-10-20 17:00:00', 'Financial Results', 'Results of the quarter ended September 30 2025')
+  const filing = (news_date: string, descriptor: string, caption: string) => ({
+    news_date,
+    descriptor,
+    caption,
+    file_url: '',
+    isin: ISIN,
+  })
+  const OLD = filing(
+    '2025-10-20 17:00:00',
+    'Financial Results',
+    'Results of the quarter ended September 30 2025',
+  )
   const quarterOf = (month: string) => ({
     'fundamental_data.json': [{ Symbol: 'A', ISIN, incomeStat_cq: { YEAR: month, SALES: '1' } }],
   })
@@ -131,9 +158,16 @@ describe.skipIf(!duckdb)('the screener reads results', () => {
       filing('2026-02-02 10:00:00', 'Financial Results', 'Results-Delay in Financial Results'),
       '2025-10-20 17:00:00',
     ],
-    ['not with another outcome', filing('2026-01-20 10:00:00', 'Outcome of Board Meeting', 'Issue of shares'), '2025-10-20 17:00:00'],
+    [
+      'not with another outcome',
+      filing('2026-01-20 10:00:00', 'Outcome of Board Meeting', 'Issue of shares'),
+      '2025-10-20 17:00:00',
+    ],
   ])('%s', async (_, newest, expected) => {
-    const files = { 'company_filings/A_filings.json': { code: 0, data: [newest, OLD] }, ...quarterOf('202509') }
+    const files = {
+      'company_filings/A_filings.json': { code: 0, data: [newest, OLD] },
+      ...quarterOf('202509'),
+    }
     expect(await screen('results_at', files)).toEqual({ results_at: expected })
   })
 
@@ -146,7 +180,15 @@ describe.skipIf(!duckdb)('the screener reads results', () => {
 
 describe.skipIf(!duckdb)('the screener reads lists', () => {
   const deal = (sym: string, isin: string) => ({
-    ...{ date: '2026-02-11 00:00:00', sym, isin, exch: 'NSE', deal: 'BULK', bs: 'B', cname: 'X', qty: 10, avgprice: 5 },
+    date: '2026-02-11 00:00:00',
+    sym,
+    isin,
+    exch: 'NSE',
+    deal: 'BULK',
+    bs: 'B',
+    cname: 'X',
+    qty: 10,
+    avgprice: 5,
   })
 
   it('the latest filing and news without values of older ones', async () => {
@@ -166,16 +208,22 @@ describe.skipIf(!duckdb)('the screener reads lists', () => {
       'company_filings/A_filings.json': { code: 0, data },
       'market_news/A_news.json': { Symbol: 'A', ISIN, News: news },
     })
-    expect(row).toEqual({ filing: 'General', filing_url: null, filings_7d: 2, news: 'New', news_sentiment: null })
+    expect(row).toEqual({
+      filing: 'General',
+      filing_url: null,
+      filings_7d: 2,
+      news: 'New',
+      news_sentiment: null,
+    })
   })
 
   it('untitled filings of different kinds apart', async () => {
     const filing = { news_date: '2026-02-12 10:00:00', caption: '', file_url: null, isin: ISIN }
     const data = ['Board Meeting', 'Dividend'].map((descriptor) => ({ ...filing, descriptor }))
     const out = folderWith({ ...FILES, 'company_filings/A_filings.json': { code: 0, data } })
-    expect(await objectsOf('select caption, descriptor, url from filings_unique order by descriptor', out)).toEqual(
-      data.map(({ descriptor }) => ({ caption: null, descriptor, url: null })),
-    )
+    expect(
+      await objectsOf('select caption, descriptor, url from filings_unique order by descriptor', out),
+    ).toEqual(data.map(({ descriptor }) => ({ caption: null, descriptor, url: null })))
   })
 
   it('lists that have another ISIN of the stock since a split', async () => {
@@ -189,7 +237,9 @@ describe.skipIf(!duckdb)('the screener reads lists', () => {
 
   it('no deals as 0, and without a list of deals as NULL', async () => {
     const columns = 'deals_7d, deals_bought_7d_cr, deals_net_7d_cr'
-    expect(Object.values((await screen(columns, { 'bulk_block_deals.json': [deal('B', 'INE002A01018')] })) ?? {})).toEqual([0, 0, 0])
+    expect(
+      Object.values((await screen(columns, { 'bulk_block_deals.json': [deal('B', 'INE002A01018')] })) ?? {}),
+    ).toEqual([0, 0, 0])
     expect(Object.values((await screen(columns, {})) ?? {})).toEqual([null, null, null])
   })
 
@@ -201,26 +251,31 @@ describe.skipIf(!duckdb)('the screener reads lists', () => {
       { ...band, Series: 'AA', Band: '20' },
     ]
     const listed = `SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, PAID UP VALUE, MARKET LOT, ISIN NUMBER, FACE VALUE\nA,A,EQ,06-OCT-2008,5,1,${ISIN},5\n`
-    expect(await screen('series, band_pct', { 'complete_price_bands.json': bands, 'nse_equity_list.csv': listed })).toEqual({
+    expect(
+      await screen('series, band_pct', { 'complete_price_bands.json': bands, 'nse_equity_list.csv': listed }),
+    ).toEqual({
       series: 'EQ',
       band_pct: 5,
     })
   })
 
   it('actions and results ahead apart, and the dividends of one day together', async () => {
-    const row = await screen('next_action, next_action_day, next_dividend_inr, next_dividend_day, next_results_day', {
-      'upcoming_corporate_actions.json': [
-        {
-          Sym: 'A',
-          CorpAct: [
-            { ActType: 'QUARTERLY RESULT ANNOUNCEMENT', ExDate: '2026-02-13', Note: 'NA' },
-            { ActType: 'DIVIDEND', ExDate: '2026-02-18', Note: '11' },
-            { ActType: 'DIVIDEND', ExDate: '2026-02-18', Note: '46' },
-            { ActType: 'BONUS', ExDate: '2026-02-17', Note: '1:1' },
-          ],
-        },
-      ],
-    })
+    const row = await screen(
+      'next_action, next_action_day, next_dividend_inr, next_dividend_day, next_results_day',
+      {
+        'upcoming_corporate_actions.json': [
+          {
+            Sym: 'A',
+            CorpAct: [
+              { ActType: 'QUARTERLY RESULT ANNOUNCEMENT', ExDate: '2026-02-13', Note: 'NA' },
+              { ActType: 'DIVIDEND', ExDate: '2026-02-18', Note: '11' },
+              { ActType: 'DIVIDEND', ExDate: '2026-02-18', Note: '46' },
+              { ActType: 'BONUS', ExDate: '2026-02-17', Note: '1:1' },
+            ],
+          },
+        ],
+      },
+    )
     expect(row).toEqual({
       next_action: 'bonus',
       next_action_day: '2026-02-17',
@@ -236,7 +291,9 @@ describe.skipIf(!duckdb)('the screener reads lists', () => {
       { ActType: 'DIVIDEND', ExDate: '2026-03-18', Note: '5' },
     ]
     expect(
-      await screen('next_dividend_inr, next_dividend_day', { 'upcoming_corporate_actions.json': [{ Sym: 'A', CorpAct: actions }] }),
+      await screen('next_dividend_inr, next_dividend_day', {
+        'upcoming_corporate_actions.json': [{ Sym: 'A', CorpAct: actions }],
+      }),
     ).toEqual({ next_dividend_inr: null, next_dividend_day: '2026-02-18' })
   })
 })

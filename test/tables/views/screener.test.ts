@@ -25,22 +25,41 @@ const readDays = (file: string): readonly Day[] =>
     .slice(1)
     .map((line) => {
       const [time = 0, open = 0, high = 0, low = 0, close = 0, volume = 0] = line.split(',').map(Number)
-      return { day: new Date((time + 19_800) * 1000).toISOString().slice(0, 10), open, high, low, close, volume }
+      return {
+        day: new Date((time + 19_800) * 1000).toISOString().slice(0, 10),
+        open,
+        high,
+        low,
+        close,
+        volume,
+      }
     })
 
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length
 
 /** Columns of the screener for one stock, computed from the raw files alone. */
 const compute = (out: string, { Symbol: symbol, ISIN }: { Symbol: string; ISIN: string }) => {
   const days = readDays(join(out, 'ohlcv_data', `${symbol}.csv`))
   const last = days.at(-1) as Day
   const ago = (sessions: number): Day | undefined => days.at(-1 - sessions)
-  const tail = (sessions: number, end = days.length): readonly Day[] | null => (end >= sessions ? days.slice(end - sessions, end) : null)
-  const daysBefore = (days: number): string => new Date(Date.parse(last.day) - days * 86_400_000).toISOString().slice(0, 10)
+  const tail = (sessions: number, end = days.length): readonly Day[] | null =>
+    end >= sessions ? days.slice(end - sessions, end) : null
+  const daysBefore = (days: number): string =>
+    new Date(Date.parse(last.day) - days * 86_400_000).toISOString().slice(0, 10)
   const [, listed] =
-    new RegExp(`^${symbol},.*?,(\\d\\d-\\w{3}-\\d{4}),`, 'm').exec(readFileSync(join(out, 'nse_equity_list.csv'), 'utf8')) ?? []
-  const from = [daysBefore(364), ...(listed === undefined ? ['9999'] : [addDays(new Date(`${listed} UTC`).toISOString().slice(0, 10), 10)])]
-  const year = from.some((day) => (days[0] as Day).day <= day) ? days.filter(({ day }) => day >= daysBefore(364)) : null
+    new RegExp(`^${symbol},.*?,(\\d\\d-\\w{3}-\\d{4}),`, 'm').exec(
+      readFileSync(join(out, 'nse_equity_list.csv'), 'utf8'),
+    ) ?? []
+  const from = [
+    daysBefore(364),
+    ...(listed === undefined
+      ? ['9999']
+      : [addDays(new Date(`${listed} UTC`).toISOString().slice(0, 10), 10)]),
+  ]
+  const year = from.some((day) => (days[0] as Day).day <= day)
+    ? days.filter(({ day }) => day >= daysBefore(364))
+    : null
   const closeAgo = (months: number) => days.filter(({ day }) => day <= addMonths(last.day, -months)).at(-1)
   const [quarterAgo, yearAgo] = [closeAgo(3), closeAgo(12)]
   const before = tail(20, days.length - 1)
@@ -48,7 +67,8 @@ const compute = (out: string, { Symbol: symbol, ISIN }: { Symbol: string; ISIN: 
   const deals = (readJson(out, 'bulk_block_deals.json') as Json[]).filter(
     ({ sym, date }) => sym === symbol && String(date).slice(0, 10) > '2026-02-05',
   )
-  const { incomeStat_cq: quarters } = (readJson(out, 'fundamental_data.json') as Json[]).find((row) => row.ISIN === ISIN) ?? ({} as Json)
+  const { incomeStat_cq: quarters } =
+    (readJson(out, 'fundamental_data.json') as Json[]).find((row) => row.ISIN === ISIN) ?? ({} as Json)
   const figures = (key: string): readonly number[] =>
     String(quarters?.[key] ?? '')
       .split('|')
@@ -73,12 +93,21 @@ const compute = (out: string, { Symbol: symbol, ISIN }: { Symbol: string; ISIN: 
     sma_200_inr: tail(200) && mean((tail(200) ?? []).map(({ close }) => close)),
     adr_20_pct: tail(20) && 100 * (mean((tail(20) ?? []).map(({ high, low }) => high / low)) - 1),
     atr_14_inr: atr,
-    nr7: seven && Number(Math.min(...seven.slice(0, 6).map(({ high, low }) => high - low)) > last.high - last.low),
+    nr7:
+      seven &&
+      Number(Math.min(...seven.slice(0, 6).map(({ high, low }) => high - low)) > last.high - last.low),
     breakout_20: before && Number(last.close > Math.max(...before.map(({ high }) => high))),
     net_profit_q0_cr: profit !== undefined && quarters !== undefined ? profit : null,
-    net_profit_yoy_pct: quarters !== undefined && earlier !== undefined && earlier > 0 ? ((profit as number) / earlier - 1) * 100 : null,
+    net_profit_yoy_pct:
+      quarters !== undefined && earlier !== undefined && earlier > 0
+        ? ((profit as number) / earlier - 1) * 100
+        : null,
     deals_7d: deals.length,
-    deals_net_7d_cr: deals.reduce((sum, { bs, qty, avgprice }) => sum + (bs === 'B' ? 1 : -1) * Number(qty) * Number(avgprice), 0) / 1e7,
+    deals_net_7d_cr:
+      deals.reduce(
+        (sum, { bs, qty, avgprice }) => sum + (bs === 'B' ? 1 : -1) * Number(qty) * Number(avgprice),
+        0,
+      ) / 1e7,
   }
 }
 
@@ -129,16 +158,36 @@ describe.skipIf(!duckdb)('returns since results', () => {
     `${Date.parse(`${day}T00:00:00+05:30`) / 1000},${close},${close},${close},${close},10`
   const report = { run: 'a', asOf: '2026-02-12T14:30:00.000Z', scripts: {} }
   // 7 and 8 February are a weekend.
-  const candles = ['2026-02-05', '2026-02-06', '2026-02-09', '2026-02-10'].map((day, index) => line(day, 100 + 10 * index))
+  const candles = ['2026-02-05', '2026-02-06', '2026-02-09', '2026-02-10'].map((day, index) =>
+    line(day, 100 + 10 * index),
+  )
 
   it.each([
     ['during the session count from the close before', '2026-02-06 15:29:59', '2026-02-05', 10, 30],
-    ['at the end of the session count from its close', '2026-02-06 15:30:00', '2026-02-06', (120 / 110 - 1) * 100, (130 / 110 - 1) * 100],
-    ['on a weekend count from Friday', '2026-02-07 10:00:00', '2026-02-06', (120 / 110 - 1) * 100, (130 / 110 - 1) * 100],
+    [
+      'at the end of the session count from its close',
+      '2026-02-06 15:30:00',
+      '2026-02-06',
+      (120 / 110 - 1) * 100,
+      (130 / 110 - 1) * 100,
+    ],
+    [
+      'on a weekend count from Friday',
+      '2026-02-07 10:00:00',
+      '2026-02-06',
+      (120 / 110 - 1) * 100,
+      (130 / 110 - 1) * 100,
+    ],
     ['without a later session are NULL', '2026-02-10 16:00:00', '2026-02-10', null, null],
     ['long after the last session are NULL', '2026-02-28 16:00:00', null, null, null],
   ])('%s', async (_, filed, base, first, since) => {
-    const filing = { news_date: filed, caption: 'x', descriptor: 'Financial Results', file_url: '', isin: 'INE009A01021' }
+    const filing = {
+      news_date: filed,
+      caption: 'x',
+      descriptor: 'Financial Results',
+      file_url: '',
+      isin: 'INE009A01021',
+    }
     const later = { ...filing, news_date: '2026-03-20 10:00:00', descriptor: 'Newspaper Publication' }
     const old = { ...filing, news_date: '2025-11-10 10:00:00' }
     const out = folderWith({

@@ -20,7 +20,8 @@ describe('the views', () => {
   })
 
   it('have an ISIN, a symbol and a day', () => {
-    const identity = (name: string) => (name === 'candle_days' ? ['symbol', 'day'] : ['isin', 'symbol', 'day'])
+    const identity = (name: string) =>
+      name === 'candle_days' ? ['symbol', 'day'] : ['isin', 'symbol', 'day']
     for (const { name, columns } of views)
       expect(columns.slice(0, identity(name).length).map((column) => column.name)).toEqual(identity(name))
   })
@@ -32,7 +33,9 @@ describe('the views', () => {
     ] as const
     const wrong = views.flatMap(({ name, columns }) =>
       columns.flatMap((column) =>
-        units.flatMap(([end, text]) => (column.name.endsWith(end) && !text.test(column.comment) ? [`${name}.${column.name}`] : [])),
+        units.flatMap(([end, text]) =>
+          column.name.endsWith(end) && !text.test(column.comment) ? [`${name}.${column.name}`] : [],
+        ),
       ),
     )
     expect(wrong).toEqual([])
@@ -59,8 +62,12 @@ describe('the views', () => {
   it('give way to a table of the same name, and are left out without their tables', () => {
     const own = { ...(tables[0] as (typeof tables)[0]), name: 'events' }
     expect(listViews([...tables, own]).map(({ name }) => name)).not.toContain('events')
-    expect(listViews(tables.filter(({ name }) => name !== 'fundamentals')).map(({ name }) => name)).not.toContain('screener')
-    expect(addNeeded([{ name: 'quarters', shape: 'view', columns: [] }], tables).tables.map(({ name }) => name)).toEqual(['fundamentals'])
+    expect(
+      listViews(tables.filter(({ name }) => name !== 'fundamentals')).map(({ name }) => name),
+    ).not.toContain('screener')
+    expect(
+      addNeeded([{ name: 'quarters', shape: 'view', columns: [] }], tables).tables.map(({ name }) => name),
+    ).toEqual(['fundamentals'])
   })
 })
 
@@ -74,24 +81,41 @@ describe.skipIf(!duckdb)('the views of a run', () => {
   it.each(views.map(({ name }) => name))('%s has rows and the documented columns', async (name) => {
     const types = await rowsOf(`describe ${name}`, out)
     const { columns = [] } = views.find((view) => view.name === name) ?? {}
-    expect(types.map(([column, type]) => [column, type])).toEqual(columns.map(({ name: column, type }) => [column, type]))
+    expect(types.map(([column, type]) => [column, type])).toEqual(
+      columns.map(({ name: column, type }) => [column, type]),
+    )
     // The first run of a folder replaces no candles.
-    if (name !== 'rewritten') expect(Number((await rowsOf(`select count(*) from ${name}`, out))[0]?.[0])).toBeGreaterThan(0)
+    if (name !== 'rewritten')
+      expect(Number((await rowsOf(`select count(*) from ${name}`, out))[0]?.[0])).toBeGreaterThan(0)
   })
 
   it.each(views.map(({ name }) => name))('%s can be queried without any other output', async (name) => {
-    const empty = folderWith({ 'master_isin_map.json': [{ Symbol: 'INFY', ISIN: 'INE009A01021', Name: 'Infosys', Sid: '1', FnoFlag: 1 }] })
+    const empty = folderWith({
+      'master_isin_map.json': [
+        { Symbol: 'INFY', ISIN: 'INE009A01021', Name: 'Infosys', Sid: '1', FnoFlag: 1 },
+      ],
+    })
     expect(await rowsOf(`select count(*) from ${name}`, empty)).toHaveLength(1)
   })
 
   it('have no infinite number', async () => {
-    const lines = Array.from({ length: 30 }, (_, index) => `${1_770_834_600 - (29 - index) * 86_400},0,0,0,${index % 2},0`)
-    const figures = { YEAR: '202512|202509|202506|202503|202412', SALES: '0|0|0|0|0', NET_PROFIT: '1|0|0|0|0', EPS: 'inf|nan|0|0|0' }
+    const lines = Array.from(
+      { length: 30 },
+      (_, index) => `${1_770_834_600 - (29 - index) * 86_400},0,0,0,${index % 2},0`,
+    )
+    const figures = {
+      YEAR: '202512|202509|202506|202503|202412',
+      SALES: '0|0|0|0|0',
+      NET_PROFIT: '1|0|0|0|0',
+      EPS: 'inf|nan|0|0|0',
+    }
     const zeros = folderWith({
       '.scripstream/report.json': { run: 'a', asOf: '2026-02-12T14:30:00.000Z', scripts: {} },
       'master_isin_map.json': MASTER,
       'ohlcv_data/NEW.csv': `Timestamp,Open,High,Low,Close,Volume\n${lines.join('\n')}\n`,
-      'fundamental_data.json': [{ Symbol: 'NEW', ISIN: 'INE009A01021', incomeStat_cq: figures, CV: { PE: 'inf' } }],
+      'fundamental_data.json': [
+        { Symbol: 'NEW', ISIN: 'INE009A01021', incomeStat_cq: figures, CV: { PE: 'inf' } },
+      ],
     })
     expect(await rowsOf('select count(eps_inr), count(*) from quarters', zeros)).toEqual([['3', '5']])
     expect(await rowsOf('select sessions, net_margin_pct from screener', zeros)).toEqual([['30', null]])
@@ -101,7 +125,10 @@ describe.skipIf(!duckdb)('the views of a run', () => {
           .filter(({ type }) => type === 'DOUBLE')
           .map((column) => `coalesce(bool_and(isfinite("${column.name}")), true)`)
         if (numbers.length > 0)
-          expect(new Set((await rowsOf(`select ${numbers.join(', ')} from ${name}`, folder)).flat()), name).toEqual(new Set(['true']))
+          expect(
+            new Set((await rowsOf(`select ${numbers.join(', ')} from ${name}`, folder)).flat()),
+            name,
+          ).toEqual(new Set(['true']))
       }
   })
 
@@ -127,9 +154,20 @@ describe.skipIf(!duckdb)('single views', () => {
   it('documents of a renamed stock count once, although both symbols have a file of them', async () => {
     const filings = {
       code: 0,
-      data: [{ news_date: '2026-02-11 10:00:00', caption: 'a', descriptor: 'General', file_url: 'https://x.example/a.pdf' }],
+      data: [
+        {
+          news_date: '2026-02-11 10:00:00',
+          caption: 'a',
+          descriptor: 'General',
+          file_url: 'https://x.example/a.pdf',
+        },
+      ],
     }
-    const news = (symbol: string) => ({ Symbol: symbol, ISIN: 'INE009A01021', News: [{ PublishDate: 1_770_800_000_000, Title: 'b' }] })
+    const news = (symbol: string) => ({
+      Symbol: symbol,
+      ISIN: 'INE009A01021',
+      News: [{ PublishDate: 1_770_800_000_000, Title: 'b' }],
+    })
     const out = folderWith({
       'master_isin_map.json': MASTER,
       '.scripstream/report.json': { run: 'a', asOf: '2026-02-12T14:30:00.000Z', scripts: {} },
@@ -138,18 +176,26 @@ describe.skipIf(!duckdb)('single views', () => {
       'market_news/NEW_news.json': news('NEW'),
       'market_news/OLD_news.json': news('OLD'),
     })
-    expect(await objectsOf('select filings_7d, news_7d from screener', out)).toEqual([{ filings_7d: 1, news_7d: 1 }])
+    expect(await objectsOf('select filings_7d, news_7d from screener', out)).toEqual([
+      { filings_7d: 1, news_7d: 1 },
+    ])
     expect(await rowsOf('select symbol, kind, title from events order by kind', out)).toEqual([
       ['NEW', 'filing', 'a'],
       ['NEW', 'news', 'b'],
     ])
-    expect(await rowsOf('select copies from filings_unique union all select copies from news_unique', out)).toEqual([['2'], ['2']])
+    expect(
+      await rowsOf('select copies from filings_unique union all select copies from news_unique', out),
+    ).toEqual([['2'], ['2']])
   })
 
   it('symbols has a former symbol with the present one', async () => {
     const out = folderWith({
       'master_isin_map.json': MASTER,
-      'market_news/OLD_news.json': { Symbol: 'OLD', ISIN: 'INE009A01021', News: [{ PublishDate: 1_770_000_000_000, Title: 'a' }] },
+      'market_news/OLD_news.json': {
+        Symbol: 'OLD',
+        ISIN: 'INE009A01021',
+        News: [{ PublishDate: 1_770_000_000_000, Title: 'a' }],
+      },
     })
     expect(await rowsOf('select symbol, symbol_now from symbols order by 1', out)).toEqual([
       ['NEW', 'NEW'],
@@ -158,10 +204,21 @@ describe.skipIf(!duckdb)('single views', () => {
   })
 
   it('quarters and shareholding have typed rows whatever the case of the names', async () => {
-    const figures = { YEAR: '202512|202509|202412', Sales: '1,960.5|10|980.25', NET_PROFIT: '-5|x|-2', EPS: 'inf|2|3' }
+    const figures = {
+      YEAR: '202512|202509|202412',
+      Sales: '1,960.5|10|980.25',
+      NET_PROFIT: '-5|x|-2',
+      EPS: 'inf|2|3',
+    }
     const out = folderWith({
       'fundamental_data.json': [
-        { Symbol: 'A', ISIN: 'INE009A01021', incomeStat_cq: figures, incomeStat_sq: { YEAR: '202512', SALES: '7' }, sHp: { FII: '1.5|2' } },
+        {
+          Symbol: 'A',
+          ISIN: 'INE009A01021',
+          incomeStat_cq: figures,
+          incomeStat_sq: { YEAR: '202512', SALES: '7' },
+          sHp: { FII: '1.5|2' },
+        },
       ],
     })
     expect(
@@ -197,7 +254,16 @@ describe.skipIf(!duckdb)('single views', () => {
   })
 
   it('deals_valued has values in crore, and the ISIN of a deal without one', async () => {
-    const deal = { date: '2026-02-12 00:00:00', sym: 'NEW', exch: 'NSE', deal: 'BULK', bs: 'S', cname: 'X', qty: 1_000_000, avgprice: 150 }
+    const deal = {
+      date: '2026-02-12 00:00:00',
+      sym: 'NEW',
+      exch: 'NSE',
+      deal: 'BULK',
+      bs: 'S',
+      cname: 'X',
+      qty: 1_000_000,
+      avgprice: 150,
+    }
     const out = folderWith({ 'master_isin_map.json': MASTER, 'bulk_block_deals.json': [deal] })
     expect(await objectsOf('select isin, day, value_cr, net_value_cr from deals_valued', out)).toEqual([
       { isin: 'INE009A01021', day: '2026-02-12', value_cr: 15, net_value_cr: -15 },
@@ -206,9 +272,13 @@ describe.skipIf(!duckdb)('single views', () => {
 
   it('typed columns: dividends, price bands and the end of the quarter', async () => {
     const out = folderWith({
-      'upcoming_corporate_actions.json': [{ Sym: 'A', CorpAct: [{ ActType: 'DIVIDEND', ExDate: '2026-02-20', Note: '2.5' }] }],
+      'upcoming_corporate_actions.json': [
+        { Sym: 'A', CorpAct: [{ ActType: 'DIVIDEND', ExDate: '2026-02-20', Note: '2.5' }] },
+      ],
       'incremental_price_bands.json': [{ Symbol: 'A', Series: 'EQ', From: '10', To: 'No Band' }],
-      'fundamental_data.json': [{ Symbol: 'A', ISIN: 'INE009A01021', incomeStat_cq: { YEAR: '202602|202509' } }],
+      'fundamental_data.json': [
+        { Symbol: 'A', ISIN: 'INE009A01021', incomeStat_cq: { YEAR: '202602|202509' } },
+      ],
     })
     expect(await rowsOf('select amount from corporate_actions', out)).toEqual([['2.5']])
     expect(await rowsOf('select from_percent, to_percent from band_changes', out)).toEqual([['10', null]])

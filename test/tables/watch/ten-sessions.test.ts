@@ -14,19 +14,35 @@ import { listViews } from '../../../src/tables/views/index.js'
 import type { Signal } from '../../../src/tables/watch/compare-rows.js'
 import { readEvaluations, readSignals } from '../../../src/tables/watch/record.js'
 import { resolveRule, workedRules } from '../../../src/tables/watch/rules.js'
-import { describeRules, evaluateRules, listWatchDays, replayRules, type WatchResult } from '../../../src/tables/watch/watch.js'
+import {
+  describeRules,
+  evaluateRules,
+  listWatchDays,
+  replayRules,
+  type WatchResult,
+} from '../../../src/tables/watch/watch.js'
 import { streams } from '../../../streams/registry.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { duckdb } from '../support.js'
 
-const DAYS: readonly Day[] = [2, 3, 4, 5, 6, 9, 10, 11, 12, 13].map((date) => `2026-02-${String(date).padStart(2, '0')}`)
+const DAYS: readonly Day[] = [2, 3, 4, 5, 6, 9, 10, 11, 12, 13].map(
+  (date) => `2026-02-${String(date).padStart(2, '0')}`,
+)
 const [FIRST, LAST] = [DAYS[0] as Day, DAYS.at(-1) as Day]
 
-/** What the simulator plants shows in the list of stocks, in that of equities, and in the lists of surveillance. */
+/**
+ * What the simulator plants shows in the list of stocks, in that of equities, and in the lists of
+ * surveillance.
+ */
 const RULES: readonly WatchRule[] = [
   { name: 'stocks', query: 'select isin, symbol from master;\n', key: ['isin'] },
   { name: 'listed', query: 'new-listings', notify: true },
-  { name: 'watched', query: 'select isin, list, stage from surveillance', key: ['isin', 'list'], only: ['entered'] },
+  {
+    name: 'watched',
+    query: 'select isin, list, stage from surveillance',
+    key: ['isin', 'list'],
+    only: ['entered'],
+  },
 ]
 const BROKEN: WatchRule = { name: 'broken', query: 'select wrong from surveillance' }
 
@@ -56,12 +72,17 @@ describe.runIf(duckdb)('ten sessions with planted events', () => {
     const kinds = ['listing', 'delisting', 'rename', 'surveillance-entry'] as const
     const options = { stocks: 30, candleDays: 230, events: { kinds, perSession: 1.5 }, asOf: () => now }
     now = toInstant(FIRST, '20:00')
-    const provider = await serveSimulator({ endpoints: streams.flatMap(({ endpoints }) => endpoints), ...options })
+    const provider = await serveSimulator({
+      endpoints: streams.flatMap(({ endpoints }) => endpoints),
+      ...options,
+    })
     const collector = createCollector({ settings: { ...provider.settings, out: root }, clock: () => now })
     try {
       for (const day of DAYS) {
         now = toInstant(day, '20:00')
-        await lastValueFrom(collector.run({ skip: ['indices-ohlcv', 'company-filings', 'market-news', 'new-announcements'] }))
+        await lastValueFrom(
+          collector.run({ skip: ['indices-ohlcv', 'company-filings', 'market-news', 'new-announcements'] }),
+        )
         results.push(await evaluateRules([...RULES, BROKEN], { root, streams }, () => now))
       }
       planted = provider.plan(FIRST, LAST).filter(({ day }) => day > FIRST)
@@ -73,8 +94,11 @@ describe.runIf(duckdb)('ten sessions with planted events', () => {
   it('give one signal for each planted event, on its evening, and no other', async () => {
     expect(planted.length).toBeGreaterThan(8)
     expect(toTexts(await readSignals(root))).toEqual(planted.flatMap(expected).sort())
-    expect(results.flatMap(({ signals }) => signals).map(unchanged)).toEqual((await readSignals(root)).map(unchanged))
-    for (const { rule, notify } of await readSignals(root)) expect(notify).toBe(rule === 'listed' ? true : undefined)
+    expect(results.flatMap(({ signals }) => signals).map(unchanged)).toEqual(
+      (await readSignals(root)).map(unchanged),
+    )
+    for (const { rule, notify } of await readSignals(root))
+      expect(notify).toBe(rule === 'listed' ? true : undefined)
   })
 
   it('name a rule that fails on each evening, and go on with the others', async () => {
@@ -90,12 +114,15 @@ describe.runIf(duckdb)('ten sessions with planted events', () => {
   it('describe and replay the other rules if one names no query', async () => {
     const rules: readonly WatchRule[] = [{ name: 'lost', query: 'volumex5' }, ...RULES, BROKEN]
     const reason = 'unknown query: volumex5 (did you mean volume-x5?)'
-    expect((await describeRules(root, rules)).map(({ name, isBad }) => (isBad ? `${name} is bad` : name))).toEqual([
-      ...['lost is bad', 'stocks', 'listed', 'watched', 'broken is bad'],
-    ])
+    expect(
+      (await describeRules(root, rules)).map(({ name, isBad }) => (isBad ? `${name} is bad` : name)),
+    ).toEqual(['lost is bad', 'stocks', 'listed', 'watched', 'broken is bad'])
     const { signals, failures } = await replayRules(rules, { from: FIRST, to: LAST }, { root, streams })
     expect(toTexts(signals)).toEqual(toTexts(await readSignals(root)))
-    expect(failures).toEqual([`lost: ${reason}`, expect.stringMatching(`^broken failed on 10 days, last on ${LAST}: unknown column`)])
+    expect(failures).toEqual([
+      `lost: ${reason}`,
+      expect.stringMatching(`^broken failed on 10 days, last on ${LAST}: unknown column`),
+    ])
   })
 
   it('give the recorded signals again in a replay', async () => {
@@ -103,7 +130,9 @@ describe.runIf(duckdb)('ten sessions with planted events', () => {
     expect(failures).toEqual([])
     expect(toTexts(signals)).toEqual(toTexts(await readSignals(root)))
     const part = await replayRules(RULES, { from: DAYS[4] as Day, to: DAYS[6] as Day }, { root, streams })
-    expect(part.signals).toEqual(signals.filter(({ day }) => day >= String(DAYS[4]) && day <= String(DAYS[6])))
+    expect(part.signals).toEqual(
+      signals.filter(({ day }) => day >= String(DAYS[4]) && day <= String(DAYS[6])),
+    )
   })
 
   it('replay each worked rule as the difference of ten answers as of their days', async () => {
@@ -121,13 +150,16 @@ describe.runIf(duckdb)('ten sessions with planted events', () => {
       for (const day of await listWatchDays(root)) {
         const after = await queryRows(sql, { out: root, tables, asOf: day, lakeFrom: false })
         const has = (rows: readonly Row[], row: Row): boolean => rows.some((one) => keyOf(one) === keyOf(row))
-        for (const row of before ? after : []) if (!has(before ?? [], row)) found.push(`${day} entered ${keyOf(row)}`)
+        for (const row of before ? after : [])
+          if (!has(before ?? [], row)) found.push(`${day} entered ${keyOf(row)}`)
         for (const row of before ?? []) if (!has(after, row)) found.push(`${day} left ${keyOf(row)}`)
         before = after
       }
       const own = signals.filter((signal) => signal.rule === rule.name && signal.change !== 'changed')
       const wanted = found.filter((text) => only.some((change) => text.includes(` ${change} `)))
-      expect(own.map(({ day, change, row }) => `${day} ${change} ${keyOf(row)}`).sort(), rule.name).toEqual(wanted.sort())
+      expect(own.map(({ day, change, row }) => `${day} ${change} ${keyOf(row)}`).sort(), rule.name).toEqual(
+        wanted.sort(),
+      )
     }
   })
 

@@ -15,7 +15,12 @@ import { runReport } from '../../cli/support.js'
 import { itWithMarbles } from '../../support/marbles.js'
 
 const report = (facts: object) => ({ ...runReport(), outcome: 'complete' as const, ...facts })
-const RUNS = { a: report({ run: 'a' }), b: report({ run: 'b' }), p: report({ outcome: 'partial' }), u: report({ finishedBefore: 'x' }) }
+const RUNS = {
+  a: report({ run: 'a' }),
+  b: report({ run: 'b' }),
+  p: report({ outcome: 'partial' }),
+  u: report({ finishedBefore: 'x' }),
+}
 
 describe('a standing query of a collector', () => {
   itWithMarbles('is asked after each complete run that had something to do, one after the other', (m) => {
@@ -53,27 +58,54 @@ describe('rows of two sessions', () => {
   it.each([
     ['entered', [a], [a, b], undefined, [[b], [], []]],
     ['left', [a, b], [b], undefined, [[], [a], []]],
-    ['changed, by their symbol', [a], [{ ...a, stage: 'II' }], undefined, [[], [], [[a, { ...a, stage: 'II' }]]]],
-    ['entered and left, by another key', [a], [{ ...a, stage: 'II' }], ['symbol', 'stage'], [[{ ...a, stage: 'II' }], [a], []]],
-    ['the same with sums in another order', [{ symbol: 'A', x: 0.1 + 0.2 }], [{ symbol: 'A', x: 0.3 }], undefined, [[], [], []]],
+    [
+      'changed, by their symbol',
+      [a],
+      [{ ...a, stage: 'II' }],
+      undefined,
+      [[], [], [[a, { ...a, stage: 'II' }]]],
+    ],
+    [
+      'entered and left, by another key',
+      [a],
+      [{ ...a, stage: 'II' }],
+      ['symbol', 'stage'],
+      [[{ ...a, stage: 'II' }], [a], []],
+    ],
+    [
+      'the same with sums in another order',
+      [{ symbol: 'A', x: 0.1 + 0.2 }],
+      [{ symbol: 'A', x: 0.3 }],
+      undefined,
+      [[], [], []],
+    ],
     ['the same, one of them twice', [a], [a, a], undefined, [[], [], []]],
     ['no column symbol', [{ x: 1 }], [{ x: 2 }], undefined, [[{ x: 2 }], [{ x: 1 }], []]],
   ] as const)('are %s', (_, before, after, key, [entered, left, changed]) =>
     expect(compare(before, after, key && [...key])).toEqual({ entered, left, changed }),
   )
 
-  it('need a key of their columns', () => expect(() => compare([a], [a], ['isin'])).toThrow(/^the key isin is no column of its query/))
+  it('need a key of their columns', () =>
+    expect(() => compare([a], [a], ['isin'])).toThrow(/^the key isin is no column of its query/))
 
   it('need a key that no two different rows share', () =>
-    expect(() => compare([a, a, { ...a, stage: 'II' }], [])).toThrow('3 rows, but 1 key (symbol); add columns to the key: stage'))
+    expect(() => compare([a, a, { ...a, stage: 'II' }], [])).toThrow(
+      '3 rows, but 1 key (symbol); add columns to the key: stage',
+    ))
 
   it('become signals that say what happened', () => {
-    const signals = toSignals({ name: 'r', notify: true }, compare([a], [{ ...a, stage: 'II' }, b]), { day: '2026-02-02' })
+    const signals = toSignals({ name: 'r', notify: true }, compare([a], [{ ...a, stage: 'II' }, b]), {
+      day: '2026-02-02',
+    })
     expect(signals.map((one) => [one.change, one.subject, describeSignal(one), one.notify])).toEqual([
       ['entered', 'B', 'entered, stage I', true],
       ['changed', 'A', 'stage I → II', true],
     ])
-    expect(toSignals({ name: 'r', only: ['left'] }, compare([a], [b]), { day: '2026-02-02' }).map(({ subject }) => subject)).toEqual(['A'])
+    expect(
+      toSignals({ name: 'r', only: ['left'] }, compare([a], [b]), { day: '2026-02-02' }).map(
+        ({ subject }) => subject,
+      ),
+    ).toEqual(['A'])
   })
 
   it.each([
@@ -82,7 +114,9 @@ describe('rows of two sessions', () => {
     [1234567890.1234567, '1234567890.12'],
     [98_765_432_109_876, '98765432109876'],
   ])('show the number %d as %s', (x, shown) =>
-    expect(describeSignal({ rule: 'r', day: '2026-02-02', change: 'entered', subject: 'A', row: { x } })).toBe(`entered, x ${shown}`),
+    expect(
+      describeSignal({ rule: 'r', day: '2026-02-02', change: 'entered', subject: 'A', row: { x } }),
+    ).toBe(`entered, x ${shown}`),
   )
 
   it('have no further signal of a subject within the cooldown', () => {

@@ -3,12 +3,23 @@ import type { StockEvent } from '../../../src/show/answers.js'
 import { groupBySession, toMarkers } from '../../../src/web/page/parts/chart-marks.js'
 
 const DAYS = ['2026-02-10', '2026-02-11', '2026-02-12']
-const event = (day: string, mark: StockEvent['mark']): StockEvent => ({ day, kind: 'news', mark, title: mark })
-const sessions = groupBySession(DAYS, [event('2026-02-10', 'D'), event('2026-02-12', 'F'), event('2026-02-12', 'N')])
+const event = (day: string, mark: StockEvent['mark']): StockEvent => ({
+  day,
+  kind: 'news',
+  mark,
+  title: mark,
+})
+const sessions = groupBySession(DAYS, [
+  event('2026-02-10', 'D'),
+  event('2026-02-12', 'F'),
+  event('2026-02-12', 'N'),
+])
 
 describe('the marks of the chart', () => {
   const textsOf = (options: Partial<Parameters<typeof toMarkers>[1]>) =>
-    toMarkers(sessions, { visible: 3, width: 300, accent: 'blue', soft: 'grey', ...options }).map(({ time, text }) => [time, text])
+    toMarkers(sessions, { visible: 3, width: 300, accent: 'blue', soft: 'grey', ...options }).map(
+      ({ time, text }) => [time, text],
+    )
 
   it('are the letters of the events of a session', () => {
     expect(textsOf({})).toEqual([

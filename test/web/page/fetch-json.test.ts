@@ -3,7 +3,8 @@ import { fetchJson, PageError } from '../../../src/web/page/parts/fetch-json.js'
 
 afterEach(() => vi.unstubAllGlobals())
 
-const answering = (body: string | ReadableStream, status = 200) => vi.stubGlobal('fetch', async () => new Response(body, { status }))
+const answering = (body: string | ReadableStream, status = 200) =>
+  vi.stubGlobal('fetch', async () => new Response(body, { status }))
 const failing = (error: Error) => new ReadableStream({ start: (body) => body.error(error) })
 
 describe('an answer for the page', () => {
@@ -24,7 +25,9 @@ describe('an answer for the page', () => {
   it('that breaks off says that the server has ended, and one that the page aborted is no failure of the server', async () => {
     answering(failing(new TypeError('network error')))
     vi.stubGlobal('document', { documentElement: { dataset: { command: 'npx scripstream' } } })
-    await expect(fetchJson('/api')).rejects.toThrow('The server of this page has ended. Start "npx scripstream serve" again')
+    await expect(fetchJson('/api')).rejects.toThrow(
+      'The server of this page has ended. Start "npx scripstream serve" again',
+    )
     answering(failing(new DOMException('aborted', 'AbortError')))
     await expect(fetchJson('/api')).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }))
   })

@@ -3,7 +3,13 @@ import { changeQuery, findView, needsSameData } from '../../../src/web/page/rout
 import type { AnyView } from '../../../src/web/page/view.js'
 
 const view = (path: string, loadsOn: readonly string[] = []): AnyView =>
-  ({ path, loadsOn, title: () => path, load: () => Promise.resolve(), render: () => undefined }) as unknown as AnyView
+  ({
+    path,
+    loadsOn,
+    title: () => path,
+    load: () => Promise.resolve(),
+    render: () => undefined,
+  }) as unknown as AnyView
 const views = [view('/'), view('/runs'), view('/runs/:id', ['range'])]
 const at = (url: string) => findView(views, new URL(url, 'http://127.0.0.1:4173'))
 

@@ -80,14 +80,19 @@ describe('a stream in words', () => {
     [{ state: 'running', total: 5, done: 5 }, 'writes its files'],
     [{ state: 'running', total: 50, done: 45, secondPass: 5 }, 'tries 5 items again'],
     [{ state: 'success', startedAt: 0, finishedAt: 3_100 }, '✔ 3.1 s'],
-    [{ state: 'partial', lost: 2_000, partial: 1, startedAt: 0, finishedAt: 3_100 }, '2,000 failed, 1 incomplete · 3.1 s'],
+    [
+      { state: 'partial', lost: 2_000, partial: 1, startedAt: 0, finishedAt: 3_100 },
+      '2,000 failed, 1 incomplete · 3.1 s',
+    ],
     [{ state: 'failed' }, '✕ failed'],
-  ] as const)('%j: %s', (changes, text) => expect(describeStream(stream(changes as Partial<LiveStream>), NOW).text).toBe(text))
+  ] as const)('%j: %s', (changes, text) =>
+    expect(describeStream(stream(changes as Partial<LiveStream>), NOW).text).toBe(text),
+  )
 
   it('says until when it waits, and when it gives up', () => {
     const at = Date.parse('2026-02-12T20:00:00+05:30')
-    expect(describePause({ what: 'news', why: 'down', since: at, until: at + 7_000, giveUpAt: at + 60_000 }, at)).toBe(
-      'news: down, circuit open, next request 20:00:07 IST (in 7 s), given up at 20:01:00 IST',
-    )
+    expect(
+      describePause({ what: 'news', why: 'down', since: at, until: at + 7_000, giveUpAt: at + 60_000 }, at),
+    ).toBe('news: down, circuit open, next request 20:00:07 IST (in 7 s), given up at 20:01:00 IST')
   })
 })

@@ -8,7 +8,17 @@ const ofDeals = (figure: string): string => `if(has_deals, coalesce(${figure}, 0
 
 export const lists: ScreenerGroup = {
   title: 'surveillance, price band, circuit, deals and upcoming actions',
-  needs: ['master', 'surveillance', 'bands', 'band_changes', 'circuits', 'deals', 'deals_valued', 'corporate_actions', 'symbols'],
+  needs: [
+    'master',
+    'surveillance',
+    'bands',
+    'band_changes',
+    'circuits',
+    'deals',
+    'deals_valued',
+    'corporate_actions',
+    'symbols',
+  ],
   with: [
     `watch AS (SELECT coalesce(m.isin, s.isin) AS isin, max(stage) FILTER (list = 'ASM') AS asm, max(stage) FILTER (list = 'GSM') AS gsm FROM surveillance AS s LEFT JOIN master AS m ON m.symbol = s.symbol AND ${isSameIssuer('m.isin', 's.isin')} GROUP BY ALL)`,
     `by_symbol AS (
@@ -38,10 +48,23 @@ export const lists: ScreenerGroup = {
   columns: [
     col('asm_stage', 'VARCHAR', 'stage of additional surveillance; NULL if not listed', 'asm'),
     col('gsm_stage', 'VARCHAR', 'stage of graded surveillance; NULL if not listed', 'gsm'),
-    reading([], col('band_pct', 'DOUBLE', 'price band, percent; NULL without a band, or if unknown: see band', 'm.band_percent')),
     reading(
       [],
-      col('band', 'VARCHAR', 'such as 20 %, or no band; NULL: unknown', `coalesce(printf('%g %%', m.band_percent), lower(m.band))`),
+      col(
+        'band_pct',
+        'DOUBLE',
+        'price band, percent; NULL without a band, or if unknown: see band',
+        'm.band_percent',
+      ),
+    ),
+    reading(
+      [],
+      col(
+        'band',
+        'VARCHAR',
+        'such as 20 %, or no band; NULL: unknown',
+        `coalesce(printf('%g %%', m.band_percent), lower(m.band))`,
+      ),
     ),
     col('band_before_pct', 'DOUBLE', 'price band before a change of that day, percent', 'from_percent'),
     col('circuit', 'VARCHAR', 'upper or lower if the price is at its limit', 'side'),
@@ -51,7 +74,12 @@ export const lists: ScreenerGroup = {
     col('deals_net_7d_cr', 'DOUBLE', `bought less sold in deals of ${WEEK}, ₹ crore`, ofDeals('net')),
     col('next_action', 'VARCHAR', 'next corporate action other than results, from the day of the run on'),
     col('next_action_day', 'DATE', 'ex-date of that action', 'next_day'),
-    col('next_dividend_inr', 'DOUBLE', 'next dividends of one day, rupees a share; NULL if the amount is not known', 'dividend'),
+    col(
+      'next_dividend_inr',
+      'DOUBLE',
+      'next dividends of one day, rupees a share; NULL if the amount is not known',
+      'dividend',
+    ),
     col('next_dividend_day', 'DATE', 'ex-date of that dividend', 'dividend_day'),
     col('next_results_day', 'DATE', 'announced day of the next results', 'results_day'),
   ],

@@ -19,14 +19,16 @@ export const reaction: ScreenerGroup = {
     RECENT,
     FILED,
     ...results.with,
-    // Some companies file results only as the outcome of a meeting, and late ones file a notice of delay as results.
+    // Some companies file results only as the outcome of a meeting, and late ones file a notice of delay as
+    // results.
     `published AS (
       SELECT isin, filed_at AS known_at FROM filed
       WHERE (descriptor ILIKE '%financial result%' OR category ILIKE '%financial result%' OR (descriptor ILIKE '%outcome%board meeting%' AND caption ILIKE '%result%'))
         AND coalesce(caption, '') NOT ILIKE '%delay in financial result%'
       UNION ALL SELECT isin, announced_at FROM announcements WHERE kind ILIKE '%result%'
     )`,
-    // The first of them since the newest calendar quarter with one began. Before the end of the newest quarter they are about an older one.
+    // The first of them since the newest calendar quarter with one began. Before the end of the newest
+    // quarter they are about an older one.
     `newest_results AS (
       SELECT isin, min(known_at) AS results_at FROM (SELECT *, date_trunc('quarter', known_at) AS season, max(date_trunc('quarter', known_at)) OVER (PARTITION BY isin) AS newest FROM published)
       LEFT JOIN (SELECT isin, quarter_end FROM results) USING (isin) WHERE season = newest AND (quarter_end IS NULL OR known_at > quarter_end) GROUP BY isin
@@ -39,15 +41,47 @@ export const reaction: ScreenerGroup = {
   ],
   alias: 'e',
   columns: [
-    col('results_at', 'TIMESTAMP', 'when the results of the newest quarter were first filed or announced, India time; NULL if unknown'),
-    col('results_quarter', 'VARCHAR', 'the quarter that had ended before, which these results are of', nameQuarter(RESULTS_END)),
-    reading(['reaction', 'results'], col('figures_are_of_results', 'BIGINT', '1 if of it, 0 if older', `quarter_end >= ${RESULTS_END}`)),
-    col('results_base_day', 'DATE', 'last session that had ended (15:30) when they came, at most 10 days before', 'base_day'),
-    col('results_base_close_inr', 'DOUBLE', 'close of that session, rupees', 'if(base_day IS NULL, NULL, base_close)'),
-    col('results_day_return_pct', 'DOUBLE', 'return of the first session after it, percent', sinceBase('after_close')),
+    col(
+      'results_at',
+      'TIMESTAMP',
+      'when the results of the newest quarter were first filed or announced, India time; NULL if unknown',
+    ),
+    col(
+      'results_quarter',
+      'VARCHAR',
+      'the quarter that had ended before, which these results are of',
+      nameQuarter(RESULTS_END),
+    ),
+    reading(
+      ['reaction', 'results'],
+      col('figures_are_of_results', 'BIGINT', '1 if of it, 0 if older', `quarter_end >= ${RESULTS_END}`),
+    ),
+    col(
+      'results_base_day',
+      'DATE',
+      'last session that had ended (15:30) when they came, at most 10 days before',
+      'base_day',
+    ),
+    col(
+      'results_base_close_inr',
+      'DOUBLE',
+      'close of that session, rupees',
+      'if(base_day IS NULL, NULL, base_close)',
+    ),
+    col(
+      'results_day_return_pct',
+      'DOUBLE',
+      'return of the first session after it, percent',
+      sinceBase('after_close'),
+    ),
     reading(
       ['price', 'reaction'],
-      col('return_since_results_pct', 'DOUBLE', 'since then, percent', sinceBase('close_1', 'base_day < price_day')),
+      col(
+        'return_since_results_pct',
+        'DOUBLE',
+        'since then, percent',
+        sinceBase('close_1', 'base_day < price_day'),
+      ),
     ),
   ],
 }
@@ -57,8 +91,12 @@ const sinceWeek = (day: string): string => `${day} > ${RUN_DAY} - 7 AND ${day} <
 const ofWeek = (count: string, table: string): string =>
   `if(${RUN_DAY} IS NOT NULL AND EXISTS (FROM ${table}), coalesce(${count}, 0), NULL)`
 
-/** The values of the newest row. In a structure, because max_by passes over NULL and would take a value of another row. */
-const latestOf = (values: string, order: string): string => `max_by(${values}, row(${order})) FILTER (${order.split(',')[0]} IS NOT NULL)`
+/**
+ * The values of the newest row. In a structure, because max_by passes over NULL and would take a value of
+ * another row.
+ */
+const latestOf = (values: string, order: string): string =>
+  `max_by(${values}, row(${order})) FILTER (${order.split(',')[0]} IS NOT NULL)`
 
 export const latest: ScreenerGroup = {
   title: 'latest filing and news',
@@ -80,10 +118,20 @@ export const latest: ScreenerGroup = {
     col('filing_at', 'TIMESTAMP', 'when the latest filing was filed, India time', 'filed_at'),
     col('filing', 'VARCHAR', 'title of the latest filing', 'last_filing.title'),
     col('filing_url', 'VARCHAR', 'address of its document', 'last_filing.url'),
-    col('filings_7d', 'BIGINT', 'filings of the day of the run and the 6 days before', ofWeek('filings', 'filed')),
+    col(
+      'filings_7d',
+      'BIGINT',
+      'filings of the day of the run and the 6 days before',
+      ofWeek('filings', 'filed'),
+    ),
     col('news_at', 'TIMESTAMP', 'when the latest news was published, India time', 'published_at'),
     col('news', 'VARCHAR', 'headline of the latest news', 'last_news.title'),
     col('news_sentiment', 'VARCHAR', 'positive, negative, neutral or mixed', 'last_news.sentiment'),
-    col('news_7d', 'BIGINT', 'news of the day of the run and the 6 days before', ofWeek('t.news', 'news_unique')),
+    col(
+      'news_7d',
+      'BIGINT',
+      'news of the day of the run and the 6 days before',
+      ofWeek('t.news', 'news_unique'),
+    ),
   ],
 }

@@ -1,7 +1,10 @@
 import { DAYS_OF_52_WEEKS } from '../../../model/trading-day.js'
 import { col, defineView, RUN_DAY, reading, type ScreenerGroup, type ViewColumn } from '../view.js'
 
-/** Calendar days before the day of the run whose candles are read: a year, with room for a stock whose newest candle is older. */
+/**
+ * Calendar days before the day of the run whose candles are read: a year, with room for a stock whose newest
+ * candle is older.
+ */
 const PRICE_DAYS = 420
 
 /** An aggregate over the last sessions; NULL if there are fewer. */
@@ -9,7 +12,8 @@ const over = (sessions: number, aggregate: string, from = 1): string =>
   `CASE WHEN count(*) >= ${sessions + from - 1} THEN ${aggregate} FILTER (n BETWEEN ${from} AND ${sessions + from - 1}) END`
 
 /** An aggregate over the sessions of 52 weeks. */
-const overWeeks52 = (aggregate: string, from = 1): string => `${aggregate} FILTER (n >= ${from} AND day >= last_day - ${DAYS_OF_52_WEEKS})`
+const overWeeks52 = (aggregate: string, from = 1): string =>
+  `${aggregate} FILTER (n >= ${from} AND day >= last_day - ${DAYS_OF_52_WEEKS})`
 
 /** A stock may trade for the first time some days after its listing. */
 const LISTING_DAYS = 10
@@ -18,7 +22,8 @@ const LISTING_DAYS = 10
 const sinceListing = (value: string): string =>
   `if(first_recent <= price_day - ${DAYS_OF_52_WEEKS} OR first_recent <= coalesce(m.listed_on, first_recent) + ${LISTING_DAYS}, ${value}, NULL)`
 
-const ago = (period: string, column = 'close'): string => `max_by(${column}, day) FILTER (day <= last_day - INTERVAL ${period})`
+const ago = (period: string, column = 'close'): string =>
+  `max_by(${column}, day) FILTER (day <= last_day - INTERVAL ${period})`
 
 /** The value of a column some sessions ago; 1 is the newest. */
 const at = (n: number, column = 'close'): string => `max(${column}) FILTER (n = ${n})`
@@ -76,10 +81,15 @@ export const RECENT = buildRecent('candles_adjusted')
 const PRICE_TABLE = `price AS (SELECT isin, ${AGGREGATES.join(', ')} FROM recent GROUP BY isin)`
 
 const change = (now: string, before: string): string => `100 * (${now} / NULLIF(${before}, 0) - 1)`
-const flagColumn = (name: string, comment: string, sql: string): ViewColumn => col(name, 'BIGINT', `1 if ${comment}, else 0`, sql)
+const flagColumn = (name: string, comment: string, sql: string): ViewColumn =>
+  col(name, 'BIGINT', `1 if ${comment}, else 0`, sql)
 
 const LATEST_COLUMNS = [
-  col('price_day', 'DATE', `day of the newest candle of the last ${PRICE_DAYS} days, which the prices below are of`),
+  col(
+    'price_day',
+    'DATE',
+    `day of the newest candle of the last ${PRICE_DAYS} days, which the prices below are of`,
+  ),
   col('open_inr', 'DOUBLE', 'open, rupees', 'open_1'),
   col('high_inr', 'DOUBLE', 'high, rupees', 'high_1'),
   col('low_inr', 'DOUBLE', 'low, rupees', 'low_1'),
@@ -87,49 +97,139 @@ const LATEST_COLUMNS = [
   col('close_before_inr', 'DOUBLE', 'close of the session before, rupees', 'close_2'),
   col('change_pct', 'DOUBLE', 'close against the one before, percent', change('close_1', 'close_2')),
   col('gap_pct', 'DOUBLE', 'open against the close before, percent', change('open_1', 'close_2')),
-  col('close_in_range_pct', 'DOUBLE', 'close in the range of the day: 0 low to 100', '100 * (close_1 - low_1) / NULLIF(high_1 - low_1, 0)'),
+  col(
+    'close_in_range_pct',
+    'DOUBLE',
+    'close in the range of the day: 0 low to 100',
+    '100 * (close_1 - low_1) / NULLIF(high_1 - low_1, 0)',
+  ),
   col('volume', 'DOUBLE', 'shares traded', 'volume_1'),
   col('turnover_cr', 'DOUBLE', 'close times volume, ₹ crore', 'close_1 * volume_1 / 1e7'),
   col('volume_avg_50', 'DOUBLE', 'average volume of 50 sessions, shares', 'volume_50'),
-  col('turnover_avg_20_cr', 'DOUBLE', 'average of close times volume over 20 sessions, ₹ crore', 'turnover_20'),
-  col('rvol', 'DOUBLE', 'relative volume: against the average of the 20 sessions before', 'volume_1 / NULLIF(volume_20_before, 0)'),
-  ...RETURN_PERIODS.map(([name, , text]) =>
-    col(`return_${name}_pct`, 'DOUBLE', `return since the last close at least ${text} before, percent`, change('close_1', `close_${name}`)),
+  col(
+    'turnover_avg_20_cr',
+    'DOUBLE',
+    'average of close times volume over 20 sessions, ₹ crore',
+    'turnover_20',
   ),
-  col('return_ytd_pct', 'DOUBLE', 'return since the last session of the year before, percent', change('close_1', 'close_ytd')),
-  col('total_return_1y_pct', 'DOUBLE', 'return_1y_pct with dividends, percent', change('total_1', 'total_1y')),
+  col(
+    'rvol',
+    'DOUBLE',
+    'relative volume: against the average of the 20 sessions before',
+    'volume_1 / NULLIF(volume_20_before, 0)',
+  ),
+  ...RETURN_PERIODS.map(([name, , text]) =>
+    col(
+      `return_${name}_pct`,
+      'DOUBLE',
+      `return since the last close at least ${text} before, percent`,
+      change('close_1', `close_${name}`),
+    ),
+  ),
+  col(
+    'return_ytd_pct',
+    'DOUBLE',
+    'return since the last session of the year before, percent',
+    change('close_1', 'close_ytd'),
+  ),
+  col(
+    'total_return_1y_pct',
+    'DOUBLE',
+    'return_1y_pct with dividends, percent',
+    change('total_1', 'total_1y'),
+  ),
   col(
     'listed_days',
     'BIGINT',
     `days since the listing; below ${DAYS_OF_52_WEEKS}, 52-week columns count from it`,
     'price_day - m.listed_on',
   ),
-  col('high_52w_inr', 'DOUBLE', 'highest price of 52 weeks or since the listing, rupees', sinceListing('high_52w')),
+  col(
+    'high_52w_inr',
+    'DOUBLE',
+    'highest price of 52 weeks or since the listing, rupees',
+    sinceListing('high_52w'),
+  ),
   col('high_52w_day', 'DATE', 'day of that price, the last of several', sinceListing('high_52w_day')),
-  col('low_52w_inr', 'DOUBLE', 'lowest price of 52 weeks or since the listing, rupees', sinceListing('low_52w')),
+  col(
+    'low_52w_inr',
+    'DOUBLE',
+    'lowest price of 52 weeks or since the listing, rupees',
+    sinceListing('low_52w'),
+  ),
   col('low_52w_day', 'DATE', 'day of that price, the last of several', sinceListing('low_52w_day')),
-  col('from_high_52w_pct', 'DOUBLE', 'close against the highest price of 52 weeks, percent', change('close_1', sinceListing('high_52w'))),
-  col('from_low_52w_pct', 'DOUBLE', 'close against the lowest price of 52 weeks, percent', change('close_1', sinceListing('low_52w'))),
+  col(
+    'from_high_52w_pct',
+    'DOUBLE',
+    'close against the highest price of 52 weeks, percent',
+    change('close_1', sinceListing('high_52w')),
+  ),
+  col(
+    'from_low_52w_pct',
+    'DOUBLE',
+    'close against the lowest price of 52 weeks, percent',
+    change('close_1', sinceListing('low_52w')),
+  ),
   col('adr_20_pct', 'DOUBLE', 'average daily range: high against low over 20 sessions, percent', 'adr_20'),
   col('atr_14_inr', 'DOUBLE', 'average true range of 14 sessions (plain average), rupees', 'atr_14'),
-  col('atr_14_pct', 'DOUBLE', 'average true range, percent of the close', '100 * atr_14 / NULLIF(close_1, 0)'),
-  col('volatility_20_pct', 'DOUBLE', 'standard deviation (sample) of 20 daily log returns, times root of 252, percent', 'volatility_20'),
+  col(
+    'atr_14_pct',
+    'DOUBLE',
+    'average true range, percent of the close',
+    '100 * atr_14 / NULLIF(close_1, 0)',
+  ),
+  col(
+    'volatility_20_pct',
+    'DOUBLE',
+    'standard deviation (sample) of 20 daily log returns, times root of 252, percent',
+    'volatility_20',
+  ),
   ...AVERAGE_SESSIONS.map((sessions) =>
     col(`sma_${sessions}_inr`, 'DOUBLE', `average close of ${sessions} sessions, rupees`, `sma_${sessions}`),
   ),
   ...[20, 50, 200].map((n) =>
-    col(`from_sma_${n}_pct`, 'DOUBLE', `close against the average of ${n} sessions, percent`, change('close_1', `sma_${n}`)),
+    col(
+      `from_sma_${n}_pct`,
+      'DOUBLE',
+      `close against the average of ${n} sessions, percent`,
+      change('close_1', `sma_${n}`),
+    ),
   ),
-  col('sma_200_change_1m_pct', 'DOUBLE', 'average of 200 sessions against 21 sessions earlier, percent', change('sma_200', 'sma_200_1m')),
+  col(
+    'sma_200_change_1m_pct',
+    'DOUBLE',
+    'average of 200 sessions against 21 sessions earlier, percent',
+    change('sma_200', 'sma_200_1m'),
+  ),
   flagColumn('nr7', 'the range is narrower than each of the 6 before', 'nr7'),
   flagColumn('nr4', 'the range is narrower than each of the 3 before', 'nr4'),
-  flagColumn('inside_day', 'neither high nor low is beyond that of the session before', 'high_1 <= high_2 AND low_1 >= low_2'),
-  flagColumn('breakout_20', 'the close is above the highs of the 20 sessions before', 'close_1 > high_20_before'),
-  flagColumn('breakout_50', 'the close is above the highs of the 50 sessions before', 'close_1 > high_50_before'),
-  flagColumn('breakout_52w', 'the close is above the highs of the 52 weeks before', 'close_1 > high_52w_before'),
+  flagColumn(
+    'inside_day',
+    'neither high nor low is beyond that of the session before',
+    'high_1 <= high_2 AND low_1 >= low_2',
+  ),
+  flagColumn(
+    'breakout_20',
+    'the close is above the highs of the 20 sessions before',
+    'close_1 > high_20_before',
+  ),
+  flagColumn(
+    'breakout_50',
+    'the close is above the highs of the 50 sessions before',
+    'close_1 > high_50_before',
+  ),
+  flagColumn(
+    'breakout_52w',
+    'the close is above the highs of the 52 weeks before',
+    'close_1 > high_52w_before',
+  ),
   flagColumn('new_high_52w', 'the high is above those of the 52 weeks before', 'high_1 > high_52w_before'),
   flagColumn('new_low_52w', 'the low is below those of the 52 weeks before', 'low_1 < low_52w_before'),
-  flagColumn('breakdown_20', 'the close is below the lows of the 20 sessions before', 'close_1 < low_20_before'),
+  flagColumn(
+    'breakdown_20',
+    'the close is below the lows of the 20 sessions before',
+    'close_1 < low_20_before',
+  ),
   col('up_days', 'BIGINT', 'closes in a row above the one before'),
   col('down_days', 'BIGINT', 'closes in a row below the one before'),
 ]
@@ -167,7 +267,8 @@ export const indexPrices = defineView({
   from: 'FROM price AS p JOIN items AS m ON m.item = p.isin',
 })
 
-const yearly = (years: number): string => `100 * (TRY(pow(close_1 / NULLIF(close_${years}y, 0), 1.0 / ${years})) - 1)`
+const yearly = (years: number): string =>
+  `100 * (TRY(pow(close_1 / NULLIF(close_${years}y, 0), 1.0 / ${years})) - 1)`
 
 export const history: ScreenerGroup = {
   title: 'the whole history of candles_adjusted',
@@ -186,10 +287,16 @@ export const history: ScreenerGroup = {
     col('first_day', 'DATE', 'day of the oldest candle'),
     col('high_all_inr', 'DOUBLE', 'highest price of all stored candles, rupees', 'high_all'),
     col('high_all_day', 'DATE', 'day of that price, the last of several'),
-    reading(['price', 'history'], col('from_high_all_pct', 'DOUBLE', 'close against it, percent', change('close_1', 'high_all'))),
+    reading(
+      ['price', 'history'],
+      col('from_high_all_pct', 'DOUBLE', 'close against it, percent', change('close_1', 'high_all')),
+    ),
     col('low_all_inr', 'DOUBLE', 'lowest price of all stored candles, rupees', 'low_all'),
     ...[3, 5, 10].map((years) =>
-      reading(['price', 'history'], col(`cagr_${years}y_pct`, 'DOUBLE', `return of ${years} calendar years, percent p.a.`, yearly(years))),
+      reading(
+        ['price', 'history'],
+        col(`cagr_${years}y_pct`, 'DOUBLE', `return of ${years} calendar years, percent p.a.`, yearly(years)),
+      ),
     ),
   ],
 }

@@ -11,7 +11,12 @@ const RESULT_FIGURES = [
 const growths = (figure: string, unit: string, text: string): readonly ViewColumn[] => {
   const grow = (name: string, period: string, place: number): ViewColumn => {
     const comment = `${text} against the ${period} before, percent; NULL after a loss`
-    return col(`${figure}_${name}_pct`, 'DOUBLE', comment, growth(`${figure}_${unit}_0`, `${figure}_${unit}_${place}`))
+    return col(
+      `${figure}_${name}_pct`,
+      'DOUBLE',
+      comment,
+      growth(`${figure}_${unit}_0`, `${figure}_${unit}_${place}`),
+    )
   }
   return [grow('yoy', 'year', 4), grow('qoq', 'quarter', 1)]
 }
@@ -22,7 +27,10 @@ const ttm = (column: string): string =>
     .map((place) => `${column}_${place}`)
     .join(' + ')
 
-/** The results of quarters by the calendar, as the provider may skip one: consolidated, or standalone if it has no consolidated ones. */
+/**
+ * The results of quarters by the calendar, as the provider may skip one: consolidated, or standalone if it
+ * has no consolidated ones.
+ */
 export const results: ScreenerGroup = {
   title: 'results of quarters',
   needs: ['quarters'],
@@ -50,7 +58,12 @@ export const results: ScreenerGroup = {
     ...growths('sales', 'cr', 'sales'),
     ...growths('net_profit', 'cr', 'net profit'),
     ...growths('eps', 'inr', 'earnings a share'),
-    col('opm_change_yoy_pct', 'DOUBLE', 'operating margin against the year before, percentage points', 'opm_pct_0 - opm_pct_4'),
+    col(
+      'opm_change_yoy_pct',
+      'DOUBLE',
+      'operating margin against the year before, percentage points',
+      'opm_pct_0 - opm_pct_4',
+    ),
     col('sales_ttm_cr', 'DOUBLE', 'sales of four quarters in a row, ₹ crore', ttm('sales_cr')),
     col('net_profit_ttm_cr', 'DOUBLE', 'net profit of four quarters in a row, ₹ crore', ttm('net_profit_cr')),
     col('eps_ttm_inr', 'DOUBLE', 'earnings a share of four quarters in a row, rupees', ttm('eps_inr')),
@@ -74,19 +87,43 @@ export const valuation: ScreenerGroup = {
   columns: [
     reading(
       ['price', 'results', 'valuation'],
-      col('pe_ttm', 'DOUBLE', 'close against the earnings of four quarters; NULL after a loss, or a split later than these', PE_TTM),
+      col(
+        'pe_ttm',
+        'DOUBLE',
+        'close against the earnings of four quarters; NULL after a loss, or a split later than these',
+        PE_TTM,
+      ),
     ),
-    reading([], col('pe', 'DOUBLE', 'price to earnings, as the master list has it, which has it of few stocks', 'm.pe')),
-    reading(['results'], col('price_to_sales', 'DOUBLE', 'market capitalisation against the sales of four quarters', PRICE_TO_SALES)),
+    reading(
+      [],
+      col('pe', 'DOUBLE', 'price to earnings, as the master list has it, which has it of few stocks', 'm.pe'),
+    ),
+    reading(
+      ['results'],
+      col(
+        'price_to_sales',
+        'DOUBLE',
+        'market capitalisation against the sales of four quarters',
+        PRICE_TO_SALES,
+      ),
+    ),
     reading([], col('dividend_yield_pct', 'DOUBLE', 'dividend yield, percent', 'm.dividend_yield')),
     col('roe_pct', 'DOUBLE', 'return on equity, percent', 'v.roe'),
     col('roce_pct', 'DOUBLE', 'return on capital employed, percent', 'v.roce'),
-    reading(['results'], col('net_margin_pct', 'DOUBLE', 'net profit of the newest quarter, percent of sales', NET_MARGIN)),
+    reading(
+      ['results'],
+      col('net_margin_pct', 'DOUBLE', 'net profit of the newest quarter, percent of sales', NET_MARGIN),
+    ),
   ],
 }
 
 const HOLDER_COLUMNS = ['promoter', 'fii', 'dii', 'public'] as const
-const HOLDER_NAMES = { promoter: 'promoters', fii: 'foreign institutions', dii: 'domestic institutions', public: 'the public' } as const
+const HOLDER_NAMES = {
+  promoter: 'promoters',
+  fii: 'foreign institutions',
+  dii: 'domestic institutions',
+  public: 'the public',
+} as const
 
 export const holders: ScreenerGroup = {
   title: 'shareholding',
@@ -98,7 +135,17 @@ export const holders: ScreenerGroup = {
   alias: 's',
   columns: HOLDER_COLUMNS.flatMap((holder) => [
     col(`${holder}_pct`, 'DOUBLE', `shares of ${HOLDER_NAMES[holder]}, percent`, `${holder}_0`),
-    col(`${holder}_change_1q_pct`, 'DOUBLE', 'against the quarter before in the list, percentage points', `${holder}_0 - ${holder}_1`),
-    col(`${holder}_change_4q_pct`, 'DOUBLE', 'against four quarters before in the list, percentage points', `${holder}_0 - ${holder}_4`),
+    col(
+      `${holder}_change_1q_pct`,
+      'DOUBLE',
+      'against the quarter before in the list, percentage points',
+      `${holder}_0 - ${holder}_1`,
+    ),
+    col(
+      `${holder}_change_4q_pct`,
+      'DOUBLE',
+      'against four quarters before in the list, percentage points',
+      `${holder}_0 - ${holder}_4`,
+    ),
   ]),
 }

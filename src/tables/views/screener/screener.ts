@@ -38,7 +38,11 @@ const identityGroup: ScreenerGroup = {
     col('name', 'VARCHAR', 'name of the company', 'm.name'),
     col('sector', 'VARCHAR', 'as the provider names it'),
     col('industry', 'VARCHAR', 'as the provider names it'),
-    col('series', 'VARCHAR', 'series of the security in the list of listing dates, or else of price bands, such as EQ'),
+    col(
+      'series',
+      'VARCHAR',
+      'series of the security in the list of listing dates, or else of price bands, such as EQ',
+    ),
     col('board', 'VARCHAR', 'SME for the series SM, ST and SZ, else main', BOARD),
     col('fno', 'BIGINT', '1 where futures and options are traded on it'),
     col('listed_on', 'DATE', 'first day of trading'),
@@ -86,5 +90,6 @@ const buildScreener = (columns: readonly Required<ScreenerColumn>[]): View => {
 
 export const screener: View = {
   ...buildScreener(SCREENER_COLUMNS),
-  narrow: (isNamed) => buildScreener(SCREENER_COLUMNS.filter(({ name, reads }) => reads.length === 0 || isNamed(name))),
+  narrow: (isNamed) =>
+    buildScreener(SCREENER_COLUMNS.filter(({ name, reads }) => reads.length === 0 || isNamed(name))),
 }

@@ -3,14 +3,24 @@ import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 
 /** Sessions of Wilder's averages: each one moves by a fourteenth of the difference. */
 const WILDER_SESSIONS = 14
-/** Calendar days of candles for Wilder's averages: of 800 sessions the first weighs less than 1e-20, of 300 in an average of an average 1e-8. */
+/**
+ * Calendar days of candles for Wilder's averages: of 800 sessions the first weighs less than 1e-20, of 300 in
+ * an average of an average 1e-8.
+ */
 const WILDER_DAYS = 1_200
 const EMAS = [20, 50, 200] as const
 
-/** The weight of the value at `place` in the average at `last`, whose first value is the plain average of those until `first`. */
-const weigh = (first: number): string => `pow(1 - 1.0 / ${WILDER_SESSIONS}, last - greatest(place, ${first})) / ${WILDER_SESSIONS}`
+/**
+ * The weight of the value at `place` in the average at `last`, whose first value is the plain average of
+ * those until `first`.
+ */
+const weigh = (first: number): string =>
+  `pow(1 - 1.0 / ${WILDER_SESSIONS}, last - greatest(place, ${first})) / ${WILDER_SESSIONS}`
 
-/** An exponential average of a list, which starts as the plain average of the first values. `i` is 2 at the second value. */
+/**
+ * An exponential average of a list, which starts as the plain average of the first values. `i` is 2 at the
+ * second value.
+ */
 const exponentialAverage = (sessions: number): string =>
   `CASE WHEN len(closes) >= ${sessions} THEN list_reduce(closes, lambda a, x, i: a + (x - a) / if(i <= ${sessions}, i, ${(sessions + 1) / 2})) END`
 
@@ -45,12 +55,30 @@ export const technical: ScreenerGroup = {
   ],
   alias: 'x',
   columns: [
-    col('wilder_rsi_14', 'DOUBLE', "Wilder's RSI of 14 sessions from adjusted candles, 0 to 100; rsi_14 is the provider's", 'wilder_rsi'),
+    col(
+      'wilder_rsi_14',
+      'DOUBLE',
+      "Wilder's RSI of 14 sessions from adjusted candles, 0 to 100; rsi_14 is the provider's",
+      'wilder_rsi',
+    ),
     col('wilder_atr_14_inr', 'DOUBLE', "Wilder's average true range of 14 sessions, rupees", 'wilder_atr'),
-    reading(['price', 'technical'], col('wilder_atr_14_pct', 'DOUBLE', 'percent of the close', '100 * wilder_atr / NULLIF(close_1, 0)')),
-    col('wilder_adx_14', 'DOUBLE', "Wilder's average directional index of 14 sessions, 0 to 100", 'wilder_adx'),
+    reading(
+      ['price', 'technical'],
+      col('wilder_atr_14_pct', 'DOUBLE', 'percent of the close', '100 * wilder_atr / NULLIF(close_1, 0)'),
+    ),
+    col(
+      'wilder_adx_14',
+      'DOUBLE',
+      "Wilder's average directional index of 14 sessions, 0 to 100",
+      'wilder_adx',
+    ),
     ...EMAS.map((sessions) =>
-      col(`ema_${sessions}_inr`, 'DOUBLE', `exponential average of the close, ${sessions} sessions, rupees`, `ema_${sessions}`),
+      col(
+        `ema_${sessions}_inr`,
+        'DOUBLE',
+        `exponential average of the close, ${sessions} sessions, rupees`,
+        `ema_${sessions}`,
+      ),
     ),
   ],
 }
@@ -63,6 +91,11 @@ export const knownPrices: ScreenerGroup = {
   ],
   alias: 'k',
   columns: [
-    col('prices_known_since', 'TIMESTAMP', 'when a recorded run last replaced the candles, India time; NULL if none did', 'k.known_at'),
+    col(
+      'prices_known_since',
+      'TIMESTAMP',
+      'when a recorded run last replaced the candles, India time; NULL if none did',
+      'k.known_at',
+    ),
   ],
 }

@@ -46,6 +46,10 @@ export const asOfLine = ({ query }: Pick<Place, 'query'>): TemplateResult | type
 
 const describeKnown = ({ day, knownAt, timing, early = [] }: RecordedDay, asked: string): TemplateResult => {
   const at = Date.parse(knownAt)
-  const about = { final: 'after the session', session: 'during the session', late: `too late for ${formatDay(day)}` }[timing]
+  const about = {
+    final: 'after the session',
+    session: 'during the session',
+    late: `too late for ${formatDay(day)}`,
+  }[timing]
   return html`${day === asked ? '' : `No record of ${formatDay(asked)}. `}As known at ${formatTime(at).slice(0, 5)} IST on <b>${formatDayOf(at)}</b>, ${about}.${early.map((note) => ` ${note}.`)}`
 }

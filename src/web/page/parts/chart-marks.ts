@@ -1,11 +1,16 @@
 import type { SeriesMarker } from 'lightweight-charts'
 import type { StockEvent } from '../../../show/answers.js'
 
-/** Filings and news would cover the candles of more sessions; splits, dividends and deals are always marked. */
+/**
+ * Filings and news would cover the candles of more sessions; splits, dividends and deals are always marked.
+ */
 const MAX_SESSIONS_WITH_ALL_MARKS = 300
 const RARE_MARKS = ['D', 'S', 'B']
 
-/** The first session from a day on: what comes on a holiday moves the price of the next session. Undefined if it lies ahead. */
+/**
+ * The first session from a day on: what comes on a holiday moves the price of the next session. Undefined if
+ * it lies ahead.
+ */
 export const findSession = (days: readonly string[], day: string): string | undefined => {
   let [from, to] = [0, days.length]
   while (from < to) {
@@ -17,7 +22,10 @@ export const findSession = (days: readonly string[], day: string): string | unde
 }
 
 /** The events of each session. */
-export const groupBySession = (days: readonly string[], events: readonly StockEvent[]): ReadonlyMap<string, readonly StockEvent[]> => {
+export const groupBySession = (
+  days: readonly string[],
+  events: readonly StockEvent[],
+): ReadonlyMap<string, readonly StockEvent[]> => {
   const groups = new Map<string, StockEvent[]>()
   const first = days[0] ?? ''
   for (const event of events) {
@@ -27,7 +35,10 @@ export const groupBySession = (days: readonly string[], events: readonly StockEv
   return groups
 }
 
-/** Letters of sessions that are closer would cover each other and the candles: then a dot says that something happened. */
+/**
+ * Letters of sessions that are closer would cover each other and the candles: then a dot says that something
+ * happened.
+ */
 const MIN_PIXELS_FOR_LETTERS = 9
 
 interface MarkOptions {
@@ -50,7 +61,10 @@ export const toMarkers = (
   return [...sessions]
     .flatMap(([time, events]): SeriesMarker<string>[] => {
       const letters = [...new Set(events.map(({ mark }) => mark))]
-        .filter((mark) => !hidden.includes(mark) && (visible <= MAX_SESSIONS_WITH_ALL_MARKS || RARE_MARKS.includes(mark)))
+        .filter(
+          (mark) =>
+            !hidden.includes(mark) && (visible <= MAX_SESSIONS_WITH_ALL_MARKS || RARE_MARKS.includes(mark)),
+        )
         .sort()
       if (letters.length === 0) return []
       const hasLetters = width / Math.max(1, visible) >= MIN_PIXELS_FOR_LETTERS
@@ -62,7 +76,8 @@ export const toMarkers = (
           shape: 'circle',
           size: time === day ? 1 : isRare ? 0.4 : 0,
           color: isRare || time === day ? accent : soft,
-          text: letters.filter((mark) => hasLetters || time === day || RARE_MARKS.includes(mark)).join('') || '•',
+          text:
+            letters.filter((mark) => hasLetters || time === day || RARE_MARKS.includes(mark)).join('') || '•',
         },
       ]
     })

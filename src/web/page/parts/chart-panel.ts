@@ -17,7 +17,9 @@ export interface ChartPanel {
   readonly leave: () => void
 }
 
-/** Loads the chart library when it is first needed. `change` is called when the pointer is at another session. */
+/**
+ * Loads the chart library when it is first needed. `change` is called when the pointer is at another session.
+ */
 export const createChartPanel = (page: PageContext): ChartPanel => {
   let chart: PriceChart | undefined
   let place: Element | undefined
@@ -36,7 +38,8 @@ export const createChartPanel = (page: PageContext): ChartPanel => {
       seen = [first, last]
       page.update()
     },
-    choose: (day: string): void => page.setQuery({ day: page.place.query.get('day') === day ? undefined : day }),
+    choose: (day: string): void =>
+      page.setQuery({ day: page.place.query.get('day') === day ? undefined : day }),
   }
   const mount = (element: Element | undefined): void => {
     if (element === place) return
@@ -53,8 +56,9 @@ export const createChartPanel = (page: PageContext): ChartPanel => {
   return {
     render: (shown, { place: { query } }) => {
       const name = query.get('compare') ?? ''
-      const other = compared.read(`${name} ${query.get('step') ?? ''} ${query.get(AS_OF) ?? ''}`, async (signal) =>
-        name === '' ? undefined : loadCompared(name, query, signal),
+      const other = compared.read(
+        `${name} ${query.get('step') ?? ''} ${query.get(AS_OF) ?? ''}`,
+        async (signal) => (name === '' ? undefined : loadCompared(name, query, signal)),
       )
       content = {
         ...shown,
@@ -65,7 +69,13 @@ export const createChartPanel = (page: PageContext): ChartPanel => {
         other: other instanceof Error ? undefined : other,
       }
       chart?.show(content)
-      return renderChart(content, { page, hovered, mount, seen, problem: other instanceof Error ? other.message : undefined })
+      return renderChart(content, {
+        page,
+        hovered,
+        mount,
+        seen,
+        problem: other instanceof Error ? other.message : undefined,
+      })
     },
     leave: () => {
       mount(undefined)
@@ -80,10 +90,16 @@ const USUALLY_HIDDEN = 'FNA'
 const readHidden = (query: URLSearchParams): string => query.get('marks-off') ?? USUALLY_HIDDEN
 
 /** The stock or the index of `compare=`, with the same steps. */
-const loadCompared = async (asked: string, query: URLSearchParams, signal: AbortSignal): Promise<CandlesAnswer> => {
+const loadCompared = async (
+  asked: string,
+  query: URLSearchParams,
+  signal: AbortSignal,
+): Promise<CandlesAnswer> => {
   const name = asked.toUpperCase()
   const { found } = await fetchJson<SearchAnswer>(`/api/search?q=${encodeURIComponent(name)}`, { signal })
-  const [best] = found.filter(({ symbol, key }) => symbol.toUpperCase() === name || key.toUpperCase() === name)
+  const [best] = found.filter(
+    ({ symbol, key }) => symbol.toUpperCase() === name || key.toUpperCase() === name,
+  )
   if (best === undefined) throw new Error(`${name} is in no list of this folder`)
   const path = `/api/${best.kind}/${encodeURIComponent(best.key)}/candles?step=${query.get('step') ?? ''}`
   return fetchJson<CandlesAnswer>(asOfPath(path, { query }), { signal })
@@ -121,7 +137,10 @@ const renderChart = (
       }
       <p class="seen soft">${describeSeen(candles, seen)} ${
         other === undefined
-          ? candles.averages.map(({ length }, place) => html`<span><i class=${`key average-${place + 1}`}></i>average of ${length}</span> `)
+          ? candles.averages.map(
+              ({ length }, place) =>
+                html`<span><i class=${`key average-${place + 1}`}></i>average of ${length}</span> `,
+            )
           : html`<span><i class="key average-1"></i>${page.place.query.get('compare')}</span>`
       }</p>
       ${legend(events, hidden, page)}
@@ -164,7 +183,10 @@ const chartTools = (page: PageContext): TemplateResult => {
 }
 
 /** How much the price changed over what is in view. */
-const describeSeen = ({ days, close }: CandlesAnswer, seen: ChartState['seen']): TemplateResult | typeof nothing => {
+const describeSeen = (
+  { days, close }: CandlesAnswer,
+  seen: ChartState['seen'],
+): TemplateResult | typeof nothing => {
   const [first, last] = seen ?? []
   if (first === undefined || last === undefined || last >= days.length || !close[first]) return nothing
   return html`<span>${formatDay(days[first])} to ${formatDay(days[last])}: ${changeText(100 * ((close[last] ?? 0) / close[first] - 1), 1)}</span> `
@@ -175,7 +197,10 @@ const describeCleaned = ({ cleaned, about }: CandlesAnswer): { readonly problem?
   return texts.length === 0 ? {} : { problem: texts.join('; ') }
 }
 
-const describeCandle = ({ days, open, high, low, close, volume }: CandlesAnswer, index: number): TemplateResult => {
+const describeCandle = (
+  { days, open, high, low, close, volume }: CandlesAnswer,
+  index: number,
+): TemplateResult => {
   const before = close[index - 1]
   const now = close[index] ?? 0
   const change = before === undefined || before === 0 ? undefined : 100 * (now / before - 1)

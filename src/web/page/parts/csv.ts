@@ -23,7 +23,9 @@ export const saveAsCsv = async (
       return cell === null || isNumber ? cell : escapeFormula(cell)
     }),
   )
-  const text = stringify([columns.map((column) => escapeFormula(column.name)), ...cells], { quoted_match: NEEDS_QUOTES })
+  const text = stringify([columns.map((column) => escapeFormula(column.name)), ...cells], {
+    quoted_match: NEEDS_QUOTES,
+  })
   const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
   Object.assign(document.createElement('a'), { href: url, download: `${name}.csv` }).click()
   setTimeout(() => URL.revokeObjectURL(url), 10_000)

@@ -17,7 +17,10 @@ interface TableOptions {
   /** The name of the file of an export. */
   readonly file: string
   readonly label: string
-  /** What stands above the rows, such as their number and how long they took; how many rows are shown if absent. */
+  /**
+   * What stands above the rows, such as their number and how long they took; how many rows are shown if
+   * absent.
+   */
   readonly about?: string
   /** The columns of which one value can be chosen. */
   readonly facets?: readonly string[]
@@ -64,7 +67,8 @@ const MAX_FACET_VALUES = 60
 /** Between the values of a cell that has several, such as tags. */
 const SEVERAL = ' · '
 /** Columns of changes: their sign is told by a colour, too. */
-const CHANGE = /(?:^|_)(?:change|yoy|qoq|returns?|month|year|that_day|growth)(?:_\d[a-z])?_(?:pct|percent|pp)$/
+const CHANGE =
+  /(?:^|_)(?:change|yoy|qoq|returns?|month|year|that_day|growth)(?:_\d[a-z])?_(?:pct|percent|pp)$/
 /** Columns of a place between two ends, 0 to 100. */
 const RANGE_COLUMN = 'place_52w_pct'
 
@@ -78,13 +82,19 @@ const prepare = (table: TableData): Prepared => {
   return own
 }
 
-const formatColumn = ({ rows }: TableData, { name, isNumber }: TableData['columns'][number], place: number): ColumnFormat => {
-  if (name === RANGE_COLUMN || name === 'url') return { decimals: 0, isGrouped: false, width: name === RANGE_COLUMN ? 16 : 10 }
+const formatColumn = (
+  { rows }: TableData,
+  { name, isNumber }: TableData['columns'][number],
+  place: number,
+): ColumnFormat => {
+  if (name === RANGE_COLUMN || name === 'url')
+    return { decimals: 0, isGrouped: false, width: name === RANGE_COLUMN ? 16 : 10 }
   const decimals = isNumber && rows.some((row) => row[place]?.includes('.')) ? MAX_DECIMALS : 0
   const isGrouped = isNumber && rows.some((row) => Math.abs(Number(row[place])) >= MIN_GROUPED)
   const format = { decimals, isGrouped, isPercent: name.endsWith('_pct') }
   let width = inWords(name).length + 2
-  for (const row of rows) width = Math.max(width, formatCell(row[place] ?? null, isNumber ? format : undefined).length + 1)
+  for (const row of rows)
+    width = Math.max(width, formatCell(row[place] ?? null, isNumber ? format : undefined).length + 1)
   return { ...format, width: Math.min(WIDTH.most, Math.max(WIDTH.least, width)) }
 }
 
@@ -102,7 +112,9 @@ const COLUMN_WORDS: Readonly<Record<string, string>> = {
 /** A name of a column as people write it: `close_inr` is `close ₹`. */
 const inWords = (name: string): string =>
   COLUMN_WORDS[name] ??
-  name.replace(/_(pct|inr|cr)$/, (_, unit: string) => ({ pct: ' %', inr: ' ₹', cr: ' ₹ crore' })[unit] ?? '').replaceAll('_', ' ')
+  name
+    .replace(/_(pct|inr|cr)$/, (_, unit: string) => ({ pct: ' %', inr: ' ₹', cr: ' ₹ crore' })[unit] ?? '')
+    .replaceAll('_', ' ')
 
 /** A cell for reading; its exact text is its title. */
 const formatCell = (text: string | null, format?: Omit<ColumnFormat, 'width'>): string => {
@@ -112,7 +124,9 @@ const formatCell = (text: string | null, format?: Omit<ColumnFormat, 'width'>): 
   if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return text
   if (Number.isInteger(value) && format.decimals > 0) return formatNumber(value, format.decimals)
   if (Number.isInteger(value)) return format.isGrouped ? formatNumber(value) : text
-  return Math.abs(value) >= 0.01 || format.isPercent ? formatNumber(value, MAX_DECIMALS) : value.toPrecision(2)
+  return Math.abs(value) >= 0.01 || format.isPercent
+    ? formatNumber(value, MAX_DECIMALS)
+    : value.toPrecision(2)
 }
 
 const formatIfDay = (text: string): string => {
@@ -124,8 +138,9 @@ const formatIfDay = (text: string): string => {
 let present: { readonly own: Prepared; readonly rows: readonly Row[]; readonly page: PageContext } | undefined
 
 /**
- * The one table of the page: sorted by a click on a column (`sort=close_inr`, `sort=-close_inr`), filtered by words (`find=`) and by values
- * (`is.sector=Banks`), all kept in the address. Only the rows that are seen are drawn.
+ * The one table of the page: sorted by a click on a column (`sort=close_inr`, `sort=-close_inr`), filtered by
+ * words (`find=`) and by values (`is.sector=Banks`), all kept in the address. Only the rows that are seen are
+ * drawn.
  */
 export const dataTable = (
   table: TableData,
@@ -138,12 +153,19 @@ export const dataTable = (
   present = { own, rows, page }
   const { query } = page.place
   const hidden = new Set(query.get('hide')?.split(',') ?? usual)
-  const [symbol, hasName] = [columns.findIndex(({ name }) => name === 'symbol'), columns.some(({ name }) => name === 'name')]
+  const [symbol, hasName] = [
+    columns.findIndex(({ name }) => name === 'symbol'),
+    columns.some(({ name }) => name === 'name'),
+  ]
   const names = isNamed && hasName && !hidden.has('name') ? symbol : -1
-  const shown = columns.flatMap(({ name }, place) => (hidden.has(name) || name === PATH || place === names ? [] : [place]))
+  const shown = columns.flatMap(({ name }, place) =>
+    hidden.has(name) || name === PATH || place === names ? [] : [place],
+  )
   const places = shown.length > 0 ? shown : [0]
   const count =
-    rows.length === all.length ? formatQuantity(all.length, 'row') : `${formatNumber(rows.length)} of ${formatQuantity(all.length, 'row')}`
+    rows.length === all.length
+      ? formatQuantity(all.length, 'row')
+      : `${formatNumber(rows.length)} of ${formatQuantity(all.length, 'row')}`
   return html`
     <section class="result" aria-label=${label}>
       <div class="head">
@@ -172,7 +194,10 @@ interface Drawn {
   readonly isNamed: boolean
 }
 
-const renderSeenRows = ({ columns }: TableData, { own, rows, places, page, isNamed }: Drawn): TemplateResult => {
+const renderSeenRows = (
+  { columns }: TableData,
+  { own, rows, places, page, isNamed }: Drawn,
+): TemplateResult => {
   const [first, end] = seenRows(rows.length)
   drawnFrom = first
   const find = (wanted: string): number => columns.findIndex(({ name }) => name === wanted)
@@ -208,7 +233,10 @@ const renderSeenRows = ({ columns }: TableData, { own, rows, places, page, isNam
   `
 }
 
-/** A value for reading: a number with its sign and unit, an address as a link, tags as tags. Its exact text is its title. */
+/**
+ * A value for reading: a number with its sign and unit, an address as a link, tags as tags. Its exact text is
+ * its title.
+ */
 const valueCell = (
   text: string | null,
   column: TableData['columns'][number] | undefined,
@@ -220,7 +248,8 @@ const valueCell = (
     return html`<td><a href=${text} target="_blank" rel="noreferrer" title=${text}>${name === 'url' ? 'open' : text}</a></td>`
   if (name === 'tags')
     return html`<td class="text" title=${text}>${text.split(SEVERAL).map((tag) => html`<span class="tag">${tag}</span> `)}</td>`
-  if (name === RANGE_COLUMN) return html`<td class="number" title=${`${text} %`}>${rangeBar(0, 100, Number(text))}</td>`
+  if (name === RANGE_COLUMN)
+    return html`<td class="number" title=${`${text} %`}>${rangeBar(0, 100, Number(text))}</td>`
   const shown = formatCell(text, isNumber ? format : undefined)
   const isRise = isNumber && CHANGE.test(name) && /[1-9]/.test(shown)
   const tone = isRise ? (shown.startsWith('-') ? ' down' : ' up') : ''
@@ -236,7 +265,9 @@ export const followScroll = (page: Pick<PageContext, 'update'>): (() => void) =>
     if (present === undefined) return
     const count = present.rows.length
     if (Math.abs(seenRows(count)[0] - drawnFrom) >= MARGIN_ROWS / 2) page.update()
-    document.querySelector<HTMLElement>('#rows thead')?.style.setProperty('transform', `translateY(${headShift(count)}px)`)
+    document
+      .querySelector<HTMLElement>('#rows thead')
+      ?.style.setProperty('transform', `translateY(${headShift(count)}px)`)
   }
   addEventListener('scroll', onScroll, { passive: true })
   return () => removeEventListener('scroll', onScroll)
@@ -269,8 +300,13 @@ const chooseRows = (table: TableData, own: Prepared, { place: { query } }: PageC
   return own.chosen.rows
 }
 
-const filterRows = ({ columns, rows }: TableData, wanted: readonly (readonly [key: string, value: string])[]): readonly Row[] => {
-  const words = wanted.flatMap(([key, value]) => (key === 'find' ? value.toLowerCase().split(/\s+/).filter(Boolean) : []))
+const filterRows = (
+  { columns, rows }: TableData,
+  wanted: readonly (readonly [key: string, value: string])[],
+): readonly Row[] => {
+  const words = wanted.flatMap(([key, value]) =>
+    key === 'find' ? value.toLowerCase().split(/\s+/).filter(Boolean) : [],
+  )
   const values = wanted.flatMap(([key, value]) => {
     const place = key.startsWith('is.') ? columns.findIndex(({ name }) => name === key.slice(3)) : -1
     return place < 0 ? [] : [[place, value] as const]
@@ -300,7 +336,10 @@ const sortRows = ({ columns }: TableData, rows: readonly Row[], sort: string): r
 }
 
 /** The head of a column. Numbers are sorted from the greatest first, texts from A. */
-const headCell = ({ name, isNumber }: TableData['columns'][number] = { name: '', isNumber: false }, page: PageContext): TemplateResult => {
+const headCell = (
+  { name, isNumber }: TableData['columns'][number] = { name: '', isNumber: false },
+  page: PageContext,
+): TemplateResult => {
   const [down, up] = [`-${name}`, name]
   const order = isNumber ? [down, up] : [up, down]
   const sort = page.place.query.get('sort')
@@ -321,7 +360,11 @@ const facetValues = ({ columns, rows }: TableData, name: string): ReadonlyMap<st
 }
 
 /** The choice of a value of a column; nothing where there is none. */
-export const facetChoice = (table: TableData, name: string, page: PageContext): TemplateResult | typeof nothing => {
+export const facetChoice = (
+  table: TableData,
+  name: string,
+  page: PageContext,
+): TemplateResult | typeof nothing => {
   const counts = facetValues(table, name)
   if (counts.size === 0) return nothing
   const key = `is.${name}`
@@ -342,12 +385,18 @@ export const facetChoice = (table: TableData, name: string, page: PageContext): 
 }
 
 /** Filters of the address that no choice shows: each with a button that takes it away. */
-const otherFilters = (table: TableData, facets: readonly string[], page: PageContext): readonly TemplateResult[] =>
+const otherFilters = (
+  table: TableData,
+  facets: readonly string[],
+  page: PageContext,
+): readonly TemplateResult[] =>
   [...page.place.query].flatMap(([key, value]) => {
     const name = key.startsWith('is.') ? key.slice(3) : undefined
     if (!table.columns.some((column) => column.name === name)) return []
     if (name === undefined || (facets.includes(name) && facetValues(table, name).has(value))) return []
-    return [html`<button type="button" @click=${() => page.setQuery({ [key]: undefined })}>${inWords(name)}: ${value || '–'} ✕</button>`]
+    return [
+      html`<button type="button" @click=${() => page.setQuery({ [key]: undefined })}>${inWords(name)}: ${value || '–'} ✕</button>`,
+    ]
   })
 
 /** The menu of the columns; Escape and a click elsewhere close it. */
@@ -363,7 +412,8 @@ const columnChoice = (
   }
   const close = (event: FocusEvent | KeyboardEvent): void => {
     const menu = event.currentTarget as HTMLDetailsElement
-    if ('key' in event ? event.key === 'Escape' : !menu.contains(event.relatedTarget as Node | null)) menu.open = false
+    if ('key' in event ? event.key === 'Escape' : !menu.contains(event.relatedTarget as Node | null))
+      menu.open = false
   }
   return html`<details class="columns" @focusout=${close} @keydown=${close}><summary>Columns</summary><div tabindex="-1">
     ${own.map(({ name }) => html`<label><input type="checkbox" .checked=${!hidden.has(name)} @change=${() => toggle(name)}> ${inWords(name)}</label>`)}
@@ -384,11 +434,14 @@ const goToRow = (step: 1 | -1): void => {
   const seen = Math.ceil(headShift(rows.length) / TABLE_ROW_HEIGHT)
   own.current = Math.max(0, Math.min(rows.length - 1, own.current === undefined ? seen : own.current + step))
   const top = table.getBoundingClientRect().top + scrollY + own.current * TABLE_ROW_HEIGHT
-  if (top < scrollY + 4 * TABLE_ROW_HEIGHT || top > scrollY + innerHeight - 4 * TABLE_ROW_HEIGHT) scrollTo(0, top - innerHeight / 2)
+  if (top < scrollY + 4 * TABLE_ROW_HEIGHT || top > scrollY + innerHeight - 4 * TABLE_ROW_HEIGHT)
+    scrollTo(0, top - innerHeight / 2)
   page.update()
   const row = own.current
   // The row is drawn in the next frame.
   requestAnimationFrame(() =>
-    requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-row="${row}"] a`)?.focus({ preventScroll: true })),
+    requestAnimationFrame(() =>
+      document.querySelector<HTMLElement>(`[data-row="${row}"] a`)?.focus({ preventScroll: true }),
+    ),
   )
 }

@@ -4,7 +4,10 @@ import { fetchJson } from './fetch-json.js'
 /** The next try after the server gave no list of days. */
 const ASK_AGAIN_MS = 5_000
 
-/** The recorded days, the newest first; asked once for each report. Without an answer there is nothing to choose from. */
+/**
+ * The recorded days, the newest first; asked once for each report. Without an answer there is nothing to
+ * choose from.
+ */
 let days: readonly RecordedDay[] = []
 let asked: Promise<void> | undefined
 const loadDays = (): Promise<void> => {

@@ -20,7 +20,10 @@ export const fetchJson = async <T>(path: string, options: RequestInit = {}): Pro
     if (!(error instanceof SyntaxError)) rethrow(error)
   })) as T | ApiError | undefined
   if (response.ok && body !== undefined) return body as T
-  throw new PageError((body as ApiError | undefined)?.error ?? `the server answered ${response.status}`, response.status)
+  throw new PageError(
+    (body as ApiError | undefined)?.error ?? `the server answered ${response.status}`,
+    response.status,
+  )
 }
 
 /** Loads what takes a moment, after the rest of the view is shown; an error is shown in its place. */
@@ -30,7 +33,10 @@ export const fetchLater = <T>(path: string, set: (answer: T | Error) => void, up
     .finally(update)
 }
 
-/** What a part of a view needs beside its data. It is loaded once another key asks for it, which stops the load before; `stop` when the view is left. */
+/**
+ * What a part of a view needs beside its data. It is loaded once another key asks for it, which stops the
+ * load before; `stop` when the view is left.
+ */
 export interface Later<T> {
   /** The answer; undefined until it is there. */
   readonly read: (key: string, load?: (signal: AbortSignal) => Promise<T>) => T | Error | undefined
@@ -47,7 +53,10 @@ export const createLater = <T>(update: () => void, isKept = false): Later<T> => 
         loading.abort()
         loading = new AbortController()
         const { signal } = loading
-        const asked: typeof own = { key, ...(isKept && own?.answer !== undefined ? { answer: own.answer } : {}) }
+        const asked: typeof own = {
+          key,
+          ...(isKept && own?.answer !== undefined ? { answer: own.answer } : {}),
+        }
         own = asked
         void load(signal)
           .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))))
@@ -68,11 +77,15 @@ export const createLater = <T>(update: () => void, isKept = false): Later<T> => 
 
 const rethrow = (error: unknown): never => {
   if (error instanceof DOMException && error.name === 'AbortError') throw error
-  throw new PageError(`The server of this page has ended. Start "${formatCommand('serve')}" again: this view then loads by itself.`)
+  throw new PageError(
+    `The server of this page has ended. Start "${formatCommand('serve')}" again: this view then loads by itself.`,
+  )
 }
 
 interface PageGlobals {
-  readonly document: { readonly documentElement: { readonly dataset: Readonly<Record<string, string | undefined>> } }
+  readonly document: {
+    readonly documentElement: { readonly dataset: Readonly<Record<string, string | undefined>> }
+  }
 }
 
 /** A command as it is typed where the server of this page was started. */

@@ -1,5 +1,13 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { formatCrore, formatDay, formatDaysIn, formatInstant, formatNumber, formatSigned, MISSING } from '../../../model/format.js'
+import {
+  formatCrore,
+  formatDay,
+  formatDaysIn,
+  formatInstant,
+  formatNumber,
+  formatSigned,
+  MISSING,
+} from '../../../model/format.js'
 import type { About } from '../../../show/answers.js'
 
 /** Of which day data is, when it was fetched, and what is wrong with it. */
@@ -24,7 +32,10 @@ interface PanelParts {
   readonly content: TemplateResult
 }
 
-/** A part of a view: its title, the day of its data, and its content. Room is kept, so that nothing jumps when data comes. */
+/**
+ * A part of a view: its title, the day of its data, and its content. Room is kept, so that nothing jumps when
+ * data comes.
+ */
 export const panel = ({ title, about, total, list, tools, content }: PanelParts): TemplateResult => html`
   <section class="panel" aria-label=${title}>
     <div class="head">
@@ -39,7 +50,10 @@ export const panel = ({ title, about, total, list, tools, content }: PanelParts)
 
 const ROW_HEIGHT = 28
 
-/** What a list says that has nothing to show; nothing if it is not known, of which the head of the panel has the reason. */
+/**
+ * What a list says that has nothing to show; nothing if it is not known, of which the head of the panel has
+ * the reason.
+ */
 export const emptyLine = (text: string, { problem }: About = {}): TemplateResult =>
   problem === undefined ? html`<p class="soft empty">${text}</p>` : html``
 
@@ -63,8 +77,10 @@ export const choices = (
 `
 
 /** What is wrong, or to be known, a sentence each. */
-export const sentences = (texts: readonly string[], style: 'problem' | 'soft' = 'problem'): readonly TemplateResult[] =>
-  texts.map((text) => html`<p class=${style}>${formatDaysIn(text)}</p>`)
+export const sentences = (
+  texts: readonly string[],
+  style: 'problem' | 'soft' = 'problem',
+): readonly TemplateResult[] => texts.map((text) => html`<p class=${style}>${formatDaysIn(text)}</p>`)
 
 /** A title, with a link to its document if there is one. */
 export const documentTitle = (title: string, url: string | undefined): TemplateResult =>

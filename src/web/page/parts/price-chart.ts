@@ -56,8 +56,14 @@ const RANGE_MONTHS: Readonly<Record<string, number>> = { '1M': 1, '6M': 6, '1Y':
 const nameDay = (time: unknown, kind: TickMarkType): string | null =>
   kind === TickMarkType.DayOfMonth ? formatDay(String(time)).slice(0, -5) : null
 
-/** Draws candles, volume and the marks of events. The library would add a style element for its logo, which the page forbids: the page names it itself. */
-export const createPriceChart = (element: HTMLElement, { hover, choose, see }: ChartCallbacks): PriceChart => {
+/**
+ * Draws candles, volume and the marks of events. The library would add a style element for its logo, which
+ * the page forbids: the page names it itself.
+ */
+export const createPriceChart = (
+  element: HTMLElement,
+  { hover, choose, see }: ChartCallbacks,
+): PriceChart => {
   const chart = createChart(element, {
     autoSize: true,
     layout: { attributionLogo: false },
@@ -73,16 +79,24 @@ export const createPriceChart = (element: HTMLElement, { hover, choose, see }: C
     const colours = applyColours(chart)
     candles.applyOptions(candleColours(colours))
     candles.setData(toCandleData(shown.candles))
-    volume.setData(shown.candles.days.map((time, index) => ({ time, value: shown?.candles.volume[index] ?? 0, color: colours.faint })))
+    volume.setData(
+      shown.candles.days.map((time, index) => ({
+        time,
+        value: shown?.candles.volume[index] ?? 0,
+        color: colours.faint,
+      })),
+    )
     drawLines(averages, other, { shown, colours })
     candles.priceScale().applyOptions({ mode: chooseMode(shown) })
     drawMarks()
   }
-  const drawMarks = (): void => marks.setMarkers(toMarkers(bySession, { ...shown, ...readMarkOptions(chart) }))
+  const drawMarks = (): void =>
+    marks.setMarkers(toMarkers(bySession, { ...shown, ...readMarkOptions(chart) }))
   chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
     drawMarks()
     const end = (shown?.candles.days.length ?? 0) - 1
-    if (range !== null && end >= 0) see(Math.min(end, Math.max(0, Math.ceil(range.from))), Math.max(0, Math.min(end, Math.floor(range.to))))
+    if (range !== null && end >= 0)
+      see(Math.min(end, Math.max(0, Math.ceil(range.from))), Math.max(0, Math.min(end, Math.floor(range.to))))
   })
   chart.subscribeCrosshairMove(({ time }) => {
     const index = time === undefined ? -1 : (shown?.candles.days.indexOf(String(time)) ?? -1)
@@ -120,10 +134,16 @@ const chooseMode = ({ other, isLog }: ChartContent): PriceScaleMode =>
 
 const addSeries = (chart: IChartApi) => {
   const candles = chart.addSeries(CandlestickSeries, {
-    priceFormat: { type: 'custom', formatter: (price: number) => (price < 0 ? '' : formatNumber(price, 2)), minMove: 0.01 },
+    priceFormat: {
+      type: 'custom',
+      formatter: (price: number) => (price < 0 ? '' : formatNumber(price, 2)),
+      minMove: 0.01,
+    },
   })
   const volume = chart.addSeries(HistogramSeries, {
-    ...{ priceScaleId: 'volume', lastValueVisible: false, priceLineVisible: false },
+    priceScaleId: 'volume',
+    lastValueVisible: false,
+    priceLineVisible: false,
     priceFormat: { type: 'custom', formatter: (value: number) => formatNumber(value), minMove: 1 },
   })
   chart.priceScale('volume').applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } })
@@ -145,7 +165,13 @@ const drawLines = (
   for (const [place, series] of averages.entries()) {
     series.applyOptions({ color: place === 0 ? colours.accent : colours.waiting })
     const { values = [] } = candles.averages[place] ?? {}
-    series.setData(other ? [] : values.flatMap((value, index) => (value === null ? [] : [{ time: candles.days[index] as string, value }])))
+    series.setData(
+      other
+        ? []
+        : values.flatMap((value, index) =>
+            value === null ? [] : [{ time: candles.days[index] as string, value }],
+          ),
+    )
   }
   const { days = [], close = [] } = other ?? {}
   const first = candles.days[0] ?? ''
@@ -175,18 +201,31 @@ const applyColours = (chart: IChartApi): Colours => {
     grid: { vertLines: { visible: false }, horzLines: { color: line } },
     rightPriceScale: { borderVisible: false },
     timeScale: { borderColor: line, rightOffset: 2, minBarSpacing: 0.02 },
-    crosshair: { vertLine: { color: soft, labelBackgroundColor: soft }, horzLine: { color: soft, labelBackgroundColor: soft } },
+    crosshair: {
+      vertLine: { color: soft, labelBackgroundColor: soft },
+      horzLine: { color: soft, labelBackgroundColor: soft },
+    },
   })
   return colours
 }
 
 const candleColours = ({ up, down }: Colours) => ({
-  ...{ upColor: up, borderUpColor: up, wickUpColor: up },
-  ...{ downColor: down, borderDownColor: down, wickDownColor: down },
+  upColor: up,
+  borderUpColor: up,
+  wickUpColor: up,
+  downColor: down,
+  borderDownColor: down,
+  wickDownColor: down,
 })
 
 const toCandleData = ({ days, open, high, low, close }: CandlesAnswer): CandlestickData[] =>
-  days.map((time, index) => ({ time, open: open[index] ?? 0, high: high[index] ?? 0, low: low[index] ?? 0, close: close[index] ?? 0 }))
+  days.map((time, index) => ({
+    time,
+    open: open[index] ?? 0,
+    high: high[index] ?? 0,
+    low: low[index] ?? 0,
+    close: close[index] ?? 0,
+  }))
 
 /** Half a label of the time axis, which would be cut at the ends of it. */
 const LABEL_PIXELS = 20
@@ -197,9 +236,13 @@ const showRange = (chart: IChartApi, { candles: { days }, range }: ChartContent,
   const months = RANGE_MONTHS[range]
   const start = new Date(`${last}T00:00:00Z`)
   start.setUTCMonth(start.getUTCMonth() - (months ?? 0))
-  const from = months === undefined ? 0 : days.indexOf(findSession(days, start.toISOString().slice(0, 10)) ?? first)
+  const from =
+    months === undefined ? 0 : days.indexOf(findSession(days, start.toISOString().slice(0, 10)) ?? first)
   const room = (LABEL_PIXELS * (days.length - from)) / Math.max(1, width)
-  chart.timeScale().setVisibleLogicalRange({ from: from - (months === undefined ? room : 0.5), to: days.length + Math.max(1.5, room) })
+  chart.timeScale().setVisibleLogicalRange({
+    from: from - (months === undefined ? room : 0.5),
+    to: days.length + Math.max(1.5, room),
+  })
 }
 
 /** Moves a chosen day into view. */

@@ -18,12 +18,18 @@ interface Axes {
   readonly y: number
 }
 
-/** The columns that are wished for by name. Without a wish, x is the first column, and y the first one of numbers beside it. */
+/**
+ * The columns that are wished for by name. Without a wish, x is the first column, and y the first one of
+ * numbers beside it.
+ */
 const findAxes = ({ columns }: Pick<Result, 'columns'>, wished: URLSearchParams): Axes => {
   const find = (key: string): number => columns.findIndex(({ name }) => name === wished.get(key))
   const x = Math.max(0, find('x'))
   const y = find('y')
-  return { x, y: columns[y]?.isNumber ? y : columns.findIndex(({ isNumber }, place) => place !== x && isNumber) }
+  return {
+    x,
+    y: columns[y]?.isNumber ? y : columns.findIndex(({ isNumber }, place) => place !== x && isNumber),
+  }
 }
 
 /** What a result is drawn as: the column of x decides. */
@@ -40,14 +46,19 @@ const toDrawing = ({ columns, rows }: Result, { x, y }: Axes): Drawing | undefin
   const title = `${up.name} by ${across.name}`
   const known = rows.flatMap((row) => {
     const [name, value] = [row[x], row[y]]
-    return name === null || name === undefined || value === null || value === undefined ? [] : [{ name, y: Number(value) }]
+    return name === null || name === undefined || value === null || value === undefined
+      ? []
+      : [{ name, y: Number(value) }]
   })
-  if (across.isNumber) return { kind: 'points', title, points: known.map(({ name, y }) => ({ name, y, x: Number(name) })) }
+  if (across.isNumber)
+    return { kind: 'points', title, points: known.map(({ name, y }) => ({ name, y, x: Number(name) })) }
   if (known.every(({ name }) => STARTS_WITH_DAY.test(name)))
     return {
       kind: 'line',
       title,
-      points: known.map(({ name, y }) => ({ name, y, x: Date.parse(name.slice(0, 10)) })).toSorted((one, other) => one.x - other.x),
+      points: known
+        .map(({ name, y }) => ({ name, y, x: Date.parse(name.slice(0, 10)) }))
+        .toSorted((one, other) => one.x - other.x),
     }
   return { kind: 'bars', title, points: known.slice(0, MAX_BARS).map(({ name, y }, x) => ({ name, y, x })) }
 }
@@ -62,7 +73,12 @@ export const resultChart = (answer: QueryAnswer, page: PageContext): TemplateRes
 }
 
 /** The choice of a column, which is kept in the address. */
-const axisChoice = ({ columns }: QueryAnswer, axes: Axes, axis: keyof Axes, { setQuery }: PageContext): TemplateResult => html`
+const axisChoice = (
+  { columns }: QueryAnswer,
+  axes: Axes,
+  axis: keyof Axes,
+  { setQuery }: PageContext,
+): TemplateResult => html`
   <label>${axis} <select @change=${(event: Event) => setQuery({ [axis]: (event.target as HTMLSelectElement).value })}>
     ${columns.map(({ name, isNumber }, place) => (axis === 'y' && !isNumber ? nothing : html`<option value=${name} .selected=${place === axes[axis]}>${name}</option>`))}
   </select></label>
@@ -70,12 +86,17 @@ const axisChoice = ({ columns }: QueryAnswer, axes: Axes, axis: keyof Axes, { se
 
 const renderDrawing = ({ kind, title, points }: Drawing): TemplateResult => {
   const width = contentWidth()
-  const span = (values: readonly number[]): readonly [number, number] => [Math.min(...values), Math.max(...values)]
+  const span = (values: readonly number[]): readonly [number, number] => [
+    Math.min(...values),
+    Math.max(...values),
+  ]
   const [left, right] = span(points.map(({ x }) => x))
   const [low, high] = span([...points.map(({ y }) => y), ...(kind === 'bars' ? [0] : [])])
   const step = (width - LEFT_MARGIN) / points.length
   const toX = (x: number): number =>
-    kind === 'bars' ? LEFT_MARGIN + (x + 0.5) * step : LEFT_MARGIN + ((x - left) / (right - left || 1)) * (width - LEFT_MARGIN - 8)
+    kind === 'bars'
+      ? LEFT_MARGIN + (x + 0.5) * step
+      : LEFT_MARGIN + ((x - left) / (right - left || 1)) * (width - LEFT_MARGIN - 8)
   const toY = (y: number): number => (CHART_HEIGHT - BOTTOM) * (1 - (y - low) / (high - low || 1)) * 0.94 + 8
   const shapes =
     kind === 'line'

@@ -31,7 +31,11 @@ export const searchField = (page: SearchPage): TemplateResult => html`
   </form>
 `
 
-const option = ({ kind, symbol, name, isin, oldSymbol }: NamedInstrument, index: number, page: SearchPage): TemplateResult => html`
+const option = (
+  { kind, symbol, name, isin, oldSymbol }: NamedInstrument,
+  index: number,
+  page: SearchPage,
+): TemplateResult => html`
   <li id=${`found-${index}`} role="option" aria-selected=${String(index === chosen)}
     @mousedown=${(event: Event) => {
       event.preventDefault()
@@ -88,7 +92,9 @@ const pressKey = (event: KeyboardEvent, page: SearchPage): void => {
   chosen = isOpen ? (chosen + step + found.length) % found.length : chosen
   isOpen = true
   page.update()
-  requestAnimationFrame(() => document.querySelector(`#found-${chosen}`)?.scrollIntoView({ block: 'nearest' }))
+  requestAnimationFrame(() =>
+    document.querySelector(`#found-${chosen}`)?.scrollIntoView({ block: 'nearest' }),
+  )
 }
 
 /** Opens what is chosen; before the answer has come, the stock of that symbol. */

@@ -17,7 +17,10 @@ export const sparkLine = (values: readonly number[], { width, height }: Size): T
   if (values.length < 2) return html`<svg width=${width} height=${height} aria-hidden="true"></svg>`
   const place = scale(values, height - 2)
   const points = values
-    .map((value, index) => `${roundPixel((index / (values.length - 1)) * width)},${roundPixel(place(value) + 1)}`)
+    .map(
+      (value, index) =>
+        `${roundPixel((index / (values.length - 1)) * width)},${roundPixel(place(value) + 1)}`,
+    )
     .join(' ')
   const tone = (values.at(-1) as number) >= (values[0] as number) ? 'up' : 'down'
   return html`<svg class=${`spark ${tone}`} width=${width} height=${height} aria-hidden="true"><polyline points=${points} /></svg>`
@@ -56,5 +59,8 @@ export const contentWidth = (): number => {
   const main = document.querySelector('main')
   if (main === null) return Math.min(1_344, innerWidth - 48)
   const { paddingLeft, paddingRight } = getComputedStyle(main)
-  return Math.max(280, Math.floor(main.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight)))
+  return Math.max(
+    280,
+    Math.floor(main.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight)),
+  )
 }

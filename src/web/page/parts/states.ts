@@ -18,8 +18,14 @@ export const errorState = (error: unknown, retry: () => void): TemplateResult =>
   `
 }
 
-/** A part of a view: what it shows once it is there, and until then that it is on its way, or why it is not there. */
-export const whenThere = <T extends object>(part: T | Error | undefined, show: (part: T) => TemplateResult): TemplateResult => {
+/**
+ * A part of a view: what it shows once it is there, and until then that it is on its way, or why it is not
+ * there.
+ */
+export const whenThere = <T extends object>(
+  part: T | Error | undefined,
+  show: (part: T) => TemplateResult,
+): TemplateResult => {
   if (part === undefined) return html`<p class="loading empty soft" role="status">Loading …</p>`
   return part instanceof Error ? html`<p class="problem" role="alert">${part.message}</p>` : show(part)
 }

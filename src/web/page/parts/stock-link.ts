@@ -15,15 +15,21 @@ export const stockLink = (
     text = symbol,
     list = [],
     hasNoPage,
-  }: { readonly name?: string; readonly text?: string; readonly list?: readonly string[]; readonly hasNoPage?: boolean } = {},
+  }: {
+    readonly name?: string
+    readonly text?: string
+    readonly list?: readonly string[]
+    readonly hasNoPage?: boolean
+  } = {},
 ): TemplateResult =>
   hasNoPage
     ? html`<bdi title=${`${name || symbol}: not in the master list of this folder`}>${symbol}</bdi>`
     : html`<a href=${stockPath(symbol)} title=${name ?? ''} @click=${() => sessionStorage.setItem(LIST, JSON.stringify(list))}><bdi>${text}</bdi></a>`
 
 /** The symbols of a list that have a page. */
-export const listLinked = (rows: readonly { readonly symbol: string; readonly hasNoPage?: true }[]): readonly string[] =>
-  rows.flatMap(({ symbol, hasNoPage }) => (hasNoPage ? [] : [symbol]))
+export const listLinked = (
+  rows: readonly { readonly symbol: string; readonly hasNoPage?: true }[],
+): readonly string[] => rows.flatMap(({ symbol, hasNoPage }) => (hasNoPage ? [] : [symbol]))
 
 /** The stock before or after one in the list that the reader came from. */
 export const findNeighbour = (symbol: string, step: 1 | -1): string | undefined => {

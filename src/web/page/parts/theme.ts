@@ -5,7 +5,10 @@ export const currentTheme = (): 'light' | 'dark' => {
   return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
 }
 
-/** Changes to the other theme and remembers it. Charts listen to `themechange` on the window, because they draw with colours of their own. */
+/**
+ * Changes to the other theme and remembers it. Charts listen to `themechange` on the window, because they
+ * draw with colours of their own.
+ */
 export const toggleTheme = (): void => {
   const next = currentTheme() === 'dark' ? 'light' : 'dark'
   document.documentElement.dataset.theme = next

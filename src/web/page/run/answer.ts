@@ -49,14 +49,19 @@ const describeLast = (last: LiveRunState, now: number): TemplateResult => {
 }
 
 /** What a run changed, in numbers. */
-export const describeChanges = (changes: FolderChanges | Error | undefined, path = ''): TemplateResult | string => {
+export const describeChanges = (
+  changes: FolderChanges | Error | undefined,
+  path = '',
+): TemplateResult | string => {
   if (changes === undefined) return 'What changed is being compared …'
   if (changes instanceof Error) return `What changed could not be compared: ${changes.message}`
   const { since, reason = '', sections, notes } = changes
   if (since === null) return `Nothing to compare with: ${formatDaysIn(reason)}.`
   const before = since.asOf === undefined ? 'the run before' : formatDayOf(Date.parse(since.asOf))
   const links = [
-    ...sections.map((one) => html`<a href=${path === '' ? '#changes' : path} title=${one.about}>${countSection(one)}</a>`),
+    ...sections.map(
+      (one) => html`<a href=${path === '' ? '#changes' : path} title=${one.about}>${countSection(one)}</a>`,
+    ),
     ...(notes.length > 0 ? [html`<a href=${path === '' ? '#changes' : path}>not all compared</a>`] : []),
   ]
   return html`${sections.length === 0 ? 'No change found since' : 'Changed since'} ${before}${links.map((link, index) => html`${index === 0 ? ': ' : ' · '}${link}`)}`
@@ -79,11 +84,19 @@ const SECTION_WORDS: Readonly<Record<string, string>> = {
 }
 
 /** The first thing while a run is active. `before` is what the folder holds until it ends. */
-export const renderProgress = (run: LiveRunState, before: FolderState | undefined, now: number): TemplateResult => {
+export const renderProgress = (
+  run: LiveRunState,
+  before: FolderState | undefined,
+  now: number,
+): TemplateResult => {
   const { share, done, total, leftMs, step, startedAt, isContinued, isRemainder } = run
   const percent = Math.floor(share * 100)
   const left = leftMs === undefined ? step : `${formatCountdown(leftMs)} left`
-  const kind = isContinued ? 'Resumes an unfinished run. ' : isRemainder ? 'Fetches what the last run lacked. ' : ''
+  const kind = isContinued
+    ? 'Resumes an unfinished run. '
+    : isRemainder
+      ? 'Fetches what the last run lacked. '
+      : ''
   return html`
     <section class="answer">
       <h1><span class="accent" aria-hidden="true">▸</span> Running: ${percent} %${left === undefined ? '' : `, ${left}`}</h1>
@@ -118,7 +131,14 @@ export const renderFigures = (run: LiveRunState): TemplateResult => {
     ['retries', formatNumber(sum(({ retries }) => retries))],
     ['rate limited', formatNumber(sum(({ rateLimited }) => rateLimited))],
     ...(received > 0 ? [['received', formatBytes(received)] as const] : []),
-    ...(hasEnded ? [] : [['received per second', run.bytesPerSecond === undefined ? '–' : formatBytes(run.bytesPerSecond)] as const]),
+    ...(hasEnded
+      ? []
+      : [
+          [
+            'received per second',
+            run.bytesPerSecond === undefined ? '–' : formatBytes(run.bytesPerSecond),
+          ] as const,
+        ]),
     ['files', formatNumber(sum(({ files }) => files))],
     ['stored', formatBytes(sum(({ stored }) => stored))],
   ]
@@ -129,12 +149,18 @@ export const renderFigures = (run: LiveRunState): TemplateResult => {
 export const renderFix = ({ folder, isActive, last }: FolderState): TemplateResult | typeof nothing => {
   if (folder === undefined || isActive) return nothing
   const isSimulated = document.documentElement.hasAttribute('data-simulated')
-  const command = formatCommand(`run${isSimulated ? ` --simulate=${last?.stocks || 500}` : ''} --out ${folder}`)
+  const command = formatCommand(
+    `run${isSimulated ? ` --simulate=${last?.stocks || 500}` : ''} --out ${folder}`,
+  )
   return html`<p class="fix">A run fetches it: ${copyable(command)}${last === undefined ? html` To try it without a provider, add <code>--simulate</code>.` : nothing}</p>`
 }
 
 /** How long a stopped run has been silent, or nothing. */
-export const renderLost = (isLost: boolean, at: number | undefined, now: number): TemplateResult | typeof nothing =>
+export const renderLost = (
+  isLost: boolean,
+  at: number | undefined,
+  now: number,
+): TemplateResult | typeof nothing =>
   isLost
     ? html`<p class="banner waiting" role="alert">The server of this page does not answer${at === undefined ? nothing : html`; this is the state of ${formatCountdown(now - at)} ago`}. It goes on by itself once "${formatCommand('serve')}" runs again.</p>`
     : nothing

@@ -14,7 +14,8 @@ export const renderChanges = (
   changes: FolderChanges | Error | undefined,
   { place, setQuery }: Pick<PageContext, 'place' | 'setQuery'>,
 ): TemplateResult | typeof nothing => {
-  if (changes === undefined || changes instanceof Error || changes.stocks.length + changes.notes.length === 0) return nothing
+  if (changes === undefined || changes instanceof Error || changes.stocks.length + changes.notes.length === 0)
+    return nothing
   const shown = place.query.has('all') ? changes.stocks : changes.stocks.slice(0, SHOWN_STOCKS)
   const list = listLinked(changes.stocks)
   const more = changes.stocks.length - shown.length
@@ -42,7 +43,9 @@ export const renderChecksLine = ({ tone, text }: ChecksSummary, href: string): T
 /** What the checks of `verify` found, by kind; the first few of each. */
 export const renderChecks = (checks: RunChecks | Error | undefined): TemplateResult => {
   if (checks === undefined)
-    return section(html`<p class="soft" role="status">The files are being checked, which takes up to half a minute …</p>`)
+    return section(
+      html`<p class="soft" role="status">The files are being checked, which takes up to half a minute …</p>`,
+    )
   if (checks instanceof Error) return section(html`<p class="failed">${checks.message}</p>`)
   const { tone, text, checkedAt, kinds, notes, present } = checks
   return section(html`
@@ -54,7 +57,8 @@ export const renderChecks = (checks: RunChecks | Error | undefined): TemplateRes
   `)
 }
 
-const section = (content: TemplateResult): TemplateResult => html`<section id="checks"><h2>Data checks</h2>${content}</section>`
+const section = (content: TemplateResult): TemplateResult =>
+  html`<section id="checks"><h2>Data checks</h2>${content}</section>`
 
 const renderKind = ({ check, about, count, findings }: RunChecks['kinds'][number]): TemplateResult => html`
   <tr>

@@ -23,11 +23,19 @@ const STATUS_WORDS: Readonly<Record<string, string>> = {
 }
 
 /** Everything about one stream, below the graph. */
-export const renderDetail = (stream: LiveStream, phases: readonly LivePhase[], now: number, close: () => void): TemplateResult => {
+export const renderDetail = (
+  stream: LiveStream,
+  phases: readonly LivePhase[],
+  now: number,
+  close: () => void,
+): TemplateResult => {
   const about = phases.flatMap(({ streams }) => streams).find(({ name }) => name === stream.name)
   const note = describeStream(stream, now)
   const facts: readonly (readonly [string, string])[] = [
-    ['items', `${formatNumber(stream.done)}${stream.total === undefined ? '' : ` of ${formatNumber(stream.total)}`}`],
+    [
+      'items',
+      `${formatNumber(stream.done)}${stream.total === undefined ? '' : ` of ${formatNumber(stream.total)}`}`,
+    ],
     ...Object.entries(stream.statuses).map(
       ([status, count]) => [STATUS_WORDS[status] ?? status.replace('_', ' '), formatNumber(count)] as const,
     ),
@@ -52,7 +60,8 @@ export const renderDetail = (stream: LiveStream, phases: readonly LivePhase[], n
   `
 }
 
-const isAmong = (problems: readonly LiveProblem[], error: string): boolean => problems.some(({ reason }) => reason === error)
+const isAmong = (problems: readonly LiveProblem[], error: string): boolean =>
+  problems.some(({ reason }) => reason === error)
 
 /** The only item of a stream that is one list is called so. */
 const ONLY = 'all'
@@ -70,17 +79,23 @@ export const renderLosses = (
   phases: readonly LivePhase[],
   onChoose: (name: string) => void,
 ): TemplateResult | typeof nothing => {
-  const ofStocks = new Set(phases.flatMap((phase) => phase.streams.filter(({ of }) => of === 'master-data').map(({ name }) => name)))
+  const ofStocks = new Set(
+    phases.flatMap((phase) => phase.streams.filter(({ of }) => of === 'master-data').map(({ name }) => name)),
+  )
 
   const lacking = streams.filter(
-    ({ lost, partial, state, failures }) => lost > 0 || partial > 0 || state === 'failed' || failures.length > 0,
+    ({ lost, partial, state, failures }) =>
+      lost > 0 || partial > 0 || state === 'failed' || failures.length > 0,
   )
   if (lacking.length === 0) return nothing
   return html`
     <section class="losses">
       <h2>What is missing, and why</h2>
       ${lacking.map(({ name, lost, partial, error, failures }) => {
-        const counts = [lost > 0 ? `${formatNumber(lost)} failed` : '', partial > 0 ? `${formatNumber(partial)} incomplete` : '']
+        const counts = [
+          lost > 0 ? `${formatNumber(lost)} failed` : '',
+          partial > 0 ? `${formatNumber(partial)} incomplete` : '',
+        ]
           .filter(Boolean)
           .join(', ')
         return html`
@@ -94,14 +109,21 @@ export const renderLosses = (
 }
 
 /** What else the run and its streams say: not a loss, but candles that end a day early, for example. */
-export const renderWarnings = ({ streams, notes = [] }: Pick<LiveRunState, 'streams' | 'notes'>): TemplateResult | typeof nothing =>
+export const renderWarnings = ({
+  streams,
+  notes = [],
+}: Pick<LiveRunState, 'streams' | 'notes'>): TemplateResult | typeof nothing =>
   renderProblems('Warnings', [
-    ...streams.flatMap(({ name, warnings }) => warnings.map(({ reason }) => ({ item: name, reason: formatDaysIn(reason) }))),
+    ...streams.flatMap(({ name, warnings }) =>
+      warnings.map(({ reason }) => ({ item: name, reason: formatDaysIn(reason) })),
+    ),
     ...notes.map((reason) => ({ reason })),
   ])
 
 /** Failures with the same reason, as one. */
-const groupByReason = (problems: readonly LiveProblem[]): readonly { readonly reason: string; readonly items: readonly string[] }[] => {
+const groupByReason = (
+  problems: readonly LiveProblem[],
+): readonly { readonly reason: string; readonly items: readonly string[] }[] => {
   const groups = new Map<string, string[]>()
   for (const { item, reason } of problems) {
     const short = stripBrackets(reason)
@@ -151,7 +173,9 @@ export const renderHosts = (
 /** `at most 0.7 a second and 5 at once; 3 open, 12 waiting`. */
 const describeLimits = ({ inFlight, waiting, maxInFlight, maxPerSecond }: LiveHost): string => {
   const limits = [
-    ...(maxPerSecond === undefined ? [] : [`${formatNumber(maxPerSecond, maxPerSecond < 9.95 ? 1 : 0)} a second`]),
+    ...(maxPerSecond === undefined
+      ? []
+      : [`${formatNumber(maxPerSecond, maxPerSecond < 9.95 ? 1 : 0)} a second`]),
     ...(maxInFlight === undefined ? [] : [`${formatNumber(maxInFlight)} at once`]),
   ]
   return `${limits.length === 0 ? '' : `at most ${limits.join(' and ')}; `}${formatNumber(inFlight)} open, ${formatNumber(waiting)} waiting`

@@ -15,12 +15,16 @@ const MIN_FOLDED = 3
 
 const isWholeStream = ({ state }: LiveStream): boolean => state === 'success'
 
-/** The streams of a run as a graph, the one that is chosen in detail, and what is missing and why. Of a run that has ended, complete streams are folded. */
+/**
+ * The streams of a run as a graph, the one that is chosen in detail, and what is missing and why. Of a run
+ * that has ended, complete streams are folded.
+ */
 export const renderFlow = (run: Flow, page: PageContext): TemplateResult => {
   const { phases, streams, startedAt, outcome } = run
   const { query } = page.place
   const now = Date.now()
-  const choose = (name: string | undefined): void => page.setQuery({ stream: query.get('stream') === name ? undefined : name })
+  const choose = (name: string | undefined): void =>
+    page.setQuery({ stream: query.get('stream') === name ? undefined : name })
   const chosen = streams.find(({ name }) => name === query.get('stream'))
   const complete = outcome === undefined ? 0 : streams.filter(isWholeStream).length
   const canFold = complete >= MIN_FOLDED && complete < streams.length
@@ -29,7 +33,11 @@ export const renderFlow = (run: Flow, page: PageContext): TemplateResult => {
   return html`
     ${!canFold ? nothing : html`<p><button type="button" aria-expanded=${!isFolded} @click=${() => page.setQuery({ all: isFolded ? '1' : undefined })}>${isFolded ? '▸' : '▾'} <span class="ok">✔</span> ${formatNumber(complete)} complete</button></p>`}
     ${renderGraph(keepStreams(phases, shown), streams, {
-      ...{ now, startedAt, width: contentWidth(), hasMarbles: query.has('marbles'), chosen: chosen?.name },
+      now,
+      startedAt,
+      width: contentWidth(),
+      hasMarbles: query.has('marbles'),
+      chosen: chosen?.name,
       isOver: outcome !== undefined,
       onChoose: choose,
     })}

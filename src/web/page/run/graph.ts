@@ -17,7 +17,11 @@ interface GraphContext extends Pick<NodeContext, 'now' | 'hasMarbles' | 'onChoos
 const HAS_ENDED: readonly string[] = ['success', 'partial', 'failed', 'skipped', 'disabled']
 
 /** The graph of a run: every stream of every phase, and the barriers between. */
-export const renderGraph = (phases: readonly LivePhase[], streams: readonly LiveStream[], context: GraphContext): TemplateResult => {
+export const renderGraph = (
+  phases: readonly LivePhase[],
+  streams: readonly LiveStream[],
+  context: GraphContext,
+): TemplateResult => {
   const layout = layOutGraph(phases, context)
   const byName = new Map(streams.map((stream) => [stream.name, stream]))
   const { width, height } = layout
@@ -117,7 +121,15 @@ const renderNode = (place: PlacedStream, stream: LiveStream, context: NodeContex
 }
 
 /** The columns of a row: the name on the left; the others count from the right edge. */
-const WIDE_COLUMNS = { name: 200, count: 640, rate: 544, flight: 456, retries: 384, bytes: 296, note: 264 } as const
+const WIDE_COLUMNS = {
+  name: 200,
+  count: 640,
+  rate: 544,
+  flight: 456,
+  retries: 384,
+  bytes: 296,
+  note: 264,
+} as const
 type Column = keyof typeof WIDE_COLUMNS
 const CLOSE_COLUMNS: Readonly<Record<Column, number>> = {
   name: 184,
@@ -129,7 +141,8 @@ const CLOSE_COLUMNS: Readonly<Record<Column, number>> = {
   note: 208,
 }
 
-const chooseColumns = (rowWidth: number): Readonly<Record<Column, number>> => (rowWidth < 1_150 ? CLOSE_COLUMNS : WIDE_COLUMNS)
+const chooseColumns = (rowWidth: number): Readonly<Record<Column, number>> =>
+  rowWidth < 1_150 ? CLOSE_COLUMNS : WIDE_COLUMNS
 
 const HEADINGS: readonly (readonly [Column, string])[] = [
   ['count', 'items'],
@@ -179,7 +192,12 @@ const formatCounts = ({ done, total }: LiveStream): string =>
   total === undefined ? formatNumber(done) : `${formatNumber(Math.min(done, total))} / ${formatNumber(total)}`
 
 /** The share that is done; failed items are its end. Of a stream that has ended, only a thin line stays. */
-const renderBar = ({ done, total = 0, lost, state, pauses }: LiveStream, x: number, y: number, width: number): SVGTemplateResult => {
+const renderBar = (
+  { done, total = 0, lost, state, pauses }: LiveStream,
+  x: number,
+  y: number,
+  width: number,
+): SVGTemplateResult => {
   const hasEnded = state === 'success' || state === 'partial' || state === 'failed'
   const share = total > 0 ? Math.min(1, done / total) : hasEnded ? 1 : 0
   const failed = total > 0 && lost > 0 ? Math.max(3, Math.min(share, lost / total) * width) : 0
@@ -207,7 +225,12 @@ const RADIUS = 4
 /** The newest items of a stream as marbles, the newest on the right; those that fit. */
 const renderMarbles = (
   marbles: readonly Marble[],
-  { x, y, width, isStock }: { readonly x: number; readonly y: number; readonly width: number; readonly isStock: boolean },
+  {
+    x,
+    y,
+    width,
+    isStock,
+  }: { readonly x: number; readonly y: number; readonly width: number; readonly isStock: boolean },
 ): readonly SVGTemplateResult[] =>
   marbles.slice(-Math.max(1, Math.floor(width / STEP))).map(([item, kind], index) => {
     const marble = svg`<g transform=${`translate(${x + RADIUS + index * STEP} ${y})`}><title>${item}: ${MARBLE_WORDS[kind]}</title>${drawMarble(kind)}</g>`

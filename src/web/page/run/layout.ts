@@ -15,7 +15,10 @@ export interface PlacedPhase {
   readonly streams: readonly PlacedStream[]
 }
 
-/** The drawing of the graph: phases from top to bottom, a barrier between the first and the others, and one at the end. */
+/**
+ * The drawing of the graph: phases from top to bottom, a barrier between the first and the others, and one at
+ * the end.
+ */
 export interface GraphLayout {
   readonly width: number
   readonly height: number
@@ -40,7 +43,10 @@ interface LayoutOptions {
   readonly hasMarbles: boolean
 }
 
-export const layOutGraph = (phases: readonly LivePhase[], { width, hasMarbles }: LayoutOptions): GraphLayout => {
+export const layOutGraph = (
+  phases: readonly LivePhase[],
+  { width, hasMarbles }: LayoutOptions,
+): GraphLayout => {
   const isNarrow = width < 900
   const rowHeight = (isNarrow ? 44 : 28) + (hasMarbles ? 16 : 0)
   let y = 0
@@ -91,10 +97,19 @@ const placeInRow = ({ streams }: LivePhase, { y, width, height }: PlaceOptions):
 }
 
 const placeBelow = ({ streams }: LivePhase, { y, width, height }: PlaceOptions): readonly PlacedStream[] =>
-  streams.map(({ name }, index) => ({ name, x: INDENT, y: y + index * height, width: width - INDENT, height }))
+  streams.map(({ name }, index) => ({
+    name,
+    x: INDENT,
+    y: y + index * height,
+    width: width - INDENT,
+    height,
+  }))
 
 /** The phases with these streams only: a run has no place for others. */
-export const keepStreams = (phases: readonly LivePhase[], streams: readonly Pick<LiveStream, 'name'>[]): readonly LivePhase[] => {
+export const keepStreams = (
+  phases: readonly LivePhase[],
+  streams: readonly Pick<LiveStream, 'name'>[],
+): readonly LivePhase[] => {
   const names = new Set(streams.map(({ name }) => name))
   return phases.flatMap((phase) => {
     const kept = phase.streams.filter(({ name }) => names.has(name))

@@ -15,8 +15,9 @@ export interface LiveStore {
 }
 
 /**
- * Reads the events of the run. The browser reconnects by itself and names the last event that it had. `onOther` is called when the folder
- * holds other data than at the event before, its run has ended, or the server has ended or is back.
+ * Reads the events of the run. The browser reconnects by itself and names the last event that it had.
+ * `onOther` is called when the folder holds other data than at the event before, its run has ended, or the
+ * server has ended or is back.
  */
 export const openLiveStore = (onChange: () => void, onOther: () => void): LiveStore => {
   const source = new EventSource('/api/live')
@@ -35,7 +36,8 @@ export const openLiveStore = (onChange: () => void, onOther: () => void): LiveSt
     onChange()
   }
   listen<LiveSnapshot>('snapshot', (snapshot) => {
-    const isOther = report !== undefined && (report !== snapshot.report || (isActive(run) && !isActive(snapshot.run)))
+    const isOther =
+      report !== undefined && (report !== snapshot.report || (isActive(run) && !isActive(snapshot.run)))
     const hadEnded = last !== undefined
     report = snapshot.report
     last = snapshot.state

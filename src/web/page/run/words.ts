@@ -1,4 +1,10 @@
-import { formatCountdown, formatDuration, formatNumber, formatQuantity, formatTime } from '../../../model/format.js'
+import {
+  formatCountdown,
+  formatDuration,
+  formatNumber,
+  formatQuantity,
+  formatTime,
+} from '../../../model/format.js'
 import type { LivePause, LiveStream } from '../../api/live.js'
 
 /** A few words with a colour that means the same. */
@@ -20,12 +26,17 @@ export const describePause = ({ what, why, until, giveUpAt }: LivePause, now: nu
   return `${what}: ${WHY[why]}, next request ${formatTime(until)} (in ${left})${end}`
 }
 
-const describeShortly = ({ why, until }: LivePause, now: number): string => `waits ${formatCountdown(until - now)}: ${WHY[why]}`
+const describeShortly = ({ why, until }: LivePause, now: number): string =>
+  `waits ${formatCountdown(until - now)}: ${WHY[why]}`
 
 /** How a stream stands, in a few words. */
 export const describeStream = (stream: LiveStream, now: number): Note => {
-  const { state, lost, partial, pauses, leftMs, startedAt, finishedAt, total, done, deferred, secondPass } = stream
-  const losses = [...(lost > 0 ? [`${formatNumber(lost)} failed`] : []), ...(partial > 0 ? [`${formatNumber(partial)} incomplete`] : [])]
+  const { state, lost, partial, pauses, leftMs, startedAt, finishedAt, total, done, deferred, secondPass } =
+    stream
+  const losses = [
+    ...(lost > 0 ? [`${formatNumber(lost)} failed`] : []),
+    ...(partial > 0 ? [`${formatNumber(partial)} incomplete`] : []),
+  ]
   switch (state) {
     case 'waiting':
       return { tone: 'soft', text: 'not started' }
@@ -41,15 +52,20 @@ export const describeStream = (stream: LiveStream, now: number): Note => {
       const [pause] = pauses
       if (pause) return { tone: 'waiting', text: describeShortly(pause, now) }
       if (losses.length > 0) return { tone: 'failed', text: losses.join(', ') }
-      if (secondPass !== undefined) return { tone: 'waiting', text: `tries ${formatQuantity(secondPass, 'item')} again` }
-      if (deferred !== undefined) return { tone: 'waiting', text: `tries ${formatQuantity(deferred, 'item')} later` }
+      if (secondPass !== undefined)
+        return { tone: 'waiting', text: `tries ${formatQuantity(secondPass, 'item')} again` }
+      if (deferred !== undefined)
+        return { tone: 'waiting', text: `tries ${formatQuantity(deferred, 'item')} later` }
       if (total !== undefined && total > 0 && done >= total) return { tone: '', text: 'writes its files' }
       return { tone: '', text: leftMs === undefined ? 'running' : `${formatCountdown(leftMs)} left` }
     }
     default: {
-      const took = startedAt === undefined || finishedAt === undefined ? '' : formatDuration(finishedAt - startedAt)
+      const took =
+        startedAt === undefined || finishedAt === undefined ? '' : formatDuration(finishedAt - startedAt)
       if (losses.length > 0) return { tone: 'failed', text: `${losses.join(', ')} · ${took}` }
-      return state === 'partial' ? { tone: 'waiting', text: `! answers refused · ${took}` } : { tone: 'ok', text: `✔ ${took}` }
+      return state === 'partial'
+        ? { tone: 'waiting', text: `! answers refused · ${took}` }
+        : { tone: 'ok', text: `✔ ${took}` }
     }
   }
 }
@@ -59,7 +75,9 @@ export const describeAloud = (stream: LiveStream, now: number): string => {
   const { name, done, total, perSecond, workers, inFlight } = stream
   return [
     `${name}: ${describeStream(stream, now).text}`,
-    total === undefined ? formatQuantity(done, 'item') : `${formatNumber(done)} of ${formatQuantity(total, 'item')}`,
+    total === undefined
+      ? formatQuantity(done, 'item')
+      : `${formatNumber(done)} of ${formatQuantity(total, 'item')}`,
     ...(perSecond === undefined ? [] : [`${formatNumber(perSecond)} per second`]),
     ...(inFlight === undefined || inFlight === 0
       ? []

@@ -12,12 +12,17 @@ export const listView: View<ListTable> = {
   path: '/list/:name',
   title: ({ params }) => params.name ?? 'List',
   hasDays: true,
-  load: (place, signal) => fetchJson<ListTable>(asOfPath(`/api/list/${encodeURIComponent(place.params.name ?? '')}`, place), { signal }),
+  load: (place, signal) =>
+    fetchJson<ListTable>(asOfPath(`/api/list/${encodeURIComponent(place.params.name ?? '')}`, place), {
+      signal,
+    }),
   enter: followScroll,
   keys: rowKeys,
   render: (list, page) => {
     const { title, about, rows, isCut, usedDay, warnings, facets, sql } = list
-    const count = isCut ? `The first ${formatNumber(rows.length)} rows; there are more` : formatQuantity(rows.length, 'row')
+    const count = isCut
+      ? `The first ${formatNumber(rows.length)} rows; there are more`
+      : formatQuantity(rows.length, 'row')
     return html`
       <div class="list-head">
         <h1>${title}</h1>

@@ -9,7 +9,14 @@ import {
   formatQuantity,
   formatSigned,
 } from '../../../model/format.js'
-import type { Breadth, FeedAnswer, FeedEvent, FeedRow, ListTable, MarketAnswer } from '../../../show/answers.js'
+import type {
+  Breadth,
+  FeedAnswer,
+  FeedEvent,
+  FeedRow,
+  ListTable,
+  MarketAnswer,
+} from '../../../show/answers.js'
 import { asOfPath } from '../parts/as-of.js'
 import { dataTable, facetChoice, followScroll, rowKeys } from '../parts/data-table.js'
 import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
@@ -57,7 +64,17 @@ const MARKET_PARTS = [
 ] as const
 
 /** The columns of the stocks that the menu brings. */
-const HIDDEN = ['month_pct', 'year_pct', 'market_cap_cr', 'pe_ttm', 'price_day', 'board', 'universe', 'stage', 'band']
+const HIDDEN = [
+  'month_pct',
+  'year_pct',
+  'market_cap_cr',
+  'pe_ttm',
+  'price_day',
+  'board',
+  'universe',
+  'stage',
+  'band',
+]
 
 let redraw = (): void => undefined
 let narrowed: Narrowed | undefined
@@ -81,7 +98,9 @@ export const marketView: View<MarketData> = {
   load: async (place, signal) => {
     const data: MarketData = {}
     const fetchPart = async (name: keyof typeof PART_PATHS): Promise<void> => {
-      const answer = await fetchJson<object>(asOfPath(PART_PATHS[name], place), { signal }).catch((error: unknown) => error as Error)
+      const answer = await fetchJson<object>(asOfPath(PART_PATHS[name], place), { signal }).catch(
+        (error: unknown) => error as Error,
+      )
       Object.assign(data, { [name]: answer })
       if (!signal.aborted) redraw()
     }
@@ -108,7 +127,9 @@ export const marketView: View<MarketData> = {
     const chosen = partOf(page.place.query)
     const universe = page.place.query.get(UNIVERSE_KEY) ?? undefined
     const choose = (part: string): void =>
-      page.go(`/market${changeQuery(new URLSearchParams(), { part: part === 'stocks' ? undefined : part, [UNIVERSE_KEY]: universe })}`)
+      page.go(
+        `/market${changeQuery(new URLSearchParams(), { part: part === 'stocks' ? undefined : part, [UNIVERSE_KEY]: universe })}`,
+      )
     const own = universe === undefined ? market : readNarrowed(narrowed?.market, PART_PATHS.market, page)
     return html`
       ${whenThere(own, (answer) => renderBreadth(answer.breadth, universe))}
@@ -119,7 +140,11 @@ export const marketView: View<MarketData> = {
 }
 
 /** What is answered about the universe of the address; undefined until it is there. */
-const readNarrowed = <T>(later: Later<T> | undefined, path: string, { place }: PageContext): T | Error | undefined => {
+const readNarrowed = <T>(
+  later: Later<T> | undefined,
+  path: string,
+  { place }: PageContext,
+): T | Error | undefined => {
   const name = place.query.get(UNIVERSE_KEY) ?? ''
   const universe = name === OWN_UNIVERSE ? `${OWN_UNIVERSE}:${readOwnList().join()}` : name
   return later?.read(asOfPath(`${path}?${new URLSearchParams({ universe })}`, place))
@@ -127,11 +152,18 @@ const readNarrowed = <T>(later: Later<T> | undefined, path: string, { place }: P
 
 /** The universes of the stocks, once they are there. */
 const universeChoice = (data: MarketData, page: PageContext): TemplateResult | typeof nothing =>
-  data.stocks === undefined || data.stocks instanceof Error ? nothing : facetChoice(markOwn(data, data.stocks), 'universe', page)
+  data.stocks === undefined || data.stocks instanceof Error
+    ? nothing
+    : facetChoice(markOwn(data, data.stocks), 'universe', page)
 
-const partOf = (query: URLSearchParams) => MARKET_PARTS.find(([name]) => name === query.get('part'))?.[0] ?? 'stocks'
+const partOf = (query: URLSearchParams) =>
+  MARKET_PARTS.find(([name]) => name === query.get('part'))?.[0] ?? 'stocks'
 
-const renderPart = (data: MarketData, name: (typeof MARKET_PARTS)[number][0], page: PageContext): TemplateResult => {
+const renderPart = (
+  data: MarketData,
+  name: (typeof MARKET_PARTS)[number][0],
+  page: PageContext,
+): TemplateResult => {
   const isNarrowed = name === 'sectors' && page.place.query.has(UNIVERSE_KEY)
   const part = isNarrowed ? readNarrowed(narrowed?.sectors, PART_PATHS.sectors, page) : data[name]
   return whenThere<ListTable | FeedAnswer>(part, (there) =>
@@ -139,7 +171,12 @@ const renderPart = (data: MarketData, name: (typeof MARKET_PARTS)[number][0], pa
   )
 }
 
-const renderPartTable = (data: MarketData, part: ListTable, name: string, page: PageContext): TemplateResult => {
+const renderPartTable = (
+  data: MarketData,
+  part: ListTable,
+  name: string,
+  page: PageContext,
+): TemplateResult => {
   const table = name === 'stocks' ? markOwn(data, part) : part
   // The head of the view says it already.
   const headProblem = data.market instanceof Error ? undefined : data.market?.breadth.about.problem
@@ -156,10 +193,14 @@ const markOwn = (data: MarketData, of: ListTable): ListTable => {
   const list = readOwnList()
   const symbols = list.join()
   if (data.own?.of !== of || data.own.symbols !== symbols) {
-    const [symbol, universe] = ['symbol', 'universe'].map((wanted) => of.columns.findIndex(({ name }) => name === wanted))
+    const [symbol, universe] = ['symbol', 'universe'].map((wanted) =>
+      of.columns.findIndex(({ name }) => name === wanted),
+    )
     const mark = (row: ListTable['rows'][number]): ListTable['rows'][number] =>
       list.includes(row[symbol ?? -1] ?? '')
-        ? row.map((cell, place) => (place !== universe ? cell : cell === null ? OWN_UNIVERSE : `${cell} · ${OWN_UNIVERSE}`))
+        ? row.map((cell, place) =>
+            place !== universe ? cell : cell === null ? OWN_UNIVERSE : `${cell} · ${OWN_UNIVERSE}`,
+          )
         : row
     data.own = { symbols, of, table: list.length === 0 ? of : { ...of, rows: of.rows.map(mark) } }
   }
@@ -167,10 +208,18 @@ const markOwn = (data: MarketData, of: ListTable): ListTable => {
 }
 
 const FEED_STEP = 40
-const EVENT_LISTS: Readonly<Record<string, string>> = { filing: 'filings', announcement: 'announcements', deal: 'deals' }
+const EVENT_LISTS: Readonly<Record<string, string>> = {
+  filing: 'filings',
+  announcement: 'announcements',
+  deal: 'deals',
+}
 
 /** What happened, grouped by stock. */
-const renderFeed = ({ day, stocks, kinds, rows, problems }: FeedAnswer, { stocks: all }: MarketData, page: PageContext): TemplateResult => {
+const renderFeed = (
+  { day, stocks, kinds, rows, problems }: FeedAnswer,
+  { stocks: all }: MarketData,
+  page: PageContext,
+): TemplateResult => {
   const most = Number(page.place.query.get('most')) || FEED_STEP
   const list = rows.map(({ symbol }) => symbol)
   const changes = all === undefined || all instanceof Error ? new Map<string, string>() : readChanges(all)
@@ -183,11 +232,17 @@ const renderFeed = ({ day, stocks, kinds, rows, problems }: FeedAnswer, { stocks
 }
 
 const readChanges = ({ columns, rows }: ListTable): ReadonlyMap<string, string> => {
-  const [symbol = -1, change = -1] = ['symbol', 'change_pct'].map((wanted) => columns.findIndex(({ name }) => name === wanted))
+  const [symbol = -1, change = -1] = ['symbol', 'change_pct'].map((wanted) =>
+    columns.findIndex(({ name }) => name === wanted),
+  )
   return new Map(rows.map((row) => [row[symbol] ?? '', row[change] ?? '']))
 }
 
-const feedStock = ({ symbol, name, total, events }: FeedRow, change: string | undefined, list: readonly string[]): TemplateResult => html`
+const feedStock = (
+  { symbol, name, total, events }: FeedRow,
+  change: string | undefined,
+  list: readonly string[],
+): TemplateResult => html`
   <section class="documents" aria-label=${name ?? symbol}>
     <h2>${stockLink(symbol, { text: name ?? symbol, list })} <span class="soft">${symbol}</span> ${change ? changeText(Number(change)) : nothing}</h2>
     ${events.map(feedLine)}
@@ -216,7 +271,9 @@ const renderBreadth = (breadth: Breadth, universe = ''): TemplateResult => {
 }
 
 const describeSession = (traded: number, listed: number): string =>
-  traded === listed ? `all ${formatQuantity(listed, 'stock')}` : `${formatPart(traded, listed, 'stock')} have a candle`
+  traded === listed
+    ? `all ${formatQuantity(listed, 'stock')}`
+    : `${formatPart(traded, listed, 'stock')} have a candle`
 
 const listBreadth = ({
   unchanged,

@@ -22,7 +22,10 @@ interface QueryState {
   suggestions: readonly Suggestion[]
 }
 
-/** The statements that were run in this browser, and those that were saved in it, the newest first; how many at most. */
+/**
+ * The statements that were run in this browser, and those that were saved in it, the newest first; how many
+ * at most.
+ */
 const STORED = { 'query-history': 20, 'query-saved': 100 } as const
 
 const remember = (list: keyof typeof STORED, sql: string): void =>
@@ -69,7 +72,8 @@ const createQueryView = (): View<QueriesAnswer> => {
         if (sql === '') {
           state.running?.abort()
           state = begin()
-        } else if (answers.has(key)) Object.assign(state, { asked: key, answer: answers.get(key), error: undefined })
+        } else if (answers.has(key))
+          Object.assign(state, { asked: key, answer: answers.get(key), error: undefined })
         else void run(state, sql, page)
       }
       if (state.answer !== undefined) answers.set(state.asked, state.answer)
@@ -91,7 +95,12 @@ const run = async (state: QueryState, sql: string, page: PageContext): Promise<v
   delete state.answer
   earlier?.abort()
   const request: QueryRequest = { sql, limit: 5_000, ...(day === '' ? {} : { day }) }
-  const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(request), signal: running.signal }
+  const options = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(request),
+    signal: running.signal,
+  }
   try {
     state.answer = await fetchJson<QueryAnswer>('/api/query', options)
     remember('query-history', sql)
@@ -265,7 +274,8 @@ const wholeResultPath = ({ query }: Place): string =>
 /** The rows of an answer. A plan is shown as it is. */
 const renderResult = (answer: QueryAnswer, page: PageContext): TemplateResult => {
   const { columns, rows, isCut, ms, answers = [], warnings = [] } = answer
-  if (columns[0]?.name === 'explain_key') return html`<pre class="plan">${rows.map((row) => row[1]).join('\n')}</pre>`
+  if (columns[0]?.name === 'explain_key')
+    return html`<pre class="plan">${rows.map((row) => row[1]).join('\n')}</pre>`
   const count = isCut ? `The first ${formatNumber(rows.length)} rows` : formatQuantity(rows.length, 'row')
   const isChart = page.place.query.get('show') === 'chart'
   const show = choices(

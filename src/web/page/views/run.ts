@@ -50,10 +50,13 @@ export const runView: View<RunData> = {
     }
   },
   render: (data, page) => renderRun(data, page),
-  keys: (page) => [{ keys: 'm', about: 'marbles: the newest items of each stream', act: () => toggleMarbles(page) }],
+  keys: (page) => [
+    { keys: 'm', about: 'marbles: the newest items of each stream', act: () => toggleMarbles(page) },
+  ],
 }
 
-const toggleMarbles = ({ place, setQuery }: PageContext): void => setQuery({ marbles: place.query.has('marbles') ? undefined : '1' })
+const toggleMarbles = ({ place, setQuery }: PageContext): void =>
+  setQuery({ marbles: place.query.has('marbles') ? undefined : '1' })
 
 const askedData = new WeakSet<RunData>()
 
@@ -61,7 +64,8 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
   const { state } = data
   if (!askedData.has(data)) {
     askedData.add(data)
-    if (state.last !== undefined) fetchLater<FolderChanges>('/api/changes', (changes) => Object.assign(data, { changes }), page.update)
+    if (state.last !== undefined)
+      fetchLater<FolderChanges>('/api/changes', (changes) => Object.assign(data, { changes }), page.update)
   }
   const now = Date.now()
   const live = session?.store.run()
@@ -78,12 +82,21 @@ const renderRun = (data: RunData, page: PageContext): TemplateResult => {
   `
 }
 
-/** The marbles of the run that one has watched stay, until another run is the last one. What was seen of it may be a second older than its end. */
-const addMarbles = (last: LiveRunState | undefined, watched: LiveRunState | undefined): LiveRunState | undefined => {
+/**
+ * The marbles of the run that one has watched stay, until another run is the last one. What was seen of it
+ * may be a second older than its end.
+ */
+const addMarbles = (
+  last: LiveRunState | undefined,
+  watched: LiveRunState | undefined,
+): LiveRunState | undefined => {
   if (last === undefined || watched?.run !== last.run) return last
   if (watched.outcome !== undefined) return watched
   const marbles = new Map(watched.streams.map((stream) => [stream.name, stream.marbles]))
-  return { ...last, streams: last.streams.map((stream) => ({ ...stream, marbles: marbles.get(stream.name) ?? [] })) }
+  return {
+    ...last,
+    streams: last.streams.map((stream) => ({ ...stream, marbles: marbles.get(stream.name) ?? [] })),
+  }
 }
 
 const renderToolbar = (page: PageContext): TemplateResult => {
@@ -103,8 +116,22 @@ const createIdleRun = ({ phases }: FolderState): Flow => ({
   streams: phases
     .flatMap(({ streams }) => streams)
     .map(({ name }) => ({
-      ...{ name, state: 'waiting' as const, done: 0, workers: 0, requests: 0, retries: 0, rateLimited: 0, lost: 0, partial: 0 },
-      ...{ statuses: {}, files: 0, stored: 0, failures: [], warnings: [], pauses: [], marbles: [] },
+      name,
+      state: 'waiting' as const,
+      done: 0,
+      workers: 0,
+      requests: 0,
+      retries: 0,
+      rateLimited: 0,
+      lost: 0,
+      partial: 0,
+      statuses: {},
+      files: 0,
+      stored: 0,
+      failures: [],
+      warnings: [],
+      pauses: [],
+      marbles: [],
     })),
 })
 

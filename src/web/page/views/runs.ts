@@ -76,14 +76,17 @@ const renderRuns = (runs: readonly RunRow[], { place, setQuery }: PageContext): 
   `
 }
 
-/** How many stocks there are more or fewer than in the run before. A failed run has read no list of stocks. */
+/**
+ * How many stocks there are more or fewer than in the run before. A failed run has read no list of stocks.
+ */
 const describeGrowth = (stocks: number, before = stocks): TemplateResult | typeof nothing =>
   stocks === before || stocks === 0 || before === 0
     ? nothing
     : html`<span class="soft" title="Against the run before">${formatSigned(stocks - before, 0)}</span>`
 
 const describeTrouble = ({ error, missing, drift }: RunRow): string =>
-  error ?? [...missing, ...(drift > 0 ? [`answers changed in ${formatQuantity(drift, 'place')}`] : [])].join(', ')
+  error ??
+  [...missing, ...(drift > 0 ? [`answers changed in ${formatQuantity(drift, 'place')}`] : [])].join(', ')
 
 /** `12 runs: 10 complete, 2 partial`. */
 const describeRuns = (runs: readonly RunRow[]): string => {
@@ -115,7 +118,11 @@ const renderTrend = (newestFirst: readonly RunRow[], width: number): TemplateRes
   return html`<div class="trends">${SERIES.filter(({ read }) => newestFirst.some((run) => read(run) > 0)).map((series) => renderSeries(newestFirst, series, own))}</div>`
 }
 
-const renderSeries = (newestFirst: readonly RunRow[], { title, read, format, kind }: TrendSeries, width: number): TemplateResult => {
+const renderSeries = (
+  newestFirst: readonly RunRow[],
+  { title, read, format, kind }: TrendSeries,
+  width: number,
+): TemplateResult => {
   const step = Math.max(6, Math.min(MAX_STEP, width / Math.max(1, newestFirst.length)))
   const runs = newestFirst.slice(0, Math.floor(width / step)).reverse()
   const most = Math.max(0, ...runs.map(read))
@@ -161,7 +168,11 @@ export const oneRunView: View<RunParts> = {
       askedParts.add(parts)
       // Comparing and checking take a moment: the figures are shown before.
       const path = `/api${runPath(parts.run.run)}`
-      fetchLater<FolderChanges>(`${path}/changes`, (changes) => Object.assign(parts, { changes }), page.update)
+      fetchLater<FolderChanges>(
+        `${path}/changes`,
+        (changes) => Object.assign(parts, { changes }),
+        page.update,
+      )
       fetchLater<RunChecks>(`${path}/checks`, (checks) => Object.assign(parts, { checks }), page.update)
     }
     return renderOneRun(parts, page)
@@ -205,7 +216,10 @@ const renderOneRun = ({ run, changes, checks }: RunParts, page: PageContext): Te
 }
 
 /** What the folder lacked of a stream after the run, from this one and earlier ones. */
-const renderLack = ([name, { count, items = [] }]: readonly [string, OneRun['lacks'][string]]): TemplateResult => html`
+const renderLack = ([name, { count, items = [] }]: readonly [
+  string,
+  OneRun['lacks'][string],
+]): TemplateResult => html`
   <p><b>${name}</b>: missing after the run: ${count === 'all' ? 'all of it' : formatQuantity(count, 'item')}
     ${items[0] === 'all' ? nothing : html`<span class="soft">${items.join(', ')}</span>`}</p>
 `

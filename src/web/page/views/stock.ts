@@ -10,11 +10,24 @@ import { whenThere } from '../parts/states.js'
 import { findNeighbour, stockPath } from '../parts/stock-link.js'
 import { changeQuery } from '../router.js'
 import type { PageContext, Place, View } from '../view.js'
-import { figuresPanels, findingsPanel, priceLine, renderTimeline, stockHead, valuationPanel } from './stock/panels.js'
+import {
+  figuresPanels,
+  findingsPanel,
+  priceLine,
+  renderTimeline,
+  stockHead,
+  valuationPanel,
+} from './stock/panels.js'
 
 /** A stock or an index with its candles. */
-const loadInstrument = <T>(path: string, { query }: Place, signal: AbortSignal): Promise<[T, CandlesAnswer]> => {
-  const wishes = Object.fromEntries(['adjusted', 'step', AS_OF].map((key) => [key, query.get(key) ?? undefined]))
+const loadInstrument = <T>(
+  path: string,
+  { query }: Place,
+  signal: AbortSignal,
+): Promise<[T, CandlesAnswer]> => {
+  const wishes = Object.fromEntries(
+    ['adjusted', 'step', AS_OF].map((key) => [key, query.get(key) ?? undefined]),
+  )
   return Promise.all([
     fetchJson<T>(asOfPath(path, { query }), { signal }),
     fetchJson<CandlesAnswer>(`${path}/candles${changeQuery(new URLSearchParams(), wishes)}`, { signal }),
@@ -48,9 +61,12 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
     render: ({ stock, candles }, page) => {
       const tab = tabOf(page)
       const head = html`${stockHead(stock, page)} ${tabs(page)}`
-      if (tab === 'checks') return html`${head}${findingsPanel(stock.findings, stock.price !== undefined, Number.POSITIVE_INFINITY)}`
+      if (tab === 'checks')
+        return html`${head}${findingsPanel(stock.findings, stock.price !== undefined, Number.POSITIVE_INFINITY)}`
       if (tab !== 'overview') {
-        const own = list?.read(asOfPath(`/api/stock/${encodeURIComponent(stock.symbol)}/list/${tab}`, page.place))
+        const own = list?.read(
+          asOfPath(`/api/stock/${encodeURIComponent(stock.symbol)}/list/${tab}`, page.place),
+        )
         return html`${head}${whenThere(own, (there) => renderList(there, tab, page))}`
       }
       return html`${head}<div class="stock">
@@ -60,7 +76,11 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
       </div>`
     },
     keys: (page) => [
-      { keys: '[', about: 'the previous stock of the list you came from', act: () => goToNeighbour(page, -1) },
+      {
+        keys: '[',
+        about: 'the previous stock of the list you came from',
+        act: () => goToNeighbour(page, -1),
+      },
       { keys: ']', about: 'the next stock of that list', act: () => goToNeighbour(page, 1) },
       ...rowKeys(),
     ],
@@ -68,16 +88,22 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
 }
 
 /** The parts of the page of a stock. All but the first and the last are lists. */
-const TABS = ['overview', 'quarters', 'years', 'holders', 'documents', 'deals', 'peers', 'checks'].map((tab) => [tab, tab] as const)
+const TABS = ['overview', 'quarters', 'years', 'holders', 'documents', 'deals', 'peers', 'checks'].map(
+  (tab) => [tab, tab] as const,
+)
 
 /** The part of the address; unknown ones are the overview. */
-const tabOf = ({ place: { query } }: PageContext): string => TABS.find(([tab]) => tab === query.get('tab'))?.[0] ?? 'overview'
+const tabOf = ({ place: { query } }: PageContext): string =>
+  TABS.find(([tab]) => tab === query.get('tab'))?.[0] ?? 'overview'
 
 const tabs = (page: PageContext): TemplateResult => {
   // What sorts and filters a list is no use for another one.
   const isOfList = (key: string): boolean => /^(?:sort|find|hide|tab|is\..*)$/.test(key)
-  const others = Object.fromEntries([...page.place.query.keys()].filter(isOfList).map((key) => [key, undefined]))
-  const choose = (tab: string): void => page.setQuery({ ...others, tab: tab === 'overview' ? undefined : tab })
+  const others = Object.fromEntries(
+    [...page.place.query.keys()].filter(isOfList).map((key) => [key, undefined]),
+  )
+  const choose = (tab: string): void =>
+    page.setQuery({ ...others, tab: tab === 'overview' ? undefined : tab })
   return html`<div class="tabs">${choices('Parts', TABS, { chosen: tabOf(page), choose })}</div>`
 }
 
@@ -108,7 +134,11 @@ const createIndexView = (): View<{ readonly index: IndexAnswer; readonly candles
       return chart.leave
     },
     load: async (place, signal) => {
-      const [index, candles] = await loadInstrument<IndexAnswer>(`/api/index/${encodeURIComponent(place.params.name ?? '')}`, place, signal)
+      const [index, candles] = await loadInstrument<IndexAnswer>(
+        `/api/index/${encodeURIComponent(place.params.name ?? '')}`,
+        place,
+        signal,
+      )
       return { index, candles }
     },
     render: ({ index: { name, symbol, price, findings }, candles }, page) => html`

@@ -1,6 +1,21 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { formatCrore, formatDay, formatDaysIn, formatNumber, formatPercent, formatQuantity } from '../../../model/format.js'
-import type { IndexRow, MarketAnswer, OwnStock, OwnStocksAnswer, ResultsRow, SignalRow, TodayAnswer } from '../../../show/answers.js'
+import {
+  formatCrore,
+  formatDay,
+  formatDaysIn,
+  formatNumber,
+  formatPercent,
+  formatQuantity,
+} from '../../../model/format.js'
+import type {
+  IndexRow,
+  MarketAnswer,
+  OwnStock,
+  OwnStocksAnswer,
+  ResultsRow,
+  SignalRow,
+  TodayAnswer,
+} from '../../../show/answers.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
 import { AS_OF, asOfPath } from '../parts/as-of.js'
 import { runOf } from '../parts/days.js'
@@ -77,7 +92,9 @@ const createTodayView = (): View<TodayData> => {
           void runOf(day).then((run) => {
             data.run = run
             if (run === '') data.changes = new Error('not recorded: no run of that day is in the log')
-            return run === '' ? page?.update() : later('changes', `/api/runs/${encodeURIComponent(run)}/changes`)
+            return run === ''
+              ? page?.update()
+              : later('changes', `/api/runs/${encodeURIComponent(run)}/changes`)
           })
       }
       return data
@@ -118,15 +135,22 @@ const renderToday = (data: TodayData, page: PageContext, store: LiveStore | unde
 }
 
 /** A part that is there, on its way, or could not be read. */
-const whole = <T extends object>(part: T | Error | undefined, title: string, show: (part: T) => TemplateResult): TemplateResult => {
+const whole = <T extends object>(
+  part: T | Error | undefined,
+  title: string,
+  show: (part: T) => TemplateResult,
+): TemplateResult => {
   if (part === undefined) return waitingPanel(title, 6)
-  return part instanceof Error ? panel({ title, about: { problem: part.message }, content: html`` }) : show(part)
+  return part instanceof Error
+    ? panel({ title, about: { problem: part.message }, content: html`` })
+    : show(part)
 }
 
 /** The indices and the market in one line. */
 const renderStrip = (market: MarketAnswer | Error | undefined): TemplateResult => {
   if (market === undefined) return html`<div class="strip soft" role="status">Loading …</div>`
-  if (market instanceof Error) return html`<div class="strip"><p class="problem" role="alert">${market.message}</p></div>`
+  if (market instanceof Error)
+    return html`<div class="strip"><p class="problem" role="alert">${market.message}</p></div>`
   const { breadth, indices } = market
   return html`
     <div class="strip">
@@ -148,7 +172,10 @@ const indexCell = ({ key, name, symbol, close, changePct, closes }: IndexRow): T
 
 const resultsPanel = ({ about, rows, total }: TodayAnswer['results']): TemplateResult =>
   panel({
-    ...{ title: 'Results', about, total, list: '/list/results' },
+    title: 'Results',
+    about,
+    total,
+    list: '/list/results',
     content:
       rows.length === 0
         ? emptyLine('No results of the last days.', about)
@@ -176,12 +203,10 @@ const hasNoFigures = (row: ResultsRow): boolean =>
 
 const actionsPanel = ({ about, rows, total }: TodayAnswer['actions']): TemplateResult =>
   panel({
-    ...{
-      title: 'Ex-dates of the week',
-      about: about.problem === undefined ? {} : { problem: about.problem },
-      total,
-      list: '/list/actions',
-    },
+    title: 'Ex-dates of the week',
+    about: about.problem === undefined ? {} : { problem: about.problem },
+    total,
+    list: '/list/actions',
     content:
       rows.length === 0
         ? emptyLine('No ex-date within seven days.', about)
@@ -217,7 +242,11 @@ const ownPanel = (data: TodayData, page: PageContext): TemplateResult => {
   })
 }
 
-const ownTable = ({ rows, unknown, problem }: OwnStocksAnswer, page: PageContext, isOwn: boolean): TemplateResult => {
+const ownTable = (
+  { rows, unknown, problem }: OwnStocksAnswer,
+  page: PageContext,
+  isOwn: boolean,
+): TemplateResult => {
   const remove = (symbol: string): TemplateResult | typeof nothing =>
     isOwn
       ? html`<button type="button" class="plain" aria-label=${`Remove ${symbol}`} @click=${() => {
@@ -277,7 +306,9 @@ const SHOWN_CHANGES = 12
 const changesPanel = (changes: FolderChanges, path: string): TemplateResult => {
   const list = listLinked(changes.stocks)
   return panel({
-    ...{ title: 'What changed', about: {}, list: path },
+    title: 'What changed',
+    about: {},
+    list: path,
     content: html`<p class="changed">${describeChanges(changes, path)}</p>
       <table><tbody>${changes.stocks.slice(0, SHOWN_CHANGES).map(
         ({ symbol, hasNoPage, changes: own }) => html`<tr>
@@ -295,9 +326,12 @@ const signalsPanel = (page: PageContext, run = ''): TemplateResult | typeof noth
   const rows = shownSignals.later.read(`${asOfPath('/api/signals', page.place)}#${run}`)
   if (rows === undefined || rows instanceof Error || rows.length === 0) return nothing
   return panel({
-    ...{ title: 'Signals', about: { day: rows[0]?.day ?? '' }, total: rows.length },
+    title: 'Signals',
+    about: { day: rows[0]?.day ?? '' },
+    total: rows.length,
     content: html`<table><tbody>${rows.map(
-      ({ rule, subject, text }) => html`<tr><td>${stockLink(subject)}</td><td>${rule}</td><td class="wide"><bdi>${text}</bdi></td></tr>`,
+      ({ rule, subject, text }) =>
+        html`<tr><td>${stockLink(subject)}</td><td>${rule}</td><td class="wide"><bdi>${text}</bdi></td></tr>`,
     )}</tbody></table>`,
   })
 }

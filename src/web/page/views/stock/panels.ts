@@ -1,14 +1,41 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { formatCrore, formatDay, formatDaysIn, formatNumber, formatPercent, formatPrice, formatSigned } from '../../../../model/format.js'
-import type { Holding, PriceFacts, Quarter, StockAnswer, StockEvent, StockFindings } from '../../../../show/answers.js'
+import {
+  formatCrore,
+  formatDay,
+  formatDaysIn,
+  formatNumber,
+  formatPercent,
+  formatPrice,
+  formatSigned,
+} from '../../../../model/format.js'
+import type {
+  Holding,
+  PriceFacts,
+  Quarter,
+  StockAnswer,
+  StockEvent,
+  StockFindings,
+} from '../../../../show/answers.js'
 import { formatCommand } from '../../parts/fetch-json.js'
-import { changeArrow, changeText, dealValue, documentTitle, emptyLine, panel, sentences, sentimentText } from '../../parts/panel.js'
+import {
+  changeArrow,
+  changeText,
+  dealValue,
+  documentTitle,
+  emptyLine,
+  panel,
+  sentences,
+  sentimentText,
+} from '../../parts/panel.js'
 import { rangeBar, shareBar, sparkLine } from '../../parts/small-charts.js'
 import { readOwnList, toggleOwn } from '../../parts/storage.js'
 import type { PageContext } from '../../view.js'
 
 /** Name, price, and what one must know before a trade: band, surveillance, circuit. */
-export const stockHead = ({ symbol, name, isin, oldSymbol, problem, price, facts }: StockAnswer, page: PageContext): TemplateResult => html`
+export const stockHead = (
+  { symbol, name, isin, oldSymbol, problem, price, facts }: StockAnswer,
+  page: PageContext,
+): TemplateResult => html`
   <div class="instrument">
     <div class="title">
       <h1><bdi>${name || symbol}</bdi></h1>
@@ -37,7 +64,10 @@ const followButton = (symbol: string, page: PageContext): TemplateResult => {
 }
 
 /** The day of the tag and its price, where the price line is of another day. */
-const describeAtLimit = ({ listDay, atLimit }: StockAnswer['facts'], price: PriceFacts | undefined): string => {
+const describeAtLimit = (
+  { listDay, atLimit }: StockAnswer['facts'],
+  price: PriceFacts | undefined,
+): string => {
   if (listDay === undefined || listDay === price?.day) return ''
   const change = atLimit?.changePct === undefined ? '' : ` (${formatSigned(atLimit.changePct, 2)} %)`
   return ` on ${formatDay(listDay)}${atLimit?.price === undefined ? '' : `, ${formatPrice(atLimit.price)}${change}`}`
@@ -53,7 +83,11 @@ const listStockFacts = ({
   listedOn,
 }: StockAnswer['facts']): readonly string[] =>
   [
-    band === undefined || bandChange !== undefined ? '' : /%/.test(band) ? `price band ${band}` : band.replace('no b', 'no price b'),
+    band === undefined || bandChange !== undefined
+      ? ''
+      : /%/.test(band)
+        ? `price band ${band}`
+        : band.replace('no b', 'no price b'),
     hasDerivatives ? 'F&O' : '',
     sector ?? '',
     industry === sector ? '' : (industry ?? ''),
@@ -77,9 +111,14 @@ export const priceLine = (
 const SHOWN_QUARTERS = 5
 
 /** Results and shareholding. */
-export const figuresPanels = (stock: StockAnswer): TemplateResult => html`${quartersPanel(stock)}${holdersPanel(stock)}`
+export const figuresPanels = (stock: StockAnswer): TemplateResult =>
+  html`${quartersPanel(stock)}${holdersPanel(stock)}`
 
-const QUARTER_ROWS: readonly (readonly [title: string, read: (quarter: Quarter) => number | undefined, decimals: number])[] = [
+const QUARTER_ROWS: readonly (readonly [
+  title: string,
+  read: (quarter: Quarter) => number | undefined,
+  decimals: number,
+])[] = [
   ['Sales ₹ crore', ({ salesCr }) => salesCr, 0],
   ['Profit ₹ crore', ({ profitCr }) => profitCr, 0],
   ['Margin %', ({ marginPct }) => marginPct, 1],
@@ -90,7 +129,8 @@ const quartersPanel = ({ quarters: { about, basis, rows } }: StockAnswer): Templ
   const shown = rows.slice(0, SHOWN_QUARTERS).toReversed()
   const [newest] = rows
   return panel({
-    ...{ title: basis === undefined ? 'Quarters' : `Quarters, ${basis}`, about },
+    title: basis === undefined ? 'Quarters' : `Quarters, ${basis}`,
+    about,
     content:
       newest === undefined
         ? emptyLine('No results are known.', about)
@@ -105,11 +145,19 @@ const quartersPanel = ({ quarters: { about, basis, rows } }: StockAnswer): Templ
 /** On a phone there is no room for the oldest of five quarters. */
 const numberClass = (place: number): string => (place < SHOWN_QUARTERS - 4 ? 'number optional' : 'number')
 
-const figureRow = (title: string, values: readonly (number | undefined)[], decimals: number): TemplateResult => html`
+const figureRow = (
+  title: string,
+  values: readonly (number | undefined)[],
+  decimals: number,
+): TemplateResult => html`
   <tr><th scope="row">${title}</th>${values.map((value, place) => html`<td class=${numberClass(place)}>${formatNumber(value, value !== undefined && Math.abs(value) >= 100 ? 0 : decimals)}</td>`)}</tr>
 `
 
-const HOLDER_ROWS: readonly (readonly [name: string, title: string, read: (holding: Holding) => number | undefined])[] = [
+const HOLDER_ROWS: readonly (readonly [
+  name: string,
+  title: string,
+  read: (holding: Holding) => number | undefined,
+])[] = [
   ['promoters', 'Promoters', ({ promoterPct }) => promoterPct],
   ['foreign', 'Foreign institutions', ({ fiiPct }) => fiiPct],
   ['domestic', 'Domestic institutions', ({ diiPct }) => diiPct],
@@ -120,7 +168,8 @@ const holdersPanel = ({ shareholding: { about, rows } }: StockAnswer): TemplateR
   const [newest, before] = rows
   const quarters = rows.slice(0, SHOWN_QUARTERS).toReversed()
   return panel({
-    ...{ title: newest?.day === undefined ? 'Shareholding' : `Shareholding, ${formatDay(newest.day)}`, about },
+    title: newest?.day === undefined ? 'Shareholding' : `Shareholding, ${formatDay(newest.day)}`,
+    about,
     content:
       newest === undefined
         ? emptyLine('No shareholding is known.', about)
@@ -151,15 +200,21 @@ export const valuationPanel = ({ facts, quarters: { about } }: StockAnswer): Tem
     ['Face value', formatPrice(faceValue)],
   ]
   return panel({
-    ...{ title: 'Valuation', about },
+    title: 'Valuation',
+    about,
     content: html`<dl class="facts">${all.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`,
   })
 }
 
 /** What the checks of the candles found. Comparisons with other stocks are made by the command. */
-export const findingsPanel = ({ rows, problems }: StockFindings, isChecked: boolean, most = MAX_SHOWN_FINDINGS): TemplateResult =>
+export const findingsPanel = (
+  { rows, problems }: StockFindings,
+  isChecked: boolean,
+  most = MAX_SHOWN_FINDINGS,
+): TemplateResult =>
   panel({
-    ...{ title: 'Data checks of the candles', about: {} },
+    title: 'Data checks of the candles',
+    about: {},
     ...(rows.length === 0 ? {} : { total: rows.length }),
     content: html`
       ${sentences(problems)}
@@ -181,7 +236,9 @@ const MAX_SHOWN_FINDINGS = 8
 
 const SHOWN_EVENTS = 9
 
-/** What happened to a stock: the newest events, or those of the day that is chosen in the chart and before. */
+/**
+ * What happened to a stock: the newest events, or those of the day that is chosen in the chart and before.
+ */
 export const renderTimeline = ({ about, rows }: StockAnswer['events'], page: PageContext): TemplateResult => {
   const day = page.place.query.get('day') ?? undefined
   const first = day === undefined ? 0 : rows.findIndex((event) => event.day <= day)
