@@ -53,11 +53,21 @@ const listExamples = (): string =>
   readdirSync(EXAMPLES)
     .filter((file) => file.endsWith('.ts'))
     .sort()
-    .map(
-      (file) =>
-        `- [\`${file}\`](../examples/${file}): ${/^\/\*\* (.+) \*\/$/m.exec(readExample(file))?.[1] ?? ''}`,
-    )
+    .map((file) => `- [\`${file}\`](../examples/${file}): ${readComment(readExample(file))}`)
     .join('\n')
+
+/** The text of the first comment of a file. */
+const readComment = (source: string): string =>
+  (/^\/\*\*(.+?)\*\/$/ms.exec(source)?.[1] ?? '').replace(/\n \*/g, ' ').replace(/\s+/g, ' ').trim()
+
+/** A part of an example, from one text to the end of the next other one, without its margin. */
+const quoteExample = (file: string, from: string, to: string): string => {
+  const source = readExample(file)
+  const start = source.indexOf(from)
+  const end = source.indexOf(to, start) + to.length
+  if (start < 0 || end < start) throw new Error(`${file} has no part from "${from}" to "${to}"`)
+  return ['```ts', source.slice(start, end).replace(/^ {2}/gm, ''), '```'].join('\n')
+}
 
 const views = listViews(listTables(streams))
 
@@ -198,6 +208,8 @@ const blocks = (): Readonly<Record<string, string>> => ({
   scale: `${formatScaleTable(results.scale)}\n\n${formatCapacity(results.scale)} Measured on ${results.scaleMachine}.`,
   outages: formatTrouble(readTrouble(toBenchFile('outages.json'))),
   examples: listExamples(),
+  embedding: quoteExample('01-one-stream.ts', '  createCollector', '`))'),
+  marbles: quoteExample('07-marble-test.ts', '  new TestScheduler', '\n  })'),
   queries: table(
     ['name', 'answers'],
     workedQueries.map(({ name, about }) => [code(name), about]),
