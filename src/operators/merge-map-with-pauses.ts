@@ -47,18 +47,20 @@ export const mergeMapWithPauses =
       }
       const begin = (value: T): Turn => {
         const first$ = new Subject<never>()
+        let isOver = false
         let later: ReturnType<typeof createTurns> | undefined
         const pause: Pause = (ms) => {
           later ??= createTurns(first$, (resume) => again$.next(resume))
           return later.pause(ms)
         }
         const end = (): void => {
+          isOver = true
           first$.complete()
           later?.end()
           finish()
         }
         begun$.next(defer(() => work(value, pause)).pipe(finalize(end)))
-        return first$
+        return isOver ? endedTurn$ : first$
       }
       const first$ = value$.pipe(
         map((value) => {
@@ -67,13 +69,11 @@ export const mergeMapWithPauses =
         }),
         tap({ complete: finish }),
       )
-      // A loop, not recursion: a long list of work that ends at once must not grow the stack.
-      const inLoop = subscribeOn<never>(queueScheduler)
-      return merge(
-        begun$.pipe(mergeAll()),
-        merge(first$, again$).pipe(mergeMap((turn) => defer(turn).pipe(inLoop), workers)),
-      )
+      return merge(begun$.pipe(mergeAll()), merge(first$, again$).pipe(mergeMap((turn) => turn(), workers)))
     })
+
+/** Work that has ended at once. A loop, not recursion: a long list of it must not grow the stack. */
+const endedTurn$: Turn = EMPTY.pipe(subscribeOn(queueScheduler))
 
 /**
  * The turns of work that pauses: from its beginning, or the end of a pause, to the next pause, or its end.
@@ -82,12 +82,13 @@ const createTurns = (first$: Subject<never>, lineUp: (resume: () => Turn) => voi
   const resumed$ = new Subject<void>()
   let turn$ = first$
   let state: 'working' | 'pausing' | 'in line' | 'over' = 'working'
+  const isOver = (): boolean => state === 'over'
   const resume = (): Turn => {
-    if (state === 'over') return EMPTY
+    if (isOver()) return endedTurn$
     turn$ = new Subject()
     state = 'working'
     resumed$.next()
-    return turn$
+    return isOver() ? endedTurn$ : turn$
   }
   const standInLine = (): Observable<never> => {
     if (state === 'pausing') {
