@@ -189,6 +189,7 @@ type AttemptWatch = ReturnType<typeof watchAttempts>
  */
 const watchAttempts = (watch: RequestWatch, endpoint: RequestStart['endpoint'], clock: () => number) => {
   let at = 0
+  let isOpen = false
   let follower: RequestFollower | undefined
   let seen: Pick<RequestEnd, 'status' | 'bytes' | 'ms'> | undefined
   return {
@@ -197,6 +198,7 @@ const watchAttempts = (watch: RequestWatch, endpoint: RequestStart['endpoint'], 
       describe: () => Pick<RequestStart, 'url' | 'item' | 'attempt'>,
     ): Observable<HttpReply> => {
       at = clock()
+      isOpen = true
       seen = undefined
       const begun = watch.begin?.({ endpoint, at, ...describe() })
       follower = begun
@@ -209,10 +211,10 @@ const watchAttempts = (watch: RequestWatch, endpoint: RequestStart['endpoint'], 
     },
     end: (failure: unknown): void => {
       // An observer may have cancelled the request before its attempt began.
-      if (at === 0) return
+      if (!isOpen) return
+      isOpen = false
       const { status, bytes, ms } = seen ?? { status: undefined, bytes: 0, ms: clock() - at }
       const ended = { endpoint, at, failure: toCode(failure), status, bytes, ms }
-      at = 0
       watch.end(ended)
       follower?.end(ended)
     },
