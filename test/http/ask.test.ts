@@ -160,6 +160,8 @@ describe('a request through ask', () => {
       closed.push(new Promise((resolve) => response.once('close', resolve)))
       response.writeHead(200, { 'content-length': 99 }).write('half')
     })
+    // The first request loads the client, which takes longer than this deadline.
+    await import('undici')
     const { ask } = createTestAsk(connect().send, 40, url)
     expect(await failureOf(ask(call, INPUT))).toMatchObject({
       reason: 'deadline',

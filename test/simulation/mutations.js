@@ -54,9 +54,9 @@ const mutations = [
   },
   {
     name: 'a request is not ended at its deadline',
-    file: 'src/engine/item.js',
-    find: 'return this.returning.has(start) ? () => this.returning.delete(start) : undefined;',
-    replace: 'return () => this.returning.delete(start);',
+    file: 'src/operators/deadline.js',
+    find: '(error) => subscriber.error(error)',
+    replace: '() => undefined',
   },
   {
     name: 'a refused answer is stored as an empty list',
