@@ -162,12 +162,12 @@ export const createItemWork = (stream: StreamDefinition, context: ItemContext): 
   return (item, pause) =>
     stream.work.each(
       item,
-      { ...tools, ask: askOf(item.key, pause) },
+      { ...tools, ask: askOf(item.key, pause), pause: pause ?? identity },
       toFilePath(output, context.settings.exchange, item),
     )
 }
 
-const createTools = (stream: StreamDefinition, context: ItemContext): Omit<Tools, 'ask'> => ({
+const createTools = (stream: StreamDefinition, context: ItemContext): Omit<Tools, 'ask' | 'pause'> => ({
   stored: context.storage.stored,
   settings: context.settings,
   asOf: context.asOf,

@@ -1,4 +1,4 @@
-import { defer, type MonoTypeOperatorFunction, map, Observable } from 'rxjs'
+import { defer, type MonoTypeOperatorFunction, map, Observable, take } from 'rxjs'
 import { type HostLimiter, LinkTransfer } from '../limiter/limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import { cancelled, type Pause, through } from '../limiter/through.js'
@@ -97,7 +97,7 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
       defer(() => {
         const route = getOrAdd(routes, endpoint, () => open(endpoint)) as EndpointRoute<Input, Answer>
         const asked = { input, item, attempts: 0, watched: watch && watchAttempts(watch, endpoint, clock) }
-        const begun = (): void => {
+        const onSend = (): void => {
           asked.attempts += 1
           if (asked.attempts > 1) onRequestEvent('retried', item)
           onRequestEvent('requested')
@@ -111,8 +111,8 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
             failFast,
             pause,
             classify,
-            begun,
-            ended: asked.watched?.end,
+            onSend,
+            onEnd: asked.watched?.end,
           }),
           retry as MonoTypeOperatorFunction<Answer>,
         )
@@ -137,10 +137,11 @@ const attempt = <Input, Answer>(
   return defer(() => {
     const transfer = new LinkTransfer(limiters.link)
     const request: HttpRequest = { ...route.toRequest(input), transfer }
-    const reply$ = transport(request)
+    const reply$ = defer(() => transport(request))
     const describe = () => ({ url: redact(request.url), item, attempt: asked.attempts - 1 })
     return (watched?.begin(reply$, describe) ?? reply$).pipe(
       deadline({ idleMs: timeoutMs, totalMs: timeoutMs * TOTAL_FACTOR, transfer }),
+      take(1),
       map((reply) => {
         watched?.onReply(reply)
         try {

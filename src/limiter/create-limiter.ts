@@ -1,5 +1,6 @@
 import {
   catchError,
+  identity,
   type MonoTypeOperatorFunction,
   type Observable,
   Subscription,
@@ -136,7 +137,12 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
       restsSince = now()
     }
   }
-  const again = { retries: 0, throttleRetries: settings.throttleRetries, hasLimiter: true }
+  const again = {
+    retries: 0,
+    throttleRetries: settings.throttleRetries,
+    hasLimiter: true,
+    classify: identity,
+  }
   return {
     through:
       <T>() =>

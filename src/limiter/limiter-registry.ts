@@ -156,8 +156,10 @@ export class SharedLimiters {
 
   /** The workers of all streams that request an endpoint; none if no stream is known. */
   private countWorkers({ host, name }: PlannedEndpoint): number | undefined {
+    const { settings } = this
+    const address = toHostAddress(settings, host)
     const users = this.streams.filter(({ endpoints }) =>
-      endpoints.some((one) => one.host === host && one.name === name),
+      endpoints.some((one) => one.name === name && toHostAddress(settings, one.host) === address),
     )
     return users.length === 0
       ? undefined

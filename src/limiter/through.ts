@@ -39,10 +39,10 @@ export interface LimitedRequest {
   /** What a failure is, as the limiters and what is behind them see it. Default: as it is. */
   readonly classify?: ((error: unknown) => unknown) | undefined
   /** Called before each attempt is sent; whoever is told may cancel the request. */
-  readonly begun?: (() => void) | undefined
+  readonly onSend?: (() => void) | undefined
   /** Told the end of each attempt that was sent: its failure, `undefined` after an answer, or `cancelled`. */
-  readonly ended?: ((failure: unknown) => void) | undefined
-  /** How a refused request waits if no back-off holds it. Default: `timer`. */
+  readonly onEnd?: ((failure: unknown) => void) | undefined
+  /** How a refused request waits if no back-off holds it. Default: `identity`. */
   readonly pause?: Pause | undefined
 }
 
@@ -56,10 +56,14 @@ export interface LimitedRequest {
 export const through =
   <T>(limiter: HostLimiter, request: LimitedRequest): MonoTypeOperatorFunction<T> =>
   (attempt$) => {
-    const { pause = timer, classify = identity } = request
+    const { pause = identity, classify = identity } = request
     const admitted$ = new Observable<T>((subscriber) => {
       const send = (): void => {
-        request.begun?.()
+        try {
+          request.onSend?.()
+        } catch (error) {
+          subscriber.error(error)
+        }
         if (!subscriber.closed) sent$.subscribe(subscriber)
       }
       const permits = createPermits(limiter, request.item, {
@@ -69,11 +73,11 @@ export const through =
       })
       const end = createAttemptEnd(limiter, request, permits)
       const sent$ = attempt$.pipe(
-        tap({ next: end.onValue, complete: end.onAnswer }),
+        tap({ next: end.onValue, complete: end.leave }),
         catchError((error: unknown) => {
           const { failure, pauseMs } = end.onFailure(classify(error))
           if (pauseMs === undefined) throw failure
-          return pause(pauseMs).pipe(
+          return pause(timer(pauseMs)).pipe(
             mergeMap(() => {
               throw failure
             }),
@@ -156,41 +160,36 @@ const createAttemptEnd = (
   permits: ReturnType<typeof createPermits>,
 ) => {
   const { endpoint, host } = limiter
-  const { idleMs = 0, failFast = false, ended } = request
+  const { idleMs = 0, failFast = false, onEnd } = request
   let hasAnswered = false
-  const onAnswer = (): void => {
+  const finish = (signal: HealthSignal, failure: unknown): void => {
     const both = permits.take()
     if (both === undefined) return
-    host.link.onReply(asyncScheduler.now() - both.sentAt)
-    ended?.(undefined)
-    returnPermits(limiter, request, both, answered)
+    if (signal.kind === 'answered') host.link.onReply(asyncScheduler.now() - both.sentAt)
+    returnPermits(limiter, request, both, signal)
+    onEnd?.(failure)
+  }
+  /** A consumer that has taken what it needs has got an answer; without a value there was none. */
+  const leave = (): void => {
+    permits.leaveQueues()
+    if (hasAnswered) finish(answered, undefined)
+    else finish(inconclusive, cancelled)
   }
   return {
     onValue: (): void => {
       hasAnswered = true
     },
-    onAnswer,
+    leave,
     onFailure: (error: unknown) => {
       const failure = idleMs > 0 ? host.link.reclassify(error, idleMs) : error
       const signal = classifyError(failure)
-      const both = permits.take()
-      ended?.(error)
-      if (both) returnPermits(limiter, request, both, findCause(signal, limiter, request))
+      finish(findCause(signal, limiter, request), error)
       const isOutage =
         signal.kind === 'trouble' && !failFast && (isDown(host.limiter.state) || isDown(endpoint.state))
       return {
         failure: isOutage ? new HostDownError(formatError(error), { cause: error }) : failure,
         pauseMs: signal.kind === 'refused' ? findOwnPause(signal.retryAfterMs, limiter) : undefined,
       }
-    },
-    /** A consumer that has taken what it needs has got an answer. */
-    leave: (): void => {
-      permits.leaveQueues()
-      if (hasAnswered) onAnswer()
-      const both = permits.take()
-      if (both === undefined) return
-      ended?.(cancelled)
-      returnPermits(limiter, request, both, inconclusive)
     },
   }
 }

@@ -28,7 +28,7 @@ export const pairWithPrevious = (candles: readonly Candle[], before?: Candle): r
 
 interface CheckContext {
   readonly series: { readonly isIndex?: boolean }
-  readonly tools: Pick<Tools, 'accepts' | 'warn' | 'asOf'>
+  readonly tools: Pick<Tools, 'accepts' | 'warn' | 'asOf' | 'pause'>
   readonly actions: readonly PriceAction[]
 }
 
@@ -81,7 +81,7 @@ export const checkMoves = (
   }
   watch.countSuspect()
   if (tools.accepts('prices')) return of(undefined)
-  return watch.whenDecided().pipe(
+  return watch.whenDecided(tools.pause).pipe(
     map((areMany) => {
       if (areMany) refuse(tools, 'prices', `the prices of many series jump at once (${moves[at]})`)
     }),
@@ -233,7 +233,7 @@ const refuseIfMany = (
   tools: CheckContext['tools'],
   counts: SuspectCounts,
 ): Observable<unknown> =>
-  counts.whenDecided().pipe(
+  counts.whenDecided(tools.pause).pipe(
     map((areMany) => {
       if (areMany) refuse(tools, 'rescale', `the prices of many series changed in this run (${change})`)
     }),

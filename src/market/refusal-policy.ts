@@ -1,5 +1,6 @@
 import { asapScheduler, defer, finalize, type Observable, of, Subject } from 'rxjs'
 import { CollectError, type FailedExchange, refusals } from '../model/errors.js'
+import type { Pause } from '../operators/merge-map-with-pauses.js'
 
 /**
  * The code of a rule, as in `RunOptions.accept` and `Problem.code`. Stored data stays, the item or the stream
@@ -279,13 +280,17 @@ const createCounts = (work: ActiveWork) => {
      * Whether many series are multiples: emits once that is decided, at the latest when only waiting work is
      * left.
      */
-    whenDecided: (): Observable<boolean> =>
+    whenDecided: (pause: Pause): Observable<boolean> =>
       defer(() => {
         if (areMany) return of(true)
         const waiting = new Subject<boolean>()
-        waiters.set(waiting, compared)
-        work.end()
-        return waiting.pipe(
+        const isMany$ = defer(() => {
+          waiters.set(waiting, compared)
+          work.end()
+          return waiting
+        })
+        // Its worker takes the next item first: that is active, too, and may decide.
+        return pause(isMany$).pipe(
           finalize(() => {
             if (waiters.delete(waiting)) work.count += 1
           }),

@@ -2,6 +2,7 @@ import type { Observable } from 'rxjs'
 import type { Ask } from '../http/ask.js'
 import type { Settings } from '../model/settings.js'
 import type { Stored } from '../model/stored.js'
+import type { Pause } from '../operators/merge-map-with-pauses.js'
 import type { RefusalCode } from './refusal-policy.js'
 
 /** Everything of a run that the work of a stream can use. */
@@ -18,6 +19,11 @@ export interface Tools {
    * definition's `after` must name it.
    */
   readonly after: (stream: string) => Observable<never>
+  /**
+   * Waits for something else than a request, while the worker of the item takes the next one. Requests and
+   * `after` need none of it.
+   */
+  readonly pause: Pause
   /** Whether the run accepts answers that this rule refuses (`RunOptions.accept`). */
   readonly accepts: (code: RefusalCode) => boolean
   /** Adds a warning to the report. */

@@ -80,7 +80,7 @@ export const checkWitness =
           return of(result)
         }
         watch.witness.countSuspect()
-        return watch.witness.whenDecided().pipe(
+        return watch.witness.whenDecided(tools.pause).pipe(
           map((areMany) => {
             const what = `many closes of ${day} differ from the exchange's file`
             if (areMany)

@@ -1,4 +1,11 @@
-import { asyncScheduler, type MonoTypeOperatorFunction, Observable, type Subscription, tap } from 'rxjs'
+import {
+  asyncScheduler,
+  EMPTY,
+  type MonoTypeOperatorFunction,
+  Observable,
+  type Subscription,
+  tap,
+} from 'rxjs'
 import { TransportError } from '../model/errors.js'
 import { checkOperatorOptions } from './request-errors.js'
 
@@ -48,6 +55,7 @@ const startTimer = (limits: Deadline, fail: (error: TransportError) => void): Su
   const { idleMs, totalMs = idleMs, transfer } = limits
   let startedAt = asyncScheduler.now()
   let dueAt = startedAt + Math.min(idleMs, totalMs)
+  if (dueAt === Number.POSITIVE_INFINITY) return EMPTY.subscribe()
   return asyncScheduler.schedule(function () {
     const now = asyncScheduler.now()
     // The clock was set, or this machine slept: the timer took as long as it should, and the reply keeps the

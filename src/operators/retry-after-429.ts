@@ -1,4 +1,4 @@
-import { type MonoTypeOperatorFunction, of, retry, throwError, timer } from 'rxjs'
+import { type MonoTypeOperatorFunction, retry, throwError, timer } from 'rxjs'
 import { ThrottledError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions } from './request-errors.js'
@@ -13,14 +13,6 @@ export interface ThrottlePolicy {
   readonly throttleMaxMs: number
   /** In [0, 1): jitter, so that workers that were refused together do not retry together. */
   readonly random: () => number
-  /**
-   * A limiter delays the next attempt until the host accepts requests again, so a 429 needs no pause here.
-   */
-  readonly hasLimiter?: boolean | undefined
-  /**
-   * Whether a value makes all retries available again, for a source that goes on for long. Default: false.
-   */
-  readonly resetOnSuccess?: boolean | undefined
 }
 
 const THROTTLE_DEFAULTS: ThrottlePolicy = {
@@ -28,16 +20,13 @@ const THROTTLE_DEFAULTS: ThrottlePolicy = {
   throttleMs: 2_000,
   throttleMaxMs: 60_000,
   random: Math.random,
-  hasLimiter: false,
-  resetOnSuccess: false,
 }
 
 /**
- * Sends one request again after a 429 (`ThrottledError`): after the pause in its `Retry-After`, otherwise
- * after an exponential back-off with jitter. Any other error passes at once, and the last 429 after
- * `throttleRetries` retries. It delays this request only; where many requests share a host, each of them is
- * refused before it waits. The limiter of a run therefore holds all requests to an endpoint, or its host,
- * once many are refused.
+ * Sends one request again after a 429 (`ThrottledError`): after the pause in its `Retry-After`, otherwise after an exponential back-off with
+ * jitter. Any other error passes at once, and the last 429 after `throttleRetries` retries. It delays this request only; where many
+ * requests share a host, each of them is refused before it waits. The limiter of a run therefore holds all requests to an endpoint, or its
+ * host, once many are refused.
  *
  * @throws UsageError for an unknown option, or a number that is not 0 or more
  * @example
@@ -54,11 +43,10 @@ export const retryAfter429 = <T>(policy: Optional<ThrottlePolicy> = {}): MonoTyp
   const whole: ThrottlePolicy = { ...THROTTLE_DEFAULTS, ...omitUndefined(policy) }
   return retry({
     count: whole.throttleRetries,
-    resetOnSuccess: whole.resetOnSuccess ?? false,
-    delay: (error: unknown, attempt) => {
-      if (!(error instanceof ThrottledError)) return throwError(() => error)
-      return whole.hasLimiter ? of(0) : timer(computeThrottlePause(error.retryAfterMs, attempt, whole))
-    },
+    delay: (error: unknown, attempt) =>
+      error instanceof ThrottledError
+        ? timer(computeThrottlePause(error.retryAfterMs, attempt, whole))
+        : throwError(() => error),
   })
 }
 
@@ -69,10 +57,7 @@ export const computeThrottlePause = (
   { throttleMs, throttleMaxMs, random }: Omit<ThrottlePolicy, 'throttleRetries'>,
 ): number => Math.min(retryAfterMs ?? throttleMs * 2 ** (attempt - 1) * (0.5 + random() / 2), throttleMaxMs)
 
-/**
- * Parses a `Retry-After` header, seconds or an HTTP date, to milliseconds from `now`, never negative;
- * `undefined` if it is neither.
- */
+/** Parses a `Retry-After` header, seconds or an HTTP date, to milliseconds from `now`, never negative; `undefined` if it is neither. */
 export const parseRetryAfter = (header: string | null | undefined, now: number): number | undefined => {
   const text = header?.trim() ?? ''
   if (/^\d+$/.test(text)) return Number(text) * 1_000

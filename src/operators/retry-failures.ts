@@ -12,7 +12,7 @@ import {
 import { CollectError, HostClosedError, HostDownError, HttpError, ThrottledError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions, toRequestError } from './request-errors.js'
-import { computeThrottlePause, retryAfter429, type ThrottlePolicy } from './retry-after-429.js'
+import { computeThrottlePause, type ThrottlePolicy } from './retry-after-429.js'
 
 /** How often, and after which pauses, a request is retried. Retries after a 429 do not count as `retries`. */
 export interface RetryPolicy extends ThrottlePolicy {
@@ -20,15 +20,19 @@ export interface RetryPolicy extends ThrottlePolicy {
   readonly retries: number
   /** The longest pause before the first retry; doubles each time. */
   readonly backoffMs: number
+  /** A limiter delays the next attempt until the host accepts requests again, so a 429 needs no pause here. */
+  readonly hasLimiter?: boolean | undefined
 }
 
-/** What `retryFailures` may be told besides how often. */
+/** The options of `retryFailures`. */
 export interface RetryOptions extends RetryPolicy {
   /**
-   * What an error is, before its verdict counts: an error of this package, or one that passes at once.
-   * Default: `toRequestError`, which knows the errors of `fetch`, undici and `timeout`.
+   * What an error is, before its verdict counts: an error of this package, or one that passes at once. Default: `toRequestError`, which knows the
+   * errors of `fetch`, undici and `timeout`.
    */
   readonly classify: (error: unknown) => unknown
+  /** Whether a value makes all retries available again, for a source that goes on for long. Default: false. */
+  readonly resetOnSuccess: boolean
 }
 
 const MAX_BACKOFF_MS = 30_000
@@ -46,10 +50,9 @@ const RETRY_DEFAULTS: RetryOptions = {
 }
 
 /**
- * Retries one request by the verdict of its error: after a random back-off on `retry`; on `wait` (a 429, an
- * unreachable host) after the pause of `retryAfter429`; at once on `await-host`, where the host's limiter
- * does the waiting; never on any other. Only `retry` and `wait` are counted. When the limiter gives the host
- * up, the result is the original error, not that of the limiter.
+ * Retries one request by the verdict of its error: after a random back-off on `retry`; on `wait` (a 429, an unreachable host) after the
+ * pause of `retryAfter429`; at once on `await-host`, where the host's limiter does the waiting; never on any other. Only `retry` and `wait`
+ * are counted. When the limiter gives the host up, the result is the original error, not that of the limiter.
  *
  * @throws UsageError for an unknown option, or for a count or a time that is not 0 or more
  *
@@ -61,15 +64,7 @@ const RETRY_DEFAULTS: RetryOptions = {
 export const retryFailures = <T>(options: Optional<RetryOptions> = {}): MonoTypeOperatorFunction<T> => {
   checkOperatorOptions('retryFailures', options, Object.keys(RETRY_DEFAULTS))
   const whole: RetryOptions = { ...RETRY_DEFAULTS, ...omitUndefined(options) }
-  const { classify, resetOnSuccess, throttleRetries, throttleMs, throttleMaxMs, random, hasLimiter } = whole
-  const throttled = retryAfter429<T>({
-    throttleRetries,
-    throttleMs,
-    throttleMaxMs,
-    random,
-    hasLimiter,
-    resetOnSuccess,
-  })
+  const { classify, resetOnSuccess } = whole
   return (source$) =>
     source$.pipe(
       // Most requests succeed at once: `retry` and what it counts exist after a first failure only.
@@ -81,19 +76,12 @@ export const retryFailures = <T>(options: Optional<RetryOptions> = {}): MonoType
           const next$ = isFirst ? throwError(() => error) : again$
           isFirst = false
           return next$
-        }).pipe(
-          catchError((failure: unknown) => throwError(() => classify(failure))),
-          throttled,
-          retry({ delay: (failure) => delay(failure) }),
-        )
+        }).pipe(retry({ delay: (failure) => delay(classify(failure)) }))
       }),
     )
 }
 
-/**
- * Emits when the request is to be sent again, or errors with what the request ends with: a 429 that comes
- * here was the last one.
- */
+/** Emits when the request is to be sent again, or errors with what the request ends with. */
 const createRetryDelay = (policy: RetryPolicy): ((error: unknown) => Observable<unknown>) => {
   const { retries, throttleRetries, throttleMaxMs, backoffMs, random, hasLimiter = false } = policy
   let failures = 0
@@ -107,10 +95,13 @@ const createRetryDelay = (policy: RetryPolicy): ((error: unknown) => Observable<
     if (verdict === 'await-host') return of(0)
     const isGivenUp = error instanceof HostClosedError && error.code === 'host-down'
     if (isGivenUp && originalError !== undefined) return throwError(() => originalError)
-    const mayWait = verdict === 'wait' && !(error instanceof ThrottledError)
-    const isAllowed = verdict === 'retry' ? ++failures <= retries : mayWait && ++waits <= throttleRetries
+    const isAllowed =
+      verdict === 'retry' ? ++failures <= retries : verdict === 'wait' && ++waits <= throttleRetries
     if (!isAllowed) return throwError(() => (wasTemporary ? markTemporary(error) : error))
-    if (mayWait) return hasLimiter ? of(0) : timer(computeThrottlePause(undefined, waits, policy))
+    if (verdict === 'wait') {
+      const requestedMs = error instanceof ThrottledError ? error.retryAfterMs : undefined
+      return hasLimiter ? of(0) : timer(computeThrottlePause(requestedMs, waits, policy))
+    }
     const longest = Math.min(backoffMs * 2 ** (failures - 1), MAX_BACKOFF_MS)
     const requestedMs = error instanceof HttpError ? Math.min(error.retryAfterMs ?? 0, throttleMaxMs) : 0
     return timer(Math.max(longest * (0.5 + random() / 2), requestedMs))

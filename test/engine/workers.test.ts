@@ -167,29 +167,26 @@ describe('a worker', () => {
     },
   )
 
-  itWithMarbles(
-    'takes the next stock while its own is told to wait, which comes again behind the others',
-    (m) => {
-      let isRefused = false
-      const answers = (call: string) => {
-        if (call !== 'news B' || isRefused) return m.cold('100ms (r|)', { r: row })
-        isRefused = true
-        return m.cold('100ms (r|)', { r: { ...status(429), retryAfter: '3' } })
-      }
-      const many = [...five, ...Array.from({ length: 60 }, (_, place) => `S${place}`)]
-      const collector = tinyCollector(m, { stocks: many, streams: [tiny('news', { workers: 1 })], answers })
-      recordEvents(m, collector.events())
-      m.flush()
+  itWithMarbles('takes the next stock while its own is told to wait, which goes on after it', (m) => {
+    let isRefused = false
+    const answers = (call: string) => {
+      if (call !== 'news B' || isRefused) return m.cold('100ms (r|)', { r: row })
+      isRefused = true
+      return m.cold('100ms (r|)', { r: { ...status(429), retryAfter: '3' } })
+    }
+    const many = [...five, ...Array.from({ length: 60 }, (_, place) => `S${place}`)]
+    const collector = tinyCollector(m, { stocks: many, streams: [tiny('news', { workers: 1 })], answers })
+    recordEvents(m, collector.events())
+    m.flush()
 
-      const times = collector.requested.filter((line) => /news [BC]$|news S(26|27|59)$/.test(line))
-      expect(times).toStrictEqual([
-        '100 news B',
-        '200 news C',
-        '3100 news S26',
-        '3200 news S27',
-        '6400 news S59',
-        '6500 news B',
-      ])
-    },
-  )
+    const times = collector.requested.filter((line) => /news [BC]$|news S(26|27|59)$/.test(line))
+    expect(times).toStrictEqual([
+      '100 news B',
+      '200 news C',
+      '3100 news S26',
+      '3200 news B',
+      '3300 news S27',
+      '6500 news S59',
+    ])
+  })
 })

@@ -194,7 +194,7 @@ describe('a host with an unknown limit', () => {
       },
     )
 
-  itWithMarbles('that refuses half of 60 items once is done with them within half a minute', (m) => {
+  itWithMarbles('that refuses half of 60 items once is done with them in little more than half a minute', (m) => {
     for (const latencyMs of [5, 40])
       for (let seed = 1; seed <= 16; seed += 1) {
         const from = m.scheduler.now()
@@ -202,7 +202,7 @@ describe('a host with an unknown limit', () => {
         const { took, ends } = runLoad(m, transport, { items: 60, workers: [15] })
 
         expect(ends).toStrictEqual({ served: 60 })
-        expect(took - from).toBeLessThan(30_000)
+        expect(took - from).toBeLessThan(36_000)
       }
   })
 

@@ -1,9 +1,9 @@
-import { catchError, defer, from, map, merge, mergeMap, type Observable, of, timer } from 'rxjs'
-import { type ItemWork, workOnItems } from '../../src/engine/in-process.js'
+import { catchError, defer, from, map, merge, mergeMap, type Observable, of, tap, timer } from 'rxjs'
+import { createActivity, type ItemWork, workOnItems } from '../../src/engine/in-process.js'
 import { createAsk } from '../../src/http/ask.js'
 import type { HttpReply, Transport } from '../../src/http/transport.js'
 import type { HostLimiter } from '../../src/limiter/limiter.js'
-import { createLimiters, type LimiterRegistry } from '../../src/limiter/limiter-registry.js'
+import { type LimiterRegistry, SharedLimiters } from '../../src/limiter/limiter-registry.js'
 import { through } from '../../src/limiter/through.js'
 import type { CollectError } from '../../src/model/errors.js'
 import { createResult, type Item } from '../../src/model/outcome.js'
@@ -23,9 +23,9 @@ export const schedule = <T>(
   attempt$: Observable<T>,
   { item = 'A', failFast, onOwnPause }: ScheduleOptions = {},
 ): Observable<T> => {
-  const pause = (ms: number): Observable<unknown> => {
+  const pause = <W>(wait$: Observable<W>): Observable<W> => {
     onOwnPause?.()
-    return timer(ms)
+    return wait$
   }
   return attempt$.pipe(through(limiter, { item, failFast, idleMs: 10_000, pause }))
 }
@@ -144,7 +144,8 @@ export const runLoad = (
   { items, workers, settings, timeoutMs = 30_000 }: LoadOptions,
 ): LoadResult => {
   const parsed = settingsOf({ urls: { static: 'http://static.test' }, ...settings })
-  const limiters: LimiterRegistry = createLimiters(parsed)
+  const sharing = workers.map((count, stream) => ({ name: `${stream}`, workers: count, endpoints: [note] }))
+  const limiters: LimiterRegistry = new SharedLimiters(parsed, sharing).open(() => undefined)
   const counts = { requested: 0, retried: 0, 'rate-limited': 0 }
   const ends: Record<string, number> = {}
   const bySecond: number[] = []
@@ -166,13 +167,15 @@ export const runLoad = (
       catchError((error: CollectError) => of(error.status)),
       map((end) => createResult([end])),
     )
-  const streams = workers.map((count, stream) =>
-    from(Array(Math.ceil(items / workers.length)).keys()).pipe(
+  const streams = workers.map((count, stream) => {
+    const activeItems = createActivity().createCounter()
+    return from(Array(Math.ceil(items / workers.length)).keys()).pipe(
       map((n): Item => ({ key: `${stream}.${n}`, rank: n, fileName: '', value: n })),
-      workOnItems(work, { workers: count }),
+      workOnItems(work, { workers: count, activeItems }),
+      tap(activeItems.end),
       map(({ rows }) => [...rows][0] as string),
-    ),
-  )
+    )
+  })
   let took = Number.NaN
   merge(...streams).subscribe({
     next: (end) => {

@@ -1,3 +1,4 @@
+import { identity } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { checkNewCandles, pairWithPrevious } from '../../src/market/candle-rules.js'
 import type { PriceAction } from '../../src/market/price-actions.js'
@@ -22,6 +23,7 @@ const check = (
 ) => {
   const warnings: string[] = []
   const tools = {
+    pause: identity,
     accepts: () => accepts,
     warn: (text: string) => void warnings.push(text),
     asOf: toInstant('2026-03-20'),

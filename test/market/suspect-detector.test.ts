@@ -1,5 +1,17 @@
 import fc from 'fast-check'
-import { concat, defer, EMPTY, ignoreElements, map, mergeMap, type Observable, of, range, timer } from 'rxjs'
+import {
+  concat,
+  defer,
+  EMPTY,
+  identity,
+  ignoreElements,
+  map,
+  mergeMap,
+  type Observable,
+  of,
+  range,
+  timer,
+} from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { createSuspectDetector, thresholds } from '../../src/market/refusal-policy.js'
 import { itWithMarbles, marbles } from '../support/marbles.js'
@@ -22,7 +34,7 @@ const watching = (count: number, disagrees: (place: number) => boolean, workers 
       watch.countSuspect()
       held += 1
       mostHeld = Math.max(mostHeld, held)
-      return watch.whenDecided().pipe(
+      return watch.whenDecided(identity).pipe(
         mergeMap((areMany) => {
           held -= 1
           ;(areMany ? refused : accepted).push(place)
@@ -133,7 +145,7 @@ describe('series that have become multiples of the stored ones', () => {
               const compared$ = defer(() => {
                 if (!disagrees(place)) counts.countUsual()
                 else counts.countSuspect()
-                return disagrees(place) ? counts.whenDecided() : of(false)
+                return disagrees(place) ? counts.whenDecided(identity) : of(false)
               })
               const work$ = timer(1 + Math.floor(place / 15)).pipe(mergeMap(() => compared$))
               return watch.track(work$).pipe(map((isRefused) => [isHistory(place), isRefused] as const))
@@ -164,12 +176,12 @@ describe('series that have become multiples of the stored ones', () => {
 
   itWithMarbles('no longer count after unsubscribe', (m) => {
     const watch = createSuspectDetector()
-    const waiting = watch.track(defer(() => watch.whenDecided())).subscribe()
+    const waiting = watch.track(defer(() => watch.whenDecided(identity))).subscribe()
     const others = watch.track(timer(10)).subscribe()
     waiting.unsubscribe()
     others.unsubscribe()
     const ends: unknown[] = []
-    watch.track(defer(() => watch.whenDecided())).subscribe((areMany) => ends.push(areMany))
+    watch.track(defer(() => watch.whenDecided(identity))).subscribe((areMany) => ends.push(areMany))
     m.flush()
     expect(ends).toEqual([false])
   })

@@ -1,4 +1,4 @@
-import { lastValueFrom, NEVER, type Observable, of } from 'rxjs'
+import { identity, lastValueFrom, NEVER, type Observable, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
@@ -64,6 +64,7 @@ const toolsOf = ({ now, text, at, lastRun }: Case, ask: unknown): Tools => {
   return {
     stored,
     shared: oncePerRun(),
+    pause: identity,
     ask,
     asOf: india(now),
     accepts,

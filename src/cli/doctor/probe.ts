@@ -3,6 +3,7 @@ import {
   concatMap,
   defer,
   EMPTY,
+  identity,
   lastValueFrom,
   type Observable,
   of,
@@ -165,6 +166,7 @@ const createProbeTools = (ask: Tools['ask'], { settings, asOf }: ProbeContext): 
   asOf,
   shared: oncePerRun(),
   after: () => EMPTY,
+  pause: identity,
   accepts: () => true,
   warn: () => undefined,
   stored: {
