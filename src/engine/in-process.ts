@@ -38,14 +38,14 @@ export const inProcess: Engine = {
 /** The work on one item, which may pause. Emits once. */
 export type ItemWork = (item: Item, pause?: Pause) => Observable<ItemResult>
 
-/** A stage of a run; outside of a run only its workers. Bugs name the stream. */
+/** A stage of a run; outside of a run only its workers. With `stream`, the error of a bug names the stream. */
 export type ItemStage = Pick<Stage, 'workers'> &
   Partial<Pick<Stage, 'stream' | 'findStored' | 'activeItems' | 'isStopping'>>
 
 /**
  * Turns items into their outcomes, `workers` at a time. The failure of an item is an outcome. Errors beyond
- * one item (a `stop` verdict, a bug, work that emits nothing or twice) end the run. Workers wait while too
- * many outcomes are being stored; one whose request is told to pause takes another item.
+ * one item (a `stop` verdict, a bug, work that emits nothing or twice) end the run. No item begins while too
+ * many pause or are being stored. The worker of an item that pauses takes another one.
  *
  * @example item$.pipe(workOnItems(createItemWork(stream, run), { stream, workers: 20 }))
  */
@@ -55,7 +55,7 @@ export const workOnItems =
     { workers, stream, findStored, activeItems, isStopping }: ItemStage,
   ): OperatorFunction<Item, ItemOutcome> =>
   (item$) => {
-    const storeHasRoom =
+    const waitForRoom =
       activeItems &&
       whenRoom<ItemOutcome>(() => activeItems.active < workers + MAX_BACKLOG, activeItems.ended$)
     const begin = (item: Item, pause: Pause): Observable<ItemOutcome> => {
@@ -72,7 +72,7 @@ export const workOnItems =
     }
     const each = (item: Item, pause: Pause): Observable<ItemOutcome> => {
       const stored = findStored?.(item)
-      return stored ? of(stored) : defer(() => begin(item, pause)).pipe(storeHasRoom ?? identity)
+      return stored ? of(stored) : defer(() => begin(item, pause)).pipe(waitForRoom ?? identity)
     }
     return item$.pipe(mergeMapWithPauses(each, workers))
   }

@@ -56,12 +56,12 @@ export interface RunContext extends ItemContext {
   readonly close: () => void
 }
 
-/** Outcomes of a stream that may be stored at the same time: a slow disk must not fill the memory. */
+/** Items of a stream that may pause or be stored beside those at work: a slow disk must not fill the memory. */
 export const MAX_BACKLOG = 16
 
 export interface Stage {
   readonly stream: StreamDefinition
-  /** Maximum number of active items, in all processes together. */
+  /** Items at work, in all processes together. Those that pause or are being stored come on top. */
   readonly workers: number
   /** The outcome of an item that an unfinished run has stored: such an item is not worked on again. */
   readonly findStored: (item: Item) => ItemOutcome | undefined

@@ -185,8 +185,7 @@ const readAnswer = <Input, Answer>(
 type AttemptWatch = ReturnType<typeof watchAttempts>
 
 /**
- * Tells the watch of a run of the attempts of one request: the begin of each, with what runs within it, and
- * its end.
+ * Reports each attempt of a request to the watch of a run: its begin, with what runs within it, and its end.
  */
 const watchAttempts = (watch: RequestWatch, endpoint: RequestStart['endpoint'], clock: () => number) => {
   let at = 0

@@ -31,7 +31,7 @@ export interface HttpReply {
 }
 
 /**
- * Sends one request on subscription and emits its reply; unsubscribing aborts it. Errors are
+ * Sends one request on subscription and emits its reply once; unsubscribing aborts it. Errors are
  * `TransportError`s.
  */
 export type Transport = (request: HttpRequest) => Observable<HttpReply>

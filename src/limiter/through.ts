@@ -38,7 +38,7 @@ export interface LimitedRequest {
   readonly failFast?: boolean | undefined
   /** What a failure is, as the limiters and what is behind them see it. Default: as it is. */
   readonly classify?: ((error: unknown) => unknown) | undefined
-  /** Called before each attempt is sent; whoever is told may cancel the request. */
+  /** Called before each attempt is sent; it may cancel the request. */
   readonly onSend?: (() => void) | undefined
   /** Told the end of each attempt that was sent: its failure, `undefined` after an answer, or `cancelled`. */
   readonly onEnd?: ((failure: unknown) => void) | undefined
@@ -48,8 +48,8 @@ export interface LimitedRequest {
 
 /**
  * Subscribes to one attempt of a request as soon as it has a permit of its endpoint and one of its host, each
- * first in, first out. Both learn from its end. A refused attempt fails when it may be sent again: what is
- * behind this operator, `retryFailures`, need not wait. During an outage an attempt fails with a
+ * first in, first out. Both learn from its end. A refused attempt fails when it may be sent again: the
+ * operators after this one, such as `retryFailures`, need not wait. During an outage an attempt fails with a
  * `HostDownError`, and waits here when it is sent again. A host that is given up fails it with a
  * `HostClosedError`.
  */

@@ -1,10 +1,14 @@
 import fc from 'fast-check'
-import { defer, finalize, map, of, timer } from 'rxjs'
+import { defer, finalize, identity, map, of, range, switchMap, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import { perStock } from '../../src/engine/define-stream.js'
+import { type ItemWork, workOnItems } from '../../src/engine/in-process.js'
 import type { Transport } from '../../src/http/transport.js'
+import { createSuspectDetector } from '../../src/market/refusal-policy.js'
+import { createResult, type Item, skippedResult } from '../../src/model/outcome.js'
 import { type Context, itWithMarbles, marbles } from '../support/marbles.js'
 import { recordEvents } from '../support/record-events.js'
-import { masterList, page, row, status, tiny, tinyCollector } from '../support/tiny.js'
+import { createCall, masterList, page, row, status, tiny, tinyCollector } from '../support/tiny.js'
 
 const five = ['A', 'B', 'C', 'D', 'E']
 
@@ -188,5 +192,79 @@ describe('a worker', () => {
       '3300 news S27',
       '6500 news S59',
     ])
+  })
+
+  itWithMarbles('does not hold up the others, however many of them are told to wait', (m) => {
+    const many = Array.from({ length: 600 }, (_, place) => `S${place}`)
+    const refused = new Set<string>()
+    const answers = (call: string) => {
+      const isRefused = Number(call.slice('news S'.length)) % 15 === 7 && !refused.has(call)
+      refused.add(call)
+      return m.cold('50ms (r|)', { r: isRefused ? { ...status(429), retryAfter: '30' } : row })
+    }
+    const collector = tinyCollector(m, {
+      stocks: many,
+      streams: [tiny('news', { workers: 2 })],
+      answers,
+      settings: { throttleMs: 1 },
+    })
+    const served: unknown[] = []
+    collector.run().subscribe((report) => served.push(report.scripts.news?.items.success))
+    m.flush()
+
+    expect(served).toStrictEqual([600])
+    expect(collector.requested.length).toBe(1 + 600 + 40)
+  })
+
+  itWithMarbles('is no hostage of a request that all stocks share, if that is told to wait', (m) => {
+    let isRefused = false
+    const news = tiny('news', {
+      workers: 2,
+      work: perStock((stock, { ask, shared }) =>
+        ask(createCall('news'), { of: stock.Symbol }).pipe(
+          switchMap(() => shared('token', () => ask(createCall('news'), { of: 'token' }))),
+          map((rows) => createResult(rows)),
+        ),
+      ),
+    })
+    const answers = (call: string) => {
+      if (call !== 'news token' || isRefused) return m.cold('50ms (r|)', { r: row })
+      isRefused = true
+      return m.cold('50ms (r|)', { r: status(429) })
+    }
+    const collector = tinyCollector(m, { stocks: five, streams: [news], answers })
+
+    m.expect(collector.run().pipe(map(({ scripts }) => scripts.news?.items.success))).toBeObservable(
+      '2200ms (a|)',
+      { a: 5 },
+    )
+  })
+
+  itWithMarbles('takes the next stock while its own waits for what many series show', (m) => {
+    for (const workers of [1, 2, 4, 15]) {
+      const watch = createSuspectDetector()
+      const seen: boolean[] = []
+      const each: ItemWork = (_, pause = identity) =>
+        watch.track(
+          timer(5).pipe(
+            switchMap(() => {
+              watch.countSuspect()
+              return watch.whenDecided(pause)
+            }),
+            map((areMany) => {
+              seen.push(areMany)
+              return skippedResult
+            }),
+          ),
+        )
+      range(0, 40)
+        .pipe(
+          map((n): Item => ({ key: `${n}`, rank: n, fileName: `${n}`, value: n })),
+          workOnItems(each, { workers }),
+        )
+        .subscribe()
+      m.flush()
+      expect(seen, `${workers} workers`).toStrictEqual(Array(40).fill(true))
+    }
   })
 })

@@ -137,7 +137,7 @@ const toLiveStream = (stream: StreamStats, progress: RunProgress, workers: numbe
     rateLimited,
     lost,
     partial: degraded,
-    // A worker goes on while its answer waits to be decoded: what exceeds the workers has arrived.
+    // Shown beside the workers, one of which may have two requests open.
     inFlight: isFleet ? undefined : isRunning ? Math.min(workers, Math.max(0, requests - answered)) : 0,
     perSecond: isRunning ? perSecond : tookMs > 0 ? ((finished - takenOver) * 1_000) / tookMs : undefined,
     leftMs: isRunning && pauses.length === 0 ? leftMs : undefined,
