@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineStream, perStock } from '../src/engine/define-stream.js'
-import { createCandleEndpoint } from '../src/market/candle-file.js'
+import { createCandleEndpoint } from '../src/market/candle-answer.js'
 import { readStockActions } from '../src/market/price-actions.js'
 import { updateCandles } from '../src/market/update-candles.js'
 import { CandleRow } from '../src/model/candle.js'

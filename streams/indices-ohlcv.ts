@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineStream, perRowOf } from '../src/engine/define-stream.js'
-import { createCandleEndpoint } from '../src/market/candle-file.js'
+import { createCandleEndpoint } from '../src/market/candle-answer.js'
 import { type CandleSeries, lookForCandles, updateCandles } from '../src/market/update-candles.js'
 import { CandleRow } from '../src/model/candle.js'
 import { type Row, readText } from '../src/model/row.js'

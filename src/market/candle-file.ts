@@ -1,15 +1,11 @@
-import { z } from 'zod'
-import { json } from '../http/answer.js'
-import { post } from '../http/endpoint.js'
 import { CANDLE_COLUMNS, type Candle, type Candles, MAX_EPOCH_SECONDS } from '../model/candle.js'
-import { BadAnswerError } from '../model/errors.js'
-import { column, row } from '../model/row-schema.js'
+import { formatNumber } from '../model/format.js'
+
 import { asBuffer } from '../model/text.js'
 import { type Day, toDay } from '../model/trading-day.js'
-import { thresholds } from './refusal-policy.js'
 
 const HEADER = Buffer.from(`${CANDLE_COLUMNS.join(',')}\n`)
-const [LINE_FEED, COMMA, POINT, ZERO, NINE] = [10, 44, 46, 48, 57] as const
+export const [LINE_FEED, COMMA, POINT, ZERO, NINE] = [10, 44, 46, 48, 57] as const
 
 /**
  * Candles that stay CSV and are parsed during iteration. Each of the `length` lines has six plain numbers and
@@ -244,209 +240,36 @@ export const numberToDay = (number: number): Day => toDay(number * DAY_SECONDS *
 
 export const dayToNumber = (day: Day): number => Date.parse(`${day}T00:00:00Z`) / (DAY_SECONDS * 1_000)
 
-const list = <S extends z.ZodType>(cell: S) =>
-  column(z.array(cell).nullish(), { usual: true, required: true })
-const [whole, decimal] = [z.int(), z.number()]
-const AnsweredColumns = row({
-  Time: list(whole),
-  o: list(decimal),
-  h: list(decimal),
-  l: list(decimal),
-  c: list(decimal),
-  v: list(decimal),
-})
-const EmptyList = z.array(z.unknown()).length(0)
-const CandleAnswer = z.looseObject({ data: z.union([AnsweredColumns, EmptyList]).nullish() })
-
-const AnswerShape = row({
-  success: z.union([z.boolean(), z.string()]).optional(),
-  code: z.number().optional(),
-  data: column(z.union([z.array(AnsweredColumns), AnsweredColumns]).optional(), { required: true }),
-})
+/**
+ * Whether two prices differ by more than rounding to paise (up to 2 % of a low price) or to four digits
+ * explains.
+ */
+export const isDifferentPrice = (one: number, other: number): boolean =>
+  Math.abs(one - other) > Math.max(Math.min(0.011, Math.abs(one) * 0.02), Math.abs(one) * 1e-4)
 
 /**
- * Defines the candle endpoint, for stocks or for indices. Candles are ascending and unique by timestamp;
- * there may be none.
+ * How the first `length` candles of an answered history differ from the stored ones: in a price, or because
+ * they are not stored.
  */
-export const createCandleEndpoint = (name: string, instrument: z.ZodType<string>) =>
-  post({
-    name,
-    host: 'ticks',
-    path: '/getDataH',
-    input: z.strictObject({
-      EXCH: z.string().min(1),
-      SYM: z.string().min(1),
-      SEG: z.string().min(1),
-      INST: instrument,
-      SEC_ID: z.string().min(1),
-      EXPCODE: z.literal(0),
-      INTERVAL: z.literal('D'),
-      START: z.int().positive(),
-      END: z.int().positive(),
-    }),
-    read: (text, _, inspect): Candles =>
-      readCandleRows(json(CandleAnswer)(text, undefined, inspect).data ?? []),
-    shape: AnswerShape,
-    readBytes: toCandleCsv,
-    sample: ({ SEC_ID, START, END }, market) => ({ success: true, data: market.candles(SEC_ID, START, END) }),
-  })
-
-const readCandleRows = (data: z.output<typeof AnsweredColumns> | readonly unknown[]): readonly Candle[] => {
-  if (Array.isArray(data)) return []
-  const { Time, o, h, l, c, v } = data as z.output<typeof AnsweredColumns>
-  const columns = [Time ?? [], o ?? [], h ?? [], l ?? [], c ?? [], v ?? []]
-  const lengths = columns.map(({ length }) => length)
-  if (new Set(lengths).size > 1)
-    throw new BadAnswerError('schema', `the six candle columns differ in length: ${lengths.join(', ')}`)
-  if (Time?.some((time) => time > MAX_EPOCH_SECONDS))
-    throw new BadAnswerError('schema', 'the timestamps of the candles are not in seconds')
-  const rows = (Time ?? []).map((_, index) => columns.map((column) => column[index]) as unknown as Candle)
-  const misfit = rows.find(
-    (row) =>
-      !Number.isSafeInteger(row[VOLUME]) || row.some((cell) => Math.abs(cell) > Number.MAX_SAFE_INTEGER),
+export const describeRewriting = (
+  stored: CandleArrays,
+  answered: CandleArrays,
+  length: number,
+): string | undefined => {
+  const prices = (['open', 'high', 'low', 'close'] as const).map(
+    (name) => [stored[name], answered[name]] as const,
   )
-  if (misfit)
-    throw new BadAnswerError(
-      'schema',
-      `the candle of ${toDay(misfit[0] * 1_000)} does not fit its columns: ${misfit.slice(1).join(', ')}`,
+  const changed: number[] = []
+  for (let [at, index] = [0, 0]; index < length; index += 1) {
+    const time = answered.time[index] as number
+    while (at < stored.length && (stored.time[at] as number) < time) at += 1
+    const isStored = at < stored.length && stored.time[at] === time
+    if (
+      !isStored ||
+      prices.some(([one, other]) => isDifferentPrice(one[at] as number, other[index] as number))
     )
-  return hasAscendingTimes(rows) ? rows : sortUnique(rows)
-}
-
-const hasAscendingTimes = (rows: readonly Candle[]): boolean =>
-  rows.every(([time], index) => index === 0 || time > (rows[index - 1] as Candle)[0])
-
-/** Of two candles with the same timestamp, the last one in the answer wins. */
-const sortUnique = (rows: readonly Candle[]): readonly Candle[] =>
-  [...new Map(rows.map((row) => [row[0], row])).values()].sort((one, other) => one[0] - other[0])
-
-const VOLUME = 5
-
-const HEADS = ['{"success":true,"data":{', '{"data":{'] as const
-const COLUMN_STARTS: readonly string[] = ['"Time":[', '"o":[', '"h":[', '"l":[', '"c":[', '"v":[']
-const MAX_START_LENGTH = 8
-
-const [LIST_START, LIST_END, OBJECT_END] = [91, 93, 125] as const
-
-/** A decimal of up to this many characters is exactly what JavaScript prints for its number. */
-const MAX_DIGITS = 15
-/** Below 0.000001 JavaScript prints an exponent. */
-const MAX_DIGITS_BELOW_ONE = '0.000001'.length
-
-/**
- * Converts the candles of an answer to CSV lines, from bytes to bytes: six cursors walk the columns side by
- * side, and no row becomes an object. Returns nothing for anything unusual (white space, a number that
- * JavaScript would print differently, a volume with a fraction, two new candles of a day, a duplicate name, a
- * missing or shorter column, no candle at all): then the answer must be parsed as JSON, which also finds the
- * error.
- */
-export const toCandleCsv = (answer: Uint8Array): Candles | undefined => {
-  const bytes = asBuffer(answer)
-  const starts = findColumns(bytes)
-  return starts && copyCandleRows(bytes, starts)
-}
-
-/** Finds the first value of each of the six columns, without reading the columns. */
-const findColumns = (bytes: Buffer): readonly number[] | undefined => {
-  const starts = [0, 0, 0, 0, 0, 0]
-  let at = HEADS.find((head) => bytes.toString('latin1', 0, head.length) === head)?.length ?? 0
-  do {
-    const first = bytes.indexOf(LIST_START, at) + 1
-    const column =
-      first - at > MAX_START_LENGTH ? -1 : COLUMN_STARTS.indexOf(bytes.toString('latin1', at, first))
-    if (column < 0 || starts[column] !== 0) return undefined
-    starts[column] = first
-    at = bytes.indexOf(LIST_END, first) + 1
-    if (at === 0) return undefined
-  } while (bytes[at++] === COMMA)
-  const isWhole = bytes[at - 1] === OBJECT_END && bytes[at] === OBJECT_END && bytes.length === at + 1
-  return isWhole && !starts.includes(0) ? starts : undefined
-}
-
-/**
- * Walks the columns to their common end. Cursors in local variables, each declared alone as an integer, are
- * 1.4 times as fast as an array: a list of initial values with a number that is no integer would make all of
- * them floating-point numbers.
- */
-const copyCandleRows = (bytes: Buffer, starts: readonly number[]): Candles | undefined => {
-  let [t, o, h, l, c, v] = starts as [number, number, number, number, number, number]
-  // Large enough: a value and its separator in the answer are never shorter than in the CSV.
-  const csv = Buffer.allocUnsafe(bytes.length)
-  let to = 0
-  let length = 0
-  let newest = 0
-  let repeated = -thresholds.prices.newest
-  let end: number = COMMA
-  for (; end === COMMA; length += 1) {
-    if (bytes[t] === ZERO) return undefined
-    let time = 0
-    for (end = bytes[t] as number; end >= ZERO && end <= NINE; end = bytes[++t] as number) {
-      time = time * 10 + end - ZERO
-      csv[to++] = end
-    }
-    if (time <= newest || time > MAX_EPOCH_SECONDS) return undefined
-    if (length > 0 && isSameDay(newest, time)) repeated = length
-    newest = time
-    t += 1
-    csv[to++] = COMMA
-    const open = copyCell(bytes, o, csv, to, end)
-    to += open & WRITTEN
-    const high = copyCell(bytes, h, csv, to, end)
-    to += high & WRITTEN
-    const low = copyCell(bytes, l, csv, to, end)
-    to += low & WRITTEN
-    const close = copyCell(bytes, c, csv, to, end)
-    to += close & WRITTEN
-    const from = to
-    const volume = copyCell(bytes, v, csv, to, end)
-    to += volume & WRITTEN
-    if (open === 0 || high === 0 || low === 0 || close === 0 || volume === 0) return undefined
-    o += open >> READ
-    h += high >> READ
-    l += low >> READ
-    c += close >> READ
-    v += volume >> READ
-    for (let at = from; at < to; at += 1) if (csv[at] === POINT) return undefined
-    csv[to - 1] = LINE_FEED
+      changed.push(time)
   }
-  return end === LIST_END && length - repeated >= thresholds.prices.newest
-    ? createCsvCandles(csv.subarray(0, to), length)
-    : undefined
-}
-
-/**
- * The two numbers that `copyCell` returns as one: written bytes in the low bits, read bytes in the high ones.
- */
-const [READ, WRITTEN] = [5, 31] as const
-
-/**
- * Copies a number and a comma. Returns how many bytes it has read, up to and including `end`, and written; 0
- * for a number that JavaScript would print differently, or another end.
- */
-const copyCell = (bytes: Buffer, start: number, csv: Buffer, from: number, end: number): number => {
-  let at = start
-  let to = from
-  let byte = bytes[at] as number
-  while (byte >= ZERO && byte <= NINE) {
-    csv[to++] = byte
-    byte = bytes[++at] as number
-  }
-  const whole = at - start
-  if (byte === POINT) {
-    const point = to
-    csv[to++] = POINT
-    byte = bytes[++at] as number
-    while (byte >= ZERO && byte <= NINE) {
-      csv[to++] = byte
-      byte = bytes[++at] as number
-    }
-    if (to === point + 1) return 0
-    while (csv[to - 1] === ZERO) to -= 1
-    if (to === point + 1) to = point
-  }
-  const read = at - start
-  if (byte !== end || whole === 0 || read > MAX_DIGITS) return 0
-  if (bytes[start] === ZERO && (whole > 1 || read > MAX_DIGITS_BELOW_ONE)) return 0
-  csv[to] = COMMA
-  return ((read + 1) << READ) | (to + 1 - from)
+  const counts = `${formatNumber(changed.length)} of ${formatNumber(length)} earlier candles differ`
+  return changed[0] === undefined ? undefined : `${counts}, from ${toDay(changed[0] * 1_000)} on`
 }

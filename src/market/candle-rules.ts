@@ -372,40 +372,6 @@ export const compareSeries = (stored: ReadonlyMap<number, number>, answered: Ite
 export const isOtherInstrument = ({ moves, same }: SeriesComparison): boolean =>
   moves >= thresholds.identity.minMoves && same < moves * thresholds.identity.share
 
-/**
- * Whether two prices differ by more than rounding to paise (up to 2 % of a low price) or to four digits
- * explains.
- */
-export const isDifferentPrice = (one: number, other: number): boolean =>
-  Math.abs(one - other) > Math.max(Math.min(0.011, Math.abs(one) * 0.02), Math.abs(one) * 1e-4)
-
-/**
- * How the first `length` candles of an answered history differ from the stored ones: in a price, or because
- * they are not stored.
- */
-export const describeRewriting = (
-  stored: CandleArrays,
-  answered: CandleArrays,
-  length: number,
-): string | undefined => {
-  const prices = (['open', 'high', 'low', 'close'] as const).map(
-    (name) => [stored[name], answered[name]] as const,
-  )
-  const changed: number[] = []
-  for (let [at, index] = [0, 0]; index < length; index += 1) {
-    const time = answered.time[index] as number
-    while (at < stored.length && (stored.time[at] as number) < time) at += 1
-    const isStored = at < stored.length && stored.time[at] === time
-    if (
-      !isStored ||
-      prices.some(([one, other]) => isDifferentPrice(one[at] as number, other[index] as number))
-    )
-      changed.push(time)
-  }
-  const counts = `${formatNumber(changed.length)} of ${formatNumber(length)} earlier candles differ`
-  return changed[0] === undefined ? undefined : `${counts}, from ${toDay(changed[0] * 1_000)} on`
-}
-
 export const isMultiple = (factor: number): boolean => Math.abs(factor - 1) > thresholds.rescale.tolerance
 
 /** Whether no corporate action can explain the factor. */

@@ -6,11 +6,13 @@ import { REPORT_FILE } from '../model/stored.js'
 import { addDays, findSessionEnd, type SpecialSessions, toDay, toInstant } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { isTurn } from './calendar.js'
+import type { createCandleEndpoint } from './candle-answer.js'
 import {
   candleAt,
-  type createCandleEndpoint,
+  describeRewriting,
   findFileFault,
   formatCandleFile,
+  isDifferentPrice,
   readCandleFile,
   toCandleDay,
 } from './candle-file.js'
@@ -20,8 +22,6 @@ import {
   checkHistory,
   checkMoves,
   checkNewCandles,
-  describeRewriting,
-  isDifferentPrice,
   pairWithPrevious,
   type RefetchReason,
 } from './candle-rules.js'

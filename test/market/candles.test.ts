@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createCandleEndpoint } from '../../src/market/candle-file.js'
+import { createCandleEndpoint } from '../../src/market/candle-answer.js'
 import { BadAnswerError } from '../../src/model/errors.js'
 import { badAnswerOf } from '../http/support.js'
 
