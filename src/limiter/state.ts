@@ -1,15 +1,6 @@
-import {
-  BadAnswerError,
-  type CollectError,
-  type FailureCause,
-  formatError,
-  HostClosedError,
-  HttpError,
-  ThrottledError,
-  TransportError,
-  type TransportReason,
-} from '../model/errors.js'
+import { type FailureCause, HostClosedError } from '../model/errors.js'
 import type { Settings } from '../model/settings.js'
+import type { HealthSignal, RefusalSignal, TroubleSignal } from './health-signal.js'
 import {
   computeDelay,
   countGrant,
@@ -23,76 +14,6 @@ import {
   onSlowReply,
   type RateState,
 } from './rate.js'
-
-/**
- * What one attempt shows about the health of its host:
- * - `answered`: the host works, whatever it replied.
- * - `refused`: a 429.
- * - `non-answer`: an HTML page or an empty body instead of data.
- * - `trouble`: the host is down or overloaded. `sign` is the evidence: `unreachable`, no connection;
- * `gateway`, a 502 to 504, a reset or
- * silence; `item`, what may be the item's own fault (500, 408, 425, a truncated body); `slow`, a reply that
- * did not end in time.
- * - `slow`: the network link is saturated.
- * - `inconclusive`: a cancelled request, a bad certificate, a reply that is too large, a bug.
- */
-export type HealthSignal =
-  | { readonly kind: 'answered' | 'non-answer' | 'slow' | 'inconclusive' }
-  | RefusalSignal
-  | TroubleSignal
-
-interface RefusalSignal {
-  readonly kind: 'refused'
-  readonly retryAfterMs: number | undefined
-  /** The host is known to refuse requests: it backs off at once. */
-  readonly isCertain?: boolean
-}
-
-export interface TroubleSignal {
-  readonly kind: 'trouble'
-  readonly sign: 'unreachable' | 'gateway' | 'item' | 'slow'
-  readonly reason: string
-  readonly causes?: readonly FailureCause[]
-  readonly retryAfterMs: number | undefined
-}
-
-export const answered: HealthSignal = { kind: 'answered' }
-export const inconclusive: HealthSignal = { kind: 'inconclusive' }
-
-const SIGNS: Partial<Record<TransportReason, TroubleSignal['sign']>> = {
-  connect: 'unreachable',
-  dns: 'unreachable',
-  reset: 'gateway',
-  protocol: 'gateway',
-  truncated: 'item',
-}
-
-export const classifyError = (error: unknown): HealthSignal => {
-  if (error instanceof ThrottledError) return { kind: 'refused', retryAfterMs: error.retryAfterMs }
-  if (error instanceof BadAnswerError)
-    return error.reason === 'html' || error.reason === 'empty' ? { kind: 'non-answer' } : answered
-  if (error instanceof HttpError) {
-    if (!error.isTemporary) return answered
-    return toTrouble(error, error.statusCode >= 502 ? 'gateway' : 'item', error.retryAfterMs)
-  }
-  if (!(error instanceof TransportError)) return inconclusive
-  if (error.reason === 'slow') return { kind: 'slow' }
-  if (error.reason === 'deadline') return toTrouble(error, error.hasBegun ? 'slow' : 'gateway')
-  const sign = SIGNS[error.reason]
-  return sign === undefined ? inconclusive : toTrouble(error, sign)
-}
-
-const toTrouble = (
-  error: CollectError,
-  sign: TroubleSignal['sign'],
-  retryAfterMs?: number,
-): TroubleSignal => ({
-  kind: 'trouble',
-  sign,
-  reason: formatError(error),
-  causes: error.causes,
-  retryAfterMs,
-})
 
 export type LimiterSettings = Pick<
   Settings,
@@ -164,10 +85,7 @@ const computeRefusalBackoff = (
  */
 const openCircuit = (
   { backoff, failingSince, waitedMs }: LimiterState,
-  {
-    signal: { reason: lastError, causes, retryAfterMs = 0 },
-    now,
-  }: { readonly signal: TroubleSignal; readonly now: number },
+  { signal: { reason: lastError, causes, retryAfterMs = 0 }, now }: FailedAttempt,
   { backoffMs, throttleMaxMs, downMs }: LimiterSettings,
 ): Backoff => {
   const { since, attempts } =
@@ -328,19 +246,23 @@ export interface AttemptEnd {
   readonly now: number
 }
 
+interface FailedAttempt extends AttemptEnd {
+  readonly signal: TroubleSignal
+}
+
 export const applyAttemptEnd = (
   before: LimiterState,
   end: AttemptEnd,
   settings: LimiterSettings,
 ): LimiterState => {
-  const { signal, now } = end
+  const { signal } = end
   const isCurrent = end.generation === before.generation
   const host = { ...before, inFlight: before.inFlight - 1, isProbing: before.isProbing && !isCurrent }
   switch (signal.kind) {
     case 'inconclusive':
       return host
     case 'slow':
-      return { ...host, rate: onSlowReply(host.rate, { inFlight: before.inFlight, sentAt: end.sentAt, now }) }
+      return { ...host, rate: onSlowReply(host.rate, { ...end, inFlight: before.inFlight }) }
     case 'answered':
       return applyAnswer({ ...host, nonAnswers: 0, failures: 0, failedItems: [] }, end)
     case 'non-answer': {
@@ -356,7 +278,7 @@ export const applyAttemptEnd = (
     case 'trouble': {
       const isSlow = signal.sign === 'slow'
       const next = isSlow
-        ? { ...host, rate: onSlowReply(host.rate, { inFlight: before.inFlight, sentAt: end.sentAt, now }) }
+        ? { ...host, rate: onSlowReply(host.rate, { ...end, inFlight: before.inFlight }) }
         : host
       return isCurrent ? applyFailure(next, { ...end, signal }, settings) : next
     }
@@ -417,28 +339,20 @@ const applyRefusal = (
   }
 }
 
-const applyFailure = (
-  host: LimiterState,
-  { now, signal, item, isOneItemEnough, isList = false }: AttemptEnd & { signal: TroubleSignal },
-  settings: LimiterSettings,
-): LimiterState => {
+const applyFailure = (host: LimiterState, end: FailedAttempt, settings: LimiterSettings): LimiterState => {
+  const { now, item } = end
   const failures = host.failures + 1
   const failedItems = host.failedItems.includes(item)
     ? host.failedItems
     : [...host.failedItems, item].slice(0, MIN_ITEMS_FOR_OUTAGE)
   const next = { ...host, failures, failedItems, failingSince: host.failures === 0 ? now : host.failingSince }
-  if (host.backoff?.why !== 'down' && !isOutage(next, { signal, isOneItemEnough, isList }, settings))
-    return next
-  return { ...next, generation: host.generation + 1, backoff: openCircuit(next, { signal, now }, settings) }
+  if (host.backoff?.why !== 'down' && !isOutage(next, end, settings)) return next
+  return { ...next, generation: host.generation + 1, backoff: openCircuit(next, end, settings) }
 }
 
 const isOutage = (
   { failures, failedItems, inFlight }: LimiterState,
-  {
-    signal,
-    isOneItemEnough,
-    isList,
-  }: { readonly signal: TroubleSignal; readonly isOneItemEnough: boolean; readonly isList: boolean },
+  { signal, isOneItemEnough, isList }: FailedAttempt,
   { downMs, retries }: LimiterSettings,
 ): boolean => {
   const isPatient = downMs > 0

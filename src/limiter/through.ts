@@ -10,16 +10,9 @@ import {
 } from 'rxjs'
 import { formatError, HostDownError } from '../model/errors.js'
 import type { Pause } from '../operators/merge-map-with-pauses.js'
+import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
 import type { HostContext, HostLimiter, Limiter, Permit, QueuedRequest } from './limiter.js'
-import {
-  answered,
-  classifyError,
-  computeRefusalPause,
-  type HealthSignal,
-  inconclusive,
-  isDown,
-  isRefusing,
-} from './state.js'
+import { computeRefusalPause, isDown, isRefusing } from './state.js'
 
 export type { Pause } from '../operators/merge-map-with-pauses.js'
 
