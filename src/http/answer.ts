@@ -1,13 +1,8 @@
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { parse as parseCsv } from 'csv-parse/sync'
 import type { z } from 'zod'
-import {
-  BadAnswerError,
-  type FailedResponse,
-  formatError,
-  HttpError,
-  ThrottledError,
-} from '../model/errors.js'
+import { BadAnswerError, formatError, HttpError, ThrottledError } from '../model/errors.js'
+import type { FailedResponse } from '../model/failed-exchange.js'
 import type { Redact } from '../model/redact.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import { asBuffer, repairJson } from '../model/text.js'

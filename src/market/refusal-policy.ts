@@ -1,5 +1,6 @@
 import { asapScheduler, defer, finalize, type Observable, of, Subject } from 'rxjs'
-import { CollectError, type FailedExchange, refusals } from '../model/errors.js'
+import { CollectError, refusals } from '../model/errors.js'
+import type { FailedExchange } from '../model/failed-exchange.js'
 import type { Pause } from '../operators/merge-map-with-pauses.js'
 
 /**

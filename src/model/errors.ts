@@ -1,4 +1,10 @@
 import { type ErrorCode, joinCodes, type TransportReason, type UsageCode } from './error-codes.js'
+import {
+  type FailedExchange,
+  type FailedRequest,
+  type FailedResponse,
+  formatExchange,
+} from './failed-exchange.js'
 import { type Optional, omitUndefined } from './row.js'
 
 export {
@@ -19,38 +25,6 @@ export type Verdict = 'await-host' | 'wait' | 'retry' | 'give-up' | 'stop'
 
 /** The statuses of the interface document. Each item ends with exactly one. */
 export type Status = 'success' | 'skipped' | 'empty' | 'rate_limit' | `http_${number}` | 'error'
-
-/** A failed request, without secrets. */
-export interface FailedRequest {
-  readonly method: string
-  /** The service, such as `news`. */
-  readonly host: string
-  /** The path of the endpoint, with its placeholders. */
-  readonly path: string
-  readonly url: string
-  readonly stream?: string | undefined
-  /** The stock, index or list. */
-  readonly item?: string | undefined
-}
-
-/** The reply to a failed request, without secrets. */
-export interface FailedResponse {
-  readonly status: number
-  /** The content type, if it is valid. */
-  readonly type: string | undefined
-  /** Size of the decompressed body. */
-  readonly bytes: number
-  /** The beginning of the body as a quoted text; the title or the text of an HTML page. */
-  readonly start: string | undefined
-}
-
-/** A failed request and, if there was one, its reply. */
-export interface FailedExchange {
-  readonly request?: FailedRequest | undefined
-  readonly response?: FailedResponse | undefined
-  /** Whether the same request may succeed later; default: what the class of the error says. */
-  readonly isTemporary?: boolean | undefined
-}
 
 /** The kind of a failure, and the service of its request if it has one. */
 export interface FailureCause {
@@ -134,20 +108,6 @@ export const formatError = (error: unknown): string =>
     .slice(0, MAX_MESSAGE_LENGTH)
 
 const MAX_MESSAGE_LENGTH = 600
-
-const formatExchange = ({ request, message, response }: CollectError): string =>
-  [
-    ...(request === undefined ? [] : [`${request.method} ${request.host} ${request.path}: `]),
-    message,
-    ...(response === undefined ? [] : [` (${formatResponse(response)})`]),
-  ].join('')
-
-/** For example `text/html, 812 B, "Access Denied"`. */
-export const formatResponse = ({ type, bytes, start }: FailedResponse): string =>
-  [type, formatSize(bytes), start].filter((part) => part !== undefined).join(', ')
-
-const formatSize = (bytes: number): string =>
-  bytes === 0 ? 'empty body' : bytes < 10_000 ? `${bytes} B` : `${Math.round(bytes / 1_000)} kB`
 
 /**
  * An error in the code of a stream, as an error that names stream and item. An expected failure stays as it

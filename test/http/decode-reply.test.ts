@@ -9,7 +9,6 @@ import {
   BadAnswerError,
   type CollectError,
   formatError,
-  formatResponse,
   HostClosedError,
   HttpError,
   StorageError,
@@ -17,6 +16,7 @@ import {
   TransportError,
   UsageError,
 } from '../../src/model/errors.js'
+import { formatResponse } from '../../src/model/failed-exchange.js'
 import { stripBrackets } from '../../src/model/script-figures.js'
 import { askFreely, note, settingsOf } from './support.js'
 
