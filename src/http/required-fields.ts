@@ -1,16 +1,14 @@
 import type { Row } from '../model/row.js'
+import type { FieldFault, FieldProblem, RequiredFields } from './drift.js'
 import {
   describeKind,
-  type FieldFault,
-  type FieldProblem,
   hasFormat,
   isContainer,
   isWrongKind,
   type KnownField,
   type NodeRecords,
-  type RequiredFields,
   type ShapeNode,
-} from './drift.js'
+} from './shape.js'
 
 /** The thresholds for a missing required field. Shares are fractions of 1. */
 interface FieldRules {
