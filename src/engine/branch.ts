@@ -7,7 +7,6 @@ import {
   finalize,
   from,
   identity,
-  type MonoTypeOperatorFunction,
   map,
   merge,
   mergeMap,
@@ -19,7 +18,6 @@ import {
   Subject,
   single,
   tap,
-  toArray,
 } from 'rxjs'
 import { thresholds } from '../market/refusal-policy.js'
 import {
@@ -36,12 +34,11 @@ import type { ScriptOutcome } from '../model/report.js'
 import { omitUndefined, type Row } from '../model/row.js'
 import { stripBrackets } from '../model/script-figures.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
-import { DAYS, listDayItems, MASTER, type Output, type StreamDefinition } from './define-stream.js'
+import type { Output, StreamDefinition } from './define-stream.js'
 import { saveDrift } from './drift.js'
-import { hasSelectedItems } from './failed-items.js'
 import type { ActivityCounter, Executor, RunContext } from './run.js'
-import { resolveListed } from './select-items.js'
 import type { Journal, SinkContext, SinkItem } from './storage.js'
+import { isSelectedBy, type Stocks, selectItems } from './stream-items.js'
 
 export interface StreamOutcome {
   readonly outcome: ScriptOutcome
@@ -334,87 +331,3 @@ const createSinkContext = ({ stream, journal, run }: Branch): SinkContext => ({
   refuse: (code, reason) =>
     run.emit({ type: 'warning', stream: stream.name, text: `${code}: ${reason}`, code }),
 })
-
-/** The stocks of this run, multicast: a subscriber must subscribe in the same turn, or it misses them. */
-export interface Stocks {
-  readonly all: readonly Item[]
-  readonly each$: Observable<Item>
-}
-
-const isSelectedBy =
-  ({ name, work: { where } }: StreamDefinition) =>
-  (item: Item): boolean =>
-    where === undefined || runNamed(`where of ${name}`, item.key, () => where(item))
-
-/**
- * The items of a stream: its own parts, the multicast stocks, or the offer of another stream. Reports their
- * number once it is known.
- */
-const selectItems = (stream: StreamDefinition, stocks: Stocks, run: RunContext): Observable<Item> => {
-  const { name } = stream
-  const { of: source, parts } = stream.work
-  const known = (total: number): void => run.emit({ type: 'items-known', stream: name, total })
-  const isSelection = hasSelectedItems(stream, run.chosen)
-  if (source === undefined && !isSelection)
-    return from(parts).pipe(tap({ subscribe: () => known(parts.length) }))
-  if (source === MASTER && !isSelection) {
-    const where = isSelectedBy(stream)
-    const { length } = stocks.all.filter(where)
-    return stocks.each$.pipe(filter(where), tap({ subscribe: () => known(length) }), expectCount(length))
-  }
-  const item$ = isSelection ? selectRequestedItems(stream, stocks, run) : findOffered(source, run)
-  return item$.pipe(
-    tap(({ length }) => known(length)),
-    mergeMap((items) => from(items)),
-  )
-}
-
-const findOffered = (
-  source: string | undefined,
-  { offered, asOf }: RunContext,
-): Observable<readonly Item[]> =>
-  source === DAYS ? of(listDayItems(asOf)) : (offered.get(source ?? '') ?? EMPTY)
-
-/** The items that `RunOptions.pairs` selects of a stream; warns about those that are no longer listed. */
-const selectRequestedItems = (
-  stream: StreamDefinition,
-  stocks: Stocks,
-  run: RunContext,
-): Observable<readonly Item[]> => {
-  const { name } = stream
-  const { of: source, parts } = stream.work
-  const requested = run.chosen.pairs?.[name] ?? []
-  const all$ =
-    source === undefined
-      ? of(parts)
-      : source === MASTER
-        ? stocks.each$.pipe(expectCount(stocks.all.length), filter(isSelectedBy(stream)), toArray())
-        : findOffered(source, run)
-  return all$.pipe(
-    map((all) => {
-      const named = source === MASTER ? resolveListed(requested, all, run.request.known).symbols : requested
-      const wanted = new Set(named.map((item) => item.toUpperCase()))
-      const chosen = all.filter(({ key }) => wanted.has(key.toUpperCase()))
-      for (const { key } of chosen) wanted.delete(key.toUpperCase())
-      if (wanted.size > 0)
-        run.emit({
-          type: 'warning',
-          stream: name,
-          text: `no longer listed, skipped: ${[...wanted].join(', ')}`,
-        })
-      return chosen
-    }),
-  )
-}
-
-/** Checks the number of items: a branch that subscribed too late must not look like one with a short list. */
-const expectCount =
-  (total: number): MonoTypeOperatorFunction<Item> =>
-  (item$) =>
-    defer(() => {
-      let received = 0
-      const end = (): void => {
-        if (received !== total) throw new InternalError(`a stream received ${received} of ${total} stocks`)
-      }
-      return item$.pipe(tap({ next: () => (received += 1), complete: end }))
-    })

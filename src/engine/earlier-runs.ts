@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto'
 import { map, type Observable, of } from 'rxjs'
 import { findDueSession, findNewestSession, PUBLISHED_AT, toSessionInstant } from '../market/calendar.js'
 import type { RefusalCode } from '../market/refusal-policy.js'
 import { driftIn, isSignificant } from '../model/drift.js'
 import type { GiveUpReason, RunEvent } from '../model/event.js'
 import { omitUndefined } from '../model/row.js'
-import { findAddress, listHosts, type Settings } from '../model/settings.js'
 import { type MarketCalendar, SESSION_END, toDay } from '../model/trading-day.js'
 import { catchDamagedFile } from '../operators/catch-item-failure.js'
 import { FAILED_ITEMS, parseFailedItems, parseSelection, selectionOf } from './failed-items.js'
 import { listRunning, type PlannedStream } from './plan.js'
+import { createIdentity, type IdentityFacts, resolveRecord } from './run-identity.js'
 import type { RunOptions } from './run-options.js'
 import { type KnownStocks, resolveSelection } from './select-items.js'
 import {
@@ -21,12 +20,6 @@ import {
   type Stored,
   toStatePath,
 } from './storage.js'
-
-/**
- * The version of the package without the patch. A run is resumed by the same one only, so that no file mixes
- * rows of two versions.
- */
-export const ROWS_VERSION = '0.1'
 
 /** A run as it was requested. */
 export interface WantedRun {
@@ -53,10 +46,10 @@ export interface WantedRun {
   readonly mayReduce: boolean
 }
 
-interface RunPlan extends Pick<WantedRun, 'known' | 'startedAt' | 'calendar' | 'mayReduce'> {
+interface RunPlan
+  extends Pick<WantedRun, 'known' | 'startedAt' | 'calendar' | 'mayReduce'>,
+    Pick<IdentityFacts, 'settings' | 'plan'> {
   readonly run: string
-  readonly settings: Settings
-  readonly plan: readonly PlannedStream[]
 }
 
 /** Describes a run for the comparison with earlier ones. */
@@ -81,69 +74,6 @@ export const toWantedRun = (
 
 const selectionIn = ({ only, skip, symbols, pairs }: RunSelection): RunSelection =>
   omitUndefined({ only, skip, symbols, pairs })
-
-/**
- * The identity of a run: two runs of the same `version` with the same `configuration` as of the same trading
- * day are the same run.
- */
-export const createIdentity = ({
-  settings,
-  plan,
-  symbols,
-  pairs,
-  variant,
-}: RunSelection & Pick<RunPlan, 'settings' | 'plan'> & Pick<RunOptions, 'variant'>): Required<
-  Pick<RunRecord, 'version' | 'configuration' | 'settings' | 'streams'>
-> => {
-  const { exchange, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit } = settings
-  const addresses = listHosts(settings)
-    .flatMap((host) => {
-      const url = findAddress(settings, host)
-      return url === undefined ? [] : `${host} ${variant === undefined ? url : withoutLocalPort(url)}`
-    })
-    .sort()
-  const streams = listRunning(plan).map(({ name }) => name)
-  const digest = hashFacts({
-    exchange,
-    addresses,
-    sheetId,
-    asmTabId,
-    gsmTabId,
-    forceUpdate,
-    newsLimit,
-    variant,
-  })
-  return {
-    version: ROWS_VERSION,
-    configuration: hashConfiguration(digest, streams, { symbols, pairs }),
-    settings: digest,
-    streams,
-  }
-}
-
-const hashConfiguration = (settings: string, streams: readonly string[], { symbols, pairs }: RunSelection) =>
-  hashFacts({
-    settings,
-    streams,
-    stocks: symbols && [...new Set(symbols.map((symbol) => symbol.toUpperCase()))].sort(),
-    pairs,
-  })
-
-/** The record of an earlier run with the symbols that its stocks have now. */
-const resolveRecord = <R extends RunRecord>(record: R, known: KnownStocks): R => {
-  const { chosen, settings, streams } = record
-  if (chosen?.symbols === undefined || settings === undefined || streams === undefined) return record
-  const resolved = resolveSelection(chosen, known)
-  return { ...record, chosen: resolved, configuration: hashConfiguration(settings, streams, resolved) }
-}
-
-const hashFacts = (facts: object): string => createHash('sha256').update(JSON.stringify(facts)).digest('hex')
-
-/** The simulator listens on a different port after each start. */
-const withoutLocalPort = (url: string): string => {
-  const { hostname, pathname, protocol, host } = new URL(url)
-  return `${protocol}//${/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? hostname : host}${pathname}`
-}
 
 /** What decides whether another run is the requested one. */
 type ComparedRun = Pick<WantedRun, 'record' | 'isInstantGiven' | 'calendar'>

@@ -20,11 +20,12 @@ import { NothingAnsweredError } from '../model/errors.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
 import { barrier } from '../operators/barrier.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
-import { type BranchEnd, type Graph, runBranch, type Stocks } from './branch.js'
+import { type BranchEnd, type Graph, runBranch } from './branch.js'
 import { MASTER, type StreamDefinition } from './define-stream.js'
 import { listRunning, type PlannedStream, selectPhase } from './plan.js'
 import type { Executor, RunContext } from './run.js'
 import { selectSymbols } from './select-items.js'
+import type { Stocks } from './stream-items.js'
 
 /** The master list failed, so no other stream can run. */
 export class CriticalFailureError extends NothingAnsweredError {}

@@ -1,5 +1,5 @@
-import { ROWS_VERSION } from '../engine/earlier-runs.js'
 import type { FinishedRequest, Follower, StartedRequest, Telemetry } from '../engine/event-bus.js'
+import { ROWS_VERSION } from '../engine/run-identity.js'
 import { formatError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { omitUndefined } from '../model/row.js'
