@@ -97,3 +97,6 @@ export const listColumns = ({ shape, columns }: Columned): readonly ShownColumn[
   ...columns.map(({ name, type, comment }) => ({ name, type, comment })),
   ...(shape === 'candles' || shape === 'view' ? [] : [EXTRA]),
 ]
+
+export const listColumnNames = (table: Columned): readonly string[] =>
+  listColumns(table).map(({ name }) => name)

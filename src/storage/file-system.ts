@@ -16,7 +16,7 @@ export const pause = (ms: number): Promise<void> => new Promise((resolve) => set
 export type FileChunk = string | Uint8Array
 
 /** Codes of Windows for a target that another program, such as a virus scanner, has open for a moment. */
-const SHARING_CODES: readonly (string | undefined)[] = ['EPERM', 'EACCES', 'EBUSY']
+const SHARING_CODES = ['EPERM', 'EACCES', 'EBUSY']
 const MAX_RENAMES = 8
 
 /**
@@ -33,7 +33,7 @@ export const renameOver = async (
     try {
       return disk.renameSync(from, to)
     } catch (error) {
-      if (platform !== 'win32' || attempt === MAX_RENAMES || !SHARING_CODES.includes(getErrorCode(error)))
+      if (platform !== 'win32' || attempt === MAX_RENAMES || !hasErrorCode(error, ...SHARING_CODES))
         throw error
       await pause(10 * 2 ** attempt)
     }
@@ -45,10 +45,7 @@ const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0x6969, 0xfe534d42, 0xff534d42, 0x65735546, 0x01021997, 0x00c36400,
 ])
 
-/**
- * Whether a folder is on a network file system; undefined while it cannot be read, for example because it
- * does not exist yet.
- */
+/** Whether a folder is on a network file system; undefined while it cannot be read, or does not exist. */
 export const isRemoteFolder = (folder: string): boolean | undefined => {
   try {
     return NETWORK_FILE_SYSTEMS.has(disk.statfsSync(folder).type)
@@ -66,6 +63,9 @@ export const getErrorCode = (error: unknown): string | undefined => {
   const { code } = (error ?? {}) as { readonly code?: unknown }
   return typeof code === 'string' ? code : undefined
 }
+
+export const hasErrorCode = (error: unknown, ...codes: readonly string[]): boolean =>
+  codes.includes(getErrorCode(error) ?? '')
 
 /** For a file or folder that may be missing: returns nothing then. @throws any other error */
 export const ignoreMissing = (error: unknown): undefined => {
@@ -140,7 +140,7 @@ export const readStamp = (path: string): FileStamp | undefined => toStamp(statFi
 /** The stats of a path; `undefined` if it does not exist. @throws StorageError if it is not accessible */
 export const statPath = (path: string): Promise<FileStats | undefined> =>
   disk.stat(path).catch((error: unknown) => {
-    if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return undefined
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return undefined
     throw toStorageError(error, 'read', path)
   })
 
@@ -195,22 +195,13 @@ export const listNames = async (folder: string): Promise<readonly string[]> => {
   try {
     return await disk.readdir(folder)
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(getErrorCode(error) ?? '')) return []
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return []
     throw error
   }
 }
 
 /** Error codes of systems that cannot sync a folder, and of folders that no output needed. */
-const IGNORED_CODES: readonly (string | undefined)[] = [
-  'ENOENT',
-  'ENOTDIR',
-  'EISDIR',
-  'EPERM',
-  'EACCES',
-  'EINVAL',
-  'ENOTSUP',
-  'ENOSYS',
-]
+const IGNORED_CODES = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'ENOSYS']
 
 /**
  * Syncs the names in folders, where the system supports it, so that renames survive a power cut. Call before
@@ -219,7 +210,7 @@ const IGNORED_CODES: readonly (string | undefined)[] = [
 export const syncFolders = async (folders: readonly string[]): Promise<void> => {
   for (const folder of folders)
     await withFile(folder, 'r', disk.fsync).catch((error: unknown) => {
-      if (!IGNORED_CODES.includes(getErrorCode(error))) throw error
+      if (!hasErrorCode(error, ...IGNORED_CODES)) throw error
     })
 }
 

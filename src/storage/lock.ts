@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { hostname, uptime } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { exhaustMap, filter, fromEventPattern, type Observable, take } from 'rxjs'
 import { StorageError } from '../model/errors.js'
 import { disk } from './disk.js'
 import {
   getErrorCode,
+  hasErrorCode,
   ignoreMissing,
   isTemporaryName,
   listNames,
@@ -15,125 +15,16 @@ import {
   withFile,
   withFileSync,
 } from './file-system.js'
-
-export interface LockHolder {
-  readonly pid: number
-  readonly host: string
-  /**
-   * When the process started, in clock ticks since boot; distinguishes processes that reuse a pid. Linux
-   * only.
-   */
-  readonly began?: string
-  /** When the lock was taken, ISO 8601. */
-  readonly since: string
-  /** Random, so that every lock is unique. */
-  readonly token: string
-  /** The boot id of the kernel, which all containers on it share. Linux only. */
-  readonly boot?: string
-  /** The PID namespace in which the pid is valid. Linux only. */
-  readonly pidNamespace?: string
-}
-
-export const HEARTBEAT_MS = 5_000
-/**
- * The age at which a lock without heartbeat is stale: far longer than an event loop is busy or a file server
- * hangs.
- */
-export const LOCK_EXPIRY_MS = 60_000
-
-const tryRead = (read: () => string): string | undefined => {
-  try {
-    return read().trim()
-  } catch {
-    return undefined
-  }
-}
-
-const processScope = {
-  boot: tryRead(() => disk.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
-  pidNamespace: tryRead(() => disk.readlinkSync('/proc/self/ns/pid')),
-}
-
-/** Describes this process for its lock files. */
-export const describeThisProcess = (): Omit<LockHolder, 'since' | 'token'> =>
-  removeUnknownFields({
-    pid: process.pid,
-    host: hostname(),
-    began: readStartTime(process.pid),
-    ...processScope,
-  })
-
-export const parseHolder = (text: string): LockHolder | undefined => {
-  try {
-    const { pid, host, since, began, token, boot, pidNamespace } = JSON.parse(text) as Partial<LockHolder>
-    if (!Number.isInteger(pid) || Number(pid) <= 0 || typeof host !== 'string' || typeof token !== 'string')
-      return undefined
-    return removeUnknownFields({
-      pid: Number(pid),
-      host,
-      since: String(since),
-      began,
-      token,
-      boot,
-      pidNamespace,
-    })
-  } catch {
-    return undefined
-  }
-}
-
-const removeUnknownFields = (
-  holder: Pick<LockHolder, 'pid' | 'host'> & { readonly [name in keyof LockHolder]?: unknown },
-): LockHolder =>
-  Object.fromEntries(
-    Object.entries(holder).filter(([name, value]) => name === 'pid' || typeof value === 'string'),
-  ) as unknown as LockHolder
-
-/** Whether our process table shows the holder: same kernel, same boot and same PID namespace. */
-const isVisible = ({ host, boot, pidNamespace }: LockHolder): boolean =>
-  boot === processScope.boot &&
-  pidNamespace === processScope.pidNamespace &&
-  (boot !== undefined || host === hostname())
-
-/** Whether a holder has ended, given the time since its last heartbeat. */
-export const hasHolderEnded = (
-  holder: LockHolder,
-  silentMs: number,
-  bootedForMs = uptime() * 1_000,
-): boolean => {
-  if (isVisible(holder)) return !isAlive(holder)
-  if (silentMs > LOCK_EXPIRY_MS) return true
-  // The holder ran on this machine before the last boot. Another machine with this name would have renewed
-  // its lock since then.
-  return (
-    holder.host === hostname() &&
-    holder.boot !== processScope.boot &&
-    silentMs > Math.max(bootedForMs, 2 * HEARTBEAT_MS)
-  )
-}
-
-const isAlive = ({ pid, began }: LockHolder): boolean => {
-  if (!isProcessRunning(pid)) return false
-  const start = readStartTime(pid)
-  return began === undefined || start === undefined || began === start
-}
-
-const isProcessRunning = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-  } catch (error) {
-    if (getErrorCode(error) === 'ESRCH') return false
-  }
-  // The process table still lists zombies.
-  return !['Z', 'X'].includes(readProcessStat(pid)[0] ?? '')
-}
-
-const readProcessStat = (pid: number): readonly string[] => {
-  const stat = tryRead(() => disk.readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
-}
-
-const readStartTime = (pid: number): string | undefined => readProcessStat(pid)[19]
+import {
+  describeThisProcess,
+  HEARTBEAT_MS,
+  hasHolderEnded,
+  isProcessRunning,
+  isVisible,
+  LOCK_EXPIRY_MS,
+  type LockHolder,
+  parseHolder,
+} from './lock-holder.js'
 
 interface LockFile {
   readonly path: string
@@ -196,9 +87,9 @@ const createExclusively = async (path: string, content: string): Promise<boolean
     return true
   } catch (error) {
     // ENOENT: a holder that cannot see this process has deleted the temporary file.
-    if (['EEXIST', 'ENOENT'].includes(getErrorCode(error) ?? '')) return false
+    if (hasErrorCode(error, 'EEXIST', 'ENOENT')) return false
     // The file system has no hard links.
-    if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes(getErrorCode(error) ?? '')) throw error
+    if (!hasErrorCode(error, 'EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK')) throw error
     return await disk.writeFile(path, content, { flag: 'wx' }).then(
       () => true,
       (failure: unknown) => {

@@ -5,6 +5,7 @@ import { disk } from './disk.js'
 import {
   describeFileError,
   getErrorCode,
+  hasErrorCode,
   ignoreMissing,
   readStateDocument,
   statFile,
@@ -168,14 +169,7 @@ const toRunName = ({ run, asOf }: Row): RunName =>
   })
 
 /** Error codes of file systems without hard links, or with too many links to a file. */
-const NO_LINK_CODES: readonly (string | undefined)[] = [
-  'EPERM',
-  'ENOTSUP',
-  'EOPNOTSUPP',
-  'ENOSYS',
-  'EXDEV',
-  'EMLINK',
-]
+const NO_LINK_CODES = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK']
 
 /** Links a file, or copies it where links are not possible. Ignores everything that is not a file. */
 const linkOrCopy = (from: string, to: string): void => {
@@ -183,7 +177,7 @@ const linkOrCopy = (from: string, to: string): void => {
   try {
     disk.linkSync(from, to)
   } catch (error) {
-    if (!NO_LINK_CODES.includes(getErrorCode(error))) throw error
+    if (!hasErrorCode(error, ...NO_LINK_CODES)) throw error
     disk.copyFileSync(from, to)
   }
 }

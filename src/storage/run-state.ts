@@ -7,7 +7,7 @@ import type { Drift } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import { disk } from './disk.js'
 import { ignoreMissing, readStateDocument, statPath, writeFileAtomically } from './file-system.js'
-import { describeThisProcess, hasHolderEnded, type LockHolder, parseHolder } from './lock.js'
+import { describeThisProcess, hasHolderEnded, type LockHolder, parseHolder } from './lock-holder.js'
 
 export interface RunPaths {
   readonly record: string

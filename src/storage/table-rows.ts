@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { isRow, type Row, toNumber } from '../model/row.js'
 import type { TableColumn } from '../model/row-schema.js'
-import { EXTRA, listColumns, type Table } from '../model/table.js'
+import { EXTRA, listColumnNames, listColumns, type Table } from '../model/table.js'
 import { readDay } from '../model/trading-day.js'
 import { disk } from './disk.js'
 import { statFile } from './file-system.js'
@@ -40,9 +40,7 @@ export async function* readTables(
   for (const [at, { path }] of files.entries()) {
     const file = join(root, path)
     if (statFile(file) === undefined) continue
-    const makers = tables.map(([table, columns]) =>
-      createRowMaker(table, table.files[at]?.label ?? '', columns),
-    )
+    const makers = tables.map(([table, into]) => createRowMaker(table, table.files[at]?.label ?? '', into))
     const batches =
       shape === 'csv' ? [parseCsv(await disk.readFile(file, 'utf8'))] : readRecords(file, basename(file))
     for await (const records of batches) {
@@ -94,7 +92,8 @@ const createRowMaker = (table: Table, label: string, into: Columns): ((record: R
       if (value === MISFIT) mayMisfit = true
       into[at]?.push(value === MISFIT ? null : value)
     }
-    extras?.push(toExtra(isRow(record) ? joinRest(restOf, restOfRow(record, mayMisfit)) : record))
+    const rest = isRow(record) ? restOfRow(record, mayMisfit) : record
+    extras?.push(toExtra(restOf === undefined ? rest : mergePatch(restOf, rest)))
   }
   if (lists === undefined) return (record) => addRow(record, {})
   return (document) => {
@@ -111,9 +110,6 @@ const toExtra = (rest: unknown): string | null => {
   if (isRow(rest)) for (const _ in rest) return toSqlJson(rest)
   return isRow(rest) ? null : toSqlJson(rest)
 }
-
-const joinRest = (document: Row | undefined, row: Row): unknown =>
-  document === undefined ? row : mergePatch(document, row)
 
 /** RFC 7396, as `json_merge_patch` in SQL: keys of the patch go last, and its nulls remove. */
 const mergePatch = (target: unknown, patch: unknown): unknown => {
@@ -204,10 +200,8 @@ const toWhole = (text: string): Value => {
 const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})(?:[ T]((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]\d)?)?\s*$/
 
 const toTimestamp = (text: string): string | null => {
-  const parts = TIMESTAMP.exec(text)
-  return readDay(parts?.[1]) === undefined
-    ? null
-    : `${parts?.[1]} ${parts?.[2] ?? '00:00'}${parts?.[3] ?? ':00'}`
+  const [, day, time = '00:00', seconds = ':00'] = TIMESTAMP.exec(text) ?? []
+  return readDay(day) === undefined ? null : `${day} ${time}${seconds}`
 }
 
 /**
@@ -259,7 +253,7 @@ export const readTable = async (root: string, table: Table): Promise<readonly Ta
   const columns = createColumns(table)
   for await (const _ of readTables(root, [[table, columns]]));
   if (!hasFile(root, table)) return undefined
-  const names = listColumns(table).map(({ name }) => name)
+  const names = listColumnNames(table)
   return (columns[0] ?? []).map((_, row) =>
     Object.fromEntries(names.map((name, at) => [name, columns[at]?.[row] ?? null])),
   )
@@ -286,13 +280,11 @@ export const createRowDigests = (table: Table): RowDigests => {
     add: (columns, from = 0) => {
       for (let row = from; row < (columns[0]?.length ?? 0); row++) keys.push(hashRow(columns, row))
     },
-    content: () => {
-      const names = listColumns(table).map(({ name }) => name)
-      return createHash('sha256')
-        .update(JSON.stringify(names))
+    content: () =>
+      createHash('sha256')
+        .update(JSON.stringify(listColumnNames(table)))
         .update(Float64Array.from(keys).sort())
-        .digest('hex')
-    },
+        .digest('hex'),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { DuckDBResult } from '@duckdb/node-api'
 import { CollectError, UsageError } from '../model/errors.js'
 import type { Row } from '../model/row.js'
-import { type Columned, listColumns, type Table } from '../model/table.js'
+import { type Columned, listColumnNames, listColumns, type Table } from '../model/table.js'
 import { findClosest, findNearMatch, suggest } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
 import {
@@ -250,6 +250,6 @@ const explainQueryError = (error: unknown, all: readonly Columned[], used: reado
   return describe(
     'column',
     column,
-    used.map((one) => [`columns of ${one.name}`, listColumns(one).map(({ name }) => name)]),
+    used.map((one) => [`columns of ${one.name}`, listColumnNames(one)]),
   )
 }

@@ -15,15 +15,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../../src/collector.js'
 import { StorageError } from '../../src/model/errors.js'
-import {
-  acquireLock,
-  findLockHolder,
-  HEARTBEAT_MS,
-  hasHolderEnded,
-  LOCK_EXPIRY_MS,
-  readLockChain,
-  successorPath,
-} from '../../src/storage/lock.js'
+import { acquireLock, findLockHolder, readLockChain, successorPath } from '../../src/storage/lock.js'
+import { HEARTBEAT_MS, hasHolderEnded, LOCK_EXPIRY_MS } from '../../src/storage/lock-holder.js'
 import { NOW } from '../sinks/support.js'
 import { temporaryFolder } from '../support/folders.js'
 import { until } from '../support/until.js'

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
 import { formatJson } from '../../model/text.js'
-import { getErrorCode } from '../../storage/file-system.js'
+import { hasErrorCode } from '../../storage/file-system.js'
 import { adaptCommands } from '../command-line.js'
 import { clean, cut, padEnd, padStart, sanitize, width, wrap } from './text.js'
 
@@ -136,7 +136,7 @@ export const GLYPHS = {
 export const guardStream = (stream: TerminalStream, fail: (error: unknown) => void): TerminalStream => {
   let isFailed = false
   const note = (error: unknown): void => {
-    if (['EPIPE', 'EIO'].includes(getErrorCode(error) ?? '')) return
+    if (hasErrorCode(error, 'EPIPE', 'EIO')) return
     isFailed = true
     fail(error)
   }

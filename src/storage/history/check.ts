@@ -4,18 +4,16 @@ import { readDay } from '../../model/trading-day.js'
 import { disk } from '../disk.js'
 import { isTemporaryName, yieldTurn } from '../file-system.js'
 import { listHistoryGuide } from './guide.js'
+import { findCopy, RESTORE, readIntact } from './intact-files.js'
 import {
   BASES,
   type Damage,
   EARLIER_DAY,
   FACTS_FILE,
-  findCopy,
   type History,
   listRecordFiles,
   nameHistoryFile,
-  RESTORE,
   readHead,
-  readIntact,
   toHistoryPath,
   WORK_FOLDER,
 } from './record.js'

@@ -6,6 +6,7 @@ import { listNames, statFile, writeFileAtomically } from '../file-system.js'
 import { acquireLock } from '../lock.js'
 import { checkFolderFormat, statePaths } from '../run-state.js'
 import { writeGuide } from './guide.js'
+import { findFile } from './intact-files.js'
 import {
   BASES,
   deleteInterruptedWrites,
@@ -13,7 +14,6 @@ import {
   EARLIER_DAY,
   FACTS_FILE,
   type FileFacts,
-  findFile,
   formatWithDigest,
   type History,
   leaveOutDamaged,

@@ -6,14 +6,8 @@ import { createParquet, GROUP_ROWS, type NewParquet, readParquet } from '../parq
 import { findNewRecords } from '../seen-records.js'
 import type { TableRow } from '../table-rows.js'
 import { listDays } from './choose.js'
-import {
-  type History,
-  leaveOutDamaged,
-  type RewrittenRow,
-  readVerified,
-  toHistoryPath,
-  type Warn,
-} from './record.js'
+import { readVerified } from './intact-files.js'
+import { type History, leaveOutDamaged, type RewrittenRow, toHistoryPath, type Warn } from './record.js'
 
 const SEEN_COLUMNS = [
   { name: 'file', type: 'VARCHAR' },

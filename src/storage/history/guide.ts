@@ -1,4 +1,4 @@
-import { listColumns, type Table } from '../../model/table.js'
+import { listColumnNames, type Table } from '../../model/table.js'
 import { formatSecond } from '../../model/trading-day.js'
 import { quoteList, quoteName, quoteText } from '../duckdb.js'
 import { writeFileAtomically } from '../file-system.js'
@@ -143,7 +143,7 @@ export const ALL_COLUMNS: ListColumns = { values: `r.* EXCLUDE (${OWN.join(', ')
 /** The columns of a table as it is now, whatever columns it had when the files were written. */
 export const selectColumns = (table: Table): ListColumns => ({
   values: buildRecordedValues(table),
-  names: [...listColumns(table).map(({ name }) => name), ...OWN],
+  names: [...listColumnNames(table), ...OWN],
 })
 
 /** A column that no file has is NULL; `union_by_name` finds a type that fits the values of all files. */

@@ -1,6 +1,6 @@
 import type { RecordedTable } from '../../model/history.js'
 import { getOrAdd, groupBy } from '../../model/map.js'
-import { listColumns, type Table } from '../../model/table.js'
+import { listColumnNames, listColumns, type Table } from '../../model/table.js'
 import { type Day, formatSecond } from '../../model/trading-day.js'
 import { yieldTurn } from '../file-system.js'
 import {
@@ -13,18 +13,17 @@ import {
   writeParquet,
 } from '../parquet.js'
 import { type Columns, createColumns, createRowDigests, type TableRow } from '../table-rows.js'
+import { findFile, readVerified } from './intact-files.js'
 import {
   BASES,
   describeFile,
   type EncodedLists,
   type FileFacts,
-  findFile,
   type History,
   leaveOutDamaged,
   nameRecord,
   type Publication,
   type RecordedList,
-  readVerified,
   type Warn,
 } from './record.js'
 
@@ -243,7 +242,7 @@ const findChanges = async (
   const gone: number[] = []
   for await (const { from, rows, select } of readParquetGroups(base)) {
     const digests = createRowDigests(table)
-    digests.add(select(listColumns(table).map(({ name }) => name)))
+    digests.add(select(listColumnNames(table)))
     for (let at = 0; at < rows; at++) if (!take(digests.keys[at] as number)) gone.push(from + at)
     if (gone.length > Math.min(most, (from + rows) * OTHER_LIST)) return undefined
   }

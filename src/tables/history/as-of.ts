@@ -19,13 +19,12 @@ import {
   type DayFiles,
   selectColumns,
 } from '../../storage/history/guide.js'
+import { findFile, readVerified } from '../../storage/history/intact-files.js'
 import {
   describeDamage,
-  findFile,
   type History,
   leaveOutDamaged,
   openHistory,
-  readVerified,
   toHistoryPath,
   type Warn,
 } from '../../storage/history/record.js'

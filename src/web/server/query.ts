@@ -1,6 +1,6 @@
 import { listTables } from '../../engine/define-stream.js'
 import { omitUndefined } from '../../model/row.js'
-import { listColumns } from '../../model/table.js'
+import { listColumnNames } from '../../model/table.js'
 import { readDay } from '../../model/trading-day.js'
 import type { DataSource, MarketFolder } from '../../show/folder.js'
 import { runLimitedQuery } from '../../tables/limited-query.js'
@@ -22,7 +22,7 @@ export const listQueries = async ({ root, streams }: MarketFolder): Promise<Quer
     tables: [...tables, ...listViews(tables)].map((table) => ({
       name: table.name,
       about: table.comment,
-      columns: listColumns(table).map(({ name }) => name),
+      columns: listColumnNames(table),
     })),
   }
 }
