@@ -77,12 +77,8 @@ const SAMPLE_INTERVAL_MS = 1_000
 const LINE_INTERVAL_MS = 5_000
 
 /** One line per stream, redrawn at the same position; writes nothing before the run starts. */
-const createBars = ({
-  progress: findProgress,
-  stream,
-  scheduler,
-  attempt,
-}: ProgressContext): ProgressDisplay => {
+const createBars = (context: ProgressContext): ProgressDisplay => {
+  const { stream, scheduler, attempt } = context
   const canvas = createCanvas(stream)
   const timer = new Subscription()
   let started: { readonly at: number; readonly progress: RunProgress } | undefined
@@ -96,7 +92,7 @@ const createBars = ({
   }
   return {
     update: (event) => {
-      const progress = findProgress()
+      const progress = context.progress()
       if (event.type !== 'run-started' || progress === undefined) return
       started = { at: event.at, progress }
       timer.add(interval(REDRAW_INTERVAL_MS, scheduler).subscribe(() => attempt(draw)))
@@ -116,12 +112,8 @@ const createBars = ({
   }
 }
 
-const createLines = ({
-  progress: findProgress,
-  stream,
-  scheduler,
-  attempt,
-}: ProgressContext): ProgressDisplay => {
+const createLines = (context: ProgressContext): ProgressDisplay => {
+  const { stream, scheduler, attempt } = context
   const timer = new Subscription()
   const say = (line: string): void => void stream.write(`${line}\n`)
   let lastStep: string | undefined
@@ -136,7 +128,7 @@ const createLines = ({
   }
   return {
     update: (event) => {
-      const progress = findProgress()
+      const progress = context.progress()
       if (progress === undefined) return
       if (event.type === 'run-started') {
         const every = (ms: number, action: () => void): void =>

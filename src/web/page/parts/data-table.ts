@@ -1,13 +1,20 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { formatDay, formatNumber, formatQuantity } from '../../../model/format.js'
-import type { QueryAnswer } from '../../api/query.js'
+import { formatNumber, formatQuantity } from '../../../model/format.js'
 import type { KeyAction, PageContext } from '../view.js'
+import {
+  type ColumnFormat,
+  formatCell,
+  formatColumn,
+  inWords,
+  RANGE_COLUMN,
+  type TableData,
+  WIDTH,
+} from './column-format.js'
 import { saveAsCsv } from './csv.js'
 import { emptyLine } from './panel.js'
 import { rangeBar } from './small-charts.js'
 import { stockLink } from './stock-link.js'
 
-type TableData = Pick<QueryAnswer, 'columns' | 'rows'>
 type Row = TableData['rows'][number]
 
 /** A column with the address that the first cell of its row leads to. */
@@ -32,16 +39,6 @@ interface TableOptions {
   readonly isNamed?: boolean
 }
 
-/** A column as it is shown: all its numbers with the same decimals and separators, so that they line up. */
-interface ColumnFormat {
-  readonly decimals: number
-  /** A percentage: small ones are 0.00. */
-  readonly isPercent?: boolean
-  readonly isGrouped: boolean
-  /** In characters. */
-  readonly width: number
-}
-
 /** A table as it is shown: its columns, and the rows in their order. */
 interface Prepared {
   readonly formats: readonly ColumnFormat[]
@@ -54,10 +51,6 @@ interface Prepared {
 const TABLE_ROW_HEIGHT = 28
 /** Rows above and below what is seen, so that a quick scroll does not show a gap. */
 const MARGIN_ROWS = 20
-const MAX_DECIMALS = 2
-/** A column of smaller whole numbers, such as years, has no separators. */
-const MIN_GROUPED = 10_000
-const WIDTH = { least: 6, most: 44, mostNarrow: 18 } as const
 /** On a narrower page, in pixels, a text must leave room for numbers. */
 const NARROW_PIXELS = 720
 /** What the symbol takes beside a name. */
@@ -69,8 +62,6 @@ const SEVERAL = ' · '
 /** Columns of changes: their sign is told by a colour, too. */
 const CHANGE =
   /(?:^|_)(?:change|yoy|qoq|returns?|month|year|that_day|growth)(?:_\d[a-z])?_(?:pct|percent|pp)$/
-/** Columns of a place between two ends, 0 to 100. */
-const RANGE_COLUMN = 'place_52w_pct'
 
 const prepared = new WeakMap<TableData, Prepared>()
 
@@ -80,58 +71,6 @@ const prepare = (table: TableData): Prepared => {
   const own: Prepared = { formats: table.columns.map((column, place) => formatColumn(table, column, place)) }
   prepared.set(table, own)
   return own
-}
-
-const formatColumn = (
-  { rows }: TableData,
-  { name, isNumber }: TableData['columns'][number],
-  place: number,
-): ColumnFormat => {
-  if (name === RANGE_COLUMN || name === 'url')
-    return { decimals: 0, isGrouped: false, width: name === RANGE_COLUMN ? 16 : 10 }
-  const decimals = isNumber && rows.some((row) => row[place]?.includes('.')) ? MAX_DECIMALS : 0
-  const isGrouped = isNumber && rows.some((row) => Math.abs(Number(row[place])) >= MIN_GROUPED)
-  const format = { decimals, isGrouped, isPercent: name.endsWith('_pct') }
-  let width = inWords(name).length + 2
-  for (const row of rows)
-    width = Math.max(width, formatCell(row[place] ?? null, isNumber ? format : undefined).length + 1)
-  return { ...format, width: Math.min(WIDTH.most, Math.max(WIDTH.least, width)) }
-}
-
-const DAY_CELL = /^\d{4}-\d\d-\d\d(?: (\d\d:\d\d)(?::\d\d(?:\.\d+)?)?)?$/
-
-const COLUMN_WORDS: Readonly<Record<string, string>> = {
-  fno: 'F&O',
-  isin: 'ISIN',
-  pe_ttm: 'P/E, 4 quarters',
-  place_52w_pct: '52-week range',
-  volume_x: 'volume ×',
-  url: 'document',
-}
-
-/** A name of a column as people write it: `close_inr` is `close ₹`. */
-const inWords = (name: string): string =>
-  COLUMN_WORDS[name] ??
-  name
-    .replace(/_(pct|inr|cr)$/, (_, unit: string) => ({ pct: ' %', inr: ' ₹', cr: ' ₹ crore' })[unit] ?? '')
-    .replaceAll('_', ' ')
-
-/** A cell for reading; its exact text is its title. */
-const formatCell = (text: string | null, format?: Omit<ColumnFormat, 'width'>): string => {
-  if (text === null) return '–'
-  if (format === undefined) return formatIfDay(text)
-  const value = Number(text)
-  if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return text
-  if (Number.isInteger(value) && format.decimals > 0) return formatNumber(value, format.decimals)
-  if (Number.isInteger(value)) return format.isGrouped ? formatNumber(value) : text
-  return Math.abs(value) >= 0.01 || format.isPercent
-    ? formatNumber(value, MAX_DECIMALS)
-    : value.toPrecision(2)
-}
-
-const formatIfDay = (text: string): string => {
-  const [isDay, time] = DAY_CELL.exec(text) ?? []
-  return isDay === undefined ? text : `${formatDay(text)}${time === undefined ? '' : `, ${time}`}`
 }
 
 /** The table of the view, for its keys. */
