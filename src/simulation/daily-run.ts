@@ -6,6 +6,7 @@ import type { Change } from '../tables/diff/change.js'
 import { readDiffAndRecord } from './diff-and-record.js'
 import { noteEnd, simulateHours } from './hours.js'
 import { type DailyRun, findLosses, invariants, listChangedFiles, listLateCandles } from './invariants.js'
+import type { Network } from './network.js'
 import { type ExpectedDay, filesOf, instantOf, type Scenario } from './scenario.js'
 import {
   countRun,
@@ -29,23 +30,13 @@ export const simulateDailyRuns = async (seed: number, simulation: Simulation): P
 
 const RENAMED_FILE = 'master_data_response.json'
 
-/** A daily run under way: the starts so far, and its checks. */
-const openDailyRun = async (session: number, context: SeedContext, simulation: Simulation) => {
-  const { seed, world, plan, kinds, share, odd } = context
-  const { scenario, totals, check, log } = simulation
-  const { time, streams } = scenario
-  const day = scenario.sessions[session] as Day
-  world.disk.settle()
-  const expectedDays: readonly ExpectedDay[] = [
-    await scenario.expect(session),
-    ...(kinds.has('midnight') ? [await scenario.expectLate(session)] : []),
-  ]
-  const network = scenario.open(session, {
-    random: createRandom(seed, 'network', session),
-    kinds,
-    share,
-    odd: odd.get(day),
-  })
+/** The starts of a daily run so far, and its checks. */
+const openChecks = (
+  day: Day,
+  { expectedDays, network }: { readonly expectedDays: readonly ExpectedDay[]; readonly network: Network },
+  { seed, world }: SeedContext,
+  { scenario: { streams }, totals, check }: Simulation,
+) => {
   const [runs, kills]: [SimulatedRun[], DailyRun['kills'][number][]] = [[], []]
   let before = filesOf(world)
   const describe = (): DailyRun => ({
@@ -67,13 +58,7 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
     'a run without faults is complete',
     expectedDays.flatMap(({ problem = [] }) => problem),
   )
-  let clock = kinds.has('midnight')
-    ? toInstant(day, '23:59') + 50_000
-    : instantOf(day) + plan.int(0, 90) * 60_000
   return {
-    day,
-    expectedDays,
-    network,
     runs,
     assert,
     assertAll: (): void => {
@@ -81,11 +66,53 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
       for (const [name, find] of invariants) assert(name, find(dailyRun))
       if (check) assert('the check of the caller holds', check(dailyRun))
     },
+    begin: (): void => {
+      before = filesOf(world)
+    },
+    add: (run: SimulatedRun, kill?: Kill): void => {
+      runs.push(run)
+      kills.push(run.end === 'killed' ? (kill?.kind ?? 'process') : undefined)
+      // What was not synced may be lost in a power cut, and a renamed column is stored, but reported.
+      const losses = findLosses(describe()).filter(
+        (loss) => !(network.faults.has('renamed') && loss.startsWith(RENAMED_FILE)),
+      )
+      if (kills.at(-1) !== 'power') assert('nothing good is replaced by worse', losses)
+    },
+  }
+}
+
+/** A daily run under way. */
+const openDailyRun = async (session: number, context: SeedContext, simulation: Simulation) => {
+  const { seed, world, plan, kinds, share, odd } = context
+  const { scenario, totals, log } = simulation
+  const { time } = scenario
+  const day = scenario.sessions[session] as Day
+  world.disk.settle()
+  const expectedDays: readonly ExpectedDay[] = [
+    await scenario.expect(session),
+    ...(kinds.has('midnight') ? [await scenario.expectLate(session)] : []),
+  ]
+  const network = scenario.open(session, {
+    random: createRandom(seed, 'network', session),
+    kinds,
+    share,
+    odd: odd.get(day),
+  })
+  const { begin, add, ...checks } = openChecks(day, { expectedDays, network }, context, simulation)
+  const { runs, assert } = checks
+  let clock = kinds.has('midnight')
+    ? toInstant(day, '23:59') + 50_000
+    : instantOf(day) + plan.int(0, 90) * 60_000
+  return {
+    day,
+    expectedDays,
+    network,
+    ...checks,
     start: async (kill?: Kill, waitMs = 0): Promise<SimulatedRun> => {
       clock += waitMs
       time.setClock(clock)
       network.begin()
-      before = filesOf(world)
+      begin()
       const seconds: string[] = []
       const pauseMs = plan.int(1, 600) * 1_000
       const run = await world.run(network, {
@@ -97,13 +124,7 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
       context.reports.push(run.report)
       log?.(`seed ${seed} ${day}: ${describeRunEnd(run)}, ${run.requests} requests`)
       assert('a folder is used by one run at a time', seconds)
-      runs.push(run)
-      kills.push(run.end === 'killed' ? (kill?.kind ?? 'process') : undefined)
-      // What was not synced may be lost in a power cut, and a renamed column is stored, but reported.
-      const losses = findLosses(describe()).filter(
-        (loss) => !(network.faults.has('renamed') && loss.startsWith(RENAMED_FILE)),
-      )
-      if (kills.at(-1) !== 'power') assert('nothing good is replaced by worse', losses)
+      add(run, kill)
       // The clock is right again before the next start.
       clock = Math.max(clock + pauseMs, time.now())
       if (pauseMs > SETTLE_MS) world.disk.settle()

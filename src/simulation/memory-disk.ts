@@ -33,22 +33,17 @@ type Calls = Readonly<Record<string, (...args: never[]) => unknown>>
  * const memory = createMemoryDisk({ random: Math.random, now: Date.now })
  * const restore = replaceDisk(memory.disk)
  */
-export const createMemoryDisk = ({
-  random,
-  now,
-  latencyMs = () => 0,
-  fault = () => undefined,
-}: MemoryDiskOptions) => {
+export const createMemoryDisk = (options: MemoryDiskOptions) => {
+  const { random, now, latencyMs = () => 0, fault = () => undefined } = options
   const volume = new Volume(now)
   let generation = 0
   let descriptors = createDescriptors(volume)
   const createDisk = (): Disk => {
     const [mine, { open, calls: withDescriptor }] = [generation, descriptors]
     const isKilled = (): boolean => mine !== generation
-    const content = createContentCalls(descriptors, mine)
     const calls: Calls = {
       ...withDescriptor,
-      ...content,
+      ...createContentCalls(descriptors, mine),
       ...createPathCalls(volume),
       ...createFolderCalls(volume, random),
     }
@@ -68,19 +63,7 @@ export const createMemoryDisk = ({
       return written
     }
     const runLater = (name: string, args: readonly unknown[]): Promise<unknown> =>
-      new Promise((settle, reject) => {
-        const end = (): void => {
-          if (isKilled()) return
-          try {
-            settle(run(name, `${name}Sync`, args))
-          } catch (error) {
-            if (!isKilled()) reject(error)
-          }
-        }
-        const ms = isKilled() ? 0 : latencyMs(name)
-        if (ms > 0) setTimeout(end, ms)
-        else queueMicrotask(end)
-      })
+      actLater(() => run(name, `${name}Sync`, args), isKilled() ? 0 : latencyMs(name), isKilled)
     const sizeOf = (fd: number): number => open.get(fd)?.node.bytes?.length ?? 0
     return assembleDisk(Object.keys(calls), { run: (name, args) => run(name, name, args), runLater, sizeOf })
   }
@@ -108,6 +91,21 @@ export const createMemoryDisk = ({
     openDescriptors: () => descriptors.open.size,
   }
 }
+
+/** Acts after some time, unless the process is killed: then the promise never settles. */
+const actLater = (act: () => unknown, ms: number, isKilled: () => boolean): Promise<unknown> =>
+  new Promise((settle, reject) => {
+    const end = (): void => {
+      if (isKilled()) return
+      try {
+        settle(act())
+      } catch (error) {
+        if (!isKilled()) reject(error)
+      }
+    }
+    if (ms > 0) setTimeout(end, ms)
+    else queueMicrotask(end)
+  })
 
 interface RunCalls {
   readonly run: (name: string, args: readonly unknown[]) => unknown

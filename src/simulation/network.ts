@@ -255,9 +255,8 @@ export const createNetwork = ({ random, hosts, answersAt, limits, kinds, share, 
   const faults = new Map<NetworkFault, number>()
   const digest = createHash('sha256')
   const before = new Map<string, Buffer>()
-  let requests = 0
+  let [requests, isFaultFree] = [0, false]
   let answer = answersAt(asyncScheduler.now())
-  let isFaultFree = false
   let { outages, exceeds } = planHindrances(new Set(), hosts, random)
   const singles = SINGLE_FAULTS.filter((kind) => kinds.has(kind))
   const count = <T>(kind: NetworkFault, made: T): T => {
@@ -270,9 +269,10 @@ export const createNetwork = ({ random, hosts, answersAt, limits, kinds, share, 
   const respond: Transport = (request) =>
     defer(() => {
       const now = asyncScheduler.now()
-      const { hostname } = new URL(request.url)
+      const { method, url, body = '' } = request
+      const { hostname } = new URL(url)
       requests += 1
-      digest.update(`${now} ${request.method} ${request.url} ${request.body ?? ''}\n`)
+      digest.update(`${now} ${method} ${url} ${body}\n`)
       const ms = random.int(5, 125)
       const { reply: good, endpoint } = answer(request)
       const other = before.get(endpoint)
@@ -287,10 +287,9 @@ export const createNetwork = ({ random, hosts, answersAt, limits, kinds, share, 
       if (kind === 'not-found' && hostname === 'archive') return timer(ms).pipe(map(() => good))
       if (!isWrongAnswer(kind)) return damage(count(kind, kind), good, { ms, random })
       const text = good.body.toString()
-      const wrong =
-        falsify(kind, { endpoint, request: request.body ?? '', text, other: other?.toString(), ...stored }) ??
-        text
-      return timer(ms).pipe(map(() => (wrong === text ? good : reply(200, count(kind, wrong)))))
+      const made =
+        falsify(kind, { endpoint, request: body, text, other: other?.toString(), ...stored }) ?? text
+      return timer(ms).pipe(map(() => (made === text ? good : reply(200, count(kind, made)))))
     })
   return {
     transport,

@@ -63,6 +63,10 @@ const BEFORE_SESSION = '09:14'
 export const instantOf = (day: Day): number => toInstant(day, '20:30')
 export const FIRST_INSTANT = instantOf(FIRST_SESSION)
 
+interface SessionConditions extends Pick<NetworkOptions, 'random' | 'kinds' | 'share'> {
+  readonly odd?: OddSession | undefined
+}
+
 /** Builds the market and its daily runs without faults, each when it is first needed. */
 export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions) => {
   const options = {
@@ -76,24 +80,14 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   const marketAt = createTimeline({ ...options, events: days > 1 })
   const sessions = marketAt(toInstant('2030-01-01')).tradingDays(FIRST_SESSION, '2029-12-31').slice(0, days)
   const hosts = listEndpointHosts(streams.flatMap((stream) => stream.endpoints))
-  const { sheet } = marketAt(FIRST_INSTANT)
-  const settings = {
-    hosts: Object.fromEntries(hosts.map((host) => [host, `http://${host}`])),
-    sheetId: sheet.id,
-    asmTabId: sheet.asmTabId,
-    gsmTabId: sheet.gsmTabId,
-  }
+  const { id: sheetId, asmTabId, gsmTabId } = marketAt(FIRST_INSTANT).sheet
+  const urls = Object.fromEntries(hosts.map((host) => [host, `http://${host}`]))
+  const settings = { hosts: urls, sheetId, asmTabId, gsmTabId }
   const limits = countWorkers(streams)
-  const planted = marketAt.plan(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION)
-  const unsteady = listUnsteady(marketAt.plan('2026-01-01', sessions.at(-1) ?? FIRST_SESSION))
+  const last = sessions.at(-1) ?? FIRST_SESSION
+  const unsteady = listUnsteady(marketAt.plan('2026-01-01', last))
   const answersAt = createAnswersAt(streams, marketAt, sessions)
-  const open = (
-    session: number,
-    {
-      odd,
-      ...conditions
-    }: Pick<NetworkOptions, 'random' | 'kinds' | 'share'> & { odd?: OddSession | undefined },
-  ): Network =>
+  const open = (session: number, { odd, ...conditions }: SessionConditions): Network =>
     createNetwork({
       ...conditions,
       hosts,
@@ -108,14 +102,12 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
       for (let next = expectedDays.length; next <= session; next += 1) {
         world.disk.settle()
         time.setClock(instantOf(sessions[next] as Day) + delayMs)
-        const end = await world.run(
-          open(next, { random: createRandom(0, 'fault-free', next), kinds: new Set(), share: 0 }),
-        )
-        const isWhole = end.report?.outcome === 'complete' || end.report?.stale !== undefined
-        const known = isWhole
-          ? await readDiffAndRecord(world, sessions[next])
-          : { changes: [], record: new Map(), early: [], problem: describeRunEnd(end) }
-        expectedDays.push({ files: filesOf(world), ...known })
+        const network = open(next, {
+          random: createRandom(0, 'fault-free', next),
+          kinds: new Set(),
+          share: 0,
+        })
+        expectedDays.push(await runWithoutFaults(world, network, sessions[next]))
       }
       return expectedDays[session] as ExpectedDay
     }
@@ -126,16 +118,23 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
     sessions,
     settings,
     /** The weekdays between them. */
-    holidays: listDaysBetween(FIRST_SESSION, sessions.at(-1) ?? FIRST_SESSION).filter(
-      (day) => isWeekday(day) && !sessions.includes(day),
-    ),
+    holidays: listDaysBetween(FIRST_SESSION, last).filter((day) => isWeekday(day) && !sessions.includes(day)),
     /** What was planted, by the day from which on the answers show it. */
-    planted,
+    planted: marketAt.plan(FIRST_SESSION, last),
     open,
     expect: create(0),
     /** The same of runs that begin after midnight: outputs of a period end a day later. */
     expectLate: create(4 * 3_600_000),
   }
+}
+
+const runWithoutFaults = async (world: World, network: Network, day?: Day): Promise<ExpectedDay> => {
+  const end = await world.run(network)
+  const isWhole = end.report?.outcome === 'complete' || end.report?.stale !== undefined
+  const known = isWhole
+    ? await readDiffAndRecord(world, day)
+    : { changes: [], record: new Map(), early: [], problem: describeRunEnd(end) }
+  return { files: filesOf(world), ...known }
 }
 
 /**

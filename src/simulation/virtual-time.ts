@@ -96,6 +96,27 @@ class TimerQueue {
 
 const isPending = (timer: VirtualTimer): boolean => timer.isActive && timer.isRef
 
+const createTimerFunctions = (queue: TimerQueue, clearReal: typeof clearTimeout) => {
+  const createSetter =
+    (repeats: boolean) =>
+    (call: TimerCallback, ms?: unknown, ...args: readonly unknown[]): VirtualTimer =>
+      queue.add(() => call(...args), ms, repeats)
+  /** A timer that was set before the simulation is the process's own. */
+  const clear = (timer: unknown): void => {
+    if (timer instanceof VirtualTimer) queue.cancel(timer)
+    else clearReal(timer as NodeJS.Timeout)
+  }
+  return {
+    setTimeout: createSetter(false),
+    setInterval: createSetter(true),
+    setImmediate: (call: TimerCallback, ...args: readonly unknown[]) =>
+      queue.insert(new VirtualTimer(queue.elapsed, () => call(...args), undefined)),
+    clearTimeout: clear,
+    clearInterval: clear,
+    clearImmediate: clear,
+  }
+}
+
 /**
  * Replaces `setTimeout`, `setInterval`, `setImmediate`, `Date.now` and `performance.now` of this process by
  * virtual ones that start at `startAt` (epoch milliseconds). RxJS and Node's own code look them up at each
@@ -108,22 +129,7 @@ export const startVirtualTime = (startAt: number) => {
   const queue = new TimerQueue()
   let offset = startAt
   const now = (): number => offset + queue.elapsed
-  /** A timer that was set before the simulation is the process's own. */
-  const clear = (timer: unknown): void => {
-    if (timer instanceof VirtualTimer) queue.cancel(timer)
-    else real.clearTimeout(timer as NodeJS.Timeout)
-  }
-  Object.assign(globalThis, {
-    setTimeout: (call: TimerCallback, ms?: unknown, ...args: readonly unknown[]) =>
-      queue.add(() => call(...args), ms),
-    setInterval: (call: TimerCallback, ms?: unknown, ...args: readonly unknown[]) =>
-      queue.add(() => call(...args), ms, true),
-    setImmediate: (call: TimerCallback, ...args: readonly unknown[]) =>
-      queue.insert(new VirtualTimer(queue.elapsed, () => call(...args), undefined)),
-    clearTimeout: clear,
-    clearInterval: clear,
-    clearImmediate: clear,
-  })
+  Object.assign(globalThis, createTimerFunctions(queue, clearTimeout))
   Date.now = now
   performance.now = () => queue.elapsed
   return {

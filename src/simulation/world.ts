@@ -71,35 +71,30 @@ interface WorldOptions {
   readonly latencyMs?: Parameters<typeof createMemoryDisk>[0]['latencyMs']
 }
 
-/** Longer than any run: the patience with a host that is down is ten minutes. */
-const MAX_RUN_MS = 12 * 3_600_000
+/** The process of one run, and how it is killed. */
+const createLife = (planned?: Kill) => ({
+  isKilled: false,
+  callsLeft: planned?.afterCalls ?? Number.POSITIVE_INFINITY,
+  kind: planned?.kind ?? 'process',
+  diskFaults: 0,
+})
 
-/**
- * Creates a machine with an empty disk. Its runs use the disk and the timers of this process while they last.
- */
-export const createWorld = ({
-  time,
-  random,
-  streams,
-  settings,
-  fault = () => undefined,
-  latencyMs,
-}: WorldOptions) => {
-  let [killed, callsLeft, kind, diskFaults]: [boolean, number, Kill['kind'], number] = [
-    false,
-    Number.POSITIVE_INFINITY,
-    'process',
-    0,
-  ]
+/** A disk whose process is killed when no calls are left. */
+const createMortalDisk = (
+  { time, random, fault = () => undefined, latencyMs }: WorldOptions,
+  getLife: () => ReturnType<typeof createLife>,
+) => {
   const kill = (): void => {
-    if (!killed) disk.kill(kind)
-    killed = true
+    const life = getLife()
+    if (!life.isKilled) disk.kill(life.kind)
+    life.isKilled = true
   }
   const onCall: typeof fault = (call, path) => {
-    callsLeft -= 1
-    if (callsLeft >= 0) {
+    const life = getLife()
+    life.callsLeft -= 1
+    if (life.callsLeft >= 0) {
       const failure = fault(call, path)
-      if (failure !== undefined) diskFaults += 1
+      if (failure !== undefined) life.diskFaults += 1
       return failure
     }
     kill()
@@ -111,6 +106,19 @@ export const createWorld = ({
     fault: onCall,
     ...(latencyMs ? { latencyMs } : {}),
   })
+  return { disk, kill }
+}
+
+/** Longer than any run: the patience with a host that is down is ten minutes. */
+const MAX_RUN_MS = 12 * 3_600_000
+
+/**
+ * Creates a machine with an empty disk. Its runs use the disk and the timers of this process while they last.
+ */
+export const createWorld = (options: WorldOptions) => {
+  const { time, random, streams, settings } = options
+  let life = createLife()
+  const { disk, kill } = createMortalDisk(options, () => life)
   /** The command, started in the present process. */
   const open = ({ transport }: Network) =>
     createCollector({ settings, streams, storage: folder(ROOT), transport, random: random.next })
@@ -123,35 +131,30 @@ export const createWorld = ({
     time.takePeak()
     const restoreDisk = replaceDisk(disk.disk)
     const [before, records] = [network.requests(), listHistoryFiles(disk)]
-    ;[killed, callsLeft, kind, diskFaults] = [
-      false,
-      planned?.afterCalls ?? Number.POSITIVE_INFINITY,
-      planned?.kind ?? 'process',
-      0,
-    ]
+    life = createLife(planned)
     const running = new Subscription()
     try {
-      const seen = follow(open(network).events(), () => killed, time)
+      const seen = follow(open(network).events(), () => life.isKilled, time)
       if (planned?.afterMs !== undefined) running.add(asyncScheduler.schedule(kill, planned.afterMs))
       for (const [act, ms] of interventions) running.add(asyncScheduler.schedule(act, ms))
       running.add(seen.subscription)
-      const advanced = await time.advance(() => killed || seen.end() !== undefined, MAX_RUN_MS)
+      const advanced = await time.advance(() => life.isKilled || seen.end() !== undefined, MAX_RUN_MS)
       const overwritten = listOverwritten(records, listHistoryFiles(disk))
       const mostTimers = time.takePeak()
-      const journaled = killed
-        ? countJournaled(disk, diskFaults > 0 ? new Map() : seen.countStored())
+      const journaled = life.isKilled
+        ? countJournaled(disk, life.diskFaults > 0 ? new Map() : seen.countStored())
         : undefined
       // Nothing of a killed process goes on: neither its timers nor what it was waiting for.
-      if (killed) time.clear()
+      if (life.isKilled) time.clear()
       else running.unsubscribe()
       const atEnd = countHeld()
-      callsLeft = Number.POSITIVE_INFINITY
+      life.callsLeft = Number.POSITIVE_INFINITY
       await time.pass(pauseMs)
       // Of a run that fails, the calls of the disk that are under way end later.
       const left = seen.end() === 'finished' ? atEnd : countHeld()
       const counts = {
         events: seen.events,
-        diskFaults,
+        diskFaults: life.diskFaults,
         overwritten,
         requests: network.requests() - before,
         left,
@@ -161,7 +164,7 @@ export const createWorld = ({
       const end = advanced === 'done' ? (seen.end() ?? 'failed') : advanced
       return { ...counts, end, ...omitUndefined({ report: seen.report(), error: seen.error() }) }
     } finally {
-      callsLeft = Number.POSITIVE_INFINITY
+      life.callsLeft = Number.POSITIVE_INFINITY
       restoreDisk()
     }
   }

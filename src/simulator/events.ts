@@ -86,20 +86,15 @@ export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: Plan
   )
   const period = Math.max(1, Math.round(own.length / perSession))
   const days = calendar.days
-  const findFreeze = createFreezes(
-    seed,
-    anchor,
-    kinds.includes('frozen-provider') ? Math.max(MIN_FREEZE_PERIOD, period) : 0,
-  )
+  const freezePeriod = kinds.includes('frozen-provider') ? Math.max(MIN_FREEZE_PERIOD, period) : 0
+  const findFreeze = createFreezes(seed, anchor, freezePeriod)
   const planter = createPlanter({ seed, days, count: stocks.length, kinds, findFreeze })
   const sessions = [toListed(stocks)]
   let waiting: readonly Due[] = []
-
   const planSession = (session: number, before: Listed): Listed => {
-    const isDue = (kind: OwnKind): boolean => {
-      const [block, place] = [Math.floor((session - anchor) / period), (session - anchor) % period]
-      return createRandom(seed, 'event', kind, block).int(0, period - 1) === place
-    }
+    const since = session - anchor
+    const isDue = (kind: OwnKind): boolean =>
+      createRandom(seed, 'event', kind, Math.floor(since / period)).int(0, period - 1) === since % period
     waiting = [...waiting, ...own.filter(isDue).map((kind) => ({ kind, from: session }))]
     const ready = findFreeze(session) === undefined ? waiting.filter(({ from }) => from <= session) : []
     const now = ready.slice(0, Math.max(3, Math.ceil(2 * perSession)))
@@ -134,10 +129,9 @@ export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: Plan
       const [start, end] = [lowerBound(days, from), lowerBound(days, `${to}~`)]
       listedAt(end - 1)
       const freezes = days.slice(start, end).flatMap((day, place) => {
-        const freeze = findFreeze(start + place)
-        return freeze?.first === start + place
-          ? [{ kind: 'frozen-provider' as const, day, until: days[freeze.last] ?? '' }]
-          : []
+        const { first, last } = findFreeze(start + place) ?? {}
+        if (first !== start + place || last === undefined) return []
+        return [{ kind: 'frozen-provider' as const, day, until: days[last] ?? '' }]
       })
       const closed = listCalendarEvents(calendar, from, to).filter(({ kind }) => kinds.includes(kind))
       const planted = planter.planted.filter(({ day }) => day >= from && day <= to)
