@@ -39,6 +39,7 @@ export type ItemQueue = Queue<ItemJobData, WorkerOutcome, string>
 const createMembers = (redis: Redis, name: string, build: string) => {
   // Also those of builds that had a `-` before their version.
   const memberName = new RegExp(` name=${name}(?:@|-(?=\\d+\\.\\d))(\\S+?):([\\w+/=]+):w:(\\S+)`, 'g')
+  const countKey = `${name}@${build}:workers`
   const toOthersKey = (of: string): string => `${name}@${of}:others`
   return {
     /**
@@ -78,6 +79,16 @@ const createMembers = (redis: Redis, name: string, build: string) => {
         .sadd(toOthersKey(driver), `${worker} (${build})`)
         .pexpire(toOthersKey(driver), OTHERS_TTL_MS)
         .exec(),
+    /**
+     * The driver publishes the number of workers, because the cost of `CLIENT LIST` grows with their number.
+     */
+    publishWorkerCount: (count: number) => redis.set(countKey, count, 'PX', WORKER_COUNT_TTL_MS),
+    clearWorkerCount: () => redis.del(countKey),
+    /** The number that the driver published in the last 5 s; undefined without a driver. */
+    readWorkerCount: async (): Promise<number | undefined> => {
+      const count = await redis.get(countKey)
+      return count === null ? undefined : Number(count)
+    },
   }
 }
 
@@ -86,6 +97,15 @@ const createMembers = (redis: Redis, name: string, build: string) => {
  * their job data.
  */
 export type Queues = ReturnType<typeof createQueues>
+
+// The clients reconnect by themselves. Without a listener, an `error` event of a lost connection would end the
+// process.
+const ignoreErrors = <T extends { on: (event: 'error', listener: (error: Error) => void) => unknown }>(
+  client: T,
+): T => {
+  client.on('error', ignoreError('connection of a queue'))
+  return client
+}
 
 /** All share one connection; BullMQ opens another one for each blocking client. */
 export const createQueues = (
@@ -96,19 +116,10 @@ export const createQueues = (
 ) => {
   const build = `${version}+${BUILD}`
   const prefix = `${name}@${build}`
-  const countKey = `${prefix}:workers`
   const base = { connection: redis, prefix }
   const queues = new Map<string, ItemQueue>()
   const workers: Worker[] = []
   const events = new Map<string, QueueEvents>()
-  // The clients reconnect by themselves. Without a listener, an `error` event of a lost connection would end
-  // the process.
-  const ignoreErrors = <T extends { on: (event: 'error', listener: (error: Error) => void) => unknown }>(
-    client: T,
-  ): T => {
-    client.on('error', ignoreError('connection of a queue'))
-    return client
-  }
   return {
     prefix,
     build,
@@ -139,16 +150,6 @@ export const createQueues = (
       )
       workers.push(worker)
       return worker
-    },
-    /**
-     * The driver publishes the number of workers, because the cost of `CLIENT LIST` grows with their number.
-     */
-    publishWorkerCount: (count: number) => redis.set(countKey, count, 'PX', WORKER_COUNT_TTL_MS),
-    clearWorkerCount: () => redis.del(countKey),
-    /** The number that the driver published in the last 5 s; undefined without a driver. */
-    readWorkerCount: async (): Promise<number | undefined> => {
-      const count = await redis.get(countKey)
-      return count === null ? undefined : Number(count)
     },
     /** Closes all queues and workers; with `isHurried`, without waiting for active items. */
     close: async (isHurried: boolean): Promise<void> => {

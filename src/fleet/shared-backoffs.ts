@@ -63,6 +63,42 @@ interface KnownBackoff extends Omit<HostBackoff, 'ms'> {
   readonly isActive: boolean
 }
 
+/** The back-offs that this process knows of. */
+const createBackoffMemory = (onChange: (backoff: HostBackoff) => void) => {
+  const known = new Map<string, KnownBackoff>()
+  return {
+    addresses: () => known.keys(),
+    learn: (backoff: HostBackoff): HostBackoff => {
+      const before = known.get(backoff.address)
+      if (before && before.generation > backoff.generation) return backoff
+      known.set(backoff.address, {
+        ...backoff,
+        until: performance.now() + backoff.ms,
+        isActive: backoff.ms > 0,
+      })
+      onChange(backoff)
+      return backoff
+    },
+    find: (address: string): HostBackoff => {
+      const { generation, until, isFinal } = known.get(address) ?? { ...NO_BACKOFF, until: 0 }
+      return { address, generation, ms: Math.max(0, until - performance.now()), isFinal }
+    },
+    /** Ends a back-off whose pause is over; returns whether it was active. */
+    end: (address: string, generation: number): boolean => {
+      const before = known.get(address)
+      if (
+        before === undefined ||
+        !before.isActive ||
+        before.generation !== generation ||
+        before.until > performance.now()
+      )
+        return false
+      known.set(address, { ...before, isActive: false })
+      return true
+    },
+  }
+}
+
 /**
  * Stores the back-offs in Redis and gets those of other workers by pub/sub; `onChange` is called for each.
  */
@@ -71,19 +107,12 @@ export const createSharedBackoffs = (
   prefix: string,
   onChange: (backoff: HostBackoff) => void = () => undefined,
 ) => {
-  const known = new Map<string, KnownBackoff>()
+  const { addresses, learn, find, end } = createBackoffMemory(onChange)
   const channel = `${prefix}:backoffs`
   const toKey = (address: string): string => `${prefix}:backoff:${address}`
-  const learn = (backoff: HostBackoff): HostBackoff => {
-    const before = known.get(backoff.address)
-    if (before && before.generation > backoff.generation) return backoff
-    known.set(backoff.address, {
-      ...backoff,
-      until: performance.now() + backoff.ms,
-      isActive: backoff.ms > 0,
-    })
-    onChange(backoff)
-    return backoff
+  const learnReply = (address: string, reply: unknown): HostBackoff => {
+    const [generation, ms, final] = reply as [number, number, number]
+    return learn({ address, generation, ms, isFinal: final === 1 })
   }
   const listener = redis.duplicate()
   // It reconnects by itself.
@@ -92,23 +121,15 @@ export const createSharedBackoffs = (
   // While the server is down, commands wait. This one fails only when the connection is closed at the end.
   void listener.subscribe(channel).catch(ignoreError('subscribe to back-offs'))
   const readBackoff = async (address: string): Promise<void> => {
-    const [generation, ms, final] = (await redis.eval(LOAD_SCRIPT, 1, toKey(address))) as [
-      number,
-      number,
-      number,
-    ]
-    learn({ address, generation, ms, isFinal: final === 1 })
+    learnReply(address, await redis.eval(LOAD_SCRIPT, 1, toKey(address)))
   }
   // Messages that were sent while the connection was down are lost. If a read fails, the next 429 brings the
   // back-off.
   listener.on('ready', () => {
-    for (const address of known.keys()) void readBackoff(address).catch(ignoreError('read a back-off'))
+    for (const address of addresses()) void readBackoff(address).catch(ignoreError('read a back-off'))
   })
   return {
-    find: (address: string): HostBackoff => {
-      const { generation, until, isFinal } = known.get(address) ?? { ...NO_BACKOFF, until: 0 }
-      return { address, generation, ms: Math.max(0, until - performance.now()), isFinal }
-    },
+    find,
     /**
      * Reports a 429 to a request of a generation. The back-off is the `Retry-After` of the host; without one
      * it doubles each time.
@@ -124,26 +145,13 @@ export const createSharedBackoffs = (
       }: Pick<Settings, 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs'>,
     ): Promise<HostBackoff> => {
       const args = [address, generation, retryAfterMs, throttleMs, throttleMaxMs, throttleGiveUpMs]
-      const [now, ms, final] = (await redis.eval(REFUSED_SCRIPT, 2, toKey(address), channel, ...args)) as [
-        number,
-        number,
-        number,
-      ]
-      return learn({ address, generation: now, ms, isFinal: final === 1 })
+      return learnReply(address, await redis.eval(REFUSED_SCRIPT, 2, toKey(address), channel, ...args))
     },
     /** Reads the back-off of a host that started before this process did. */
     load: readBackoff,
     /** Reports a successful request of a generation: it resets the back-off. */
     onServed: (address: string, generation: number): void => {
-      const before = known.get(address)
-      if (
-        before === undefined ||
-        !before.isActive ||
-        before.generation !== generation ||
-        before.until > performance.now()
-      )
-        return
-      known.set(address, { ...before, isActive: false })
+      if (!end(address, generation)) return
       // If it fails, the back-off expires by itself.
       void redis
         .eval(SERVED_SCRIPT, 2, toKey(address), channel, address, generation)
