@@ -37,20 +37,10 @@ export const createChecks = (
 ): ChecksReader => {
   let known: RecordedChecks | undefined
   let active: Promise<RecordedChecks | undefined> | undefined
-  /**
-   * Each accepted finding changes the result, and a run that is resumed has written more files under the same
-   * name.
-   */
-  const isCurrent = (
-    checks: RecordedChecks | undefined,
-    { run, finishedAt }: RunLogEntry,
-  ): checks is RecordedChecks =>
-    checks?.run === run && checks.checkedAt >= finishedAt && checks.acceptedStamp === readAcceptedStamp(out)
-
   const readPresent = async (writer: RunLogEntry): Promise<RecordedChecks | undefined> => {
-    if (isCurrent(known, writer)) return known
+    if (isCurrent(known, writer, out)) return known
     const recorded = await readRecordedChecks(out, writer.run)
-    if (!isCurrent(recorded, writer)) return undefined
+    if (!isCurrent(recorded, writer, out)) return undefined
     known = recorded
     return recorded
   }
@@ -63,19 +53,15 @@ export const createChecks = (
     known = made ?? known
     return made
   }
-  const describe = async (checks: RecordedChecks): Promise<RunChecks> => {
-    const listed = new Set((await readStocks(out)).map(({ Symbol: symbol }) => symbol))
-    return { ...summarizeChecks(checks), ...describeChecks(checks, listed) }
-  }
   const readOfWriter = async (writer: RunLogEntry): Promise<RunChecks> => {
     const { run } = writer
     const present = await readPresent(writer)
-    if (present) return describe(present)
+    if (present) return describeMade(present, out)
     if (live.isActive()) return notMade(run, 'A run is active. Its files are checked after it.')
     try {
       const made = await make()
       return made?.run === run
-        ? describe(made)
+        ? describeMade(made, out)
         : notMade(run, 'A run began during the checks. Its files are checked after it.')
     } catch (error) {
       if (error instanceof CollectError)
@@ -89,7 +75,7 @@ export const createChecks = (
       const writer = findLastWriter(runs)
       if (writer?.run === id) return readOfWriter(writer)
       const kept = await readRecordedChecks(out, id)
-      const checks = kept ? await describe(kept) : describeUnchecked(entry)
+      const checks = kept ? await describeMade(kept, out) : describeUnchecked(entry)
       const replaced =
         writer && entry.outcome !== 'failed'
           ? [`the run of ${toDay(Date.parse(writer.asOf))} has replaced files since`]
@@ -104,6 +90,22 @@ export const createChecks = (
       return notMade(writer.run, 'not made yet; open them to start')
     },
   }
+}
+
+/**
+ * Each accepted finding changes the result, and a run that is resumed has written more files under the same
+ * name.
+ */
+const isCurrent = (
+  checks: RecordedChecks | undefined,
+  { run, finishedAt }: RunLogEntry,
+  out: string,
+): checks is RecordedChecks =>
+  checks?.run === run && checks.checkedAt >= finishedAt && checks.acceptedStamp === readAcceptedStamp(out)
+
+const describeMade = async (checks: RecordedChecks, out: string): Promise<RunChecks> => {
+  const listed = new Set((await readStocks(out)).map(({ Symbol: symbol }) => symbol))
+  return { ...summarizeChecks(checks), ...describeChecks(checks, listed) }
 }
 
 const notMade = (run: string, text: string): RunChecks => ({ run, tone: 'soft', text, kinds: [], notes: [] })

@@ -56,15 +56,8 @@ interface SentState {
 
 const NOTHING_SENT: SentState = { state: undefined, streams: new Map(), summary: '' }
 
-export const createLiveHub = (
-  read: LiveSource,
-  {
-    tick$ = interval(TICK_MS),
-    readReportTime = () => undefined,
-    readIsSimulated = () => false,
-    wall = createWall(),
-  }: HubOptions = {},
-): LiveHub => {
+export const createLiveHub = (read: LiveSource, options: HubOptions = {}): LiveHub => {
+  const { tick$ = interval(TICK_MS), wall = createWall() } = options
   // Ids of an earlier server mean nothing here.
   const session = randomUUID().slice(0, 8)
   const readers = new Set<LiveReader>()
@@ -73,11 +66,11 @@ export const createLiveHub = (
   let sent = NOTHING_SENT
   let ticking: Subscription | undefined
 
-  const readFolder = () => ({ report: readReportTime(), isSimulated: readIsSimulated() })
+  const readFolder = () => ({
+    report: options.readReportTime?.(),
+    isSimulated: options.readIsSimulated?.() ?? false,
+  })
   const snapshot = (): string => toSentEvent('snapshot', `${session}-${id}`, toSnapshot(sent))
-  const sendAll = (text: string): void => {
-    for (const reader of readers) reader.send(text)
-  }
   const look = (): void => {
     const previous = sent
     sent = { ...describeState(read()), ...readFolder() }
@@ -87,7 +80,7 @@ export const createLiveHub = (
     const isOther = change === 'another run'
     const text = isOther ? snapshot() : toSentEvent('change', `${session}-${id}`, change)
     changes = isOther ? [] : [...changes.slice(1 - MAX_KEPT_CHANGES), { id, text }]
-    sendAll(text)
+    for (const reader of readers) reader.send(text)
   }
   const tick = (): void => wall.attempt('the page of the run', look)
   const catchUp = (reader: LiveReader, lastEventId = ''): void => {
@@ -117,11 +110,9 @@ export const createLiveHub = (
       ticking?.unsubscribe()
       if (readers.size === 0) return
       // Without it, the page asks for the state itself, and shows why there is none.
-      const last = {
-        ...toSnapshot({ ...NOTHING_SENT, ...readFolder() }),
-        state: await readState().catch(() => undefined),
-      }
-      await endAll(readers, toSentEvent('snapshot', `${session}-${id}`, last), tick$)
+      const last = toSnapshot({ ...NOTHING_SENT, ...readFolder() })
+      const state = await readState().catch(() => undefined)
+      await endAll(readers, toSentEvent('snapshot', `${session}-${id}`, { ...last, state }), tick$)
     },
   }
 }

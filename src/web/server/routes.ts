@@ -80,14 +80,6 @@ export const createRoutes = (
       answer: (): Promise<readonly RecordedDay[]> => listAnsweringRecords(folder.root, folder.streams),
     },
     { path: '/api/today', answer: (request) => readToday(request).catch(refuseRequest) },
-    {
-      path: '/api/stocks',
-      answer: ({ query, signal }) =>
-        show(
-          { show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS), ...readAsOf(query) },
-          signal,
-        ).catch(refuseRequest),
-    },
     { path: '/api/watchlists', answer: (_, { watchlists = {} }) => watchlists },
     {
       path: '/api/market',
@@ -102,19 +94,8 @@ export const createRoutes = (
     },
     { path: '/api/market/feed', answer: (request) => readFeed(request).catch(refuseRequest) },
     { path: '/api/market/stocks', answer: (request) => readStocks(request).catch(refuseRequest) },
+    ...listRoutes(show),
     ...instrumentRoutes(folder, show),
-    {
-      path: '/api/list/:name',
-      answer: ({ params: { name = '' }, query, signal }) => {
-        const universe = readUniverse(query)
-        const whole = universe === '' ? name : `${name}/${universe}`
-        return found(
-          show({ show: 'list', name: whole, ...readAsOf(query) }, signal),
-          name,
-          `there is no list ${name}`,
-        ).catch(refuseRequest)
-      },
-    },
     {
       path: '/api/search',
       answer: async ({ query }) => ({
@@ -135,6 +116,30 @@ export const createRoutes = (
     },
   }
 }
+
+/** Several stocks. */
+const listRoutes = (show: ShowRunner): readonly Route[] => [
+  {
+    path: '/api/stocks',
+    answer: ({ query, signal }) =>
+      show(
+        { show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS), ...readAsOf(query) },
+        signal,
+      ).catch(refuseRequest),
+  },
+  {
+    path: '/api/list/:name',
+    answer: ({ params: { name = '' }, query, signal }) => {
+      const universe = readUniverse(query)
+      const whole = universe === '' ? name : `${name}/${universe}`
+      return found(
+        show({ show: 'list', name: whole, ...readAsOf(query) }, signal),
+        name,
+        `there is no list ${name}`,
+      ).catch(refuseRequest)
+    },
+  },
+]
 
 /** One stock, or one index. */
 const instrumentRoutes = (folder: MarketFolder, show: ShowRunner): readonly Route[] => [

@@ -69,13 +69,8 @@ export const createChartPanel = (page: PageContext): ChartPanel => {
         other: other instanceof Error ? undefined : other,
       }
       chart?.show(content)
-      return renderChart(content, {
-        page,
-        hovered,
-        mount,
-        seen,
-        problem: other instanceof Error ? other.message : undefined,
-      })
+      const problem = other instanceof Error ? other.message : undefined
+      return renderChart(content, { page, hovered, mount, seen, problem })
     },
     leave: () => {
       mount(undefined)

@@ -4,6 +4,7 @@ import {
   ColorType,
   createChart,
   createSeriesMarkers,
+  type HistogramData,
   HistogramSeries,
   type IChartApi,
   LineSeries,
@@ -79,13 +80,7 @@ export const createPriceChart = (
     const colours = applyColours(chart)
     candles.applyOptions(candleColours(colours))
     candles.setData(toCandleData(shown.candles))
-    volume.setData(
-      shown.candles.days.map((time, index) => ({
-        time,
-        value: shown?.candles.volume[index] ?? 0,
-        color: colours.faint,
-      })),
-    )
+    volume.setData(toVolumeData(shown.candles, colours.faint))
     drawLines(averages, other, { shown, colours })
     candles.priceScale().applyOptions({ mode: chooseMode(shown) })
     drawMarks()
@@ -226,6 +221,9 @@ const toCandleData = ({ days, open, high, low, close }: CandlesAnswer): Candlest
     low: low[index] ?? 0,
     close: close[index] ?? 0,
   }))
+
+const toVolumeData = ({ days, volume }: CandlesAnswer, color: string): HistogramData[] =>
+  days.map((time, index) => ({ time, value: volume[index] ?? 0, color }))
 
 /** Half a label of the time axis, which would be cut at the ends of it. */
 const LABEL_PIXELS = 20
