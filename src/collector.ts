@@ -184,12 +184,11 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
     ...options
   } = parts
   const settings = parseSettings(given, streams)
-  const shared = new SharedLimiters(settings, streams)
   const host: RunHost = {
     settings,
     clock,
     ...options,
-    shared,
+    shared: new SharedLimiters(settings, streams),
     readCalendar: () => readCalendar(settings),
     runs: { active: 0 },
   }

@@ -37,7 +37,12 @@ import { type ItemOutcome, type ItemResult, type PublicOutcome, toPublicOutcome 
 import { createRedactor, redactRecord } from '../model/redact.js'
 import type { ByName, RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
-import { createRunStats, type PausedHosts, type StreamStats } from '../model/run-stats.js'
+import {
+  createRunStats,
+  type PausedHosts,
+  type RunStatsReading,
+  type StreamStats,
+} from '../model/run-stats.js'
 import type { StreamDefinition } from './define-stream.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
 import { start } from './start.js'
@@ -184,9 +189,7 @@ export const openRun = (
       { ...dependencies, ...own, stats, through: use === 'events' ? undefined : items.through },
       { ...selection, stop: merge(stop, stop$) },
     ).pipe(
-      catchError((error: unknown) =>
-        throwError(() => (error instanceof ConsumerError ? error.cause : error)),
-      ),
+      catchError(throwCause),
       tap({
         // Before it is passed on: who takes the first report leaves at once.
         next: (event) => event.type === 'run-finished' && end({ status: 'ended', report: event.report }),
@@ -214,22 +217,22 @@ export const openRun = (
         map(({ report }) => report),
       )
     }),
-    state: () =>
-      state.status === 'running'
-        ? { ...state, streams: describeStreams(stats.streams()), paused: stats.pausedHosts() }
-        : state,
+    state: () => (state.status === 'running' ? describeRunning(stats) : state),
     stop: () => stop$.next(undefined),
     [Symbol.asyncIterator]: () => iterate(event$, items.receivers),
   }
 }
 
-const describeStreams = (all: readonly StreamStats[]) =>
-  Object.fromEntries(
-    all.map(({ name, state, finished, lost, requests, retries, rateLimited, total }) => [
+const describeRunning = ({ streams, pausedHosts }: RunStatsReading): RunState => ({
+  status: 'running',
+  streams: Object.fromEntries(
+    streams().map(({ name, state, finished, lost, requests, retries, rateLimited, total }) => [
       name,
       omitUndefined({ state, finished, lost, requests, retries, rateLimited, total }),
     ]),
-  )
+  ),
+  paused: pausedHosts(),
+})
 
 /**
  * What a consumer has thrown: it ends the run, even an error that would cost one item if a request failed
@@ -240,6 +243,9 @@ class ConsumerError extends Error {
     super(formatError(cause), { cause })
   }
 }
+
+const throwCause = (error: unknown): Observable<never> =>
+  throwError(() => (error instanceof ConsumerError ? error.cause : error))
 
 /** Passes the items of a run to its subscribers, and to those that they wait for. */
 const createItemPipe = ({ settings }: RunHost, { consume, only }: OpenOptions<Untyped>) => {

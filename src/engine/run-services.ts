@@ -35,15 +35,8 @@ export interface RunInSession extends PlannedRun {
 /** Begins the work of a run, in this process or in others. */
 export const beginWork = ({ engine = inProcess }: RunDependencies, run: RunContext) => engine.begin(run)
 
-export const createRun = ({
-  dependencies,
-  plan,
-  options,
-  wanted,
-  session,
-  eventBus,
-  redact,
-}: RunInSession): RunContext => {
+export const createRun = (run: RunInSession): RunContext => {
+  const { dependencies, plan, options, wanted, session, eventBus, redact } = run
   const { settings, streams, storage, dispatcher, transport, clock, random, shared, through } = dependencies
   const { record, known, calendar } = wanted
   const { emit, ended, followers, stats } = eventBus

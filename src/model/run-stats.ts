@@ -117,6 +117,7 @@ export const createRunStats = () => {
   let fleet: FleetState | undefined
   let step: string | undefined
   const notes: string[] = []
+  const all = (): readonly StreamStats[] => [...streams.values()]
 
   return {
     record(event: RunEvent): void {
@@ -133,16 +134,14 @@ export const createRunStats = () => {
       else if (event.type === 'note') notes.push(event.text)
       else if ('stream' in event) applyEvent(streams.get(event.stream), event)
     },
-    streams: (): readonly StreamStats[] => [...streams.values()],
+    streams: all,
     stream: (name: string): StreamStats | undefined => streams.get(name),
     /**
      * The hosts that are paused now. A host whose streams have all ended gets no request any more, so that
      * its pause would never end.
      */
     pausedHosts: (): readonly PausedHosts[] =>
-      [...new Set(pauses.values())].filter(({ hosts }) =>
-        hosts.some((host) => isNeeded(host, [...streams.values()])),
-      ),
+      [...new Set(pauses.values())].filter(({ hosts }) => hosts.some((host) => isNeeded(host, all()))),
     /** The pauses of a stream's hosts as a whole. */
     pausesOf: ({ hosts }: StreamStats): readonly PausedHosts[] =>
       hosts.flatMap((host) => pauses.get(host) ?? []),
@@ -156,22 +155,20 @@ export const createRunStats = () => {
     /** The workers of the run; undefined without a fleet. */
     fleet: (): FleetState | undefined => fleet,
     /** The report of the run so far. `end` overrides the outcome that follows from the streams. */
-    report(finishedAt: number, end?: Pick<RunReport, 'outcome' | 'error' | 'code'>): RunReport {
-      const scripts = Object.fromEntries(
-        [...streams.values()].map((stats) => [stats.name, createScriptReport(stats, finishedAt)]),
-      )
-      return {
-        ...describeTime(started, finishedAt),
-        outcome: end?.outcome ?? (wrongSymbols.length > 0 ? 'partial' : deriveOutcome([...streams.values()])),
-        stocks,
-        scripts,
-        ...(wrongSymbols.length === 0 ? {} : { wrongSymbols }),
-        ...(notes.length === 0 ? {} : { notes: [...notes] }),
-        ...omitUndefined({ asOfSession: started?.asOfSession, fleet, error: end?.error, code: end?.code }),
-      }
-    },
+    report: (finishedAt: number, end?: Pick<RunReport, 'outcome' | 'error' | 'code'>): RunReport => ({
+      ...describeTime(started, finishedAt),
+      outcome: end?.outcome ?? (wrongSymbols.length > 0 ? 'partial' : deriveOutcome(all())),
+      stocks,
+      scripts: reportStreams(all(), finishedAt),
+      ...(wrongSymbols.length === 0 ? {} : { wrongSymbols }),
+      ...(notes.length === 0 ? {} : { notes: [...notes] }),
+      ...omitUndefined({ asOfSession: started?.asOfSession, fleet, error: end?.error, code: end?.code }),
+    }),
   }
 }
+
+const reportStreams = (all: readonly StreamStats[], finishedAt: number): RunReport['scripts'] =>
+  Object.fromEntries(all.map((stats) => [stats.name, createScriptReport(stats, finishedAt)]))
 
 const describeTime = (started: RunStarted | undefined, finishedAt: number) => {
   const { run = '', asOf = 0, at = 0 } = started ?? {}

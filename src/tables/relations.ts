@@ -3,7 +3,7 @@ import type { Columned, Table } from '../model/table.js'
 import type { Day } from '../model/trading-day.js'
 import { quoteName, quoteText } from '../storage/duckdb.js'
 import { describeEarlier } from '../storage/history/choose.js'
-import { openHistory } from '../storage/history/record.js'
+import { type History, openHistory } from '../storage/history/record.js'
 import { buildEmptySelect, buildSelect } from '../storage/table-views.js'
 import { readFormer } from './former-symbols.js'
 import {
@@ -59,20 +59,11 @@ export const openRelations = async (
     ? await openHistory(folder.root, tables)
     : { root: folder.root, records: [], deleted: [], damages: [], earlier: [] }
   const runDay = past === undefined && isRead ? await readRunDay(folder.root) : undefined
-  const isSound = runDay !== undefined && history.damages.length === 0
   const views = listViews(tables)
   const whole = views.filter(({ name }) => chosen.some((one) => one.name === name))
-  const former = await readFormer({
-    root: folder.root,
-    views: addNeeded(whole, tables).views,
-    mayBePast: past !== undefined,
-    warn,
-  })
-  const published = tables.flatMap(({ publishedAt = [] }) => publishedAt)
-  const context = isSound
-    ? [runDay, JSON.stringify(former), ...published, ...history.records.map(({ digest }) => digest)].join(' ')
-    : undefined
-  const lake = openLake(connection, source, context)
+  const { views: read } = addNeeded(whole, tables)
+  const former = await readFormer({ root: folder.root, views: read, mayBePast: past !== undefined, warn })
+  const lake = openLake(connection, source, describeContext(tables, history, { runDay, former }))
   for (const view of views.toReversed())
     if (addNeeded(chosen, tables, lake.stored).views.some(({ name }) => name === view.name))
       await lake.read(view)
@@ -82,12 +73,8 @@ export const openRelations = async (
     ? openPresent(needed.tables, source, lake)
     : openPast(source, { tables: needed.tables, warn, day: past }, lake))
   const records = { history, until: past, warn }
-  await setVariables(connection, computed, {
-    former,
-    day: opened.usedDay ?? past ?? runDay,
-    recorded: { ...records, tables },
-    until: past,
-  })
+  const day = opened.usedDay ?? past ?? runDay
+  await setVariables(connection, computed, { former, day, recorded: { ...records, tables }, until: past })
   const seen = await fillFirstSeen(computed, { ...source, ...records, warn })
   const days: (readonly [HistoryTable, TableReader])[] = []
   if (chosen.some(isHistoryTable)) describeEarlier(history.earlier, '', past).forEach(source.warn)
@@ -98,15 +85,15 @@ export const openRelations = async (
   await createRelations(connection, isDamaged ? { ...lake, writeView: async () => undefined } : lake, [
     ...opened.selects,
     ...needed.views.map((view) => {
-      const own =
-        view.name === CANDLE_DAYS ? opened.candleDays : view === seen?.view ? seen.select : undefined
-      return [view, lake.stored.get(view.name)?.select ?? own ?? view.sql] as const
+      const own = view.name === CANDLE_DAYS ? opened.candleDays : undefined
+      const filled = view === seen?.view ? seen.select : own
+      return [view, lake.stored.get(view.name)?.select ?? filled ?? view.sql] as const
     }),
     ...days.map(([table, { select }]) => [table, select] as const),
   ])
   const seenFiles = seen ? [...seen.files, ...(await listPaths(needed.tables, source.folder))] : []
-  const read = [...opened.files, ...seenFiles, ...days.flatMap(([, { files }]) => files)]
-  const files = [...read, ...[...lake.stored.values()].flatMap((table) => table.files)]
+  const readers = [...days.map(([, reader]) => reader), ...lake.stored.values()]
+  const files = [...opened.files, ...seenFiles, ...readers.flatMap((reader) => reader.files)]
   const { usedDay, answers, empty } = opened
   return {
     files,
@@ -115,6 +102,17 @@ export const openRelations = async (
     ...(usedDay === undefined ? {} : { usedDay }),
     ...(answers === undefined ? {} : { answers }),
   }
+}
+
+/** What the lake depends on besides files; undefined if nothing may be kept in it. */
+const describeContext = (
+  tables: readonly Table[],
+  { records, damages }: History,
+  { runDay, former }: { readonly runDay: Day | undefined; readonly former: unknown },
+): string | undefined => {
+  if (runDay === undefined || damages.length > 0) return undefined
+  const published = tables.flatMap(({ publishedAt = [] }) => publishedAt)
+  return [runDay, JSON.stringify(former), ...published, ...records.map(({ digest }) => digest)].join(' ')
 }
 
 type Selects = readonly (readonly [relation: Columned, select: string])[]

@@ -236,6 +236,7 @@ const createHoldTimer = (add: (hold: Hold, seconds: number) => void) => {
   }
 }
 
+type LiveRuns = ReadonlySet<Pick<LiveRun, 'limiters'>>
 type LimiterFacts = ReturnType<LiveRun['limiters']>[number]
 
 /** Idle timeouts are 10 and 30 s, total ones six times as long. */
@@ -243,21 +244,14 @@ const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180]
 
 const CIRCUIT_STATES = { closed: 0, 'half-open': 1, open: 2 } as const
 
+const STREAM = ['stream'] as const
+
 /** Registers the metrics of runs. `live`: the runs whose limiters are read when the metrics are. */
-const createRunMetrics = (
-  prom: typeof Prometheus,
-  registry: Registry,
-  live: ReadonlySet<Pick<LiveRun, 'limiters'>>,
-) => {
-  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new prom.Counter({
-      name: `scripstream_${name}`,
-      help,
-      labelNames: [...labelNames],
-      registers: [registry],
-    })
-  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new prom.Gauge({ name: `scripstream_${name}`, help, labelNames: [...labelNames], registers: [registry] })
+const createRunMetrics = (prom: typeof Prometheus, registry: Registry, live: LiveRuns) => {
+  const counter = <Label extends string>(name: string, help: string, labels: readonly Label[]) =>
+    new prom.Counter({ name: `scripstream_${name}`, help, labelNames: [...labels], registers: [registry] })
+  const gauge = <Label extends string>(name: string, help: string, labels: readonly Label[]) =>
+    new prom.Gauge({ name: `scripstream_${name}`, help, labelNames: [...labels], registers: [registry] })
   createLimiterGauges(prom, registry, live)
   return {
     requests: counter(
@@ -273,8 +267,8 @@ const createRunMetrics = (
       buckets: SECONDS,
       registers: [registry],
     }),
-    retries: counter('retries_total', 'Retries of requests', ['stream']),
-    limited: counter('rate_limited_total', 'Responses with status 429', ['stream']),
+    retries: counter('retries_total', 'Retries of requests', STREAM),
+    limited: counter('rate_limited_total', 'Responses with status 429', STREAM),
     holds: counter('host_holds_total', 'Back-offs and outages of a host, or of one endpoint of it', [
       'host',
       'endpoint',
@@ -282,12 +276,12 @@ const createRunMetrics = (
     ]),
     heldSeconds: counter('host_held_seconds_total', 'Time in back-offs and outages', ['host', 'endpoint']),
     items: counter('items_total', 'Finished items, by status', ['stream', 'status']),
-    expected: gauge('items_expected', 'Items of a stream', ['stream']),
-    files: counter('files_total', 'Files written', ['stream']),
-    stored: counter('stored_bytes_total', 'Bytes of files written', ['stream']),
+    expected: gauge('items_expected', 'Items of a stream', STREAM),
+    files: counter('files_total', 'Files written', STREAM),
+    stored: counter('stored_bytes_total', 'Bytes of files written', STREAM),
     ended: counter('streams_total', 'Finished streams, by outcome', ['stream', 'outcome']),
-    running: gauge('stream_running', 'Whether a stream is running', ['stream']),
-    streamSeconds: gauge('stream_duration_seconds', 'Duration of a stream in the last run', ['stream']),
+    running: gauge('stream_running', 'Whether a stream is running', STREAM),
+    streamSeconds: gauge('stream_duration_seconds', 'Duration of a stream in the last run', STREAM),
     outcome: gauge('run_outcome', 'Outcome of the last run: 1 for complete, partial, failed or interrupted', [
       'outcome',
     ]),
@@ -298,15 +292,17 @@ const createRunMetrics = (
     missing: gauge(
       'items_missing',
       'Items that are missing in the outputs after the last run, from it and earlier runs',
-      ['stream'],
+      STREAM,
     ),
-    behind: gauge('sessions_behind', 'Sessions that are due and that the outputs lack after the last run', [
-      'stream',
-    ]),
+    behind: gauge(
+      'sessions_behind',
+      'Sessions that are due and that the outputs lack after the last run',
+      STREAM,
+    ),
     drift: gauge(
       'drift_changes',
       'Changes in the format of answers that nobody has accepted, in the last run',
-      ['stream'],
+      STREAM,
     ),
   }
 }
@@ -314,11 +310,7 @@ const createRunMetrics = (
 type RunMetrics = ReturnType<typeof createRunMetrics>
 
 /** Gauges that are read from the limiters when somebody asks for them. */
-const createLimiterGauges = (
-  prom: typeof Prometheus,
-  registry: Registry,
-  live: ReadonlySet<Pick<LiveRun, 'limiters'>>,
-): void => {
+const createLimiterGauges = (prom: typeof Prometheus, registry: Registry, live: LiveRuns): void => {
   const gauge = (
     name: string,
     help: string,

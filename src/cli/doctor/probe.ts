@@ -17,7 +17,7 @@ import {
 import { DAYS, listDayItems, MASTER, type StreamDefinition, type Tools } from '../../engine/define-stream.js'
 import { oncePerRun } from '../../engine/once-per-run.js'
 import { createAsk } from '../../http/ask.js'
-import { createDriftWatch } from '../../http/drift.js'
+import { createDriftWatch, type DriftWatch } from '../../http/drift.js'
 import type { AnyEndpoint } from '../../http/endpoint.js'
 import type { HttpReply, Transport } from '../../http/transport.js'
 import { createLimiters } from '../../limiter/limiter-registry.js'
@@ -263,53 +263,57 @@ const sendProbe = (
   }
   const drift = createDriftWatch()
   let startedAt = clock()
-  let refusedWith: number | undefined
+  let refusal: number | undefined
   let reply: HttpReply | undefined
-  const ask = createAsk({
-    transport: (request) =>
-      defer(() => {
-        startedAt = clock()
-        return transport(request).pipe(tap((received) => (reply = received)))
-      }),
-    settings: { ...settings, retries: 0, throttleRetries: 0 },
-    // A limiter of its own: a rate limit now must not affect the next probe.
-    limiters: createLimiters(settings),
-    timeoutMs: Math.min(MAX_PROBE_MS, settings.timeoutsMs[stream.name] ?? stream.timeoutMs),
-    random: () => 0,
-    clock,
-    drift: drift.forStream(stream.name),
-    onRequestEvent: () => undefined,
-  })
+  const send: Transport = (request) =>
+    defer(() => {
+      startedAt = clock()
+      return transport(request).pipe(tap((received) => (reply = received)))
+    })
+  const ask = createProbeAsk(stream, { ...state, transport: send }, drift)
   const measure = (): object => ({
     about: item.key,
     ms: clock() - startedAt,
     ...(reply === undefined ? {} : { status: reply.status, bytes: reply.body.length }),
   })
   const onLimited = (status: number): void => {
-    refusedWith = status
+    refusal = status
   }
   const { origin } = new URL(address)
-  const send$ = defer(() => ask(item.key)(endpoint, input))
-  return repeatRefused(send$, { origin, state, onLimited }).pipe(
+  const answer$ = defer(() => ask(item.key)(endpoint, input))
+  return repeatRefused(answer$, { origin, state, onLimited }).pipe(
     tap({
       next: (answer) => {
         const found = drift.listDrifts()
-        const limited = refusedWith === undefined ? undefined : describeLimit(refusedWith, origin)
-        const usual = limited ?? { result: 'ok' as const }
+        const usual = refusal === undefined ? { result: 'ok' as const } : describeLimit(refusal, origin)
         finish(of(answer), found.length === 0 ? usual : { result: 'drift', drift: found }, measure())
       },
       error: (error: unknown) => {
         if (!isItemError(error)) return
         const why = { reason: redact(formatError(error)), advice: findRequestHint(error, endpoint, origins) }
-        finish(
-          throwError(() => error),
-          { result: 'failed', ...why },
-          measure(),
-        )
+        const failure$ = throwError(() => error)
+        finish(failure$, { result: 'failed', ...why }, measure())
       },
     }),
   )
 }
+
+const createProbeAsk = (
+  { name, timeoutMs }: StreamDefinition,
+  { settings, transport, scheduler }: ProbeState,
+  drift: DriftWatch,
+) =>
+  createAsk({
+    transport,
+    settings: { ...settings, retries: 0, throttleRetries: 0 },
+    // A limiter of its own: a rate limit now must not affect the next probe.
+    limiters: createLimiters(settings),
+    timeoutMs: Math.min(MAX_PROBE_MS, settings.timeoutsMs[name] ?? timeoutMs),
+    random: () => 0,
+    clock: () => scheduler.now(),
+    drift: drift.forStream(name),
+    onRequestEvent: () => undefined,
+  })
 
 const describeLimit = (status: number, origin: string): Pick<Probe, 'result' | 'reason' | 'advice'> => ({
   result: 'limited',
