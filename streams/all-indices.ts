@@ -10,7 +10,7 @@ import { BadAnswerError } from '../src/model/errors.js'
 import { formatQuantity } from '../src/model/format.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
 import { type Row, readText } from '../src/model/row.js'
-import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
+import { column, dataEnvelope, type RowOf, row, textColumn } from '../src/model/row-schema.js'
 import { createFileNames } from '../src/model/stock.js'
 
 /**
@@ -18,8 +18,8 @@ import { createFileNames } from '../src/model/stock.js'
  * candle requests use `Sid`.
  */
 export const MarketIndex = row({
-  Sym: column(z.string(), { about: 'symbol of the index', sql: 'symbol', required: true, key: true }),
-  DispSym: column(z.string(), { about: 'name of the index', sql: 'name' }),
+  Sym: textColumn('symbol of the index', 'symbol', { required: true, key: true }),
+  DispSym: textColumn('name of the index', 'name'),
   Sid: column(z.number(), {
     about: "the provider's id of the index",
     sql: ['sid', 'VARCHAR'],
@@ -38,9 +38,9 @@ export const MarketIndex = row({
     sql: 'change_percent',
     usual: true,
   }),
-  Exch: column(z.string(), { about: 'as answered', sql: 'exchange', key: true }),
-  Seg: column(z.string(), { about: 'as answered', sql: 'segment', key: true }),
-  Inst: column(z.string(), { about: 'as answered', sql: 'instrument', key: true }),
+  Exch: textColumn('as answered', 'exchange', { key: true }),
+  Seg: textColumn('as answered', 'segment', { key: true }),
+  Inst: textColumn('as answered', 'instrument', { key: true }),
   Open: z.number().optional(),
   High: z.number().optional(),
   Low: z.number().optional(),

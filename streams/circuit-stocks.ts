@@ -12,40 +12,43 @@ import { Row } from '../src/model/row.js'
 import { type BuiltRowOf, column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
 
+const numberOrNull = z.number().nullable()
+const textOrNull = z.string().nullable()
+
 /**
  * A stock at its circuit limit; a figure missing from the answer is null. Prices are in rupees, `MarketCap`
  * in ₹ crore, changes and yields in percent. Types are as observed in answers, and unchecked.
  */
 export const CircuitStock = row({
-  Symbol: column(z.string().nullable(), { about: 'trading symbol', sql: 'symbol' }),
-  Name: column(z.string().nullable(), { about: 'name of the company', sql: 'name' }),
-  LTP: column(z.number().nullable(), { about: 'last traded price, rupees', sql: 'price' }),
-  ChangePercent: column(z.number().nullable(), {
+  Symbol: column(textOrNull, { about: 'trading symbol', sql: 'symbol' }),
+  Name: column(textOrNull, { about: 'name of the company', sql: 'name' }),
+  LTP: column(numberOrNull, { about: 'last traded price, rupees', sql: 'price' }),
+  ChangePercent: column(numberOrNull, {
     about: 'against the close before, percent',
     sql: 'change_percent',
   }),
-  MarketCap: column(z.number().nullable(), { about: '₹ crore', sql: 'market_cap' }),
+  MarketCap: column(numberOrNull, { about: '₹ crore', sql: 'market_cap' }),
   Volume: column(z.int().nullable(), { about: 'shares traded', sql: 'volume' }),
-  High5Yr: column(z.number().nullable(), { about: 'highest price of five years, rupees', sql: 'high_5y' }),
-  High1Yr: column(z.number().nullable(), { about: 'highest price of a year, rupees', sql: 'high_1y' }),
-  Low1Yr: column(z.number().nullable(), { about: 'lowest price of a year, rupees', sql: 'low_1y' }),
-  PE: column(z.number().nullable(), { about: 'price to earnings', sql: 'pe' }),
-  PB: column(z.number().nullable(), { about: 'price to book value', sql: 'pb' }),
-  DivYield: column(z.number().nullable(), { about: 'percent', sql: 'dividend_yield' }),
+  High5Yr: column(numberOrNull, { about: 'highest price of five years, rupees', sql: 'high_5y' }),
+  High1Yr: column(numberOrNull, { about: 'highest price of a year, rupees', sql: 'high_1y' }),
+  Low1Yr: column(numberOrNull, { about: 'lowest price of a year, rupees', sql: 'low_1y' }),
+  PE: column(numberOrNull, { about: 'price to earnings', sql: 'pe' }),
+  PB: column(numberOrNull, { about: 'price to book value', sql: 'pb' }),
+  DivYield: column(numberOrNull, { about: 'percent', sql: 'dividend_yield' }),
 })
 export interface CircuitStock extends BuiltRowOf<typeof CircuitStock> {}
 
 type Side = 'upper' | 'lower'
 
 /** Price and change are required, because every stock at its limit has them. */
-const required = () => column(z.number().nullable(), { required: true })
+const required = () => column(numberOrNull, { required: true })
 /** A ratio may be missing. */
-const ratio = () => column(z.number().nullable(), { usual: true })
+const ratio = () => column(numberOrNull, { usual: true })
 
 /** A stock as the scan answers it, its fields in the order of the request. */
 const ScannedStock = row({
-  Sym: column(z.string().nullable(), { required: true, key: true }),
-  DispSym: column(z.string().nullable(), { required: true }),
+  Sym: column(textOrNull, { required: true, key: true }),
+  DispSym: column(textOrNull, { required: true }),
   Ltp: required(),
   PPerchange: required(),
   Mcap: required(),

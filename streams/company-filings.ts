@@ -8,7 +8,7 @@ import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
 import { isRow, MaybeRows, type Row } from '../src/model/row.js'
-import { column, dataEnvelope, ITEM_SYMBOL, type RowOf, row } from '../src/model/row-schema.js'
+import { column, dataEnvelope, ITEM_SYMBOL, type RowOf, row, textColumn } from '../src/model/row-schema.js'
 import { formatSecond } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { keepUnique, sortDescending } from '../src/operators/row-lists.js'
@@ -23,21 +23,19 @@ const optionalNumber = z.number().optional()
  */
 export const Filing = row({
   isin: column(z.string().optional(), { about: 'ISIN of the stock', sql: 'isin' }),
-  news_date: column(z.string(), {
-    about: 'when it was filed, India time',
-    sql: ['filed_at', 'TIMESTAMP'],
+  news_date: textColumn('when it was filed, India time', ['filed_at', 'TIMESTAMP'], {
     format: 'day',
     required: true,
     usual: true,
   }),
-  caption: column(z.string(), { about: 'title', sql: 'caption', key: true, usual: true }),
-  descriptor: column(z.string(), { about: 'kind of filing', sql: 'descriptor', key: true }),
+  caption: textColumn('title', 'caption', { key: true, usual: true }),
+  descriptor: textColumn('kind of filing', 'descriptor', { key: true }),
   cat: column(z.string().optional(), {
     about: 'finer kind; NULL if the exchange gave none',
     sql: 'category',
   }),
-  news_body: column(z.string(), { about: 'short text', sql: 'body' }),
-  file_url: column(z.string(), { about: 'address of the document', sql: 'url' }),
+  news_body: textColumn('short text', 'body'),
+  file_url: textColumn('address of the document', 'url'),
   news_id: column(z.string().optional(), { about: 'id of the filing; NULL if it has none', sql: 'news_id' }),
   ann_type: optionalText,
   disp: optionalText,

@@ -3,19 +3,17 @@ import { defineStream, once } from '../src/engine/define-stream.js'
 import { filledCsv } from '../src/http/answer.js'
 import { rejectShrunk } from '../src/market/list-rules.js'
 import { dailyCsv, fetchNewestFile } from '../src/market/list-sources.js'
-import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
+import { type CsvRowOf, column, row, textColumn } from '../src/model/row-schema.js'
 
 /**
  * The price band of a security: `2`, `5`, `10`, `20`, `40` (percent) or `No Band`. Cells are text; column
  * names are those of the file.
  */
 export const PriceBand = row({
-  Symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol' }),
-  Series: column(z.string(), { about: 'series of the security, such as EQ', sql: 'series' }),
-  'Security Name': column(z.string(), { about: 'name of the security', sql: 'name' }),
-  Band: column(z.string(), {
-    about: 'percent, or No Band',
-    sql: 'band',
+  Symbol: textColumn('trading symbol', 'symbol'),
+  Series: textColumn('series of the security, such as EQ', 'series'),
+  'Security Name': textColumn('name of the security', 'name'),
+  Band: textColumn('percent, or No Band', 'band', {
     further: [
       {
         name: 'band_percent',

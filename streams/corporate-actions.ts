@@ -7,7 +7,15 @@ import { rejectShrunk, warnIfFull, withoutCopies } from '../src/market/list-rule
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, type Row, Rows } from '../src/model/row.js'
-import { column, dataEnvelope, oneOrMore, type RowOf, row, textSuchAs } from '../src/model/row-schema.js'
+import {
+  column,
+  dataEnvelope,
+  oneOrMore,
+  type RowOf,
+  row,
+  textColumn,
+  textSuchAs,
+} from '../src/model/row-schema.js'
 import { toDocumentColumns } from '../src/model/table.js'
 import { addDays, addMonths, type Day, readDay, toDay } from '../src/model/trading-day.js'
 
@@ -24,19 +32,12 @@ export const CorporateAction = row({
       required: true,
     },
   ),
-  ExDate: column(z.string(), {
-    about: 'first day on which the share trades without it',
-    sql: 'ex_date',
+  ExDate: textColumn('first day on which the share trades without it', 'ex_date', {
     format: 'day',
     required: true,
   }),
-  RecDate: column(z.string(), {
-    about: 'whoever holds the share on this day takes part',
-    sql: ['record_date', 'DATE'],
-  }),
-  Note: column(z.string(), {
-    about: 'rupees a share, or the ratio',
-    sql: 'note',
+  RecDate: textColumn('whoever holds the share on this day takes part', ['record_date', 'DATE']),
+  Note: textColumn('rupees a share, or the ratio', 'note', {
     further: [
       {
         name: 'amount',
@@ -52,8 +53,8 @@ export interface CorporateAction extends RowOf<typeof CorporateAction> {}
 
 /** A stock and its corporate actions. */
 export const StockActions = row({
-  Sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: true, key: true }),
-  DispSym: column(z.string(), { about: 'name of the company', sql: 'name' }),
+  Sym: textColumn('trading symbol', 'symbol', { required: true, key: true }),
+  DispSym: textColumn('name of the company', 'name'),
   Isin: z.string().optional(),
   Sid: z.union([z.number(), z.string()]).optional(),
   CorpAct: column(oneOrMore(CorporateAction), { required: true, key: true }),

@@ -11,7 +11,6 @@ import {
   throwError,
   toArray,
 } from 'rxjs'
-import { z } from 'zod'
 import { defineStream, listDayItems, perDay, type Tools } from '../src/engine/define-stream.js'
 import { filledCsv } from '../src/http/answer.js'
 import type { AnswerInspector } from '../src/http/endpoint.js'
@@ -22,13 +21,12 @@ import { HttpError } from '../src/model/errors.js'
 import { formatPart } from '../src/model/format.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
-import { column, row } from '../src/model/row-schema.js'
+import { row, textColumn } from '../src/model/row-schema.js'
 import { addDays, formatCompactDmy } from '../src/model/trading-day.js'
 
-const textColumn = (about: string, sql: string) => column(z.string(), { about, sql })
 const priceColumn = (about: string, sql: string) =>
-  column(z.string(), { about: `${about}, rupees, unadjusted`, sql: [sql, 'DOUBLE'] })
-const countColumn = (about: string, sql: string) => column(z.string(), { about, sql: [sql, 'BIGINT'] })
+  textColumn(`${about}, rupees, unadjusted`, [sql, 'DOUBLE'])
+const countColumn = (about: string, sql: string) => textColumn(about, [sql, 'BIGINT'])
 
 /**
  * What a security traded on one day, from the exchange's own file. Cells are text, with the column names of
@@ -40,7 +38,7 @@ export const ExchangeDay = row({
     'series of that day: EQ, BE, BZ, SM, ST and SZ are shares; EQ also has exchange-traded funds',
     'series',
   ),
-  DATE1: column(z.string(), { about: 'day of the session', sql: ['day', 'DATE'], convert: LIST_DAY }),
+  DATE1: textColumn('day of the session', ['day', 'DATE'], { convert: LIST_DAY }),
   PREV_CLOSE: priceColumn('close before', 'previous_close'),
   OPEN_PRICE: priceColumn('open', 'open'),
   HIGH_PRICE: priceColumn('high', 'high'),
@@ -49,19 +47,16 @@ export const ExchangeDay = row({
   CLOSE_PRICE: priceColumn('official close', 'close'),
   AVG_PRICE: priceColumn('average by volume', 'average'),
   TTL_TRD_QNTY: countColumn('shares traded', 'volume'),
-  TURNOVER_LACS: column(z.string(), {
-    about: 'value traded, lakh rupees (a lakh is 100,000)',
-    sql: ['turnover_lakh', 'DOUBLE'],
-  }),
+  TURNOVER_LACS: textColumn('value traded, lakh rupees (a lakh is 100,000)', ['turnover_lakh', 'DOUBLE']),
   NO_OF_TRADES: countColumn('number of trades', 'trades'),
   DELIV_QTY: countColumn(
     'shares that are delivered; NULL if not reported, as for series BE',
     'delivery_quantity',
   ),
-  DELIV_PER: column(z.string(), {
-    about: 'delivered shares, percent of the volume; NULL if not reported',
-    sql: ['delivery_pct', 'DOUBLE'],
-  }),
+  DELIV_PER: textColumn('delivered shares, percent of the volume; NULL if not reported', [
+    'delivery_pct',
+    'DOUBLE',
+  ]),
 })
 export interface ExchangeDay extends Readonly<Record<keyof typeof ExchangeDay.shape, string | null>> {}
 

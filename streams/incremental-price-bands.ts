@@ -2,19 +2,17 @@ import { z } from 'zod'
 import { defineStream, once } from '../src/engine/define-stream.js'
 import { csv } from '../src/http/answer.js'
 import { dailyCsv, fetchNewestFile } from '../src/market/list-sources.js'
-import { type CsvRowOf, column, row } from '../src/model/row-schema.js'
+import { type CsvRowOf, column, row, textColumn } from '../src/model/row-schema.js'
 import { addDays } from '../src/model/trading-day.js'
 
 /**
  * A price band that changed, in percent or `No Band`. Every cell is text, with the column names of the file.
  */
 export const PriceBandChange = row({
-  Symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol' }),
-  Series: column(z.string(), { about: 'series of the security, such as EQ', sql: 'series' }),
-  'Security Name': column(z.string(), { about: 'name of the security', sql: 'name' }),
-  From: column(z.string(), {
-    about: 'band before, percent or No Band',
-    sql: 'from_band',
+  Symbol: textColumn('trading symbol', 'symbol'),
+  Series: textColumn('series of the security, such as EQ', 'series'),
+  'Security Name': textColumn('name of the security', 'name'),
+  From: textColumn('band before, percent or No Band', 'from_band', {
     further: [
       {
         name: 'from_percent',
@@ -24,9 +22,7 @@ export const PriceBandChange = row({
       },
     ],
   }),
-  To: column(z.string(), {
-    about: 'band from then on, percent or No Band',
-    sql: 'to_band',
+  To: textColumn('band from then on, percent or No Band', 'to_band', {
     further: [
       {
         name: 'to_percent',

@@ -6,19 +6,16 @@ import { get } from '../src/http/endpoint.js'
 import { rejectShrunk, withoutCopies } from '../src/market/list-rules.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, type Row, readText } from '../src/model/row.js'
-import { column, row } from '../src/model/row-schema.js'
+import { column, row, textColumn } from '../src/model/row-schema.js'
 import { type Day, toDay } from '../src/model/trading-day.js'
 
 /** A row of the published list, with the column names of the file. */
 const MemberRow = row({
-  Symbol: column(z.string(), {
-    about: 'trading symbol as listed; a place-holder around a demerger',
-    sql: 'symbol',
-  }),
-  'ISIN Code': column(z.string(), { about: 'ISIN as listed', sql: 'isin' }),
-  'Company Name': column(z.string(), { about: 'name of the company', sql: 'name' }),
-  Series: column(z.string(), { about: 'series of the security, such as EQ', sql: 'series' }),
-  Industry: column(z.string(), { about: 'one of about 20 broad industries', sql: 'industry' }),
+  Symbol: textColumn('trading symbol as listed; a place-holder around a demerger', 'symbol'),
+  'ISIN Code': textColumn('ISIN as listed', 'isin'),
+  'Company Name': textColumn('name of the company', 'name'),
+  Series: textColumn('series of the security, such as EQ', 'series'),
+  Industry: textColumn('one of about 20 broad industries', 'industry'),
 })
 
 /**
@@ -26,12 +23,8 @@ const MemberRow = row({
  * it was fetched.
  */
 export const IndexMember = row({
-  Index: column(z.string(), { about: 'index, such as NIFTY 500', sql: 'index' }),
-  Since: column(z.string(), {
-    about: 'first day on which a fetched list had it',
-    sql: ['since', 'DATE'],
-    format: 'day',
-  }),
+  Index: textColumn('index, such as NIFTY 500', 'index'),
+  Since: textColumn('first day on which a fetched list had it', ['since', 'DATE'], { format: 'day' }),
   Until: column(z.string().nullable(), {
     about: 'first day on which it was gone; NULL while it is in the list',
     sql: ['until', 'DATE'],

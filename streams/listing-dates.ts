@@ -7,22 +7,18 @@ import { readStoredLines, rejectShrunk, withoutCopies } from '../src/market/list
 import { escapeFormulasInLine, formatListDay, LIST_DAY } from '../src/market/list-sources.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import { createResult } from '../src/model/outcome.js'
-import { column, row } from '../src/model/row-schema.js'
+import { row, textColumn } from '../src/model/row-schema.js'
 
 /** A line of the list; every cell is text. */
 const Listing = row({
-  SYMBOL: column(z.string(), { about: 'trading symbol', sql: 'symbol' }),
-  'NAME OF COMPANY': column(z.string(), { about: 'name of the company', sql: 'name' }),
-  SERIES: column(z.string(), { about: 'series of the security, such as EQ', sql: 'series' }),
-  'DATE OF LISTING': column(z.string(), {
-    about: 'first day of trading',
-    sql: ['listed_on', 'DATE'],
-    convert: LIST_DAY,
-  }),
-  'ISIN NUMBER': column(z.string(), { about: 'ISIN of the stock', sql: 'isin' }),
-  'FACE VALUE': column(z.string(), { about: 'rupees', sql: ['face_value', 'DOUBLE'] }),
-  'PAID UP VALUE': column(z.string(), { about: 'rupees', sql: ['paid_up_value', 'DOUBLE'] }),
-  'MARKET LOT': column(z.string(), { about: 'shares', sql: ['market_lot', 'BIGINT'] }),
+  SYMBOL: textColumn('trading symbol', 'symbol'),
+  'NAME OF COMPANY': textColumn('name of the company', 'name'),
+  SERIES: textColumn('series of the security, such as EQ', 'series'),
+  'DATE OF LISTING': textColumn('first day of trading', ['listed_on', 'DATE'], { convert: LIST_DAY }),
+  'ISIN NUMBER': textColumn('ISIN of the stock', 'isin'),
+  'FACE VALUE': textColumn('rupees', ['face_value', 'DOUBLE']),
+  'PAID UP VALUE': textColumn('rupees', ['paid_up_value', 'DOUBLE']),
+  'MARKET LOT': textColumn('shares', ['market_lot', 'BIGINT']),
 })
 
 const equityList = get({

@@ -7,7 +7,7 @@ import { assertSameIsin } from '../src/market/listings.js'
 import type { SampleDocument, SampleQuarter } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, Row } from '../src/model/row.js'
-import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
+import { type BuiltRowOf, column, row, textColumn } from '../src/model/row-schema.js'
 import { type Stock, StockRecord } from '../src/model/stock.js'
 import { toDocumentColumns } from '../src/model/table.js'
 import { formatSecond } from '../src/model/trading-day.js'
@@ -25,10 +25,10 @@ export const NewsItem = row({
       value: (millis) => (Number(millis) > 0 ? formatSecond(Number(millis)) : undefined),
     },
   }),
-  Title: column(z.string(), { about: 'headline', sql: 'title' }),
-  Summary: column(z.string(), { about: 'a few sentences', sql: 'summary' }),
-  Sentiment: column(z.string(), { about: 'positive, negative, neutral or mixed', sql: 'sentiment' }),
-  Source: column(z.string(), { about: 'category of the news', sql: 'source' }),
+  Title: textColumn('headline', 'title'),
+  Summary: textColumn('a few sentences', 'summary'),
+  Sentiment: textColumn('positive, negative, neutral or mixed', 'sentiment'),
+  Source: textColumn('category of the news', 'source'),
 })
 export interface NewsItem extends BuiltRowOf<typeof NewsItem> {}
 

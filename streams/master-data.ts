@@ -17,7 +17,7 @@ import { BadAnswerError } from '../src/model/errors.js'
 import { formatQuantity, toCents } from '../src/model/format.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { isRow } from '../src/model/row.js'
-import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
+import { column, dataEnvelope, type RowOf, row, textColumn } from '../src/model/row-schema.js'
 import { Stock, toStockItems, toStocks } from '../src/model/stock.js'
 
 const figureField = (sql: string, about: string) => column(z.number().nullable(), { about, sql, usual: true })
@@ -27,9 +27,9 @@ const figureField = (sql: string, about: string) => column(z.number().nullable()
  * rates in percent.
  */
 export const MasterRow = row({
-  Sym: column(z.string(), { about: 'trading symbol', sql: 'symbol', required: true, key: true }),
-  Isin: column(z.string(), { about: 'ISIN of the stock', sql: 'isin', required: true, key: true }),
-  DispSym: column(z.string(), { about: 'name of the company', sql: 'name', required: true }),
+  Sym: textColumn('trading symbol', 'symbol', { required: true, key: true }),
+  Isin: textColumn('ISIN of the stock', 'isin', { required: true, key: true }),
+  DispSym: textColumn('name of the company', 'name', { required: true }),
   Sid: column(z.union([z.number(), z.string()]), {
     about: "the provider's id of the security",
     sql: ['sid', 'VARCHAR'],

@@ -6,7 +6,7 @@ import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/listings.js'
 import { createResult } from '../src/model/outcome.js'
 import { type Row, Rows, readText } from '../src/model/row.js'
-import { column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
+import { dataEnvelope, type RowOf, row, textColumn } from '../src/model/row-schema.js'
 import { StockRecord, toStockRecord } from '../src/model/stock.js'
 import { formatSecond } from '../src/model/trading-day.js'
 
@@ -15,21 +15,13 @@ import { formatSecond } from '../src/model/trading-day.js'
  * 23:56:04`).
  */
 export const Announcement = row({
-  date: column(z.string(), {
-    about: 'India time',
-    sql: ['announced_at', 'TIMESTAMP'],
+  date: textColumn('India time', ['announced_at', 'TIMESTAMP'], {
     format: 'day',
     required: true,
     usual: true,
   }),
-  type: column(z.string(), { about: 'such as Results Update', sql: 'kind' }),
-  events: column(z.string(), {
-    about: 'text of the announcement',
-    sql: 'event',
-    required: true,
-    key: true,
-    usual: true,
-  }),
+  type: textColumn('such as Results Update', 'kind'),
+  events: textColumn('text of the announcement', 'event', { required: true, key: true, usual: true }),
 })
 export interface Announcement extends RowOf<typeof Announcement> {}
 

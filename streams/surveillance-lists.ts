@@ -9,7 +9,7 @@ import { NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { createResult, type ItemResult } from '../src/model/outcome.js'
 import { isRow, type Row, readText } from '../src/model/row.js'
-import { type BuiltRowOf, column, row } from '../src/model/row-schema.js'
+import { type BuiltRowOf, row, textColumn } from '../src/model/row-schema.js'
 import { firstThatAnswers, type Tier } from '../src/operators/first-that-answers.js'
 
 /**
@@ -17,10 +17,10 @@ import { firstThatAnswers, type Tier } from '../src/operators/first-that-answers
  * source lacks is empty.
  */
 export const SurveillanceEntry = row({
-  Symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol' }),
-  Name: column(z.string(), { about: 'name of the company', sql: 'name' }),
-  ISIN: column(z.string(), { about: 'ISIN of the stock', sql: 'isin' }),
-  Stage: column(z.string(), { about: 'stage of the surveillance, such as LTASM - I (13)', sql: 'stage' }),
+  Symbol: textColumn('trading symbol', 'symbol'),
+  Name: textColumn('name of the company', 'name'),
+  ISIN: textColumn('ISIN of the stock', 'isin'),
+  Stage: textColumn('stage of the surveillance, such as LTASM - I (13)', 'stage'),
 })
 export interface SurveillanceEntry extends BuiltRowOf<typeof SurveillanceEntry> {}
 

@@ -90,6 +90,13 @@ export const column = <S extends z.ZodType>(schema: S, facts: ColumnFacts): S =>
   return own
 }
 
+/** A field with a text: what it is, its column, and other facts. */
+export const textColumn = (
+  about: string,
+  sql: ColumnFacts['sql'],
+  facts?: Omit<ColumnFacts, 'about' | 'sql'>,
+): z.ZodString => column(z.string(), { about, sql, ...facts })
+
 /**
  * Describes a kind of row once: its TypeScript type, the drift check, the SQL table and its comments follow
  * from it. Unknown fields pass through. `.optional()` marks a field that may be absent. Rows are compared

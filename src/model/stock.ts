@@ -4,19 +4,19 @@ import { NothingAnsweredError } from './errors.js'
 import { groupBy } from './map.js'
 import type { Item } from './outcome.js'
 import { type Row, readText } from './row.js'
-import { type BuiltRowOf, column, row } from './row-schema.js'
+import { type BuiltRowOf, column, row, textColumn } from './row-schema.js'
 
 const ownFields = () => ({
-  Symbol: column(z.string(), { about: 'trading symbol', sql: 'symbol' }),
-  ISIN: column(z.string(), { about: 'ISIN of the stock', sql: 'isin' }),
+  Symbol: textColumn('trading symbol', 'symbol'),
+  ISIN: textColumn('ISIN of the stock', 'isin'),
 })
 
 /** An element of `master_isin_map.json`: exactly these fields, in this order. */
 export const Stock = row({
   ...ownFields(),
-  Name: column(z.string(), { about: 'name of the company', sql: 'name' }),
+  Name: textColumn('name of the company', 'name'),
   /** Always text; requests for candles and indicators use it. */
-  Sid: column(z.string(), { about: "the provider's id of the security", sql: 'sid' }),
+  Sid: textColumn("the provider's id of the security", 'sid'),
   FnoFlag: column(z.int(), { about: '1 where futures and options are traded on it', sql: 'fno' }),
 })
 export interface Stock extends BuiltRowOf<typeof Stock> {}
