@@ -13,6 +13,7 @@ type Sources = Readonly<Record<string, string>>
 
 const MAX_FILE_LINES = 400
 const MAX_FUNCTION_LINES = 60
+const MAX_COMMENT_COLUMNS = 110
 const MAX_IMPORTS = 15
 /** Growth is paid for by deletion: these only go down. Tokens, so that packed lines save nothing. */
 const MAX_SIZE = { tokens: 472_400, sharedNames: 41 }
@@ -129,6 +130,34 @@ const longFunctions = (sources: Sources): readonly string[] =>
     visit(source)
     return found
   })
+
+/** Literals that are spread in a literal of their kind: they only pack several entries into one line. */
+const packedLiterals = (sources: Sources): readonly string[] =>
+  Object.entries(sources).flatMap(([file, text]) => {
+    const source = typescript.createSourceFile(file, text, typescript.ScriptTarget.ES2022)
+    const found: string[] = []
+    const visit = (node: ts.Node): void => {
+      const spread = typescript.isObjectLiteralExpression(node)
+        ? node.properties.filter(typescript.isSpreadAssignment)
+        : typescript.isArrayLiteralExpression(node)
+          ? node.elements.filter(typescript.isSpreadElement)
+          : []
+      for (const { expression } of spread)
+        if (expression.kind === node.kind) found.push(`${file}: ...${expression.getText(source)}`)
+      typescript.forEachChild(node, visit)
+    }
+    visit(source)
+    return found
+  })
+
+/** Lines of comments that are too long; code of an example may be. */
+const longComments = (sources: Sources): readonly string[] =>
+  Object.entries(sources).flatMap(([file, text]) =>
+    [...text.matchAll(/^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)/gm)]
+      .flatMap(([comment]) => comment.replace(/@example[\s\S]*?(?=\n\s*\* @|\*\/)/g, '').split('\n'))
+      .filter((line) => line.length > MAX_COMMENT_COLUMNS)
+      .map((line) => `${file}: ${line.trim()}`),
+  )
 
 /**
  * The number of import and re-export statements of each file over the limit. A barrel (`index.ts`) only
@@ -342,6 +371,8 @@ describe('the repository', () => {
   it('has no circle of imports', () => expect(circles(sources)).toEqual([]))
   it('has no file over 400 lines', () => expect(longFiles(sources)).toEqual([]))
   it('has no function over 60 lines', () => expect(longFunctions(sources)).toEqual([]))
+  it('packs no entries of a literal into another one', () => expect(packedLiterals(sources)).toEqual([]))
+  it('has no comment over 110 columns', () => expect(longComments(sources)).toEqual([]))
   it('has no file with more than 15 imports', () => expect(filesWithManyImports(sources)).toEqual({}))
   it('reads the time from the scheduler and the injected clock only', () =>
     expect(ownTime(sources)).toEqual([]))
@@ -499,6 +530,27 @@ describe('the checks of the repository', () => {
     expect(longFunctions({ a: toText(61) })).toContain('a:2')
     expect(longFunctions({ a: toText(60) })).toEqual([])
   })
+
+  it.each(['f({ a, ...{ b, c } })', 'const a = [b, ...[c, d]]', 'f({ a: [{ ...{ b } }] })'])(
+    'detect the packed literal in %s',
+    (text) => {
+      expect(packedLiterals({ a: text })).toHaveLength(1)
+      expect(packedLiterals({ a: text.replace('...', '...b ?? ') })).toEqual([])
+    },
+  )
+
+  it.each(['  // $', '/** $ */', '/**\n * $\n */', '/**\n * @example\n * a\n * @throws $\n */'])(
+    'detect a comment of 111 columns, but not one of 110: %j',
+    (form) => {
+      const toText = (columns: number): string => {
+        const own = form.split('\n').find((line) => line.includes('$')) ?? ''
+        return form.replace('$', 'x'.repeat(columns - own.length + 1))
+      }
+      expect(longComments({ a: toText(111) })).toHaveLength(1)
+      expect(longComments({ a: toText(110) })).toEqual([])
+      expect(longComments({ a: `/** @example ${toText(111).replaceAll(/[/*]/g, '')} */` })).toEqual([])
+    },
+  )
 
   it.each([
     ["import './b.js'\n"],

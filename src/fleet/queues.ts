@@ -98,8 +98,10 @@ const createMembers = (redis: Redis, name: string, build: string) => {
  */
 export type Queues = ReturnType<typeof createQueues>
 
-// The clients reconnect by themselves. Without a listener, an `error` event of a lost connection would end the
-// process.
+/**
+ * The clients reconnect by themselves. Without a listener, an `error` event of a lost connection would end
+ * the process.
+ */
 const ignoreErrors = <T extends { on: (event: 'error', listener: (error: Error) => void) => unknown }>(
   client: T,
 ): T => {

@@ -53,7 +53,7 @@ export interface Endpoint<Input, Answer> {
 }
 
 /** An endpoint of any kind, for lists of endpoints. */
-// biome-ignore lint/suspicious/noExplicitAny: a list of endpoints of every kind; inputs are checked by each one's schema
+// biome-ignore lint/suspicious/noExplicitAny: endpoints of every kind; each schema checks its inputs
 export type AnyEndpoint = Endpoint<any, unknown>
 
 /** The definition that `get` and `post` take: without the method; headers default to `usual`. */

@@ -39,8 +39,10 @@ export interface LimitedResult {
   readonly warnings?: readonly string[]
 }
 
-/** One processor is left to others. A large sort goes to the disk, where it does not fill it. The screener of the whole market needs 1.2 GB. What DuckDB
- * does not count must fit into the 2 GB of the process, too. */
+/**
+ * One processor is left to others. A large sort goes to the disk, where it does not fill it. The screener of
+ * the whole market needs 1.2 GB. What DuckDB does not count must fit into the 2 GB of the process, too.
+ */
 export const ROOM = {
   threads: String(Math.max(1, availableParallelism() - 1)),
   memory_limit: '1400MB',
