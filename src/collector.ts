@@ -55,7 +55,8 @@ export interface CollectorOptions<S extends readonly StreamDefinition[] = readon
 
 /**
  * Runs the graph. Each subscription to `events`, `run` or `stream` is a separate run; unsubscribing aborts
- * its requests. All runs of a collector share its limiters, so that together they send no more than one. `Rows` is the row type of each stream, by its name.
+ * its requests. All runs of a collector share its limiters, so that together they send no more than one.
+ * `Rows` is the row type of each stream, by its name.
  *
  * @throws UsageError for wrong settings, names or symbols
  * @throws StorageError if the outputs cannot be written; any other error is a bug

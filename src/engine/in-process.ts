@@ -38,7 +38,9 @@ export const inProcess: Engine = {
 /** The work on one item, which may pause. Emits once. */
 export type ItemWork = (item: Item, pause?: Pause) => Observable<ItemResult>
 
-/** A stage of a run; outside of a run only its workers. With `stream`, the error of a bug names the stream. */
+/**
+ * A stage of a run; outside of a run only its workers. With `stream`, the error of a bug names the stream.
+ */
 export type ItemStage = Pick<Stage, 'workers'> &
   Partial<Pick<Stage, 'stream' | 'findStored' | 'activeItems' | 'isStopping'>>
 

@@ -56,7 +56,9 @@ export interface RunContext extends ItemContext {
   readonly close: () => void
 }
 
-/** Items of a stream that may pause or be stored beside those at work: a slow disk must not fill the memory. */
+/**
+ * Items of a stream that may pause or be stored beside those at work: a slow disk must not fill the memory.
+ */
 export const MAX_BACKLOG = 16
 
 export interface Stage {

@@ -158,16 +158,17 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
           () => request$,
         )
       },
-    status: () => {
-      const [own, all] = [readLimiter(endpoint, now()), readLimiter(limiter, now())]
-      const isWorse = own.isHeld || own.maxPerSecond < all.maxPerSecond
-      return {
-        ...all,
-        waiting: own.waiting + all.waiting,
-        isHeld: own.isHeld || all.isHeld,
-        ...(isWorse ? { maxPerSecond: own.maxPerSecond } : {}),
-      }
-    },
+    status: () => combineReadings(readLimiter(endpoint, now()), readLimiter(limiter, now())),
+  }
+}
+
+const combineReadings = (own: LimiterReading, all: LimiterReading): LimiterReading => {
+  const isWorse = own.isHeld || own.maxPerSecond < all.maxPerSecond
+  return {
+    ...all,
+    waiting: own.waiting + all.waiting,
+    isHeld: own.isHeld || all.isHeld,
+    ...(isWorse ? { maxPerSecond: own.maxPerSecond } : {}),
   }
 }
 

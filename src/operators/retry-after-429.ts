@@ -23,10 +23,11 @@ const THROTTLE_DEFAULTS: ThrottlePolicy = {
 }
 
 /**
- * Sends one request again after a 429 (`ThrottledError`): after the pause in its `Retry-After`, otherwise after an exponential back-off with
- * jitter. Any other error passes at once, and the last 429 after `throttleRetries` retries. It delays this request only; where many
- * requests share a host, each of them is refused before it waits. The limiter of a run therefore holds all requests to an endpoint, or its
- * host, once many are refused.
+ * Sends one request again after a 429 (`ThrottledError`): after the pause in its `Retry-After`, otherwise
+ * after an exponential back-off with jitter. Any other error passes at once, and the last 429 after
+ * `throttleRetries` retries. It delays this request only; where many requests share a host, each of them is
+ * refused before it waits. The limiter of a run therefore holds all requests to an endpoint, or its host,
+ * once many are refused.
  *
  * @throws UsageError for an unknown option, or a number that is not 0 or more
  * @example
@@ -57,7 +58,10 @@ export const computeThrottlePause = (
   { throttleMs, throttleMaxMs, random }: Omit<ThrottlePolicy, 'throttleRetries'>,
 ): number => Math.min(retryAfterMs ?? throttleMs * 2 ** (attempt - 1) * (0.5 + random() / 2), throttleMaxMs)
 
-/** Parses a `Retry-After` header, seconds or an HTTP date, to milliseconds from `now`, never negative; `undefined` if it is neither. */
+/**
+ * Parses a `Retry-After` header, seconds or an HTTP date, to milliseconds from `now`, never negative;
+ * `undefined` if it is neither.
+ */
 export const parseRetryAfter = (header: string | null | undefined, now: number): number | undefined => {
   const text = header?.trim() ?? ''
   if (/^\d+$/.test(text)) return Number(text) * 1_000

@@ -20,18 +20,22 @@ export interface RetryPolicy extends ThrottlePolicy {
   readonly retries: number
   /** The longest pause before the first retry; doubles each time. */
   readonly backoffMs: number
-  /** A limiter delays the next attempt until the host accepts requests again, so a 429 needs no pause here. */
+  /**
+   * A limiter delays the next attempt until the host accepts requests again, so a 429 needs no pause here.
+   */
   readonly hasLimiter?: boolean | undefined
 }
 
 /** The options of `retryFailures`. */
 export interface RetryOptions extends RetryPolicy {
   /**
-   * What an error is, before its verdict counts: an error of this package, or one that passes at once. Default: `toRequestError`, which knows the
-   * errors of `fetch`, undici and `timeout`.
+   * What an error is, before its verdict counts: an error of this package, or one that passes at once.
+   * Default: `toRequestError`, which knows the errors of `fetch`, undici and `timeout`.
    */
   readonly classify: (error: unknown) => unknown
-  /** Whether a value makes all retries available again, for a source that goes on for long. Default: false. */
+  /**
+   * Whether a value makes all retries available again, for a source that goes on for long. Default: false.
+   */
   readonly resetOnSuccess: boolean
 }
 
@@ -50,9 +54,10 @@ const RETRY_DEFAULTS: RetryOptions = {
 }
 
 /**
- * Retries one request by the verdict of its error: after a random back-off on `retry`; on `wait` (a 429, an unreachable host) after the
- * pause of `retryAfter429`; at once on `await-host`, where the host's limiter does the waiting; never on any other. Only `retry` and `wait`
- * are counted. When the limiter gives the host up, the result is the original error, not that of the limiter.
+ * Retries one request by the verdict of its error: after a random back-off on `retry`; on `wait` (a 429, an
+ * unreachable host) after the pause of `retryAfter429`; at once on `await-host`, where the host's limiter
+ * does the waiting; never on any other. Only `retry` and `wait` are counted. When the limiter gives the host
+ * up, the result is the original error, not that of the limiter.
  *
  * @throws UsageError for an unknown option, or for a count or a time that is not 0 or more
  *

@@ -194,17 +194,20 @@ describe('a host with an unknown limit', () => {
       },
     )
 
-  itWithMarbles('that refuses half of 60 items once is done with them in little more than half a minute', (m) => {
-    for (const latencyMs of [5, 40])
-      for (let seed = 1; seed <= 16; seed += 1) {
-        const from = m.scheduler.now()
-        const { transport } = createLimitedHost(m, { refusesOnce: 0.5, seed, latencyMs, retryAfter: '2' })
-        const { took, ends } = runLoad(m, transport, { items: 60, workers: [15] })
+  itWithMarbles(
+    'that refuses half of 60 items once is done with them in little more than half a minute',
+    (m) => {
+      for (const latencyMs of [5, 40])
+        for (let seed = 1; seed <= 16; seed += 1) {
+          const from = m.scheduler.now()
+          const { transport } = createLimitedHost(m, { refusesOnce: 0.5, seed, latencyMs, retryAfter: '2' })
+          const { took, ends } = runLoad(m, transport, { items: 60, workers: [15] })
 
-        expect(ends).toStrictEqual({ served: 60 })
-        expect(took - from).toBeLessThan(36_000)
-      }
-  })
+          expect(ends).toStrictEqual({ served: 60 })
+          expect(took - from).toBeLessThan(36_000)
+        }
+    },
+  )
 
   itWithMarbles('of fewer requests than the lowest rate still gets requests at that rate', (m) => {
     const { transport } = createLimitedHost(m, { perSecond: 0.05, latencyMs: 5 })
