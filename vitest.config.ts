@@ -4,9 +4,15 @@ import { BaseSequencer, type Reporter, type TestSpecification } from 'vitest/nod
 /** Ends with the titles of the skipped tests, which say what is missing here. */
 const nameSkipped: Reporter = {
   onTestRunEnd: (modules) => {
-    const titles = modules.flatMap(({ children }) => [...children.allTests('skipped')].map(({ fullName }) => fullName))
+    const titles = modules.flatMap(({ children }) =>
+      [...children.allTests('skipped')].map(({ fullName }) => fullName),
+    )
     if (titles.length > 0)
-      console.log(['', 'Skipped, because something is missing here:', ...titles.map((title) => `  ${title}`), ''].join('\n'))
+      console.log(
+        ['', 'Skipped, because something is missing here:', ...titles.map((title) => `  ${title}`), ''].join(
+          '\n',
+        ),
+      )
   },
 }
 

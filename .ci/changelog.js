@@ -8,5 +8,9 @@ const [before, after] = text.split(HEADING)
 if (after === undefined) throw new Error(`CHANGELOG.md has no line "${HEADING.trim()}"`)
 if (text.includes(`## [${version}]`)) throw new Error(`CHANGELOG.md already has ${version}`)
 const [changes = ''] = after.split(/^## \[/m)
-if (!/^- /m.test(changes)) throw new Error('CHANGELOG.md names no change under "Unreleased": there is nothing to release')
-writeFileSync('CHANGELOG.md', `${before}${HEADING}\n## [${version}] - ${new Date().toISOString().slice(0, 10)}\n${after}`)
+if (!/^- /m.test(changes))
+  throw new Error('CHANGELOG.md names no change under "Unreleased": there is nothing to release')
+writeFileSync(
+  'CHANGELOG.md',
+  `${before}${HEADING}\n## [${version}] - ${new Date().toISOString().slice(0, 10)}\n${after}`,
+)

@@ -1,7 +1,17 @@
-// Checks the licence of every package that a user gets: those that npm installs with this one, and those in the bundle of the command and the page.
+// Checks the licence of every package that a user gets: those that npm installs with this one, and those in
+// the bundle of the command and the page.
 import { readFileSync } from 'node:fs'
 
-const ALLOWED = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT', 'Unlicense']
+const ALLOWED = [
+  '0BSD',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'BlueOak-1.0.0',
+  'ISC',
+  'MIT',
+  'Unlicense',
+]
 
 const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
 const installed = Object.entries(packages)

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve as toAbsolute } from 'node:path'
 import { chromium } from 'playwright-core'
 
-// Makes the pictures of README.md: `npm run pictures`, or with names, such as `npm run pictures -- terminal`. The page needs Chromium and DuckDB.
+// Makes the pictures of README.md: `npm run pictures`, or with names, such as `npm run pictures -- terminal`.
+// The page needs Chromium and DuckDB.
 
 const FOLDER = 'src/web/screenshots'
 const COMMAND = toAbsolute('dist/bundle/cli/scripstream.cjs')
@@ -12,7 +13,10 @@ const COMMAND = toAbsolute('dist/bundle/cli/scripstream.cjs')
 /** What is typed in the recording, and how long its end is shown, in frames. */
 const SHOWN = [
   { typed: 'scripstream run --simulate', hold: 12 },
-  { typed: 'scripstream query "select symbol, close_inr, change_pct from screener order by 3 desc limit 8"', hold: 20 },
+  {
+    typed: 'scripstream query "select symbol, close_inr, change_pct from screener order by 3 desc limit 8"',
+    hold: 20,
+  },
 ]
 const FRAME_MS = 250
 /** Of a command that takes longer, frames are left out: the recording has about 20 s. */
@@ -92,7 +96,10 @@ const record = async (cwd) => {
           .join('\n')}`,
       )
     const step = Math.max(1, own.length / MAX_FRAMES)
-    frames.push(...own.filter((_, place) => Math.floor(place / step) > Math.floor((place - 1) / step)), ...Array(hold).fill(read()))
+    frames.push(
+      ...own.filter((_, place) => Math.floor(place / step) > Math.floor((place - 1) / step)),
+      ...Array(hold).fill(read()),
+    )
     screen.write('\n')
   }
   return frames
@@ -108,19 +115,31 @@ const renderLine = (cells) => {
     if (last?.style === style) last.text += letter
     else pieces.push({ style, text: letter })
   }
-  return pieces.map(({ style, text }) => (style === '' ? escapeXml(text) : `<tspan class="${style}">${escapeXml(text)}</tspan>`)).join('')
+  return pieces
+    .map(({ style, text }) =>
+      style === '' ? escapeXml(text) : `<tspan class="${style}">${escapeXml(text)}</tspan>`,
+    )
+    .join('')
 }
 
-/** One SVG: the frames stand one below the other, and move past a window. A line that several frames have is written once. */
+/**
+ * One SVG: the frames stand one below the other, and move past a window. A line that several frames have is
+ * written once.
+ */
 const renderRecording = (frames) => {
-  const [width, height] = [SIZE.columns * CELL.width + 2 * CELL.margin, SIZE.rows * CELL.height + 2 * CELL.margin]
+  const [width, height] = [
+    SIZE.columns * CELL.width + 2 * CELL.margin,
+    SIZE.rows * CELL.height + 2 * CELL.margin,
+  ]
   const lines = new Map()
   const film = frames.flatMap((frame, place) =>
     frame.flatMap((cells, row) => {
       const line = renderLine(cells).trimEnd()
       if (line === '') return []
       if (!lines.has(line)) lines.set(line, lines.size)
-      return [`<use href="#l${lines.get(line)}" y="${place * height + CELL.margin + (row + 1) * CELL.height - 5}"/>`]
+      return [
+        `<use href="#l${lines.get(line)}" y="${place * height + CELL.margin + (row + 1) * CELL.height - 5}"/>`,
+      ]
     }),
   )
   const end = `translateY(${-(frames.length - 1) * height}px)`
@@ -150,21 +169,29 @@ const makeTerminal = async () => {
   }
 }
 
-const run = (args, options = {}) => spawn(process.execPath, [COMMAND, ...args], { stdio: ['ignore', 'pipe', 'inherit'], ...options })
+const run = (args, options = {}) =>
+  spawn(process.execPath, [COMMAND, ...args], { stdio: ['ignore', 'pipe', 'inherit'], ...options })
 
-/** A view of the page on a folder with the whole simulated market; `SCRIPSTREAM_PICTURES` names one that is there already. */
+/**
+ * A view of the page on a folder with the whole simulated market; `SCRIPSTREAM_PICTURES` names one that is
+ * there already.
+ */
 const makePage = async (names) => {
   const given = process.env.SCRIPSTREAM_PICTURES
   const out = given ?? mkdtempSync(join(tmpdir(), 'pictures-'))
   if (given === undefined)
-    await new Promise((resolve) => run(['run', '--simulate=2775', '--out', out, '--progress', 'none']).on('close', resolve))
+    await new Promise((resolve) =>
+      run(['run', '--simulate=2775', '--out', out, '--progress', 'none']).on('close', resolve),
+    )
   const server = run(['serve', '--out', out, '--port', '0'])
   const browser = await chromium.launch({
     executablePath: process.env.SCRIPSTREAM_TEST_BROWSER ?? '/usr/bin/chromium',
     args: ['--no-sandbox'],
   })
   try {
-    const [line] = await new Promise((resolve) => server.stdout.once('data', (data) => resolve([String(data)])))
+    const [line] = await new Promise((resolve) =>
+      server.stdout.once('data', (data) => resolve([String(data)])),
+    )
     const origin = /http:\S+\d/.exec(line)[0]
     for (const name of names) {
       const page = await browser.newPage({ viewport: { width: 1440, height: 720 }, colorScheme: 'light' })
