@@ -38,7 +38,7 @@ export type RowsOf<S extends readonly StreamDefinition[]> = {
 export interface CollectorOptions<S extends readonly StreamDefinition[] = readonly StreamDefinition[]>
   extends Omit<
     RunDependencies,
-    'settings' | 'streams' | 'storage' | 'readCalendar' | 'shared' | 'stats' | 'through'
+    'settings' | 'streams' | 'storage' | 'readCalendar' | 'shared' | 'stats' | 'beforeStore'
   > {
   readonly settings: SettingsInput
   /** The scripts. Default: all built-in streams. */

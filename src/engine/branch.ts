@@ -114,7 +114,7 @@ const processItems = (branch: Branch, item$: Observable<Item>): Observable<Strea
   return item$.pipe(
     workInTwoPasses(branch),
     tap({ next: finished, error: offer.fail, complete: offer.complete }),
-    run.through?.(stream.name, (item) => branch.journal.findStored(item) !== undefined) ?? identity,
+    run.beforeStore?.(stream.name, (item) => branch.journal.findStored(item) !== undefined) ?? identity,
     wrapStore(storeItems(branch)),
     map(counts.toStreamOutcome),
     finalize(activeItems.close),
@@ -279,7 +279,7 @@ const describeReason = ({ item: { key, value }, reason, degraded, status }: Item
 const storeItems = (branch: Branch): OperatorFunction<ItemOutcome, number> => {
   const { stream, journal, activeItems, run } = branch
   const context = createSinkContext(branch)
-  const through = (isWanted: (output: Output) => boolean) => (stored$: Observable<SinkItem>) =>
+  const intoSinks = (isWanted: (output: Output) => boolean) => (stored$: Observable<SinkItem>) =>
     stream.outputs
       .filter(isWanted)
       .reduce((before$, output) => run.storage.open(output, context)(before$), stored$)
@@ -298,14 +298,14 @@ const storeItems = (branch: Branch): OperatorFunction<ItemOutcome, number> => {
       const fresh$ = outcome$.pipe(
         filter(isFresh),
         map((outcome): SinkItem => ({ outcome, files: {} })),
-        through((output) => !isGathered(output)),
+        intoSinks((output) => !isGathered(output)),
         journal.write,
         tap({ next: activeItems.end, complete: () => takenOver$.complete() }),
       )
       return merge(takenOver$, fresh$).pipe(
         // The files of all items are built at the end: the stream is active until then.
         tap({ complete: activeItems.begin }),
-        through(isGathered),
+        intoSinks(isGathered),
         count(),
         tap((stored) => {
           if (finished !== stored)

@@ -27,9 +27,10 @@ import { type Activity, type Engine, type ItemContext, MAX_BACKLOG, type Stage }
 /** Works on all items in this process, `workers` items of a stream at a time. */
 export const inProcess: Engine = {
   begin: (run) => {
-    const again = { ...run, shared: oncePerSecondPass(run.shared) }
+    const forSecondPass = { ...run, shared: oncePerSecondPass(run.shared) }
     return of({
-      work: (stage) => workOnItems(createItemWork(stage.stream, stage.isSecondPass ? again : run), stage),
+      work: (stage) =>
+        workOnItems(createItemWork(stage.stream, stage.isSecondPass ? forSecondPass : run), stage),
       finish: () => of(undefined),
     })
   },

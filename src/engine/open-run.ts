@@ -134,7 +134,7 @@ export type RunState<Name extends string = string> =
   | { readonly status: 'failed'; readonly error: unknown }
 
 /** What the runs of a collector have in common, and which of them are active. */
-export interface RunHost extends Omit<RunDependencies, 'streams' | 'storage' | 'stats' | 'through'> {
+export interface RunHost extends Omit<RunDependencies, 'streams' | 'storage' | 'stats' | 'beforeStore'> {
   readonly clock: () => number
   readonly shared: SharedLimiters
   /** Gets the report of each run. */
@@ -186,7 +186,7 @@ export const openRun = (
     state = { status: 'running', streams: {}, paused: [] }
     runs.active += 1
     return start(
-      { ...dependencies, ...own, stats, through: use === 'events' ? undefined : items.through },
+      { ...dependencies, ...own, stats, beforeStore: use === 'events' ? undefined : items.beforeStore },
       { ...selection, stop: merge(stop, stop$) },
     ).pipe(
       catchError(throwCause),
@@ -263,14 +263,14 @@ const createItemPipe = ({ settings }: RunHost, { consume, only }: OpenOptions<Un
       ignoreElements(),
     )
   }
-  const through: NonNullable<RunDependencies['through']> = (stream, isStored) =>
+  const beforeStore: NonNullable<RunDependencies['beforeStore']> = (stream, isStored) =>
     only?.includes(stream) === false
       ? identity
       : mergeMap((outcome) => {
           const isWanted = (item$.observed || receivers.size > 0) && !isStored(outcome.item)
           return isWanted ? concat(pass(stream, outcome), of(outcome)) : of(outcome)
         }, concurrency)
-  return { item$, receivers, through }
+  return { item$, receivers, beforeStore }
 }
 
 /** Errors with the reason of a signal once it is aborted. */

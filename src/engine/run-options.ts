@@ -137,7 +137,7 @@ export interface RunDependencies {
   /** Counts the events; an app may read it while the run is active. Default: each run has its own. */
   readonly stats?: RunStats | undefined
   /** What the outcomes of a stream pass through before they are stored. */
-  readonly through?: RunContext['through']
+  readonly beforeStore?: RunContext['beforeStore']
   /** Reads what the settings say about sessions, once a run. Default: each weekday has one. */
   readonly readCalendar?: (() => MarketCalendar) | undefined
   /** The current instant, epoch milliseconds. */

@@ -37,7 +37,8 @@ export const beginWork = ({ engine = inProcess }: RunDependencies, run: RunConte
 
 export const createRun = (run: RunInSession): RunContext => {
   const { dependencies, plan, options, wanted, session, eventBus, redact } = run
-  const { settings, streams, storage, dispatcher, transport, clock, random, shared, through } = dependencies
+  const { settings, streams, storage, dispatcher, transport, clock, random, shared, beforeStore } =
+    dependencies
   const { record, known, calendar } = wanted
   const { emit, ended, followers, stats } = eventBus
   const connections = transport
@@ -76,7 +77,7 @@ export const createRun = (run: RunInSession): RunContext => {
     transport: connections.send,
     watch: followers?.watch,
     limiters,
-    through,
+    beforeStore,
     shared: oncePerRun(),
     offered: new Map(
       streams.flatMap(({ name, offers }) =>

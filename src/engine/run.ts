@@ -50,7 +50,7 @@ export interface RunContext extends ItemContext {
    * What the outcomes of a stream pass through before they are stored; an unfinished run has stored some of
    * them already.
    */
-  readonly through?:
+  readonly beforeStore?:
     | ((stream: string, isStored: (item: Item) => boolean) => MonoTypeOperatorFunction<ItemOutcome>)
     | undefined
   readonly close: () => void

@@ -92,7 +92,7 @@ const LIMITER_DEFAULTS: LimiterOptions & Pick<LimiterSettings, 'retries' | 'back
 
 /** Work that begins after so long a rest has all patience again. */
 const REST_MS = 10_000
-/** Failures are counted by request; so many are told apart. */
+/** Failures are counted by request; so many requests are distinguished. */
 const MAX_REQUEST_NAMES = 1_000
 
 /**
@@ -137,7 +137,7 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
       restsSince = now()
     }
   }
-  const again = {
+  const onlyRefusals = {
     retries: 0,
     throttleRetries: settings.throttleRetries,
     hasLimiter: true,
@@ -150,7 +150,7 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
         const request = { item: String(count++ % MAX_REQUEST_NAMES), classify }
         const request$ = source$.pipe(
           through({ endpoint, host }, request),
-          retryFailures(again),
+          retryFailures(onlyRefusals),
           catchError((last: unknown) => throwError(() => toFinalError(last))),
         )
         return using(
