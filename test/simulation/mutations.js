@@ -215,6 +215,9 @@ const findBug = (folder, days, faults) => {
   if (status === 0) return undefined
   const [detail, seed, invariant] = /seed (\d+), .*?: it is not true that (.*?): .*/.exec(stderr) ?? []
   const [, seconds] = /^([\d.]+) s CPU$/m.exec(stderr) ?? []
+  // A check that reads the history ends with this error itself, before it can say what is not true.
+  const [damaged] = /DamagedFileError: .*? is damaged/.exec(stderr) ?? []
+  if (damaged) return { seeds: '?', invariant: 'what is stored can be read', seconds: '', detail: damaged }
   if (invariant === undefined || seconds === undefined)
     throw new Error(`the simulation ended otherwise: ${stderr}`)
   return { seeds: Number(seed) - Number(values.seed) + 1, invariant, seconds, detail }
