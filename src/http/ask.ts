@@ -145,7 +145,7 @@ const attempt = <Input, Answer>(
       map((reply) => {
         watched?.onReply(reply)
         try {
-          return readAnswer(reply, asked, route)
+          return checkAndRead(reply, asked, route)
         } catch (error) {
           throw addExchange(error, { input, item, reply }, route)
         }
@@ -168,7 +168,7 @@ const addExchange = <Input>(
 }
 
 /** The answer of a 200 with a body; throws for any other reply. */
-const readAnswer = <Input, Answer>(
+const checkAndRead = <Input, Answer>(
   reply: HttpReply,
   { input, item }: Asked<Input>,
   route: EndpointRoute<Input, Answer>,
