@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { concat, firstValueFrom, type Observable, of, Subject, takeUntil } from 'rxjs'
+import { concat, firstValueFrom, lastValueFrom, NEVER, type Observable, of, Subject, takeUntil } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { json } from '../../src/http/answer.js'
@@ -215,6 +215,22 @@ describe('a request through ask', () => {
     })
     ask(call, INPUT).pipe(takeUntil(cancel$)).subscribe()
     expect(sent).toEqual([])
+  })
+
+  it('has its answer from a transport that does not complete, and gives its permit back', async () => {
+    const settings = settingsOf({ urls: { static: 'http://static' } })
+    const limiters = createLimiters(settings)
+    const ask = askFreely({
+      transport: () => concat(replying('{"data":[1]}'), NEVER),
+      settings,
+      limiters,
+      timeoutMs: 1_000,
+      random: () => 0,
+      clock: () => 0,
+      onRequestEvent: () => undefined,
+    })
+    expect(await lastValueFrom(ask(call, INPUT))).toEqual({ data: [1] })
+    expect(limiters.status().map(({ inFlight }) => inFlight)).toEqual([0, 0])
   })
 
   it('passes on an unexpected error without a retry', async () => {

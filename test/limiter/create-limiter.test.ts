@@ -145,6 +145,26 @@ describe('createLimiter', () => {
     expect(seen.inFlight).toBe(0)
   })
 
+  itWithMarbles('counts refusals together, and takes errors as classify says', (m) => {
+    const errors = [new ThrottledError(1_000), new TransportError('connect', 'refused')]
+    let sent = 0
+    defer(() => throwError(() => errors[sent++ % 2]))
+      .pipe(createLimiter({ throttleRetries: 4, downMs: 0 }).through())
+      .subscribe({ error: () => undefined })
+    const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
+    const own = new TypeError('fetch failed', { cause })
+    const ends: unknown[] = []
+    let asked = 0
+    defer(() => {
+      asked += 1
+      return throwError(() => own)
+    })
+      .pipe(createLimiter({ classify: (error) => error }).through())
+      .subscribe({ error: (error: unknown) => ends.push(error) })
+    m.flush()
+    expect({ sent, asked, ends }).toEqual({ sent: 5, asked: 1, ends: [own] })
+  })
+
   itWithMarbles(
     'fails a request after its last refusal, so that retryFailures behind it does not repeat all of them',
     (m) => {

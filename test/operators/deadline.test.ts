@@ -107,6 +107,13 @@ describe('deadline', () => {
 })
 
 describe('the timer of a deadline', () => {
+  it('does not exist without a limit', () => {
+    const countBefore = countTimers()
+    const open = NEVER.pipe(deadline({ idleMs: Number.POSITIVE_INFINITY })).subscribe()
+    expect(countTimers()).toBe(countBefore)
+    open.unsubscribe()
+  })
+
   const countTimers = (): number =>
     process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
 
