@@ -1,4 +1,4 @@
-import { type MonoTypeOperatorFunction, retry, throwError, timer } from 'rxjs'
+import { defer, type MonoTypeOperatorFunction, type Observable, of, retry, throwError, timer } from 'rxjs'
 import { ThrottledError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions } from './request-errors.js'
@@ -42,21 +42,33 @@ const THROTTLE_DEFAULTS: ThrottlePolicy = {
 export const retryAfter429 = <T>(policy: Optional<ThrottlePolicy> = {}): MonoTypeOperatorFunction<T> => {
   checkOperatorOptions('retryAfter429', policy, Object.keys(THROTTLE_DEFAULTS))
   const whole: ThrottlePolicy = { ...THROTTLE_DEFAULTS, ...omitUndefined(policy) }
-  return retry({
-    count: whole.throttleRetries,
-    delay: (error: unknown, attempt) =>
-      error instanceof ThrottledError
-        ? timer(computeThrottlePause(error.retryAfterMs, attempt, whole))
-        : throwError(() => error),
-  })
+  return (source$) =>
+    defer(() => {
+      const delay = createThrottleDelay(whole)
+      const delay429 = (error: unknown) =>
+        error instanceof ThrottledError ? delay(error) : throwError(() => error)
+      return source$.pipe(retry({ delay: delay429 }))
+    })
 }
 
-/** The pause before a retry after a 429, in milliseconds. The first retry is number 1. */
-export const computeThrottlePause = (
-  retryAfterMs: number | undefined,
-  attempt: number,
-  { throttleMs, throttleMaxMs, random }: Omit<ThrottlePolicy, 'throttleRetries'>,
-): number => Math.min(retryAfterMs ?? throttleMs * 2 ** (attempt - 1) * (0.5 + random() / 2), throttleMaxMs)
+/**
+ * The delay of one request after each of its 429s: emits when it may be sent again, or errors with the last
+ * failure. Behind a limiter there is no pause: the limiter delays the next attempt.
+ */
+export const createThrottleDelay = (
+  { throttleRetries, throttleMs, throttleMaxMs, random }: ThrottlePolicy,
+  hasLimiter = false,
+): ((error: unknown) => Observable<unknown>) => {
+  let failures = 0
+  return (error) => {
+    if (failures === throttleRetries) return throwError(() => error)
+    failures += 1
+    if (hasLimiter) return of(0)
+    const requestedMs = error instanceof ThrottledError ? error.retryAfterMs : undefined
+    const backoffMs = throttleMs * 2 ** (failures - 1) * (0.5 + random() / 2)
+    return timer(Math.min(requestedMs ?? backoffMs, throttleMaxMs))
+  }
+}
 
 /**
  * Parses a `Retry-After` header, seconds or an HTTP date, to milliseconds from `now`, never negative;

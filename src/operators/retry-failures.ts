@@ -9,10 +9,10 @@ import {
   throwError,
   timer,
 } from 'rxjs'
-import { CollectError, HostClosedError, HostDownError, HttpError, ThrottledError } from '../model/errors.js'
+import { CollectError, HostClosedError, HostDownError, HttpError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions, toRequestError } from './request-errors.js'
-import { computeThrottlePause, type ThrottlePolicy } from './retry-after-429.js'
+import { createThrottleDelay, type ThrottlePolicy } from './retry-after-429.js'
 
 /** How often, and after which pauses, a request is retried. Retries after a 429 do not count as `retries`. */
 export interface RetryPolicy extends ThrottlePolicy {
@@ -88,11 +88,13 @@ export const retryFailures = <T>(options: Optional<RetryOptions> = {}): MonoType
 
 /** Emits when the request is to be sent again, or errors with what the request ends with. */
 const createRetryDelay = (policy: RetryPolicy): ((error: unknown) => Observable<unknown>) => {
-  const { retries, throttleRetries, throttleMaxMs, backoffMs, random, hasLimiter = false } = policy
+  const { retries, throttleMaxMs, backoffMs, random, hasLimiter } = policy
+  const delayThrottled = createThrottleDelay(policy, hasLimiter)
   let failures = 0
-  let waits = 0
   let originalError: unknown
   let wasTemporary = false
+  const fail = (error: unknown): Observable<never> =>
+    throwError(() => (wasTemporary ? markTemporary(error) : error))
   return (error) => {
     const verdict = error instanceof CollectError ? error.verdict : 'stop'
     if (error instanceof CollectError && verdict === 'retry') wasTemporary ||= error.isTemporary
@@ -100,13 +102,8 @@ const createRetryDelay = (policy: RetryPolicy): ((error: unknown) => Observable<
     if (verdict === 'await-host') return of(0)
     const isGivenUp = error instanceof HostClosedError && error.code === 'host-down'
     if (isGivenUp && originalError !== undefined) return throwError(() => originalError)
-    const isAllowed =
-      verdict === 'retry' ? ++failures <= retries : verdict === 'wait' && ++waits <= throttleRetries
-    if (!isAllowed) return throwError(() => (wasTemporary ? markTemporary(error) : error))
-    if (verdict === 'wait') {
-      const requestedMs = error instanceof ThrottledError ? error.retryAfterMs : undefined
-      return hasLimiter ? of(0) : timer(computeThrottlePause(requestedMs, waits, policy))
-    }
+    if (verdict === 'wait') return delayThrottled(error).pipe(catchError(fail))
+    if (verdict !== 'retry' || ++failures > retries) return fail(error)
     const longest = Math.min(backoffMs * 2 ** (failures - 1), MAX_BACKOFF_MS)
     const requestedMs = error instanceof HttpError ? Math.min(error.retryAfterMs ?? 0, throttleMaxMs) : 0
     return timer(Math.max(longest * (0.5 + random() / 2), requestedMs))
