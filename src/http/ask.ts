@@ -1,7 +1,7 @@
-import { defer, type MonoTypeOperatorFunction, map, Observable, take } from 'rxjs'
+import { defer, type MonoTypeOperatorFunction, map, type Observable, take } from 'rxjs'
 import { type HostLimiter, LinkTransfer } from '../limiter/limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
-import { cancelled, type Pause, through } from '../limiter/through.js'
+import { type Pause, through } from '../limiter/through.js'
 import { CollectError } from '../model/errors.js'
 import { getOrAdd } from '../model/map.js'
 import { createRedactor, type Redact } from '../model/redact.js'
@@ -12,15 +12,8 @@ import { checkReply, describeResponse, readReplyText } from './answer.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import { createRequestBuilder } from './request.js'
-import type {
-  HttpReply,
-  HttpRequest,
-  RequestEnd,
-  RequestFollower,
-  RequestStart,
-  RequestWatch,
-  Transport,
-} from './transport.js'
+import type { HttpReply, HttpRequest, RequestWatch, Transport } from './transport.js'
+import { type AttemptWatch, watchAttempts } from './watch-attempts.js'
 
 /**
  * Sends one request to the provider. Emits the answer once, or errors with the last failure after the
@@ -180,49 +173,4 @@ const checkAndRead = <Input, Answer>(
   if (answer === undefined) return endpoint.read(readReplyText(reply, endpoint), input, shapes?.forItem(item))
   shapes?.countAsExpected()
   return answer
-}
-
-type AttemptWatch = ReturnType<typeof watchAttempts>
-
-/**
- * Reports each attempt of a request to the watch of a run: its begin, with what runs within it, and its end.
- */
-const watchAttempts = (watch: RequestWatch, endpoint: RequestStart['endpoint'], clock: () => number) => {
-  let at = 0
-  let isOpen = false
-  let follower: RequestFollower | undefined
-  let seen: Pick<RequestEnd, 'status' | 'bytes' | 'ms'> | undefined
-  return {
-    begin: (
-      reply$: Observable<HttpReply>,
-      describe: () => Pick<RequestStart, 'url' | 'item' | 'attempt'>,
-    ): Observable<HttpReply> => {
-      at = clock()
-      isOpen = true
-      seen = undefined
-      const begun = watch.begin?.({ endpoint, at, ...describe() })
-      follower = begun
-      return begun
-        ? new Observable((subscriber) => begun.run(() => void reply$.subscribe(subscriber)))
-        : reply$
-    },
-    onReply: ({ status, body }: HttpReply): void => {
-      seen = { status, bytes: body.length, ms: clock() - at }
-    },
-    end: (failure: unknown): void => {
-      // An observer may have cancelled the request before its attempt began.
-      if (!isOpen) return
-      isOpen = false
-      const { status, bytes, ms } = seen ?? { status: undefined, bytes: 0, ms: clock() - at }
-      const ended = { endpoint, at, failure: toCode(failure), status, bytes, ms }
-      watch.end(ended)
-      follower?.end(ended)
-    },
-  }
-}
-
-const toCode = (failure: unknown): string | undefined => {
-  if (failure === undefined) return undefined
-  if (failure === cancelled) return 'cancelled'
-  return failure instanceof CollectError ? failure.code : 'error'
 }

@@ -1,5 +1,16 @@
 import { gzipSync } from 'node:zlib'
-import { concat, firstValueFrom, lastValueFrom, NEVER, type Observable, of, Subject, takeUntil } from 'rxjs'
+import {
+  concat,
+  defer,
+  EMPTY,
+  firstValueFrom,
+  lastValueFrom,
+  NEVER,
+  type Observable,
+  of,
+  Subject,
+  takeUntil,
+} from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { json } from '../../src/http/answer.js'
@@ -217,20 +228,47 @@ describe('a request through ask', () => {
     expect(sent).toEqual([])
   })
 
-  it('has its answer from a transport that does not complete, and gives its permit back', async () => {
+  /** An ask with this transport, and how many requests its limiters count as in flight. */
+  const askWith = (transport: Transport, onRequestEvent = (): void => undefined) => {
     const settings = settingsOf({ urls: { static: 'http://static' } })
     const limiters = createLimiters(settings)
     const ask = askFreely({
-      transport: () => concat(replying('{"data":[1]}'), NEVER),
+      transport,
       settings,
       limiters,
       timeoutMs: 1_000,
       random: () => 0,
       clock: () => 0,
-      onRequestEvent: () => undefined,
+      onRequestEvent,
     })
+    return { ask, countInFlight: () => limiters.status().map(({ inFlight }) => inFlight) }
+  }
+
+  it('has its answer from a transport that does not complete, and gives its permit back', async () => {
+    const { ask, countInFlight } = askWith(() => concat(replying('{"data":[1]}'), NEVER))
     expect(await lastValueFrom(ask(call, INPUT))).toEqual({ data: [1] })
-    expect(limiters.status().map(({ inFlight }) => inFlight)).toEqual([0, 0])
+    expect(countInFlight()).toEqual([0, 0])
+  })
+
+  it('ends without an answer if a transport emits nothing, and gives its permit back', async () => {
+    const { ask, countInFlight } = askWith(() => EMPTY)
+    expect(await lastValueFrom(ask(call, INPUT), { defaultValue: 'nothing' })).toBe('nothing')
+    expect(countInFlight()).toEqual([0, 0])
+  })
+
+  it('fails with the error of an observer of its start, sends nothing, and gives its permit back', async () => {
+    let sent = 0
+    const transport = (): Observable<HttpReply> =>
+      defer(() => {
+        sent += 1
+        return replying('{}')
+      })
+    const { ask, countInFlight } = askWith(transport, () => {
+      throw new TypeError('of the observer')
+    })
+    await expect(lastValueFrom(ask(call, INPUT))).rejects.toThrow('of the observer')
+    expect(sent).toBe(0)
+    expect(countInFlight()).toEqual([0, 0])
   })
 
   it('passes on an unexpected error without a retry', async () => {
