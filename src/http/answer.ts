@@ -7,14 +7,36 @@ import type { Redact } from '../model/redact.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import { asBuffer, repairJson } from '../model/text.js'
 import { parseRetryAfter } from '../operators/retry-after-429.js'
-import type { AnswerInspector, AnyEndpoint } from './endpoint.js'
+import type { ShapeWatch } from './drift.js'
+import type { AnswerInspector, AnyEndpoint, Endpoint } from './endpoint.js'
 import type { HttpReply } from './transport.js'
 
+interface ReplyContext<Input, Answer> {
+  readonly endpoint: Endpoint<Input, Answer>
+  readonly item: string
+  readonly shapes: ShapeWatch | undefined
+  /** The base of `Retry-After`, epoch milliseconds. */
+  readonly now: number
+}
+
 /**
- * @throws the error of any reply but a 200 with a body. `now` is the base of `Retry-After`, epoch
- * milliseconds.
+ * The answer of an endpoint in its reply.
+ *
+ * @throws the error of any reply but a 200 with a body, or what `read` of the endpoint throws
  */
-export const checkReply = ({ status, body, retryAfter }: HttpReply, now: number): void => {
+export const readReply = <Input, Answer>(
+  reply: HttpReply,
+  input: Input,
+  { endpoint, item, shapes, now }: ReplyContext<Input, Answer>,
+): Answer => {
+  checkReply(reply, now)
+  const answer = endpoint.readBytes?.(reply.body)
+  if (answer === undefined) return endpoint.read(readReplyText(reply, endpoint), input, shapes?.forItem(item))
+  shapes?.countAsExpected()
+  return answer
+}
+
+const checkReply = ({ status, body, retryAfter }: HttpReply, now: number): void => {
   if (status === 200 && body.length > 0) return
   if (status === 200) throw new BadAnswerError('empty', 'the body is empty')
   const pauseMs = parseRetryAfter(retryAfter, now)
@@ -25,10 +47,7 @@ export const checkReply = ({ status, body, retryAfter }: HttpReply, now: number)
  * The text of a reply, with well-formed characters. Without a stated length, truncated JSON or HTML still
  * lacks its end, but a CSV that lost its last lines looks complete.
  */
-export const readReplyText = (
-  { body, isUnframed }: HttpReply,
-  { type }: Pick<AnyEndpoint, 'type'>,
-): string => {
+const readReplyText = ({ body, isUnframed }: HttpReply, { type }: Pick<AnyEndpoint, 'type'>): string => {
   const isCsv = type === 'text/csv'
   if (isUnframed && isCsv)
     throw new BadAnswerError('truncated', 'the CSV may be incomplete: the reply states no length')

@@ -8,7 +8,7 @@ import { createRedactor, type Redact } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
 import { retryFailures } from '../operators/retry-failures.js'
-import { checkReply, describeResponse, readReplyText } from './answer.js'
+import { describeResponse, readReply } from './answer.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import { createRequestBuilder } from './request.js'
@@ -125,7 +125,7 @@ const attempt = <Input, Answer>(
   route: EndpointRoute<Input, Answer>,
   asked: Asked<Input>,
 ): Observable<Answer> => {
-  const { transport, limiters, redact, timeoutMs } = route
+  const { transport, limiters, redact, timeoutMs, clock, onRequestEvent } = route
   const { input, item, watched } = asked
   return defer(() => {
     const transfer = new LinkTransfer(limiters.link)
@@ -137,8 +137,9 @@ const attempt = <Input, Answer>(
       take(1),
       map((reply) => {
         watched?.onReply(reply)
+        if (reply.status === 429) onRequestEvent('rate-limited')
         try {
-          return checkAndRead(reply, asked, route)
+          return readReply(reply, input, { ...route, item, now: clock() })
         } catch (error) {
           throw addExchange(error, { input, item, reply }, route)
         }
@@ -158,19 +159,4 @@ const addExchange = <Input>(
     request: { method, host, path, url: redact(toRequest(input).url), stream, item },
     response: reply && describeResponse(reply, redact),
   })
-}
-
-/** The answer of a 200 with a body; throws for any other reply. */
-const checkAndRead = <Input, Answer>(
-  reply: HttpReply,
-  { input, item }: Asked<Input>,
-  route: EndpointRoute<Input, Answer>,
-): Answer => {
-  const { endpoint, shapes, clock, onRequestEvent } = route
-  if (reply.status === 429) onRequestEvent('rate-limited')
-  checkReply(reply, clock())
-  const answer = endpoint.readBytes?.(reply.body)
-  if (answer === undefined) return endpoint.read(readReplyText(reply, endpoint), input, shapes?.forItem(item))
-  shapes?.countAsExpected()
-  return answer
 }
