@@ -1,7 +1,7 @@
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { parse as parseCsv } from 'csv-parse/sync'
 import type { z } from 'zod'
-import { BadAnswerError, formatError, HttpError, ThrottledError } from '../model/errors.js'
+import { BadAnswerError, CollectError, formatError, HttpError, ThrottledError } from '../model/errors.js'
 import type { FailedResponse } from '../model/failed-exchange.js'
 import type { Redact } from '../model/redact.js'
 import { isRow, type Row, readText } from '../model/row.js'
@@ -9,7 +9,7 @@ import { asBuffer, repairJson } from '../model/text.js'
 import { parseRetryAfter } from '../operators/retry-after-429.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnswerInspector, AnyEndpoint, Endpoint } from './endpoint.js'
-import type { HttpReply } from './transport.js'
+import type { HttpReply, HttpRequest } from './transport.js'
 
 interface ReplyContext<Input, Answer> {
   readonly endpoint: Endpoint<Input, Answer>
@@ -64,6 +64,28 @@ const decodeUtf8 = (body: Uint8Array): string => {
   if (!isUtf8(body)) throw new BadAnswerError('encoding', 'the body is not UTF-8')
   const text = transcode(body, 'utf8', 'ucs2').toString('ucs2')
   return text.startsWith('\ufeff') ? text.slice(1) : text
+}
+
+interface RequestRoute<Input> {
+  readonly endpoint: Endpoint<Input, unknown>
+  readonly stream?: string | undefined
+  readonly redact: Redact
+  readonly toRequest: (input: Input) => Pick<HttpRequest, 'url'>
+}
+
+/** An error of this package with the request that failed, and what was replied; any other error as it is. */
+export const addExchange = <Input>(
+  error: unknown,
+  { endpoint, stream, redact, toRequest }: RequestRoute<Input>,
+  { input, item }: { readonly input: Input; readonly item: string },
+  reply?: HttpReply,
+): unknown => {
+  if (!(error instanceof CollectError) || error.request !== undefined) return error
+  const { method, host, path } = endpoint
+  return error.during({
+    request: { method, host, path, url: redact(toRequest(input).url), stream, item },
+    response: reply && describeResponse(reply, redact),
+  })
 }
 
 const MAX_BYTES_READ = 4_096

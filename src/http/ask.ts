@@ -2,17 +2,16 @@ import { defer, type MonoTypeOperatorFunction, map, type Observable, take } from
 import { type HostLimiter, LinkTransfer } from '../limiter/limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import { type Pause, through } from '../limiter/through.js'
-import { CollectError } from '../model/errors.js'
 import { getOrAdd } from '../model/map.js'
 import { createRedactor, type Redact } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
 import { retryFailures } from '../operators/retry-failures.js'
-import { describeResponse, readReply } from './answer.js'
+import { addExchange, readReply } from './answer.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import { createRequestBuilder } from './request.js'
-import type { HttpReply, HttpRequest, RequestWatch, Transport } from './transport.js'
+import type { HttpRequest, RequestWatch, Transport } from './transport.js'
 import { type AttemptWatch, watchAttempts } from './watch-attempts.js'
 
 /**
@@ -95,7 +94,7 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
           if (asked.attempts > 1) onRequestEvent('retried', item)
           onRequestEvent('requested')
         }
-        const classify = (error: unknown): unknown => addExchange(error, asked, route)
+        const classify = (error: unknown): unknown => addExchange(error, route, asked)
         return attempt(route, asked).pipe(
           through(route.limiter, {
             item,
@@ -141,22 +140,9 @@ const attempt = <Input, Answer>(
         try {
           return readReply(reply, input, { ...route, item, now: clock() })
         } catch (error) {
-          throw addExchange(error, { input, item, reply }, route)
+          throw addExchange(error, route, asked, reply)
         }
       }),
     )
-  })
-}
-
-const addExchange = <Input>(
-  error: unknown,
-  { input, item, reply }: { readonly input: Input; readonly item: string; readonly reply?: HttpReply },
-  { endpoint, stream, redact, toRequest }: EndpointRoute<Input, unknown>,
-): unknown => {
-  if (!(error instanceof CollectError) || error.request !== undefined) return error
-  const { method, host, path } = endpoint
-  return error.during({
-    request: { method, host, path, url: redact(toRequest(input).url), stream, item },
-    response: reply && describeResponse(reply, redact),
   })
 }
