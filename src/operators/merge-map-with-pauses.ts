@@ -19,7 +19,7 @@ export type Pause = <T>(wait$: Observable<T>) => Observable<T>
 /**
  * `mergeMap(work, workers)`, whose work may pause: its worker takes the next value, and after the pause the
  * work goes on beside the others, without a worker. What it then sends is bounded elsewhere, such as by
- * `createLimiter({ maxInFlight })`. Completes when all work has. Costs about 5 µs a value more than
+ * `createLimiter({ maxInFlight })`. Completes when all work has. Costs about 1 µs a value more than
  * `mergeMap`.
  *
  * @example

@@ -7,6 +7,7 @@ import { fleet } from './fleet.js'
 import { fleetMany } from './fleet-many.js'
 import { full } from './full.js'
 import { memory } from './memory.js'
+import { operatorPrices } from './operator-prices.js'
 import { operators } from './operators.js'
 import { page } from './page.js'
 import { parse } from './parse.js'
@@ -17,6 +18,7 @@ export const measurements: readonly Measurement[] = [
   full,
   candles,
   operators,
+  operatorPrices,
   parse,
   plain,
   far,
