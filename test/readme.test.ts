@@ -156,6 +156,46 @@ const PATH: readonly (readonly [file: string, name: string, what: string])[] = [
   ],
 ]
 
+/** What happens at an event, by the functions to read in this order. */
+const EVENTS: readonly (readonly [
+  what: string,
+  functions: readonly (readonly [file: string, name: string])[],
+])[] = [
+  [
+    'A 429 ends its attempt, holds its own request or all of them, and is sent again',
+    [
+      ['src/http/ask.ts', 'createAsk'],
+      ['src/limiter/through.ts', 'through'],
+      ['src/limiter/state.ts', 'applyAttemptEnd'],
+      ['src/limiter/rate.ts', 'onRefusal'],
+      ['src/operators/retry-failures.ts', 'retryFailures'],
+      ['src/operators/retry-after-429.ts', 'createThrottleDelay'],
+      ['src/operators/merge-map-with-pauses.ts', 'mergeMapWithPauses'],
+    ],
+  ],
+  [
+    'A candle update requests the days that the file lacks, or the whole history',
+    [
+      ['streams/all-ohlcv.ts', 'allOhlcv'],
+      ['src/market/update-candles.ts', 'updateCandles'],
+      ['src/market/candle-answer.ts', 'toCandleCsv'],
+      ['src/market/candle-rules.ts', 'acceptHistory'],
+      ['sinks/create-storage.ts', 'createStorage'],
+      ['src/market/candle-file.ts', 'formatAppended'],
+    ],
+  ],
+  [
+    'A kill leaves files, journals and the record of the run; the next run takes them over',
+    [
+      ['src/storage/file-system.ts', 'writeFileAtomically'],
+      ['src/storage/journal.ts', 'createJournal'],
+      ['src/storage/folder-session.ts', 'openFolderSession'],
+      ['src/engine/earlier-runs.ts', 'decide'],
+      ['src/engine/branch.ts', 'runBranch'],
+    ],
+  ],
+]
+
 /** The number of the line on which something is exported. */
 const findLine = (file: string, name: string): number => {
   const lines = read(file).split('\n')
@@ -166,11 +206,14 @@ const findLine = (file: string, name: string): number => {
   return place + 1
 }
 
+const linkTo = ([file, name]: readonly [file: string, name: string]): string =>
+  `[\`${name}\`](../../${file}#L${findLine(file, name)})`
+
 const listPath = (): string =>
-  PATH.map(
-    ([file, name, what], place) =>
-      `${place + 1}. [\`${name}\`](../../${file}#L${findLine(file, name)}): ${what}.`,
-  ).join('\n')
+  PATH.map(([file, name, what], place) => `${place + 1}. ${linkTo([file, name])}: ${what}.`).join('\n')
+
+const listEvents = (): string =>
+  EVENTS.map(([what, functions]) => `- **${what}**: ${functions.map(linkTo).join(', ')}.`).join('\n')
 
 /** The generated blocks of the pages, by the name of their markers. */
 const blocks = (): Readonly<Record<string, string>> => ({
@@ -188,6 +231,7 @@ const blocks = (): Readonly<Record<string, string>> => ({
     '```',
   ].join('\n'),
   path: listPath(),
+  events: listEvents(),
   outputs: table(
     ['stream', 'writes', 'what'],
     streams.map((stream) => [
