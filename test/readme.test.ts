@@ -167,7 +167,7 @@ const EVENTS: readonly (readonly [
       ['src/http/ask.ts', 'createAsk'],
       ['src/limiter/through.ts', 'through'],
       ['src/limiter/state.ts', 'applyAttemptEnd'],
-      ['src/limiter/rate.ts', 'onRefusal'],
+      ['src/limiter/rate.ts', 'judgeRefusal'],
       ['src/operators/retry-failures.ts', 'retryFailures'],
       ['src/operators/retry-after-429.ts', 'createThrottleDelay'],
       ['src/operators/merge-map-with-pauses.ts', 'mergeMapWithPauses'],
@@ -178,7 +178,6 @@ const EVENTS: readonly (readonly [
     [
       ['streams/all-ohlcv.ts', 'allOhlcv'],
       ['src/market/update-candles.ts', 'updateCandles'],
-      ['src/market/candle-answer.ts', 'toCandleCsv'],
       ['src/market/candle-rules.ts', 'acceptHistory'],
       ['sinks/create-storage.ts', 'createStorage'],
       ['src/market/candle-file.ts', 'formatAppended'],
@@ -228,6 +227,7 @@ const blocks = (): Readonly<Record<string, string>> => ({
     ...streams.flatMap(({ name, work }) =>
       isListWork(work) || work.of === 'master-data' ? [] : [`  ${work.of} -.-> ${name}`],
     ),
+    ...streams.flatMap(({ name, after = [] }) => after.map((awaited) => `  ${awaited} -.-> ${name}`)),
     '```',
   ].join('\n'),
   path: listPath(),

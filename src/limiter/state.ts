@@ -112,15 +112,15 @@ const createHostClosedError = ({ why, reason, causes }: Backoff): HostClosedErro
   new HostClosedError(why === 'refuses' ? 'rate_limit' : 'error', reason, causes && { causes })
 
 /**
- * The limiter's state of a host, or of one endpoint: in-flight count, circuit breaker, adaptive rate. The
- * pure function `applyAttemptEnd` changes it; what each request of a healthy host counts is changed in place.
+ * The limiter's state of a host, or of one endpoint: in-flight count, circuit breaker, adaptive rate.
+ * `applyAttemptEnd` returns the next one; only counters of each request and answer are changed in place.
  * Instants are milliseconds of the limiter's stopwatch.
  */
 export interface LimiterState {
   inFlight: number
   /**
-   * Counts the back-offs: a reply to a request of an earlier generation is late and must not extend the
-   * current one.
+   * Counts the back-offs, the failures that begin or continue one, and the lowered rates. A reply to a request
+   * of an earlier generation is late: it is no further refusal, and can only make a back-off longer.
    */
   readonly generation: number
   readonly backoff?: Backoff | undefined

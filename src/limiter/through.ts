@@ -41,8 +41,9 @@ export interface LimitedRequest {
 
 /**
  * Subscribes to one attempt of a request as soon as it has a permit of its endpoint and one of its host, each
- * first in, first out. Both learn from its end. A refused attempt fails when it may be sent again: the
- * operators after this one, such as `retryFailures`, need not wait. During an outage an attempt fails with a
+ * first in, first out. Both learn from its end. A refused attempt that nothing else holds fails after its own
+ * pause; in a back-off it fails at once, and waits here when it is sent again. The operators after this one,
+ * such as `retryFailures`, need not wait. During an outage an attempt fails with a
  * `HostDownError`, and waits here when it is sent again. A host that is given up fails it with a
  * `HostClosedError`.
  */

@@ -56,8 +56,8 @@ const RETRY_DEFAULTS: RetryOptions = {
 /**
  * Retries one request by the verdict of its error: after a random back-off on `retry`; on `wait` (a 429, an
  * unreachable host) after the pause of `retryAfter429`; at once on `await-host`, where the host's limiter
- * does the waiting; never on any other. Only `retry` and `wait` are counted. When the limiter gives the host
- * up, the result is the original error, not that of the limiter.
+ * does the waiting; never on any other. Only `retry` and `wait` are counted. When the limiter gives a host up
+ * after an outage, a request that failed in it ends with its own error, not that of the limiter.
  *
  * @throws UsageError for an unknown option, or for a count or a time that is not 0 or more
  *

@@ -50,7 +50,8 @@ interface JournalContent<Place> {
 }
 
 /**
- * Creates the journal of a stream. Records stay in the store; only their places and sort keys are in memory.
+ * Creates the journal of a stream. Records stay in the store; only their places and sort keys are in memory,
+ * and the rows that other streams need of the items taken over.
  */
 export const createJournal = <Place>(
   facts: JournalFacts,
@@ -231,12 +232,12 @@ export const createFolderJournal = (
   }
   const copyLine = ({ rows = [], ...line }: StoredLine): void => {
     const { item, status, files, remark, newest } = line
-    if (facts.carriesRows)
+    if (facts.carriesRows && line.degraded === undefined)
       found.records.set(item, appendRecords(line, rows, { facts, store: opened(), done: throwError }))
     else opened().append(line, undefined, throwError)
     opened().flush()
     for (const name of Object.keys(files)) kept.add(name)
-    // An item that may lack rows is fetched again; its records stay valid until then.
+    // An item that may lack rows is fetched again.
     if (line.degraded !== undefined) found.earlier.delete(item)
     else
       found.earlier.set(
