@@ -174,10 +174,10 @@ const BELOW_LEVEL = 0.97
 type Judgement = { readonly verdict: 'isolated' | 'slower' | 'hold'; readonly rate: RateState }
 
 /**
- * Judges a refusal by an endpoint, or by a host without endpoints: `isolated`, it delays its own request only;
- * `slower`, the rate is lowered; `hold`, all requests wait. A host that limits the rate grants every request
- * far below it. If it refuses some there too, they are accidents, such as those of one bad server behind a
- * load balancer.
+ * Judges a refusal by an endpoint, or by a host without endpoints: `isolated`, it delays its own request
+ * only; `slower`, the rate is lowered; `hold`, all requests wait. A host that limits the rate grants every
+ * request far below it. If it refuses some there too, they are accidents, such as those of one bad server
+ * behind a load balancer.
  */
 export const judgeRefusal = (before: RateState, now: number): Judgement => {
   const { perSecond } = before

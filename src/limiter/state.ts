@@ -119,8 +119,8 @@ const createHostClosedError = ({ why, reason, causes }: Backoff): HostClosedErro
 export interface LimiterState {
   inFlight: number
   /**
-   * Counts the back-offs, the failures that begin or continue one, and the lowered rates. A reply to a request
-   * of an earlier generation is late: it is no further refusal, and can only make a back-off longer.
+   * Counts the back-offs, the failures that begin or continue one, and the lowered rates. A reply to a
+   * request of an earlier generation is late: it is no further refusal, and can only make a back-off longer.
    */
   readonly generation: number
   readonly backoff?: Backoff | undefined

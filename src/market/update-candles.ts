@@ -60,8 +60,8 @@ interface Update {
  * Fetches the candles that a stored file lacks: all, those of later days, or none. The request for later days
  * begins with the last complete stored candle, which the answer must repeat (the join). If it has another
  * price, the candle before is requested too, and only the end is replaced if that one is the same. If not, if
- * a split, bonus or rights issue is known, if the file is damaged, or in its turn, the full history is fetched
- * again and replaces the file, unless it is refused. An answer without candles changes nothing.
+ * a split, bonus or rights issue is known, if the file is damaged, or in its turn, the full history is
+ * fetched again and replaces the file, unless it is refused. An answer without candles changes nothing.
  */
 export const updateCandles = (series: CandleSeries, tools: Tools): Observable<ItemResult<Candle>> =>
   tools
