@@ -10,9 +10,8 @@ import { retryFailures } from '../operators/retry-failures.js'
 import { addExchange, readReply } from './answer.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
-import { createRequestBuilder } from './request.js'
+import { type AttemptWatch, createRequestBuilder, watchAttempts } from './request.js'
 import type { HttpRequest, RequestWatch, Transport } from './transport.js'
-import { type AttemptWatch, watchAttempts } from './watch-attempts.js'
 
 /**
  * Sends one request to the provider. Emits the answer once, or errors with the last failure after the

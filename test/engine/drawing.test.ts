@@ -1,40 +1,47 @@
-import { defer, finalize, type Observable, type OperatorFunction, of, timer } from 'rxjs'
-import { map } from 'rxjs/operators'
-import { beforeEach, describe, expect, vi } from 'vitest'
+import { defer, finalize, map, type Observable, type OperatorFunction, of, timer } from 'rxjs'
+import { afterAll, beforeAll, beforeEach, describe, expect, vi } from 'vitest'
 import { itWithMarbles } from '../support/marbles.js'
-import { row, status, tiny, tinyCollector } from '../support/tiny.js'
+import type * as Tiny from '../support/tiny.js'
 
 /** How often each operator was subscribed to in the run of a test. */
-const subscriptions = vi.hoisted(() => new Map<string, number>())
+const subscriptions = new Map<string, number>()
 /** By the concurrency of a `mergeMap`: the most inner observables it had at once. */
-const mostAtOnce = vi.hoisted(() => new Map<number, number>())
+const mostAtOnce = new Map<number, number>()
 
-const count = (name: string): void => void subscriptions.set(name, (subscriptions.get(name) ?? 0) + 1)
+const counted =
+  (name: string) =>
+  <T>(source$: Observable<T>): Observable<T> =>
+    defer(() => {
+      subscriptions.set(name, (subscriptions.get(name) ?? 0) + 1)
+      return source$
+    })
 
-/** The same operators, whose subscriptions are counted under their names. */
-const counting = vi.hoisted(
-  () =>
-    <M extends object>(module: M, ...names: readonly (keyof M & string)[]): M => {
-      const spied = names.map((name) => {
-        const create = module[name] as (...args: unknown[]) => OperatorFunction<unknown, unknown>
-        const operator =
-          (...args: unknown[]): OperatorFunction<unknown, unknown> =>
-          (source$) =>
-            defer(() => {
-              count(name)
-              return create(...args)(source$)
-            })
-        return [name, operator]
-      })
-      return { ...module, ...Object.fromEntries(spied) }
-    },
-)
+type Create = (...args: readonly unknown[]) => OperatorFunction<unknown, unknown>
 
-vi.mock('rxjs', async (load) => {
-  const rxjs = await load<typeof import('rxjs')>()
-  const { mergeMap } = rxjs
-  type Work = (value: unknown, index: number) => Observable<unknown>
-  const watched = (work: Work, most = Number.POSITIVE_INFINITY) => {
+/** The same operator, whose subscriptions are counted. */
+const countOperator =
+  (name: string, create: Create): Create =>
+  (...args) =>
+  (source$) =>
+    counted(name)(defer(() => create(...args)(source$)))
+
+const countBarrier =
+  (name: string, barrier: (parts: readonly Observable<unknown>[]) => unknown) =>
+  (parts: readonly Observable<unknown>[]) =>
+    barrier(parts.map(counted(name)))
+
+const countDelay =
+  (name: string, create: (...args: readonly unknown[]) => (error: unknown) => Observable<unknown>) =>
+  (...args: readonly unknown[]) => {
+    const delay = create(...args)
+    return (error: unknown) => counted(name)(delay(error))
+  }
+
+type Work = (value: unknown, index: number) => Observable<unknown>
+
+const watchMergeMap =
+  (_: string, mergeMap: (work: Work, most?: number) => OperatorFunction<unknown, unknown>) =>
+  (work: Work, most = Number.POSITIVE_INFINITY) => {
     let atOnce = 0
     const each: Work = (value, index) =>
       defer(() => {
@@ -44,46 +51,37 @@ vi.mock('rxjs', async (load) => {
       }).pipe(finalize(() => (atOnce -= 1)))
     return mergeMap(each, most)
   }
-  return { ...rxjs, mergeMap: watched }
-})
-vi.mock('../../src/operators/merge-map-with-pauses.js', async (load) =>
-  counting(await load<typeof import('../../src/operators/merge-map-with-pauses.js')>(), 'mergeMapWithPauses'),
-)
-vi.mock('../../src/operators/when-room.js', async (load) =>
-  counting(await load<typeof import('../../src/operators/when-room.js')>(), 'whenRoom'),
-)
-vi.mock('../../src/operators/deadline.js', async (load) =>
-  counting(await load<typeof import('../../src/operators/deadline.js')>(), 'deadline'),
-)
-vi.mock('../../src/operators/catch-item-failure.js', async (load) =>
-  counting(await load<typeof import('../../src/operators/catch-item-failure.js')>(), 'catchItemFailure'),
-)
-vi.mock('../../src/operators/retry-failures.js', async (load) =>
-  counting(await load<typeof import('../../src/operators/retry-failures.js')>(), 'retryFailures'),
-)
-vi.mock('../../src/limiter/through.js', async (load) =>
-  counting(await load<typeof import('../../src/limiter/through.js')>(), 'through'),
-)
-vi.mock('../../src/operators/barrier.js', async (load) => {
-  const { barrier } = await load<typeof import('../../src/operators/barrier.js')>()
-  return { barrier: (parts: readonly Observable<unknown>[]) => barrier(parts.map(counted('barrier'))) }
-})
-vi.mock('../../src/operators/retry-after-429.js', async (load) => {
-  const original = await load<typeof import('../../src/operators/retry-after-429.js')>()
-  const createThrottleDelay: typeof original.createThrottleDelay = (...args) => {
-    const delay = original.createThrottleDelay(...args)
-    return (error) => counted('createThrottleDelay')(delay(error))
-  }
-  return { ...original, createThrottleDelay }
+
+/** What is watched: a function of a module, and what takes its place. */
+const watched = [
+  ['rxjs', 'mergeMap', watchMergeMap],
+  ['../../src/operators/merge-map-with-pauses.js', 'mergeMapWithPauses', countOperator],
+  ['../../src/operators/when-room.js', 'whenRoom', countOperator],
+  ['../../src/operators/deadline.js', 'deadline', countOperator],
+  ['../../src/operators/catch-item-failure.js', 'catchItemFailure', countOperator],
+  ['../../src/operators/retry-failures.js', 'retryFailures', countOperator],
+  ['../../src/limiter/through.js', 'through', countOperator],
+  ['../../src/operators/barrier.js', 'barrier', countBarrier],
+  ['../../src/operators/retry-after-429.js', 'createThrottleDelay', countDelay],
+] as const
+
+let kit: typeof Tiny
+
+beforeAll(async () => {
+  vi.resetModules()
+  for (const [path, name, watch] of watched)
+    vi.doMock(path, async (load) => {
+      const original = await load<Record<string, never>>()
+      return { ...original, [name]: watch(name, original[name] as never) }
+    })
+  kit = await import('../support/tiny.js')
 })
 
-const counted =
-  (name: string) =>
-  <T>(source$: Observable<T>): Observable<T> =>
-    defer(() => {
-      count(name)
-      return source$
-    })
+// Other tests in this process must not get the watched modules.
+afterAll(() => {
+  for (const [path] of watched) vi.doUnmock(path)
+  vi.resetModules()
+})
 
 beforeEach(() => {
   subscriptions.clear()
@@ -91,12 +89,13 @@ beforeEach(() => {
 })
 
 const stocks = Array.from({ length: 12 }, (_, index) => `S${index}`)
+const createStreams = () => [kit.tiny('news', { workers: 3 }), kit.tiny('filings', { workers: 5 })]
 
 describe('the drawing of a run', () => {
   itWithMarbles('is what each item and each request passes through, as exported', (m) => {
-    const streams = [tiny('news', { workers: 3 }), tiny('filings', { workers: 5 })]
-    const collector = tinyCollector(m, { streams, stocks, answers: () => timer(1).pipe(map(() => row)) })
-    collector.run().subscribe()
+    const streams = createStreams()
+    const answers = () => timer(1).pipe(map(() => kit.row))
+    kit.tinyCollector(m, { streams, stocks, answers }).run().subscribe()
     m.flush()
 
     const [lists, items] = [1, stocks.length * streams.length]
@@ -115,9 +114,8 @@ describe('the drawing of a run', () => {
   })
 
   itWithMarbles('works on as many stocks at once as a stream has workers, by mergeMap', (m) => {
-    const streams = [tiny('news', { workers: 3 }), tiny('filings', { workers: 5 })]
-    const collector = tinyCollector(m, { streams, stocks, answers: () => timer(1).pipe(map(() => row)) })
-    collector.run().subscribe()
+    const answers = () => timer(1).pipe(map(() => kit.row))
+    kit.tinyCollector(m, { streams: createStreams(), stocks, answers }).run().subscribe()
     m.flush()
 
     expect(mostAtOnce.get(3)).toBe(3)
@@ -125,16 +123,16 @@ describe('the drawing of a run', () => {
   })
 
   itWithMarbles('delays a 429 by the delay of retryAfter429, one per refusal', (m) => {
-    let refused = 0
-    const answers = () => of(refused++ % 2 === 0 ? status(429) : row)
-    const collector = tinyCollector(m, { streams: [tiny('news', { workers: 1 })], stocks, answers })
-    collector.run().subscribe()
+    let asked = 0
+    const answers = () => of(asked++ % 2 === 0 ? kit.status(429) : kit.row)
+    const streams = [kit.tiny('news', { workers: 1 })]
+    kit.tinyCollector(m, { streams, stocks, answers }).run().subscribe()
     m.flush()
 
-    expect(subscriptions.get('createThrottleDelay')).toBe(refused / 2)
-    expect(refused).toBe(2 * stocks.length)
+    expect(asked).toBe(2 * stocks.length)
+    expect(subscriptions.get('createThrottleDelay')).toBe(stocks.length)
     // Each refused request is one more attempt, on the same retry.
-    expect(subscriptions.get('through')).toBe(1 + 2 * stocks.length)
+    expect(subscriptions.get('through')).toBe(1 + asked)
     expect(subscriptions.get('retryFailures')).toBe(1 + stocks.length)
   })
 })
