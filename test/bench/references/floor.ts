@@ -46,9 +46,10 @@ const createCall = (name: string) => {
   const path = baseOf(endpoint.host).pathname + endpoint.path
   const end = { signal: { kind: 'answered' }, item: '', isOneItemEnough: false } as const
   const read = (body: Buffer, input: unknown, item: string): unknown => {
-    const answer = endpoint.readBytes?.(body)
-    if (answer === undefined) return endpoint.read(utf8.decode(body), input, watch?.forItem(item))
-    watch?.countAsExpected()
+    const inspect = watch?.forItem(item)
+    const answer = endpoint.readBytes?.(body, input, inspect)
+    if (answer === undefined) return endpoint.read(utf8.decode(body), input, inspect)
+    watch?.countUninspected()
     return answer
   }
   return (input: unknown, item: string) =>
