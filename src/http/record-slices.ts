@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Row } from '../model/row.js'
 import { asBuffer } from '../model/text.js'
-import { type FieldSpans, hashName, scanObject, startsWith } from './canonical-json.js'
+import { beginScan, type FieldSpans, hashName, scanObject, startsWith } from './canonical-json.js'
 import { takeEnds } from './drift.js'
 import type { AnswerInspector } from './endpoint.js'
 
@@ -52,7 +52,8 @@ export const createRecordSlicer = <Name extends string>(names: readonly Name[]) 
     const bytes = asBuffer(body)
     const start = bytes.indexOf(BRACKET)
     const isTruncated = bytes[bytes.length - 1] !== END_BRACE
-    if (isTruncated || start < 0 || start > MAX_ENVELOPE_BYTES || !isUtf8(bytes)) return undefined
+    if (isTruncated || start < 0 || start > MAX_ENVELOPE_BYTES) return undefined
+    if (!isUtf8(bytes) || !beginScan(bytes)) return undefined
     const slices: S[] = []
     let at = start
     do {

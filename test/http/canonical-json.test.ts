@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { scanObject } from '../../src/http/canonical-json.js'
+import { beginScan, scanObject } from '../../src/http/canonical-json.js'
 
 /** The scanner works on valid UTF-8 only. */
 const isProven = (text: string): boolean => {
   const bytes = Buffer.from(text)
-  return scanObject(bytes, 0) === bytes.length
+  return beginScan(bytes) && scanObject(bytes, 0) === bytes.length
 }
 
 const isCanonical = (text: string): boolean => {
