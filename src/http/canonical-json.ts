@@ -24,7 +24,7 @@ const MAX_LEVELS = 8
 const FNV_PRIME = 0x01000193
 /** The hashes of the names of all objects that are open. */
 const openNames = new Int32Array(256)
-/** Where the next escape is, if it is not behind the scanner. */
+/** The offset of the next escape. It is not known if the scanner has passed it. */
 let nextEscape = 0
 
 /**
@@ -103,7 +103,9 @@ export const scanObject = (
     for (let other = open; other < end; other += 1) if (openNames[other] === hash) return -1
     openNames[end++] = hash
     const value = at + 2
-    at = bytes[value] === QUOTE ? scanString(bytes, value) : scanValue(bytes, value, end, level)
+    // Most values are texts without escapes.
+    const textEnd = bytes[value] === QUOTE ? bytes.indexOf(QUOTE, value + 1) : -1
+    at = textEnd > 0 && textEnd < nextEscape ? textEnd + 1 : scanValue(bytes, value, end, level)
     if (at < 0) return -1
     if (fields === undefined) continue
     const { hashes } = fields
