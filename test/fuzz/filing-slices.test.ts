@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createStorage } from '../../sinks/create-storage.js'
 import { memorySession } from '../../sinks/memory.js'
 import type { Tools } from '../../src/engine/define-stream.js'
-import { checkReply, readReplyText } from '../../src/http/answer.js'
+import { readReply } from '../../src/http/answer.js'
 import { createDriftWatch } from '../../src/http/drift.js'
 import type { AnyEndpoint } from '../../src/http/endpoint.js'
 import { createRequiredFields } from '../../src/http/required-fields.js'
@@ -29,13 +29,16 @@ const createReader = (isFast: boolean) => {
   const seen = { fast: 0 }
   const read = (endpoint: AnyEndpoint, input: unknown, body: Buffer): unknown => {
     const reply = { status: 200, body }
-    const inspect = shapes[companyFilings.endpoints.indexOf(endpoint)]?.forItem('ALPHA')
-    checkReply(reply, 0)
+    const shape = shapes[companyFilings.endpoints.indexOf(endpoint)]
     const before = Buffer.from(body)
-    const answer = isFast ? endpoint.readBytes?.(body, input, inspect) : undefined
+    const readBytes: AnyEndpoint['readBytes'] = (...args) => {
+      const answer = isFast ? endpoint.readBytes?.(...args) : undefined
+      if (answer !== undefined) seen.fast += 1
+      return answer
+    }
+    const context = { endpoint: { ...endpoint, readBytes }, item: 'ALPHA', shapes: shape, now: 0 }
+    const answer = readReply(reply, input, context)
     expect(body.equals(before)).toBe(true)
-    if (answer === undefined) return endpoint.read(readReplyText(reply, endpoint), input, inspect)
-    seen.fast += 1
     return answer
   }
   const collect = async (bodies: readonly Buffer[]): Promise<unknown> => {
