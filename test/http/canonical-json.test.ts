@@ -47,6 +47,22 @@ describe('scanObject', () => {
     expect(['{"__proto__":1}', '{"_a":1}', '{"a":"\\u0007"}'].map(isProven)).toEqual([false, false, false])
   })
 
+  it('finds a control character at any place, wherever the bytes are in memory', () => {
+    for (const offset of [0, 1, 2, 3, 4, 5])
+      for (let length = 0; length < 12; length += 1) {
+        const bytes = Buffer.alloc(32)
+          .subarray(offset, offset + length)
+          .fill('ÿ\x20\x7f')
+        expect(beginScan(bytes)).toBe(true)
+        for (let at = 0; at < length; at += 1) {
+          const changed = Buffer.alloc(32).subarray(offset, offset + length)
+          bytes.copy(changed)
+          changed[at] = 31
+          expect(beginScan(changed), `${offset} ${length} ${at}`).toBe(false)
+        }
+      }
+  })
+
   it('proves no number that JavaScript prints differently', () => {
     fc.assert(
       fc.property(number, (text) => {
