@@ -33,7 +33,8 @@ let nextEscape = 0
  */
 export const beginScan = (bytes: Buffer): boolean => {
   nextEscape = 0
-  const head = Math.min(-bytes.byteOffset & 3, bytes.length)
+  if (bytes.length < 4) return bytes.every(isPrintable)
+  const head = -bytes.byteOffset & 3
   const words = new Int32Array(bytes.buffer, bytes.byteOffset + head, (bytes.length - head) >> 2)
   let signs = 0
   // The highest bit of a byte is set in the difference, but not in the byte, if the byte is below 32.
@@ -42,8 +43,10 @@ export const beginScan = (bytes: Buffer): boolean => {
     signs |= (word - 0x20202020) & ~word
   }
   const others = [...bytes.subarray(0, head), ...bytes.subarray(head + words.byteLength)]
-  return (signs & 0x80808080) === 0 && others.every((byte) => byte >= SPACE)
+  return (signs & 0x80808080) === 0 && others.every(isPrintable)
 }
+
+const isPrintable = (byte: number): boolean => byte >= SPACE
 
 /** Where an object has some fields: the offsets of each name, and of its value. */
 export interface FieldSpans {
