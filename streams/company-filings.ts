@@ -85,9 +85,9 @@ interface FilingList extends RowList<Filing> {
 }
 
 const NAMES_OF_ISIN = ['isin', 'Isin', 'ISIN'] as const
-const FACTS = ['news_id', 'news_date', 'caption', 'descriptor', 'file_url'] as const
+const FACT_NAMES = ['news_id', 'news_date', 'caption', 'descriptor', 'file_url'] as const
 
-const slice = createRecordSlicer([...FACTS, ...NAMES_OF_ISIN])
+const slice = createRecordSlicer([...FACT_NAMES, ...NAMES_OF_ISIN])
 
 /** Does not parse the filings; leaves any that may be of another stock to the parser. */
 const sliceFilings = (body: Uint8Array, isin: string, inspect?: AnswerInspector): FilingList | undefined => {
@@ -99,7 +99,7 @@ const sliceFilings = (body: Uint8Array, isin: string, inspect?: AnswerInspector)
       bytes,
       from,
       to,
-      key: toKey(date, read),
+      key: toFilingKey(date, read),
       date: toSortedText(date),
       hasDocument: isTruthy('file_url'),
     }
@@ -113,7 +113,7 @@ const sliceFilings = (body: Uint8Array, isin: string, inspect?: AnswerInspector)
 const toFieldText = (value: unknown): string =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')
 
-const toKey = (date: unknown, read: (name: (typeof FACTS)[number]) => unknown): string =>
+const toFilingKey = (date: unknown, read: (name: (typeof FACT_NAMES)[number]) => unknown): string =>
   toFieldText(read('news_id') || '') ||
   `${toFieldText(date)}_${toFieldText(read('caption') || read('descriptor') || 'Unknown')}`
 
@@ -121,7 +121,7 @@ const toSortedText = (date: unknown): string => toFieldText(date || '1900-01-01'
 
 const toParsed = (row: Filing) => ({
   row,
-  key: toKey(row.news_date, (name) => row[name]),
+  key: toFilingKey(row.news_date, (name) => row[name]),
   date: toSortedText(row.news_date),
   hasDocument: Boolean(row.file_url),
 })

@@ -33,7 +33,7 @@ let nextEscape = 0
  */
 export const beginScan = (bytes: Buffer): boolean => {
   nextEscape = 0
-  if (bytes.length < 4) return bytes.every(isPrintable)
+  if (bytes.length < 4) return bytes.every(isNoControl)
   const head = -bytes.byteOffset & 3
   const words = new Int32Array(bytes.buffer, bytes.byteOffset + head, (bytes.length - head) >> 2)
   let signs = 0
@@ -43,10 +43,10 @@ export const beginScan = (bytes: Buffer): boolean => {
     signs |= (word - 0x20202020) & ~word
   }
   const others = [...bytes.subarray(0, head), ...bytes.subarray(head + words.byteLength)]
-  return (signs & 0x80808080) === 0 && others.every(isPrintable)
+  return (signs & 0x80808080) === 0 && others.every(isNoControl)
 }
 
-const isPrintable = (byte: number): boolean => byte >= SPACE
+const isNoControl = (byte: number): boolean => byte >= SPACE
 
 /** Where an object has some fields: the offsets of each name, and of its value. */
 export interface FieldSpans {

@@ -2,6 +2,7 @@ import { EMPTY, lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { callbackStorage } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
+import { hashName } from '../../src/http/canonical-json.js'
 import { companyFilings } from '../../streams/company-filings.js'
 import {
   ALPHA,
@@ -286,6 +287,13 @@ describe('company-filings', () => {
     expect(script).toMatchObject({ items: { success: 1 }, degraded: 1 })
     expect(script.problems[0]?.reason).toMatch(/company_filings: .*another stock/)
     expect(text(FILE)).toBe(`${JSON.stringify({ code: 0, data: [at(late, { news_id: 'c' })] })}\n`)
+  })
+
+  it('reads no field whose name has the hash of another one', async () => {
+    // The scanner compares FNV hashes of names.
+    const rows = ['Results', 'Meeting'].map((caption) => at(late, { bypqfkb: 'a', caption }))
+    expect(hashName(Buffer.from('bypqfkb'))).toBe(hashName(Buffer.from('news_id')))
+    expect(await written(rows, null)).toEqual(rows)
   })
 
   it('passes its filings to an app as objects', async () => {
