@@ -61,21 +61,22 @@ export const workOnItems =
     const waitForRoom =
       activeItems &&
       whenRoom<ItemOutcome>(() => activeItems.active < workers + MAX_BACKLOG, activeItems.ended$)
-    const begin = (item: Item, pause: Pause): Observable<ItemOutcome> => {
-      // A stream that is stopped does not complete: one that completes counts as finished.
-      if (isStopping?.()) return NEVER
-      activeItems?.begin()
-      return defer(() => work(item, pause)).pipe(
+    const begin = (item: Item, pause: Pause): Observable<ItemOutcome> =>
+      defer(() => {
+        // A stream that is stopped does not complete: one that completes counts as finished.
+        if (isStopping?.()) return NEVER
+        activeItems?.begin()
+        return work(item, pause)
+      }).pipe(
         toOneOutcome(item),
         catchItemFailure(
           (reason, error) => of(toFailedOutcome(item, reason, error)),
           (error) => (stream ? nameBug(error, `the work of ${stream.name}`, item.key) : error),
         ),
       )
-    }
     const each = (item: Item, pause: Pause): Observable<ItemOutcome> => {
       const stored = findStored?.(item)
-      return stored ? of(stored) : defer(() => begin(item, pause)).pipe(waitForRoom ?? identity)
+      return stored ? of(stored) : begin(item, pause).pipe(waitForRoom ?? identity)
     }
     return item$.pipe(mergeMapWithPauses(each, workers))
   }

@@ -11,7 +11,7 @@ import { addExchange, readReply } from './answer.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import { type AttemptWatch, createRequestBuilder, watchAttempts } from './request.js'
-import type { HttpRequest, RequestWatch, Transport } from './transport.js'
+import type { HttpReply, HttpRequest, RequestWatch, Transport } from './transport.js'
 
 /**
  * Sends one request to the provider. Emits the answer once, or errors with the last failure after the
@@ -128,9 +128,9 @@ const attempt = <Input, Answer>(
   return defer(() => {
     const transfer = new LinkTransfer(limiters.link)
     const request: HttpRequest = { ...route.toRequest(input), transfer }
-    const reply$ = defer(() => transport(request))
+    const send = (): Observable<HttpReply> => transport(request)
     const describe = () => ({ url: redact(request.url), item, attempt: asked.attempts - 1 })
-    return (watched?.begin(reply$, describe) ?? reply$).pipe(
+    return (watched?.begin(send, describe) ?? send()).pipe(
       deadline({ idleMs: timeoutMs, totalMs: timeoutMs * TOTAL_FACTOR, transfer }),
       take(1),
       map((reply) => {

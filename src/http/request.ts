@@ -1,4 +1,4 @@
-import { Observable } from 'rxjs'
+import { defer, Observable } from 'rxjs'
 import { cancelled } from '../limiter/through.js'
 import { CollectError, UsageError } from '../model/errors.js'
 import { findAddress, findHeaders, type Settings, toAddressSetting } from '../model/settings.js'
@@ -74,7 +74,7 @@ export const watchAttempts = (
   let seen: Pick<RequestEnd, 'status' | 'bytes' | 'ms'> | undefined
   return {
     begin: (
-      reply$: Observable<HttpReply>,
+      send: () => Observable<HttpReply>,
       describe: () => Pick<RequestStart, 'url' | 'item' | 'attempt'>,
     ): Observable<HttpReply> => {
       at = clock()
@@ -83,8 +83,8 @@ export const watchAttempts = (
       const begun = watch.begin?.({ endpoint, at, ...describe() })
       follower = begun
       return begun
-        ? new Observable((subscriber) => begun.run(() => void reply$.subscribe(subscriber)))
-        : reply$
+        ? new Observable((subscriber) => begun.run(() => void defer(send).subscribe(subscriber)))
+        : send()
     },
     onReply: ({ status, body }: HttpReply): void => {
       seen = { status, bytes: body.length, ms: clock() - at }

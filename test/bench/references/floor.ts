@@ -159,9 +159,9 @@ const fetchFilings = async ({ Symbol: symbol, ISIN }: Stock): Promise<void> => {
   const lists = (await Promise.all([
     calls.legacy(input, symbol),
     calls.lodr(input, symbol),
-  ])) as (readonly Row[])[]
+  ])) as Iterable<Row>[]
   const filings = new Map<string, Row>()
-  for (const row of lists.flat()) {
+  for (const row of lists.flatMap((list) => [...list])) {
     const key = readText(row.news_id) || `${row.news_date}_${row.caption || row.descriptor || 'Unknown'}`
     const known = filings.get(key)
     if (known === undefined || (row.file_url && !known.file_url)) filings.set(key, row)
