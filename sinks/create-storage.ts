@@ -22,13 +22,8 @@ import {
   type TextFile,
   toFilePath,
 } from '../src/engine/define-stream.js'
-import {
-  type Sink,
-  type SinkContext,
-  type SinkItem,
-  type Storage,
-  toStatePath,
-} from '../src/engine/storage.js'
+import type { SinkItem } from '../src/engine/storage.js'
+import { type Sink, type SinkContext, type Storage, toStatePath } from '../src/engine/storage.js'
 import { formatAppended, formatCandleFile } from '../src/market/candle-file.js'
 import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
 import type { Candles } from '../src/model/candle.js'
@@ -38,7 +33,6 @@ import { type ItemOutcome, isAnswered, isLost } from '../src/model/outcome.js'
 import type { Row } from '../src/model/row.js'
 import { RUN_LOG } from '../src/model/run-log.js'
 import { asBuffer, formatJson } from '../src/model/text.js'
-import type { FileChunk } from '../src/storage/file-system.js'
 import { type FileStore, readStoredDocument } from '../src/storage/record-file.js'
 import { rowsInOneFile } from './rows-in-one-file.js'
 
@@ -185,15 +179,10 @@ const arrayPerItem = (
 const documentPerItem = (output: DocumentPerItem, context: SinkContext, files: FileStore): Sink => {
   const { stream, exchange, asOf, accepts, refuse } = context
   const write = fileOfRows(output, context, files, (file, { item, rows }) => {
-    const chunks = runNamed(
-      `document of ${stream}`,
-      item.key,
-      () =>
-        (rows.json && insertRows((unread) => output.document(unread, item), rows.json)) ?? [
-          JSON.stringify(output.document([...rows] as readonly Row[], item)),
-        ],
+    const document = runNamed(`document of ${stream}`, item.key, () =>
+      output.document([...rows] as readonly Row[], item),
     )
-    return files.write(file, [...chunks, '\n'], asOf)
+    return files.write(file, [`${JSON.stringify(document)}\n`], asOf)
   })
   return (item$) =>
     defer(() => {
@@ -219,36 +208,6 @@ const documentPerItem = (output: DocumentPerItem, context: SinkContext, files: F
       )
       return write(concat(countedItem$, check$))
     })
-}
-
-const ROWS_PLACE = '\0rows'
-const failUnread = (): never => {
-  throw new Error('the rows are not parsed')
-}
-
-/** Rows that JSON prints as `ROWS_PLACE`; whatever else looks at them fails. */
-const unreadRows: readonly Row[] = new Proxy([], {
-  get: (_, name) => (name === 'toJSON' ? () => ROWS_PLACE : failUnread()),
-  has: failUnread,
-  ownKeys: failUnread,
-})
-
-/**
- * The JSON of a document with rows that are JSON already; undefined unless it contains the rows once, as they
- * are, and nothing else in it depends on them.
- */
-const insertRows = (
-  toDocument: (rows: readonly Row[]) => unknown,
-  json: Uint8Array,
-): readonly FileChunk[] | undefined => {
-  try {
-    const [before, after, more] = JSON.stringify(toDocument(unreadRows)).split(JSON.stringify(ROWS_PLACE))
-    return before === undefined || after === undefined || more !== undefined
-      ? undefined
-      : [before, json, after]
-  } catch {
-    return undefined
-  }
 }
 
 const countExisting = (names: readonly string[], files: FileStore): Observable<number> =>

@@ -2,17 +2,16 @@ import { map, type Observable, of, switchMap, throwError, zip } from 'rxjs'
 import { z } from 'zod'
 import { defineStream, perStock, type Tools } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
-import { type AnswerInspector, post } from '../src/http/endpoint.js'
-import { createRecordSlicer, joinSlices, type RecordSlice } from '../src/http/record-slices.js'
+import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/listings.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
-import { createJsonRows, createResult, type RowList, skippedResult } from '../src/model/outcome.js'
+import { createResult, skippedResult } from '../src/model/outcome.js'
 import { isRow, MaybeRows, type Row } from '../src/model/row.js'
 import { column, dataEnvelope, ITEM_SYMBOL, type RowOf, row, textColumn } from '../src/model/row-schema.js'
 import { formatSecond } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
-import { keepUnique } from '../src/operators/row-lists.js'
+import { keepUnique, sortDescending } from '../src/operators/row-lists.js'
 
 const numberOrText = z.union([z.number(), z.string()]).optional()
 const optionalText = z.string().optional()
@@ -70,80 +69,6 @@ const SYMBOL = { ...ITEM_SYMBOL, comment: 'trading symbol of the requested stock
 
 const MAX_FILINGS = 100
 
-/** What the rules for merging and sorting need of a filing. */
-interface FilingFacts {
-  readonly key: string
-  readonly date: string
-  readonly hasDocument: boolean
-}
-
-interface FilingSlice extends RecordSlice, FilingFacts {}
-
-/** The filings of an answer; with their slices if it was not parsed. */
-interface FilingList extends RowList<Filing> {
-  readonly slices?: readonly FilingSlice[]
-}
-
-const NAMES_OF_ISIN = ['isin', 'Isin', 'ISIN'] as const
-const FACT_NAMES = ['news_id', 'news_date', 'caption', 'descriptor', 'file_url'] as const
-
-const slice = createRecordSlicer([...FACT_NAMES, ...NAMES_OF_ISIN])
-
-/** Does not parse the filings; leaves any that may be of another stock to the parser. */
-const sliceFilings = (body: Uint8Array, isin: string, inspect?: AnswerInspector): FilingList | undefined => {
-  const expected = Buffer.from(JSON.stringify(isin))
-  const list = slice(body, (bytes, from, to, { read, isTruthy, haveOnly }): FilingSlice | undefined => {
-    if (!haveOnly(NAMES_OF_ISIN, expected)) return undefined
-    const date = read('news_date')
-    return {
-      bytes,
-      from,
-      to,
-      key: toFilingKey(date, read),
-      date: toSortedText(date),
-      hasDocument: isTruthy('file_url'),
-    }
-  })
-  if (list === undefined) return undefined
-  if (inspect) list.inspectWith(inspect)
-  return { ...createJsonRows<Filing>(list.json, list.slices.length), slices: list.slices }
-}
-
-/** A field as text, whatever its type: `String` throws for an object whose `toString` is not a function. */
-const toFieldText = (value: unknown): string =>
-  typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')
-
-const toFilingKey = (date: unknown, read: (name: (typeof FACT_NAMES)[number]) => unknown): string =>
-  toFieldText(read('news_id') || '') ||
-  `${toFieldText(date)}_${toFieldText(read('caption') || read('descriptor') || 'Unknown')}`
-
-const toSortedText = (date: unknown): string => toFieldText(date || '1900-01-01')
-
-const toParsed = (row: Filing) => ({
-  row,
-  key: toFilingKey(row.news_date, (name) => row[name]),
-  date: toSortedText(row.news_date),
-  hasDocument: Boolean(row.file_url),
-})
-
-/** The slices are merged if nothing was parsed. */
-const mergeLists = (lists: readonly FilingList[]): RowList<Filing> => {
-  const slices = lists.flatMap((list) => list.slices ?? [])
-  if (slices.length > 0 && slices.length === lists.reduce((sum, { length }) => sum + length, 0)) {
-    const merged = mergeFilings(slices)
-    return createJsonRows(joinSlices(merged), merged.length)
-  }
-  const rows = lists.flatMap((list) => [...list])
-  return mergeFilings(rows.map(toParsed)).map(({ row }) => row)
-}
-
-const mergeFilings = <F extends FilingFacts>(filings: readonly F[]): readonly F[] =>
-  keepUnique(
-    filings,
-    ({ key }) => key,
-    (later, kept) => later.hasDocument && !kept.hasDocument,
-  ).toSorted((one, other) => (one.date < other.date ? 1 : one.date > other.date ? -1 : 0))
-
 const createFilingsEndpoint = (path: 'company_filings' | 'lodr') =>
   post({
     name: path,
@@ -156,9 +81,8 @@ const createFilingsEndpoint = (path: 'company_filings' | 'lodr') =>
         count: z.literal(MAX_FILINGS),
       }),
     }),
-    read: (text, { data: { isin } }, seen): FilingList =>
+    read: (text, { data: { isin } }, seen): readonly Filing[] =>
       assertSameIsin(isin, json(MaybeRows)(text, undefined, seen).data ?? []) as readonly Filing[],
-    readBytes: (body, { data: { isin } }, seen) => sliceFilings(body, isin, seen),
     shape: dataEnvelope(column(z.array(rowsOn[path]), { usual: true, required: true }), {
       total_pages: z.number().optional(),
     }),
@@ -173,12 +97,12 @@ const lodr = createFilingsEndpoint('lodr')
  * stored ones.
  */
 interface PathResult {
-  readonly rows: FilingList
+  readonly rows: readonly Filing[]
   readonly failure?: { readonly reason: string; readonly error: CollectError }
 }
 
 const createFetch = (endpoint: typeof legacy) => {
-  const toResult = map((rows: FilingList): PathResult => ({ rows }))
+  const toResult = map((rows: readonly Filing[]): PathResult => ({ rows }))
   const catchFailure = catchItemFailure<PathResult, PathResult>((reason, error) =>
     of({ rows: [], failure: { reason: `${endpoint.name}: ${reason}`, error } }),
   )
@@ -199,6 +123,14 @@ const readStoredFilings = (file: string, { stored }: Tools): Observable<readonly
       map((document) => (isRow(document) && Array.isArray(document.data) ? document.data.filter(isRow) : [])),
     )
 
+/** A field as text, whatever its type: `String` throws for an object whose `toString` is not a function. */
+const toFieldText = (value: unknown): string =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')
+
+const toFilingKey = (row: Filing): string =>
+  toFieldText(row.news_id || '') ||
+  `${toFieldText(row.news_date)}_${toFieldText(row.caption || row.descriptor || 'Unknown')}`
+
 /**
  * Filings of each stock from both paths of the provider, merged by the six rules of the interface document,
  * newest first.
@@ -216,6 +148,7 @@ export const companyFilings = defineStream({
     // the next major GC.
     const both$ = zip(fetchLegacy(stock.ISIN, tools), fetchLodr(stock.ISIN, tools)).pipe(
       switchMap((paths) => {
+        const fresh = paths.flatMap(({ rows }) => rows)
         const failures = paths.flatMap((path) => path.failure ?? [])
         const [failure, another] = failures
         if (another) {
@@ -223,17 +156,21 @@ export const companyFilings = defineStream({
           const errors = failures.map(({ error }) => error)
           return throwError(() => new NothingAnsweredError(reasons, errors))
         }
-        if (failure === undefined) return of(createResult(mergeLists(paths.map(({ rows }) => rows))))
-        const { code, causes, isTemporary } = failure.error
-        const fresh = paths.flatMap(({ rows }) => [...rows])
-        const earlier$ = fresh.length > 0 ? readStoredFilings(file, tools) : of([])
+        const earlier$ = failure && fresh.length > 0 ? readStoredFilings(file, tools) : of([])
         return earlier$.pipe(
-          map((earlier) => ({
-            ...createResult(mergeLists([fresh, earlier]), failure.reason),
-            code,
-            causes,
-            isTemporary,
-          })),
+          map((earlier) =>
+            keepUnique(
+              [...fresh, ...earlier],
+              toFilingKey,
+              (later, kept) => Boolean(later.file_url) && !kept.file_url,
+            ),
+          ),
+          sortDescending((row) => toFieldText(row.news_date || '1900-01-01')),
+          map((rows) => {
+            if (failure === undefined) return createResult(rows)
+            const { code, causes, isTemporary } = failure.error
+            return { ...createResult(rows, failure.reason), code, causes, isTemporary }
+          }),
         )
       }),
     )

@@ -16,7 +16,7 @@ const MAX_FUNCTION_LINES = 60
 const MAX_COMMENT_COLUMNS = 110
 const MAX_IMPORTS = 15
 /** Growth is paid for by deletion: these only go down. Tokens, so that packed lines save nothing. */
-const MAX_SIZE = { tokens: 476_540, sharedNames: 41 }
+const MAX_SIZE = { tokens: 473_050, sharedNames: 41 }
 
 const ENGINE_AND_BELOW = ['model', 'operators', 'limiter', 'http', 'market', 'engine'] as const
 const REGISTRY_AND_BELOW = [...ENGINE_AND_BELOW, 'storage', 'sinks', 'streams'] as const
@@ -248,6 +248,7 @@ const privateImports = (sources: Sources): readonly string[] =>
  * the package, in its comment there.
  */
 const OWN_LINES: Readonly<Record<string, string>> = {
+  'sinks/create-storage.ts': 'writes one document',
   'src/cli/answer-process.ts': 'is how two processes of ours talk',
   'src/cli/notify/send.ts': 'writes one document',
   'src/cli/query/print.ts': 'costs 1.3 times, and JSON.stringify rounds',

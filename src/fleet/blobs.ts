@@ -173,13 +173,13 @@ export const loadRows = async (
   }
 }
 
-/** Encodes rows: as CSV lines if they have them already, else as a JSON array. */
+/** Encodes rows: as CSV lines if they have them already, else as JSON. */
 export const encodeRows = (
   rows: RowList,
 ): { readonly form: BlobFacts['form']; readonly bytes: Uint8Array } =>
   rows.csv
     ? { form: 'csv', bytes: rows.csv }
-    : { form: 'json', bytes: rows.json ?? Buffer.from(JSON.stringify([...rows])) }
+    : { form: 'json', bytes: Buffer.from(JSON.stringify([...rows])) }
 
 /**
  * Decodes the rows of a blob.

@@ -30,10 +30,9 @@ export const readReply = <Input, Answer>(
   { endpoint, item, shapes, now }: ReplyContext<Input, Answer>,
 ): Answer => {
   checkReply(reply, now)
-  const inspect = shapes?.forItem(item)
-  const answer = endpoint.readBytes?.(reply.body, input, inspect)
-  if (answer === undefined) return endpoint.read(readReplyText(reply, endpoint), input, inspect)
-  shapes?.countUninspected()
+  const answer = endpoint.readBytes?.(reply.body)
+  if (answer === undefined) return endpoint.read(readReplyText(reply, endpoint), input, shapes?.forItem(item))
+  shapes?.countAsExpected()
   return answer
 }
 

@@ -50,19 +50,23 @@ const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, re
   const whole = { mask: toMask(described.kinds), field: 'the answer', expected: described.expected }
   const root = createShapeNode([], '', described)
   const nodes = listNodes(root)
-  const check = createShapeCheck(required)
+  const check: ShapeCheck = {
+    required,
+    differences: new Map(),
+    number: 0,
+    item: '',
+    answer: undefined,
+    problems: [],
+  }
   let asExpected = 0
 
-  const inspect: AnswerInspector = (answer, parseWhole) => {
-    check.isInspected = true
+  const inspect: AnswerInspector = (answer) => {
     check.number += 1
     check.answer = answer
-    check.parseWhole = parseWhole
     check.problems = []
     if (isWrongKind(answer, whole)) return countWrongKind(check, root, whole, answer)
     checkNode(check, root, [answer])
     check.answer = undefined
-    check.parseWhole = undefined
     countProblems(check)
   }
   const toDrift = ({
@@ -91,12 +95,11 @@ const createShapeWatch = (stream: string, endpoint: string, shape: z.ZodType, re
     /** Returns the check for the answers of an item; its name becomes the example of a drift. */
     forItem: (name: string): AnswerInspector => {
       check.item = name
-      check.isInspected = false
       return inspect
     },
-    /** Counts an answer of the item that a fast path did not inspect: it has the declared shape. */
-    countUninspected: (): void => {
-      if (!check.isInspected) asExpected += 1
+    /** Counts an answer that was read by a fast path, which works for the declared shape only. */
+    countAsExpected: (): void => {
+      asExpected += 1
     },
     listDrifts: (): readonly Drift[] =>
       [...check.differences.values(), ...nodes.flatMap((node) => listLacking(node, asExpected))].map(toDrift),
@@ -109,24 +112,10 @@ interface ShapeCheck {
   readonly differences: Map<string, FieldDifference>
   number: number
   answer: unknown
-  /** Returns the answer with all of its records, if `answer` lacks some. */
-  parseWhole: (() => unknown) | undefined
   item: string
-  isInspected: boolean
   /** The faults of its required fields. */
   problems: FieldProblem[]
 }
-
-const createShapeCheck = (required: RequiredFields | undefined): ShapeCheck => ({
-  required,
-  differences: new Map(),
-  number: 0,
-  answer: undefined,
-  parseWhole: undefined,
-  item: '',
-  isInspected: false,
-  problems: [],
-})
 
 /** Counts the faults of required fields, and refuses the answer for one of them. */
 const countProblems = (check: ShapeCheck): void => {
@@ -188,9 +177,7 @@ const checkUnfilled = (
   sample: readonly Row[],
 ): void => {
   let all: readonly Row[] | undefined
-  const readAll = (): readonly Row[] =>
-    (all ??= collectRecords(check.parseWhole?.() ?? check.answer, node.steps))
-  const records: NodeRecords = { sample, readAll }
+  const records: NodeRecords = { sample, readAll: () => (all ??= collectRecords(check.answer, node.steps)) }
   countAbsence(field, records, check.item)
   const problem = field.isRequired ? check.required?.find(node, field, records) : undefined
   if (problem !== undefined) check.problems.push(problem)
@@ -343,8 +330,8 @@ const mergeDrifts = (all: readonly Drift[]): Drift[] => {
 }
 
 /** The first, the middle and the last element of a list. */
-export const takeEnds = <T>(list: readonly T[]): readonly T[] =>
-  list.length < 4 ? list : [list[0] as T, list[list.length >> 1] as T, list.at(-1) as T]
+export const takeEnds = (list: readonly unknown[]): readonly unknown[] =>
+  list.length < 4 ? list : [list[0], list[list.length >> 1], list.at(-1)]
 
 /** Collects all records at the end of a path of names; each step may be a list or a single record. */
 export const collectRecords = (value: unknown, [step, ...further]: readonly string[]): readonly Row[] => {

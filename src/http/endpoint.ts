@@ -3,11 +3,8 @@ import { z } from 'zod'
 import type { SampleMarket } from '../model/market.js'
 import type { Host } from '../model/settings.js'
 
-/**
- * Receives the parsed answer for the drift check; throws if the answer must be refused. If `answer` has only
- * the first, the middle and the last record of its list, `parseWhole` returns the answer with all of them.
- */
-export type AnswerInspector = (answer: unknown, parseWhole?: () => unknown) => void
+/** Receives the parsed answer for the drift check; throws if the answer must be refused. */
+export type AnswerInspector = (answer: unknown) => void
 
 /**
  * The header sets of the interface document: the usual ones, the usual ones with an Origin, none, or a
@@ -43,11 +40,9 @@ export interface Endpoint<Input, Answer> {
   readonly shape?: z.ZodType | undefined
   /**
    * Reads the bytes of a 200 to the same answer as `read`, only faster. Returns `undefined` if in doubt; then
-   * `read` decides. An answer that was not passed to `inspect` counts as one of the declared shape.
+   * `read` decides.
    */
-  readonly readBytes?:
-    | ((body: Uint8Array, input: Input, inspect?: AnswerInspector) => Answer | undefined)
-    | undefined
+  readonly readBytes?: ((body: Uint8Array) => Answer | undefined) | undefined
   /**
    * What the simulator answers: text as it is, anything else as JSON, `undefined` as a 404. Without it, a
    * 501.

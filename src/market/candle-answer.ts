@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { json } from '../http/answer.js'
-import { MAX_DIGITS, MAX_DIGITS_BELOW_ONE } from '../http/canonical-json.js'
 import { post } from '../http/endpoint.js'
 import { type Candle, type Candles, MAX_EPOCH_SECONDS } from '../model/candle.js'
 import { BadAnswerError } from '../model/errors.js'
@@ -101,6 +100,11 @@ const COLUMN_STARTS: readonly string[] = ['"Time":[', '"o":[', '"h":[', '"l":[',
 const MAX_START_LENGTH = 8
 
 const [LIST_START, LIST_END, OBJECT_END] = [91, 93, 125] as const
+
+/** A decimal of up to this many characters is exactly what JavaScript prints for its number. */
+const MAX_DIGITS = 15
+/** Below 0.000001 JavaScript prints an exponent. */
+const MAX_DIGITS_BELOW_ONE = '0.000001'.length
 
 /**
  * Converts the candles of an answer to CSV lines, from bytes to bytes: six cursors walk the columns side by

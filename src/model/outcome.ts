@@ -1,5 +1,4 @@
 import type { CollectError, ErrorCode, FailureCause, Status } from './errors.js'
-import { asBuffer } from './text.js'
 import type { Day } from './trading-day.js'
 
 /**
@@ -19,16 +18,7 @@ export interface RowList<R = unknown> extends Iterable<R> {
   readonly length: number
   /** The rows as lines of CSV, if they are the provider's own bytes. Never changed. */
   readonly csv?: Uint8Array
-  /** The rows as a JSON array, if they are the provider's own bytes. Never changed. */
-  readonly json?: Uint8Array
 }
-
-/** Rows that stay a JSON array and are parsed during iteration. */
-export const createJsonRows = <R>(json: Uint8Array, length: number): RowList<R> => ({
-  json,
-  length,
-  [Symbol.iterator]: () => (JSON.parse(asBuffer(json).toString()) as readonly R[])[Symbol.iterator](),
-})
 
 /** The result of an item's work, if it did not fail. */
 export interface ItemResult<R = unknown> {

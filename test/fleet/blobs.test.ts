@@ -22,7 +22,7 @@ import {
 } from '../../src/fleet/blobs.js'
 import { createCsvCandles } from '../../src/market/candle-file.js'
 import type { Candle } from '../../src/model/candle.js'
-import { createJsonRows, type ItemOutcome, type RowList } from '../../src/model/outcome.js'
+import type { ItemOutcome, RowList } from '../../src/model/outcome.js'
 import { temporaryFolder } from '../support/folders.js'
 import { createItem } from './support.js'
 
@@ -124,11 +124,6 @@ describe('encoding rows', () => {
     expect(form).toBe('json')
     expect(decodeRows(Buffer.from(bytes), form, 2)).toEqual(JSON.parse(JSON.stringify(ROWS)))
     expect(() => decodeRows(Buffer.from(bytes), form, 3)).toThrow('the file has 2 rows instead of 3')
-  })
-
-  it('copies rows that are JSON already', () => {
-    const json = Buffer.from(JSON.stringify(ROWS))
-    expect(encodeRows(createJsonRows(json, 2))).toEqual({ form: 'json', bytes: json })
   })
 })
 

@@ -14,27 +14,17 @@ import {
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { json } from '../../src/http/answer.js'
-import type { AskDependencies } from '../../src/http/ask.js'
 import { httpTransport } from '../../src/http/connections.js'
-import { createDriftWatch } from '../../src/http/drift.js'
-import type { AnswerInspector } from '../../src/http/endpoint.js'
 import type { HttpReply, Transport } from '../../src/http/transport.js'
 import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import { TransportError } from '../../src/model/errors.js'
-import { row } from '../../src/model/row-schema.js'
 import { itWithMarbles } from '../support/marbles.js'
 import { askFreely, connect, failureOf, note, replying, serveHttp, settingsOf } from './support.js'
 
 const INPUT = { data: { isin: 'INE000000001' } }
 const call = { ...note, read: json(z.looseObject({ data: z.array(z.unknown()) })) }
 
-const createTestAsk = (
-  transport: Transport,
-  timeoutMs = 1_000,
-  url = 'http://static',
-  backoffMs = 0,
-  more: Pick<AskDependencies, 'drift'> = {},
-) => {
+const createTestAsk = (transport: Transport, timeoutMs = 1_000, url = 'http://static', backoffMs = 0) => {
   const events: string[] = []
   const settings = settingsOf({ urls: { static: url }, retries: 2, backoffMs, throttleMs: 0 })
   const ask = askFreely({
@@ -45,7 +35,6 @@ const createTestAsk = (
     random: () => 0,
     clock: () => 0,
     onRequestEvent: (type) => events.push(type),
-    ...more,
   })
   return { events, ask }
 }
@@ -144,28 +133,6 @@ describe('a request through ask', () => {
     expect(await firstValueFrom(ask(bytes, INPUT))).toBe('text {}')
     expect(await failureOf(ask(bytes, INPUT))).toMatchObject({ status: 'http_404' })
     expect(events).toEqual(['requested', 'requested', 'requested'])
-  })
-
-  it('counts an answer that readBytes does not inspect as one of the declared shape', async () => {
-    const watch = createDriftWatch()
-    const bytes = {
-      ...call,
-      shape: row({ a: z.number() }),
-      read: () => '',
-      readBytes: (body: Uint8Array, input: typeof INPUT, inspect?: AnswerInspector) => {
-        expect(input).toEqual(INPUT)
-        if (body.length > 2) inspect?.({ b: 1 })
-        return 'bytes'
-      },
-    }
-    const drift = watch.forStream('s')
-    const replies = inTurn(replying('{"b":1}'), replying('{}'), replying('{"b":1}'))
-    const { ask } = createTestAsk(replies, 1_000, 'http://static', 0, { drift })
-    for (let sent = 0; sent < 3; sent += 1) await firstValueFrom(ask(bytes, INPUT))
-    expect(watch.listDrifts()).toMatchObject([
-      { kind: 'new', answers: 2, of: 3 },
-      { kind: 'gone', answers: 2, of: 3 },
-    ])
   })
 
   it('skips a byte order mark', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Output } from '../../src/engine/define-stream.js'
-import { createJsonRows, type ItemOutcome } from '../../src/model/outcome.js'
-import type { Row } from '../../src/model/row.js'
+import type { ItemOutcome } from '../../src/model/outcome.js'
 import { contextOf, inFolder, inMemory, isinOf, outcomeOf, type Place, sink } from './support.js'
 
 const places = [
@@ -214,29 +213,4 @@ describe('items that have a file and answer nothing now', () => {
   it('pass when the rule is accepted', async () => {
     expect(await refused(60, 20, 60, { accepts: () => true })).toEqual([])
   })
-})
-
-describe('a document with rows that are JSON', () => {
-  /** Not as `JSON.stringify` prints it, to tell whether it was copied or parsed. */
-  const rows = createJsonRows(Buffer.from('[{"a":1.0},{"a":"é"}]'), 2)
-  const [copied, printed] = ['[{"a":1.0},{"a":"é"}]', '[{"a":1},{"a":"é"}]']
-  type ToDocument = (rows: readonly Row[]) => unknown
-
-  it.each<{ what: string; document: ToDocument; expected: string }>([
-    { what: 'in a field', document: (data) => ({ code: 0, data, z: 1 }), expected: `{"code":0,"data":${copied},"z":1}` },
-    { what: 'deeper', document: (data) => ({ all: [{ data }] }), expected: `{"all":[{"data":${copied}}]}` },
-    { what: 'alone', document: (data) => data, expected: copied },
-    { what: 'twice', document: (data) => ({ data, again: data }), expected: `{"data":${printed},"again":${printed}}` },
-    { what: 'counted', document: (data) => ({ n: data.length, data }), expected: `{"n":2,"data":${printed}}` },
-    { what: 'converted', document: (data) => ({ data: data.map(({ a }) => a) }), expected: '{"data":[1,"é"]}' },
-    { what: 'spread', document: (data) => ({ data: [...data] }), expected: `{"data":${printed}}` },
-    { what: 'merged', document: (data) => ({ ...data }), expected: '{"0":{"a":1},"1":{"a":"é"}}' },
-    { what: 'searched', document: (data) => ({ has: 1 in data, data }), expected: `{"has":true,"data":${printed}}` },
-    { what: 'as text', document: (data) => ({ text: JSON.stringify(data) }), expected: JSON.stringify({ text: printed }) },
-    { what: 'left out', document: () => ({ code: 0 }), expected: '{"code":0}' },
-  ])('has them $what', async ({ document, expected }) => {
-    const place = inMemory()
-    await sink(place, { shape: 'document-per-item', file: '{SYMBOL}.json', document }, [outcomeOf(0, rows)])
-    expect(place.files()).toEqual({ 'S0.json': `${expected}\n` })
-  }) // biome-ignore format: a table
 })

@@ -1,20 +1,5 @@
-import { EMPTY, lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { callbackStorage } from '../../sinks/memory.js'
-import { createCollector } from '../../src/collector.js'
-import { hashName } from '../../src/http/canonical-json.js'
-import { companyFilings } from '../../streams/company-filings.js'
-import {
-  ALPHA,
-  BETA,
-  type Collecting,
-  collect,
-  EVENING,
-  fakeProvider,
-  SETTINGS,
-  type SentRequest,
-  withFile,
-} from './support.js'
+import { ALPHA, BETA, type Collecting, collect, type SentRequest, withFile } from './support.js'
 
 const FILE = 'company_filings/ALPHA_filings.json'
 const LEGACY = '/static/staticscanx/company_filings'
@@ -256,59 +241,6 @@ describe('company-filings', () => {
     const files = withFile(FILE, '{"code":0,"data":[{"news_id":"gone","news_date":"2026-02-12"}]}')
     const { text } = await collected([{ news_id: 'a', news_date: '2026-02-11' }], [], { files })
     expect(text(FILE)).toBe('{"code":0,"data":[{"news_id":"a","news_date":"2026-02-11"}]}\n')
-  })
-
-  const at = (news_date: string, more: object) => ({ isin: ALPHA.Isin, news_date, ...more })
-  const [early, late] = ['2026-02-11 09:00:00', '2026-02-11 10:00:00']
-
-  it.each(['canonical', 'with white space'])('merges and sorts answers alike if one is %s', async (form) => {
-    const first = [
-      at(early, { news_id: 'a', file_url: '', ltp: 27.1 }),
-      at(early, { caption: 'Rés\n"ults"' }),
-      at(late, { news_id: 'b' }),
-    ]
-    const second = [
-      at(late, { news_id: 'c' }),
-      at(late, { news_id: 'a', file_url: 'https://x/a' }),
-      at(early, { caption: 'Rés\n"ults"', which: 2 }),
-    ]
-    const answer: Collecting['answer'] = ({ path }) =>
-      path === LEGACY || form === 'canonical'
-        ? { code: 0, data: path === LEGACY ? first : second, total_pages: 1 }
-        : JSON.stringify({ data: second }, null, 1)
-    const { text } = await collect({ stream: 'company-filings', answer, master: [ALPHA] })
-    const data = [second[1], first[2], second[0], first[1]]
-    expect(text(FILE)).toBe(`${JSON.stringify({ code: 0, data })}\n`)
-  })
-
-  it.each(['isin', 'Isin', 'ISIN'])('refuses an answer in which any filing has another %s', async (name) => {
-    const rows = [at(late, { news_id: 'a' }), { news_id: 'b', [name]: BETA.Isin }]
-    const { script, text } = await collected(rows, [at(late, { news_id: 'c' })])
-    expect(script).toMatchObject({ items: { success: 1 }, degraded: 1 })
-    expect(script.problems[0]?.reason).toMatch(/company_filings: .*another stock/)
-    expect(text(FILE)).toBe(`${JSON.stringify({ code: 0, data: [at(late, { news_id: 'c' })] })}\n`)
-  })
-
-  it('reads no field whose name has the hash of another one', async () => {
-    // The scanner compares FNV hashes of names.
-    const rows = ['Results', 'Meeting'].map((caption) => at(late, { bypqfkb: 'a', caption }))
-    expect(hashName(Buffer.from('bypqfkb'))).toBe(hashName(Buffer.from('news_id')))
-    expect(await written(rows, null)).toEqual(rows)
-  })
-
-  it('passes its filings to an app as objects', async () => {
-    const rows = [at(late, { news_id: 'a', deep: { list: [1] } }), at(early, { news_id: 'b' })]
-    const passed: unknown[] = []
-    const storage = callbackStorage(companyFilings.outputs[0], ({ rows }) => {
-      passed.push(rows)
-      return EMPTY
-    })
-    const { send } = fakeProvider((request) =>
-      request.path.startsWith('/static') ? filings(rows, null)(request) : { data: [ALPHA] },
-    )
-    const collector = createCollector({ settings: SETTINGS, storage, transport: send, clock: () => EVENING })
-    await lastValueFrom(collector.run({ asOf: EVENING, only: ['company-filings'] }))
-    expect(passed).toEqual([rows])
   })
 
   it('loses no other stock to a damaged file of one', async () => {

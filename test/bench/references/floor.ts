@@ -46,10 +46,9 @@ const createCall = (name: string) => {
   const path = baseOf(endpoint.host).pathname + endpoint.path
   const end = { signal: { kind: 'answered' }, item: '', isOneItemEnough: false } as const
   const read = (body: Buffer, input: unknown, item: string): unknown => {
-    const inspect = watch?.forItem(item)
-    const answer = endpoint.readBytes?.(body, input, inspect)
-    if (answer === undefined) return endpoint.read(utf8.decode(body), input, inspect)
-    watch?.countUninspected()
+    const answer = endpoint.readBytes?.(body)
+    if (answer === undefined) return endpoint.read(utf8.decode(body), input, watch?.forItem(item))
+    watch?.countAsExpected()
     return answer
   }
   return (input: unknown, item: string) =>
@@ -159,9 +158,9 @@ const fetchFilings = async ({ Symbol: symbol, ISIN }: Stock): Promise<void> => {
   const lists = (await Promise.all([
     calls.legacy(input, symbol),
     calls.lodr(input, symbol),
-  ])) as Iterable<Row>[]
+  ])) as (readonly Row[])[]
   const filings = new Map<string, Row>()
-  for (const row of lists.flatMap((list) => [...list])) {
+  for (const row of lists.flat()) {
     const key = readText(row.news_id) || `${row.news_date}_${row.caption || row.descriptor || 'Unknown'}`
     const known = filings.get(key)
     if (known === undefined || (row.file_url && !known.file_url)) filings.set(key, row)
