@@ -24,7 +24,7 @@ interface ReplyContext<Input, Answer> {
  *
  * @throws the error of any reply but a 200 with a body, or what `read` of the endpoint throws
  */
-export const readReply = <Input, Answer>(
+export const decodeReply = <Input, Answer>(
   reply: HttpReply,
   input: Input,
   { endpoint, item, shapes, now }: ReplyContext<Input, Answer>,

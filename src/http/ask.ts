@@ -7,7 +7,7 @@ import { createRedactor, type Redact } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
 import { retryFailures } from '../operators/retry-failures.js'
-import { addExchange, readReply } from './answer.js'
+import { addExchange, decodeReply } from './answer.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import { type AttemptWatch, createRequestBuilder, watchAttempts } from './request.js'
@@ -137,7 +137,7 @@ const attempt = <Input, Answer>(
         watched?.onReply(reply)
         if (reply.status === 429) onRequestEvent('rate-limited')
         try {
-          return readReply(reply, input, { ...route, item, now: clock() })
+          return decodeReply(reply, input, { ...route, item, now: clock() })
         } catch (error) {
           throw addExchange(error, route, asked, reply)
         }

@@ -256,7 +256,7 @@ describe('a request through ask', () => {
     expect(countInFlight()).toEqual([0, 0])
   })
 
-  it('fails with the error of an observer of its start, sends nothing, and gives its permit back', async () => {
+  it('fails with the error of an observer of its start, and sends nothing', async () => {
     let sent = 0
     const transport = (): Observable<HttpReply> =>
       defer(() => {
