@@ -248,7 +248,7 @@ const blocks = (): Readonly<Record<string, string>> => ({
     ['code', 'meaning', 'what to do'],
     listErrorCodes().map(([name, meaning, hint]) => [name.split(', ').map(code).join(', '), meaning, hint]),
   ),
-  speed: `${formatTable(results.figures, results.before)}\n\n${formatMachines(results.figures)}`,
+  speed: `${formatTable(results.figures)}\n\n${formatMachines(results.figures)}`,
   scale: `${formatScaleTable(results.scale)}\n\n${formatCapacity(results.scale)} Measured on ${results.scaleMachine}.`,
   outages: formatTrouble(readTrouble(toBenchFile('outages.json'))),
   examples: listExamples(),

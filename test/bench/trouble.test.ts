@@ -8,7 +8,7 @@ import { openFront } from './provider/front.js'
 import { createLine } from './provider/line.js'
 import { createOutages } from './provider/outage.js'
 import { createJsonResponse, createPadding } from './provider/template.js'
-import { formatOutages, mergeTrouble, type OutageRow } from './report/trouble.js'
+import { formatOutages, formatWorstOutages, mergeTrouble, type OutageRow } from './report/trouble.js'
 
 const connectError = async (port: number): Promise<string | undefined> => {
   const socket = connect({ port, host: '127.0.0.1' })
@@ -157,6 +157,13 @@ describe('the rows of outages', () => {
       '| killed | phase 2 | 15 s | 2,661 | 7 | 1 | 6 | 3 | 1,234 | −2.3 s | 9 requests, 0 files different, exit 0 |',
     )
     expect(formatOutages([{ ...row, code: null }])).toContain('| hangs |')
+  })
+
+  it('are one row of the page for each kind, with the worst of its runs', () => {
+    const longer = { ...row, start: 'start', seconds: 120, lost: 0, extraRequests: 2_000, beyondS: 1 }
+    const page = formatWorstOutages([row, longer, { ...row, kind: 'dns', code: null }])
+    expect(page).toContain('| killed | 2 | 15 – 120 s | 7 | 1 | 6 | 3 | 2,000 | 1.0 s |')
+    expect(page).toContain('| dns | 1 | 15 – 15 s | 7 | 1 | 6 | hangs | 1,234 | −2.3 s |')
   })
 
   it('replace earlier rows of the same outage', () => {

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { groupBy } from '../../../src/model/map.js'
 import { mergeByKey } from './results.js'
 import { markdownTable } from './table.js'
 
@@ -65,31 +66,25 @@ const formatSeconds = (seconds: number): string =>
   `${seconds < 0 ? '−' : ''}${Math.abs(seconds).toFixed(1)} s`
 const formatNumber = (count: number | undefined): string => count?.toLocaleString('en') ?? ''
 
+const COUNTS = ['lost', 'lacking a part', 'files different', 'exit', 'extra requests']
+
+const formatCounts = (counts: Counts): readonly string[] => [
+  formatNumber(counts.lost),
+  formatNumber(counts.degraded),
+  formatNumber(counts.filesDifferent),
+  formatExit(counts.code),
+  formatNumber(counts.extraRequests),
+]
+
 export const formatOutages = (rows: readonly OutageRow[], before: readonly OutageRow[] = []): string =>
   markdownTable(
-    [
-      'outage',
-      'from',
-      'lasts',
-      'lost before',
-      'lost',
-      'lacking a part',
-      'files different',
-      'exit',
-      'extra requests',
-      'time beyond',
-      'same command again',
-    ],
+    ['outage', 'from', 'lasts', 'lost before', ...COUNTS, 'time beyond', 'same command again'],
     rows.map((row) => [
       row.kind,
       row.start,
       `${row.seconds} s`,
       formatNumber(before.find((earlier) => outageKey(earlier) === outageKey(row))?.lost),
-      formatNumber(row.lost),
-      formatNumber(row.degraded),
-      formatNumber(row.filesDifferent),
-      formatExit(row.code),
-      formatNumber(row.extraRequests),
+      ...formatCounts(row),
       formatSeconds(row.beyondS),
       row.next === undefined
         ? ''
@@ -97,40 +92,59 @@ export const formatOutages = (rows: readonly OutageRow[], before: readonly Outag
     ]),
   )
 
+/** A row for each kind of outage, with the worst of its runs: the page has no room for each start and length. */
+export const formatWorstOutages = (rows: readonly OutageRow[]): string =>
+  markdownTable(
+    ['outage', 'runs', 'lasts', ...COUNTS, 'time beyond'],
+    [...groupBy(rows, ({ kind }) => kind)].map(([kind, runs]) => {
+      const most = (read: (row: OutageRow) => number): number => Math.max(...runs.map(read))
+      return [
+        kind,
+        String(runs.length),
+        `${Math.min(...runs.map(({ seconds }) => seconds))} – ${most(({ seconds }) => seconds)} s`,
+        ...formatCounts({
+          lost: most(({ lost }) => lost),
+          degraded: most(({ degraded }) => degraded),
+          filesDifferent: most(({ filesDifferent }) => filesDifferent),
+          code: runs.some(({ code }) => code === null) ? null : most(({ code }) => code ?? 0),
+          extraRequests: most(({ extraRequests }) => extraRequests),
+        }),
+        formatSeconds(most(({ beyondS }) => beyondS)),
+      ]
+    }),
+  )
+
 export const formatOthers = (rows: readonly TroubleRow[], before: readonly TroubleRow[] = []): string => {
   const earlierOf = (row: TroubleRow): TroubleRow | undefined =>
     before.find((earlier) => troubleKey(earlier) === troubleKey(row))
+  const hasBefore = before.length > 0
   return markdownTable(
     [
       'trouble',
-      'lost before',
-      'lost',
-      'lacking a part',
-      'files different',
-      'exit',
-      'extra requests',
-      'wall before',
+      ...(hasBefore ? ['lost before'] : []),
+      ...COUNTS,
+      ...(hasBefore ? ['wall before'] : []),
       'wall',
     ],
-    rows.map((row) => [
-      row.what,
-      formatNumber(earlierOf(row)?.lost),
-      formatNumber(row.lost),
-      formatNumber(row.degraded),
-      formatNumber(row.filesDifferent),
-      formatExit(row.code),
-      formatNumber(row.extraRequests),
-      earlierOf(row) === undefined ? '' : formatSeconds(earlierOf(row)?.wallS ?? 0),
-      formatSeconds(row.wallS),
-    ]),
+    rows.map((row) => {
+      const earlier = earlierOf(row)
+      return [
+        row.what,
+        ...(hasBefore ? [formatNumber(earlier?.lost)] : []),
+        ...formatCounts(row),
+        ...(hasBefore ? [earlier === undefined ? '' : formatSeconds(earlier.wallS)] : []),
+        formatSeconds(row.wallS),
+      ]
+    }),
   )
 }
 
-export const formatTrouble = ({ machine, outages, others, before }: TroubleResults): string => {
+/** The tables of the page, without the figures of an earlier version. */
+export const formatTrouble = ({ machine, outages, others }: TroubleResults): string => {
   if (outages.length + others.length === 0) return 'Not measured yet.'
   return [
-    ...(outages.length === 0 ? [] : [formatOutages(outages, before.outages)]),
-    ...(others.length === 0 ? [] : [formatOthers(others, before.others)]),
+    ...(outages.length === 0 ? [] : [formatWorstOutages(outages)]),
+    ...(others.length === 0 ? [] : [formatOthers(others)]),
     ...(machine === '' ? [] : [`Measured on ${machine}.`]),
   ].join('\n\n')
 }
