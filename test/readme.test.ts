@@ -71,21 +71,6 @@ const quoteExample = (file: string, from: string, to: string): string => {
 
 const views = listViews(listTables(streams))
 
-/** A section for each view: what a row is, its sources, and its columns. */
-const describeViews = (): string =>
-  views
-    .map(({ name, comment, needs, columns }) =>
-      [
-        `## ${name}`,
-        `${comment[0]?.toUpperCase()}${comment.slice(1)}. From ${needs.map(code).join(', ')}.`,
-        table(
-          ['column', 'type', 'what'],
-          columns.map((column) => [code(column.name), column.type, column.comment]),
-        ),
-      ].join('\n\n'),
-    )
-    .join('\n\n')
-
 interface Metric {
   readonly name: string
   readonly help: string
@@ -269,7 +254,6 @@ const blocks = (): Readonly<Record<string, string>> => ({
       remedy,
     ]),
   ),
-  views: describeViews(),
   viewlist: table(
     ['table', 'one row for', 'columns'],
     views.map(({ name, comment, columns }) => [code(name), comment, String(columns.length)]),
@@ -301,7 +285,6 @@ const pages = [
   'src/storage/UPGRADING.md',
   'src/cli/README.md',
   'src/tables/README.md',
-  'src/tables/views/README.md',
   'src/engine/README.md',
   'src/fleet/README.md',
   'src/limiter/README.md',
