@@ -231,7 +231,11 @@ const blocks = (): Readonly<Record<string, string>> => ({
   ),
   errors: table(
     ['code', 'meaning', 'what to do'],
-    listErrorCodes().map(([name, meaning, hint]) => [name.split(', ').map(code).join(', '), meaning, hint]),
+    listErrorCodes().map(([name, meaning, hint]) => [
+      name.split(', ').map(code).join(', '),
+      meaning,
+      hint.replace(`: ${meaning}.`, '.'),
+    ]),
   ),
   speed: `${formatTable(results.figures, results.before)}\n\n${formatMachines(results.figures)}`,
   scale: `${formatScaleTable(results.scale)}\n\n${formatCapacity(results.scale)} Measured on ${results.scaleMachine}.`,
