@@ -71,21 +71,6 @@ const quoteExample = (file: string, from: string, to: string): string => {
 
 const views = listViews(listTables(streams))
 
-/** A section for each view: what a row is, its sources, and its columns. */
-const describeViews = (): string =>
-  views
-    .map(({ name, comment, needs, columns }) =>
-      [
-        `## ${name}`,
-        `${comment[0]?.toUpperCase()}${comment.slice(1)}. From ${needs.map(code).join(', ')}.`,
-        table(
-          ['column', 'type', 'what'],
-          columns.map((column) => [code(column.name), column.type, column.comment]),
-        ),
-      ].join('\n\n'),
-    )
-    .join('\n\n')
-
 interface Metric {
   readonly name: string
   readonly help: string
@@ -246,7 +231,11 @@ const blocks = (): Readonly<Record<string, string>> => ({
   ),
   errors: table(
     ['code', 'meaning', 'what to do'],
-    listErrorCodes().map(([name, meaning, hint]) => [name.split(', ').map(code).join(', '), meaning, hint]),
+    listErrorCodes().map(([name, meaning, hint]) => [
+      name.split(', ').map(code).join(', '),
+      meaning,
+      hint.replace(`: ${meaning}.`, '.'),
+    ]),
   ),
   speed: `${formatTable(results.figures)}\n\n${formatMachines(results.figures)}`,
   scale: `${formatScaleTable(results.scale)}\n\n${formatCapacity(results.scale)} Measured on ${results.scaleMachine}.`,
@@ -269,7 +258,6 @@ const blocks = (): Readonly<Record<string, string>> => ({
       remedy,
     ]),
   ),
-  views: describeViews(),
   viewlist: table(
     ['table', 'one row for', 'columns'],
     views.map(({ name, comment, columns }) => [code(name), comment, String(columns.length)]),
@@ -301,7 +289,6 @@ const pages = [
   'src/storage/UPGRADING.md',
   'src/cli/README.md',
   'src/tables/README.md',
-  'src/tables/views/README.md',
   'src/engine/README.md',
   'src/fleet/README.md',
   'src/limiter/README.md',
