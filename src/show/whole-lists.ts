@@ -10,7 +10,7 @@ import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, getRunDay, readRunFacts } from './freshness.js'
 import { isUpToRun } from './market.js'
 import { readIndices, readSid } from './stocks.js'
-import { readUndamaged, STOCK_NAMES, isOfUniverse } from './tables.js'
+import { isOfUniverse, readUndamaged, STOCK_NAMES } from './tables.js'
 
 /** A whole list: one statement over the tables, and the columns of which one value can be chosen. */
 export interface ListDefinition {
