@@ -26,6 +26,7 @@ export const CircuitStock = row({
   ChangePercent: column(numberOrNull, {
     about: 'against the close before, percent',
     sql: 'change_percent',
+    isChange: true,
   }),
   MarketCap: column(numberOrNull, { about: '₹ crore', sql: 'market_cap' }),
   Volume: column(z.int().nullable(), { about: 'shares traded', sql: 'volume' }),

@@ -17,8 +17,16 @@ export interface Conversion {
   readonly value: (text: string) => string | number | undefined
 }
 
+/** How a column is shown to people. Its unit is the end of its name: see `displayColumns`. */
+export interface ColumnDisplay {
+  /** Its title, where its name in words does not do. */
+  readonly title?: string
+  /** It is a change: its sign matters. */
+  readonly isChange?: true
+}
+
 /** A column of a table. Row schemas yield most of them; one that is not a field of the row is written out. */
-export interface TableColumn {
+export interface TableColumn extends ColumnDisplay {
   readonly name: string
   readonly type: SqlType
   /** What it contains: unit, time zone, when it is empty. */
@@ -55,6 +63,8 @@ export interface ColumnFacts {
   readonly sql?: string | readonly [name: string, type: SqlType] | undefined
   /** Converts its text to its value, if a cast alone cannot. */
   readonly convert?: Conversion | undefined
+  /** It is a change: its sign matters. */
+  readonly isChange?: true | undefined
   /** Further columns that are read from it, placed behind its own. */
   readonly further?: readonly TableColumn[] | undefined
   /**

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { describeField, type FieldDescription } from './field-description.js'
-import type { SqlType, TableColumn } from './row-schema.js'
+import { omitUndefined } from './row.js'
+import type { ColumnDisplay, SqlType, TableColumn } from './row-schema.js'
 
 /** What an output says about a table over its files. */
 export interface TableFacts {
@@ -52,11 +53,8 @@ export const toColumns = (schema: z.ZodObject): readonly TableColumn[] =>
     const { facts } = description
     if (facts.sql === undefined) return facts.further ?? []
     const [name, type = toSqlType(description)] = typeof facts.sql === 'string' ? [facts.sql] : facts.sql
-    const { about: comment = '', convert, further = [] } = facts
-    return [
-      { name, type, comment, from: { row: [key] }, ...(convert === undefined ? {} : { convert }) },
-      ...further,
-    ]
+    const { about: comment = '', convert, further = [], isChange } = facts
+    return [omitUndefined({ name, type, comment, from: { row: [key] }, convert, isChange }), ...further]
   })
 
 /** The same columns, read from the document around the rows. */
@@ -89,7 +87,7 @@ export interface ShownColumn {
 export interface Columned {
   readonly name: string
   readonly shape: Table['shape'] | 'view'
-  readonly columns: readonly ShownColumn[]
+  readonly columns: readonly (ShownColumn & ColumnDisplay)[]
 }
 
 /** All columns of a table, including `extra`. */

@@ -1,3 +1,5 @@
+import type { DisplayedColumn } from '../tables/column-display.js'
+
 /** What a part of an answer is about. */
 export interface About {
   /** The day that the data is about, `YYYY-MM-DD`. */
@@ -35,7 +37,7 @@ export interface ListTable {
   readonly facets: readonly string[]
   /** The statement of its rows, for `query`. */
   readonly sql: string
-  readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[]
+  readonly columns: readonly DisplayedColumn[]
   /** Cells as exact text; null for NULL. */
   readonly rows: readonly (readonly (string | null)[])[]
   /** Whether there are more rows. */

@@ -2,6 +2,8 @@ import type { Item } from '../model/outcome.js'
 import { omitUndefined } from '../model/row.js'
 import type { Day } from '../model/trading-day.js'
 import { quoteText } from '../storage/duckdb.js'
+import { BREADTH_SUMMARY } from '../tables/views/breadth.js'
+import { ACTION_DAYS, RESULT_DAYS } from '../tables/views/screener/session.js'
 import { RUN_DAY } from '../tables/views/view.js'
 import { describeSignal } from '../tables/watch/compare-rows.js'
 import { readSignals } from '../tables/watch/record.js'
@@ -24,39 +26,33 @@ import type { MarketFolder, StoredList } from './folder.js'
 import { describeAbout, findMissingFile, type KnownRuns, readRunFacts } from './freshness.js'
 import { EVENT_STREAMS, toLink } from './stock.js'
 import { INDEX_STREAM, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
-import { listOf, readAnswer, rowOf, STOCK_NAMES, whereUniverse } from './tables.js'
+import { isOfUniverse, listOf, readAnswer, rowOf, STOCK_NAMES } from './tables.js'
 
 type BreadthRow = Omit<Breadth, 'about' | 'sessions'> & { readonly day: string }
 type FoundIndex = Omit<IndexRow, 'key'> & { readonly sid: string }
 
 const SHOWN_SESSIONS = 60
-/** Stocks that did not trade for longer do not decide what the newest session is. */
-const RECENT_DAYS = 10
+/** What the breadth of some stocks is counted from. */
 const PRICE_COLUMNS =
-  'price_day, change_pct, turnover_cr, new_high_52w, new_low_52w, from_sma_50_pct, from_sma_200_pct'
+  'traded, price_day, change_pct, turnover_cr, new_high_52w, new_low_52w, from_sma_20_pct, from_sma_50_pct, from_sma_200_pct'
 
 /**
- * All columns of a view are asked for where its rows are stored. For a day of the past they are not, and `*`
- * would take ten times as long.
+ * The stocks of a universe, with the columns that their breadth needs. All columns of a view are asked for
+ * where its rows are stored. For a day of the past they are not, and `*` would take ten times as long.
  */
 const listPrices = (universe: string, isPast: boolean): readonly string[] => [
-  `prices AS MATERIALIZED (SELECT ${PRICE_COLUMNS} FROM screener${whereUniverse(universe)})`,
-  // The day that half of the stocks have reached: while a run is fetching, a few have a newer one.
-  `session AS (SELECT quantile_disc(price_day, 0.5) AS day FROM prices WHERE price_day > (SELECT max(price_day) FROM prices) - ${RECENT_DAYS})`,
-  `traded AS (SELECT ${isPast ? PRICE_COLUMNS : '*'} FROM prices WHERE price_day = (SELECT day FROM session))`,
+  `prices AS MATERIALIZED (SELECT ${isPast ? PRICE_COLUMNS : '*'} FROM screener WHERE ${isOfUniverse(universe)})`,
 ]
 
 const MARKET_PARTS = {
   breadth:
-    rowOf<BreadthRow>(`SELECT (SELECT day FROM session) AS day, (SELECT count(*) FROM prices) AS listed, count(*) AS traded, count(*) FILTER (change_pct > 0) AS advances, count(*) FILTER (change_pct < 0) AS declines,
-    count(*) FILTER (change_pct = 0) AS unchanged, count(*) FILTER (new_high_52w = 1) AS "newHighs", count(*) FILTER (new_low_52w = 1) AS "newLows",
-    100 * avg(CAST(from_sma_50_pct > 0 AS INTEGER)) AS "above50Pct", 100 * avg(CAST(from_sma_200_pct > 0 AS INTEGER)) AS "above200Pct",
-    median(change_pct) AS "medianChangePct", sum(turnover_cr) AS "turnoverCr" FROM traded HAVING count(*) > 0`),
+    rowOf<BreadthRow>(`SELECT day, (SELECT count(*) FROM prices) AS listed, stocks AS traded, advances, declines, unchanged, new_highs AS "newHighs", new_lows AS "newLows",
+    above_sma50_pct AS "above50Pct", above_sma200_pct AS "above200Pct", median_change_pct AS "medianChangePct", turnover_cr AS "turnoverCr"
+    FROM (SELECT max(price_day) AS day, ${BREADTH_SUMMARY} FROM prices WHERE traded = 1 HAVING count(*) > 0)`),
   // All slow columns are named, because the rows of a whole view are stored.
   sessions: listOf<{ readonly day: string; readonly advances: number; readonly declines: number }>(
-    `SELECT day, advances, declines FROM (SELECT day, stocks, advances, declines, above_sma20_pct, above_sma50_pct, above_sma200_pct, new_highs, new_lows
-        FROM breadth WHERE level = 'market' ORDER BY day DESC LIMIT ${SHOWN_SESSIONS})
-      QUALIFY stocks * 2 >= max(stocks) OVER ()`,
+    `SELECT day, advances, declines FROM (SELECT day, advances, declines, above_sma20_pct, above_sma50_pct, above_sma200_pct, new_highs, new_lows
+        FROM breadth WHERE level = 'market' ORDER BY day DESC LIMIT ${SHOWN_SESSIONS})`,
     'r.day',
   ),
   indices: listOf<FoundIndex>(
@@ -198,9 +194,6 @@ export const readFeed = async (folder: MarketFolder): Promise<FeedAnswer> => {
 }
 
 const MAX_TODAY_ROWS = 14
-/** Results of a weekend are those of its Friday evening and Saturday. */
-export const RESULT_DAYS = 3
-const ACTION_DAYS = 7
 
 const RUN_OR_LAST_DAY = `coalesce(${RUN_DAY}, (SELECT max(day) FROM candle_days))`
 

@@ -103,13 +103,13 @@ const readJson = <Answer>(sql: string, source: Parameters<typeof readQuery>[1]):
 const OWN_PREFIX = 'mine:'
 
 /**
- * Narrows `screener` to a universe: `F&O`, the members of an index, or `mine:TCS,INFY`; to nothing less for
- * an empty name.
+ * The condition of a stock of `screener` to be in a universe: `F&O`, the members of an index, or
+ * `mine:TCS,INFY`; all are for an empty name.
  */
-export const whereUniverse = (universe: string): string => {
-  if (universe === '') return ''
-  if (universe === 'F&O') return ' WHERE fno = 1'
+export const isOfUniverse = (universe: string): string => {
+  if (universe === '') return 'true'
+  if (universe === 'F&O') return 'fno = 1'
   if (universe.startsWith(OWN_PREFIX))
-    return ` WHERE symbol IN (${universe.slice(OWN_PREFIX.length).split(',').map(quoteText).join(', ')})`
-  return ` WHERE isin IN (SELECT isin FROM index_spells WHERE until IS NULL AND "index" = ${quoteText(universe)})`
+    return `symbol IN (${universe.slice(OWN_PREFIX.length).split(',').map(quoteText).join(', ')})`
+  return `isin IN (SELECT isin FROM index_spells WHERE until IS NULL AND "index" = ${quoteText(universe)})`
 }

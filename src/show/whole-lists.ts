@@ -2,13 +2,15 @@ import { listTables } from '../engine/define-stream.js'
 import { omitUndefined } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
 import { type LimitedResult, runLimitedQuery } from '../tables/limited-query.js'
+import { BREADTH_SUMMARY } from '../tables/views/breadth.js'
+import { RESULT_DAYS } from '../tables/views/screener/session.js'
 import { RUN_DAY } from '../tables/views/view.js'
 import type { ListTable } from './answers.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, getRunDay, readRunFacts } from './freshness.js'
-import { isUpToRun, RESULT_DAYS } from './market.js'
+import { isUpToRun } from './market.js'
 import { readIndices, readSid } from './stocks.js'
-import { readUndamaged, STOCK_NAMES, whereUniverse } from './tables.js'
+import { isOfUniverse, readUndamaged, STOCK_NAMES } from './tables.js'
 
 /** A whole list: one statement over the tables, and the columns of which one value can be chosen. */
 export interface ListDefinition {
@@ -20,10 +22,7 @@ export interface ListDefinition {
   readonly sql: string
 }
 
-/** Against the row after, which is the period before; NULL after a loss. */
-const growthOfRow = (column: string): string =>
-  `100 * (${column} / if(lead(${column}) OVER (ORDER BY place) > 0, lead(${column}) OVER (ORDER BY place), NULL) - 1)`
-const item = (name: string): string => `max(value) FILTER (item = '${name}')`
+const item = (name: string, column = 'value'): string => `max(${column}) FILTER (item = '${name}')`
 
 /** What is known of one stock, `{own}` being the condition of its rows. */
 const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
@@ -32,8 +31,7 @@ const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
     facets: [],
     streams: ['fundamental-data'],
     about: 'Results by quarter against the year and the quarter before',
-    sql: `SELECT quarter, day, sales_cr, sales_yoy_pct, ${growthOfRow('sales_cr')} AS sales_qoq_pct, net_profit_cr, net_profit_yoy_pct,
-      ${growthOfRow('net_profit_cr')} AS net_profit_qoq_pct, ebitda_cr, opm_pct, eps_inr, basis
+    sql: `SELECT quarter, day, sales_cr, sales_yoy_pct, sales_qoq_pct, net_profit_cr, net_profit_yoy_pct, net_profit_qoq_pct, ebitda_cr, opm_pct, eps_inr, basis
       FROM (SELECT * FROM quarters WHERE {own} QUALIFY basis = min(basis) OVER ()) ORDER BY place`,
   },
   years: {
@@ -41,9 +39,10 @@ const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
     about: 'Results and balance sheet by year',
     facets: [],
     streams: ['fundamental-data'],
-    sql: `SELECT year, y.day, sales_cr, ${growthOfRow('sales_cr')} AS sales_yoy_pct, net_profit_cr, ${growthOfRow('net_profit_cr')} AS net_profit_yoy_pct, opm_pct, eps_inr,
+    sql: `SELECT year, y.day, sales_cr, sales_yoy_pct, net_profit_cr, net_profit_yoy_pct, opm_pct, eps_inr,
       total_assets_cr, total_equity_cr, basis FROM (
-        SELECT basis, place, year, day, ${item('sales')} AS sales_cr, ${item('net_profit')} AS net_profit_cr, ${item('opm')} AS opm_pct, ${item('eps')} AS eps_inr
+        SELECT basis, place, year, day, ${item('sales')} AS sales_cr, ${item('sales', 'yoy_pct')} AS sales_yoy_pct, ${item('net_profit')} AS net_profit_cr,
+          ${item('net_profit', 'yoy_pct')} AS net_profit_yoy_pct, ${item('opm')} AS opm_pct, ${item('eps')} AS eps_inr
         FROM years WHERE {own} GROUP BY basis, place, year, day QUALIFY basis = min(basis) OVER ()
       ) AS y LEFT JOIN (
         SELECT basis, day, ${item('total_assets')} AS total_assets_cr, ${item('total_equity')} AS total_equity_cr FROM balance_sheet WHERE {own} GROUP BY basis, day
@@ -54,8 +53,7 @@ const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
     about: 'Who held the shares by quarter, percent',
     facets: [],
     streams: ['fundamental-data'],
-    sql: `SELECT day AS quarter_to, promoter_pct, promoter_pct - lead(promoter_pct) OVER (ORDER BY place) AS promoter_change_pp, fii_pct AS foreign_institutions_pct,
-      fii_pct - lead(fii_pct) OVER (ORDER BY place) AS foreign_change_pp, dii_pct AS domestic_institutions_pct, public_pct FROM shareholding WHERE {own} ORDER BY place`,
+    sql: `SELECT day AS quarter_to, promoter_pct, promoter_change_1q_pct, fii_pct, fii_change_1q_pct, dii_pct, public_pct FROM shareholding WHERE {own} ORDER BY place`,
   },
   documents: {
     title: 'Documents',
@@ -78,7 +76,7 @@ const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
     facets: [],
     streams: ['fundamental-data', 'all-ohlcv'],
     about: 'The stocks of the same industry, the largest first',
-    sql: `SELECT symbol, name, close_inr, change_pct, return_1m_pct AS month_pct, return_1y_pct AS year_pct, market_cap_cr, pe_ttm, roe_pct, sales_yoy_pct, net_profit_yoy_pct
+    sql: `SELECT symbol, name, close_inr, change_pct, return_1m_pct, return_1y_pct, market_cap_cr, pe_ttm, roe_pct, sales_yoy_pct, net_profit_yoy_pct
       FROM screener WHERE coalesce(industry, sector) = (SELECT any_value(coalesce(industry, sector)) FROM screener WHERE {own})
       ORDER BY market_cap_cr DESC NULLS LAST, symbol`,
   },
@@ -122,11 +120,6 @@ const figures = (before: string, after: string): string =>
     .map((column) => `${before}${column}${after} AS ${column.replace('_q0', '')}`)
     .join(', ')
 
-/** What is to be known of a stock on the day, with ` · ` between. */
-const TAGS = `nullif(concat_ws(' · ', if(price_day < max(price_day) OVER (), 'no trade', NULL), if(new_high_52w = 1, '52-week high', NULL), if(new_low_52w = 1, '52-week low', NULL),
-      circuit || ' limit', if(asm_stage IS NULL, NULL, 'ASM'), if(gsm_stage IS NULL, NULL, 'GSM'), if(band_before_pct IS NULL, NULL, 'band changed'),
-      if(CAST(results_at AS DATE) > ${RUN_DAY} - ${RESULT_DAYS}, 'results', NULL), if(next_action_day <= ${RUN_DAY} + 7, 'ex-date', NULL), if(deals_7d > 0, 'deals', NULL)), '')`
-
 /** Where a statement is narrowed to a universe. */
 const UNIVERSE_PLACE = ' /* universe */'
 
@@ -140,20 +133,18 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     facets: ['universe', 'tags', 'sector', 'board'],
     streams: ['all-ohlcv'],
     about: 'Every stock of the market, the most traded first',
-    sql: `SELECT symbol, name, close_inr, change_pct, rvol AS volume_x, turnover_cr,
-      100 * (close_inr - low_52w_inr) / nullif(high_52w_inr - low_52w_inr, 0) AS place_52w_pct, ${TAGS} AS tags, sector, return_1m_pct AS month_pct,
-      return_1y_pct AS year_pct, market_cap_cr, pe_ttm, price_day, board, nullif(concat_ws(' · ', if(fno = 1, 'F&O', NULL), indices), '') AS universe, coalesce(asm_stage, gsm_stage) AS stage, band
+    sql: `SELECT symbol, name, close_inr, change_pct, rvol, turnover_cr, place_52w_pct, tags, sector, return_1m_pct,
+      return_1y_pct, market_cap_cr, pe_ttm, price_day, board, nullif(concat_ws(' · ', if(fno = 1, 'F&O', NULL), indices), '') AS universe, coalesce(asm_stage, gsm_stage) AS stage, band
       FROM screener LEFT JOIN ${MEMBERS} AS i USING (isin) ORDER BY turnover_cr DESC NULLS LAST, symbol`,
   },
   sectors: {
     title: 'Sectors',
     facets: [],
     streams: ['all-ohlcv'],
-    about: 'The stocks of each sector: how many rose and fell, and what they traded',
-    sql: `SELECT sector, '/market?is.sector=' || url_encode(sector) AS path, count(*) AS stocks, median(change_pct) AS median_change_pct, count(*) FILTER (change_pct > 0) AS advances,
-      count(*) FILTER (change_pct < 0) AS declines, count(*) FILTER (new_high_52w = 1) AS highs_52w, count(*) FILTER (new_low_52w = 1) AS lows_52w,
-      100 * avg(CAST(from_sma_200_pct > 0 AS INTEGER)) AS above_200_pct, median(return_1m_pct) AS median_month_pct, sum(turnover_cr) AS turnover_cr
-      FROM screener${UNIVERSE_PLACE} GROUP BY sector ORDER BY turnover_cr DESC NULLS LAST`,
+    about:
+      'The stocks of each sector that traded in the newest session: how many rose and fell, and their turnover',
+    sql: `SELECT sector, '/market?is.sector=' || url_encode(sector) AS path, ${BREADTH_SUMMARY}, median(return_1m_pct) AS median_return_1m_pct
+      FROM screener WHERE traded = 1${UNIVERSE_PLACE} GROUP BY sector ORDER BY turnover_cr DESC NULLS LAST`,
   },
   indices: {
     title: 'Indices',
@@ -229,7 +220,7 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     about:
       'Results of the last days, the newest first, with the growth against the year and the quarter before; without figures while the provider still has the quarter before',
     sql: `SELECT symbol, name, CAST(results_at AS DATE) AS results_day, results_quarter, ${figures('if(figures_are_of_results = 1, ', ', NULL)')},
-      results_day_return_pct AS price_that_day_pct, sector FROM screener
+      results_day_return_pct, sector FROM screener
       WHERE CAST(results_at AS DATE) > ${RUN_DAY} - ${RESULT_DAYS} ORDER BY results_at DESC, symbol`,
   },
   quarters: {
@@ -258,7 +249,7 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   if (list === undefined) return undefined
   const { root, streams, day } = folder
   const { sql: whole, streams: own, ...about } = list
-  const raw = whole.replace(UNIVERSE_PLACE, () => whereUniverse(universe))
+  const raw = whole.replace(UNIVERSE_PLACE, () => ` AND ${isOfUniverse(universe)}`)
   const facts = await readRunFacts(folder)
   const runDay = day ?? getRunDay(facts)
   // A statement over tables alone has no variables.
@@ -289,7 +280,7 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
     sql,
     isCut,
     rows: name === 'indices' ? await addPaths(folder, answer) : rows,
-    columns: columns.map(({ name: column, isNumber }) => ({ name: column, isNumber })),
+    columns,
     ...(usedDay === undefined ? {} : { usedDay }),
     warnings: [...new Set([...lacks, ...damage.values(), ...warnings])],
   }

@@ -3,8 +3,9 @@ import type { DuckDBResult } from '@duckdb/node-api'
 import { listTables, type StreamDefinition } from '../engine/define-stream.js'
 import { UsageError } from '../model/errors.js'
 import type { Day } from '../model/trading-day.js'
+import { type DisplayedColumn, displayColumns } from './column-display.js'
 import { type QueryResult, readQuery } from './query.js'
-import { describeResultColumns, type ResultColumn, valueToText } from './result-values.js'
+import { describeResultColumns, valueToText } from './result-values.js'
 import { resolveQuery } from './saved-queries.js'
 
 /** A statement of somebody who may ask for too much: a page, or an agent. */
@@ -26,7 +27,7 @@ export interface QueryLimits {
 }
 
 export interface LimitedResult {
-  readonly columns: readonly ResultColumn[]
+  readonly columns: readonly DisplayedColumn[]
   /** Cells as exact text; null for NULL. */
   readonly rows: readonly (readonly (string | null)[])[]
   /** Whether there are more rows than the limits permit. */
@@ -82,7 +83,9 @@ const runToEnd = async (
       ...(answers.length === 0 ? {} : { answers }),
       ...(warnings.length === 0 ? {} : { warnings }),
     }
-    return { ...(await collectRows(result, limits)), ...(usedDay === undefined ? {} : { usedDay }), ...lists }
+    const collected = await collectRows(result, limits)
+    const columns = displayColumns(describeResultColumns(result), source.tables)
+    return { ...collected, columns, ...(usedDay === undefined ? {} : { usedDay }), ...lists }
   }
   return readQuery(await resolveQuery(sql, root), source, read, onBegin)
 }
@@ -126,20 +129,20 @@ const createEnd = (signal: AbortSignal, timeMs: number) => {
 const collectRows = async (
   result: DuckDBResult,
   { rows: limit, characters = Number.POSITIVE_INFINITY }: QueryLimits,
-): Promise<Pick<LimitedResult, 'columns' | 'rows' | 'isCut'>> => {
+): Promise<Pick<LimitedResult, 'rows' | 'isCut'>> => {
   const columns = describeResultColumns(result)
   const rows: (readonly (string | null)[])[] = []
   let room = characters
   for await (const chunk of result) {
     for (let index = 0; index < chunk.rowCount; index++) {
-      if (rows.length === limit) return { columns, rows, isCut: true }
+      if (rows.length === limit) return { rows, isCut: true }
       const row = chunk
         .getRowValues(index)
         .map((value, place) => valueToText(value, columns[place]?.isJson) ?? null)
       for (const cell of row) room -= cell?.length ?? 0
-      if (room < 0) return { columns, rows, isCut: true }
+      if (room < 0) return { rows, isCut: true }
       rows.push(row)
     }
   }
-  return { columns, rows, isCut: false }
+  return { rows, isCut: false }
 }

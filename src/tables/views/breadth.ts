@@ -1,62 +1,87 @@
 import { DAYS_OF_52_WEEKS } from '../../model/trading-day.js'
-import { col, defineView, RUN_DAY, type View, type ViewColumn } from './view.js'
+import { changing, col, defineView, RUN_DAY, type View, type ViewColumn } from './view.js'
 
 const SHOWN_DAYS = 366
 /**
- * Calendar days whose candles count: those that are shown, and those before them that averages and 52-week
- * highs need.
+ * Calendar days of candles that a figure of a day may come from, that day included: averages of 200 sessions
+ * and 52 weeks, of a stock that misses some sessions.
  */
-const BREADTH_DAYS = SHOWN_DAYS + 400
+export const FIGURE_DAYS = 420
 
+/** Since when the figures of a day count, and whether its stock has candles of 52 weeks before. */
 const BEFORE = `RANGE BETWEEN ${DAYS_OF_52_WEEKS} PRECEDING AND 1 PRECEDING`
+const HAS_52_WEEKS = `min(day) OVER (w RANGE BETWEEN ${FIGURE_DAYS - 1} PRECEDING AND CURRENT ROW) <= day - ${DAYS_OF_52_WEEKS}`
 
-const share = (sql: string): string => `100 * avg(CAST(${sql} AS INTEGER))`
-const averageOver = (sessions: number): string =>
-  `CASE WHEN count(*) OVER (w ROWS ${sessions - 1} PRECEDING) = ${sessions} THEN avg(close) OVER (w ROWS ${sessions - 1} PRECEDING) END`
+const fromAverage = (sessions: number): string =>
+  `CASE WHEN lag(day, ${sessions - 1}) OVER w > day - ${FIGURE_DAYS} THEN 100 * (close / NULLIF(avg(close) OVER (w ROWS ${sessions - 1} PRECEDING), 0) - 1) END`
 
-const before = (aggregate: string): string =>
-  `CASE WHEN min(day) OVER w <= day - ${DAYS_OF_52_WEEKS} THEN ${aggregate} OVER (w ${BEFORE}) END`
-
-/** The columns whose facts take most of the time, and these facts. */
+/** The columns whose facts take most of the time, and these facts, with the names of the screener. */
 const SLOW = {
-  above_sma20_pct: ['sma20', averageOver(20)],
-  above_sma50_pct: ['sma50', averageOver(50)],
-  above_sma200_pct: ['sma200', averageOver(200)],
-  new_highs: ['high_before', before('max(high)')],
-  new_lows: ['low_before', before('min(low)')],
+  above_sma20_pct: ['from_sma_20_pct', fromAverage(20)],
+  above_sma50_pct: ['from_sma_50_pct', fromAverage(50)],
+  above_sma200_pct: ['from_sma_200_pct', fromAverage(200)],
+  new_highs: [
+    'new_high_52w',
+    `CASE WHEN ${HAS_52_WEEKS} THEN CAST(high > max(high) OVER (w ${BEFORE}) AS INTEGER) END`,
+  ],
+  new_lows: [
+    'new_low_52w',
+    `CASE WHEN ${HAS_52_WEEKS} THEN CAST(low < min(low) OVER (w ${BEFORE}) AS INTEGER) END`,
+  ],
 } as const
 
 const buildFacts = (
   from: string,
   isNamed: (column: string) => boolean,
-): string => `SELECT *, close / lag(close) OVER w - 1 AS change,
+): string => `SELECT *, 100 * (close / NULLIF(lag(close) OVER w, 0) - 1) AS change_pct, close * volume / 1e7 AS turnover_cr,
   ${Object.entries(SLOW)
     .map(([column, [name, sql]]) => `${isNamed(column) ? sql : 'CAST(NULL AS DOUBLE)'} AS ${name}`)
     .join(', ')}
-  FROM ${from} WHERE day > coalesce(${RUN_DAY}, current_date) - ${BREADTH_DAYS} WINDOW w AS (PARTITION BY item ORDER BY day)`
+  FROM ${from} WHERE day > coalesce(${RUN_DAY}, current_date) - ${SHOWN_DAYS + FIGURE_DAYS} WINDOW w AS (PARTITION BY item ORDER BY day)`
 
-const SUMMARY = `count(*) AS stocks, count(*) FILTER (change > 0) AS advances, count(*) FILTER (change < 0) AS declines, count(*) FILTER (change = 0) AS unchanged,
-  100 * avg(change) AS change_pct, 100 * median(change) AS median_change_pct, ${share('close > sma20')} AS above_sma20_pct, ${share('close > sma50')} AS above_sma50_pct,
-  ${share('close > sma200')} AS above_sma200_pct, count(*) FILTER (high > high_before) AS new_highs, count(*) FILTER (low < low_before) AS new_lows,
-  round(sum(close * volume), 2) / 1e7 AS turnover_cr`
+/** Above an average. Rounded: two ways of computing the average of equal closes differ in the last digits. */
+const isAbove = (sessions: number): string => `round(from_sma_${sessions}_pct, 9) > 0`
 
-const SELECT_GROUPS = `SELECT 'market' AS level, 'all stocks' AS name, NULL AS symbol, day, ${SUMMARY} FROM stocks GROUP BY day
-  UNION ALL SELECT 'sector', sector, NULL, day, ${SUMMARY} FROM stocks WHERE sector IS NOT NULL GROUP BY sector, day
-  UNION ALL SELECT 'index', name, symbol, day, NULL, NULL, NULL, NULL, 100 * change, NULL, 100 * CAST(close > sma20 AS INTEGER), 100 * CAST(close > sma50 AS INTEGER),
-    100 * CAST(close > sma200 AS INTEGER), CAST(high > high_before AS INTEGER), CAST(low < low_before AS INTEGER), NULL FROM indexes`
+const aboveShare = (sessions: number): string =>
+  `100 * avg(CAST(${isAbove(sessions)} AS INTEGER)) AS above_sma${sessions}_pct`
+
+/**
+ * The breadth of some stocks that traded in a session, with the columns of `screener`: what did not trade
+ * does not count.
+ */
+export const BREADTH_SUMMARY = `count(*) AS stocks, count(*) FILTER (change_pct > 0) AS advances, count(*) FILTER (change_pct < 0) AS declines,
+  count(*) FILTER (change_pct = 0) AS unchanged, avg(change_pct) AS change_pct, median(change_pct) AS median_change_pct,
+  ${[20, 50, 200].map(aboveShare).join(', ')}, count(*) FILTER (new_high_52w = 1) AS new_highs, count(*) FILTER (new_low_52w = 1) AS new_lows,
+  sum(turnover_cr) AS turnover_cr`
+
+/**
+ * The sessions in some candles of the last year: days on which at least half as many stocks traded as on the
+ * fullest one. While a run is fetching, a few have candles of a newer day.
+ */
+export const selectSessions = (candles: string): string =>
+  `SELECT day FROM ${candles} WHERE day > coalesce(${RUN_DAY}, current_date) - ${SHOWN_DAYS} GROUP BY day QUALIFY 2 * count(*) >= max(count(*)) OVER ()`
+
+const SELECT_GROUPS = `SELECT 'market' AS level, 'all stocks' AS name, NULL AS symbol, day, ${BREADTH_SUMMARY} FROM stocks GROUP BY day
+  UNION ALL SELECT 'sector', sector, NULL, day, ${BREADTH_SUMMARY} FROM stocks GROUP BY sector, day
+  UNION ALL SELECT 'index', name, symbol, day, NULL, NULL, NULL, NULL, change_pct, NULL,
+    ${[20, 50, 200].map((sessions) => `100 * CAST(${isAbove(sessions)} AS INTEGER)`).join(', ')}, new_high_52w, new_low_52w, NULL FROM indexes`
 
 const BREADTH_COLUMNS: readonly ViewColumn[] = [
   col('isin', 'VARCHAR', 'NULL: rows are not about one stock', 'NULL'),
   col('symbol', 'VARCHAR', 'symbol of the index; NULL for market and sectors'),
-  col('day', 'DATE', 'trading day in India'),
+  col('day', 'DATE', 'session in India: a day on which at least half of the stocks traded'),
   col('level', 'VARCHAR', 'market, sector or index'),
-  col('name', 'VARCHAR', 'all stocks, the sector as fundamentals names it, or the index'),
+  col(
+    'name',
+    'VARCHAR',
+    'all stocks, the sector as fundamentals names it (no sector if they do not), or the index',
+  ),
   col('stocks', 'BIGINT', 'stocks with a candle of that day; NULL for an index, whose members are unknown'),
   col('advances', 'BIGINT', 'stocks with a close above the one before'),
   col('declines', 'BIGINT', 'stocks with a close below the one before'),
   col('unchanged', 'BIGINT', 'stocks with the same close as before'),
-  col('change_pct', 'DOUBLE', 'average change of the stocks, or change of the index, percent'),
-  col('median_change_pct', 'DOUBLE', 'median change of the stocks, percent'),
+  changing(col('change_pct', 'DOUBLE', 'average change of the stocks, or change of the index, percent')),
+  changing(col('median_change_pct', 'DOUBLE', 'median change of the stocks, percent')),
   col(
     'above_sma20_pct',
     'DOUBLE',
@@ -76,8 +101,9 @@ const buildBreadth = (isNamed: (column: string) => boolean): View =>
     needs: ['candles_adjusted', 'index_candles', 'indices', 'fundamentals'],
     columns: BREADTH_COLUMNS.filter(({ name }) => !(name in SLOW) || isNamed(name)),
     with: [
-      `stocks AS (SELECT f.*, s.sector FROM (${buildFacts('(SELECT *, symbol AS item FROM candles_adjusted)', isNamed)}) AS f
-      LEFT JOIN (SELECT isin, max(sector) AS sector FROM fundamentals GROUP BY isin) AS s USING (isin))`,
+      `stocks AS (SELECT f.*, coalesce(s.sector, 'no sector') AS sector FROM (${buildFacts('(SELECT *, symbol AS item FROM candles_adjusted)', isNamed)}) AS f
+      LEFT JOIN (SELECT isin, max(sector) AS sector FROM fundamentals GROUP BY isin) AS s USING (isin)
+      WHERE day IN (${selectSessions('candles_adjusted')}))`,
       `indexes AS (SELECT f.*, i.name FROM (${buildFacts("(SELECT *, date AS day, symbol || '/' || sid AS item FROM index_candles)", isNamed)}) AS f
       LEFT JOIN (SELECT symbol, sid, max(name) AS name FROM indices GROUP BY ALL) AS i USING (symbol, sid))`,
     ],

@@ -1,5 +1,5 @@
 import { isSameIssuer } from './symbols.js'
-import { col, defineView, growth } from './view.js'
+import { changing, col, defineView, growth } from './view.js'
 
 const ISIN = `if(${isSameIssuer('d.isin', 's.isin')}, s.isin, coalesce(NULLIF(d.isin, ''), s.isin))`
 
@@ -47,11 +47,13 @@ export const dealsReturns = defineView({
     ),
     col('base_close_inr', 'DOUBLE', 'close of that session, rupees of today', 'base.close'),
     ...LATER.map((n) =>
-      col(
-        `return_${n}d_pct`,
-        'DOUBLE',
-        `close of session ${n} after it against that, percent`,
-        growth(`base.close_${n}`, 'base.close'),
+      changing(
+        col(
+          `return_${n}d_pct`,
+          'DOUBLE',
+          `close of session ${n} after it against that, percent`,
+          growth(`base.close_${n}`, 'base.close'),
+        ),
       ),
     ),
   ],

@@ -1,4 +1,4 @@
-import { col, defineView, growth, identity, RUN_DAY, type View, type ViewColumn } from './view.js'
+import { changing, col, defineView, growth, identity, RUN_DAY, type View, type ViewColumn } from './view.js'
 
 const numberSql = (text: string): string => `TRY_CAST(replace(trim(${text}), ',', '') AS DOUBLE)`
 
@@ -24,13 +24,30 @@ const monthEndSql = (text: string): string =>
 export const nameQuarter = (day: string): string =>
   `'Q' || ((month(${day}) + 8) % 12 // 3 + 1) || ' FY' || right(CAST(year(${day} + INTERVAL 9 MONTH) AS VARCHAR), 2)`
 
-const grown = (figure: string): string => growth(figure, ofYearBefore(figure))
+/** The value some months before, by the calendar: the provider may skip a period. */
+const monthsBefore = (months: number, value: string, day = 'day', partition = 'isin, basis'): string =>
+  `max(if(${day} IS NULL, NULL, ${value})) OVER (PARTITION BY ${partition} ORDER BY year(${day}) * 12 + month(${day}) RANGE BETWEEN ${months} PRECEDING AND ${months} PRECEDING)`
+
+/** The growth of a figure against the year and the quarter before, by the calendar. */
+const growths = (figure: string, column: string, text: string): readonly ViewColumn[] =>
+  (
+    [
+      ['yoy', 'same quarter a year', 12],
+      ['qoq', 'quarter', 3],
+    ] as const
+  ).map(([name, period, months]) =>
+    changing(
+      col(
+        `${figure}_${name}_pct`,
+        'DOUBLE',
+        `${text} against the ${period} before, percent; NULL after a loss`,
+        growth(column, monthsBefore(months, column)),
+      ),
+    ),
+  )
 
 const QUARTER_BLOCKS = `SELECT isin, symbol, 'consolidated' AS basis, quarters AS block FROM fundamentals
   UNION ALL SELECT isin, symbol, 'standalone', json_extract(extra, '$.incomeStat_sq') FROM fundamentals`
-
-const ofYearBefore = (value: string): string =>
-  `max(${value}) OVER (PARTITION BY isin, basis ORDER BY year(day) * 12 + month(day) RANGE BETWEEN 12 PRECEDING AND 12 PRECEDING)`
 
 export const quarters = defineView({
   name: 'quarters',
@@ -52,18 +69,9 @@ export const quarters = defineView({
     col('opm_pct', 'DOUBLE', 'operating margin, percent'),
     col('net_profit_cr', 'DOUBLE', 'net profit, ₹ crore'),
     col('eps_inr', 'DOUBLE', 'earnings a share, rupees'),
-    col(
-      'sales_yoy_pct',
-      'DOUBLE',
-      'sales against the same quarter a year before, percent',
-      grown('sales_cr'),
-    ),
-    col(
-      'net_profit_yoy_pct',
-      'DOUBLE',
-      'against the year before, percent; NULL after a loss',
-      grown('net_profit_cr'),
-    ),
+    ...growths('sales', 'sales_cr', 'sales'),
+    ...growths('net_profit', 'net_profit_cr', 'net profit'),
+    ...growths('eps', 'eps_inr', 'earnings a share'),
   ],
   from: `FROM (
     SELECT isin, symbol, basis, place, ${pickFigure('YEAR', monthEndSql)} AS day,
@@ -145,6 +153,14 @@ const defineYears = (
       ),
       col('item', 'VARCHAR', "the provider's name in small letters", 'lower(figure)'),
       col('value', 'DOUBLE', unit),
+      changing(
+        col(
+          'yoy_pct',
+          'DOUBLE',
+          'value against the year before, percent; NULL after a loss',
+          growth('value', monthsBefore(12, 'value', 'period', 'isin, basis, figure')),
+        ),
+      ),
     ],
   )
 
@@ -162,6 +178,34 @@ export const balanceSheet = defineYears(
   '₹ crore',
 )
 
+/** The holders of shares by the prefix of their columns. */
+const HOLDERS = {
+  promoter: 'promoters',
+  fii: 'foreign institutions',
+  dii: 'domestic institutions',
+  public: 'the public',
+} as const
+
+/** Against earlier quarters in the list of the provider. */
+const HOLDING_CHANGES = [
+  ['1q', 1, 'the quarter before'],
+  ['4q', 4, 'four quarters before'],
+] as const
+
+const holdingColumns = (holder: string, text: string): readonly ViewColumn[] => [
+  col(`${holder}_pct`, 'DOUBLE', `${text}, percent of the shares`),
+  ...HOLDING_CHANGES.map(([name, places, before]) =>
+    changing(
+      col(
+        `${holder}_change_${name}_pct`,
+        'DOUBLE',
+        `against ${before} in the list, percentage points`,
+        `${holder}_pct - max(${holder}_pct) OVER (PARTITION BY isin ORDER BY place RANGE BETWEEN ${places} FOLLOWING AND ${places} FOLLOWING)`,
+      ),
+    ),
+  ),
+]
+
 export const shareholding = defineView({
   name: 'shareholding',
   about: 'who holds the shares of each stock by quarter, one row for each stock and quarter',
@@ -169,10 +213,7 @@ export const shareholding = defineView({
   columns: [
     ...identity('last day of the quarter; NULL if the provider did not name it'),
     col('place', 'BIGINT', 'place in the list of the provider: 0 for the newest quarter, 1 for the next one'),
-    col('promoter_pct', 'DOUBLE', 'promoters, percent of the shares'),
-    col('fii_pct', 'DOUBLE', 'foreign institutions, percent of the shares'),
-    col('dii_pct', 'DOUBLE', 'domestic institutions, percent of the shares'),
-    col('public_pct', 'DOUBLE', 'the public, percent of the shares'),
+    ...Object.entries(HOLDERS).flatMap(([holder, text]) => holdingColumns(holder, text)),
   ],
   from: `FROM (
     SELECT isin, symbol, place, ${pickFigure('YEAR', monthEndSql)} AS day, ${pickFigure('PROMOTER')} AS promoter_pct,

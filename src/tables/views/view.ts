@@ -1,8 +1,8 @@
-import type { SqlType } from '../../model/row-schema.js'
+import type { ColumnDisplay, SqlType } from '../../model/row-schema.js'
 import type { ShownColumn } from '../../model/table.js'
 
 /** A column of a view: its SQL, and what the other columns of tables have. */
-export interface ViewColumn extends ShownColumn {
+export interface ViewColumn extends ShownColumn, ColumnDisplay {
   readonly sql: string
 }
 
@@ -39,6 +39,9 @@ export const col = (name: string, type: SqlType, comment: string, sql = name): V
   sql,
 })
 
+/** A column of a change, whose sign matters. */
+export const changing = <C extends ViewColumn>(column: C): C => ({ ...column, isChange: true })
+
 export const defineView = ({ about, needs, with: tables = [], from, ...facts }: ViewFacts): View => ({
   ...facts,
   needs: [...new Set(needs)],
@@ -72,6 +75,7 @@ export interface ScreenerColumn extends ViewColumn {
 export type GroupName =
   | 'price'
   | 'history'
+  | 'session'
   | 'technical'
   | 'known'
   | 'indicator'

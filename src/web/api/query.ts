@@ -1,3 +1,5 @@
+import type { DisplayedColumn } from '../../tables/column-display.js'
+
 /** `GET /api/queries` */
 export interface QueriesAnswer {
   readonly queries: readonly {
@@ -23,7 +25,7 @@ export interface QueryRequest {
 }
 
 export interface QueryAnswer {
-  readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[]
+  readonly columns: readonly DisplayedColumn[]
   /** Cells as exact text; null for NULL. */
   readonly rows: readonly (readonly (string | null)[])[]
   /** Whether there are more rows than the limit. */

@@ -41,7 +41,7 @@ export const createQueryRunner =
     const result = await runLimitedQuery({ sql, root, streams, asOf: readDay(day ?? '') }, limits, signal)
     const { columns, rows, isCut, answers, warnings } = result
     return omitUndefined({
-      columns: columns.map(({ name, isNumber }) => ({ name, isNumber })),
+      columns,
       rows,
       isCut,
       answers,

@@ -1,5 +1,5 @@
 import { nameQuarter } from '../fundamentals.js'
-import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
+import { changing, col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 import { RECENT } from './price.js'
 import { results } from './results.js'
 
@@ -68,19 +68,23 @@ export const reaction: ScreenerGroup = {
       'close of that session, rupees',
       'if(base_day IS NULL, NULL, base_close)',
     ),
-    col(
-      'results_day_return_pct',
-      'DOUBLE',
-      'return of the first session after it, percent',
-      sinceBase('after_close'),
+    changing(
+      col(
+        'results_day_return_pct',
+        'DOUBLE',
+        'return of the first session after it, percent',
+        sinceBase('after_close'),
+      ),
     ),
     reading(
       ['price', 'reaction'],
-      col(
-        'return_since_results_pct',
-        'DOUBLE',
-        'since then, percent',
-        sinceBase('close_1', 'base_day < price_day'),
+      changing(
+        col(
+          'return_since_results_pct',
+          'DOUBLE',
+          'since then, percent',
+          sinceBase('close_1', 'base_day < price_day'),
+        ),
       ),
     ),
   ],

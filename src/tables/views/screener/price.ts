@@ -1,11 +1,9 @@
 import { DAYS_OF_52_WEEKS } from '../../../model/trading-day.js'
-import { col, defineView, RUN_DAY, reading, type ScreenerGroup, type ViewColumn } from '../view.js'
+import { FIGURE_DAYS } from '../breadth.js'
+import { changing, col, defineView, RUN_DAY, reading, type ScreenerGroup, type ViewColumn } from '../view.js'
 
-/**
- * Calendar days before the day of the run whose candles are read: a year, with room for a stock whose newest
- * candle is older.
- */
-const PRICE_DAYS = 420
+/** Calendar days before the day of the run in which a stock must have traded to have a price. */
+const PRICE_DAYS = 20 + FIGURE_DAYS
 
 /** An aggregate over the last sessions; NULL if there are fewer. */
 const over = (sessions: number, aggregate: string, from = 1): string =>
@@ -75,7 +73,8 @@ const AGGREGATES = [
 /** A common table expression: the sessions of each stock in the last year. */
 const buildRecent = (candles: string): string => `recent AS (
   SELECT *, row_number() OVER w AS n, lead(close) OVER w AS before, lag(close) OVER w AS after, max(day) OVER w AS last_day
-  FROM ${candles} WHERE day > coalesce(${RUN_DAY}, current_date) - ${PRICE_DAYS} AND isin IS NOT NULL WINDOW w AS (PARTITION BY symbol ORDER BY day DESC)
+  FROM ${candles} WHERE day > coalesce(${RUN_DAY}, current_date) - ${PRICE_DAYS} AND isin IS NOT NULL
+  WINDOW w AS (PARTITION BY symbol ORDER BY day DESC) QUALIFY day > last_day - ${FIGURE_DAYS}
 )`
 export const RECENT = buildRecent('candles_adjusted')
 const PRICE_TABLE = `price AS (SELECT isin, ${AGGREGATES.join(', ')} FROM recent GROUP BY isin)`
@@ -95,8 +94,10 @@ const LATEST_COLUMNS = [
   col('low_inr', 'DOUBLE', 'low, rupees', 'low_1'),
   col('close_inr', 'DOUBLE', 'close, rupees', 'close_1'),
   col('close_before_inr', 'DOUBLE', 'close of the session before, rupees', 'close_2'),
-  col('change_pct', 'DOUBLE', 'close against the one before, percent', change('close_1', 'close_2')),
-  col('gap_pct', 'DOUBLE', 'open against the close before, percent', change('open_1', 'close_2')),
+  changing(
+    col('change_pct', 'DOUBLE', 'close against the one before, percent', change('close_1', 'close_2')),
+  ),
+  changing(col('gap_pct', 'DOUBLE', 'open against the close before, percent', change('open_1', 'close_2'))),
   col(
     'close_in_range_pct',
     'DOUBLE',
@@ -112,31 +113,40 @@ const LATEST_COLUMNS = [
     'average of close times volume over 20 sessions, ₹ crore',
     'turnover_20',
   ),
-  col(
-    'rvol',
-    'DOUBLE',
-    'relative volume: against the average of the 20 sessions before',
-    'volume_1 / NULLIF(volume_20_before, 0)',
-  ),
-  ...RETURN_PERIODS.map(([name, , text]) =>
-    col(
-      `return_${name}_pct`,
+  {
+    ...col(
+      'rvol',
       'DOUBLE',
-      `return since the last close at least ${text} before, percent`,
-      change('close_1', `close_${name}`),
+      'relative volume: against the average of the 20 sessions before',
+      'volume_1 / NULLIF(volume_20_before, 0)',
+    ),
+    title: 'volume ×',
+  },
+  ...RETURN_PERIODS.map(([name, , text]) =>
+    changing(
+      col(
+        `return_${name}_pct`,
+        'DOUBLE',
+        `return since the last close at least ${text} before, percent`,
+        change('close_1', `close_${name}`),
+      ),
     ),
   ),
-  col(
-    'return_ytd_pct',
-    'DOUBLE',
-    'return since the last session of the year before, percent',
-    change('close_1', 'close_ytd'),
+  changing(
+    col(
+      'return_ytd_pct',
+      'DOUBLE',
+      'return since the last session of the year before, percent',
+      change('close_1', 'close_ytd'),
+    ),
   ),
-  col(
-    'total_return_1y_pct',
-    'DOUBLE',
-    'return_1y_pct with dividends, percent',
-    change('total_1', 'total_1y'),
+  changing(
+    col(
+      'total_return_1y_pct',
+      'DOUBLE',
+      'return_1y_pct with dividends, percent',
+      change('total_1', 'total_1y'),
+    ),
   ),
   col(
     'listed_days',
@@ -170,6 +180,15 @@ const LATEST_COLUMNS = [
     'close against the lowest price of 52 weeks, percent',
     change('close_1', sinceListing('low_52w')),
   ),
+  {
+    ...col(
+      'place_52w_pct',
+      'DOUBLE',
+      'close between the lowest price of 52 weeks, 0, and the highest one, 100',
+      `100 * (close_1 - ${sinceListing('low_52w')}) / NULLIF(${sinceListing('high_52w')} - ${sinceListing('low_52w')}, 0)`,
+    ),
+    title: '52-week range',
+  },
   col('adr_20_pct', 'DOUBLE', 'average daily range: high against low over 20 sessions, percent', 'adr_20'),
   col('atr_14_inr', 'DOUBLE', 'average true range of 14 sessions (plain average), rupees', 'atr_14'),
   col(
@@ -195,11 +214,13 @@ const LATEST_COLUMNS = [
       change('close_1', `sma_${n}`),
     ),
   ),
-  col(
-    'sma_200_change_1m_pct',
-    'DOUBLE',
-    'average of 200 sessions against 21 sessions earlier, percent',
-    change('sma_200', 'sma_200_1m'),
+  changing(
+    col(
+      'sma_200_change_1m_pct',
+      'DOUBLE',
+      'average of 200 sessions against 21 sessions earlier, percent',
+      change('sma_200', 'sma_200_1m'),
+    ),
   ),
   flagColumn('nr7', 'the range is narrower than each of the 6 before', 'nr7'),
   flagColumn('nr4', 'the range is narrower than each of the 3 before', 'nr4'),
@@ -295,7 +316,14 @@ export const history: ScreenerGroup = {
     ...[3, 5, 10].map((years) =>
       reading(
         ['price', 'history'],
-        col(`cagr_${years}y_pct`, 'DOUBLE', `return of ${years} calendar years, percent p.a.`, yearly(years)),
+        changing(
+          col(
+            `cagr_${years}y_pct`,
+            'DOUBLE',
+            `return of ${years} calendar years, percent p.a.`,
+            yearly(years),
+          ),
+        ),
       ),
     ),
   ],

@@ -1,4 +1,5 @@
-import { col, growth, RUN_DAY, reading, type ScreenerGroup, type ViewColumn } from '../view.js'
+import { quarters, shareholding } from '../fundamentals.js'
+import { changing, col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 
 const PLACES = [0, 1, 2, 3, 4] as const
 const RESULT_FIGURES = [
@@ -8,18 +9,8 @@ const RESULT_FIGURES = [
   ['opm', 'pct', 'operating margin, percent'],
 ] as const
 
-const growths = (figure: string, unit: string, text: string): readonly ViewColumn[] => {
-  const grow = (name: string, period: string, place: number): ViewColumn => {
-    const comment = `${text} against the ${period} before, percent; NULL after a loss`
-    return col(
-      `${figure}_${name}_pct`,
-      'DOUBLE',
-      comment,
-      growth(`${figure}_${unit}_0`, `${figure}_${unit}_${place}`),
-    )
-  }
-  return [grow('yoy', 'year', 4), grow('qoq', 'quarter', 1)]
-}
+/** The growths of the newest quarter, as `quarters` has them. */
+const GROWTHS = quarters.columns.filter(({ name }) => /_(yoy|qoq)_pct$/.test(name))
 
 /** Four quarters in a row; NULL if one is missing. */
 const ttm = (column: string): string =>
@@ -37,7 +28,8 @@ export const results: ScreenerGroup = {
   with: [
     `results AS (
       SELECT isin, max(basis) AS results_basis, max(quarter) FILTER (ago = 0) AS quarter, max(day) AS quarter_end,
-        ${RESULT_FIGURES.flatMap(([figure, unit]) => PLACES.map((place) => `max(${figure}_${unit}) FILTER (ago = ${place}) AS ${figure}_${unit}_${place}`)).join(', ')}
+        ${RESULT_FIGURES.flatMap(([figure, unit]) => PLACES.map((place) => `max(${figure}_${unit}) FILTER (ago = ${place}) AS ${figure}_${unit}_${place}`)).join(', ')},
+        ${GROWTHS.map(({ name }) => `max(${name}) FILTER (ago = 0) AS ${name}`).join(', ')}
       FROM (
         SELECT *, date_diff('month', day, max(day) OVER (PARTITION BY isin, basis)) / 3 AS ago FROM quarters
         QUALIFY basis = min(basis) OVER (PARTITION BY isin)
@@ -55,14 +47,14 @@ export const results: ScreenerGroup = {
         return col(`${figure}_q${place}_${unit}`, 'DOUBLE', `${text}, ${when}`, `${figure}_${unit}_${place}`)
       }),
     ),
-    ...growths('sales', 'cr', 'sales'),
-    ...growths('net_profit', 'cr', 'net profit'),
-    ...growths('eps', 'inr', 'earnings a share'),
-    col(
-      'opm_change_yoy_pct',
-      'DOUBLE',
-      'operating margin against the year before, percentage points',
-      'opm_pct_0 - opm_pct_4',
+    ...GROWTHS.map(({ name, comment }) => changing(col(name, 'DOUBLE', comment))),
+    changing(
+      col(
+        'opm_change_yoy_pct',
+        'DOUBLE',
+        'operating margin against the year before, percentage points',
+        'opm_pct_0 - opm_pct_4',
+      ),
     ),
     col('sales_ttm_cr', 'DOUBLE', 'sales of four quarters in a row, ₹ crore', ttm('sales_cr')),
     col('net_profit_ttm_cr', 'DOUBLE', 'net profit of four quarters in a row, ₹ crore', ttm('net_profit_cr')),
@@ -85,15 +77,15 @@ export const valuation: ScreenerGroup = {
   ],
   alias: 'v',
   columns: [
-    reading(
-      ['price', 'results', 'valuation'],
-      col(
+    reading(['price', 'results', 'valuation'], {
+      ...col(
         'pe_ttm',
         'DOUBLE',
         'close against the earnings of four quarters; NULL after a loss, or a split later than these',
         PE_TTM,
       ),
-    ),
+      title: 'P/E, 4 quarters',
+    }),
     reading(
       [],
       col('pe', 'DOUBLE', 'price to earnings, as the master list has it, which has it of few stocks', 'm.pe'),
@@ -117,35 +109,14 @@ export const valuation: ScreenerGroup = {
   ],
 }
 
-const HOLDER_COLUMNS = ['promoter', 'fii', 'dii', 'public'] as const
-const HOLDER_NAMES = {
-  promoter: 'promoters',
-  fii: 'foreign institutions',
-  dii: 'domestic institutions',
-  public: 'the public',
-} as const
-
 export const holders: ScreenerGroup = {
   title: 'shareholding',
   needs: ['shareholding'],
   with: [
-    `holders AS (SELECT isin, ${HOLDER_COLUMNS.flatMap((holder) => [0, 1, 4].map((place) => `max(${holder}_pct) FILTER (place = ${place}) AS ${holder}_${place}`)).join(', ')}
-      FROM shareholding GROUP BY isin)`,
+    'holders AS (SELECT isin, max(COLUMNS(* EXCLUDE (isin, symbol, day, place))) FROM shareholding WHERE place = 0 GROUP BY isin)',
   ],
   alias: 's',
-  columns: HOLDER_COLUMNS.flatMap((holder) => [
-    col(`${holder}_pct`, 'DOUBLE', `shares of ${HOLDER_NAMES[holder]}, percent`, `${holder}_0`),
-    col(
-      `${holder}_change_1q_pct`,
-      'DOUBLE',
-      'against the quarter before in the list, percentage points',
-      `${holder}_0 - ${holder}_1`,
-    ),
-    col(
-      `${holder}_change_4q_pct`,
-      'DOUBLE',
-      'against four quarters before in the list, percentage points',
-      `${holder}_0 - ${holder}_4`,
-    ),
-  ]),
+  columns: shareholding.columns
+    .filter(({ type }) => type === 'DOUBLE')
+    .map((column) => ({ ...column, sql: `s.${column.name}` })),
 }

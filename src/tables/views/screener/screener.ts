@@ -14,6 +14,7 @@ import { indicators, lists } from './lists.js'
 import { latest, reaction } from './news.js'
 import { history, priceGroup } from './price.js'
 import { holders, results, valuation } from './results.js'
+import { session } from './session.js'
 import { knownPrices, technical } from './technical.js'
 
 const BOARD = "CASE WHEN m.series IN ('SM', 'ST', 'SZ') THEN 'SME' WHEN m.series IS NOT NULL THEN 'main' END"
@@ -44,7 +45,7 @@ const identityGroup: ScreenerGroup = {
       'series of the security in the list of listing dates, or else of price bands, such as EQ',
     ),
     col('board', 'VARCHAR', 'SME for the series SM, ST and SZ, else main', BOARD),
-    col('fno', 'BIGINT', '1 where futures and options are traded on it'),
+    { ...col('fno', 'BIGINT', '1 where futures and options are traded on it'), title: 'F&O' },
     col('listed_on', 'DATE', 'first day of trading'),
     col('face_value_inr', 'DOUBLE', 'face value, rupees', 'm.face_value'),
     col('market_cap_cr', 'DOUBLE', 'market capitalisation in the master list, ₹ crore', 'm.market_cap'),
@@ -55,6 +56,7 @@ const identityGroup: ScreenerGroup = {
 const GROUPS = {
   price: priceGroup,
   history,
+  session,
   technical,
   known: knownPrices,
   indicator: indicators,
@@ -68,13 +70,15 @@ const GROUPS = {
 }
 const JOINED = Object.entries(GROUPS) as readonly (readonly [name: GroupName, group: ScreenerGroup])[]
 
-const SCREENER_COLUMNS: readonly Required<ScreenerColumn>[] = [
+type JoinedColumn = ScreenerColumn & Required<Pick<ScreenerColumn, 'reads'>>
+
+const SCREENER_COLUMNS: readonly JoinedColumn[] = [
   ...identityGroup.columns.map((column) => ({ ...column, reads: [] })),
   ...JOINED.flatMap(([name, { columns }]) => columns.map((column) => ({ reads: [name], ...column }))),
 ]
 
 /** The screener with some of its columns. Other groups are not joined: their files are not read. */
-const buildScreener = (columns: readonly Required<ScreenerColumn>[]): View => {
+const buildScreener = (columns: readonly JoinedColumn[]): View => {
   const joined = JOINED.filter(([name]) => columns.some(({ reads }) => reads.includes(name)))
   const groups = [identityGroup, ...joined.map(([, group]) => group)]
   return defineView({

@@ -21,37 +21,21 @@ export const RANGE_COLUMN = 'place_52w_pct'
 
 export const formatColumn = (
   { rows }: TableData,
-  { name, isNumber }: TableData['columns'][number],
+  { name, isNumber, title, unit }: TableData['columns'][number],
   place: number,
 ): ColumnFormat => {
   if (name === RANGE_COLUMN || name === 'url')
     return { decimals: 0, isGrouped: false, width: name === RANGE_COLUMN ? 16 : 10 }
   const decimals = isNumber && rows.some((row) => row[place]?.includes('.')) ? MAX_DECIMALS : 0
   const isGrouped = isNumber && rows.some((row) => Math.abs(Number(row[place])) >= MIN_GROUPED)
-  const format = { decimals, isGrouped, isPercent: name.endsWith('_pct') }
-  let width = inWords(name).length + 2
+  const format = { decimals, isGrouped, isPercent: unit === '%' }
+  let width = title.length + 2
   for (const row of rows)
     width = Math.max(width, formatCell(row[place] ?? null, isNumber ? format : undefined).length + 1)
   return { ...format, width: Math.min(WIDTH.most, Math.max(WIDTH.least, width)) }
 }
 
 export const DAY_CELL = /^\d{4}-\d\d-\d\d(?: (\d\d:\d\d)(?::\d\d(?:\.\d+)?)?)?$/
-
-const COLUMN_WORDS: Readonly<Record<string, string>> = {
-  fno: 'F&O',
-  isin: 'ISIN',
-  pe_ttm: 'P/E, 4 quarters',
-  place_52w_pct: '52-week range',
-  volume_x: 'volume ×',
-  url: 'document',
-}
-
-/** A name of a column as people write it: `close_inr` is `close ₹`. */
-export const inWords = (name: string): string =>
-  COLUMN_WORDS[name] ??
-  name
-    .replace(/_(pct|inr|cr)$/, (_, unit: string) => ({ pct: ' %', inr: ' ₹', cr: ' ₹ crore' })[unit] ?? '')
-    .replaceAll('_', ' ')
 
 /** A cell for reading; its exact text is its title. */
 export const formatCell = (text: string | null, format?: Omit<ColumnFormat, 'width'>): string => {

@@ -5,7 +5,6 @@ import {
   type ColumnFormat,
   formatCell,
   formatColumn,
-  inWords,
   RANGE_COLUMN,
   type TableData,
   WIDTH,
@@ -59,9 +58,6 @@ const NAMED_WIDTH = 8
 const MAX_FACET_VALUES = 60
 /** Between the values of a cell that has several, such as tags. */
 const SEVERAL = ' · '
-/** Columns of changes: their sign is told by a colour, too. */
-const CHANGE =
-  /(?:^|_)(?:change|yoy|qoq|returns?|month|year|that_day|growth)(?:_\d[a-z])?_(?:pct|percent|pp)$/
 
 const prepared = new WeakMap<TableData, Prepared>()
 
@@ -181,7 +177,7 @@ const valueCell = (
   column: TableData['columns'][number] | undefined,
   format: ColumnFormat | undefined,
 ): TemplateResult => {
-  const { name = '', isNumber = false } = column ?? {}
+  const { name = '', isNumber = false, isChange = false } = column ?? {}
   if (text === null) return html`<td class=${isNumber ? 'number soft' : 'text soft'}>–</td>`
   if (/^https?:/.test(text))
     return html`<td><a href=${text} target="_blank" rel="noreferrer" title=${text}>${name === 'url' ? 'open' : text}</a></td>`
@@ -190,8 +186,9 @@ const valueCell = (
   if (name === RANGE_COLUMN)
     return html`<td class="number" title=${`${text} %`}>${rangeBar(0, 100, Number(text))}</td>`
   const shown = formatCell(text, isNumber ? format : undefined)
-  const isRise = isNumber && CHANGE.test(name) && /[1-9]/.test(shown)
-  const tone = isRise ? (shown.startsWith('-') ? ' down' : ' up') : ''
+  // The sign of a change is told by a colour, too.
+  const isMove = isNumber && isChange && /[1-9]/.test(shown)
+  const tone = isMove ? (shown.startsWith('-') ? ' down' : ' up') : ''
   return html`<td class=${`${isNumber ? 'number' : 'text'}${tone}`} title=${text}><bdi>${tone === ' up' ? '+' : ''}${shown}</bdi></td>`
 }
 
@@ -276,7 +273,7 @@ const sortRows = ({ columns }: TableData, rows: readonly Row[], sort: string): r
 
 /** The head of a column. Numbers are sorted from the greatest first, texts from A. */
 const headCell = (
-  { name, isNumber }: TableData['columns'][number] = { name: '', isNumber: false },
+  { name, isNumber, title }: TableData['columns'][number] = { name: '', isNumber: false, title: '' },
   page: PageContext,
 ): TemplateResult => {
   const [down, up] = [`-${name}`, name]
@@ -285,7 +282,7 @@ const headCell = (
   const next = order[sort === order[0] ? 1 : sort === order[1] ? 2 : 0]
   const isOwn = sort === up || sort === down
   return html`<th class=${isNumber ? 'number' : ''} aria-sort=${isOwn ? (sort === down ? 'descending' : 'ascending') : 'none'}>
-    <button type="button" class="plain" title=${name} @click=${() => page.setQuery({ sort: next })}><bdi>${inWords(name)}</bdi>${isOwn ? (sort === down ? ' ▾' : ' ▴') : nothing}</button>
+    <button type="button" class="plain" title=${name} @click=${() => page.setQuery({ sort: next })}><bdi>${title}</bdi>${isOwn ? (sort === down ? ' ▾' : ' ▴') : nothing}</button>
   </th>`
 }
 
@@ -298,6 +295,9 @@ const facetValues = ({ columns, rows }: TableData, name: string): ReadonlyMap<st
   return counts.size < 2 || counts.size > MAX_FACET_VALUES ? new Map() : counts
 }
 
+const titleOf = ({ columns }: TableData, name: string): string =>
+  columns.find((column) => column.name === name)?.title ?? name
+
 /** The choice of a value of a column; nothing where there is none. */
 export const facetChoice = (
   table: TableData,
@@ -306,14 +306,15 @@ export const facetChoice = (
 ): TemplateResult | typeof nothing => {
   const counts = facetValues(table, name)
   if (counts.size === 0) return nothing
+  const title = titleOf(table, name)
   const key = `is.${name}`
   const chosen = page.place.query.get(key)
   const choose = (event: Event): void => {
     const { value, selectedIndex } = event.target as HTMLSelectElement
     page.setQuery({ [key]: selectedIndex === 0 ? undefined : value })
   }
-  return html`<select aria-label=${inWords(name)} @change=${choose}>
-    <option .selected=${chosen === null}>${inWords(name)}: all</option>
+  return html`<select aria-label=${title} @change=${choose}>
+    <option .selected=${chosen === null}>${title}: all</option>
     ${[...counts]
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(
@@ -334,7 +335,7 @@ const otherFilters = (
     if (!table.columns.some((column) => column.name === name)) return []
     if (name === undefined || (facets.includes(name) && facetValues(table, name).has(value))) return []
     return [
-      html`<button type="button" @click=${() => page.setQuery({ [key]: undefined })}>${inWords(name)}: ${value || '–'} ✕</button>`,
+      html`<button type="button" @click=${() => page.setQuery({ [key]: undefined })}>${titleOf(table, name)}: ${value || '–'} ✕</button>`,
     ]
   })
 
@@ -355,7 +356,7 @@ const columnChoice = (
       menu.open = false
   }
   return html`<details class="columns" @focusout=${close} @keydown=${close}><summary>Columns</summary><div tabindex="-1">
-    ${own.map(({ name }) => html`<label><input type="checkbox" .checked=${!hidden.has(name)} @change=${() => toggle(name)}> ${inWords(name)}</label>`)}
+    ${own.map(({ name, title }) => html`<label><input type="checkbox" .checked=${!hidden.has(name)} @change=${() => toggle(name)}> ${title}</label>`)}
   </div></details>`
 }
 

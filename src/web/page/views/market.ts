@@ -65,8 +65,8 @@ const MARKET_PARTS = [
 
 /** The columns of the stocks that the menu brings. */
 const HIDDEN = [
-  'month_pct',
-  'year_pct',
+  'return_1m_pct',
+  'return_1y_pct',
   'market_cap_cr',
   'pe_ttm',
   'price_day',

@@ -1,0 +1,48 @@
+import { selectSessions } from '../breadth.js'
+import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
+import { priceGroup } from './price.js'
+
+/** Days before the day of the run whose results are new: those of a weekend are of its Friday or Saturday. */
+export const RESULT_DAYS = 3
+/** Days from the day of the run on whose ex-dates are near. */
+export const ACTION_DAYS = 7
+
+const TAGS = [
+  `if(is_traded = false, 'no trade', NULL)`,
+  `if(high_1 > high_52w_before, '52-week high', NULL)`,
+  `if(low_1 < low_52w_before, '52-week low', NULL)`,
+  `side || ' limit'`,
+  `if(asm IS NULL, NULL, 'ASM')`,
+  `if(gsm IS NULL, NULL, 'GSM')`,
+  `if(from_percent IS NULL, NULL, 'band changed')`,
+  `if(CAST(results_at AS DATE) > ${RUN_DAY} - ${RESULT_DAYS}, 'results', NULL)`,
+  `if(next_day <= ${RUN_DAY} + ${ACTION_DAYS}, 'ex-date', NULL)`,
+  `if(l.deals > 0, 'deals', NULL)`,
+]
+
+export const session: ScreenerGroup = {
+  title: 'the newest session',
+  needs: ['candles_adjusted'],
+  with: [
+    ...priceGroup.with,
+    `session AS (SELECT isin, price_day = (SELECT max(day) FROM (${selectSessions('recent')})) AS is_traded FROM price)`,
+  ],
+  alias: 'w',
+  columns: [
+    col(
+      'traded',
+      'BIGINT',
+      '1 if the newest candle is of the newest session, in which at least half of the stocks traded; 0 if not',
+      'is_traded',
+    ),
+    reading(
+      ['price', 'session', 'lists', 'reaction'],
+      col(
+        'tags',
+        'VARCHAR',
+        'what is to be known of the stock on the day, with · between: no trade, 52-week high or low, at its limit, ASM, GSM, band changed, results, ex-date, deals',
+        `nullif(concat_ws(' · ', ${TAGS.join(', ')}), '')`,
+      ),
+    ),
+  ],
+}
