@@ -5,6 +5,7 @@ import { joinWords } from '../model/format.js'
 import type { Settings } from '../model/settings.js'
 import { findClosest, suggest } from '../model/text.js'
 import type { AddCommand, CommandContext } from './dependencies.js'
+import { rejectFormerName } from './former-names.js'
 import { describeInstall } from './hints.js'
 import { exampleText, type Flag, type Flags, quoteValue } from './options.js'
 import {
@@ -124,6 +125,7 @@ export const createUsageError = (text: string, command: Command): UsageError => 
 /** Throws an error of the parser as a `UsageError`, in the words of all others. The end of a help is none. */
 export const throwInOwnWords = (error: CommanderError, command: Command, example = ''): never => {
   if (error.exitCode === 0 || error.code === 'commander.help') throw error
+  if (error.code === 'commander.unknownOption') rejectFormerName(`${command.name()} ${readQuoted(error)}`)
   throw createUsageError(describeParserError(error, command, example), command)
 }
 
@@ -133,12 +135,11 @@ const describeUnknownOption = (typed: string, { options }: Command): string => {
   return `unknown option ${quoteValue(typed)}${suggest(meant && `--${meant}`)}`
 }
 
-const describeParserError = (
-  { code, message }: CommanderError,
-  command: Command,
-  example: string,
-): string => {
-  const [, typed = ''] = /'([^']*)'/.exec(message) ?? []
+const readQuoted = ({ message }: CommanderError): string => /'([^']*)'/.exec(message)?.[1] ?? ''
+
+const describeParserError = (error: CommanderError, command: Command, example: string): string => {
+  const { code, message } = error
+  const typed = readQuoted(error)
   const [long = typed, other = ''] = message.match(/--[\w-]+/g) ?? []
   const { argChoices } = command.options.find((option) => option.long === long) ?? {}
   switch (code) {
