@@ -6,7 +6,7 @@ import type { GiveUpReason, RunEvent } from '../model/event.js'
 import { omitUndefined } from '../model/row.js'
 import { type MarketCalendar, SESSION_END, toDay } from '../model/trading-day.js'
 import { catchDamagedFile } from '../operators/catch-item-failure.js'
-import { FAILED_ITEMS, parseFailedItems, parseSelection, selectionOf } from './failed-items.js'
+import { FAILED_ITEMS, parseFailedItems, parseSelection } from './failed-items.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import { createIdentity, type IdentityFacts, resolveRecord } from './run-identity.js'
 import type { RunOptions } from './run-options.js'
@@ -186,8 +186,9 @@ export type Decision =
   | { readonly kind: 'reduce'; readonly selection: RunSelection }
 
 /**
- * Decides what a run does about those before it: what of it is already here? A run that ended is used only if
- * its files are unchanged, and if it is known what it lacks.
+ * Decides what of a run is already here. It resumes an unfinished run of the same streams and stocks, reuses
+ * one that is complete, requests what is left of one that ended, or else begins. A run that ended is used only
+ * if its files are unchanged and it is known what they lack.
  */
 export const decide = (
   plan: readonly PlannedStream[],
@@ -285,13 +286,14 @@ export const selectLeft = (
   return stored.document(toStatePath(FAILED_ITEMS)).pipe(
     catchDamagedFile(() => undefined),
     map((document) => {
-      const missing = parseFailedItems(document)
-      const failed = Object.fromEntries([
-        ...Object.entries(missing),
-        ...due.map((name) => [name, 'all'] as const),
-      ])
-      const names = listRunning(plan).flatMap(({ name }) => (Object.hasOwn(failed, name) ? [name] : []))
-      return names.length === 0 ? undefined : selectionOf(failed, names)
+      const failed = new Map(Object.entries(parseFailedItems(document)))
+      for (const name of due) failed.set(name, 'all')
+      const only = listRunning(plan).flatMap(({ name }) => (failed.has(name) ? [name] : []))
+      const pairs = only.flatMap((name) => {
+        const items = failed.get(name) ?? 'all'
+        return items === 'all' ? [] : [[name, items] as const]
+      })
+      return only.length === 0 ? undefined : { only, pairs: Object.fromEntries(pairs) }
     }),
   )
 }
