@@ -5,7 +5,6 @@ import { joinWords } from '../model/format.js'
 import type { Settings } from '../model/settings.js'
 import { findClosest, suggest } from '../model/text.js'
 import type { AddCommand, CommandContext } from './dependencies.js'
-import { rejectFormerName } from './former-names.js'
 import { describeInstall } from './hints.js'
 import { exampleText, type Flag, type Flags, quoteValue } from './options.js'
 import {
@@ -120,6 +119,18 @@ export const defineCommand =
 export const createUsageError = (text: string, command: Command): UsageError => {
   const name = command.parent === null ? '' : ` ${command.name()}`
   return new UsageError(`${text}\n"scripstream${name} --help" shows all options`)
+}
+
+/** Commands and options of earlier versions, and what to use now. */
+const formerNames: ReadonlyMap<string, string> = new Map([
+  ['plan', 'plan is now run --dry-run'],
+  ['run --retry-failed', '--retry-failed is gone: run again; it requests what is missing'],
+])
+
+/** @throws UsageError for a former name, with what to use now */
+export const rejectFormerName = (name: string): void => {
+  const sentence = formerNames.get(name)
+  if (sentence !== undefined) throw new UsageError(sentence)
 }
 
 /** Throws an error of the parser as a `UsageError`, in the words of all others. The end of a help is none. */

@@ -11,10 +11,9 @@ import {
   STREAMS_OPTION,
   takeStreamsOption,
 } from './app-streams.js'
-import { createUsageError, throwInOwnWords } from './command.js'
+import { createUsageError, rejectFormerName, throwInOwnWords } from './command.js'
 import { adaptCommands } from './command-line.js'
 import type { CommandContext, CommandGroups, Dependencies, ProcessIo } from './dependencies.js'
-import { rejectFormerName } from './former-names.js'
 import { printError } from './hints.js'
 import { exampleText, findStream, quoteValue, trimDistinct } from './options.js'
 import { addRun } from './run/command.js'

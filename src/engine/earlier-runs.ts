@@ -186,9 +186,9 @@ export type Decision =
   | { readonly kind: 'reduce'; readonly selection: RunSelection }
 
 /**
- * Decides what of a run is already here. It resumes an unfinished run of the same streams and stocks, reuses
- * one that is complete, requests what is left of one that ended, or else begins. A run that ended is used only
- * if its files are unchanged and it is known what they lack.
+ * Decides what of a run is already here: it resumes an unfinished run of the same streams and stocks, reuses
+ * a complete one, does what is left of one that ended, or begins. A run that ended is used only if its files
+ * are unchanged and it is known what they lack.
  */
 export const decide = (
   plan: readonly PlannedStream[],

@@ -113,8 +113,8 @@ export const stopOn =
     )
 
 /**
- * Whether the same command requests only what this run lacks. What a whole run lost for good is in the list of
- * failed items; a part of one, or a run of some stocks, must be resumed, and its data be final.
+ * Whether the same command resumes the run, to request only what it lacks. The list of failed items says what
+ * a whole run lost for good; a part of one, or a run of some stocks, is resumed if what it has is final.
  */
 const canBeResumed = (report: RunReport, run: RunContext, isPart: boolean): boolean => {
   const streams = run.stats.streams()

@@ -41,6 +41,7 @@ const estimated = (run: RunOptions = {}, changes: Partial<Settings> = {}): Promi
     settings: settingsOf(changes),
     stored: folder(out).stored,
     simulated: STOCKS,
+    requestMs: { least: 40, most: 80 },
     now,
     run: { asOf: now, ...run },
   })
@@ -181,6 +182,7 @@ describe('the figures of a stream', () => {
       settings,
       stored,
       simulated: 60,
+      requestMs: { least: 40, most: 80 },
       now,
       run: { only: ['company-filings'] },
       ...changes,

@@ -33,7 +33,7 @@ export const addRun = defineCommand({
       warnOfMisspeltVariables(io, dependencies)
       if (flags.dryRun)
         return from(import('./dry-run.js')).pipe(
-          switchMap((dry) => dry.describeRun(flags, { io, dependencies })),
+          switchMap((dry) => dry.answerDryRun(flags, { io, dependencies })),
         )
       const usual = { flags, args, run: {}, sinks: [], io, dependencies }
       return openContext(usual).pipe(

@@ -5,13 +5,17 @@ import { findAddress, toAddressVariable } from '../../model/settings.js'
 import { formatMinute } from '../../model/trading-day.js'
 import type { Answer, Input } from '../command.js'
 import { findFreeBytes } from '../doctor/local.js'
-import { resolveSettings, withProvider } from '../provider.js'
+import { resolveSettings, SIMULATED_LATENCY_MS, withProvider } from '../provider.js'
 import { clean, formatBytes, formatDuration, formatQuantity, wrap } from '../terminal/text.js'
 import { type RunFlags, toRunOptions } from './flags.js'
 import { createForecast, type Forecast } from './forecast.js'
 
+/** From a provider near by to a busy one far away. */
+const REQUEST_MS = { least: 50, most: 300 }
+const SIMULATED_MS = { least: SIMULATED_LATENCY_MS, most: 2 * SIMULATED_LATENCY_MS }
+
 /** Answers `run --dry-run`: what the run would request and take. Sends no request, writes nothing. */
-export const describeRun = (
+export const answerDryRun = (
   flags: RunFlags,
   { io, dependencies }: Pick<Input, 'io' | 'dependencies'>,
 ): Observable<Answer> => {
@@ -28,6 +32,7 @@ export const describeRun = (
         stored: dependencies.storage(settings).stored,
         run: { ...toRunOptions(flags, settings), ...variant },
         simulated: simulate,
+        requestMs: simulate === undefined ? REQUEST_MS : SIMULATED_MS,
         now: io.scheduler.now(),
       })
       const isPlanned = (name: string): boolean => forecast.streams.some((one) => one.name === name)

@@ -20,21 +20,21 @@ import type { Settings } from '../../model/settings.js'
 import { catchItemFailure } from '../../operators/catch-item-failure.js'
 import { inspectFolder } from '../../storage/folder-session.js'
 import { readCalendar } from '../../storage/session-days.js'
-import { SIMULATED_LATENCY_MS } from '../provider.js'
 
 /**
- * What to estimate: `simulated` is the number of stocks of the simulator, if that is used, `now` is in epoch
- * milliseconds.
+ * What to estimate. `simulated`: the stocks of the simulator, if that is used; `requestMs`: the time of a
+ * request that no run has measured; `now`: epoch milliseconds.
  */
 export interface ForecastInput extends Pick<Tools, 'stored'> {
   readonly streams: readonly StreamDefinition[]
   readonly settings: Settings
   readonly run: RunOptions
   readonly simulated: number | undefined
+  readonly requestMs: Readonly<Record<'least' | 'most', number>>
   readonly now: number
 }
 
-/** The document of `run --dry-run --json`: times in milliseconds, sizes in bytes, null where there is nothing. */
+/** The document for `--json`: times in milliseconds, sizes in bytes, null where there is nothing. */
 export type Forecast = Readonly<Record<'finishedBefore' | 'continues', string | null>> &
   Awaited<ReturnType<typeof estimateRun>> & { readonly asOf: string; readonly isRemainder: boolean }
 
@@ -61,8 +61,8 @@ export const createForecast = async (input: ForecastInput): Promise<Forecast> =>
   }
 }
 
-/** What a run does: its streams with their sources, those of them that it requests, and its selected items. */
-interface Work extends Pick<RunOptions, 'symbols' | 'wrongSymbols' | 'pairs'> {
+/** What a run does: its streams, those of them that it requests (or all), and the items. */
+interface PlannedWork extends Pick<RunOptions, 'symbols' | 'wrongSymbols' | 'pairs'> {
   readonly streams: readonly StreamDefinition[]
   readonly requested?: readonly string[]
 }
@@ -70,7 +70,7 @@ interface Work extends Pick<RunOptions, 'symbols' | 'wrongSymbols' | 'pairs'> {
 const selectWork = async (
   decision: Decision,
   { streams: all, settings, run, stored }: ForecastInput,
-): Promise<Work> => {
+): Promise<PlannedWork> => {
   if (decision.kind === 'reuse') return { streams: [] }
   if (decision.kind === 'reduce')
     return { ...decision.selection, streams: listRunning(planRun(all, settings, decision.selection)) }
@@ -87,7 +87,7 @@ const selectWork = async (
 const ASSUMED: Readonly<Record<string, number>> = { [MASTER]: 2_775, 'all-indices': 194 }
 
 const estimateRun = async (
-  { streams: running, requested, symbols, wrongSymbols, pairs }: Work,
+  { streams: running, requested, symbols, wrongSymbols, pairs }: PlannedWork,
   input: ForecastInput & { readonly known: KnownStocks },
 ) => {
   const { settings, simulated, known } = input
@@ -118,7 +118,7 @@ const estimateRun = async (
   }
   const report = await read('.scripstream/report.json')
   const offered = new Map<string | undefined, Awaited<ReturnType<typeof readOffered>>>()
-  const streams: StreamEstimate[] = []
+  const streams: EstimatedStream[] = []
   for (const stream of running) {
     const { name, offers, work } = stream
     const all = work.of === DAYS ? listDayItems(input.now) : (offered.get(work.of) ?? work.parts)
@@ -131,14 +131,14 @@ const estimateRun = async (
   const list = offered.get(MASTER)
   return {
     stocks: typeof list === 'object' ? list.length : (list ?? null),
-    ...sumUp(streams),
+    ...sumEstimates(streams),
     streams,
     notes: [...notes],
   }
 }
 
 /** Requests and bytes of all streams. Those of phase 1 follow each other, the others run side by side. */
-const sumUp = (streams: readonly StreamEstimate[]) => {
+const sumEstimates = (streams: readonly EstimatedStream[]) => {
   const sum = (figure: 'requests' | 'bytes'): number =>
     streams.reduce((all, one) => all + (one[figure] ?? 0), 0)
   const span = (figure: 'leastMs' | 'mostMs'): number => {
@@ -185,13 +185,10 @@ const findScript = (report: unknown, name: string): ScriptReport | undefined => 
   return countLost(script) * 10 <= countItems(script) ? script : undefined
 }
 
-/** Milliseconds of a request that no run has measured: from a provider near by to a busy one far away. */
-const REQUEST_MS = { least: 50, most: 300 }
-const SIMULATED_MS = { least: SIMULATED_LATENCY_MS, most: 2 * SIMULATED_LATENCY_MS }
 /** What a measured rate may become on another day. */
 const SPREAD = { least: 0.8, most: 1.5 }
 
-interface StreamEstimate
+interface EstimatedStream
   extends Pick<StreamDefinition, 'name' | 'phase'>,
     Readonly<Record<'items' | 'requests' | 'leastMs' | 'mostMs', number>> {
   readonly bytes: number | null
@@ -205,8 +202,8 @@ const estimateStream = (
   stream: StreamDefinition,
   items: number,
   script: ScriptReport | undefined,
-  { settings, simulated }: ForecastInput,
-): StreamEstimate => {
+  { settings, requestMs }: ForecastInput,
+): EstimatedStream => {
   const { name, phase, endpoints } = stream
   const workers = settings.workers[name] ?? stream.workers
   // Endpoints of other services are fallbacks.
@@ -216,10 +213,11 @@ const estimateStream = (
     (script ? (script.requests - script.retries) / countItems(script) : captured) * items,
   )
   // The rate of the last run includes what its host allowed.
-  const each = simulated === undefined ? REQUEST_MS : SIMULATED_MS
   const atOnce = Math.max(1, Math.min(workers, items) * lanes)
   const toMs = (end: 'least' | 'most'): number =>
-    Math.round(requests * (script ? (SPREAD[end] * script.durationMs) / script.requests : each[end] / atOnce))
+    Math.round(
+      requests * (script ? (SPREAD[end] * script.durationMs) / script.requests : requestMs[end] / atOnce),
+    )
   const perItem = script && script.bytes > 0 ? script.bytes / countItems(script) : size
   return {
     name,
