@@ -46,17 +46,6 @@ const belongsTo =
   (arg: string, index: number, args: readonly string[]): boolean =>
     options.some((option) => arg === option || arg.startsWith(`${option}=`) || args[index - 1] === option)
 
-const dropOptions = (args: readonly string[], ...options: readonly string[]): readonly string[] => {
-  const isDropped = belongsTo(options)
-  return args.filter((arg, index) => !isDropped(arg, index, args))
-}
-
-export const buildOnlyArgs = (args: readonly string[], names: readonly string[]): readonly string[] => [
-  ...dropOptions(args, '--only', '--skip'),
-  '--only',
-  names.join(','),
-]
-
 export const buildResumeArgs = (args: readonly string[]): readonly string[] =>
   args.filter((arg) => arg !== '--fresh')
 
@@ -76,13 +65,6 @@ const expandShort = (args: readonly string[]): readonly string[] =>
       ...(dir === '' ? [] : [dir]),
     ]
   })
-
-export const buildRetryArgs = (args: readonly string[]): readonly string[] => [
-  ...dropOptions(args, '--only', '--skip', '--symbols').filter(
-    (arg) => arg !== '--fresh' && arg !== '--retry-failed',
-  ),
-  '--retry-failed',
-]
 
 /**
  * A command as typed in a POSIX shell, without the credentials of an address: before its host (up to the last

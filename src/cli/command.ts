@@ -121,9 +121,22 @@ export const createUsageError = (text: string, command: Command): UsageError => 
   return new UsageError(`${text}\n"scripstream${name} --help" shows all options`)
 }
 
+/** Commands and options of earlier versions, and what to use now. */
+const formerNames: ReadonlyMap<string, string> = new Map([
+  ['plan', 'plan is now run --dry-run'],
+  ['run --retry-failed', '--retry-failed is gone: run again; it requests what is missing'],
+])
+
+/** @throws UsageError for a former name, with what to use now */
+export const rejectFormerName = (name: string): void => {
+  const sentence = formerNames.get(name)
+  if (sentence !== undefined) throw new UsageError(sentence)
+}
+
 /** Throws an error of the parser as a `UsageError`, in the words of all others. The end of a help is none. */
 export const throwInOwnWords = (error: CommanderError, command: Command, example = ''): never => {
   if (error.exitCode === 0 || error.code === 'commander.help') throw error
+  if (error.code === 'commander.unknownOption') rejectFormerName(`${command.name()} ${readQuoted(error)}`)
   throw createUsageError(describeParserError(error, command, example), command)
 }
 
@@ -133,12 +146,11 @@ const describeUnknownOption = (typed: string, { options }: Command): string => {
   return `unknown option ${quoteValue(typed)}${suggest(meant && `--${meant}`)}`
 }
 
-const describeParserError = (
-  { code, message }: CommanderError,
-  command: Command,
-  example: string,
-): string => {
-  const [, typed = ''] = /'([^']*)'/.exec(message) ?? []
+const readQuoted = ({ message }: CommanderError): string => /'([^']*)'/.exec(message)?.[1] ?? ''
+
+const describeParserError = (error: CommanderError, command: Command, example: string): string => {
+  const { code, message } = error
+  const typed = readQuoted(error)
   const [long = typed, other = ''] = message.match(/--[\w-]+/g) ?? []
   const { argChoices } = command.options.find((option) => option.long === long) ?? {}
   switch (code) {

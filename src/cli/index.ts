@@ -12,7 +12,6 @@ import { addLake } from './lake.js'
 import { addList } from './list.js'
 import { addLog } from './log.js'
 import { addMcp } from './mcp/command.js'
-import { addPlan } from './plan/command.js'
 import { addQuery } from './query/command.js'
 import { addRun } from './run/command.js'
 import { addSchedule } from './schedule.js'
@@ -26,7 +25,7 @@ import { addWorker } from './worker.js'
 
 /** All commands by what they are for, in the order of the help. */
 export const commands: CommandGroups = {
-  'Collect:': [addRun, addStream, addPlan],
+  'Collect:': [addRun, addStream],
   'Ask:': [addBrief, addShow, addQuery, addDiff, addWatch, addServe, addMcp],
   'Check:': [addVerify, addDrift, addAudit, addLog],
   'Keep:': [addHistory, addExport, addLake],

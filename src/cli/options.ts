@@ -103,7 +103,7 @@ export const withOption = (streams: readonly StreamDefinition[]) =>
     streams.filter(({ optional }) => optional),
   )
 
-/** The flags by which a run, and the plan of one, choose what is collected. */
+/** The flags by which a run chooses what is collected. */
 export const selectionFlags = (streams: readonly StreamDefinition[], io: Pick<ProcessIo, 'scheduler'>) => ({
   only: streamsOption('--only', 'only these streams and those that they need', streams),
   skip: streamsOption('--skip', 'all streams except these', streams),
@@ -333,7 +333,7 @@ export const parseAsOf = (text: string): number => {
   return instant
 }
 
-/** `--as-of` of the commands that send requests, or plan them. Refuses what is later than the clock. */
+/** `--as-of` of the commands that send requests. Refuses what is later than the clock. */
 export const asOfOption = ({ scheduler }: Pick<ProcessIo, 'scheduler'>): Flag<number | undefined> =>
   new Option('--as-of <iso>', 'as of this day (its end in India) or time (with offset)').argParser((text) => {
     const [instant, now] = [parseAsOf(text), scheduler.now()]

@@ -11,7 +11,7 @@ import {
   STREAMS_OPTION,
   takeStreamsOption,
 } from './app-streams.js'
-import { createUsageError, throwInOwnWords } from './command.js'
+import { createUsageError, rejectFormerName, throwInOwnWords } from './command.js'
 import { adaptCommands } from './command-line.js'
 import type { CommandContext, CommandGroups, Dependencies, ProcessIo } from './dependencies.js'
 import { printError } from './hints.js'
@@ -133,7 +133,7 @@ const MEANT: readonly (readonly [meant: string, words: string])[] = [
   ['run', 'start collect fetch download update sync refresh'],
   ['verify', 'check validate'],
   ['doctor', 'test ping health'],
-  ['plan', 'estimate dry-run'],
+  ['run --dry-run', 'estimate dry-run'],
   ['diff', 'changes compare'],
   ['query', 'sql select tables screener'],
   ['serve', 'page web ui dashboard'],
@@ -161,6 +161,7 @@ const normalizeHelp = (
   if (name === undefined || name === 'help' || name.startsWith('-')) return isHelp ? ['--help'] : args
   const names = known.map((command) => command.name())
   if (!names.includes(name)) {
+    rejectFormerName(name)
     const [synonym] = MEANT.find(([, words]) => words.split(' ').includes(name)) ?? []
     const stream = findStream(name, streams)
     const meant =

@@ -1,4 +1,4 @@
-import { map, type Observable, of } from 'rxjs'
+import { map, type Observable, of, switchMap } from 'rxjs'
 import { findDueSession, findNewestSession, PUBLISHED_AT, toSessionInstant } from '../market/calendar.js'
 import type { RefusalCode } from '../market/refusal-policy.js'
 import { driftIn, isSignificant } from '../model/drift.js'
@@ -6,7 +6,7 @@ import type { GiveUpReason, RunEvent } from '../model/event.js'
 import { omitUndefined } from '../model/row.js'
 import { type MarketCalendar, SESSION_END, toDay } from '../model/trading-day.js'
 import { catchDamagedFile } from '../operators/catch-item-failure.js'
-import { FAILED_ITEMS, parseFailedItems, parseSelection, selectionOf } from './failed-items.js'
+import { FAILED_ITEMS, parseFailedItems, parseSelection } from './failed-items.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import { createIdentity, type IdentityFacts, resolveRecord } from './run-identity.js'
 import type { RunOptions } from './run-options.js'
@@ -168,8 +168,8 @@ const listDue = (
     return isDue || report.stale?.some(({ stream }) => stream === name) ? [name] : []
   })
 
-/** What is left to do of a run that ended with items missing. */
-export interface Remainder {
+/** What is left to do of a run that ended. */
+interface Remainder {
   /** The selection of a smaller run that did not finish; absent if the list of failed items says it. */
   readonly chosen?: RunSelection
   /** The streams that lack a session which is due. */
@@ -182,28 +182,33 @@ export type Decision =
   | { readonly kind: 'begin'; readonly choice: SessionChoice; readonly changed?: string }
   /** A complete run already did it. */
   | { readonly kind: 'reuse'; readonly ended: EndedRun }
-  /** It ended before, and only this is left to do of it, as another run. */
-  | { readonly kind: 'reduce'; readonly remainder: Remainder }
+  /** It ended before, and another run of this selection does what is left of it. */
+  | { readonly kind: 'reduce'; readonly selection: RunSelection }
 
 /**
- * Decides what a run does about those before it. A run that ended is used only if its files are unchanged.
+ * Decides what of a run is already here: it resumes an unfinished run of the same streams and stocks, reuses
+ * a complete one, does what is left of one that ended, or begins. A run that ended is used only if its files
+ * are unchanged and it is known what they lack.
  */
 export const decide = (
   plan: readonly PlannedStream[],
   wanted: WantedRun,
-  earlier: EarlierRuns,
+  { earlier, stored }: { readonly earlier: EarlierRuns; readonly stored: Stored },
 ): Observable<Decision> => {
   const choice = chooseBeginning(wanted, earlier)
+  const begin: Decision = { kind: 'begin', choice }
   const use =
     choice.isContinued || choice.isPartOfUnfinished ? undefined : findReusableRun(plan, wanted, earlier)
-  if (use === undefined) return of({ kind: 'begin', choice })
-  const changed$ = earlier.findChangedFile?.(use.ended) ?? of(undefined)
+  if (use === undefined) return of(begin)
+  const { ended, remainder } = use
+  const changed$ = earlier.findChangedFile?.(ended) ?? of(undefined)
   return changed$.pipe(
-    map((changed): Decision => {
-      if (changed !== undefined) return { kind: 'begin', choice, changed }
-      return use.remainder
-        ? { kind: 'reduce', remainder: use.remainder }
-        : { kind: 'reuse', ended: use.ended }
+    switchMap((changed): Observable<Decision> => {
+      if (changed !== undefined) return of({ ...begin, changed })
+      if (remainder === undefined) return of({ kind: 'reuse', ended })
+      return selectLeft(remainder, stored, plan).pipe(
+        map((selection) => (selection === undefined ? begin : { kind: 'reduce', selection })),
+      )
     }),
   )
 }
@@ -272,7 +277,7 @@ const findRemainder = (
 }
 
 /** The selection of the run that does what is left; emits `undefined` if only a run of everything can. */
-export const selectionLeft = (
+export const selectLeft = (
   { chosen, due }: Remainder,
   stored: Stored,
   plan: readonly PlannedStream[],
@@ -281,13 +286,14 @@ export const selectionLeft = (
   return stored.document(toStatePath(FAILED_ITEMS)).pipe(
     catchDamagedFile(() => undefined),
     map((document) => {
-      const missing = parseFailedItems(document)
-      const failed = Object.fromEntries([
-        ...Object.entries(missing),
-        ...due.map((name) => [name, 'all'] as const),
-      ])
-      const names = listRunning(plan).flatMap(({ name }) => (Object.hasOwn(failed, name) ? [name] : []))
-      return names.length === 0 ? undefined : selectionOf(failed, names)
+      const failed = new Map(Object.entries(parseFailedItems(document)))
+      for (const name of due) failed.set(name, 'all')
+      const only = listRunning(plan).flatMap(({ name }) => (failed.has(name) ? [name] : []))
+      const pairs = only.flatMap((name) => {
+        const items = failed.get(name) ?? 'all'
+        return items === 'all' ? [] : [[name, items] as const]
+      })
+      return only.length === 0 ? undefined : { only, pairs: Object.fromEntries(pairs) }
     }),
   )
 }

@@ -24,7 +24,7 @@ import { countItems, isIncomplete } from '../model/script-figures.js'
 import type { StreamDefinition } from './define-stream.js'
 import { judgeDrift } from './drift.js'
 import { type FailedItems, updateFailedItems } from './failed-items.js'
-import { addFreshness, hasWholeSession } from './freshness.js'
+import { addFreshness, hasWholeSession, isPublished } from './freshness.js'
 import { CriticalFailureError } from './graph.js'
 import { listRunning } from './plan.js'
 import type { Activity, RunContext } from './run.js'
@@ -113,11 +113,26 @@ export const stopOn =
     )
 
 /**
+ * Whether the same command resumes the run, to request only what it lacks. The list of failed items says what
+ * a whole run lost for good; a part of one, or a run of some stocks, is resumed if what it has is final.
+ */
+const canBeResumed = (report: RunReport, run: RunContext, isPart: boolean): boolean => {
+  const streams = run.stats.streams()
+  if (streams.some(({ temporary }) => temporary > 0)) return hasWholeSession(report, run)
+  const { symbols, pairs } = run.chosen
+  const isSome = (isPart || symbols !== undefined) && pairs === undefined
+  return isSome && streams.some(({ incomplete }) => incomplete.length > 0) && isPublished(report, run)
+}
+
+/**
  * Emits the last event once the report is stored. Record and journals of the run are removed last: until then
  * the same command can resume it.
  */
 export const finishWithReport =
-  (run: RunContext, streams: readonly StreamDefinition[]) =>
+  (
+    run: RunContext,
+    { streams, isPart }: { readonly streams: readonly StreamDefinition[]; readonly isPart: boolean },
+  ) =>
   (isWhole$: Observable<boolean>): Observable<RunEvent> => {
     const { plan, stats, storage, session, redact, clock } = run
     const judge = (report: RunReport): Observable<RunReport> => addFreshness(report, run)
@@ -137,9 +152,8 @@ export const finishWithReport =
         ),
       )
     const finished = (report: RunReport): Observable<RunEvent> => {
-      const mayComeLater =
-        stats.streams().some(({ temporary }) => temporary > 0) && hasWholeSession(report, run)
-      const leave = report.outcome === 'partial' && mayComeLater ? session.keepForResume : undefined
+      const leave =
+        report.outcome === 'partial' && canBeResumed(report, run, isPart) ? session.keepForResume : undefined
       return store(leave ? { ...report, isResumable: true } : report).pipe(
         concatMap((event) => {
           const ended$ = leave?.(clock(), event.report) ?? session.finish(event.report)

@@ -31,19 +31,6 @@ export const parseFailedItems = (document: unknown): FailedItems =>
     ),
   )
 
-export const selectionOf = (
-  missing: FailedItems,
-  names: readonly string[],
-): Required<Pick<RunSelection, 'only' | 'pairs'>> => ({
-  only: names,
-  pairs: Object.fromEntries(
-    names.flatMap((name) => {
-      const items = missing[name] ?? []
-      return items === 'all' ? [] : [[name, items] as const]
-    }),
-  ),
-})
-
 export const parseSelection = (given: unknown): RunSelection => {
   if (!isRow(given)) return {}
   const listed = (field: 'only' | 'skip' | 'symbols'): object =>

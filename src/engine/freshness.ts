@@ -35,8 +35,7 @@ export const addFreshness = (
         // Selected items do not tell for all of them.
         return toDatedOutput(stream, hasSelectedItems(stream, chosen) ? (before ?? own) : (own ?? before))
       })
-      const instant = Math.min(Date.parse(report.asOf), Date.parse(report.startedAt))
-      const stale = findStale(outputs, { instant, calendar, sessions })
+      const stale = findStale(outputs, { instant: findInstant(report), calendar, sessions })
       const hasRun = (name?: string): boolean =>
         plan.some(({ stream, state }) => state === 'waiting' && stream.name === (name ?? stream.name))
       const early = enabled.flatMap((stream) => {
@@ -76,6 +75,16 @@ export const hasWholeSession = (report: RunReport, { asOf, calendar, chosen }: R
   const isOver = asOf >= toSessionInstant(session, SESSION_END, calendar) && chosen.symbols === undefined
   return !isOver || Object.values(report.newest ?? {}).every((day) => day >= session)
 }
+
+/** Whether nothing newer than what a run fetched is due before the next session opens. */
+export const isPublished = (report: RunReport, { calendar }: Pick<RunContext, 'calendar'>): boolean => {
+  const instant = findInstant(report)
+  return instant >= toSessionInstant(findDueSession(instant, calendar), PUBLISHED_AT, calendar)
+}
+
+/** An `asOf` in the future, the end of today, stands for now. */
+const findInstant = ({ asOf, startedAt }: RunReport): number =>
+  Math.min(Date.parse(asOf), Date.parse(startedAt))
 
 /** The session whose data a stream requested before it was published. */
 const findEarly = (

@@ -19,14 +19,7 @@ import {
 } from 'rxjs'
 import type { RunEvent } from '../model/event.js'
 import { createRedactor, redactError } from '../model/redact.js'
-import {
-  createRunStarted,
-  type Decision,
-  decide,
-  type Remainder,
-  selectionLeft,
-  toWantedRun,
-} from './earlier-runs.js'
+import { createRunStarted, type Decision, decide, toWantedRun } from './earlier-runs.js'
 import { finishWithReport, isFinal, reuseReport, stopOn } from './ending.js'
 import { createEventBus } from './event-bus.js'
 import { type FoundSessions, findCalendar, findSessions } from './find-sessions.js'
@@ -37,7 +30,7 @@ import { checkRunOptions, type RunDependencies, type RunOptions } from './run-op
 import { beginWork, createRun, type PlannedRun, type RunInSession } from './run-services.js'
 import { type KnownStocks, readKnownStocks } from './select-items.js'
 import { createSessionRequest } from './session-request.js'
-import type { LockedStorage } from './storage.js'
+import type { LockedStorage, RunSelection } from './storage.js'
 
 /**
  * Runs the streams and emits the events of the run; the last one carries the report, which is also stored
@@ -45,16 +38,10 @@ import type { LockedStorage } from './storage.js'
  * one that is up to date is reused. Each subscription is a separate run.
  */
 export const start = (dependencies: RunDependencies, options: RunOptions): Observable<RunEvent> =>
-  startReduced(dependencies, options, 'possible')
+  startRun(dependencies, options, false)
 
-/** Whether a run may be reduced to what is left of an earlier one, is reduced, or cannot be. */
-type Reduction = 'possible' | 'done' | 'impossible'
-
-const startReduced = (
-  given: RunDependencies,
-  options: RunOptions,
-  reduction: Reduction,
-): Observable<RunEvent> =>
+/** `isRemainder`: whether the run does what is left of an earlier one; then it is not reduced any further. */
+const startRun = (given: RunDependencies, options: RunOptions, isRemainder: boolean): Observable<RunEvent> =>
   defer(() => {
     const { settings, streams, storage, clock = Date.now, random = Math.random } = given
     const dependencies = { ...given, clock, random }
@@ -72,22 +59,23 @@ const startReduced = (
     let isReduced = false
     const calendar = findCalendar(given)
     const openSession = (known: KnownStocks): Observable<RunEvent> => {
-      const facts = { settings, plan, known, startedAt, calendar, mayReduce: reduction === 'possible' }
+      const facts = { settings, plan, known, startedAt, calendar, mayReduce: !isRemainder }
       const asked = toWantedRun(options, { run: createRunId(startedAt, random), ...facts })
       return storage.openSession(createSessionRequest(plan, settings, asked)).pipe(
         switchMap((locked) =>
           findSessions(dependencies, asked).pipe(
-            switchMap((found) =>
-              decide(plan, found.wanted, locked).pipe(
+            switchMap((found) => {
+              const here = { earlier: locked, stored: storage.stored }
+              return decide(plan, found.wanted, here).pipe(
                 switchMap((decision) =>
-                  decision.kind === 'begin' ? decide(plan, found.begun, locked) : of(decision),
+                  decision.kind === 'begin' ? decide(plan, found.begun, here) : of(decision),
                 ),
                 switchMap((decision) => {
                   isReduced = decision.kind === 'reduce'
-                  return carryOut(decision, locked, { ...planned, ...found, reduction })
+                  return carryOut(decision, locked, { ...planned, ...found, isRemainder })
                 }),
-              ),
-            ),
+              )
+            }),
           ),
         ),
       )
@@ -126,9 +114,9 @@ const createRunId = (startedAt: number, random: () => number): string => {
 const carryOut = (
   decision: Decision,
   { begin, release }: LockedStorage,
-  run: PlannedRun & FoundSessions & { readonly reduction: Reduction },
+  run: PlannedRun & FoundSessions & { readonly isRemainder: boolean },
 ): Observable<RunEvent> => {
-  const { dependencies, reduction, plan, startedAt, eventBus, begun: wanted, looked } = run
+  const { dependencies, isRemainder, plan, startedAt, eventBus, begun: wanted, looked } = run
   const emitAll = (event$: Observable<RunEvent>): Observable<never> =>
     event$.pipe(tap(eventBus.emit), ignoreElements())
   switch (decision.kind) {
@@ -138,11 +126,11 @@ const carryOut = (
         createSessionRequest(plan, dependencies.settings, wanted, decision.choice.record.asOf),
       ).pipe(
         switchMap((session) => {
-          const started = createRunStarted(plan, decision, { isRemainder: reduction === 'done', wanted })
+          const started = createRunStarted(plan, decision, { isRemainder, wanted })
           return emitAll(
             concat(
               of(started),
-              defer(() => executeRun({ ...run, session })),
+              defer(() => executeRun({ ...run, session, isPart: decision.choice.isPartOfEnded })),
             ),
           )
         }),
@@ -156,27 +144,21 @@ const carryOut = (
     case 'reduce':
       // What is left is another run, which locks the storage itself.
       release?.()
-      return startRemainder(decision.remainder, run).pipe(tap({ complete: () => eventBus.over$.next() }))
+      return startRemainder(decision.selection, run).pipe(tap({ complete: () => eventBus.over$.next() }))
   }
 }
 
-/** Does what is left of an earlier run, as another run; without a selection, everything again. */
 const startRemainder = (
-  remainder: Remainder,
-  { dependencies, options, plan, eventBus: { followers, stats } }: PlannedRun,
+  selection: RunSelection,
+  { dependencies, options, eventBus: { followers, stats } }: PlannedRun,
 ): Observable<RunEvent> => {
   const forwarding = { ...dependencies, stats, ...(followers ? { telemetry: followers.forwarding } : {}) }
-  return selectionLeft(remainder, dependencies.storage.stored, plan).pipe(
-    concatMap((selection) => {
-      const { only, skip, symbols, pairs, ...others } = options
-      if (selection === undefined) return startReduced(forwarding, options, 'impossible')
-      return startReduced(forwarding, { ...others, ...selection }, 'done')
-    }),
-  )
+  const { only, skip, symbols, pairs, ...others } = options
+  return startRun(forwarding, { ...others, ...selection }, true)
 }
 
 /** Runs the graph in an open session; emits the last event. */
-const executeRun = (open: RunInSession): Observable<RunEvent> => {
+const executeRun = (open: RunInSession & { readonly isPart: boolean }): Observable<RunEvent> => {
   const { dependencies, options, session, eventBus } = open
   const run = createRun(open)
   const warn = (): void => {
@@ -188,7 +170,7 @@ const executeRun = (open: RunInSession): Observable<RunEvent> => {
       runGraph(run, executor).pipe(
         stopOn(options.stop, run.activity),
         tap({ next: warn, error: warn }),
-        finishWithReport(run, dependencies.streams),
+        finishWithReport(run, { streams: dependencies.streams, isPart: open.isPart }),
         concatMap((end) => (isFinal(end, session) ? executor.finish().pipe(map(() => end)) : of(end))),
       ),
     ),

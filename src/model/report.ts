@@ -189,8 +189,7 @@ export interface RunReport<Name extends string = string> {
   readonly looked?: { readonly newest: string; readonly expected?: string } | { readonly failure: string }
   readonly outcome: RunOutcome
   /**
-   * Whether the same run, started again, requests only what is missing: something failed for a temporary
-   * reason.
+   * Whether the same run, started again on the same day, resumes this one and requests only what is missing.
    */
   readonly isResumable?: boolean
   /** Stocks in the run: the whole master list, or those that `--symbols` selects. */

@@ -31,7 +31,7 @@ const type = async (command: string, event$: Observable<RunEvent> = EMPTY, colum
 }
 
 describe('--as-of', () => {
-  it.each(['run', 'plan', 'stream market-news', 'doctor'])(
+  it.each(['run', 'run --dry-run', 'stream market-news', 'doctor'])(
     'of %s is refused with 2 if it is later than the clock',
     async (command) => {
       for (const text of ['2027-02-12', '2026-02-13', '2026-02-12T20:00:01+05:30']) {
@@ -44,9 +44,13 @@ describe('--as-of', () => {
     },
   )
 
-  it.each(['run --simulate', 'stream market-news --simulate', 'doctor --simulate', 'plan --simulate'])(
-    'of %s is refused for simulated data, too',
-    async (command) => expect((await type(`${command} --as-of 2026-02-13`)).code).toBe(2),
+  it.each([
+    'run --simulate',
+    'stream market-news --simulate',
+    'doctor --simulate',
+    'run --dry-run --simulate',
+  ])('of %s is refused for simulated data, too', async (command) =>
+    expect((await type(`${command} --as-of 2026-02-13`)).code).toBe(2),
   )
 
   it.each([

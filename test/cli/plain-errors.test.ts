@@ -51,13 +51,13 @@ describe('an error is written in plain words, without the text of the system or 
       '--symbols: the file "ROOT/none.txt" cannot be read: it does not exist',
     ],
     [['run', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
-    [['plan', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
+    [['run', '--dry-run', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
     [
       ['log', '--out', 'ROOT/file/sub'],
       'ROOT/file/sub/.scripstream/format.json cannot be read: a file has the name of its folder',
     ],
     [
-      ['plan', '--out', 'ROOT/file/sub'],
+      ['run', '--dry-run', '--out', 'ROOT/file/sub'],
       'ROOT/file/sub/.scripstream/session.json cannot be read: a file has the name of its folder',
     ],
     [
@@ -94,7 +94,7 @@ describe('an error is written in plain words, without the text of the system or 
 
   it.each([
     ['run', '--symbols', '@a'],
-    ['plan', '--symbols', '@a'],
+    ['run', '--dry-run', '--symbols', '@a'],
     ['brief', '--symbols', '@a'],
     ['stream', 'market-news', '--symbols', '@a'],
   ])('names where the watchlist with a missing file is set: %s', async (...command) => {

@@ -67,7 +67,7 @@ describe('wrong usage', () => {
     [['history', 'delte'], 'unknown action "delte" (did you mean delete?); use delete, prune or compact'],
     [['drift', 'frobnicate'], 'unknown action "frobnicate"; use accept'],
     [['completion', 'bsh'], 'unknown shell "bsh" (did you mean bash?); use bash, zsh or fish'],
-    [['run', '--retry-failed', '--fresh'], 'error: --retry-failed and --fresh exclude each other\n'],
+    [['run', '--dry-run', '--quiet'], 'error: --dry-run and --quiet exclude each other\n'],
     [['run', '--quiet', '--json'], 'error: --quiet and --json exclude each other\n'],
     [['query', '--json', '--format', 'csv', 'select 1'], 'error: --json and --format exclude each other\n'],
     [['run', '--record-late', '--no-history'], 'error: --record-late and --no-history exclude each other\n'],
@@ -81,7 +81,7 @@ describe('wrong usage', () => {
     [['run', '--simulate=0'], '--simulate: "0" is not a whole number from 1'],
     [['run', '--only', 'market-new'], '(did you mean market-news?)'],
     [['stream', 'nws'], 'unknown stream "nws" (did you mean market-news?)'],
-    [['plan', '--skip', 'alerts'], 'unknown stream "alerts" (did you mean surveillance-lists?)'],
+    [['run', '--dry-run', '--skip', 'alerts'], 'unknown stream "alerts" (did you mean surveillance-lists?)'],
     [['run', '--skip', 'nothing-like-it'], '"scripstream list" lists them all'],
     [['simulate', '--port', '70000'], '--port: "70000" is not a whole number from 0 to 65535'],
     [['simulate', '--faults', faultsFile('[{"on":"newz","mode":"hang"}]')], '0.on must be one of *'],
@@ -91,6 +91,21 @@ describe('wrong usage', () => {
     expect(err).toContain(message)
     expect([code, out]).toEqual([2, ''])
   })
+})
+
+describe('a name of an earlier version', () => {
+  test.each([
+    [['plan'], 'plan is now run --dry-run'],
+    [['plan', '--only', 'market-news', '--latency', '40'], 'plan is now run --dry-run'],
+    [['help', 'plan'], 'plan is now run --dry-run'],
+    [['run', '--retry-failed'], '--retry-failed is gone: run again; it requests what is missing'],
+    [
+      ['run', '--simulate=5', '--retry-failed', '--json'],
+      '--retry-failed is gone: run again; it requests what is missing',
+    ],
+  ])('%j says what to use now', async (args, sentence) =>
+    expect(await type(...args)).toEqual({ code: 2, out: '', err: `error: ${sentence}\n` }),
+  )
 })
 
 describe('help', () => {

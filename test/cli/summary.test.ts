@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { buildFolderArgs, buildOnlyArgs, formatCommandLine } from '../../src/cli/command-line.js'
+import { buildFolderArgs, formatCommandLine } from '../../src/cli/command-line.js'
 import { findHints } from '../../src/cli/hints.js'
-import type { SummaryContext } from '../../src/cli/run/summary.js'
 import { width } from '../../src/cli/terminal/text.js'
 import type { ReportedCause, RunReport, ScriptReport } from '../../src/model/report.js'
 import { NOT_STARTED } from '../../src/model/run-stats.js'
@@ -162,8 +161,8 @@ describe('the summary of a partial run', () => {
       '  news limited the rate; run again later, or set a lower hosts.news.maxRate',
       '    (requests a second).',
       '  The provider answered with a server error (5xx); run again later.',
-      '  To retry what is missing:',
-      "    scripstream run '--out=/srv/my market' --retry-failed",
+      '  Run it again; it requests what is missing:',
+      "    scripstream run --skip all-indices '--out=/srv/my market' --only=x",
       '',
       'Partial: something is missing from 2 of 3 streams (500 stocks, 12s).',
     ])
@@ -183,7 +182,7 @@ describe('the summary of a partial run', () => {
   test('shows the same command if that requests only missing items', () => {
     expect(print({ ...report, isResumable: true }, { columns: 80 }).slice(-4, -2)).toEqual([
       '  Run it again today; only missing items are requested:',
-      expect.not.stringContaining('--retry-failed'),
+      expect.stringContaining('scripstream run'),
     ])
   })
 
@@ -285,11 +284,8 @@ describe('the summary of a run with wrong symbols', () => {
       records: 9,
       ofRecords: 9,
     }
-    const nextOf = (
-      changes: Partial<RunReport>,
-      context: Partial<SummaryContext> = {},
-    ): readonly string[] => {
-      const lines = print({ ...report, ...changes }, context)
+    const nextOf = (changes: Partial<RunReport>): readonly string[] => {
+      const lines = print({ ...report, ...changes })
       return lines.slice(lines.indexOf('Next') + 1, lines.lastIndexOf(''))
     }
     const again = ['  Run it again later; only what is not up to date is requested:', '    scripstream run']
@@ -299,18 +295,14 @@ describe('the summary of a run with wrong symbols', () => {
       '    scripstream drift',
     ]
     expect(nextOf({ stale })).toEqual([...again, correct])
-    expect(
-      nextOf({ stale }, { args: ['run', '--retry-failed'] }),
-      'a retry requests only what failed',
-    ).toEqual([...again, correct])
     expect(nextOf({ stale, drift: [change] })).toEqual([...again, correct, ...drifted])
     const scripts = {
       'market-news': scriptReport({ outcome: 'partial', causes: [{ code: 'deadline', host: 'news' }] }),
     }
     expect(nextOf({ stale, scripts })).toEqual([
       '  news answered too slowly; set higher "timeoutsMs" or fewer "workers".',
-      '  To retry what is missing:',
-      '    scripstream run --retry-failed',
+      '  Run it again; it requests what is missing:',
+      '    scripstream run',
       ...again,
       correct,
     ])
@@ -434,12 +426,6 @@ describe('the command to run next', () => {
     [['run', '--out', 'here']],
   ])('names the folder of another command: %j', (args) => {
     expect(buildFolderArgs(args, 'drift')).toEqual(['drift', '--out', 'here'])
-  })
-
-  test('replaces the selected streams', () => {
-    expect(
-      buildOnlyArgs(['run', '--only', 'a', '--json', '--skip=b', '--only=c', '--skip', 'd'], ['x', 'y']),
-    ).toEqual(['run', '--json', '--only', 'x,y'])
   })
 })
 

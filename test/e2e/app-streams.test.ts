@@ -52,14 +52,10 @@ it('runs, compares and queries a stream of a module that imports the package, wh
   expect(
     (await run(['run', '--simulate=5', '--only', 'promoter-pledges', '--fresh', ...own], { cwd })).stdout,
   ).toContain(`${typed} run --streams ./my-streams.js --simulate=5`)
-  const retried = await run(['run', '--simulate=5', '--retry-failed'], { cwd })
-  expect([retried.code, retried.stderr]).toEqual([
-    2,
-    expect.stringContaining('items of promoter-pledges failed, which is no stream here'),
-  ])
-  expect((await run(['run', '--simulate=5', '--retry-failed', ...own], { cwd })).stderr).toContain(
-    'Retrying what failed: 1 item of 1 stream',
-  )
+  const other = await run(['run', '--simulate=5', '--only', 'listing-dates', '--json'], { cwd })
+  expect(JSON.parse(other.stdout)).toMatchObject({ missing: { 'promoter-pledges': 1 } })
+  const again = await run(['run', '--simulate=5', '--only', 'promoter-pledges', ...own, '--json'], { cwd })
+  expect(JSON.parse(again.stdout)).toMatchObject({ missing: { 'promoter-pledges': 1 } })
   writeFileSync(join(cwd, 'scripstream.config.json'), '{"streams":"./my-streams.js"}')
   const tables = JSON.parse((await run(['query', '--json'], { cwd })).stdout) as readonly {
     readonly name: string

@@ -10,7 +10,7 @@ import { run } from './command.js'
 
 const MODULE = fileURLToPath(new URL('../../dist/src/examples/03-own-stream.js', import.meta.url))
 
-it('the example of an own stream runs from the command line: plan, metrics, retry, query and export know it', async () => {
+it('the example of an own stream runs from the command line: estimate, metrics, a second run, query and export know it', async () => {
   const endpoints = [...streams, optionChains].flatMap((stream) => stream.endpoints)
   const simulator = await serveSimulator({
     endpoints,
@@ -40,10 +40,10 @@ it('the example of an own stream runs from the command line: plan, metrics, retr
   )
 
   simulator.control({ faults: [], reset: true })
-  expect(await collect('--retry-failed')).toMatchObject({ code: 0 })
+  expect(await collect('--only', 'option-chains')).toMatchObject({ code: 0 })
   expect(requests()).toBe(1)
-  const plan = JSON.parse((await run(['plan', '--fresh', '--json'], place)).stdout)
-  expect(plan.streams.find(({ name }: { readonly name: string }) => name === 'option-chains')).toMatchObject({
+  const dry = JSON.parse((await run(['run', '--dry-run', '--fresh', '--json'], place)).stdout)
+  expect(dry.streams.find(({ name }: { readonly name: string }) => name === 'option-chains')).toMatchObject({
     requests: derivatives.length,
   })
   const counted = await run(

@@ -27,7 +27,7 @@ const market = async () => {
   return { simulator, out, command, reported, clean, stocks: simulator.market.stocks }
 }
 
-it('requests exactly the failed stocks, lists and streams, and writes the files of a clean run', async () => {
+it('run again requests exactly the failed stocks, lists and streams, and writes the files of a clean run', async () => {
   const { simulator, out, command, reported, clean, stocks } = await market()
   const [first, second, third] = stocks.map(({ ISIN }) => ISIN) as [string, string, string]
   simulator.control({
@@ -49,13 +49,16 @@ it('requests exactly the failed stocks, lists and streams, and writes the files 
   })
 
   simulator.control({ faults: [], reset: true })
-  const again = await command('--retry-failed')
+  const dry = await command('--dry-run', '--json')
+  expect(JSON.parse(dry.stdout)).toMatchObject({ isRemainder: true, streams: { length: 6 } })
+  expect(requestsOf(simulator)).toEqual({})
+  const again = await command()
   // It is the first complete run of the folder: the next step follows.
   expect([again.code, again.stdout.trimEnd().split('\n').slice(-2)]).toEqual([
     0,
     [expect.stringContaining('Complete: 6 streams'), `See it: ${typed} serve --out ${out}`],
   ])
-  expect(again.stderr).toContain('Retrying what failed: 5 items of 4 streams, and all of indices-ohlcv.')
+  expect(again.stderr).toContain('Only what is missing or due since the last run is requested')
   const { indices } = simulator.market
   expect(requestsOf(simulator)).toEqual({
     master: 1,
@@ -71,31 +74,17 @@ it('requests exactly the failed stocks, lists and streams, and writes the files 
   expect(hashOutputs(out)).toEqual(await clean())
 
   simulator.control({ reset: true })
-  const nothing = await command('--retry-failed')
-  expect([nothing.code, nothing.stdout]).toEqual([
-    0,
-    'Nothing to retry: no item failed. No request was sent.\n',
-  ])
+  const nothing = await command()
+  expect([nothing.code, nothing.stdout]).toEqual([0, expect.stringContaining('Up to date: ')])
   expect(requestsOf(simulator)).toEqual({})
 })
 
-it('retries every stream that could not start without the master list', async () => {
+it('run again requests every stream that could not start without the master list', async () => {
   const { simulator, command, reported } = await market()
   simulator.control({ faults: [{ on: 'master', mode: 'status', status: 404 }] })
   const failed = await reported('--only', 'market-news', '--symbols', 'M&M,360ONE')
   expect([failed.outcome, failed.missing]).toEqual(['failed', { 'master-data': 1, 'market-news': 2 }])
   simulator.control({ faults: [], reset: true })
-  expect((await command('--retry-failed')).code).toBe(0)
+  expect((await command('--only', 'market-news', '--symbols', 'M&M,360ONE')).code).toBe(0)
   expect(requestsOf(simulator)).toEqual({ master: 1, news: 2 })
-})
-
-it.each([
-  [[], 'no run in '],
-  [['--symbols', 'A'], 'leave out --symbols'],
-])('rejects conflicting options %j', async (args, said) => {
-  const { code, stderr } = await run(['run', '--simulate', '--retry-failed', ...args], {
-    cwd: temporaryFolder(),
-  })
-  expect(code).toBe(2)
-  expect(stderr).toContain(said)
 })

@@ -193,7 +193,7 @@ describe('a folder of a newer version', () => {
   })
 
   it.each([
-    [['plan']],
+    [['run', '--dry-run']],
     [['log']],
     [['brief']],
     [['drift']],

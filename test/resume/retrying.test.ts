@@ -1,15 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { firstValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { folder } from '../../sinks/folder.js'
-import { planRetry } from '../../src/cli/run/retry.js'
+import { toInstant } from '../../src/model/trading-day.js'
 import { readPreviousOutputs } from '../../src/storage/previous-outputs.js'
-import { streams } from '../../streams/registry.js'
 import { EVENING } from '../streams/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
-import { copyOf, journalsIn, STOCKS, STREAMS, type Tried, type Trying, tryRun } from './support.js'
+import { copyOf, journalsIn, STOCKS, STREAMS, type Trying, tryRun } from './support.js'
 
 const SYMBOLS = STOCKS.map(({ Sym }) => Sym)
 const CALLS = {
@@ -27,23 +24,6 @@ const pairsOf = (
     only.includes(stream) ? symbols.map((symbol) => `${call} ${symbol}`) : [],
   )
 
-/** A run of what failed before; nothing if nothing did. */
-const retry = async (trying: Trying): Promise<Tried | undefined> => {
-  const storage = folder(trying.out)
-  const found = await firstValueFrom(
-    planRetry(
-      {},
-      {
-        stored: storage.stored,
-        streams,
-        settings: { fetchOhlcv: true, out: trying.out },
-        now: trying.now ?? EVENING,
-      },
-    ),
-  )
-  return 'run' in found ? tryRun({ ...found.run, ...trying }) : undefined
-}
-
 const listIn = (out: string): Readonly<Record<string, readonly string[]>> => {
   const list = join(out, '.scripstream', 'failed.json')
   return existsSync(list) ? JSON.parse(readFileSync(list, 'utf8')) : {}
@@ -58,16 +38,20 @@ const hangs = (request: string): boolean => /GAMMA|DELTA/.test(request)
 
 const oneOf = (failing: readonly string[]) => (request: string) => failing.includes(request)
 
+/** What was requested, but for the list of stocks. */
+const itemsIn = (requests: readonly string[]): readonly string[] =>
+  [...new Set(requests.filter((request) => request !== 'fetchdt all'))].sort()
+
 describe('what failed', () => {
   const failing = fc.subarray([...pairsOf()])
   const run = fc.record({
-    how: fc.constantFrom('retry', 'only', 'symbols', 'killed'),
+    how: fc.constantFrom('again', 'only', 'symbols', 'killed'),
     failing,
     only: fc.subarray([...STREAMS], { minLength: 1 }),
     symbols: fc.subarray(SYMBOLS, { minLength: 1 }),
   })
 
-  it('stays listed through retries, other runs and interruptions, until a retry has fetched everything', async () => {
+  it('stays listed through other runs and interruptions, until the same command has fetched everything', async () => {
     const golden = temporaryFolder()
     await tryRun({ out: golden })
     await fc.assert(
@@ -78,60 +62,97 @@ describe('what failed', () => {
         let wasKilled = false
         for (const { how, failing, only, symbols } of runs) {
           const fails = oneOf(failing)
-          const scopes = {
-            retry: [...missing],
-            only: pairsOf(only),
-            symbols: pairsOf(undefined, symbols),
-            killed: [],
-          }
-          const requested: readonly string[] = scopes[how]
+          const options = { again: {}, only: { only }, symbols: { symbols }, killed: { hangs } }[how]
+          const { requests } = await tryRun({ out, fails, ...options })
+          // An interrupted run has no report.
+          wasKilled ||= how === 'killed'
+          const requested = pairsOf().filter((pair) => requests.includes(pair))
           missing = new Set(
             [...missing].filter((pair) => !requested.includes(pair)).concat(requested.filter(fails)),
           )
-          if (how === 'retry') await retry({ out, fails })
-          else if (how === 'killed') await tryRun({ out, fails, hangs })
-          else await tryRun({ out, fails, ...(how === 'only' ? { only } : { symbols }) })
-          // An interrupted run has no report.
-          wasKilled ||= how === 'killed'
           if (!wasKilled) expect(missingIn(out)).toEqual([...missing].sort())
         }
         // The first one may resume an interrupted run.
-        for (let again = 0; again < 2; again += 1) await retry({ out })
-        expect(await retry({ out })).toBeUndefined()
+        for (let again = 0; again < 2; again += 1) await tryRun({ out })
+        expect([(await tryRun({ out })).requests, listIn(out)]).toEqual([[], {}])
         expect(hashOutputs(out)).toEqual(hashOutputs(golden))
       }),
       { seed: 20_260_212, numRuns: 8, endOnFailure: true },
     )
   })
 
-  it('resumes an interrupted retry, and warns about items that are no longer listed', async () => {
+  const lost = ['fundamental BETA', 'getLiveNews ALPHA']
+  const commands: readonly (readonly [string, 'new' | 'finished', Omit<Trying, 'out'>])[] = [
+    ['everything', 'new', {}],
+    ['a stream', 'new', { only: ['fundamental-data', 'market-news'] }],
+    ['some stocks', 'new', { symbols: ['ALPHA', 'BETA'] }],
+    ['a stream of a finished folder', 'finished', { only: ['fundamental-data', 'market-news'] }],
+    ['some stocks of a finished folder', 'finished', { symbols: ['ALPHA', 'BETA'] }],
+    [
+      'a stream and a stock',
+      'finished',
+      { only: ['fundamental-data', 'market-news'], symbols: ['ALPHA', 'BETA'] },
+    ],
+  ]
+
+  it.each(commands)('for good is all that the same command requests: %s', async (_, folder, options) => {
+    const out = temporaryFolder()
+    if (folder === 'finished') await tryRun({ out })
+    const first = await tryRun({ out, ...options, fails: oneOf(lost) })
+    expect(first.report?.outcome).toBe('partial')
+    const inVain = await tryRun({ out, ...options, fails: oneOf(lost) })
+    expect([itemsIn(inVain.requests), inVain.report?.outcome]).toEqual([lost, 'partial'])
+    const again = await tryRun({ out, ...options })
+    expect([itemsIn(again.requests), again.report?.outcome]).toEqual([lost, 'complete'])
+    expect([(await tryRun({ out, ...options })).requests, listIn(out)]).toEqual([[], {}])
+    const clean = temporaryFolder()
+    await tryRun({ out: clean, ...(folder === 'finished' ? {} : options) })
+    expect(hashOutputs(out)).toEqual(hashOutputs(clean))
+  })
+
+  it.each([
+    ['in the session', '12:00', '12:10'],
+    ['before the data is published', '16:00', '18:30'],
+  ])('does not keep a part from being fetched as it is now: %s', async (_, first, then) => {
+    const out = temporaryFolder()
+    const part = { out, symbols: ['ALPHA', 'BETA'], only: ['fundamental-data', 'market-news'] }
+    await tryRun({ ...part, now: toInstant('2026-02-12', first), fails: oneOf(lost) })
+    const { requests } = await tryRun({ ...part, now: toInstant('2026-02-12', then) })
+    expect(itemsIn(requests)).toEqual(pairsOf(part.only, part.symbols).toSorted())
+  })
+
+  it('is resumed after an interruption, and an item that is no longer listed is a warning', async () => {
     const out = temporaryFolder()
     await tryRun({ out, fails: oneOf(['getLiveNews ALPHA', 'getLiveNews DELTA', 'announcements BETA']) })
-    expect((await retry({ out, hangs }))?.report).toBeUndefined()
-    const stocks = STOCKS.filter(({ Sym }) => Sym !== 'BETA')
+    expect((await tryRun({ out, hangs })).report).toBeUndefined()
     const unlisted = copyOf(out)
-    const goneOn = await retry({ out: unlisted, stocks, fails: oneOf(['getLiveNews DELTA']), fresh: true })
-    expect(goneOn?.report?.scripts['new-announcements']).toMatchObject({
+    const goneOn = await tryRun({
+      out: unlisted,
+      only: ['new-announcements', 'market-news'],
+      pairs: { 'new-announcements': ['BETA'], 'market-news': ['ALPHA', 'DELTA'] },
+      stocks: STOCKS.filter(({ Sym }) => Sym !== 'BETA'),
+      fails: oneOf(['getLiveNews DELTA']),
+      fresh: true,
+    })
+    expect(goneOn.report?.scripts['new-announcements']).toMatchObject({
       outcome: 'success',
       problems: [{ reason: 'no longer listed, skipped: BETA' }],
     })
     expect(missingIn(unlisted)).toEqual(['getLiveNews DELTA'])
 
-    const resumed = await retry({ out })
-    expect(resumed?.requests).toEqual(['getLiveNews DELTA'])
-    expect([resumed?.report?.outcome, missingIn(out)]).toEqual(['complete', []])
+    const resumed = await tryRun({ out })
+    expect(resumed.requests).toEqual(['getLiveNews DELTA'])
+    expect([resumed.report?.outcome, missingIn(out)]).toEqual(['complete', []])
   })
 
   it('is assumed for all items not yet requested, if the list is damaged', async () => {
     const out = temporaryFolder()
     await tryRun({ out, fails: oneOf(['getLiveNews ALPHA']) })
-    const list = join(out, '.scripstream', 'failed.json')
-    writeFileSync(list, '{"market-news": ["AL')
-    await expect(retry({ out })).rejects.toThrow('failed.json (the failed items) is damaged')
+    writeFileSync(join(out, '.scripstream', 'failed.json'), '{"market-news": ["AL')
     const { report } = await tryRun({ out, only: ['new-announcements'] })
     expect(report?.missing).toMatchObject({ 'market-news': 'all' })
     expect(report?.missing).not.toHaveProperty('new-announcements')
-    expect((await retry({ out }))?.requests).toContain('getLiveNews ALPHA')
+    expect((await tryRun({ out })).requests).toContain('getLiveNews ALPHA')
     expect(listIn(out)).not.toHaveProperty('market-news')
   })
 })
@@ -190,7 +211,7 @@ describe('a run that ended with losses by an outage', () => {
     expect(hashOutputs(out)).toEqual(await golden())
   })
 
-  it('is not resumable if its losses are permanent', async () => {
+  it('is reduced to its losses, not resumed, if they are permanent', async () => {
     const out = temporaryFolder()
     const { report } = await tryRun({ out, fails: isNewsOfTwo })
     expect(report?.outcome).toBe('partial')

@@ -1,6 +1,6 @@
 import { defer, from, map, type Observable, of, switchMap } from 'rxjs'
 import type { Log } from '../../engine/event-bus.js'
-import { defineCommand } from '../command.js'
+import { type Answer, defineCommand } from '../command.js'
 import { checkSinks, LAKE } from '../export/targets.js'
 import { resolveFleet } from '../fleet.js'
 import {
@@ -10,13 +10,11 @@ import {
   resolveSettings,
   warnOfMisspeltVariables,
 } from '../provider.js'
-import { clean } from '../terminal/text.js'
 import type { RunCommandContext } from './context.js'
 import { reportError } from './ending.js'
 import { type RunFlags, runFlags, toRunOptions } from './flags.js'
 import { runWithProgress } from './follow.js'
 import { openMetrics } from './metrics.js'
-import { planRetry, printNothingFailed } from './retry.js'
 import { whileTracing } from './tracing.js'
 
 export const addRun = defineCommand({
@@ -26,13 +24,17 @@ export const addRun = defineCommand({
   examples: [
     ['scripstream run --simulate=50', '50 simulated stocks, to ./data'],
     ['scripstream run --only market-news --symbols INFY,TCS', 'one stream'],
-    ['scripstream run --retry-failed', 'exactly what failed last time'],
+    ['scripstream run --dry-run', 'requests, time and disk space; sends nothing'],
   ],
   notes: ['More flags and all settings: scripstream help settings'],
   exits: { 3: 'something is missing, or answers have changed' },
-  run: (flags: RunFlags, { io, dependencies, args }) =>
-    defer(() => {
+  run: (flags: RunFlags, { io, dependencies, args }): Observable<Answer> =>
+    defer((): Observable<Answer> => {
       warnOfMisspeltVariables(io, dependencies)
+      if (flags.dryRun)
+        return from(import('./dry-run.js')).pipe(
+          switchMap((dry) => dry.answerDryRun(flags, { io, dependencies })),
+        )
       const usual = { flags, args, run: {}, sinks: [], io, dependencies }
       return openContext(usual).pipe(
         switchMap((context) =>
@@ -78,26 +80,8 @@ const checkAndRun = (context: RunCommandContext): Observable<number> =>
     const run = toRunOptions(flags, settings)
     resolveFleet(flags, io.env)
     const sinks = [...(settings.lake ? [LAKE] : []), ...(flags.sink ?? [])]
-    return checkSinks(sinks, dependencies).pipe(switchMap(() => startOrRetry({ ...context, run, sinks })))
+    return checkSinks(sinks, dependencies).pipe(switchMap(() => runWithProgress({ ...context, run, sinks })))
   }).pipe(
     nameOrigin(() => context.origins),
     reportError(context),
   )
-
-const startOrRetry = (context: RunCommandContext): Observable<number> => {
-  const { flags, run, settings, io, dependencies } = context
-  if (!flags.retryFailed) return runWithProgress(context)
-  const folder = {
-    stored: dependencies.storage(settings).stored,
-    streams: dependencies.streams,
-    settings,
-    now: io.scheduler.now(),
-  }
-  return planRetry(run, folder).pipe(
-    switchMap((retry) => {
-      if ('report' in retry) return of(printNothingFailed(retry.report, flags, io))
-      io.stderr.write(`${clean(retry.note)}\n`)
-      return runWithProgress({ ...context, run: retry.run })
-    }),
-  )
-}

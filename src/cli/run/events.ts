@@ -93,7 +93,7 @@ const GIVE_UP_REASONS: Readonly<Record<GiveUpReason, string>> = {
 /** The lines above the progress: what a run begins with that is not plain from its command. */
 export const startLines = (
   event: RunEvent,
-  { run: { only }, flags }: Pick<RunCommandContext, 'run' | 'flags'>,
+  { run: { only } }: Pick<RunCommandContext, 'run'>,
 ): readonly string[] => {
   if (event.type === 'second-pass')
     return [`${event.stream}: retrying ${formatQuantity(event.items, 'item')}`]
@@ -111,7 +111,7 @@ export const startLines = (
     givenUp &&
       `Starting from scratch: the unfinished run ${givenUp.run} ${GIVE_UP_REASONS[givenUp.reason]}; it is discarded once the stocks are known.`,
     changed !== undefined && `Downloading again: ${clean(changed)} has changed since the last run.`,
-    added.length > 0 && !flags.retryFailed && `Also running what --only needs: ${added.join(', ')}`,
+    added.length > 0 && `Also running what --only needs: ${added.join(', ')}`,
   ]
   return lines.filter((line) => typeof line === 'string')
 }

@@ -55,9 +55,6 @@ const rareFlags = () => {
 export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => ({
   ...underTitle('What is collected:', {
     ...options.selectionFlags(streams, io),
-    retryFailed: flag('--retry-failed', 'retry exactly what failed last time, of each stream').conflicts(
-      'fresh',
-    ),
     fresh: flag('--fresh', 'start from scratch: resume nothing, download again'),
     accept: options.namesOption('--accept', `store what these rules refuse: ${refusalCodes.join(', ')}`, {
       what: 'rule',
@@ -73,6 +70,7 @@ export const runFlags = ({ io, dependencies: { streams } }: CommandContext) => (
     blobs: options.blobsOption(),
   }),
   ...underTitle('What is shown:', {
+    dryRun: flag('--dry-run', 'say what the run would request and take, and send nothing').conflicts('quiet'),
     quiet: flag('-q, --quiet', 'print nothing if all is well, and the summary if not').conflicts('json'),
     json: options.jsonFlag('print only the run report, as JSON, on stdout'),
     serve: integerOption(

@@ -5,13 +5,7 @@ import { isSignificant } from '../../model/drift.js'
 import { formatPart } from '../../model/format.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { countItems, countLost, isIdle, isIncomplete, wasStopped } from '../../model/script-figures.js'
-import {
-  buildFolderArgs,
-  buildOnlyArgs,
-  buildResumeArgs,
-  buildRetryArgs,
-  formatCommandLine,
-} from '../command-line.js'
+import { buildFolderArgs, buildResumeArgs, formatCommandLine } from '../command-line.js'
 import { driftLines } from '../drift.js'
 import { fleetLines } from '../fleet.js'
 import { findHints, type Origins } from '../hints.js'
@@ -33,7 +27,7 @@ import { earlierFailureLines, problemLines, staleLines, warningLines, wrongSymbo
 /** A stream with its phase. */
 type PhasedStream = Pick<StreamDefinition, 'name' | 'phase'>
 
-type NextContext = Pick<SummaryContext, 'args' | 'isSimulated' | 'isReportStored' | 'origins'>
+type NextContext = Pick<SummaryContext, 'args' | 'isSimulated' | 'origins'>
 
 export interface SummaryContext {
   /** The output folder as the user named it. */
@@ -213,22 +207,19 @@ const nextLines = (report: RunReport, context: NextContext): readonly AnswerLine
 
 type Step = readonly [advice: string, args?: readonly string[]]
 
-const listSteps = (report: RunReport, { args, isReportStored, origins }: NextContext): readonly Step[] => {
+const listSteps = (report: RunReport, { args, origins }: NextContext): readonly Step[] => {
   const again = buildResumeArgs(args)
-  const whole = again.filter((arg) => arg !== '--retry-failed')
-  if (report.finishedBefore !== undefined) return [['To download again:', [...whole, '--fresh']]]
+  if (report.finishedBefore !== undefined) return [['To download again:', [...again, '--fresh']]]
   const hints = findHints(report, origins).map((hint): Step => [hint])
-  const names = Object.entries(report.scripts).flatMap(([name, script]) =>
-    isIncomplete(script) ? [name] : [],
-  )
+  const isMissing = Object.values(report.scripts).some(isIncomplete)
   const retry: Step = report.isResumable
     ? ['Run it again today; only missing items are requested:', again]
-    : ['To retry what is missing:', isReportStored ? buildRetryArgs(args) : buildOnlyArgs(args, names)]
-  const isResumed = names.length > 0 && report.isResumable === true
+    : ['Run it again; it requests what is missing:', again]
+  const isResumed = isMissing && report.isResumable === true
   const partial: readonly Step[] = [
-    ...(names.length > 0 ? [...hints, retry] : []),
+    ...(isMissing ? [...hints, retry] : []),
     ...(report.stale && !isResumed
-      ? [['Run it again later; only what is not up to date is requested:', whole] as const]
+      ? [['Run it again later; only what is not up to date is requested:', again] as const]
       : []),
     ...(report.wrongSymbols ? [['Correct these symbols in the watchlist.'] as const] : []),
     ...(report.drift?.some(isSignificant)

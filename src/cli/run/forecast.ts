@@ -8,7 +8,7 @@ import {
   type Tools,
   toFilePath,
 } from '../../engine/define-stream.js'
-import { decide, selectionLeft, toWantedRun } from '../../engine/earlier-runs.js'
+import { type Decision, decide, selectLeft, toWantedRun } from '../../engine/earlier-runs.js'
 import { readSeenSessions } from '../../engine/find-sessions.js'
 import { listRunning, planRun } from '../../engine/plan.js'
 import { type KnownStocks, readKnownStocks, selectSymbols } from '../../engine/select-items.js'
@@ -22,63 +22,75 @@ import { inspectFolder } from '../../storage/folder-session.js'
 import { readCalendar } from '../../storage/session-days.js'
 
 /**
- * What to plan: `stocks` for a folder without a master list, `latency` of a request in milliseconds, `now` in
- * epoch milliseconds.
+ * What to estimate. `simulated`: the stocks of the simulator, if that is used; `requestMs`: the time of a
+ * request that no run has measured; `now`: epoch milliseconds.
  */
-export interface PlanInput
-  extends Pick<Tools, 'stored'>,
-    Readonly<Record<'stocks' | 'latency', number | undefined>> {
+export interface ForecastInput extends Pick<Tools, 'stored'> {
   readonly streams: readonly StreamDefinition[]
   readonly settings: Settings
-  readonly run: Pick<
-    RunOptions,
-    'only' | 'skip' | 'symbols' | 'wrongSymbols' | 'pairs' | 'asOf' | 'fresh' | 'variant'
-  >
+  readonly run: RunOptions
+  readonly simulated: number | undefined
+  readonly requestMs: Readonly<Record<'least' | 'most', number>>
   readonly now: number
 }
 
-/** The document of `plan --json`: times in milliseconds, sizes in bytes, null where there is nothing. */
+/** The document for `--json`: times in milliseconds, sizes in bytes, null where there is nothing. */
 export type Forecast = Readonly<Record<'finishedBefore' | 'continues', string | null>> &
   Awaited<ReturnType<typeof estimateRun>> & { readonly asOf: string; readonly isRemainder: boolean }
 
 /**
- * Plans a run from the stored data of a folder. Sends no request, writes nothing. @throws UsageError on wrong
- * names or symbols
+ * Estimates a run from the stored data of a folder. Sends no request, writes nothing. @throws UsageError on
+ * wrong names or symbols
  */
-export const createForecast = async (input: PlanInput, mayReduce = true): Promise<Forecast> => {
+export const createForecast = async (input: ForecastInput): Promise<Forecast> => {
   const { settings, stored, run, now } = input
   const plan = planRun(input.streams, settings, run)
   const known = await firstValueFrom(readKnownStocks(stored, run.symbols))
   const calendar = await firstValueFrom(readSeenSessions(stored, readCalendar(settings)))
-  const wanted = toWantedRun(run, { run: '', settings, plan, known, startedAt: now, calendar, mayReduce })
-  const decision = await firstValueFrom(decide(plan, wanted, await inspectFolder(settings.out)))
-  if (decision.kind === 'reduce') {
-    const left = await firstValueFrom(selectionLeft(decision.remainder, stored, plan))
-    const { only, skip, symbols, pairs, ...others } = run
-    const rest = await createForecast(
-      left === undefined ? input : { ...input, run: { ...others, ...left } },
-      false,
-    )
-    return { ...rest, isRemainder: left !== undefined }
-  }
-  const isDone = decision.kind === 'reuse'
+  const facts = { run: '', settings, plan, known, startedAt: now, calendar, mayReduce: true }
+  const wanted = toWantedRun(run, facts)
+  const earlier = await inspectFolder(settings.out)
+  const decision = await firstValueFrom(decide(plan, wanted, { earlier, stored }))
+  const isContinued = decision.kind === 'begin' && decision.choice.isContinued
   return {
     asOf: new Date(wanted.record.asOf).toISOString(),
-    finishedBefore: isDone ? decision.ended.report.finishedAt : null,
-    continues: !isDone && decision.choice.isContinued ? decision.choice.record.run : null,
-    isRemainder: false,
-    ...(await estimateRun(isDone ? [] : listRunning(plan), { ...input, known })),
+    finishedBefore: decision.kind === 'reuse' ? decision.ended.report.finishedAt : null,
+    continues: isContinued ? decision.choice.record.run : null,
+    isRemainder: decision.kind === 'reduce',
+    ...(await estimateRun(await selectWork(decision, input), { ...input, known })),
   }
+}
+
+/** What a run does: its streams, those of them that it requests (or all), and the items. */
+interface PlannedWork extends Pick<RunOptions, 'symbols' | 'wrongSymbols' | 'pairs'> {
+  readonly streams: readonly StreamDefinition[]
+  readonly requested?: readonly string[]
+}
+
+const selectWork = async (
+  decision: Decision,
+  { streams: all, settings, run, stored }: ForecastInput,
+): Promise<PlannedWork> => {
+  if (decision.kind === 'reuse') return { streams: [] }
+  if (decision.kind === 'reduce')
+    return { ...decision.selection, streams: listRunning(planRun(all, settings, decision.selection)) }
+  const plan = planRun(all, settings, run)
+  const work = { ...run, streams: listRunning(plan) }
+  const { isContinued, record } = decision.choice
+  if (!isContinued || record.endedAt === undefined) return work
+  // It has everything but what failed.
+  const left = await firstValueFrom(selectLeft({ due: [] }, stored, plan))
+  return left === undefined ? work : { ...work, requested: left.only ?? [], pairs: left.pairs }
 }
 
 /** The numbers of stocks and indices if no earlier run stored the lists. */
 const ASSUMED: Readonly<Record<string, number>> = { [MASTER]: 2_775, 'all-indices': 194 }
 
 const estimateRun = async (
-  running: readonly StreamDefinition[],
-  input: PlanInput & { readonly known: KnownStocks },
+  { streams: running, requested, symbols, wrongSymbols, pairs }: PlannedWork,
+  input: ForecastInput & { readonly known: KnownStocks },
 ) => {
-  const { run, settings, stocks, known } = input
+  const { settings, simulated, known } = input
   const notes = new Set<string>()
   const read = (file: string): Promise<unknown> =>
     firstValueFrom(input.stored.document(file).pipe(catchItemFailure((reason) => of(void notes.add(reason)))))
@@ -90,15 +102,14 @@ const estimateRun = async (
     const rows = await read(
       toFilePath(output, settings.exchange, { fileName: work.parts[0]?.fileName ?? '' }),
     )
-    const { symbols, wrongSymbols } = name === MASTER ? run : {}
     const all = offers?.(Array.isArray(rows) ? rows.filter(isRow) : [], () => undefined) ?? []
     if (all.length > 0)
       return selectSymbols(
         all,
-        { symbols, wrongSymbols, known },
+        name === MASTER ? { symbols, wrongSymbols, known } : { symbols: undefined, wrongSymbols, known },
         (event) => 'text' in event && notes.add(event.text),
       )
-    const given = name === MASTER ? (symbols?.length ?? stocks) : undefined
+    const given = name === MASTER ? (symbols?.length ?? simulated) : undefined
     if (given === undefined)
       notes.add(
         `${name}: ${formatQuantity(ASSUMED[name] ?? 0, 'item')} assumed, the folder has no such list.`,
@@ -107,29 +118,34 @@ const estimateRun = async (
   }
   const report = await read('.scripstream/report.json')
   const offered = new Map<string | undefined, Awaited<ReturnType<typeof readOffered>>>()
-  const streams: ReturnType<typeof estimateStream>[] = []
+  const streams: EstimatedStream[] = []
   for (const stream of running) {
     const { name, offers, work } = stream
     const all = work.of === DAYS ? listDayItems(input.now) : (offered.get(work.of) ?? work.parts)
-    const chosen = offers === undefined ? run.pairs?.[name]?.length : undefined
+    const chosen = offers === undefined ? pairs?.[name]?.length : undefined
     const items = chosen ?? (typeof all === 'number' ? all : all.filter(work.where ?? (() => true)).length)
-    streams.push(estimateStream(stream, items, findScript(report, name), input))
+    if (requested?.includes(name) ?? true)
+      streams.push(estimateStream(stream, items, findScript(report, name), input))
     if (running.some((one) => one.work.of === name)) offered.set(name, await readOffered(stream))
   }
   const list = offered.get(MASTER)
-  const sum = (figure: 'requests' | 'bytes'): number =>
-    streams.reduce((all, one) => all + (one[figure] ?? 0), 0)
-  // Phase 1 stream by stream, then the longest of the streams beside each other.
-  const core = streams.reduce((all, one) => all + (one.phase === 'core' ? one.ms : 0), 0)
-  const ms = core + Math.max(0, ...streams.map((one) => (one.phase === 'core' ? 0 : one.ms)))
   return {
     stocks: typeof list === 'object' ? list.length : (list ?? null),
-    requests: sum('requests'),
-    bytes: sum('bytes'),
-    ms,
+    ...sumEstimates(streams),
     streams,
     notes: [...notes],
   }
+}
+
+/** Requests and bytes of all streams. Those of phase 1 follow each other, the others run side by side. */
+const sumEstimates = (streams: readonly EstimatedStream[]) => {
+  const sum = (figure: 'requests' | 'bytes'): number =>
+    streams.reduce((all, one) => all + (one[figure] ?? 0), 0)
+  const span = (figure: 'leastMs' | 'mostMs'): number => {
+    const core = streams.reduce((all, one) => all + (one.phase === 'core' ? one[figure] : 0), 0)
+    return core + Math.max(0, ...streams.map((one) => (one.phase === 'core' ? 0 : one[figure])))
+  }
+  return { requests: sum('requests'), bytes: sum('bytes'), leastMs: span('leastMs'), mostMs: span('mostMs') }
 }
 
 /**
@@ -169,6 +185,15 @@ const findScript = (report: unknown, name: string): ScriptReport | undefined => 
   return countLost(script) * 10 <= countItems(script) ? script : undefined
 }
 
+/** What a measured rate may become on another day. */
+const SPREAD = { least: 0.8, most: 1.5 }
+
+interface EstimatedStream
+  extends Pick<StreamDefinition, 'name' | 'phase'>,
+    Readonly<Record<'items' | 'requests' | 'leastMs' | 'mostMs', number>> {
+  readonly bytes: number | null
+}
+
 /**
  * The figures of a stream: those of the last run, or else of a captured run. Without retries; null for what
  * is unknown.
@@ -177,8 +202,8 @@ const estimateStream = (
   stream: StreamDefinition,
   items: number,
   script: ScriptReport | undefined,
-  { settings, latency }: PlanInput,
-) => {
+  { settings, requestMs }: ForecastInput,
+): EstimatedStream => {
   const { name, phase, endpoints } = stream
   const workers = settings.workers[name] ?? stream.workers
   // Endpoints of other services are fallbacks.
@@ -187,19 +212,20 @@ const estimateStream = (
   const requests = Math.round(
     (script ? (script.requests - script.retries) / countItems(script) : captured) * items,
   )
-  // The rate of the last run, with what its host allowed, unless a time of a request is given.
-  const apart = (latency ?? 100) / Math.max(1, Math.min(workers, items) * lanes)
-  const ms = Math.round(
-    requests * (script && latency === undefined ? script.durationMs / script.requests : apart),
-  )
+  // The rate of the last run includes what its host allowed.
+  const atOnce = Math.max(1, Math.min(workers, items) * lanes)
+  const toMs = (end: 'least' | 'most'): number =>
+    Math.round(
+      requests * (script ? (SPREAD[end] * script.durationMs) / script.requests : requestMs[end] / atOnce),
+    )
   const perItem = script && script.bytes > 0 ? script.bytes / countItems(script) : size
   return {
     name,
     phase,
-    workers,
     items,
     requests,
-    ms,
+    leastMs: toMs('least'),
+    mostMs: toMs('most'),
     bytes: perItem === null ? null : Math.round(perItem * items),
   }
 }

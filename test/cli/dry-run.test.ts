@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { lastValueFrom, of, Subject, tap } from 'rxjs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
-import { createForecast, type Forecast, type PlanInput } from '../../src/cli/plan/forecast.js'
 import { runProgram } from '../../src/cli/program.js'
+import { createForecast, type Forecast, type ForecastInput } from '../../src/cli/run/forecast.js'
 import { createCollector, type RunOptions } from '../../src/collector.js'
 import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import { Settings } from '../../src/model/settings.js'
@@ -35,13 +35,13 @@ const settingsOf = (changes: Partial<Settings> = {}): Settings => ({
   ...changes,
 })
 
-const planned = (run: PlanInput['run'] = {}, changes: Partial<Settings> = {}): Promise<Forecast> =>
+const estimated = (run: RunOptions = {}, changes: Partial<Settings> = {}): Promise<Forecast> =>
   createForecast({
     streams,
     settings: settingsOf(changes),
     stored: folder(out).stored,
-    stocks: STOCKS,
-    latency: undefined,
+    simulated: STOCKS,
+    requestMs: { least: 40, most: 80 },
     now,
     run: { asOf: now, ...run },
   })
@@ -53,15 +53,19 @@ const ran = (run: RunOptions = {}) =>
 
 const requestsIn = ({ streams: all }: Forecast) =>
   Object.fromEntries(all.map(({ name, requests }) => [name, requests]))
+const requestsSent = () =>
+  Object.fromEntries(
+    Object.entries(simulator.stats().endpoints).map(([name, { requests }]) => [name, requests]),
+  )
 const filesIn = (path: string) =>
   readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => [
     name,
     statSync(join(path, name)).mtimeMs,
   ])
 
-describe('a plan', () => {
-  it('estimates a first run from the stream definitions: fallbacks are not counted', async () => {
-    const forecast = await planned()
+describe('an estimate', () => {
+  it('of a first run goes by the stream definitions: fallbacks are not counted', async () => {
+    const forecast = await estimated()
     expect(requestsIn(forecast)).toMatchObject({
       'master-data': 1,
       'fundamental-data': STOCKS,
@@ -88,13 +92,14 @@ describe('a plan', () => {
     const { requests } = simulator.stats().endpoints.deal ?? {}
     const before = filesIn(out)
     simulator.control({ reset: true })
-    expect(await planned()).toMatchObject({
+    expect(await estimated()).toMatchObject({
       finishedBefore: expect.any(String),
       streams: [],
       requests: 0,
-      ms: 0,
+      leastMs: 0,
+      mostMs: 0,
     })
-    const fresh = await planned({ fresh: true })
+    const fresh = await estimated({ fresh: true })
     expect(requestsIn(fresh)).toMatchObject({
       'market-news': STOCKS,
       'bulk-block-deals': requests,
@@ -105,21 +110,21 @@ describe('a plan', () => {
     expect(filesIn(out)).toEqual(before)
   })
 
-  it('estimates a run on some streams and stocks', async () => {
+  it('can be of some streams and stocks', async () => {
     const symbols = simulator.market.stocks.map(({ Symbol: symbol }) => symbol)
     const chosen = symbols.slice(0, 2)
     const run = { only: ['company-filings', 'market-news'], symbols: chosen }
-    expect(requestsIn(await planned(run))).toEqual({
+    expect(requestsIn(await estimated(run))).toEqual({
       'master-data': 1,
       'company-filings': 4,
       'market-news': 2,
     })
-    await expect(planned({ symbols: ['NOBODY'] })).rejects.toThrow('unknown symbol: ')
+    await expect(estimated({ symbols: ['NOBODY'] })).rejects.toThrow('unknown symbol: ')
   })
 
-  it('estimates the next day, and names an unfinished run that is resumed', async () => {
+  it('can be of the next day, and names an unfinished run that is resumed', async () => {
     now += DAY_MS
-    expect(requestsIn(await planned())).toMatchObject({ 'all-ohlcv': STOCKS, 'market-news': STOCKS })
+    expect(requestsIn(await estimated())).toMatchObject({ 'all-ohlcv': STOCKS, 'market-news': STOCKS })
     const stop = new Subject<void>()
     const collector = createCollector({ settings: settingsOf({ workers: { 'market-news': 1 } }) })
     const run$ = collector.events({ asOf: now, stop }).pipe(
@@ -128,17 +133,34 @@ describe('a plan', () => {
       }),
     )
     expect(await lastValueFrom(run$)).toMatchObject({ report: { outcome: 'interrupted' } })
-    expect((await planned()).continues).not.toBeNull()
+    expect((await estimated()).continues).not.toBeNull()
     await ran()
   })
 
-  it('estimates only the failed items of a run that ended', async () => {
+  it('has only the failed items of a run that ended', async () => {
     now += DAY_MS
     const items = simulator.market.stocks.slice(0, 2).map(({ ISIN }) => ISIN)
     simulator.control({ faults: [{ on: 'news', mode: 'status', status: 404, items }] })
     expect(await ran()).toMatchObject({ outcome: 'partial' })
-    const rest = await planned()
+    const rest = await estimated()
     expect([rest.isRemainder, requestsIn(rest)]).toEqual([true, { 'master-data': 1, 'market-news': 2 }])
+    simulator.control({ faults: [], reset: true })
+    await ran()
+    expect(requestsSent()).toEqual({ master: 1, news: 2 })
+  })
+
+  it('has only the failed items of a run that is resumed', async () => {
+    now += DAY_MS
+    const [one] = simulator.market.stocks.map(({ ISIN }) => ISIN)
+    await ran()
+    simulator.control({ faults: [{ on: 'news', mode: 'status', status: 404, items: [one ?? ''] }] })
+    const part = { only: ['market-news', 'fundamental-data'], fresh: true }
+    expect(await ran(part)).toMatchObject({ outcome: 'partial', isResumable: true })
+    const rest = await estimated({ only: part.only })
+    expect([rest.continues, requestsIn(rest)]).toEqual([expect.any(String), { 'market-news': 1 }])
+    simulator.control({ faults: [], reset: true })
+    await ran({ only: part.only })
+    expect(requestsSent()).toEqual({ news: 1 })
   })
 })
 
@@ -146,7 +168,7 @@ describe('the figures of a stream', () => {
   const ITEMS = { success: 80, empty: 15, skipped: 0, rate_limit: 0, error: 5 }
   const estimate = async (
     script: Parameters<typeof scriptReport>[0] | undefined,
-    changes: Partial<PlanInput> = {},
+    changes: Partial<ForecastInput> = {},
   ) => {
     const report = { scripts: script && { 'company-filings': scriptReport({ items: ITEMS, ...script }) } }
     const nothing = folder(temporaryFolder()).stored
@@ -159,74 +181,82 @@ describe('the figures of a stream', () => {
       streams,
       settings,
       stored,
-      stocks: 60,
-      latency: undefined,
+      simulated: 60,
+      requestMs: { least: 40, most: 80 },
       now,
       run: { only: ['company-filings'] },
       ...changes,
     }
-    const { requests, bytes, ms } = (await createForecast(input)).streams[1] ?? {}
-    return [requests, bytes, ms]
+    const { requests, bytes, leastMs, mostMs } = (await createForecast(input)).streams[1] ?? {}
+    return [requests, bytes, leastMs, mostMs]
   }
 
   it('are those of the last run only if it lost few items and took none over', async () => {
-    expect(await estimate(undefined)).toEqual([120, 5_100_000, 600])
-    expect(await estimate(undefined, { latency: 50 })).toEqual([120, 5_100_000, 300])
+    const captured = [120, 5_100_000, 240, 480]
+    expect(await estimate(undefined)).toEqual(captured)
     const last = { requests: 260, retries: 10, bytes: 5_000, durationMs: 5_200 }
-    expect(await estimate(last)).toEqual([150, 3_000, 3_000])
-    expect(await estimate(last, { latency: 50 })).toEqual([150, 3_000, 375])
-    expect(await estimate({ ...last, takenOver: 20 })).toEqual([120, 5_100_000, 600])
-    expect(await estimate({ ...last, items: { ...ITEMS, success: 5, error: 80 } })).toEqual([
-      120, 5_100_000, 600,
-    ])
+    expect(await estimate(last)).toEqual([150, 3_000, 2_400, 4_500])
+    expect(await estimate({ ...last, takenOver: 20 })).toEqual(captured)
+    expect(await estimate({ ...last, items: { ...ITEMS, success: 5, error: 80 } })).toEqual(captured)
   })
 })
 
-describe('the command', () => {
+describe('run --dry-run', () => {
   const empty = temporaryFolder()
   const dependencies = createTestDependencies(undefined, {
     streams,
     loadSettings: ({ flags }) => Settings.parse({ urls: { news: 'https://news.test/base' }, ...flags }),
     storage: (settings) => folder(settings.out),
+    createCollector: () => expect.unreachable(),
   })
-  const printPlan = async (args: readonly string[], columns: number) => {
+  const print = async (args: readonly string[], columns: number) => {
     const io = createTestIo({ out: { columns } })
-    await runProgram(['plan', '--out', empty, ...args], io, dependencies)
-    expect(io.err.text()).toBe('')
+    const code = await runProgram(['run', '--dry-run', '--out', empty, ...args], io, dependencies)
+    expect([code, io.err.text()]).toEqual([0, ''])
     return io.out.text()
   }
 
-  it.each([80, 200])('fits into %i columns, and states its assumptions', async (columns) => {
-    const text = await printPlan([], columns)
-    expect(text.split('\n').filter((line) => line.length > columns)).toEqual([])
-    const flat = text.replace(/\s+/g, ' ')
-    expect(flat).toContain('all-indices: 194 items assumed')
-    expect(flat).toContain('Missing addresses, which the run needs: SCRIPSTREAM_ANALYTICS_URL')
-    // The address of a fallback is needed, too.
-    expect(flat).toContain('SCRIPSTREAM_WEB_URL')
-    expect(flat).not.toContain('SCRIPSTREAM_NEWS_URL')
-    expect(text).toMatch(/^company-filings +2,775 +5,550 +14s +236 MB$/m)
-  })
+  it.each([80, 200])(
+    'is a paragraph of %i columns with streams, requests, time, disk space and assumptions',
+    async (columns) => {
+      const text = await print([], columns)
+      expect(text.split('\n').filter((line) => line.length > columns || /^ /.test(line))).toEqual([])
+      const flat = text.trim().replace(/\s+/g, ' ')
+      expect(flat).toMatch(
+        /^A run into \S+ as of 1970-01-01 05:30 IST would send about 19,\d{3} requests for 16 streams \(master-data, fundamental-data, listing-dates and 13 more\) in \S+ to \S+, and write about \d+ MB; [\d.,]+ [GT]B are free\. The figures are those of/,
+      )
+      expect(flat).toContain('all-indices: 194 items assumed')
+      // The address of a fallback is needed, too.
+      expect(flat).toMatch(/addresses that are not set: SCRIPSTREAM_ANALYTICS_URL.*SCRIPSTREAM_WEB_URL/)
+      expect(flat).not.toContain('SCRIPSTREAM_NEWS_URL')
+      expect(flat).toMatch(/ No request was sent\.$/)
+    },
+  )
 
-  it('prints the same as JSON, uses the given figures, and writes nothing', async () => {
-    const plan = JSON.parse(
-      await printPlan(['--json', '--stocks', '300', '--latency', '40', '--only', 'market-news'], 80),
-    )
-    expect(plan).toMatchObject({
-      stocks: 300,
-      requests: 301,
-      // One request for the list, then 300 by 15 workers.
-      ms: 840,
-      streams: [{ name: 'master-data' }, { name: 'market-news', bytes: 300 * 13_300 }],
+  it('prints the same as JSON, follows the flags of the run, and writes nothing', async () => {
+    const flags = ['--only', 'market-news', '--symbols', 'A,B', '--serve', '--log-file', join(empty, 'log')]
+    expect(JSON.parse(await print(['--json', ...flags], 80))).toMatchObject({
+      stocks: 2,
+      requests: 3,
+      // One request for the list, then one for each stock at once.
+      leastMs: 100,
+      mostMs: 600,
+      unset: ['SCRIPSTREAM_ANALYTICS_URL'],
+      streams: [{ name: 'master-data' }, { name: 'market-news', bytes: 2 * 13_300 }],
     })
-    expect(() => rmSync(join(empty, '.scripstream'))).toThrow('ENOENT')
+    expect(readdirSync(empty)).toEqual([])
   })
 
   it('treats an unreadable list as missing, and says so', async () => {
-    mkdirSync(empty, { recursive: true })
     writeFileSync(join(empty, 'master_data_response.json'), '[{"Sym":')
-    const text = await printPlan(['--only', 'market-news'], 200)
+    const text = await print(['--only', 'market-news'], 200)
     expect(text).toContain('master-data: 2,775 items assumed')
     expect(text).toContain('master_data_response.json')
+  })
+
+  it('is an error with 2 for a wrong name', async () => {
+    const io = createTestIo()
+    expect(await runProgram(['run', '--dry-run', '--with', 'nothing'], io, dependencies)).toBe(2)
+    expect([io.out.text(), io.err.text()]).toEqual(['', expect.stringContaining('unknown stream "nothing"')])
   })
 })
