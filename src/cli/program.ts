@@ -128,7 +128,7 @@ const addStreams = (
 
 const MEANT: readonly (readonly [meant: string, words: string])[] = [
   ['--version', 'version'],
-  ['brief or log', 'status state summary today'],
+  ['brief or history --runs', 'status state summary today'],
   ['init or help settings', 'config configure settings setup'],
   ['run', 'start collect fetch download update sync refresh'],
   ['verify', 'check validate'],
@@ -137,7 +137,7 @@ const MEANT: readonly (readonly [meant: string, words: string])[] = [
   ['diff', 'changes compare'],
   ['query', 'sql select tables screener'],
   ['serve', 'page web ui dashboard'],
-  ['log', 'runs logs'],
+  ['history --runs', 'runs logs'],
   ['history', 'days delete prune compact'],
   ['schedule', 'cron timer'],
   ['list', 'streams ls'],
@@ -146,9 +146,16 @@ const MEANT: readonly (readonly [meant: string, words: string])[] = [
   ['export', 'load csv excel xlsx'],
   ['completion', 'complete autocomplete'],
   ['history delete', 'rm remove'],
-  ['list --graph', 'graph'],
-  ['brief --format html', 'report'],
 ]
+
+/** Earlier names of commands, for one version, and what they are now. */
+const EARLIER_NAMES: Readonly<Record<string, string>> = {
+  audit: 'verify --backtest',
+  drift: 'verify --drift',
+  graph: 'list --graph',
+  log: 'history --runs',
+  report: 'brief --format html',
+}
 
 /** `help NAME` is `NAME --help`. @throws UsageError for an unknown command */
 const normalizeHelp = (
@@ -161,6 +168,7 @@ const normalizeHelp = (
   if (name === undefined || name === 'help' || name.startsWith('-')) return isHelp ? ['--help'] : args
   const names = known.map((command) => command.name())
   if (!names.includes(name)) {
+    if (Object.hasOwn(EARLIER_NAMES, name)) throw new UsageError(`${name} is now ${EARLIER_NAMES[name]}`)
     const [synonym] = MEANT.find(([, words]) => words.split(' ').includes(name)) ?? []
     const stream = findStream(name, streams)
     const meant =

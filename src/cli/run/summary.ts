@@ -12,7 +12,6 @@ import {
   buildRetryArgs,
   formatCommandLine,
 } from '../command-line.js'
-import { driftLines } from '../drift.js'
 import { fleetLines } from '../fleet.js'
 import { findHints, type Origins } from '../hints.js'
 import {
@@ -28,6 +27,7 @@ import {
   titledPart,
 } from '../terminal/terminal.js'
 import { clean, formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
+import { driftLines } from '../verify/drift.js'
 import { earlierFailureLines, problemLines, staleLines, warningLines, wrongSymbolLines } from './problems.js'
 
 /** A stream with its phase. */
@@ -234,8 +234,8 @@ const listSteps = (report: RunReport, { args, isReportStored, origins }: NextCon
     ...(report.drift?.some(isSignificant)
       ? [
           [
-            'See what has changed; "scripstream drift accept" accepts it:',
-            buildFolderArgs(args, 'drift'),
+            'See what has changed; "scripstream verify --drift --accept" accepts it:',
+            [...buildFolderArgs(args, 'verify'), '--drift'],
           ] as const,
         ]
       : []),
