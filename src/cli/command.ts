@@ -57,8 +57,6 @@ interface CommandSpec<All extends Flags> {
    */
   readonly endsBySignal?: boolean | 'at once'
   readonly interrupted?: string
-  /** Whether arguments such as `-2` are no flags. */
-  readonly takesNumbers?: boolean
   readonly run: (flags: FlagValues<All>, input: Input) => ObservableInput<Answer>
 }
 
@@ -66,15 +64,8 @@ export const defineCommand =
   <All extends Flags>(spec: CommandSpec<All>): AddCommand =>
   (program, context) => {
     const { io, dependencies, args } = context
-    const {
-      exits = {},
-      notes = [],
-      needs = [],
-      endsBySignal = false,
-      takesNumbers = false,
-      interrupted = '',
-    } = spec
-    const command = program.command(spec.name).description(spec.about).allowUnknownOption(takesNumbers)
+    const { exits = {}, notes = [], needs = [], endsBySignal = false, interrupted = '' } = spec
+    const command = program.command(spec.name).description(spec.about)
     for (const arg of spec.args ?? []) 'join' in arg ? command.argument(...arg) : command.addArgument(arg)
     for (const [name, one] of Object.entries(spec.flags(context))) {
       if (one.attributeName() !== name) throw new Error(`${spec.name}: ${one.flags} is declared as ${name}`)
@@ -87,8 +78,6 @@ export const defineCommand =
     command.exitOverride((error) => throwInOwnWords(error, command, spec.examples[0]?.[0]))
     command.action((...all: readonly unknown[]) => {
       const typed = all.slice(0, command.registeredArguments.length) as Input['typed']
-      const unknown = takesNumbers ? command.args.find((arg) => /^-+[a-z]/i.test(arg)) : undefined
-      if (unknown !== undefined) throw createUsageError(describeUnknownOption(unknown, command), command)
       const values = all[typed.length] as FlagValues<All> & SettingFlags & { readonly json?: boolean }
       const given = { out: values.out, config: values.config, with: values.with }
       const settings = (): Settings => resolveSettings(given, io, dependencies)
@@ -123,6 +112,11 @@ export const createUsageError = (text: string, command: Command): UsageError => 
 
 /** Commands and options of earlier versions, and what to use now. */
 const formerNames: ReadonlyMap<string, string> = new Map([
+  ['audit', 'audit is now verify --backtest'],
+  ['drift', 'drift is now verify --drift'],
+  ['graph', 'graph is now list --graph'],
+  ['log', 'log is now history --runs'],
+  ['report', 'report is now brief --format html'],
   ['plan', 'plan is now run --dry-run'],
   ['run --retry-failed', '--retry-failed is gone: run again; it requests what is missing'],
 ])
@@ -140,12 +134,6 @@ export const throwInOwnWords = (error: CommanderError, command: Command, example
   throw createUsageError(describeParserError(error, command, example), command)
 }
 
-const describeUnknownOption = (typed: string, { options }: Command): string => {
-  const known = options.flatMap(({ long }) => long?.slice(2) ?? [])
-  const meant = typed.startsWith('--') ? findClosest(typed.slice(2), known) : undefined
-  return `unknown option ${quoteValue(typed)}${suggest(meant && `--${meant}`)}`
-}
-
 const readQuoted = ({ message }: CommanderError): string => /'([^']*)'/.exec(message)?.[1] ?? ''
 
 const describeParserError = (error: CommanderError, command: Command, example: string): string => {
@@ -153,9 +141,11 @@ const describeParserError = (error: CommanderError, command: Command, example: s
   const typed = readQuoted(error)
   const [long = typed, other = ''] = message.match(/--[\w-]+/g) ?? []
   const { argChoices } = command.options.find((option) => option.long === long) ?? {}
+  const known = command.options.flatMap((option) => option.long?.slice(2) ?? [])
+  const meant = typed.startsWith('--') ? findClosest(typed.slice(2), known) : undefined
   switch (code) {
     case 'commander.unknownOption':
-      return describeUnknownOption(typed, command)
+      return `unknown option ${quoteValue(typed)}${suggest(meant && `--${meant}`)}`
     case 'commander.missingArgument':
       return `${command.name()}: ${typed.toUpperCase()} is missing; for example: ${example}`
     case 'commander.missingMandatoryOptionValue':

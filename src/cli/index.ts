@@ -1,16 +1,13 @@
-import { addAudit } from './audit.js'
 import { addBrief } from './brief/command.js'
 import { addCompletion } from './completion.js'
 import type { CommandGroups } from './dependencies.js'
 import { addDiff } from './diff.js'
 import { addDoctor } from './doctor/command.js'
-import { addDrift } from './drift.js'
 import { addExport } from './export/command.js'
-import { addHistory } from './history.js'
+import { addHistory } from './history/command.js'
 import { addInit } from './init.js'
 import { addLake } from './lake.js'
 import { addList } from './list.js'
-import { addLog } from './log.js'
 import { addMcp } from './mcp/command.js'
 import { addQuery } from './query/command.js'
 import { addRun } from './run/command.js'
@@ -19,7 +16,7 @@ import { addServe } from './serve.js'
 import { addShow } from './show.js'
 import { addSimulate } from './simulate.js'
 import { addStream } from './stream/command.js'
-import { addVerify } from './verify.js'
+import { addVerify } from './verify/command.js'
 import { addWatch } from './watch.js'
 import { addWorker } from './worker.js'
 
@@ -27,8 +24,8 @@ import { addWorker } from './worker.js'
 export const commands: CommandGroups = {
   'Collect:': [addRun, addStream],
   'Ask:': [addBrief, addShow, addQuery, addDiff, addWatch, addServe, addMcp],
-  'Check:': [addVerify, addDrift, addAudit, addLog],
-  'Keep:': [addHistory, addExport, addLake],
+  'Check:': [addVerify, addHistory],
+  'Keep:': [addExport, addLake],
   'Operate:': [addInit, addDoctor, addSchedule, addWorker],
   'Develop:': [addList, addSimulate, addCompletion],
 }

@@ -19,9 +19,15 @@ export type Flag<T> = Option & { readonly value?: T }
 
 export type Flags = Readonly<Record<string, Flag<unknown>>>
 
-type FlagValue<Text extends string> = (Text extends `${string}<${string}` ? string : boolean) | undefined
+type FlagValue<Text extends string> =
+  | (Text extends `${string}<${string}`
+      ? string
+      : Text extends `${string}[${string}`
+        ? string | true
+        : boolean)
+  | undefined
 
-/** An option with a text as its value, or without a value. */
+/** An option with a text as its value (`<…>`), with or without one (`[…]`), or without a value. */
 export const flag = <const Text extends string>(flags: Text, about: string): Flag<FlagValue<Text>> =>
   new Option(flags, about)
 

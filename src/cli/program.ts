@@ -128,7 +128,7 @@ const addStreams = (
 
 const MEANT: readonly (readonly [meant: string, words: string])[] = [
   ['--version', 'version'],
-  ['brief or log', 'status state summary today'],
+  ['brief or history --runs', 'status state summary today'],
   ['init or help settings', 'config configure settings setup'],
   ['run', 'start collect fetch download update sync refresh'],
   ['verify', 'check validate'],
@@ -137,7 +137,7 @@ const MEANT: readonly (readonly [meant: string, words: string])[] = [
   ['diff', 'changes compare'],
   ['query', 'sql select tables screener'],
   ['serve', 'page web ui dashboard'],
-  ['log', 'runs logs'],
+  ['history --runs', 'runs logs'],
   ['history', 'days delete prune compact'],
   ['schedule', 'cron timer'],
   ['list', 'streams ls'],
@@ -146,8 +146,6 @@ const MEANT: readonly (readonly [meant: string, words: string])[] = [
   ['export', 'load csv excel xlsx'],
   ['completion', 'complete autocomplete'],
   ['history delete', 'rm remove'],
-  ['list --graph', 'graph'],
-  ['brief --format html', 'report'],
 ]
 
 /** `help NAME` is `NAME --help`. @throws UsageError for an unknown command */

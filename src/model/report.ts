@@ -97,7 +97,7 @@ export interface Drift {
   readonly ofRecords: number
   /** An output needs the field: answers without it are refused. */
   readonly required?: true
-  /** Accepted by `scripstream drift accept` or for this run, so it does not make the run partial. */
+  /** Accepted by `verify --drift --accept` or for this run, so it does not make the run partial. */
   readonly accepted?: true
   /** Found in too few answers to make the run partial. */
   readonly rare?: true

@@ -27,7 +27,7 @@ export type LoggedScript = Pick<
   readonly problems?: readonly { readonly item?: string; readonly status?: Status; readonly reason: string }[]
 }
 
-/** An ended run, as `scripstream log` shows it. Instants are ISO 8601 in UTC. */
+/** An ended run, as `scripstream history --runs` shows it. Instants are ISO 8601 in UTC. */
 export interface RunLogEntry
   extends Pick<RunReport, 'run' | 'asOf' | 'startedAt' | 'finishedAt' | 'durationMs' | 'outcome' | 'stocks'> {
   readonly stale?: NonNullable<RunReport['stale']>

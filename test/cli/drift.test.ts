@@ -1,9 +1,13 @@
-import { of } from 'rxjs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { MemoryFiles } from '../../sinks/memory.js'
+import { folder } from '../../sinks/folder.js'
 import { runProgram } from '../../src/cli/program.js'
 import type { Drift } from '../../src/model/report.js'
-import { createTestDependencies, createTestIo, reportsTo, runReport, summaryLines } from './support.js'
+import { Settings } from '../../src/model/settings.js'
+import { streams } from '../../streams/registry.js'
+import { temporaryFolder } from '../support/folders.js'
+import { createTestDependencies, createTestIo, runReport, summaryLines } from './support.js'
 
 const place = {
   stream: 'market-news',
@@ -31,70 +35,147 @@ const odd: Drift = {
   rare: true,
 }
 
-const folderWith = (drift: readonly Drift[] | undefined): MemoryFiles =>
-  new Map([
-    ['.scripstream/report.json', { text: JSON.stringify(runReport(drift === undefined ? {} : { drift })) }],
-  ])
-
-const runDrift = async (files: MemoryFiles, ...args: readonly string[]) => {
-  const io = createTestIo()
-  const dependencies = createTestDependencies(undefined, { storage: reportsTo(() => of(undefined), files) })
-  const code = await runProgram(['drift', ...args], io, dependencies)
-  return { code, text: io.out.text(), err: io.err.text() }
+const folderWith = (drift: readonly Drift[] | undefined): string => {
+  const out = temporaryFolder()
+  mkdirSync(join(out, '.scripstream'))
+  writeFileSync(join(out, 'master_isin_map.json'), '[{"Symbol":"INFY","ISIN":"INE009A01021"}]')
+  writeReport(out, drift)
+  return out
 }
 
-describe('the command drift', () => {
+const writeReport = (out: string, drift: readonly Drift[] | undefined): void =>
+  writeFileSync(
+    join(out, '.scripstream/report.json'),
+    JSON.stringify(runReport({ scripts: {}, ...(drift === undefined ? {} : { drift }) })),
+  )
+
+const readAccepted = (out: string): unknown =>
+  JSON.parse(readFileSync(join(out, '.scripstream/drift-accepted.json'), 'utf8'))
+
+const verifyDrift = async (out: string, ...args: readonly string[]) => {
+  const io = createTestIo({ env: { PATH: process.env.PATH } })
+  const dependencies = createTestDependencies(undefined, {
+    streams,
+    storage: (settings) => folder(settings.out),
+  })
+  const typed = ['verify', '--drift', '--only', 'leftovers', '--out', out, ...args]
+  const code = await runProgram(typed, io, dependencies)
+  const text = io.out.text()
+  return { code, text, section: text.split('\nChanged answers\n')[1] ?? '', err: io.err.text() }
+}
+
+describe('verify --drift', () => {
   it('ends with 0 where the answers were as expected', async () => {
-    expect(await runDrift(folderWith(undefined))).toEqual({
+    expect(await verifyDrift(folderWith(undefined))).toMatchObject({
       code: 0,
-      text: 'The answers of the last run were as expected.\n',
+      text: expect.stringMatching(/^OK: no findings in /),
+      section: '  The answers of the last run were as expected.\n',
       err: '',
     })
-    expect((await runDrift(folderWith([odd]))).code).toBe(0)
+    expect((await verifyDrift(folderWith([odd]))).code).toBe(0)
   })
 
   it('shows what has changed, and ends with 3', async () => {
-    const { code, text } = await runDrift(folderWith([fresh, gone, odd]))
+    const out = folderWith([fresh, gone, odd])
+    const { code, text, section } = await verifyDrift(out)
     expect(code).toBe(3)
-    expect(text.split('\n')).toEqual([
-      'Changed, and not accepted',
-      '  market-news: news: data.latest_news[].language is new in 55 of 55 answers (first with TCS)',
-      '  market-news: news: data.latest_news[].title is gone from 55 of 55 answers (first with TCS); the field is required',
-      'Seen in a few answers only',
-      '  market-news: news: data.latest_news[].publish_date has another format than millis in 1 of 55 answers (first with TCS)',
-      'To accept these changes: scripstream drift accept. Later runs then ignore them.',
+    expect(text).toMatch(/^Review: no findings in .* The answers have changed: see "Changed answers"\.\n/)
+    expect(section.split('\n')).toEqual([
+      '  Changed, and not accepted',
+      '    market-news: news: data.latest_news[].language is new in 55 of 55 answers (first with TCS)',
+      '    market-news: news: data.latest_news[].title is gone from 55 of 55 answers (first with TCS); the field is required',
+      '  Seen in a few answers only',
+      '    market-news: news: data.latest_news[].publish_date has another format than millis in 1 of 55 answers (first with TCS)',
+      '  To accept these changes, so that later runs ignore them:',
+      `  scripstream verify --out ${out} --drift --accept`,
       '',
     ])
-    expect(JSON.parse((await runDrift(folderWith([fresh]), '--json')).text)).toEqual([fresh])
+    const { text: json } = await verifyDrift(folderWith([fresh]), '--json')
+    expect(JSON.parse(json)).toMatchObject({ findings: [], passed: [], drift: [fresh] })
+  })
+
+  it('is no part of the report without the flag', async () => {
+    const io = createTestIo()
+    const args = ['verify', '--only', 'leftovers', '--json', '--out', folderWith([fresh])]
+    expect(await runProgram(args, io, createTestDependencies(undefined, { streams }))).toBe(0)
+    expect(JSON.parse(io.out.text())).not.toHaveProperty('drift')
   })
 
   it('accepts changes on request, and then ignores them', async () => {
-    const files = folderWith([fresh, gone])
-    expect(await runDrift(files, 'accept')).toMatchObject({
+    const out = folderWith([fresh, gone])
+    expect(await verifyDrift(out, '--accept')).toMatchObject({
       code: 0,
-      text: expect.stringMatching(/^Accepted: 2 changes .*\n.*--accept fields/s),
+      section: expect.stringMatching(/^ {2}Accepted\n.* is new .*\n.* is gone .*\n.*--accept fields/),
     })
-    expect(JSON.parse(files.get('.scripstream/drift-accepted.json')?.text ?? '')).toEqual([
+    expect(readAccepted(out)).toEqual([
       { stream: 'market-news', endpoint: 'news', kind: 'new', field: fresh.field },
       { stream: 'market-news', endpoint: 'news', kind: 'gone', field: gone.field },
     ])
-    expect(await runDrift(files)).toMatchObject({ code: 0, text: expect.stringMatching(/^Accepted\n/) })
-    expect((await runDrift(files, 'accept')).text).toMatch(/^Nothing to accept/)
-    files.set(
-      '.scripstream/report.json',
-      folderWith([{ ...fresh, field: 'other' }]).get('.scripstream/report.json') ?? { text: '' },
-    )
-    expect((await runDrift(files)).code).toBe(3)
-    await runDrift(files, 'accept')
-    expect(JSON.parse(files.get('.scripstream/drift-accepted.json')?.text ?? '')).toHaveLength(3)
+    expect(await verifyDrift(out)).toMatchObject({
+      code: 0,
+      section: expect.stringMatching(/^ {2}Accepted\n/),
+    })
+    await verifyDrift(out, '--accept')
+    expect(readAccepted(out)).toHaveLength(2)
+    writeReport(out, [{ ...fresh, field: 'other' }])
+    expect((await verifyDrift(out)).code).toBe(3)
+    const { text } = await verifyDrift(out, '--accept', '--json')
+    expect(JSON.parse(text).drift).toEqual([{ ...fresh, field: 'other', accepted: true }])
+    expect(readAccepted(out)).toHaveLength(3)
   })
 
-  it('ends with 2 without a run, or with an unknown action', async () => {
-    expect(await runDrift(new Map())).toMatchObject({
+  it('accepts the changes only, and no finding', async () => {
+    const out = folderWith([fresh])
+    mkdirSync(join(out, 'ohlcv_data'))
+    const candle = '1093372200,1,2,0.5,1.5,10\n'
+    writeFileSync(
+      join(out, 'ohlcv_data/INFY.csv'),
+      `Timestamp,Open,High,Low,Close,Volume\n${candle}${candle}`,
+    )
+    const only = ['--only', 'duplicate-candles']
+    // More findings than allowed weigh more than changed answers.
+    expect((await verifyDrift(out, ...only)).code).toBe(4)
+    expect((await verifyDrift(out, ...only, '--accept')).code).toBe(4)
+    expect(existsSync(join(out, '.scripstream/accepted-findings.json'))).toBe(false)
+    expect(await verifyDrift(out, '--accept', '--reason', 'x')).toMatchObject({
       code: 2,
+      err: expect.stringContaining('--reason and --drift exclude each other'),
+    })
+  })
+
+  it('prints and notifies in a schedule, but not of changes that are accepted', async () => {
+    const out = folderWith([fresh])
+    const payload = join(out, 'payload')
+    const notify = `cat > '${payload}'`
+    const loadSettings = () => Settings.parse({ out, notify })
+    const quiet = async (...args: readonly string[]) => {
+      const io = createTestIo({ env: { PATH: process.env.PATH } })
+      const dependencies = createTestDependencies(undefined, {
+        streams,
+        storage: (settings) => folder(settings.out),
+        loadSettings,
+        loadNotifySettings: loadSettings,
+      })
+      const code = await runProgram(['verify', '--drift', '--quiet', ...args], io, dependencies)
+      return { code, text: io.out.text() }
+    }
+    expect(await quiet()).toEqual({ code: 3, text: expect.stringContaining('language is new') })
+    expect(JSON.parse(readFileSync(payload, 'utf8'))).toMatchObject({
+      command: 'verify',
+      exitCode: 3,
+      text: `scripstream: verify: 1 change of answers not accepted in ${out}.`,
+    })
+    expect(await quiet('--accept')).toEqual({ code: 0, text: '' })
+  })
+
+  it('ends with 2 without a run', async () => {
+    const out = folderWith([])
+    rmSync(join(out, '.scripstream/report.json'))
+    expect(await verifyDrift(out)).toMatchObject({
+      code: 2,
+      text: '',
       err: expect.stringContaining('no run has finished'),
     })
-    expect((await runDrift(folderWith([]), 'accepted')).code).toBe(2)
   })
 })
 
@@ -109,7 +190,7 @@ it('the summary of a run with all files but changed answers says so, and what to
   expect(lines.join('\n')).not.toContain('title is gone')
   expect(lines.slice(-5, -2)).toEqual([
     'Next',
-    '  See what has changed; "scripstream drift accept" accepts it:',
-    '    scripstream drift --out /srv/m',
+    '  See what has changed; "scripstream verify --drift --accept" accepts it:',
+    '    scripstream verify --out /srv/m --drift',
   ])
 })

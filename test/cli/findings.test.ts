@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { width } from '../../src/cli/terminal/text.js'
-import { findingLines } from '../../src/cli/verify.js'
+import { findingLines } from '../../src/cli/verify/findings.js'
 import {
   CHECKS,
   countFindings,

@@ -67,7 +67,7 @@ describe('the help', () => {
     expect(groups.filter(([title = '']) => title in commands).map(([title]) => title)).toEqual(
       Object.keys(commands),
     )
-    expect(groups).toContainEqual(['Check:', 'verify', 'drift', 'audit', 'log'])
+    expect(groups).toContainEqual(['Check:', 'verify', 'history'])
   })
 
   test.each([[], ...names.map((name) => [name])])(

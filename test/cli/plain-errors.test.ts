@@ -53,7 +53,7 @@ describe('an error is written in plain words, without the text of the system or 
     [['run', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
     [['run', '--dry-run', '--out', 'ROOT/file'], 'ROOT/file is a file; choose a folder with --out'],
     [
-      ['log', '--out', 'ROOT/file/sub'],
+      ['history', '--runs', '--out', 'ROOT/file/sub'],
       'ROOT/file/sub/.scripstream/format.json cannot be read: a file has the name of its folder',
     ],
     [

@@ -31,7 +31,7 @@ describe('wrong usage', () => {
       'unknown command "nothing-like-it"\n  "scripstream --help" lists them all',
     ],
     [['version'], '(did you mean --version?)'],
-    [['status'], '(did you mean brief or log?)'],
+    [['status'], '(did you mean brief or history --runs?)'],
     [['config'], '(did you mean init or help settings?)'],
     [['download'], '(did you mean run?)'],
     [['news'], '(did you mean stream market-news?)'],
@@ -42,7 +42,7 @@ describe('wrong usage', () => {
     ],
     [['run', '-x'], 'error: unknown option "-x"\n  "scripstream run --help" shows all options\n'],
     [['--foo'], 'error: unknown option "--foo"\n  "scripstream --help" shows all options\n'],
-    [['log', '--jsn'], 'error: unknown option "--jsn" (did you mean --json?)\n'],
+    [['history', '--jsn'], 'error: unknown option "--jsn" (did you mean --json?)\n'],
     [['show'], 'error: show: STOCK is missing; for example: scripstream show TCS\n'],
     [['schedule'], 'error: --print is missing; use --print cron, systemd, launchd or task-scheduler\n'],
     [['export'], 'error: --to is missing; for example: scripstream export --to market.duckdb\n'],
@@ -65,7 +65,6 @@ describe('wrong usage', () => {
       '--only: separate names by commas: --only market-news,master-data\n',
     ],
     [['history', 'delte'], 'unknown action "delte" (did you mean delete?); use delete, prune or compact'],
-    [['drift', 'frobnicate'], 'unknown action "frobnicate"; use accept'],
     [['completion', 'bsh'], 'unknown shell "bsh" (did you mean bash?); use bash, zsh or fish'],
     [['run', '--dry-run', '--quiet'], 'error: --dry-run and --quiet exclude each other\n'],
     [['run', '--quiet', '--json'], 'error: --quiet and --json exclude each other\n'],
@@ -174,11 +173,13 @@ describe('list and graph', () => {
   test.each([
     ['report', 'brief --format html'],
     ['graph', 'list --graph'],
+    ['drift', 'verify --drift'],
+    ['audit', 'verify --backtest'],
+    ['log', 'history --runs'],
   ])('the earlier name %s leads to %s', async (name, now) => {
-    expect(await type(name)).toMatchObject({
-      code: 2,
-      err: expect.stringContaining(`(did you mean ${now}?)`),
-    })
+    const said = { code: 2, out: '', err: `error: ${name} is now ${now}\n` }
+    for (const args of [[name], [name, '--json'], [name, 'last'], ['help', name], [name, '--help']])
+      expect(await type(...args)).toEqual(said)
   })
 })
 

@@ -291,8 +291,8 @@ describe('the summary of a run with wrong symbols', () => {
     const again = ['  Run it again later; only what is not up to date is requested:', '    scripstream run']
     const correct = '  Correct these symbols in the watchlist.'
     const drifted = [
-      '  See what has changed; "scripstream drift accept" accepts it:',
-      '    scripstream drift',
+      '  See what has changed; "scripstream verify --drift --accept" accepts it:',
+      '    scripstream verify --drift',
     ]
     expect(nextOf({ stale })).toEqual([...again, correct])
     expect(nextOf({ stale, drift: [change] })).toEqual([...again, correct, ...drifted])
@@ -425,7 +425,7 @@ describe('the command to run next', () => {
     [['run', '-ohere', '--json']],
     [['run', '--out', 'here']],
   ])('names the folder of another command: %j', (args) => {
-    expect(buildFolderArgs(args, 'drift')).toEqual(['drift', '--out', 'here'])
+    expect(buildFolderArgs(args, 'verify')).toEqual(['verify', '--out', 'here'])
   })
 })
 

@@ -45,7 +45,7 @@ it('runs, compares and queries a stream of a module that imports the package, wh
   expect(JSON.parse(ran.stdout)).toMatchObject({
     scripts: { 'promoter-pledges': { outcome: 'partial', items: { success: 4, error: 1 } } },
   })
-  expect((await run(['drift', '--json'], { cwd })).stdout).toContain('data[].bank')
+  expect((await run(['verify', '--drift', '--json'], { cwd })).stdout).toContain('data[].bank')
   // The commands that a run shows name the module too, and without it nothing passes for complete.
   writeFileSync(join(cwd, 'scripstream.config.json'), '{}')
   const own = ['--streams', './my-streams.js']

@@ -43,7 +43,7 @@ describe('a full disk of stdout or stderr', () => {
           for (const args of [
             ['query', 'select * from master'],
             ['brief', '--no-verify'],
-            ['log', '--json'],
+            ['history', '--runs', '--json'],
           ])
             expect(
               await run([...args, '--out', out], { cwd: out, env, startedBy: redirectTo(line) }),

@@ -167,7 +167,7 @@ describe('an output that is not up to date', () => {
   const frozen: Market = { holidays: [], frozen: { candles: '2026-02-11' } }
   const sentence = lateCandles('2026-02-11')
 
-  it('is said by run, brief, log and the notification', async () => {
+  it('is said by run, brief, history --runs and the notification', async () => {
     const { type } = createEvenings(frozen)
     await type('2026-02-10', '20:30')
     const { code, report, notified } = await type('2026-02-11', '20:30')
@@ -190,8 +190,8 @@ describe('an output that is not up to date', () => {
     expect(notified).toContain(`Not up to date: ${sentence}.`)
     const at = ['2026-02-11', '20:40'] as const
     expect((await type(...at, 'brief --no-verify')).out).toContain(`Not up to date\n  ${sentence}\n`)
-    expect((await type(...at, 'log')).out).toContain('candles end at 2026-02-10')
-    expect((await type(...at, 'log last')).out).toContain(`Not up to date\n  ${sentence}\n`)
+    expect((await type(...at, 'history --runs')).out).toContain('candles end at 2026-02-10')
+    expect((await type(...at, 'history --runs last')).out).toContain(`Not up to date\n  ${sentence}\n`)
     const shown = await type('2026-02-11', '21:00', 'run --progress none --only all-ohlcv')
     expect(shown.out).toContain(`Not up to date\n  ${sentence}\n`)
     expect(shown.code).toBe(0)

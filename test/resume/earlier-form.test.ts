@@ -82,7 +82,7 @@ describe('days of an earlier form', () => {
     [2, ['query', 'select * from master', '--as-of', '2026-02-10']],
     [0, ['query', 'select * from history.master']],
     [2, ['diff', '--since', '2026-02-10']],
-    [2, ['audit']],
+    [2, ['verify', '--backtest']],
     [0, ['verify']],
     [0, ['verify', '--history']],
   ])('are named, with exit code %i, and stay: %j', async (code, args) => {

@@ -194,10 +194,10 @@ describe('a folder of a newer version', () => {
 
   it.each([
     [['run', '--dry-run']],
-    [['log']],
+    [['history', '--runs']],
     [['brief']],
-    [['drift']],
-    [['drift', 'accept']],
+    [['verify', '--drift']],
+    [['verify', '--drift', '--accept']],
     [['history']],
     [['history', 'prune', '--before', '2026-01-01']],
     [['query', 'select 1']],

@@ -106,7 +106,7 @@ describe('a stream that is added to the registry', () => {
 
   it('reports drift', async () => {
     expect(run.code).toBe(3)
-    const { code, text } = await command('drift', '--json', '--out', out)
+    const { code, text } = await command('verify', '--drift', '--json', '--out', out)
     expect(code).toBe(3)
     expect(text).toContain('data[].analyst')
     expect(text).not.toContain('data[].target')

@@ -219,7 +219,7 @@ describe('a folder with damaged records of runs', () => {
     return { code, out: io.out.text(), err: io.err.text() }
   }
 
-  it('is told by "brief", "diff" and "log" in plain words', async () => {
+  it('is told by "brief", "diff" and "history --runs" in plain words', async () => {
     const all = `${STATE}/report.json`
     good()
     put('report.json', '{}')
@@ -232,7 +232,7 @@ describe('a folder with damaged records of runs', () => {
       expect(said.out).not.toMatch(/undefined|NaN|no run has finished/)
     }
     put('runs.ndjson', `5\n${JSON.stringify(entries[1])}\n`)
-    expect(await type('log')).toMatchObject({
+    expect(await type('history', '--runs')).toMatchObject({
       code: 0,
       err: expect.stringMatching(
         /^warning: .*report.json is damaged[\s\S]*\nwarning: .*left out: line 1, which can be deleted\n$/,

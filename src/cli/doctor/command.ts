@@ -1,4 +1,3 @@
-import { Option } from 'commander'
 import {
   concatMap,
   defer,
@@ -18,7 +17,7 @@ import { createRedactor } from '../../model/redact.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import type { Origins } from '../hints.js'
 import { sendMessage } from '../notify/notify.js'
-import { asOfOption, type Flag, folderFlags, jsonFlag, simulateOption, withOption } from '../options.js'
+import { asOfOption, flag, folderFlags, jsonFlag, simulateOption, withOption } from '../options.js'
 import { resolveOrigins, withProvider } from '../provider.js'
 import { describeVerdict, doctorLines, listSettings } from './lines.js'
 import { hasProvider, localChecks } from './local.js'
@@ -33,9 +32,6 @@ const MAX_DOCTOR_MS = 60_000
  */
 const MIN_SIMULATED = 8
 
-const notifyOption = (): Flag<string | true | undefined> =>
-  new Option('--notify [text]', 'also send one message to the setting "notify": a test, or this text')
-
 export const addDoctor = defineCommand({
   name: 'doctor',
   about:
@@ -45,7 +41,7 @@ export const addDoctor = defineCommand({
     with: withOption(streams),
     asOf: asOfOption(io),
     simulate: simulateOption(),
-    notify: notifyOption(),
+    notify: flag('--notify [text]', 'also send one message to the setting "notify": a test, or this text'),
     json: jsonFlag(),
   }),
   examples: [

@@ -3,7 +3,6 @@ import { groupBy } from '../../model/map.js'
 import { createRedactor } from '../../model/redact.js'
 import type { Settings } from '../../model/settings.js'
 import { isConfidential } from '../../model/settings-issues.js'
-import { driftText } from '../drift.js'
 import {
   type AnswerLine,
   columnsOf,
@@ -14,6 +13,7 @@ import {
   titledPart,
 } from '../terminal/terminal.js'
 import { clean, formatBytes, formatCount, formatQuantity } from '../terminal/text.js'
+import { driftText } from '../verify/drift.js'
 import type { Probe } from './probe.js'
 import type { LocalCheck } from './settings.js'
 

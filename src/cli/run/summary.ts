@@ -6,7 +6,6 @@ import { formatPart } from '../../model/format.js'
 import type { RunReport, ScriptReport } from '../../model/report.js'
 import { countItems, countLost, isIdle, isIncomplete, wasStopped } from '../../model/script-figures.js'
 import { buildFolderArgs, buildResumeArgs, formatCommandLine } from '../command-line.js'
-import { driftLines } from '../drift.js'
 import { fleetLines } from '../fleet.js'
 import { findHints, type Origins } from '../hints.js'
 import {
@@ -22,6 +21,7 @@ import {
   titledPart,
 } from '../terminal/terminal.js'
 import { clean, formatBytes, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
+import { driftLines } from '../verify/drift.js'
 import { earlierFailureLines, problemLines, staleLines, warningLines, wrongSymbolLines } from './problems.js'
 
 /** A stream with its phase. */
@@ -225,8 +225,8 @@ const listSteps = (report: RunReport, { args, origins }: NextContext): readonly 
     ...(report.drift?.some(isSignificant)
       ? [
           [
-            'See what has changed; "scripstream drift accept" accepts it:',
-            buildFolderArgs(args, 'drift'),
+            'See what has changed; "scripstream verify --drift --accept" accepts it:',
+            [...buildFolderArgs(args, 'verify'), '--drift'],
           ] as const,
         ]
       : []),

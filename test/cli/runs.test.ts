@@ -42,7 +42,7 @@ const show = async (entries: readonly RunLogEntry[], ...args: readonly string[])
     join(out, '.scripstream/runs.ndjson'),
     entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''),
   )
-  const code = await runProgram(['log', '--out', out, ...args], io, createTestDependencies())
+  const code = await runProgram(['history', '--out', out, '--runs', ...args], io, createTestDependencies())
   return { code, text: io.out.text(), err: io.err.text() }
 }
 
@@ -83,13 +83,16 @@ describe('the history of runs', () => {
   })
 })
 
-describe('the command log', () => {
+describe('history --runs', () => {
   it('lists the runs, newest last, with what failed', async () => {
     const { text } = await show([first, second])
     const [, one = '', two = ''] = text.split('\n')
     expect(one).toMatch(/^aaaa {2}2026-11-17 18:30 IST {2}partial .* market-news 2$/)
     expect(two).toMatch(/^bbbb {2}2026-11-18 18:30 IST {2}complete/)
-    expect((await show([first, second], '--limit', '1')).text).not.toContain('aaaa')
+    const { text: newest } = await show([first, second], '--limit', '1')
+    expect(newest).not.toContain('aaaa')
+    expect(newest).toMatch(/\nand 1 earlier run \(--limit shows more\)\n$/)
+    expect(JSON.parse((await show([first, second], '--limit', '1', '--json')).text)).toEqual([second])
   })
 
   it.each([['2026-11-17'], ['aaaa'], [first.run], ['-2']])(
@@ -165,6 +168,20 @@ describe('the command log', () => {
     ])
   })
 
+  it('says what one run has as one document', async () => {
+    expect(JSON.parse((await show([first, second], 'last', '--json')).text)).toEqual(second)
+  })
+
+  it.each([['delete', '2026-02-12'], ['prune', '--before', '2026-01-01'], ['compact']])(
+    'deletes no days: %s',
+    async (...args) => {
+      const io = createTestIo()
+      const typed = ['history', ...args, '--runs', '--yes']
+      expect(await runProgram(typed, io, createTestDependencies())).toBe(2)
+      expect(io.err.text()).toBe(`error: --runs lists runs; history ${args[0]} takes none\n`)
+    },
+  )
+
   it('rejects an unknown run, and says how runs are named', async () => {
     expect(await show([first], 'nonsense')).toEqual({
       code: 2,
@@ -179,7 +196,7 @@ describe('the command log', () => {
     const { code, err } = await show([first], '2026-11-16')
     expect([code, err]).toEqual([
       2,
-      'error: no run started on 2026-11-16: 1 run since 2026-11-17\n  "scripstream log" lists them\n',
+      'error: no run started on 2026-11-16: 1 run since 2026-11-17\n  "scripstream history --runs" lists them\n',
     ])
   })
 

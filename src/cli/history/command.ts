@@ -1,17 +1,24 @@
-import { listTables } from '../engine/define-stream.js'
-import { UsageError } from '../model/errors.js'
-import { groupBy } from '../model/map.js'
-import { formatMinute } from '../model/trading-day.js'
-import type { Deletable } from '../storage/history/delete.js'
-import type { HistoryDay, HistorySummary } from '../tables/history/describe-history.js'
-import { type Answer, defineCommand, type Input } from './command.js'
-import { checkDay, choiceArgument, dayOption, flag, folderFlags, integerOption, jsonFlag } from './options.js'
-import { type AnswerLine, fitTable, printLines, type TextColumn } from './terminal/terminal.js'
-import { formatBytes, formatQuantity } from './terminal/text.js'
+import { listTables } from '../../engine/define-stream.js'
+import { UsageError } from '../../model/errors.js'
+import type { Deletable } from '../../storage/history/delete.js'
+import { type Answer, defineCommand, type Input } from '../command.js'
+import {
+  checkDay,
+  choiceArgument,
+  dayOption,
+  flag,
+  folderFlags,
+  integerOption,
+  jsonFlag,
+} from '../options.js'
+import { type AnswerLine, printLines } from '../terminal/terminal.js'
+import { formatBytes, formatQuantity } from '../terminal/text.js'
+import { summaryLines } from './days.js'
+import { showRuns } from './runs.js'
 
 export const addHistory = defineCommand({
   name: 'history',
-  about: 'Shows the days that runs have recorded, or deletes some of them.',
+  about: 'Shows the days that runs have recorded, or the runs themselves; deletes days.',
   args: [
     choiceArgument(
       '[action]',
@@ -22,14 +29,17 @@ export const addHistory = defineCommand({
   ],
   flags: () => ({
     ...folderFlags(),
+    runs: flag('--runs [run]', 'the runs, or one: its id, a day, "last", or -2 for the one before'),
     before: dayOption('--before <day>', 'prune: the first day that stays'),
     dryRun: flag('--dry-run', 'show what would be deleted, and delete nothing'),
     yes: flag('--yes', 'do not ask for confirmation'),
-    limit: integerOption('--limit <n>', 'how many days are listed', [1, 100_000], 20),
+    limit: integerOption('--limit <n>', 'how many days or runs are listed', [1, 100_000], 20),
     json: jsonFlag(),
   }),
   examples: [
     ['scripstream history', 'the recorded days, their sizes, and the sessions without a record'],
+    ['scripstream history --runs', 'the last 20 runs: when, how long, outcome, what failed'],
+    ['scripstream history --runs 2026-11-17', 'the runs of that day, and what failed'],
     ['scripstream history delete 2027-02-12', 'delete one day, such as one recorded with a wrong clock'],
     [
       'scripstream history prune --before 2025-01-01 --dry-run',
@@ -39,13 +49,16 @@ export const addHistory = defineCommand({
   ],
   run: async (flags, input) => {
     const [action, day] = input.typed
-    const { before, dryRun = false, yes = false, json = false, limit } = flags
+    const { before, dryRun = false, yes = false, json = false, limit, runs } = flags
     checkFlags(action, { day, before }, dryRun || yes)
+    if (action !== undefined && runs !== undefined)
+      throw new UsageError(`--runs lists runs; history ${action} takes none`)
     const { out, exchange } = input.settings()
     if (action !== undefined) return deleteFromHistory(out, { day, before, dryRun, yes, json }, input)
-    const { describeHistory } = await import('../tables/history/describe-history.js')
+    if (runs !== undefined) return showRuns(out, { runs, limit }, input)
+    const { describeHistory } = await import('../../tables/history/describe-history.js')
     const summary = await describeHistory(out, { streams: input.dependencies.streams, exchange })
-    const { describeEarlier } = await import('../storage/history/choose.js')
+    const { describeEarlier } = await import('../../storage/history/choose.js')
     return {
       json: summary,
       lines: () => [
@@ -56,6 +69,7 @@ export const addHistory = defineCommand({
   },
 })
 
+/** Which days are deleted: one, or those before a day. */
 type DeletionChoice = Readonly<Record<'day' | 'before', string | undefined>>
 
 const checkFlags = (
@@ -81,7 +95,7 @@ const deleteFromHistory = async (
   { day, before, dryRun, yes, json }: DeletionChoice & Readonly<Record<'dryRun' | 'yes' | 'json', boolean>>,
   { io, dependencies: { streams } }: Input,
 ): Promise<Answer> => {
-  const { findDeletable, deleteDays } = await import('../storage/history/delete.js')
+  const { findDeletable, deleteDays } = await import('../../storage/history/delete.js')
   const found = await findDeletable(out, { day, before })
   if (dryRun || found.files.length === 0)
     return { json: { folder: out, isDryRun: dryRun, ...found }, lines: () => deletableLines(found) }
@@ -125,73 +139,4 @@ const deletableLines = (found: Deletable): readonly AnswerLine[] => {
     ...(bases === 0 ? [] : [`  ${formatQuantity(bases, 'base')} that no other day needs`]),
     `To be deleted: ${describeAmount(found)}.`,
   ]
-}
-
-const HISTORY_COLUMNS: readonly TextColumn<HistoryDay>[] = [
-  { title: 'day', align: 'left', cell: ({ day }) => day },
-  {
-    title: 'collected',
-    drop: 1,
-    align: 'left',
-    cell: (day) => describeKnown(day),
-    style: ({ timing = 'final', isMisdated }) => (timing !== 'final' || isMisdated ? 'yellow' : undefined),
-  },
-  { title: 'size', align: 'right', cell: (day) => (hasRecord(day) ? formatBytes(day.bytes) : '-') },
-  {
-    title: 'lists',
-    drop: 2,
-    align: 'left',
-    cell: (day) => describeLists(day),
-    style: (day) => (describeLists(day) === 'all' ? undefined : 'yellow'),
-  },
-]
-
-const summaryLines = ({ folder, days, baseBytes }: HistorySummary, limit: number): readonly AnswerLine[] => {
-  const recorded = days.filter((day) => hasRecord(day) && !day.isMisdated)
-  if (recorded.length === 0)
-    return [`No day is recorded in ${folder} yet; the next complete run records its day.`]
-  const gaps = days.filter((day) => !hasRecord(day)).length
-  const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
-  const bases =
-    baseBytes === 0 ? '' : `, and ${formatBytes(baseBytes)} of whole lists to which days add their changes`
-  const sums = [
-    `${formatQuantity(recorded.length, 'day')} from ${recorded[0]?.day} to ${recorded.at(-1)?.day}`,
-    `${formatBytes(bytes + baseBytes)} (${formatBytes(bytes / recorded.length)} a day${bases})`,
-    `${gaps === 0 ? 'no session' : formatQuantity(gaps, 'session')} without a record`,
-  ]
-  const rest = days.length - limit
-  const shown = days.slice(-limit)
-  return [
-    fitTable(HISTORY_COLUMNS, shown),
-    ...(rest > 0 ? [`and ${formatQuantity(rest, 'earlier day')} (--limit shows more)`] : []),
-    ...earlyLines(shown),
-    '',
-    `${sums.join('; ')}.`,
-  ]
-}
-
-const earlyLines = (days: readonly HistoryDay[]): readonly string[] =>
-  [...groupBy(days, ({ early }) => early.join(', '))].flatMap(
-    ([lists, [{ day } = { day: '' }, ...others]]) => {
-      const amount = others.length === 0 ? day : formatQuantity(others.length + 1, 'day')
-      return lists === ''
-        ? []
-        : [`early: ${lists} of ${amount} were collected too early; query --as-of says why`]
-    },
-  )
-
-const describeKnown = ({ knownAt, timing = 'final', isMisdated }: HistoryDay): string => {
-  const marks = { final: '', early: ' (early)', late: ' (late)', session: ' (during the session)' }
-  const mark = isMisdated ? ' (wrong clock)' : marks[timing]
-  return knownAt === undefined ? '-' : `${formatMinute(Date.parse(knownAt))}${mark}`
-}
-
-const hasRecord = ({ streams, damage }: HistoryDay): boolean => streams.length > 0 || damage !== undefined
-
-const describeLists = (day: HistoryDay): string => {
-  if (day.damage !== undefined) return 'damaged'
-  if (!hasRecord(day)) return 'no record'
-  const { missing } = day
-  if (missing.length === 0) return 'all'
-  return `without ${missing.length === 1 ? missing.join('') : `the lists of ${missing.length} streams`}`
 }

@@ -1,12 +1,11 @@
-import { UsageError } from '../model/errors.js'
-import { type LoggedScript, type RunLogEntry, toRunReport } from '../model/run-log.js'
-import { countLost, wasStopped } from '../model/script-figures.js'
-import { formatMinute, readDay, toDay } from '../model/trading-day.js'
-import { readRunRecords } from '../storage/run-records.js'
-import { requireFolder } from '../storage/run-state.js'
-import { defineCommand } from './command.js'
-import { folderFlags, integerOption, jsonFlag } from './options.js'
-import { describeResults, OUTCOME_WORDS } from './run/summary.js'
+import { UsageError } from '../../model/errors.js'
+import { type LoggedScript, type RunLogEntry, toRunReport } from '../../model/run-log.js'
+import { countLost, wasStopped } from '../../model/script-figures.js'
+import { formatMinute, readDay, toDay } from '../../model/trading-day.js'
+import { readRunRecords } from '../../storage/run-records.js'
+import { requireFolder } from '../../storage/run-state.js'
+import type { Answer, Input } from '../command.js'
+import { describeResults, OUTCOME_WORDS } from '../run/summary.js'
 import {
   type AnswerLine,
   fitColumns,
@@ -16,50 +15,39 @@ import {
   type TextColumn,
   type TextLine,
   titledPart,
-} from './terminal/terminal.js'
-import { clean, formatCount, formatDuration, formatQuantity } from './terminal/text.js'
+} from '../terminal/terminal.js'
+import { clean, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
+import { listNewest } from './days.js'
 
-export const addLog = defineCommand({
-  name: 'log',
-  about: 'Shows the runs of a folder: all of them, or one.',
-  args: [['[run]', 'a run: its id, a day (YYYY-MM-DD), "last", or -2 for the one before the last']],
-  takesNumbers: true,
-  flags: () => ({
-    ...folderFlags(),
-    limit: integerOption('--limit <n>', 'how many runs are listed', [1, 10_000], 20),
-    json: jsonFlag(),
-  }),
-  examples: [
-    ['scripstream log', 'the last 20 runs: when, how long, outcome, what failed'],
-    ['scripstream log 2026-11-17', 'the runs of that day, and what failed'],
-    ['scripstream log last', 'the last run'],
-  ],
-  run: async ({ limit }, { typed: [name], settings, io }) => {
-    const { out } = settings()
-    const { runs, damage } = await readRunRecords(out)
-    if (runs.length === 0) await requireFolder(out)
-    for (const text of damage) printWarning(text, io.stderr)
-    const chosen = name === undefined ? runs.slice(-limit) : findRuns(runs, name)
-    const one = chosen.at(-1)
-    const isList = name === undefined || chosen.length > 1
-    return {
-      json: isList ? chosen : one,
-      lines: () => [
-        ...(one === undefined ? ['No run is recorded here yet.'] : []),
-        ...(isList && one ? [logTable(chosen)] : []),
-        ...(name === undefined ? [] : chosen.flatMap((run) => [...(isList ? [''] : []), ...entryLines(run)])),
-      ],
-    }
-  },
-})
+/**
+ * All runs of a folder, or those that a text names: `last`, `-2` (the one before the last), a run id or its
+ * end, or a day in India (all its runs).
+ */
+export const showRuns = async (
+  out: string,
+  { runs: name, limit }: { readonly runs: string | true; readonly limit: number },
+  { io }: Input,
+): Promise<Answer> => {
+  const { runs, damage } = await readRunRecords(out)
+  if (runs.length === 0) await requireFolder(out)
+  for (const text of damage) printWarning(text, io.stderr)
+  if (name === true) {
+    const json = runs.slice(-limit)
+    const lines = listNewest(createRunTable(json), runs.length - limit, 'run')
+    return { json, lines: () => (runs.length === 0 ? ['No run is recorded here yet.'] : lines) }
+  }
+  const found = findRuns(runs, name)
+  if (found.length === 1) return { json: found[0], lines: () => found.flatMap(entryLines) }
+  return {
+    json: found,
+    lines: () => [createRunTable(found), ...found.flatMap((run) => ['', ...entryLines(run)])],
+  }
+}
 
 const sum = (entry: RunLogEntry, figure: (script: LoggedScript) => number): number =>
   Object.values(entry.scripts).reduce((total, script) => total + figure(script), 0)
 
 const started = ({ startedAt }: RunLogEntry): string => formatMinute(Date.parse(startedAt))
-
-/** The end of a run's id, which differs from run to run. */
-const shortId = (run: string): string => clean(run).slice(-4)
 
 const listFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEntry): string => {
   if (error !== undefined) return clean(error)
@@ -83,11 +71,12 @@ const FAILURES_COLUMN: TextColumn<RunLogEntry> = {
 }
 
 /** The last runs, newest last: one line each, and what failed on lines of its own if it does not fit. */
-const logTable =
+const createRunTable =
   (entries: readonly RunLogEntry[]) =>
   (room: number): readonly TextLine[] => {
     const all: readonly TextColumn<RunLogEntry>[] = [
-      { title: 'run', align: 'left', cell: ({ run }) => shortId(run) },
+      // The end of a run's id differs from run to run.
+      { title: 'run', align: 'left', cell: ({ run }) => clean(run).slice(-4) },
       { title: 'started', align: 'left', cell: started },
       {
         title: 'outcome',
@@ -130,7 +119,9 @@ const entryLines = (entry: RunLogEntry): readonly AnswerLine[] => {
     ...titledPart('Missing after this run', describeMissing(missing)),
     ...titledPart(
       'Changed answers',
-      drift > 0 ? [`  ${formatQuantity(drift, 'change')}; see "scripstream drift"`] : [],
+      drift > 0
+        ? [`  ${formatQuantity(drift, 'change')}; "scripstream verify --drift" shows those of the last run`]
+        : [],
     ),
   ]
 }
@@ -151,26 +142,21 @@ const describeMissing = (missing: NonNullable<RunLogEntry['missing']>): readonly
   ]
 }
 
-/**
- * The runs that a person names: `last`, `-2` (the one before the last), a run id or its end, or a day in
- * India (all its runs).
- */
 const findRuns = (entries: readonly RunLogEntry[], name: string): readonly RunLogEntry[] => {
   const isPlace = /^(last|-\d+)$/.test(name)
-  const found = isPlace
+  const one = isPlace
     ? entries.at(name === 'last' ? -1 : Number(name))
     : entries.findLast(({ run }) => run.endsWith(name))
-  const ofDay = entries.filter(({ startedAt }) => toDay(Date.parse(startedAt)) === name)
-  if (found) return [found]
-  if (ofDay.length > 0) return ofDay
+  const found = entries.filter((run) => run === one || toDay(Date.parse(run.startedAt)) === name)
+  if (found.length > 0) return found
   const since = toDay(Date.parse(entries[0]?.startedAt ?? ''))
   const range =
     entries.length === 0
       ? 'no run is recorded here'
       : `${formatQuantity(entries.length, 'run')} since ${since}`
-  if (readDay(name) === name)
-    throw new UsageError(`no run started on ${name}: ${range}\n"scripstream log" lists them`)
   throw new UsageError(
-    `unknown run ${JSON.stringify(name)}: ${range}\nName it by its id or the end of it, a day (YYYY-MM-DD), "last", or -2 for the one before the last`,
+    readDay(name) === name
+      ? `no run started on ${name}: ${range}\n"scripstream history --runs" lists them`
+      : `unknown run ${JSON.stringify(name)}: ${range}\nName it by its id or the end of it, a day (YYYY-MM-DD), "last", or -2 for the one before the last`,
   )
 }

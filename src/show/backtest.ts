@@ -1,4 +1,4 @@
-import { listTables, type StreamDefinition } from '../engine/define-stream.js'
+import { listTables } from '../engine/define-stream.js'
 import { listSessionEvidence } from '../engine/session-request.js'
 import { UsageError } from '../model/errors.js'
 import { formatNumber, formatQuantity } from '../model/format.js'
@@ -8,16 +8,11 @@ import { describeEarlier } from '../storage/history/choose.js'
 import { readSessionDays } from '../storage/session-days.js'
 import { describeHistory } from '../tables/history/describe-history.js'
 import { queryRows } from '../tables/query.js'
-import { verify } from '../verify/verify.js'
+import type { Verification, VerifyOptions } from '../verify/finding.js'
 
 /** One way in which a back-test on a folder differs from what was known then. */
-export interface AuditPart {
-  readonly name:
-    | 'days without record'
-    | 'dead names'
-    | 'rewritten prices'
-    | 'restated quarters'
-    | 'back-filled rows'
+export interface BacktestPart {
+  readonly name: string
   /** How many there are, and of how many. */
   readonly count: number
   readonly of: number
@@ -30,32 +25,34 @@ export interface AuditPart {
 }
 
 /** What a back-test on a folder costs. */
-export interface Audit {
-  readonly folder: string
+export interface Backtest {
   /** The recorded days: only between them the folder knows what was known when. */
   readonly from: Day
   readonly to: Day
   readonly days: number
-  readonly parts: readonly AuditPart[]
+  readonly parts: readonly BacktestPart[]
 }
 
-interface AuditOptions {
-  readonly streams: readonly StreamDefinition[]
-  readonly exchange: string
-}
+type Checked = Pick<Verification, 'findings' | 'accepted'>
 
 const SHOWN_EXAMPLES = 3
 
 /**
  * Counts what a back-test on a folder does not see: days without a record, dead names, rewritten prices,
- * restated quarters and back-filled rows.
+ * restated quarters and back-filled rows. The restated quarters are findings of `verify`, which the returned
+ * function takes.
  *
  * @throws UsageError without a recorded day
  */
-export const audit = async (root: string, { streams, exchange }: AuditOptions): Promise<Audit> => {
+export const countBacktestGaps = async (
+  root: string,
+  { streams, exchange }: Pick<VerifyOptions, 'streams' | 'exchange'>,
+): Promise<(checked: Checked) => Backtest> => {
   const history = await describeHistory(root, { streams, exchange })
-  const recorded = history.days.filter(({ records, isMisdated }) => records > 0 && !isMisdated)
-  const [from, to] = [recorded[0]?.day, recorded.at(-1)?.day]
+  const days = history.days
+    .filter(({ records, isMisdated }) => records > 0 && !isMisdated)
+    .map(({ day }) => day)
+  const [from, to] = [days[0], days.at(-1)]
   if (from === undefined || to === undefined)
     throw new UsageError(
       [
@@ -68,24 +65,26 @@ export const audit = async (root: string, { streams, exchange }: AuditOptions): 
   const sessions = await readSessionDays(root, listSessionEvidence(streams, exchange))
   const gaps = history.days.filter(({ records }) => records === 0).map(({ day }) => day)
   const older = sessions.filter((day) => day < from).length
-  const parts: readonly AuditPart[] = [
+  const parts: readonly BacktestPart[] = [
     {
       name: 'days without record',
       count: gaps.length,
-      of: gaps.length + recorded.length,
+      of: gaps.length + days.length,
       examples: takeNewest(gaps),
-      proof: `lists and filings of ${formatQuantity(recorded.length, 'day')} are as they were collected`,
+      proof: `lists and filings of ${formatQuantity(days.length, 'day')} are as they were collected`,
       limit: `sessions with candles before ${from}, ${formatNumber(older)} of them, are known only as the provider shows them since`,
     },
-    await auditDeadNames(ask, from),
-    await auditPrices(ask, from),
-    await auditQuarters(ask, root, { streams, exchange }),
-    await auditRows(
-      ask,
-      recorded.map(({ day }) => day),
-    ),
+    await countDeadNames(ask, from),
+    await countRewrittenPrices(ask, from),
   ]
-  return { folder: root, from, to, days: recorded.length, parts }
+  const quarters = await readCount(ask, 'SELECT count(*) AS n FROM quarters')
+  const rows = await countBackFilledRows(ask, days)
+  return (checked) => ({
+    from,
+    to,
+    days: days.length,
+    parts: [...parts, describeRestatedQuarters(checked, quarters), rows],
+  })
 }
 
 const takeNewest = (texts: readonly string[]): readonly string[] => texts.slice(-SHOWN_EXAMPLES).reverse()
@@ -94,7 +93,7 @@ type ReadRows = (sql: string) => Promise<readonly Row[]>
 
 const readCount = async (ask: ReadRows, sql: string): Promise<number> => Number((await ask(sql))[0]?.n ?? 0)
 
-const auditDeadNames = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
+const countDeadNames = async (ask: ReadRows, from: Day): Promise<BacktestPart> => {
   const dead = await ask(`SELECT isin, max_by(symbol, day) AS symbol, max(day) AS until FROM history.master
     WHERE isin NOT IN (SELECT isin FROM master) AND symbol NOT IN (SELECT symbol FROM master) GROUP BY isin ORDER BY until, symbol`)
   const priced = new Set(
@@ -114,7 +113,7 @@ const auditDeadNames = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
   }
 }
 
-const auditPrices = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
+const countRewrittenPrices = async (ask: ReadRows, from: Day): Promise<BacktestPart> => {
   const rows = await ask(
     "SELECT symbol, day, reason FROM rewritten WHERE stream = 'all-ohlcv' ORDER BY day, symbol",
   )
@@ -128,13 +127,16 @@ const auditPrices = async (ask: ReadRows, from: Day): Promise<AuditPart> => {
   }
 }
 
-const auditQuarters = async (ask: ReadRows, root: string, options: AuditOptions): Promise<AuditPart> => {
-  const { findings } = await verify(root, { ...options, limits: {}, only: ['restated-figures'] })
+/** Accepted findings count, too: the figures of an earlier day are others all the same. */
+const describeRestatedQuarters = ({ findings, accepted }: Checked, quarters: number): BacktestPart => {
+  const restated = [...findings, ...accepted]
+    .filter(({ check }) => check === 'restated-figures')
+    .sort(({ day: one = '' }, { day: other = '' }) => other.localeCompare(one))
   return {
     name: 'restated quarters',
-    count: findings.length,
-    of: await readCount(ask, 'SELECT count(*) AS n FROM quarters'),
-    examples: findings
+    count: restated.length,
+    of: quarters,
+    examples: restated
       .slice(0, SHOWN_EXAMPLES)
       .map(({ symbol, day, detail }) => [symbol ?? '', day ?? '', detail].filter(Boolean).join(' ')),
     proof: 'figures as of a recorded day are those that the provider showed then',
@@ -147,7 +149,7 @@ const auditQuarters = async (ask: ReadRows, root: string, options: AuditOptions)
  * A row that two runs did not have although it is dated before them. One may be early: filings of an evening
  * come later.
  */
-const auditRows = async (ask: ReadRows, days: readonly Day[]): Promise<AuditPart> => {
+const countBackFilledRows = async (ask: ReadRows, days: readonly Day[]): Promise<BacktestPart> => {
   const list = `[${days.map((day) => `DATE '${day}'`).join(', ')}]`
   const late = `FROM first_seen WHERE len(list_filter(${list}, lambda d: d >= day AND d < first_seen)) >= 2`
   const rows = await ask(

@@ -1,31 +1,19 @@
-import { defer } from 'rxjs'
-import { UsageError } from '../model/errors.js'
-import { groupBy } from '../model/map.js'
-import { formatMinute, toDay } from '../model/trading-day.js'
+import { isSignificant } from '../../model/drift.js'
+import { groupBy } from '../../model/map.js'
+import type { Drift } from '../../model/report.js'
+import { formatMinute } from '../../model/trading-day.js'
+import type { Backtest } from '../../show/backtest.js'
 import {
   CHECKS,
   type CheckName,
-  checkNames,
   type Finding,
   REMEDIES,
   type Severity,
   type TrackedFinding,
   type Verification,
   type YearCoverage,
-} from '../verify/finding.js'
-import { type Answer, defineCommand, type FlagValues, type Input } from './command.js'
-import { buildFolderArgs, formatCommandLine } from './command-line.js'
-import { notifyOfFailure } from './notify/notify.js'
-import {
-  dayOption,
-  flag,
-  folderFlags,
-  integerOption,
-  jsonFlag,
-  namesOption,
-  readSymbols,
-  symbolsOption,
-} from './options.js'
+} from '../../verify/finding.js'
+import { buildFolderArgs, formatCommandLine } from '../command-line.js'
 import {
   type AnswerLine,
   fitTable,
@@ -34,100 +22,14 @@ import {
   type TextColumn,
   type TextLine,
   titledPart,
-} from './terminal/terminal.js'
-import { clean, formatCount, formatDuration, formatQuantity } from './terminal/text.js'
+} from '../terminal/terminal.js'
+import { clean, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
+import { changedAnswerLines } from './drift.js'
 
-const EXIT_LIMIT_EXCEEDED = 4
-
-const verifyFlags = () => ({
-  ...folderFlags(),
-  only: namesOption('--only', 'only these checks', {
-    what: 'check',
-    known: checkNames,
-    listedBy: '"scripstream help checks"',
-  }),
-  symbols: symbolsOption('only findings of these stocks'),
-  since: dayOption('--since <day>', 'only findings about this day or later'),
-  limit: integerOption('--limit <number>', 'findings shown of each check (default: 4)', [0, 1_000_000]),
-  all: flag('--all', 'also show open findings in full'),
-  history: flag('--history', 'also read every byte of the recorded days'),
-  deep: flag('--deep', 'also find files that a disk or an editor has changed'),
-  accept: flag('--accept', 'accept the findings: later commands report only new ones'),
-  reason: flag('--reason <text>', 'why they are accepted'),
-  quiet: flag('-q, --quiet', 'print nothing without new errors or warnings, and notify of a failure'),
-  json: jsonFlag('print all findings as JSON on stdout'),
-})
-
-type VerifyFlags = FlagValues<ReturnType<typeof verifyFlags>>
-
-export const addVerify = defineCommand({
-  name: 'verify',
-  about: 'Checks the outputs of a folder and reports what is wrong.',
-  flags: verifyFlags,
-  examples: [
-    ['scripstream verify --symbols INFY,TCS --since 2026-01-01', 'only findings of two stocks of this year'],
-    ['scripstream verify --accept --reason "as traded"', 'from now on, report only new findings'],
-    ['scripstream run && scripstream verify --quiet', 'the daily run; prints only new findings'],
-  ],
-  notes: [
-    `Checks ("scripstream help checks" explains them): ${checkNames.join(', ')}`,
-    'A finding is new until "verify" has reported it in the files of an earlier run, then open until it is gone or accepted.',
-  ],
-  exits: { [EXIT_LIMIT_EXCEEDED]: 'more new findings than the setting "verify" allows' },
-  run: (flags, input) =>
-    defer(() => verifyFolder(flags, input)).pipe(
-      notifyOfFailure(
-        {
-          command: 'verify',
-          isScheduled: flags.quiet,
-          describe: ({ json }) => describeExceededLimits(json as Verification),
-        },
-        input,
-      ),
-    ),
-})
-
-const verifyFolder = async (
-  flags: VerifyFlags,
-  { settings, dependencies: { streams }, io, args }: Input,
-): Promise<Answer> => {
-  const { only, symbols, since, limit, all, deep, history, accept = false, reason, quiet = false } = flags
-  if (reason !== undefined && !accept) throw new UsageError('--reason: it needs --accept')
-  const { out, exchange, watchlists, verify } = settings()
-  const startedAt = io.scheduler.now()
-  const options = {
-    streams,
-    exchange,
-    only,
-    since,
-    deep,
-    history,
-    isReport: true,
-    ...readSymbols(symbols, { watchlists }),
-    // The default allows no errors and any number of warnings: most trading days have unusual moves.
-    limits: { errors: 0, ...verify },
-    ...(accept ? { accept: { on: toDay(startedAt), reason } } : {}),
-  }
-  const { verifyAndRecord } = await import('../verify/recorded-checks.js')
-  const { verification } = await verifyAndRecord(out, options, () => io.scheduler.now())
-  const code = verification.passed.length > 0 ? EXIT_LIMIT_EXCEEDED : 0
-  if (
-    quiet &&
-    code === 0 &&
-    verification.findings.every(({ severity, state }) => severity === 'info' || state === 'open')
-  )
-    return code
-  const tookMs = io.scheduler.now() - startedAt
-  return { code, json: verification, lines: () => findingLines(verification, { tookMs, args, limit, all }) }
-}
-
-const describeExceededLimits = ({ folder, findings, passed }: Verification) => {
-  const fresh = findings.filter(({ state }) => state === 'new')
-  const checks = [...groupBy(fresh, ({ check }) => check)].map(([check, own]) => `${check} ${own.length}`)
-  return {
-    headline: `${passed.map(describeExceeded).join('; ')} in ${folder} (${checks.join(', ')}).`,
-    findings: fresh,
-  }
+/** The report of `verify`: what the checks found, and the sections that were asked for. */
+export interface VerifyReport extends Verification {
+  readonly drift?: readonly Drift[]
+  readonly backtest?: Backtest
 }
 
 /** Findings shown of each check, unless `--limit` changes it; `--json` has all. */
@@ -148,10 +50,10 @@ interface CheckFindings {
 }
 
 export const findingLines = (
-  verification: Verification,
+  report: VerifyReport,
   { tookMs, args, limit = DEFAULT_LIMIT, all = false }: FindingsContext,
 ): readonly AnswerLine[] => {
-  const { findings, gone, coverage, notes, passed, changed, stale } = verification
+  const { findings, gone, coverage, notes, passed, changed, stale, drift, backtest } = report
   const checks = [...groupBy(findings, ({ check }) => check)].map(([check, own]): CheckFindings => {
     const open = own.filter(({ state }) => state === 'open')
     return { check: check as CheckName, shown: all ? own : own.filter(({ state }) => state === 'new'), open }
@@ -164,9 +66,11 @@ export const findingLines = (
   const accepted =
     changed &&
     `${formatQuantity(changed.added, 'finding')} accepted, ${formatCount(changed.removed)} ${REMOVED}`
-  const accept = `  ${formatCommandLine([...buildFolderArgs(args, 'verify'), '--accept', '--reason', '…'])}`
+  const formatSelf = (...more: readonly string[]): string =>
+    formatCommandLine([...buildFolderArgs(args, 'verify'), ...more])
+  const accept = `  ${formatSelf('--accept', '--reason', '…')}`
   return [
-    formatFindingsHead(verification, tookMs),
+    formatFindingsHead(report, tookMs),
     ...(checks.length === 0 ? [] : ['', createChecksTable(checks)]),
     ...checks.flatMap(({ check, shown }) => formatCheckFindings(check, shown, limit)),
     ...(all ? [] : texts('Open (--all shows them in full)', listByCheck(findings, 'open', limit))),
@@ -178,13 +82,31 @@ export const findingLines = (
     ),
     ...(coverage.length === 0 ? [] : ['', fitTable(YEAR_COLUMNS, coverage.slice(0, MAX_YEARS_SHOWN))]),
     ...texts('Not checked', notes),
+    ...(drift === undefined
+      ? []
+      : titledPart('Changed answers', changedAnswerLines(drift, formatSelf('--drift', '--accept')))),
+    ...(backtest === undefined ? [] : backtestLines(backtest)),
     ...texts('Limits exceeded', passed.map(describeExceeded)),
     // On one line, so that it can be copied.
     ...(findings.length === 0 ? [] : [...texts('Next', [NEXT]), () => [[[accept]] as const]]),
   ]
 }
 
-const describeExceeded = ({ limit, allowed, found }: Verification['passed'][number]): string =>
+const backtestLines = ({ from, to, days, parts }: Backtest): readonly AnswerLine[] =>
+  titledPart(
+    `Back-test: ${formatQuantity(days, 'recorded day')}, from ${from} to ${to}`,
+    parts.flatMap(({ name, count, of, examples, proof, limit }): readonly AnswerLine[] => [
+      [
+        [`  ${name}`, 'bold'],
+        [`: ${formatCount(count)} of ${formatCount(of)}`, count === 0 ? undefined : 'yellow'],
+      ],
+      ...examples.map((text) => `    ${text}`),
+      [[`    can prove: ${proof}`, 'dim']],
+      [[`    cannot: ${limit}`, 'dim']],
+    ]),
+  )
+
+export const describeExceeded = ({ limit, allowed, found }: Verification['passed'][number]): string =>
   `${limit}: ${formatCount(found)} new, ${formatCount(allowed)} allowed`
 
 const REMOVED = 'no longer found and removed: .scripstream/accepted-findings.json'
@@ -193,16 +115,15 @@ const NEXT = 'Correct what is wrong. What is right as it is, accept (some of it 
 const countErrors = (findings: readonly Finding[]): number =>
   findings.filter(({ severity }) => severity === 'error').length
 
-const formatFindingsHead = (
-  { folder, stocks, files, candles, sessions, history, findings, gone, accepted, notes, asOf }: Verification,
-  tookMs: number,
-): TextLine => {
+const formatFindingsHead = (report: VerifyReport, tookMs: number): TextLine => {
+  const { folder, stocks, files, candles, sessions, history, findings, gone, accepted, notes, asOf } = report
+  const hasChanges = report.drift?.some(isSignificant) === true
   const fresh = findings.filter(({ state }) => state === 'new')
   const open = findings.length - fresh.length
   const errors = countErrors(fresh)
   const states: readonly (readonly [isSo: boolean, word: string, style: Style])[] = [
     [errors > 0, 'Errors', 'red'],
-    [fresh.length > 0, 'Review', 'yellow'],
+    [fresh.length > 0 || hasChanges, 'Review', 'yellow'],
     [open > 0, 'Open', 'yellow'],
   ]
   const [, word, style] = states.find(([isSo]) => isSo) ?? [true, 'OK', 'green']
@@ -224,8 +145,12 @@ const formatFindingsHead = (
     known.length === 0
       ? count
       : `${count} (${known.map(([state, number]) => `${formatCount(number)} ${state}`).join(', ')})`
-  const rest = notes.length === 0 ? '' : ' Not everything could be checked: see "Not checked".'
-  return [[word, style], [`: ${found} in ${folder}${run} (${what}; ${formatDuration(tookMs)}).${rest}`]]
+  const unchecked = notes.length === 0 ? '' : ' Not everything could be checked: see "Not checked".'
+  const changed = hasChanges ? ' The answers have changed: see "Changed answers".' : ''
+  return [
+    [word, style],
+    [`: ${found} in ${folder}${run} (${what}; ${formatDuration(tookMs)}).${unchecked}${changed}`],
+  ]
 }
 
 const createChecksTable = (checks: readonly CheckFindings[]) => {
