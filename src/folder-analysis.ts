@@ -1,6 +1,6 @@
 /**
- * Reads an output folder: checks it, compares its last two runs, answers SQL, exports to DuckDB, Parquet and
- * PostgreSQL. Nothing here requests anything; only `verify` with `accept`, exports and queries of large
+ * Reads an output folder: checks it, compares its last two runs, answers SQL, exports to DuckDB and
+ * PostgreSQL, writes the lake (Parquet). Nothing here requests anything; only `verify` with `accept`, exports and queries of large
  * tables write, the latter two to `lake/`.
  *
  * @module scripstream/analysis
@@ -17,6 +17,7 @@ import { verify as verifyFolder } from './verify/verify.js'
 
 export { type Change, SECTIONS } from './tables/diff/change.js'
 export * from './tables/export/index.js'
+export { wholeLake } from './tables/lake/whole-lake.js'
 export { readReport } from './tables/output-folder.js'
 export { CHECKS, type Finding, REMEDIES } from './verify/finding.js'
 export type { Difference, DiffOptions, Verification, VerifyOptions }

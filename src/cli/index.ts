@@ -8,7 +8,6 @@ import { addDrift } from './drift.js'
 import { addExport } from './export/command.js'
 import { addHistory } from './history.js'
 import { addInit } from './init.js'
-import { addLake } from './lake.js'
 import { addList } from './list.js'
 import { addLog } from './log.js'
 import { addMcp } from './mcp/command.js'
@@ -29,7 +28,7 @@ export const commands: CommandGroups = {
   'Collect:': [addRun, addStream, addPlan],
   'Ask:': [addBrief, addShow, addQuery, addDiff, addWatch, addServe, addMcp],
   'Check:': [addVerify, addDrift, addAudit, addLog],
-  'Keep:': [addHistory, addExport, addLake],
+  'Keep:': [addHistory, addExport],
   'Operate:': [addInit, addDoctor, addSchedule, addWorker],
   'Develop:': [addList, addSimulate, addCompletion],
 }

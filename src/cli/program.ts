@@ -23,7 +23,7 @@ import { foldHelp } from './terminal/text.js'
 const examples = [['scripstream run --simulate', 'all streams on simulated data, no setup needed']] as const
 
 /** These report a module that cannot be loaded themselves, because they notify of it. */
-const NOTIFYING: readonly string[] = ['run', 'verify', 'export', 'lake']
+const NOTIFYING: readonly string[] = ['run', 'verify', 'export']
 
 const GO_ON: readonly string[] = ['run', 'worker']
 
@@ -150,6 +150,11 @@ const MEANT: readonly (readonly [meant: string, words: string])[] = [
   ['brief --format html', 'report'],
 ]
 
+/** What to use instead of a command of an earlier version. */
+const REPLACED: Readonly<Record<string, string>> = {
+  lake: 'lake is now export: "scripstream export" without --to writes the lake',
+}
+
 /** `help NAME` is `NAME --help`. @throws UsageError for an unknown command */
 const normalizeHelp = (
   args: readonly string[],
@@ -161,6 +166,8 @@ const normalizeHelp = (
   if (name === undefined || name === 'help' || name.startsWith('-')) return isHelp ? ['--help'] : args
   const names = known.map((command) => command.name())
   if (!names.includes(name)) {
+    const replaced = Object.hasOwn(REPLACED, name) ? REPLACED[name] : undefined
+    if (replaced !== undefined) throw new UsageError(replaced)
     const [synonym] = MEANT.find(([, words]) => words.split(' ').includes(name)) ?? []
     const stream = findStream(name, streams)
     const meant =

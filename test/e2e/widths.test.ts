@@ -57,7 +57,7 @@ const forPeople = (out: string): readonly (readonly string[])[] => [
   ['drift', '--out', out],
   ['export', '--out', out, '--to', join(out, 'market.duckdb')],
   ['history', '--out', out],
-  ['lake', '--out', out],
+  ['export', '--out', out],
   ['list'],
   ['log', '--out', out],
   ['log', '--out', out, 'last'],
