@@ -1,7 +1,7 @@
 /**
  * Reads an output folder: checks it, compares its last two runs, answers SQL, exports to DuckDB and
- * PostgreSQL, writes the lake (Parquet). Nothing here requests anything; only `verify` with `accept`, exports and queries of large
- * tables write, the latter two to `lake/`.
+ * PostgreSQL, writes the lake. Nothing here requests anything; only `verify` with `accept`, the lake, exports
+ * and queries of large tables write, the latter three to `lake/`.
  *
  * @module scripstream/analysis
  * @beta

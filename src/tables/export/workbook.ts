@@ -87,7 +87,7 @@ const readCells = async (
       rows.push(row.map((value, place) => toCell(value, columns[place]?.type)))
     if (rows.length * columns.length > maxCells)
       throw new UsageError(
-        `${name} has more than the ${maxCells} cells of a workbook; use "scripstream query --format csv", or the lake`,
+        `${name} has more than the ${maxCells} cells of a workbook; query fewer columns as CSV, or read the lake`,
       )
   }
   return rows
