@@ -31,7 +31,7 @@ describe('a target', () => {
 
   const lake = 'the lake is Parquet: use "scripstream export" without --to, or the setting "lake": true'
   const query = (format: string, table: string) =>
-    `a query writes it: scripstream query --format ${format} "from ${table} order by all" > FILE`
+    `a query writes ${format.toUpperCase()}: scripstream query --format ${format} "from ${table} order by all" > FILE`
   it.each([
     ['parquet:/srv/parquet', lake],
     ['parquet:', lake],
