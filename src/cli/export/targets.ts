@@ -33,7 +33,8 @@ const findReplacement = (text: string): string | undefined => {
     return 'the lake is Parquet: use "scripstream export" without --to, or the setting "lake": true'
   const [, name = 'TABLE', format] = /(\w+)?\.(csv|json)$/.exec(text) ?? []
   return (
-    format && `a query writes ${format.toUpperCase()}: scripstream query --format ${format} "from ${name} order by all" > FILE`
+    format &&
+    `a query writes ${format.toUpperCase()}: scripstream query --format ${format} "from ${name} order by all" > FILE`
   )
 }
 
