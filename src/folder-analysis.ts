@@ -1,7 +1,7 @@
 /**
- * Reads an output folder: checks it, compares its last two runs, answers SQL, exports to DuckDB, Parquet and
- * PostgreSQL. Nothing here requests anything; only `verify` with `accept`, exports and queries of large
- * tables write, the latter two to `lake/`.
+ * Reads an output folder: checks it, compares its last two runs, answers SQL, exports to DuckDB and
+ * PostgreSQL, writes the lake. Nothing here requests anything; only `verify` with `accept`, the lake, exports
+ * and queries of large tables write, the latter three to `lake/`.
  *
  * @module scripstream/analysis
  * @beta
@@ -17,6 +17,7 @@ import { verify as verifyFolder } from './verify/verify.js'
 
 export { type Change, SECTIONS } from './tables/diff/change.js'
 export * from './tables/export/index.js'
+export { wholeLake } from './tables/lake/whole-lake.js'
 export { readReport } from './tables/output-folder.js'
 export { CHECKS, type Finding, REMEDIES } from './verify/finding.js'
 export type { Difference, DiffOptions, Verification, VerifyOptions }

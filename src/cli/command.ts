@@ -115,6 +115,7 @@ const formerNames: ReadonlyMap<string, string> = new Map([
   ['audit', 'audit is now verify --backtest'],
   ['drift', 'drift is now verify --drift'],
   ['graph', 'graph is now list --graph'],
+  ['lake', 'lake is now export: "scripstream export" without --to writes the lake'],
   ['log', 'log is now history --runs'],
   ['report', 'report is now brief --format html'],
   ['plan', 'plan is now run --dry-run'],

@@ -6,7 +6,6 @@ import { addDoctor } from './doctor/command.js'
 import { addExport } from './export/command.js'
 import { addHistory } from './history/command.js'
 import { addInit } from './init.js'
-import { addLake } from './lake.js'
 import { addList } from './list.js'
 import { addMcp } from './mcp/command.js'
 import { addQuery } from './query/command.js'
@@ -25,7 +24,7 @@ export const commands: CommandGroups = {
   'Collect:': [addRun, addStream],
   'Ask:': [addBrief, addShow, addQuery, addDiff, addWatch, addServe, addMcp],
   'Check:': [addVerify, addHistory],
-  'Keep:': [addExport, addLake],
+  'Keep:': [addExport],
   'Operate:': [addInit, addDoctor, addSchedule, addWorker],
   'Develop:': [addList, addSimulate, addCompletion],
 }

@@ -23,7 +23,7 @@ import { foldHelp } from './terminal/text.js'
 const examples = [['scripstream run --simulate', 'all streams on simulated data, no setup needed']] as const
 
 /** These report a module that cannot be loaded themselves, because they notify of it. */
-const NOTIFYING: readonly string[] = ['run', 'verify', 'export', 'lake']
+const NOTIFYING: readonly string[] = ['run', 'verify', 'export']
 
 const GO_ON: readonly string[] = ['run', 'worker']
 

@@ -32,10 +32,7 @@ export const addSchedule = defineCommand({
       'time of day in India, 18:00 to 22:59; a second attempt follows at 20:30 or an hour later',
     ).default('18:30'),
     ...folderFlags('output folder (default: the folder in the settings)'),
-    exportTo: flag(
-      '--export-to <target>',
-      'also load the outputs there: market.duckdb, parquet:DIR or postgres://…',
-    ),
+    exportTo: flag('--export-to <target>', 'also load the outputs there: market.duckdb or postgres://…'),
   }),
   examples: [
     ['scripstream schedule --print cron', 'a line for crontab: the daily run after 18:30 in India'],
@@ -127,7 +124,7 @@ const readNetworkVariables = (env: NodeJS.ProcessEnv): Readonly<Record<string, s
 const toAbsoluteTarget = (text: string): string => {
   const { kind, location } = readTarget('--export-to', text)
   if (kind === 'postgres') return text
-  return kind === 'file' ? resolve(location) : `${kind}:${resolve(location)}`
+  return kind === 'xlsx' ? resolve(location) : `${kind}:${resolve(location)}`
 }
 
 const readTimeOfDay = (text: string): number => {

@@ -121,7 +121,7 @@ describe('commands in texts', () => {
 
 const createTestProgram = () => ({
   commands:
-    'run stream query show serve lake export verify diff drift brief watch log history init doctor schedule simulate list mcp audit worker completion'.split(
+    'run stream query show serve export verify diff drift brief watch log history init doctor schedule simulate list mcp audit worker completion'.split(
       ' ',
     ),
 })

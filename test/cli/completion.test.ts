@@ -77,7 +77,7 @@ describe.each(['bash', 'fish'])('in %s', (name) => {
     ['scripstream run --progress=ba', [name === 'bash' ? 'bars' : '--progress=bars']],
     ['scripstream run --only market-news,all-i', ['market-news,all-indices']],
     ['scripstream run --symbols @mi', [name === 'bash' ? 'mine' : '@mine']],
-    ['scripstream export --to ', ['duckdb:', 'parquet:', 'postgres://']],
+    ['scripstream export --to ', ['duckdb:', 'qlib:', 'postgres://']],
     ['scripstream nothing-like-it', []],
   ])(needing(name, 'completes %j'), (line, words) =>
     expect(offered(line)).toEqual(expect.arrayContaining(words)),
@@ -96,7 +96,7 @@ describe('the answer to a script', () => {
     ['scripstream verify --only spl', ['spliced-series']],
     ['scripstream verify --only files,lar', ['files,large-moves']],
     ['scripstream diff --only ci', ['circuits']],
-    ['scripstream run --sink par', ['parquet:']],
+    ['scripstream run --sink ql', ['qlib:']],
   ])('for %j offers %j', async (line, words) =>
     expect(await offeredFor(line)).toEqual(expect.arrayContaining(words)),
   )
@@ -131,13 +131,13 @@ describe('the answer to a script', () => {
     'run -o x',
     'run --config=x',
     'worker --blobs x',
-    'run --sink=parquet:x',
+    'run --sink=qlib:x',
   ])('is empty for %j, where the shell offers files', async (line) =>
     expect(await offeredFor(`scripstream ${line}`)).toEqual([]),
   )
 
   test('has an `=` before its words', async () => {
-    expect(await offeredFor('scripstream run --sink=par')).toEqual(['--sink=parquet:'])
+    expect(await offeredFor('scripstream run --sink=ql')).toEqual(['--sink=qlib:'])
   })
 
   test('has descriptions in fish and zsh', async () => {

@@ -38,7 +38,7 @@ const remove = (out: string, ...files: readonly string[]): void => {
   for (const file of files) rmSync(join(out, file))
 }
 
-const exportOf = async (out: string, target = `parquet:${join(out, 'parquet')}`) => {
+const exportOf = async (out: string, target = join(out, 'candles.xlsx')) => {
   const io = createTestIo()
   const code = await runProgram(
     ['export', '-o', out, '--to', target],
@@ -48,7 +48,7 @@ const exportOf = async (out: string, target = `parquet:${join(out, 'parquet')}`)
   return { code, said: io.err.text(), told: io.out.text() }
 }
 
-describe.each(['export', 'lake'])('a failure of %s', (command) => {
+describe.each([['--to', 'screener.xlsx'], []])('a failure of export %s %s', (...target) => {
   it('notifies in a schedule only', async () => {
     const [payload, out] = [join(temporaryFolder(), 'payload'), join(temporaryFolder(), 'none')]
     const run = async (...more: readonly string[]) => {
@@ -59,16 +59,15 @@ describe.each(['export', 'lake'])('a failure of %s', (command) => {
         loadSettings: load,
         loadNotifySettings: load,
       })
-      const target = command === 'export' ? ['--to', 'screener.csv'] : []
-      return { code: await runProgram([command, ...target, ...more], io, dependencies), err: io.err.text() }
+      return { code: await runProgram(['export', ...target, ...more], io, dependencies), err: io.err.text() }
     }
     const { code, err } = await run()
     expect([code, existsSync(payload)]).toEqual([2, false])
     expect(await run('--quiet')).toEqual({ code, err })
     expect(JSON.parse(readFileSync(payload, 'utf8'))).toMatchObject({
-      command,
+      command: 'export',
       exitCode: 2,
-      text: expect.stringMatching(new RegExp(`^scripstream: ${command}: `)),
+      text: expect.stringMatching(/^scripstream: export: /),
     })
   })
 })
@@ -94,12 +93,11 @@ describe.skipIf(!isThere)('an export', () => {
 
   it('says that it made a folder, which may be a typo', async () => {
     const out = await leftBehind()
-    const file = join(out, 'nodir', 'sub', 'candles.csv')
+    const file = join(out, 'nodir', 'sub', 'candles.xlsx')
     expect((await exportOf(out, file)).told).toContain(
       `Loaded into ${file} (new folder ${join(out, 'nodir', 'sub')}): 3 rows`,
     )
     expect((await exportOf(out, file)).told).toContain(`Loaded into ${file}: 3 rows`)
-    expect((await exportOf(out)).told).toContain(` (new folder ${join(out, 'parquet')}): `)
   })
 
   it('warns about one missing file, and does not warn if no run recorded its files', async () => {
@@ -111,13 +109,15 @@ describe.skipIf(!isThere)('an export', () => {
   })
 })
 
-describe.skipIf(!isThere)('"lake"', () => {
+describe.skipIf(!isThere)('an export without a target', () => {
   it('says how long each table took that was written, and how many were', async () => {
     const out = await leftBehind()
     const io = createTestIo()
     const run = async () => {
       // Without the record of a run, views are missing.
-      expect(await runProgram(['lake', '--out', out], io, createTestDependencies(EMPTY, { streams }))).toBe(3)
+      expect(await runProgram(['export', '--out', out], io, createTestDependencies(EMPTY, { streams }))).toBe(
+        3,
+      )
       return io.out.text()
     }
     const first = await run()

@@ -45,7 +45,19 @@ describe('wrong usage', () => {
     [['history', '--jsn'], 'error: unknown option "--jsn" (did you mean --json?)\n'],
     [['show'], 'error: show: STOCK is missing; for example: scripstream show TCS\n'],
     [['schedule'], 'error: --print is missing; use --print cron, systemd, launchd or task-scheduler\n'],
-    [['export'], 'error: --to is missing; for example: scripstream export --to market.duckdb\n'],
+    [
+      ['lake', '--out', 'x'],
+      'error: lake is now export: "scripstream export" without --to writes the lake\n',
+    ],
+    [['help', 'lake'], 'error: lake is now export: '],
+    [['toString'], 'unknown command "toString"'],
+    [['export', '--to', 'parquet:x'], 'error: --to: the lake is Parquet: use "scripstream export" without'],
+    [
+      ['export', '--tables', 'screener'],
+      'error: --tables needs --to: the lake has all tables, and its views.sql',
+    ],
+    [['export', '--as-of', '2026-02-12'], 'error: --as-of needs --to: the lake has all tables'],
+    [['export', '--schema', 'x'], 'error: --schema needs --to: the lake has all tables'],
     [
       ['query', '--format', 'ndjsn'],
       'error: --format: unknown value "ndjsn" (did you mean ndjson?); use table, csv, json or ndjson\n',

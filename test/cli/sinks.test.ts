@@ -13,21 +13,34 @@ describe('a target', () => {
     ['market.duckdb', 'duckdb', 'market.duckdb'],
     ['/srv/market.db', 'duckdb', '/srv/market.db'],
     ['duckdb:market', 'duckdb', 'market'],
-    ['parquet:/srv/a:b', 'parquet', '/srv/a:b'],
-    ['/srv/screener.csv', 'file', '/srv/screener.csv'],
-    ['events.parquet', 'file', 'events.parquet'],
-    ['x/screener.xlsx', 'file', 'x/screener.xlsx'],
+    ['qlib:/srv/a:b', 'qlib', '/srv/a:b'],
+    ['qlib:x.csv', 'qlib', 'x.csv'],
+    ['x/screener.xlsx', 'xlsx', 'x/screener.xlsx'],
     ['postgres', 'postgres', ''],
     ['postgres:', 'postgres', ''],
-    ['postgres://me@db/market', 'postgres', 'postgres://me@db/market'],
+    ['postgres://me@db/market.json', 'postgres', 'postgres://me@db/market.json'],
     ['postgresql://db/market', 'postgres', 'postgresql://db/market'],
     ['postgres:postgres://db/market', 'postgres', 'postgres://db/market'],
   ])('%s is %s at %j', (typed, kind, location) =>
     expect(readTarget('--to', typed)).toEqual({ kind, location, typed }),
   )
 
-  it.each(['', 'market', 'parquet:', 'duckdb:', 'postgres:db', 'mysql://db'])('is not %j', (typed) => {
+  it.each(['', 'market', 'qlib:', 'duckdb:', 'postgres:db', 'mysql://db'])('is not %j', (typed) => {
     expect(() => readTarget('--to', typed)).toThrow(UsageError)
+  })
+
+  const lake = 'the lake is Parquet: use "scripstream export" without --to, or the setting "lake": true'
+  const query = (format: string, table: string) =>
+    `a query writes ${format.toUpperCase()}: scripstream query --format ${format} "from ${table} order by all" > FILE`
+  it.each([
+    ['parquet:/srv/parquet', lake],
+    ['parquet:', lake],
+    ['screener.parquet', lake],
+    ['/srv/my files/screener.csv', query('csv', 'screener')],
+    ['deals.json', query('json', 'deals')],
+    ['csv:.csv', query('csv', 'TABLE')],
+  ])('of an earlier version, %s, is refused with what replaces it', (typed, text) => {
+    expect(() => readTarget('--sink', typed)).toThrow(new UsageError(`--sink: ${text}`))
   })
 })
 
@@ -51,12 +64,12 @@ describe.skipIf(!duckdb)('a sink that fails', () => {
       '--sink',
       'market.duckdb',
       '--sink',
-      'parquet:a b',
+      'qlib:a b',
     )
     expect(code).toBe(1)
     const commands = err.split('\n').filter((line) => line.startsWith('  '))
     expect(commands).toEqual(
-      ['market.duckdb', "'parquet:a b'"].map(
+      ['market.duckdb', "'qlib:a b'"].map(
         (target) =>
           `  To load it without new requests: scripstream export --to ${target} --out '/nowhere at all' --config ${config}`,
       ),
@@ -92,7 +105,7 @@ describe.skipIf(!duckdb)('a sink that fails', () => {
     expect(
       await runProgram(['run', '--out', '/nowhere'], io, createTestDependencies(event$, { loadSettings })),
     ).toBe(1)
-    expect(io.err.text()).toContain('To load it without new requests: scripstream lake --out /nowhere\n')
+    expect(io.err.text()).toContain('To load it without new requests: scripstream export --out /nowhere\n')
   })
 
   it('is reported without the secrets of its address', async () => {

@@ -41,7 +41,7 @@ describe.skipIf(!isThere)(
         '.scripstream/report.json': runReport(),
       })
       const [random, cwd] = [seeded(SEED), temporaryFolder()]
-      const command = ['lake', '--out', out]
+      const command = ['export', '--out', out]
       const { connection, close } = await openDuckDb()
       const read = async (table: string, column: string) => {
         const path = join(out, 'lake', table, `${table}.parquet`)

@@ -58,7 +58,7 @@ const forPeople = (out: string): readonly (readonly string[])[] => [
   ['history', '--out', out, '--runs'],
   ['history', '--out', out, '--runs', 'last'],
   ['history', '--out', out, '--runs', '-2', 'last'],
-  ['lake', '--out', out],
+  ['export', '--out', out],
   ['list'],
   ['run', '--dry-run', '--out', out],
   ['run', '--dry-run', '--out', out, '--fresh'],

@@ -1,7 +1,7 @@
 // An app that passes on options as it has them, `undefined` too: compiled with `exactOptionalPropertyTypes`.
 import { of } from 'rxjs'
 import * as lib from 'scripstream'
-import { diff, duckdb, parquet, postgres, type QueryOptions, query, verify } from 'scripstream/analysis'
+import { diff, duckdb, postgres, type QueryOptions, query, verify, wholeLake } from 'scripstream/analysis'
 import * as define from 'scripstream/define'
 import * as errors from 'scripstream/errors'
 import { type FleetOptions, fleet, type WorkerOptions } from 'scripstream/fleet'
@@ -70,7 +70,7 @@ export const answers = [
 export const exports = [
   postgres('a', { streams, schema: undefined }),
   duckdb('a', { streams }),
-  parquet('a', { streams }),
+  wholeLake({ streams, tables: undefined, warn: undefined }),
 ]
 export const engine = fleet(unset<FleetOptions>())
 export const worker: WorkerOptions = unset<WorkerOptions>()

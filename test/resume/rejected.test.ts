@@ -204,7 +204,8 @@ describe('a folder of a newer version', () => {
     [['verify']],
     [['diff']],
     [['show', 'ALPHA']],
-    [['export', '--to', '/nowhere/screener.csv']],
+    [['export']],
+    [['export', '--to', '/nowhere/screener.xlsx']],
   ])('is refused by %j', async (args) => {
     const out = await createNewerFolder()
     const before = readAll(out)

@@ -143,14 +143,7 @@ describe('a stream that is added to the registry', () => {
       'select count(*) as n, min(extra) as extra from ratings',
     )
     expect(query.text).toBe('n,extra\n5,"{""analyst"":""X""}"\n')
-    const exported = await command(
-      'export',
-      '--json',
-      '--to',
-      `parquet:${join(out, 'parquet')}`,
-      '--out',
-      out,
-    )
+    const exported = await command('export', '--json', '--out', out)
     expect(JSON.parse(exported.text)).toMatchObject([
       { tables: expect.arrayContaining([expect.objectContaining({ table: 'ratings', rows: 5 })]) },
     ])

@@ -1,18 +1,15 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { lastValueFrom, toArray } from 'rxjs'
-import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { StorageError, UsageError } from '../../src/model/errors.js'
-import { disk } from '../../src/storage/disk.js'
 import { openDuckDb } from '../../src/storage/duckdb.js'
 import { selectTables } from '../../src/tables/export/define-export.js'
 import { duckdb } from '../../src/tables/export/duckdb.js'
 import type { Export } from '../../src/tables/export/export.js'
-import { parquet } from '../../src/tables/export/parquet.js'
 import { postgres } from '../../src/tables/export/postgres.js'
 import { streams } from '../../streams/registry.js'
 import { runReport } from '../cli/support.js'
-import { snapshotFolder } from '../support/folders.js'
 import { askAsOf } from './history/known-answers.js'
 import { collectTenDays } from './history/ten-days.js'
 import { folderWith, duckdb as isThere } from './support.js'
@@ -190,87 +187,6 @@ describe.skipIf(!isThere)('an export as of a day', () => {
         { Symbol: 'INFY', ISIN: 'INE009A01021', Date: '2026-02-02 10:00:00' },
       ],
     })
-})
-
-describe.skipIf(!isThere)('an export to Parquet', () => {
-  it('creates a folder for each table, partitions candles by year, and exports the same when repeated', async () => {
-    const out = folder()
-    const place = join(out, 'parquet')
-    for (const _ of ['once', 'again']) {
-      expect(await loaded(parquet(place, { streams }), out)).toMatchObject({
-        master: [1, 0],
-        candles: [3, 2],
-      })
-      expect(
-        await queryDuckdb(
-          `SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`,
-        ),
-      ).toEqual(CANDLES)
-      expect(readdirSync(join(place, 'candles'))).toEqual(['year=2004'])
-      expect(readdirSync(place).filter((name) => name.startsWith('.'))).toEqual([])
-    }
-  })
-
-  it('keeps foreign files, and the old content if a file is unreadable', async () => {
-    const out = folder({ 'parquet/notes.txt': 'mine' })
-    const place = join(out, 'parquet')
-    await loaded(parquet(place, { streams }), out)
-    const before = snapshotFolder(place)
-    expect(Object.keys(before)).toContain('notes.txt')
-    writeFileSync(join(out, 'bulk_block_deals.json'), '[{')
-    await expect(loaded(parquet(place, { streams }), out)).rejects.toThrow(/bulk_block_deals/)
-    const { ...after } = snapshotFolder(place)
-    expect(after).toEqual(before)
-    rmSync(join(out, 'bulk_block_deals.json'))
-    rmSync(join(out, 'ohlcv_data'), { recursive: true })
-    await loaded(parquet(place, { streams }), out)
-    expect(
-      await queryDuckdb(
-        `SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`,
-      ),
-    ).toEqual(CANDLES)
-    const foreign = folder({ 'parquet/master/thesis.docx': 'mine' })
-    await expect(loaded(parquet(join(foreign, 'parquet'), { streams }), foreign)).rejects.toThrow(
-      /no export creates: thesis\.docx/,
-    )
-  })
-})
-
-describe.skipIf(!isThere)('an interrupted rename of Parquet folders', () => {
-  const moved = async () => {
-    const out = folder()
-    const place = join(out, 'parquet')
-    await loaded(parquet(place, { streams }), out)
-    return { out, place, before: snapshotFolder(place) }
-  }
-
-  it('undoes the renames after an error', async () => {
-    const { out, place, before } = await moved()
-    onTestFinished(() => void vi.restoreAllMocks())
-    vi.spyOn(disk, 'rename').mockImplementation(async (from, to) => {
-      if (String(to).endsWith('parquet/candles') && String(from).includes('.tmp'))
-        throw Object.assign(new Error('EIO'), { code: 'EIO' })
-      renameSync(from, to)
-    })
-    await expect(loaded(parquet(place, { streams }), out)).rejects.toThrow(
-      /parquet cannot be written: the disk reports an error; the earlier data stays; correct this and export again/,
-    )
-    expect(snapshotFolder(place)).toEqual(before)
-  })
-
-  it('restores a table that a kill left in the backup folder', async () => {
-    const { out, place, before } = await moved()
-    renameSync(join(place, 'candles'), join(place, '.before-candles'))
-    mkdirSync(join(place, '.before-master'))
-    rmSync(join(out, 'ohlcv_data'), { recursive: true })
-    await loaded(parquet(place, { streams }), out)
-    expect(Object.keys(snapshotFolder(place))).toEqual(Object.keys(before))
-    expect(
-      await queryDuckdb(
-        `SELECT symbol, date, close, volume FROM '${place}/candles/*/*.parquet' ORDER BY ALL`,
-      ),
-    ).toEqual(CANDLES)
-  })
 })
 
 describe.skipIf(!isThere || !server)(

@@ -1,4 +1,5 @@
 import { concat, concatMap, defer, from, map, type Observable, toArray } from 'rxjs'
+import { UsageError } from '../../model/errors.js'
 import { disk } from '../../storage/disk.js'
 import { listMissingOutputs, readFullRun } from '../../storage/full-run.js'
 import type { ExportOptions } from '../../tables/export/export.js'
@@ -11,39 +12,31 @@ import { type AnswerLine, columnsOf, fitTable, layOut, printWarning } from '../t
 import { clean, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
 import { createExport, type ExportResult, findFolder, LAKE, type Target, targetsFlag } from './targets.js'
 
-export const EXIT_MISSING = 3
-
-export const loadFlags = () => ({
-  ...folderFlags(),
-  json: jsonFlag('print the loaded tables as JSON'),
-  quiet: flag(
-    '-q, --quiet',
-    'print nothing if all is well, and notify of a failure; for schedulers',
-  ).conflicts('json'),
-})
-
-export const INTERRUPTED = 'Interrupted: the unfinished load is rolled back; the earlier data stays.\n'
+const EXIT_MISSING = 3
 
 export const addExport = defineCommand({
   name: 'export',
-  about: 'Loads the collected files into databases, Parquet or single files.',
+  about: 'Writes the lake, Parquet files of all tables; --to loads a database or files instead.',
   flags: () => ({
-    to: targetsFlag(
-      '--to <target>',
-      'market.duckdb, parquet:DIR, screener.csv or postgres://…; repeatable',
-    ).makeOptionMandatory(),
+    to: targetsFlag('--to <target>', 'market.duckdb, screener.xlsx, postgres://…; repeatable'),
     tables: listFlag('--tables <names>', 'only these tables, such as screener,candles', (text) =>
       trimDistinct(text.split(',')),
     ),
     asOf: dayOption('--as-of <day>', 'load the tables as they stood on that day'),
     schema: flag('--schema <name>', 'schema in PostgreSQL (default: scripstream)'),
-    ...loadFlags(),
+    ...folderFlags(),
+    json: jsonFlag('print the loaded tables as JSON'),
+    quiet: flag(
+      '-q, --quiet',
+      'print nothing if all is well, and notify of a failure; for schedulers',
+    ).conflicts('json'),
   }),
   examples: [
+    ['scripstream export', 'all tables into ./data/lake, those that have changed'],
+    ['duckdb -init views.sql', 'then, in that folder: queries without scripstream'],
     ['scripstream export --to market.duckdb', 'all tables, and what is derived from them'],
     ['scripstream export --to market.duckdb --tables screener,candles', 'two of them'],
-    ['scripstream export --to parquet:/srv/parquet', 'one folder per table, candles by year'],
-    ['scripstream export --to screener.xlsx', 'a table by its name; also .csv .json .parquet'],
+    ['scripstream export --to screener.xlsx', 'a table by its name, for Excel'],
     ['scripstream export --to qlib:DIR --to zipline:DIR', 'candles for back-tests'],
     [
       'scripstream export --to postgres://me@localhost/market',
@@ -51,34 +44,44 @@ export const addExport = defineCommand({
     ],
   ],
   notes: [
-    'Replaces the tables at the target in one transaction; after a failure, the earlier data is still there. A table without source files keeps its rows, and everything else at the target stays. PostgreSQL: only rows that differ are written.',
+    'The lake has a Parquet file for each table, views.sql for DuckDB, and a README for pandas and Polars. With the setting "lake": true each run writes it.',
+    '--to replaces the tables at the target in one transaction; after a failure, the earlier data is still there. A table without source files keeps its rows, and everything else at the target stays. PostgreSQL: only rows that differ are written.',
     'PostgreSQL also needs the package postgres, and Excel write-excel-file.',
   ],
   needs: ['@duckdb/node-api'],
+  exits: {
+    [EXIT_MISSING]: 'tables of the lake are missing: no run has finished, or recorded days are damaged',
+  },
   endsBySignal: true,
-  interrupted: INTERRUPTED,
-  run: ({ to = [], ...flags }, input) => loadTargets({ command: 'export', targets: to }, flags, input),
+  interrupted: 'Interrupted: the unfinished load is rolled back; the earlier data stays.\n',
+  run: (flags, input) => loadTargets(flags, input),
 })
 
 interface LoadFlags extends Pick<ExportOptions, 'asOf' | 'tables'> {
+  readonly to?: readonly Target[] | undefined
   readonly schema?: string | undefined
   readonly json?: boolean | undefined
   readonly quiet?: boolean | undefined
 }
 
 /** Loads the output folder into each target, one after the other, and answers with the loaded tables. */
-export const loadTargets = (
-  { command, targets }: { readonly command: string; readonly targets: readonly Target[] },
-  flags: LoadFlags,
-  input: Input,
-): Observable<Answer> =>
+const loadTargets = ({ to, ...flags }: LoadFlags, input: Input): Observable<Answer> =>
   defer(() => {
     const { io, dependencies, settings } = input
+    const [given] = Object.entries({
+      '--tables': flags.tables,
+      '--as-of': flags.asOf,
+      '--schema': flags.schema,
+    }).filter(([, value]) => value !== undefined)
+    if (to === undefined && given !== undefined)
+      throw new UsageError(
+        `${given[0]} needs --to: the lake has all tables, and its views.sql all recorded days`,
+      )
     const { out } = settings()
     const warn = (text: string): void => printWarning(clean(text), io.stderr)
     const options = { ...flags, streams: dependencies.streams, warn }
     const loaded$ = defer(() => warnMissingFiles(out, io)).pipe(
-      concatMap(() => concat(...targets.map((target) => runExport(target, options, out)))),
+      concatMap(() => concat(...(to ?? [LAKE]).map((target) => runExport(target, options, out)))),
     )
     if (flags.json)
       return loaded$.pipe(
@@ -91,7 +94,9 @@ export const loadTargets = (
         return flags.quiet && code === 0 ? code : { code, lines: () => formatExport(one) }
       }),
     )
-  }).pipe(notifyOfFailure({ command, isScheduled: flags.quiet, describe: describeIncompleteLoad }, input))
+  }).pipe(
+    notifyOfFailure({ command: 'export', isScheduled: flags.quiet, describe: describeIncompleteLoad }, input),
+  )
 
 export const runExport = (
   target: Target,
@@ -159,7 +164,7 @@ export const formatExportTotals = (one: ExportResult): readonly AnswerLine[] => 
       : []),
     ...(absent.length > 0
       ? [
-          `Missing, because ${absent[0]?.missing}: ${absent.map(({ table }) => table).join(', ')}. The next run and then "scripstream lake" write them.`,
+          `Missing, because ${absent[0]?.missing}: ${absent.map(({ table }) => table).join(', ')}. The next run and then "scripstream export" write them.`,
         ]
       : []),
     ...(skipped.length > 0

@@ -4,12 +4,12 @@ import { UsageError } from '../../model/errors.js'
 import type { Export, ExportOptions, LoadedTable } from '../../tables/export/export.js'
 import { type Flag, listFlag } from '../options.js'
 
-const PATH_KINDS = ['duckdb', 'parquet', 'qlib', 'zipline'] as const
+const PATH_KINDS = ['duckdb', 'qlib', 'zipline'] as const
 
 export const targetForms: readonly string[] = [...PATH_KINDS.map((kind) => `${kind}:`), 'postgres://']
 
 export interface Target {
-  readonly kind: (typeof PATH_KINDS)[number] | 'postgres' | 'file' | 'lake'
+  readonly kind: (typeof PATH_KINDS)[number] | 'postgres' | 'xlsx' | 'lake'
   /** A file, a folder or an address; empty for the PostgreSQL of the environment and for the lake. */
   readonly location: string
   readonly typed: string
@@ -25,12 +25,22 @@ export interface ExportResult {
 
 export const LAKE: Target = { kind: 'lake', location: '', typed: 'lake' }
 
-const FORMS =
-  'market.duckdb, duckdb:FILE, parquet:DIR, qlib:DIR, zipline:DIR, TABLE.csv, TABLE.json, TABLE.parquet, TABLE.xlsx or postgres://user@host/database'
+const FORMS = 'market.duckdb, duckdb:FILE, qlib:DIR, zipline:DIR, TABLE.xlsx or postgres://user@host/database'
+
+/** What to use instead of a target of an earlier version. */
+const findReplacement = (text: string): string | undefined => {
+  if (/^parquet:|.\.parquet$/.test(text))
+    return 'the lake is Parquet: use "scripstream export" without --to, or the setting "lake": true'
+  const [, name = 'TABLE', format] = /(\w+)?\.(csv|json)$/.exec(text) ?? []
+  return (
+    format &&
+    `a query writes ${format.toUpperCase()}: scripstream query --format ${format} "from ${name} order by all" > FILE`
+  )
+}
 
 /**
- * Reads `--to` and `--sink`: `duckdb:FILE` (or any `FILE.duckdb`), `parquet:DIR`, `TABLE.csv`, `TABLE.json`,
- * `TABLE.parquet`, `TABLE.xlsx`, `postgres:URL` (or the URL alone).
+ * Reads `--to` and `--sink`: `duckdb:FILE` (or any `FILE.duckdb`), `qlib:DIR`, `zipline:DIR`, `TABLE.xlsx`,
+ * `postgres:URL` (or the URL alone).
  */
 export const readTarget = (flag: string, text: string): Target => {
   if (/^postgres:?$/.test(text)) return { kind: 'postgres', location: '', typed: text }
@@ -40,8 +50,10 @@ export const readTarget = (flag: string, text: string): Target => {
     throw new UsageError(`${flag}: invalid PostgreSQL address; use postgres://user@host/database`)
   const kind = PATH_KINDS.find((one) => text.startsWith(`${one}:`) && text.length > one.length + 1)
   if (kind !== undefined) return { kind, location: text.slice(kind.length + 1), typed: text }
-  if (/.\.(csv|json|parquet|xlsx)$/.test(text)) return { kind: 'file', location: text, typed: text }
+  if (/.\.xlsx$/.test(text)) return { kind: 'xlsx', location: text, typed: text }
   if (/.\.(duckdb|db)$/.test(text)) return { kind: 'duckdb', location: text, typed: text }
+  const replacement = findReplacement(text)
+  if (replacement !== undefined) throw new UsageError(`${flag}: ${replacement}`)
   throw new UsageError(
     `${flag}: unknown target ${JSON.stringify(text.replace(/\/\/[^/@]*@/, '//…@'))}; use ${FORMS}`,
   )
@@ -49,8 +61,8 @@ export const readTarget = (flag: string, text: string): Target => {
 
 /** The folder that a target creates if it is not there: its own, or that of its file. */
 export const findFolder = ({ kind, location }: Target): string | undefined => {
-  if (kind === 'file') return dirname(location)
-  return ['parquet', 'qlib', 'zipline'].includes(kind) ? location : undefined
+  if (kind === 'xlsx') return dirname(location)
+  return kind === 'qlib' || kind === 'zipline' ? location : undefined
 }
 
 /** `--to` and `--sink`, which may be repeated. */
@@ -83,11 +95,10 @@ export const createExport = async (
   loadDuckDb()
   const load: Readonly<Record<Target['kind'], () => Promise<Export>>> = {
     duckdb: async () => (await import('../../tables/export/duckdb.js')).duckdb(location, options),
-    parquet: async () => (await import('../../tables/export/parquet.js')).parquet(location, options),
     qlib: async () => (await import('../../tables/export/bundle.js')).qlib(location, options),
     zipline: async () => (await import('../../tables/export/bundle.js')).zipline(location, options),
     lake: async () => (await import('../../tables/lake/whole-lake.js')).wholeLake(options),
-    file: async () => (await import('../../tables/export/table-file.js')).tableFile(location, options),
+    xlsx: async () => (await import('../../tables/export/workbook.js')).workbook(location, options),
     postgres: async () => {
       const { assertPostgresInstalled, postgres } = await import('../../tables/export/postgres.js')
       assertPostgresInstalled()

@@ -145,7 +145,8 @@ const loadSinks = (
       catchError((failure: unknown) => {
         const error = formatError(failure)
         const again = formatCommandLine([
-          ...(target.kind === 'lake' ? ['lake'] : ['export', '--to', target.typed]),
+          'export',
+          ...(target.kind === 'lake' ? [] : ['--to', target.typed]),
           ...(flags.out === undefined ? [] : ['--out', flags.out]),
           ...(flags.config === undefined ? [] : ['--config', flags.config]),
         ])

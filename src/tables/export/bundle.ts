@@ -8,7 +8,7 @@ import {
   isTemporaryName,
   writeFileAtomically,
 } from '../../storage/file-system.js'
-import { MIN_LAKE_BYTES } from '../lake/lake.js'
+import { ONLY_LARGE } from '../lake/lake.js'
 import { defineExport, loadEach } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
 
@@ -64,7 +64,7 @@ FROM candles_adjusted AS c LEFT JOIN placed AS p ON p.symbol = c.symbol AND p.da
 const defineBundle = (dir: string, { ofStock, ofAll, whole }: Bundle, options: ExportOptions): Export => {
   if (options.tables !== undefined)
     throw new UsageError(`${dir} has the candles of all stocks; leave the tables out`)
-  const own = { tables: ['candles_adjusted'], lake: { minBytes: MIN_LAKE_BYTES, isWhole: false } }
+  const own = { tables: ['candles_adjusted'], lake: ONLY_LARGE }
   return defineExport({ ...options, ...own, name: dir }, (exporting) =>
     loadEach(exporting, async () => {
       const { connection } = exporting

@@ -153,7 +153,7 @@ const fillIn = (text: string, { history, tables, stored }: ShownLake): string =>
 const LAKE_HEAD = `-- The tables of "scripstream query", for DuckDB 1.1 or newer. Start it in this folder: duckdb -init views.sql
 --   FROM {table};
 --   SET VARIABLE as_of = DATE '{day}';       -- from now on as of this day; RESET VARIABLE as_of: now
--- "scripstream lake" rewrites this file.
+-- "scripstream export" rewrites this file.
 CREATE SCHEMA IF NOT EXISTS past;
 ${AS_OF_MACRO}`
 
@@ -161,7 +161,7 @@ const LAKE_README = `# The lake: tables that any tool can read
 
 Each folder is a table of \`scripstream query\`, with one Parquet file: the collected lists, and what is derived from them. Rows are sorted by symbol and day.
 
-- A file is written beside the lake and renamed, so that a reader sees the old or the new table. \`scripstream lake\` writes those that have changed, and so does a run
+- A file is written beside the lake and renamed, so that a reader sees the old or the new table. \`scripstream export\` writes those that have changed, and so does a run
   with the setting \`"lake": true\`. A query writes only what it needs.
 - Times are those of India, without a zone. The units of the columns: \`scripstream query\`. \`extra\` has the fields without a column, as JSON.
 - Of two candles of one day the last one counts: \`is_last\` in \`candles\` and \`index_candles\`. \`candles_adjusted\` has each day once.

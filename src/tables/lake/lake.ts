@@ -47,6 +47,8 @@ export interface LakeUse {
 /** Smaller outputs are read as quickly as a copy of them. */
 export const MIN_LAKE_BYTES = 4_000_000
 
+export const ONLY_LARGE: Partial<LakeUse> = { minBytes: MIN_LAKE_BYTES, isWhole: false }
+
 /** Views whose rows take time and little room: the first query stores them. */
 const COSTLY: readonly string[] = [
   'screener',

@@ -13,36 +13,42 @@ import { listLakeGuide } from './guide.js'
 import { nameLakeFile, toLakePath } from './lake.js'
 
 /**
- * Writes all tables and views of a folder that have changed to its lake, with `views.sql` and a README.
+ * Writes all tables and views of a folder that have changed to its lake, the folder `lake/` with a Parquet
+ * file for each, `views.sql` and a README. It has the present tables: `views.sql` answers as of a day.
  *
+ * @throws UsageError, when it runs, if its package is not installed; StorageError if a file cannot be written
  * @example wholeLake({ streams }).write('./data').subscribe()
  */
-export const wholeLake = (options: ExportOptions): Export =>
-  defineExport({ ...options, name: 'lake', lake: { isRequired: true } }, async (exporting) => {
-    const { connection, root, tables } = exporting
-    const loaded = await loadEach(exporting, ({ name }) => countRows(connection, quoteName(name)))
-    const stored = new Set(tables.filter(({ version }) => version !== undefined).map(({ name }) => name))
-    // Views cannot be stored while the day of the run is unknown, or the history is damaged.
-    for (const { name } of tables)
-      if (!stored.has(name)) await disk.rm(toLakePath(root, nameLakeFile(name)), { force: true })
-    const known = listTables(options.streams)
-    const [history, runDay] = [await openHistory(root, known), await readRunDay(root)]
-    const views = listViews(known)
-    const former = [
-      ...(await readFormer({ root, views, mayBePast: true })),
-      // The export has warned of damaged days.
-      ...(await readRecordedSymbols(connection, views, { history, tables: known, warn: () => undefined })),
-    ]
-    const shown = { history, tables: known, stored, runDay, former }
-    for (const [name, text] of listLakeGuide(shown)) await writeFileAtomically(toLakePath(root, name), [text])
-    // A query may be writing one.
-    await deleteTemporaryFiles(toLakePath(root), Date.now() - 3_600_000)
-    const missing = runDay === undefined ? 'the folder has no report of a run' : 'recorded days are damaged'
-    return loaded.map((table, place) => ({
-      ...table,
-      ms: tables[place]?.writingMs ?? 0,
-      leftOut: 0,
-      isSkipped: false,
-      ...(stored.has(table.table) ? {} : { missing }),
-    }))
-  })
+export const wholeLake = (options: Omit<ExportOptions, 'asOf'>): Export =>
+  defineExport(
+    { ...options, asOf: undefined, name: 'lake', lake: { isRequired: true } },
+    async (exporting) => {
+      const { connection, root, tables } = exporting
+      const loaded = await loadEach(exporting, ({ name }) => countRows(connection, quoteName(name)))
+      const stored = new Set(tables.filter(({ version }) => version !== undefined).map(({ name }) => name))
+      // Views cannot be stored while the day of the run is unknown, or the history is damaged.
+      for (const { name } of tables)
+        if (!stored.has(name)) await disk.rm(toLakePath(root, nameLakeFile(name)), { force: true })
+      const known = listTables(options.streams)
+      const [history, runDay] = [await openHistory(root, known), await readRunDay(root)]
+      const views = listViews(known)
+      const former = [
+        ...(await readFormer({ root, views, mayBePast: true })),
+        // The export has warned of damaged days.
+        ...(await readRecordedSymbols(connection, views, { history, tables: known, warn: () => undefined })),
+      ]
+      const shown = { history, tables: known, stored, runDay, former }
+      for (const [name, text] of listLakeGuide(shown))
+        await writeFileAtomically(toLakePath(root, name), [text])
+      // A query may be writing one.
+      await deleteTemporaryFiles(toLakePath(root), Date.now() - 3_600_000)
+      const missing = runDay === undefined ? 'the folder has no report of a run' : 'recorded days are damaged'
+      return loaded.map((table, place) => ({
+        ...table,
+        ms: tables[place]?.writingMs ?? 0,
+        leftOut: 0,
+        isSkipped: false,
+        ...(stored.has(table.table) ? {} : { missing }),
+      }))
+    },
+  )

@@ -1,16 +1,16 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inflateRawSync } from 'node:zlib'
 import { lastValueFrom } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { StorageError, UsageError } from '../../src/model/errors.js'
 import type { ShownColumn } from '../../src/model/table.js'
 import { type DuckDb, openDuckDb } from '../../src/storage/duckdb.js'
 import { replaceExport } from '../../src/tables/export/replace-file.js'
-import { loadSheetWriter } from '../../src/tables/export/sheet-file.js'
-import { tableFile } from '../../src/tables/export/table-file.js'
+import { loadSheetWriter, workbook } from '../../src/tables/export/workbook.js'
 import { streams } from '../../streams/registry.js'
-import { duckdb, folderWith } from './support.js'
+import { collected, duckdb, folderWith, objectsOf } from './support.js'
 
 /** The texts of the files in a zip archive, by name, from its central directory. */
 const readZip = (archive: Buffer): ReadonlyMap<string, string> => {
@@ -121,8 +121,47 @@ describe.skipIf(!duckdb)('a workbook', () => {
       select: 'SELECT 1, 2 FROM range(10)',
     }
     await expect(loadSheetWriter(20)(duck.connection, path, rows)).rejects.toThrow(
-      'candles has more than the 20 cells of a workbook; write candles.csv or candles.parquet',
+      'candles has more than the 20 cells of a workbook; query fewer columns as CSV, or read the lake',
     )
+  })
+
+  it('is named after a table or view', () => {
+    expect(workbook('/srv/screener.xlsx', { streams }).name).toBe('/srv/screener.xlsx')
+    expect(() => workbook('screenr.xlsx', { streams })).toThrow(
+      'screenr.xlsx: unknown table screenr (did you mean screener?); name the file after a table',
+    )
+    expect(() => workbook('x/.xlsx', { streams })).toThrow(UsageError)
+    expect(() => workbook('screener.xlsx', { streams, tables: ['deals'] })).toThrow('not among the chosen')
+  })
+
+  it('has the rows of a view, by symbol', async () => {
+    const { out, remove } = await collected(12, 60)
+    const target = join(out, 'deep/screener.xlsx')
+    const written = await lastValueFrom(workbook(target, { streams }).write(out))
+    expect(written).toMatchObject({ table: 'screener', rows: 12, leftOut: 0, isSkipped: false })
+    const cells = readCells(target)
+    const isin = Object.keys(cells).find((address) => cells[address] === 'isin') ?? ''
+    const isins = Array.from({ length: 12 }, (_, row) => cells[isin.replace('1', String(row + 2))])
+    const expected = await objectsOf('from screener order by symbol', out)
+    expect(isins).toEqual(expected.map((row) => row.isin))
+    expect(readdirSync(join(out, 'deep'))).toEqual(['screener.xlsx'])
+    remove()
+  })
+
+  it('stays after a failure', async () => {
+    const folder = folderWith({ 'master.xlsx': 'before' })
+    const write = (name: string, out: string) =>
+      lastValueFrom(workbook(join(folder, name), { streams }).write(out))
+    await expect(write('master.xlsx', folderWith({ 'master_isin_map.json': '{"a"' }))).rejects.toThrow()
+    await expect(write('master.xlsx', folderWith({}))).rejects.toThrow(UsageError)
+    expect(readFileSync(join(folder, 'master.xlsx'), 'utf8')).toBe('before')
+    mkdirSync(join(folder, 'candles.xlsx', 'x'), { recursive: true })
+    const out = folderWith({
+      'ohlcv_data/A.csv': 'Timestamp,Open,High,Low,Close,Volume\n1093372200,1,2,0.5,1.5,10\n',
+    })
+    await expect(write('candles.xlsx', out)).rejects.toThrow(StorageError)
+    expect(readdirSync(folder).sort()).toEqual(['candles.xlsx', 'master.xlsx'])
+    expect(existsSync(join(folder, 'candles.xlsx', 'x'))).toBe(true)
   })
 
   it('replaces the file of a table', async () => {
@@ -130,7 +169,7 @@ describe.skipIf(!duckdb)('a workbook', () => {
       'master_isin_map.json': [{ Symbol: 'A', ISIN: 'INE009A01021', Name: 'B & C', Sid: '7', FnoFlag: 1 }],
     })
     const target = join(out, 'x/master.xlsx')
-    expect(await lastValueFrom(tableFile(target, { streams }).write(out))).toMatchObject({
+    expect(await lastValueFrom(workbook(target, { streams }).write(out))).toMatchObject({
       table: 'master',
       rows: 1,
     })

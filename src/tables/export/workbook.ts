@@ -1,9 +1,13 @@
+import { basename } from 'node:path'
 import type { DuckDBConnection, DuckDBDateValue, DuckDBTimestampValue } from '@duckdb/node-api'
 import type { Cell, SheetData } from 'write-excel-file/node'
 import { UsageError } from '../../model/errors.js'
 import { requireOptional } from '../../model/optional-package.js'
 import type { SqlType } from '../../model/row-schema.js'
-import type { ShownColumn } from '../../model/table.js'
+import { ONLY_LARGE } from '../lake/lake.js'
+import { defineExport, type ExportedTable, loadEach, selectTables } from './define-export.js'
+import type { Export, ExportOptions } from './export.js'
+import { replaceExport } from './replace-file.js'
 
 /**
  * A workbook is put together in memory: this many cells take 0.9 GB, a screener of 2,775 stocks a quarter of
@@ -12,27 +16,48 @@ import type { ShownColumn } from '../../model/table.js'
 const MAX_CELLS = 2_000_000
 const MAX_TEXT = 32_767
 
-interface SheetRows {
-  readonly name: string
-  readonly columns: readonly ShownColumn[]
-  readonly select: string
-}
-
-export type WriteRows = (connection: DuckDBConnection, path: string, rows: SheetRows) => Promise<number>
+type SheetRows = Pick<ExportedTable, 'name' | 'columns' | 'select'>
 
 /**
- * What writes rows as an Excel workbook with one sheet: numbers and dates have the type of their column, and
- * the row with the names stays in place.
+ * Exports one table or view to an Excel workbook that is named after it, such as `screener.xlsx`. The file is
+ * replaced at once when it is complete.
+ *
+ * @throws UsageError if no table has that name, or with the install command if the package is missing
+ */
+export const workbook = (path: string, options: ExportOptions): Export => {
+  const name = basename(path, '.xlsx')
+  if (options.tables?.includes(name) === false)
+    throw new UsageError(`${path} has the table ${name}, which is not among the chosen ones`)
+  try {
+    selectTables(options.streams, [name])
+  } catch (error) {
+    throw new UsageError(
+      `${path}: ${(error as Error).message}; name the file after a table, such as screener.xlsx`,
+    )
+  }
+  const writeRows = loadSheetWriter()
+  return defineExport({ ...options, name: path, tables: [name], lake: ONLY_LARGE }, (exporting) =>
+    loadEach(exporting, ({ columns, select, shape }) => {
+      const ordered = shape === 'view' ? `FROM (${select}) ORDER BY symbol, day` : select
+      const sheet = { name, columns, select: ordered }
+      return replaceExport(path, (temporary) => writeRows(exporting.connection, temporary, sheet), exporting)
+    }),
+  )
+}
+
+/**
+ * What writes rows as a workbook with one sheet: numbers and dates have the type of their column, and the row
+ * with the names stays in place.
  *
  * @throws UsageError with the install command if the package is missing
  */
-export const loadSheetWriter = (maxCells = MAX_CELLS): WriteRows => {
+export const loadSheetWriter = (maxCells = MAX_CELLS) => {
   const { default: writeWorkbook } = requireOptional<typeof import('write-excel-file/node')>(
     'write-excel-file/node',
     'write-excel-file is not installed',
     'write-excel-file',
   )
-  return async (connection, path, sheet) => {
+  return async (connection: DuckDBConnection, path: string, sheet: SheetRows): Promise<number> => {
     const { name, columns } = sheet
     const data = await readCells(connection, sheet, maxCells)
     const widths = columns.map((column) => ({ width: Math.max(WIDTHS[column.type], column.name.length + 2) }))
@@ -62,7 +87,7 @@ const readCells = async (
       rows.push(row.map((value, place) => toCell(value, columns[place]?.type)))
     if (rows.length * columns.length > maxCells)
       throw new UsageError(
-        `${name} has more than the ${maxCells} cells of a workbook; write ${name}.csv or ${name}.parquet`,
+        `${name} has more than the ${maxCells} cells of a workbook; query fewer columns as CSV, or read the lake`,
       )
   }
   return rows
