@@ -18,6 +18,7 @@ import {
   shareLists,
 } from './engine/open-run.js'
 import { SharedLimiters } from './limiter/limiter-registry.js'
+import type { LimitPolicy } from './limiter/policy.js'
 import { UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
 import type { PublicOutcome } from './model/outcome.js'
@@ -172,9 +173,10 @@ const STREAM_OPTIONS: Readonly<Record<keyof StreamOptions, true>> = {
  */
 export const createCollector = <const S extends readonly StreamDefinition[] = typeof allStreams>(
   options: CollectorOptions<S>,
-): Collector<RowsOf<S>> => createUntypedCollector(options) as Collector<RowsOf<S>>
+): Collector<RowsOf<S>> => createCollectorWith({}, options) as Collector<RowsOf<S>>
 
-const createUntypedCollector = (parts: CollectorOptions): Collector => {
+/** A collector whose limiters have another policy than that of its settings, for tests. */
+export const createCollectorWith = (limits: Partial<LimitPolicy>, parts: CollectorOptions): Collector => {
   checkParts(parts)
   const {
     settings: given,
@@ -189,7 +191,7 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
     settings,
     clock,
     ...options,
-    shared: new SharedLimiters(settings, streams),
+    shared: new SharedLimiters(settings, streams, limits),
     readCalendar: () => readCalendar(settings),
     runs: { active: 0 },
   }

@@ -11,6 +11,7 @@ import {
   type SettingsInput,
   toAddressSetting,
   toAddressVariable,
+  toVariable,
 } from './model/settings.js'
 import {
   createSettingsError,
@@ -231,13 +232,11 @@ const resolvePaths = (values: Row, folder: string): Row => {
 
 const formatVariable = (setting: string): string => {
   const [group = '', host] = setting.split('.')
-  return isAddressSetting(group) && host !== undefined
-    ? toAddressVariable(host)
-    : (environmentNames[group] ?? setting)
+  return isAddressSetting(group) && host !== undefined ? toAddressVariable(host) : toVariable(group)
 }
 
 const formatFlag = (setting: string): string =>
-  `--${setting === 'downMs' ? 'patience' : setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+  `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 /** A row of the settings table in the README and `--help`. */
 export interface SettingRow {

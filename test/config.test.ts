@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { createCollector } from '../src/collector.js'
 import {
   findOrigins,
   loadNotifySettings,
@@ -50,12 +51,7 @@ describe('settings', () => {
       stale: 'note',
       newsLimit: 50,
       retries: 2,
-      backoffMs: 500,
-      throttleMs: 2_000,
-      throttleMaxMs: 60_000,
-      throttleRetries: 8,
-      throttleGiveUpMs: 120_000,
-      downMs: 300_000,
+      patience: '5m',
       workers: {},
       timeoutsMs: {},
       headers: {},
@@ -247,22 +243,13 @@ describe('a wrong setting', () => {
     { setting: 'exchange', wrong: 'N S E', env: 'SCRIPSTREAM_EXCHANGE', text: 'N S E', says: /such as NSE/ },
     { setting: 'exchange', wrong: '../x', env: 'SCRIPSTREAM_EXCHANGE', text: '../x', says: /such as NSE/ },
     { setting: 'retries', wrong: -1, env: 'SCRIPSTREAM_RETRIES', text: '-1', says: /0/ },
-    {
-      setting: 'throttleMaxMs',
-      wrong: 1e9,
-      env: 'SCRIPSTREAM_THROTTLE_MAX_MS',
-      text: '1000000000',
-      says: /600000/,
-    },
-    { setting: 'throttleRetries', wrong: -1, env: 'SCRIPSTREAM_THROTTLE_RETRIES', text: '-1', says: /100/ },
-    {
-      setting: 'throttleGiveUpMs',
-      wrong: 1.5,
-      env: 'SCRIPSTREAM_THROTTLE_GIVE_UP_MS',
-      text: '1.5',
-      says: /whole number/,
-    },
-    { setting: 'downMs', wrong: 1e9, env: 'SCRIPSTREAM_DOWN_MS', text: '1000000000', says: /86400000/ },
+    ...['soon', '5', '-1s', '25h', '1.5m', 'm'].map((wrong) => ({
+      setting: 'patience',
+      wrong,
+      env: 'SCRIPSTREAM_PATIENCE',
+      text: wrong,
+      says: /must be a time such as 90s, 10m or 1h, at most 24h/,
+    })),
     {
       setting: 'sessions',
       wrong: 'evening',
@@ -528,7 +515,7 @@ describe('the origin of a setting', () => {
     const origins = findOrigins({
       configFile,
       env: { NEWS_LIMIT: '20', SCRIPSTREAM_WEB_URL: 'https://x.test' },
-      flags: { downMs: 5, logFile: 'x' },
+      flags: { patience: '5s', logFile: 'x' },
       streams,
     })
     expect(Object.fromEntries(origins)).toEqual({
@@ -536,7 +523,7 @@ describe('the origin of a setting', () => {
       'urls.web': 'SCRIPSTREAM_WEB_URL',
       retries: `retries in ${configFile}:6`,
       newsLimit: 'NEWS_LIMIT',
-      downMs: '--patience',
+      patience: '--patience',
       logFile: '--log-file',
     })
   })
@@ -553,6 +540,34 @@ describe('the origin of a setting', () => {
       'hosts.options': `hosts.options in ${configFile}:8`,
       'hosts.options.url': `hosts.options in ${configFile}:8`,
     })
+  })
+})
+
+describe('a setting that is gone', () => {
+  it.each([
+    ['downMs', 'SCRIPSTREAM_DOWN_MS', 'set patience'],
+    ['throttleGiveUpMs', 'SCRIPSTREAM_THROTTLE_GIVE_UP_MS', 'set patience'],
+    ['throttleRetries', 'SCRIPSTREAM_THROTTLE_RETRIES', 'set patience'],
+    ['throttleMs', 'SCRIPSTREAM_THROTTLE_MS', 'set maxRate of the service in hosts'],
+    [
+      'throttleMaxMs',
+      'SCRIPSTREAM_THROTTLE_MAX_MS',
+      'never longer than 60 s; set maxRate of the service in hosts',
+    ],
+    ['backoffMs', 'SCRIPSTREAM_BACKOFF_MS', 'the first pause is 0.5 s at most; set retries'],
+  ])('is refused with what to use now, in a file, a variable and code: %s', (name, variable, now) => {
+    const configFile = fileOf({ [name]: 5 })
+    const sentence = new RegExp(` is gone: .*${now.replaceAll('.', '\\.')}$`)
+    for (const [complaint, place] of [
+      [complaintOf({ configFile }), `${name} in ${configFile}:1 is gone: `],
+      [complaintOf({ env: { [variable]: '5' } }), `${variable} is gone: `],
+      [complaintOf({ flags: { [name]: 5 } as SettingsInput }), 'is gone: '],
+    ] as const) {
+      expect(complaint).toContain(place)
+      expect(complaint).toMatch(sentence)
+    }
+    expect(() => createCollector({ settings: { [name]: 5 } as SettingsInput })).toThrow(`${name} is gone: `)
+    expect(findMisspeltVariables({ [variable]: '5' }, streams)).toEqual([])
   })
 })
 

@@ -1,11 +1,13 @@
 import { isRow, type Row } from './row.js'
 import {
   environmentNames,
+  goneSettings,
   type Host,
   isBuiltInHost,
   listEndpointHosts,
   Settings,
   toAddressVariable,
+  toVariable,
 } from './settings.js'
 import { findClosest, findNearMatch } from './text.js'
 
@@ -14,10 +16,15 @@ type HostUsers = readonly { readonly endpoints: readonly { readonly host: Host }
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
-/** The settings in environment variables; empty variables do not count. */
+const listVariables = (): readonly (readonly [setting: string, variable: string])[] => [
+  ...Object.entries(environmentNames),
+  ...Object.keys(goneSettings).map((name) => [name, toVariable(name)] as const),
+]
+
+/** The settings in environment variables, also those that are gone; empty variables do not count. */
 export const readEnvironment = (env: EnvironmentVariables, streams: HostUsers): Row => {
   const values: Record<string, unknown> = {}
-  for (const [setting, variable] of Object.entries(environmentNames)) {
+  for (const [setting, variable] of listVariables()) {
     const text = env[variable]?.trim() ?? ''
     if (text !== '') values[setting] = parseValue(setting, text)
   }
@@ -82,7 +89,7 @@ const toBareName = (name: string): string => name.toUpperCase().replace(/^SCRIPS
 /** A warning for each variable that looks like a misspelt one of ours. */
 export const findMisspeltVariables = (env: EnvironmentVariables, streams: HostUsers): readonly string[] => {
   const known = [
-    ...Object.values(environmentNames),
+    ...listVariables().map(([, variable]) => variable),
     ...listStreamHosts(streams).map(toAddressVariable),
     'SCRIPSTREAM_ENGINE',
     'SCRIPSTREAM_BLOBS',

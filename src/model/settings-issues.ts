@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { UsageError, type UsageIssue } from './errors.js'
 import { isRow, omitUndefined, type Row } from './row.js'
-import { builtInHosts, explainIssue, hostFields, Settings } from './settings.js'
+import { builtInHosts, explainIssue, goneSettings, hostFields, Settings } from './settings.js'
 import { findClosest, suggest } from './text.js'
 
 export interface SettingsIssue extends UsageIssue {
@@ -55,6 +55,9 @@ export const isAddressSetting = (setting: unknown): boolean => setting === 'urls
 const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsIssue[] => {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => {
+      const now = issue.path.length === 0 ? goneSettings[key] : undefined
+      const code = 'unknown-setting' as const
+      if (now !== undefined) return { path: key, setting: key, code, message: `is gone: ${now}` }
       const names =
         issue.path[0] === 'urls'
           ? builtInHosts
@@ -64,7 +67,7 @@ const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsI
       const [setting, path] = [issue.path.join('.'), [...issue.path, key].join('.')]
       const suggestion = findClosest(key, names)
       const message = `has no setting ${JSON.stringify(key)}${suggest(suggestion)}`
-      return omitUndefined({ path, setting, code: 'unknown-setting' as const, message, suggestion })
+      return omitUndefined({ path, setting, code, message, suggestion })
     })
   const path = findSetting(issue, values)
   const [setting = '', ...names] = issue.path.map(String)

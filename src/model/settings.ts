@@ -74,6 +74,17 @@ const SessionHours = z
 
 const LIST_OR_FILE = 'must be a list of symbols, or "@FILE"'
 
+const DURATION_UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** A duration such as `90s`, `10m`, `1h` or `0`, in milliseconds; `NaN` if it is none. */
+export const parseDuration = (text: string): number => {
+  const [, amount, unit = ''] = /^(\d{1,6})([smh]?)$/.exec(text.trim()) ?? []
+  return amount === '0' ? 0 : Number(amount) * (DURATION_UNITS[unit] ?? Number.NaN)
+}
+
+const MAX_PATIENCE_MS = 86_400_000
+const PATIENCE = 'must be a time such as 90s, 10m or 1h, at most 24h'
+
 /** When a notification is sent; each one includes the ones before. */
 export const NOTIFY_CONDITIONS = ['failure', 'change', 'always'] as const
 
@@ -160,24 +171,13 @@ export const Settings = z.strictObject({
     ),
   newsLimit: integerSchema(1, 100).default(50).describe('news items per stock'),
   retries: integerSchema(0, 10).default(2).describe('retries after a failed request'),
-  backoffMs: integerSchema(0, 60_000)
-    .default(500)
-    .describe('longest pause before the first retry; doubles each time'),
-  throttleMs: integerSchema(0, 60_000)
-    .default(2_000)
-    .describe('shortest pause of an endpoint after a 429; 0 also disables the rate limit'),
-  throttleMaxMs: integerSchema(0, 600_000)
-    .default(60_000)
-    .describe('longest pause accepted from a Retry-After'),
-  throttleRetries: integerSchema(0, 100)
-    .default(8)
-    .describe('attempts after a 429; they do not count as retries'),
-  throttleGiveUpMs: integerSchema(0, 3_600_000)
-    .default(120_000)
-    .describe('how long an endpoint may refuse every request before its requests fail'),
-  downMs: integerSchema(0, 86_400_000)
-    .default(300_000)
-    .describe('how long a run waits for a host that is down, in total'),
+  patience: z
+    .string(PATIENCE)
+    .refine((text) => parseDuration(text) <= MAX_PATIENCE_MS, PATIENCE)
+    .default('5m')
+    .describe(
+      'how long a run waits for a host that is down, in total, and for an endpoint that refuses every request',
+    ),
   workers: numbersByName('market-news', 1, 1_000).describe('parallel requests of a stream, by its name'),
   timeoutsMs: numbersByName('market-news', 1, 600_000).describe(
     'longest time without a byte of a reply, by the name of the stream; a whole reply may take six times as long',
@@ -322,12 +322,25 @@ export const toAddressVariable = (host: Host): string => `SCRIPSTREAM_${host.toU
 
 const UNPREFIXED: readonly string[] = ['fetchOhlcv', 'forceUpdate', 'newsLimit']
 
-/** The environment variable of each setting but `urls` and `hosts`: `SCRIPSTREAM_SHEET_ID` for `sheetId`. */
+/** The environment variable of a setting: `SCRIPSTREAM_SHEET_ID` for `sheetId`. */
+export const toVariable = (name: string): string => {
+  const variable = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
+  return UNPREFIXED.includes(name) ? variable : `SCRIPSTREAM_${variable}`
+}
+
+/** The environment variable of each setting but `urls` and `hosts`. */
 export const environmentNames: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.keys(Settings.shape).flatMap((name) => {
-    const variable = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
-    return name === 'urls' || name === 'hosts'
-      ? []
-      : [[name, UNPREFIXED.includes(name) ? variable : `SCRIPSTREAM_${variable}`]]
-  }),
+  Object.keys(Settings.shape)
+    .filter((name) => name !== 'urls' && name !== 'hosts')
+    .map((name) => [name, toVariable(name)]),
 )
+
+/** Settings that are gone, with what to use now. To be removed with the next version. */
+export const goneSettings: Readonly<Record<string, string>> = {
+  downMs: 'set patience',
+  throttleGiveUpMs: 'set patience',
+  throttleRetries: 'set patience',
+  throttleMs: 'set maxRate of the service in hosts',
+  throttleMaxMs: 'a pause is never longer than 60 s; set maxRate of the service in hosts',
+  backoffMs: 'the first pause is 0.5 s at most; set retries',
+}

@@ -27,7 +27,7 @@ const digest = (
 describe('the configuration of a run', () => {
   it.each([
     ['workers', { workers: { news: 3 } }],
-    ['patience', { retries: 9, backoffMs: 1, throttleMs: 1, downMs: 1, timeoutsMs: { news: 1 } }],
+    ['patience', { retries: 9, patience: '1s', timeoutsMs: { news: 1 } }],
     ['headers', { headers: { 'x-key': 'secret' } }],
     ['the folder', { out: './elsewhere' }],
   ])('is the same with other %s', (_, changes) => {

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { lastValueFrom, of } from 'rxjs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { memory } from '../../sinks/memory.js'
-import { createCollector } from '../../src/collector.js'
 import type { Transport } from '../../src/http/transport.js'
 import { groupBy } from '../../src/model/map.js'
 import type { PlantedEvent, SampleMarket } from '../../src/model/market.js'
@@ -13,6 +12,7 @@ import { createTimeline } from '../../src/simulator/market.js'
 import { createRouter, type IncomingRequest } from '../../src/simulator/router.js'
 import { streams } from '../../streams/registry.js'
 import { SETTINGS } from '../streams/support.js'
+import { createQuickCollector } from '../support/limits.js'
 
 const route = createRouter(streams.flatMap(({ endpoints }) => endpoints))
 
@@ -35,7 +35,7 @@ const collectAnswers = async (market: SampleMarket) => {
   }
   const { id, asmTabId, gsmTabId } = market.sheet
   const settings = { ...SETTINGS, sheetId: id, asmTabId, gsmTabId }
-  const collector = createCollector({
+  const collector = createQuickCollector({
     settings,
     storage: memory(new Map()),
     transport,

@@ -305,9 +305,9 @@ const createProbeAsk = (
 ) =>
   createAsk({
     transport,
-    settings: { ...settings, retries: 0, throttleRetries: 0 },
+    settings,
     // A limiter of its own: a rate limit now must not affect the next probe.
-    limiters: createLimiters(settings),
+    limiters: createLimiters(settings, undefined, { retries: 0, throttleRetries: 0 }),
     timeoutMs: Math.min(MAX_PROBE_MS, settings.timeoutsMs[name] ?? timeoutMs),
     random: () => 0,
     clock: () => scheduler.now(),
