@@ -17,8 +17,7 @@ import {
   readHealth,
   shareLists,
 } from './engine/open-run.js'
-import { SharedLimiters } from './limiter/limiter-registry.js'
-import type { LimitPolicy } from './limiter/policy.js'
+import { type LimitPolicy, SharedLimiters } from './limiter/limiter-registry.js'
 import { UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
 import type { PublicOutcome } from './model/outcome.js'
@@ -245,7 +244,9 @@ const DEFAULT_LIST_AGE_MS = 600_000
  */
 const parseSettings = (given: SettingsInput, streams: readonly StreamDefinition[]): Settings => {
   const known = { what: 'stream', names: streams.map(({ name }) => name) }
-  const issues = findSettingsIssues(given, { workers: known, timeoutsMs: known })
+  // The settings of a simulator are for all built-in streams.
+  const owners = [...allStreams, ...streams]
+  const issues = findSettingsIssues(given, { workers: known, timeoutsMs: known }, owners)
   if (issues.length === 0) return Settings.parse(given)
   throw createSettingsError(
     issues.map((issue) => ({ ...issue, message: `${issue.setting || 'settings'} ${issue.message}` })),

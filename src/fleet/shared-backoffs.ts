@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { LimitPolicy } from '../limiter/policy.js'
+import type { LimitPolicy } from '../limiter/limiter-registry.js'
 import { ignoreError } from './ignore-error.js'
 
 /** The back-off of a host, for the whole fleet. */

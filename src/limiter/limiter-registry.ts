@@ -1,5 +1,6 @@
 import { getOrAdd } from '../model/map.js'
-import { findAddress, type Host, listHosts, type Settings } from '../model/settings.js'
+import { findAddress, type Host, listHosts, parseDuration, type Settings } from '../model/settings.js'
+import { RETRY_DEFAULTS, type RetryPolicy } from '../operators/retry-failures.js'
 import { type LimiterReading, readLimiter } from './create-limiter.js'
 import {
   createStopwatch,
@@ -9,7 +10,6 @@ import {
   Limiter,
   NetworkLink,
 } from './limiter.js'
-import { createLimitPolicy, type LimitPolicy } from './policy.js'
 import { computeRate } from './rate.js'
 import {
   allowProbe,
@@ -17,6 +17,7 @@ import {
   extendPatience,
   isDown,
   isRefusing,
+  type LimiterSettings,
   type LimiterState,
   renewPatience,
   toBackoffStatus,
@@ -48,6 +49,19 @@ interface KnownHost {
   readonly hosts: readonly Host[]
   readonly context: HostContext
   readonly byEndpoint: Map<string, HostLimiter>
+}
+
+/** How the requests of a run are repeated, and how long their hosts are waited for. */
+export interface LimitPolicy extends LimiterSettings, Pick<RetryPolicy, 'throttleRetries'> {}
+
+/** The policy of a run: two settings, and the defaults of the operators, which say why. */
+export const createLimitPolicy = ({
+  retries,
+  patience,
+}: Pick<Settings, 'retries' | 'patience'>): LimitPolicy => {
+  const { backoffMs, throttleRetries, throttleMs, throttleMaxMs } = RETRY_DEFAULTS
+  const [throttleGiveUpMs, downMs] = [parseDuration(patience), parseDuration(patience)]
+  return { retries, backoffMs, throttleRetries, throttleMs, throttleMaxMs, throttleGiveUpMs, downMs }
 }
 
 /** The limiters as one run uses them. */

@@ -113,13 +113,10 @@ describe('run --quiet', () => {
 describe('a settings file', () => {
   it('is what its paths are relative to, and what advice names, from whatever folder the command is run', async () => {
     const { simulator } = await provider({ faults: [{ on: 'news', mode: 'status', status: 404 }] })
-    const { urls, sheetId, asmTabId, gsmTabId } = simulator.settings
+    const { urls, options } = simulator.settings
     const home = temporaryFolder()
     const config = join(home, 'my.json')
-    writeFileSync(
-      config,
-      JSON.stringify({ sheetId, asmTabId, gsmTabId, out: 'market', logFile: 'run.log', urls }, null, 1),
-    )
+    writeFileSync(config, JSON.stringify({ options, out: 'market', logFile: 'run.log', urls }, null, 1))
     const lines = readFileSync(config, 'utf8').split('\n')
     const placeOf = (name: string): string =>
       `${config}:${lines.findIndex((line) => line.includes(`"${name}"`)) + 1}`

@@ -31,8 +31,9 @@ const traceIn = (text: string): string | undefined => TRACES.find((trace) => tex
 
 const settings = {
   ...SETTINGS,
-  sheetId: SHEET,
-  asmTabId: TAB,
+  options: {
+    'surveillance-lists': { ...SETTINGS.options['surveillance-lists'], sheetId: SHEET, asmTabId: TAB },
+  },
   headers: { authorization: `Bearer ${TOKEN}`, 'x-key': TOKEN },
   retries: 0,
 }

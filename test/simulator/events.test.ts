@@ -8,7 +8,7 @@ import type { PlantedEvent, SampleMarket } from '../../src/model/market.js'
 import { isRow, type Row, readText } from '../../src/model/row.js'
 import { addDays, toDay, toInstant } from '../../src/model/trading-day.js'
 import { buildAnswer } from '../../src/simulator/answers.js'
-import { createTimeline } from '../../src/simulator/market.js'
+import { createTimeline, toSheetOptions } from '../../src/simulator/market.js'
 import { createRouter, type IncomingRequest } from '../../src/simulator/router.js'
 import { streams } from '../../streams/registry.js'
 import { SETTINGS } from '../streams/support.js'
@@ -33,8 +33,7 @@ const collectAnswers = async (market: SampleMarket) => {
     answers.push({ name: answer.name, request, text: `${answer.status} ${answer.body}` })
     return of(answer)
   }
-  const { id, asmTabId, gsmTabId } = market.sheet
-  const settings = { ...SETTINGS, sheetId: id, asmTabId, gsmTabId }
+  const settings = { ...SETTINGS, options: toSheetOptions(market.sheet) }
   const collector = createQuickCollector({
     settings,
     storage: memory(new Map()),

@@ -88,10 +88,13 @@ export interface Collected {
  */
 export const SETTINGS = {
   urls: scriptedUrls,
-  sheetId: 'SHEET',
-  asmTabId: '11',
-  gsmTabId: '22',
+  options: { 'surveillance-lists': { sheetId: 'SHEET', asmTabId: '11', gsmTabId: '22' } },
 } satisfies SettingsInput
+
+/** The same options with another spreadsheet. */
+export const withSheet = (sheetId: string) => ({
+  'surveillance-lists': { ...SETTINGS.options['surveillance-lists'], sheetId },
+})
 
 /** One run of one stream over answers that a test gives. */
 export const collect = async ({

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { Transport } from '../../src/http/transport.js'
 import { buildAnswer } from '../../src/simulator/answers.js'
-import { createMarket } from '../../src/simulator/market.js'
+import { createMarket, toSheetOptions } from '../../src/simulator/market.js'
 import { createRouter } from '../../src/simulator/router.js'
 import { streams } from '../../streams/registry.js'
 import { createQuickCollector } from '../support/limits.js'
@@ -25,8 +25,7 @@ const runAt = async (asOf: number): Promise<unknown> => {
     return of({ status, body: bytes })
   }
   const files: MemoryFiles = new Map()
-  const { id, asmTabId, gsmTabId } = market.sheet
-  const settings = { ...SETTINGS, sheetId: id, asmTabId, gsmTabId }
+  const settings = { ...SETTINGS, options: toSheetOptions(market.sheet) }
   const collector = createQuickCollector({
     settings,
     storage: memory(files),

@@ -1,5 +1,5 @@
 import { type Collector, type CollectorOptions, createCollectorWith } from '../../src/collector.js'
-import type { LimitPolicy } from '../../src/limiter/policy.js'
+import type { LimitPolicy } from '../../src/limiter/limiter-registry.js'
 import { omitUndefined } from '../../src/model/row.js'
 import type { SettingsInput } from '../../src/model/settings.js'
 

@@ -7,7 +7,7 @@ import { memory } from '../../sinks/memory.js'
 import { once } from '../../src/engine/define-stream.js'
 import { TransportError } from '../../src/model/errors.js'
 import { spans } from '../../src/telemetry/opentelemetry.js'
-import { ALPHA, BETA, EVENING, SETTINGS } from '../streams/support.js'
+import { ALPHA, BETA, EVENING, SETTINGS, withSheet } from '../streams/support.js'
 import { createQuickCollector } from '../support/limits.js'
 import { tinyMaster } from '../support/tiny.js'
 
@@ -140,7 +140,7 @@ it('each attempt of a request is a span, sent within its context, and a secret i
   onTestFinished(() => api.context.disable())
   const active: (string | undefined)[] = []
   const collector = createQuickCollector({
-    settings: { ...SETTINGS, sheetId: SECRET, retries: 1 },
+    settings: { ...SETTINGS, options: withSheet(SECRET), retries: 1 },
     storage: memory(new Map()),
     transport: () =>
       defer(() => {

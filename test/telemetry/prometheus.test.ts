@@ -12,7 +12,7 @@ import type { Drift, RunReport } from '../../src/model/report.js'
 import { createMetrics, type Metrics } from '../../src/telemetry/prometheus.js'
 import { runReport, scriptReport } from '../cli/support.js'
 import { note } from '../http/support.js'
-import { ALPHA, EVENING, SETTINGS } from '../streams/support.js'
+import { ALPHA, EVENING, SETTINGS, withSheet } from '../streams/support.js'
 import { createQuickCollector } from '../support/limits.js'
 
 const portOf = (server: ReturnType<typeof createServer>): Promise<number> =>
@@ -283,7 +283,7 @@ describe('the metrics of a run', () => {
     const { registry, telemetry } = createMetrics()
     let requests = 0
     const collector = createQuickCollector({
-      settings: { ...SETTINGS, sheetId: secret, headers: { authorization: secret }, retries: 0 },
+      settings: { ...SETTINGS, options: withSheet(secret), headers: { authorization: secret }, retries: 0 },
       storage: memory(new Map()),
       transport: ({ body }) => {
         if (body?.includes('"Isin"'))
