@@ -61,7 +61,7 @@ describe('the command init', () => {
 
   it('writes examples that are valid settings', () => {
     const uncommented = configTemplate(settingRows(streams))
-      .replaceAll(/^( *)\/\/ ("\w+": )/gm, '$1$2')
+      .replaceAll(/^( *)\/\/ ("[\w-]+": )/gm, '$1$2')
       .replaceAll('"…"', '"x"')
       .replaceAll('https://…', 'https://x.example')
       .replaceAll('Bearer …', 'Bearer x')

@@ -7,7 +7,7 @@ import { askFreely, limitersOf, settingsOf } from '../http/support.js'
 import { SETTINGS } from '../streams/support.js'
 import { type Golden, goldenAnswers } from './golden.js'
 
-const given = { ...SETTINGS, retries: 0, throttleMs: 0, downMs: 0 }
+const given = { ...SETTINGS, retries: 0, backoffMs: 0, throttleMs: 0, downMs: 0 }
 
 /** The result of a request with an immediate reply: the answer or the error. */
 const outcomeOf = (
