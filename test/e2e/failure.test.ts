@@ -11,7 +11,12 @@ describe('wrong usage exits with 2 before the first request', () => {
   it.each([
     ['an unknown option', ['run', '--onyl', 'market-news'], {}, /--only/],
     ['a wrong variable', ['run'], { NEWS_LIMIT: 'many' }, /NEWS_LIMIT must be a whole number/],
-    ['a variable that is gone', ['run'], { SCRIPSTREAM_DOWN_MS: '5' }, /SCRIPSTREAM_DOWN_MS is gone: set patience/],
+    [
+      'a variable that is gone',
+      ['run'],
+      { SCRIPSTREAM_DOWN_MS: '5' },
+      /SCRIPSTREAM_DOWN_MS is gone: set patience/,
+    ],
   ])('%s', async (_, args, wrong, told) => {
     const { simulator, env } = await provider()
     const { code, stdout, stderr } = await run(args, { cwd: temporaryFolder(), env: { ...env, ...wrong } })
