@@ -17,7 +17,7 @@ import {
   readHealth,
   shareLists,
 } from './engine/open-run.js'
-import { SharedLimiters } from './limiter/limiter-registry.js'
+import { type LimitPolicy, SharedLimiters } from './limiter/limiter-registry.js'
 import { UsageError } from './model/errors.js'
 import type { RunEvent } from './model/event.js'
 import type { PublicOutcome } from './model/outcome.js'
@@ -172,9 +172,10 @@ const STREAM_OPTIONS: Readonly<Record<keyof StreamOptions, true>> = {
  */
 export const createCollector = <const S extends readonly StreamDefinition[] = typeof allStreams>(
   options: CollectorOptions<S>,
-): Collector<RowsOf<S>> => createUntypedCollector(options) as Collector<RowsOf<S>>
+): Collector<RowsOf<S>> => createCollectorWith({}, options) as Collector<RowsOf<S>>
 
-const createUntypedCollector = (parts: CollectorOptions): Collector => {
+/** A collector whose limiters have another policy than that of its settings, for tests. */
+export const createCollectorWith = (limits: Partial<LimitPolicy>, parts: CollectorOptions): Collector => {
   checkParts(parts)
   const {
     settings: given,
@@ -189,7 +190,7 @@ const createUntypedCollector = (parts: CollectorOptions): Collector => {
     settings,
     clock,
     ...options,
-    shared: new SharedLimiters(settings, streams),
+    shared: new SharedLimiters(settings, streams, limits),
     readCalendar: () => readCalendar(settings),
     runs: { active: 0 },
   }
@@ -243,7 +244,9 @@ const DEFAULT_LIST_AGE_MS = 600_000
  */
 const parseSettings = (given: SettingsInput, streams: readonly StreamDefinition[]): Settings => {
   const known = { what: 'stream', names: streams.map(({ name }) => name) }
-  const issues = findSettingsIssues(given, { workers: known, timeoutsMs: known })
+  // The settings of a simulator are for all built-in streams.
+  const owners = [...allStreams, ...streams]
+  const issues = findSettingsIssues(given, { workers: known, timeoutsMs: known }, owners)
   if (issues.length === 0) return Settings.parse(given)
   throw createSettingsError(
     issues.map((issue) => ({ ...issue, message: `${issue.setting || 'settings'} ${issue.message}` })),

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import stripJsonComments from 'strip-json-comments'
+import type { z } from 'zod'
 import type { StreamDefinition } from './engine/define-stream.js'
 import { readEnvironment } from './model/environment.js'
 import { UsageError } from './model/errors.js'
@@ -18,6 +19,7 @@ import {
   isAddressSetting,
   type SettingsIssue,
 } from './model/settings-issues.js'
+import { listOptions } from './model/stream-options.js'
 import { disk } from './storage/disk.js'
 import { describeFileError, getErrorCode } from './storage/file-system.js'
 import { limitNames } from './verify/finding.js'
@@ -108,7 +110,7 @@ const readLayers = ({
   streams,
 }: SettingsSources): readonly SettingsLayer[] => [
   readFileLayer(configFile),
-  { values: readEnvironment(env, streams), formatOrigin: formatVariable },
+  { values: readEnvironment(env, streams), formatOrigin: (setting) => formatVariable(setting, streams) },
   { values: flags, formatOrigin: formatFlag },
 ]
 
@@ -130,10 +132,13 @@ export const findOrigins = (sources: SettingsSources): ReadonlyMap<string, strin
     ),
   )
 
-/** Settings with their values, those with names one by one: `urls.news`, `workers.market-news`. */
+/** Settings with their values, those with names one by one: `urls.news`, `workers.market-news`,
+ * `options.market-news.newsLimit`. */
 export const flattenSettings = (values: object): readonly (readonly [name: string, value: unknown])[] =>
   Object.entries(values).flatMap(([name, value]) => {
-    if (isRow(value)) return Object.entries(value).map(([key, one]) => [`${name}.${key}`, one] as const)
+    const parts = isRow(value) ? Object.entries(value) : []
+    if (name === 'options') return parts.flatMap(([key, own]) => flattenSettings({ [`${name}.${key}`]: own }))
+    if (isRow(value)) return parts.map(([key, one]) => [`${name}.${key}`, one] as const)
     return value === undefined ? [] : [[name, value] as const]
   })
 
@@ -175,7 +180,7 @@ const findIssues = (
     verify: { what: 'check', names: limitNames },
     with: { ...stream, shown: optional },
   }
-  return findSettingsIssues(values, known).map((issue) => ({
+  return findSettingsIssues(values, known, streams).map((issue) => ({
     ...issue,
     message: `${formatOrigin(issue.setting, issue.path)} ${issue.message}`,
   }))
@@ -229,7 +234,9 @@ const resolvePaths = (values: Row, folder: string): Row => {
   }
 }
 
-const formatVariable = (setting: string): string => {
+const formatVariable = (setting: string, streams: readonly StreamDefinition[]): string => {
+  const own = listOptions(streams).find(({ path }) => path === setting)
+  if (own) return own.variable
   const [group = '', host] = setting.split('.')
   return isAddressSetting(group) && host !== undefined
     ? toAddressVariable(host)
@@ -237,7 +244,7 @@ const formatVariable = (setting: string): string => {
 }
 
 const formatFlag = (setting: string): string =>
-  `--${setting === 'downMs' ? 'patience' : setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+  `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 /** A row of the settings table in the README and `--help`. */
 export interface SettingRow {
@@ -247,21 +254,34 @@ export interface SettingRow {
   readonly description: string
 }
 
-export const settingRows: readonly SettingRow[] = Object.entries(Settings.shape).flatMap(([name, schema]) => {
-  const value: unknown = Settings.parse({})[name as keyof Settings]
-  const row = {
+/** The rows of all settings; those that streams declare come last. */
+export const settingRows = (streams: readonly StreamDefinition[]): readonly SettingRow[] => [
+  ...Object.entries(Settings.shape).flatMap(([name, schema]) => {
+    if (name === 'options') return []
+    const row = describeSetting(schema)
+    if (name === 'hosts') return [{ name: 'hosts.<name>', env: toAddressVariable('<name>'), ...row }]
+    if (name !== 'urls') return [{ name, env: environmentNames[name] ?? '', ...row }]
+    return builtInHosts.map((host) => ({
+      name: toAddressSetting(host),
+      env: toAddressVariable(host),
+      default: '',
+      description: `base address of the ${host} service; may include a path`,
+    }))
+  }),
+  ...listOptions(streams).map(({ path: name, variable: env, schema }) => ({
+    name,
+    env,
+    ...describeSetting(schema),
+  })),
+]
+
+const describeSetting = (schema: z.ZodType): Pick<SettingRow, 'default' | 'description'> => {
+  const value: unknown = schema.safeParse(undefined).data
+  return {
     default: value === undefined || typeof value === 'object' ? '' : String(value),
     description: schema.description ?? '',
   }
-  if (name === 'hosts') return [{ name: 'hosts.<name>', env: toAddressVariable('<name>'), ...row }]
-  if (name !== 'urls') return [{ name, env: environmentNames[name] ?? '', ...row }]
-  return builtInHosts.map((host) => ({
-    name: toAddressSetting(host),
-    env: toAddressVariable(host),
-    default: '',
-    description: `base address of the ${host} service; may include a path`,
-  }))
-})
+}
 
 const JSON_TEXT = /^"(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4}))*"$/u
 const PLAIN = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/

@@ -134,9 +134,7 @@ export const createTrial = <R>(
     settings: {
       urls: scriptedUrls,
       hosts: scriptOwnHosts(stream),
-      sheetId: 'SHEET',
-      asmTabId: '1',
-      gsmTabId: '2',
+      options: { 'surveillance-lists': { sheetId: 'SHEET', asmTabId: '1', gsmTabId: '2' } },
       ...options.settings,
     },
     streams: [...leading, stream],

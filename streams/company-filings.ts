@@ -131,6 +131,14 @@ const toFilingKey = (row: Filing): string =>
   toFieldText(row.news_id || '') ||
   `${toFieldText(row.news_date)}_${toFieldText(row.caption || row.descriptor || 'Unknown')}`
 
+const options = {
+  forceUpdate: z.boolean('must be true or false').default(true).meta({
+    description: 'whether stored filings are fetched again',
+    resume: 'same',
+    variable: 'FORCE_UPDATE',
+  }),
+}
+
 /**
  * Filings of each stock from both paths of the provider, merged by the six rules of the interface document,
  * newest first.
@@ -143,6 +151,7 @@ export const companyFilings = defineStream({
   workers: 20,
   timeoutMs: 10_000,
   endpoints: [legacy, lodr],
+  options,
   work: perStock((stock, tools, file) => {
     // Not `forkJoin`: its array of answers is in the old generation when they arrive, and retains them until
     // the next major GC.
@@ -174,7 +183,7 @@ export const companyFilings = defineStream({
         )
       }),
     )
-    if (tools.settings.forceUpdate) return both$
+    if (tools.options(options).forceUpdate) return both$
     return tools.stored.exists(file).pipe(switchMap((exists) => (exists ? of(skippedResult) : both$)))
   }),
   outputs: [

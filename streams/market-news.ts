@@ -185,6 +185,16 @@ const toNewsItem = ({ news_object, publish_date, category }: Row): NewsItem => {
   }
 }
 
+const LIMIT = 'must be a whole number from 1 to 100'
+const options = {
+  newsLimit: z
+    .int(LIMIT)
+    .min(1, LIMIT)
+    .max(100, LIMIT)
+    .default(50)
+    .meta({ description: 'news items per stock', resume: 'same', variable: 'NEWS_LIMIT' }),
+}
+
 /**
  * The latest news of each stock with its sentiment; `PublishDate` is in epoch milliseconds. A stock without
  * any has no file.
@@ -197,18 +207,22 @@ export const marketNews = defineStream({
   workers: 15,
   timeoutMs: 10_000,
   endpoints: [liveNews],
-  work: perStock((stock, { ask, settings: { newsLimit } }) =>
-    ask(liveNews, {
-      categories: ['ALL'],
-      page_no: 0,
-      limit: newsLimit,
-      first_news_timeStamp: 0,
-      last_news_timeStamp: 0,
-      news_feed_type: 'live',
-      stock_list: [stock.ISIN],
-      entity_id: '',
-    }).pipe(map((rows) => createResult(rows.slice(0, newsLimit).map(toNewsItem)))),
-  ),
+  options,
+  work: perStock((stock, tools) => {
+    const { newsLimit } = tools.options(options)
+    return tools
+      .ask(liveNews, {
+        categories: ['ALL'],
+        page_no: 0,
+        limit: newsLimit,
+        first_news_timeStamp: 0,
+        last_news_timeStamp: 0,
+        news_feed_type: 'live',
+        stock_list: [stock.ISIN],
+        entity_id: '',
+      })
+      .pipe(map((rows) => createResult(rows.slice(0, newsLimit).map(toNewsItem))))
+  }),
   outputs: [
     {
       shape: 'document-per-item',

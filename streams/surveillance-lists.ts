@@ -118,6 +118,15 @@ const toSurveillanceEntry = (row: Row): SurveillanceEntry => ({
   Stage: readText(row.asmStage ?? row.gsmStage ?? row.Stage),
 })
 
+const option = (description: string) =>
+  z.string().min(1).optional().meta({ description, resume: 'same', isRequired: true })
+
+const options = {
+  sheetId: option('id of the surveillance spreadsheet'),
+  asmTabId: option('tab id of the ASM list in the spreadsheet'),
+  gsmTabId: option('tab id of the GSM list in the spreadsheet'),
+}
+
 /**
  * Stocks under additional (ASM) and graded (GSM) surveillance: from the spreadsheet, else the data of the web
  * site, else its page.
@@ -129,15 +138,16 @@ export const surveillanceLists = defineStream({
   position: 9,
   workers: 2,
   timeoutMs: 10_000,
-  requires: ['sheetId', 'asmTabId', 'gsmTabId'],
+  options,
   endpoints: [sheet, ...surveillancePages.endpoints],
   work: perPart(['asm', 'gsm'], (list, tools, file) => {
     const { ask, settings, stored, accepts, warn } = tools
-    const tabId = (list === 'asm' ? settings.asmTabId : settings.gsmTabId) ?? ''
+    const { sheetId = '', asmTabId = '', gsmTabId = '' } = tools.options(options)
+    const tabId = list === 'asm' ? asmTabId : gsmTabId
     const sources = [
       {
         name: 'spreadsheet',
-        ask: () => ask(sheet, { sheetId: settings.sheetId ?? '', tabId }, { failFast: true }),
+        ask: () => ask(sheet, { sheetId, tabId }, { failFast: true }),
       },
       ...surveillancePages.tiers(toWebKey(list, settings.exchange), tools).map((tier) => ({
         ...tier,

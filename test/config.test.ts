@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { createCollector } from '../src/collector.js'
 import {
   findOrigins,
   loadNotifySettings,
@@ -24,6 +25,10 @@ const fileOf = (content: unknown): string => {
 const load = (sources: Omit<SettingsSources, 'streams'> = {}) =>
   loadSettings({ streams, configFile: fileOf({}), ...sources })
 
+/** The settings with one value, given by its path: `options.market-news.newsLimit`. */
+const nest = (path: string, value: unknown): SettingsInput =>
+  path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as SettingsInput
+
 /** The message of the usage error for these settings. */
 const complaintOf = (sources: Omit<SettingsSources, 'streams'>): string => {
   try {
@@ -44,18 +49,12 @@ describe('settings', () => {
       out: './data',
       fetchOhlcv: true,
       with: [],
-      forceUpdate: true,
       history: true,
       lake: false,
       stale: 'note',
-      newsLimit: 50,
+      options: {},
       retries: 2,
-      backoffMs: 500,
-      throttleMs: 2_000,
-      throttleMaxMs: 60_000,
-      throttleRetries: 8,
-      throttleGiveUpMs: 120_000,
-      downMs: 300_000,
+      patience: '5m',
       workers: {},
       timeoutsMs: {},
       headers: {},
@@ -157,7 +156,7 @@ describe('settings', () => {
 
   it.each([
     { setting: 'out', file: '/of-file', env: { SCRIPSTREAM_OUT: 'of-env' }, seen: 'of-env', flag: 'of-flag' },
-    { setting: 'newsLimit', file: 10, env: { NEWS_LIMIT: '20' }, seen: 20, flag: 30 },
+    { setting: 'options.market-news.newsLimit', file: 10, env: { NEWS_LIMIT: '20' }, seen: 20, flag: 30 },
     {
       setting: 'with',
       file: ['index-members'],
@@ -166,17 +165,29 @@ describe('settings', () => {
       flag: ['index-members'],
     },
     { setting: 'fetchOhlcv', file: true, env: { FETCH_OHLCV: 'false' }, seen: false, flag: true },
-    { setting: 'forceUpdate', file: false, env: { FORCE_UPDATE: 'true' }, seen: true, flag: false },
+    {
+      setting: 'options.company-filings.forceUpdate',
+      file: false,
+      env: { FORCE_UPDATE: 'true' },
+      seen: true,
+      flag: false,
+    },
     { setting: 'exchange', file: 'BSE', env: { SCRIPSTREAM_EXCHANGE: 'MCX' }, seen: 'MCX', flag: 'NSE' },
     { setting: 'retries', file: 0, env: { SCRIPSTREAM_RETRIES: '4' }, seen: 4, flag: 5 },
-    { setting: 'sheetId', file: 'f', env: { SCRIPSTREAM_SHEET_ID: 'e' }, seen: 'e', flag: 'x' },
+    {
+      setting: 'options.surveillance-lists.sheetId',
+      file: 'f',
+      env: { SCRIPSTREAM_SHEET_ID: 'e' },
+      seen: 'e',
+      flag: 'x',
+    },
   ])(
     'use $setting from the flag, else the environment, else the file',
     ({ setting, file, env, seen, flag }) => {
-      const configFile = fileOf({ [setting]: file })
+      const configFile = fileOf(nest(setting, file))
       expect(load({ configFile })).toHaveProperty(setting, file)
       expect(load({ configFile, env })).toHaveProperty(setting, seen)
-      expect(load({ configFile, env, flags: { [setting]: flag } })).toHaveProperty(setting, flag)
+      expect(load({ configFile, env, flags: nest(setting, flag) })).toHaveProperty(setting, flag)
     },
   )
 
@@ -238,31 +249,40 @@ describe('settings', () => {
 
 describe('a wrong setting', () => {
   it.each([
-    { setting: 'newsLimit', wrong: 101, env: 'NEWS_LIMIT', text: '101', says: /100/ },
-    { setting: 'newsLimit', wrong: 0, env: 'NEWS_LIMIT', text: '0', says: /1/ },
-    { setting: 'newsLimit', wrong: 1.5, env: 'NEWS_LIMIT', text: '1.5', says: /whole number/ },
-    { setting: 'newsLimit', wrong: 'many', env: 'NEWS_LIMIT', text: 'many', says: /number/ },
-    { setting: 'fetchOhlcv', wrong: 'maybe', env: 'FETCH_OHLCV', text: 'maybe', says: /true or false/ },
-    { setting: 'forceUpdate', wrong: 'ja', env: 'FORCE_UPDATE', text: 'ja', says: /true or false/ },
-    { setting: 'exchange', wrong: 'N S E', env: 'SCRIPSTREAM_EXCHANGE', text: 'N S E', says: /such as NSE/ },
-    { setting: 'exchange', wrong: '../x', env: 'SCRIPSTREAM_EXCHANGE', text: '../x', says: /such as NSE/ },
-    { setting: 'retries', wrong: -1, env: 'SCRIPSTREAM_RETRIES', text: '-1', says: /0/ },
+    { setting: 'options.market-news.newsLimit', wrong: 101, env: 'NEWS_LIMIT', text: '101', says: /100/ },
+    { setting: 'options.market-news.newsLimit', wrong: 0, env: 'NEWS_LIMIT', text: '0', says: /1/ },
     {
-      setting: 'throttleMaxMs',
-      wrong: 1e9,
-      env: 'SCRIPSTREAM_THROTTLE_MAX_MS',
-      text: '1000000000',
-      says: /600000/,
-    },
-    { setting: 'throttleRetries', wrong: -1, env: 'SCRIPSTREAM_THROTTLE_RETRIES', text: '-1', says: /100/ },
-    {
-      setting: 'throttleGiveUpMs',
+      setting: 'options.market-news.newsLimit',
       wrong: 1.5,
-      env: 'SCRIPSTREAM_THROTTLE_GIVE_UP_MS',
+      env: 'NEWS_LIMIT',
       text: '1.5',
       says: /whole number/,
     },
-    { setting: 'downMs', wrong: 1e9, env: 'SCRIPSTREAM_DOWN_MS', text: '1000000000', says: /86400000/ },
+    {
+      setting: 'options.market-news.newsLimit',
+      wrong: 'many',
+      env: 'NEWS_LIMIT',
+      text: 'many',
+      says: /number/,
+    },
+    { setting: 'fetchOhlcv', wrong: 'maybe', env: 'FETCH_OHLCV', text: 'maybe', says: /true or false/ },
+    {
+      setting: 'options.company-filings.forceUpdate',
+      wrong: 'ja',
+      env: 'FORCE_UPDATE',
+      text: 'ja',
+      says: /true or false/,
+    },
+    { setting: 'exchange', wrong: 'N S E', env: 'SCRIPSTREAM_EXCHANGE', text: 'N S E', says: /such as NSE/ },
+    { setting: 'exchange', wrong: '../x', env: 'SCRIPSTREAM_EXCHANGE', text: '../x', says: /such as NSE/ },
+    { setting: 'retries', wrong: -1, env: 'SCRIPSTREAM_RETRIES', text: '-1', says: /0/ },
+    ...['soon', '5', '-1s', '25h', '1.5m', 'm'].map((wrong) => ({
+      setting: 'patience',
+      wrong,
+      env: 'SCRIPSTREAM_PATIENCE',
+      text: wrong,
+      says: /must be a time such as 90s, 10m or 1h, at most 24h/,
+    })),
     {
       setting: 'sessions',
       wrong: 'evening',
@@ -271,15 +291,17 @@ describe('a wrong setting', () => {
       says: /such as 2026-11-08=18:00-19:15/,
     },
   ])('is named with its source: $setting of $wrong', ({ setting, wrong, env, text, says }) => {
-    const configFile = fileOf({ [setting]: wrong })
+    const configFile = fileOf(nest(setting, wrong))
     const shown = JSON.stringify(wrong)
     for (const [complaint, source] of [
       [complaintOf({ configFile }), `${setting} in ${configFile}`],
       [complaintOf({ env: { [env]: text } }), env],
-      [complaintOf({ flags: { [setting]: wrong } }), '--'],
+      [complaintOf({ flags: nest(setting, wrong) }), '--'],
     ] as const) {
       expect(complaint).toContain(source)
-      expect(complaint).toContain(shown)
+      expect(complaint).toContain(
+        setting.startsWith('options') && typeof wrong === 'string' ? '(value not shown)' : shown,
+      )
       expect(complaint).toMatch(says)
     }
   })
@@ -299,7 +321,12 @@ describe('a wrong setting', () => {
       text: '{"x: CANARY-1":"x"}',
     },
     { setting: 'headers', wrong: ['CANARY-1'], env: 'SCRIPSTREAM_HEADERS', text: '["CANARY-1"]' },
-    { setting: 'sheetId', wrong: ['CANARY-1'], env: 'SCRIPSTREAM_HEADERS', text: '{"x-own":"CANARY-1"' },
+    {
+      setting: 'options.surveillance-lists.sheetId',
+      wrong: ['CANARY-1'],
+      env: 'SCRIPSTREAM_HEADERS',
+      text: '{"x-own":"CANARY-1"',
+    },
     {
       setting: 'urls',
       wrong: 'https://u:CANARY-1@x',
@@ -316,11 +343,11 @@ describe('a wrong setting', () => {
   ])(
     'is named, but its value is not shown if it may identify the user: $setting',
     ({ setting, wrong, env, text }) => {
-      const configFile = fileOf({ [setting]: wrong })
+      const configFile = fileOf(nest(setting, wrong))
       for (const [complaint, source] of [
         [complaintOf({ configFile }), configFile],
         [complaintOf({ env: { [env]: text } }), env],
-        [complaintOf({ flags: { [setting]: wrong } as SettingsInput }), '--'],
+        [complaintOf({ flags: nest(setting, wrong) }), '--'],
       ] as const) {
         expect(complaint).toContain(source)
         expect(complaint).not.toContain('CANARY')
@@ -352,8 +379,8 @@ describe('a wrong setting', () => {
   })
 
   it('is an unknown setting, with the likely name', () => {
-    const configFile = fileOf({ newLimit: 5 })
-    expect(complaintOf({ configFile })).toMatch(/"newLimit" \(did you mean newsLimit\?\)$/)
+    const configFile = fileOf({ retrys: 5 })
+    expect(complaintOf({ configFile })).toMatch(/"retrys" \(did you mean retries\?\)$/)
     expect(complaintOf({ configFile })).toContain(configFile)
   })
 
@@ -434,15 +461,15 @@ describe('a wrong setting', () => {
   )
 
   it('is reported for the source that has it, even if a higher one has a valid value', () => {
-    const configFile = fileOf({ newsLimit: 'many' })
+    const configFile = fileOf(nest('options.market-news.newsLimit', 'many'))
     expect(complaintOf({ configFile, env: { NEWS_LIMIT: '5' } })).toContain(configFile)
   })
 })
 
 it('names all wrong settings of all sources at once, as text and as data', () => {
   const configFile = fileOf(`{ // a comment with { and "
-    "newsLimit": "many", /* "newLimit": 1 */
-    "newLimit": 5,
+    "options": { "market-news": { "newsLimit": "many", /* "newLimit": 1 */
+      "newLimit": 5 } },
     "retrys": 1,
     "workers": { "market-new": 1 },
     "urls": { "static": "https://x.test/{", "news": "x" },
@@ -455,8 +482,8 @@ it('names all wrong settings of all sources at once, as text and as data', () =>
     '8 settings are wrong:',
     `urls.news in ${configFile}:6 must be an http(s) address such as https://example.com/path, but is "x"`,
     `hosts.news in ${configFile}:8 has no setting "ulr" (did you mean url?)`,
-    `newsLimit in ${configFile}:2 must be a whole number from 1 to 100, but is "many"`,
-    `${configFile}:3 has no setting "newLimit" (did you mean newsLimit?)`,
+    `options.market-news.newsLimit in ${configFile}:2 must be a whole number from 1 to 100 (value not shown)`,
+    `options.market-news in ${configFile}:3 has no setting "newLimit" (did you mean newsLimit?)`,
     `${configFile}:4 has no setting "retrys" (did you mean retries?)`,
     `workers in ${configFile}:5 has an unknown stream: "market-new" (did you mean market-news?); streams: `,
     'FETCH_OHLCV must be true or false, but is "maybe"',
@@ -468,8 +495,8 @@ it('names all wrong settings of all sources at once, as text and as data', () =>
       issues: [
         ['urls.news'],
         ['hosts.news.ulr', 'url'],
-        ['newsLimit'],
-        ['newLimit', 'newsLimit'],
+        ['options.market-news.newsLimit'],
+        ['options.market-news.newLimit', 'newsLimit'],
         ['retrys', 'retries'],
         ['workers.market-new', 'market-news'],
         ['fetchOhlcv'],
@@ -523,20 +550,20 @@ describe('a configuration file', () => {
 describe('the origin of a setting', () => {
   it('is the file with the line, the variable or the option', () => {
     const configFile = fileOf(
-      '{\n  "urls": {\n    "news": "https://n.test",\n    "web": "https://w.test"\n  },\n  "retries": 1, "newsLimit": 9\n}',
+      '{\n  "urls": {\n    "news": "https://n.test",\n    "web": "https://w.test"\n  },\n  "retries": 1, "options": { "market-news": { "newsLimit": 9 } }\n}',
     )
     const origins = findOrigins({
       configFile,
       env: { NEWS_LIMIT: '20', SCRIPSTREAM_WEB_URL: 'https://x.test' },
-      flags: { downMs: 5, logFile: 'x' },
+      flags: { patience: '5s', logFile: 'x' },
       streams,
     })
     expect(Object.fromEntries(origins)).toEqual({
       'urls.news': `urls.news in ${configFile}:3`,
       'urls.web': 'SCRIPSTREAM_WEB_URL',
       retries: `retries in ${configFile}:6`,
-      newsLimit: 'NEWS_LIMIT',
-      downMs: '--patience',
+      'options.market-news.newsLimit': 'NEWS_LIMIT',
+      patience: '--patience',
       logFile: '--log-file',
     })
   })
@@ -556,13 +583,38 @@ describe('the origin of a setting', () => {
   })
 })
 
+describe('a setting that is gone', () => {
+  it.each([
+    ['downMs', 'SCRIPSTREAM_DOWN_MS', 'set patience'],
+    ['throttleGiveUpMs', 'SCRIPSTREAM_THROTTLE_GIVE_UP_MS', 'set patience'],
+    ['throttleRetries', 'SCRIPSTREAM_THROTTLE_RETRIES', 'set patience'],
+    ['throttleMs', 'SCRIPSTREAM_THROTTLE_MS', 'set maxRate of the service in hosts'],
+    [
+      'throttleMaxMs',
+      'SCRIPSTREAM_THROTTLE_MAX_MS',
+      'a pause is never longer than 60 s; set maxRate of the service in hosts',
+    ],
+    ['backoffMs', 'SCRIPSTREAM_BACKOFF_MS', 'the first pause is 0.5 s at most; set retries'],
+    ['newsLimit', undefined, 'write "options": { "market-news": { "newsLimit": … } }'],
+    ['forceUpdate', undefined, 'write "options": { "company-filings": { "forceUpdate": … } }'],
+    ['sheetId', undefined, 'write "options": { "surveillance-lists": { "sheetId": … } }'],
+  ])('is refused with what to use now, in a file, a variable and code: %s', (name, variable, now) => {
+    const configFile = fileOf({ [name]: 5 })
+    expect(complaintOf({ configFile })).toBe(`${name} in ${configFile}:1 is gone: ${now}`)
+    expect(() => createCollector({ settings: nest(name, 5) })).toThrow(`${name} is gone: ${now}`)
+    if (variable === undefined) return
+    expect(complaintOf({ env: { [variable]: '5' } })).toBe(`${variable} is gone: ${now}`)
+    expect(findMisspeltVariables({ [variable]: '5' }, streams)).toEqual([])
+  })
+})
+
 describe('the table of settings', () => {
   it('names each setting once, with its variable and what it is', () => {
-    const names = settingRows.map(({ name }) => name)
+    const names = settingRows(streams).map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
-    for (const { env, description } of settingRows) expect([env, description]).not.toContain('')
+    for (const { env, description } of settingRows(streams)) expect([env, description]).not.toContain('')
     for (const host of builtInHosts) expect(names).toContain(`urls.${host}`)
-    expect(settingRows.find(({ name }) => name === 'newsLimit')).toMatchObject({
+    expect(settingRows(streams).find(({ name }) => name === 'options.market-news.newsLimit')).toMatchObject({
       env: 'NEWS_LIMIT',
       default: '50',
     })

@@ -227,7 +227,7 @@ const blocks = (): Readonly<Record<string, string>> => ({
   ),
   settings: table(
     ['setting', 'environment', 'default', 'what'],
-    settingRows.map((row) => [code(row.name), code(row.env), code(row.default), row.description]),
+    settingRows(streams).map((row) => [code(row.name), code(row.env), code(row.default), row.description]),
   ),
   errors: table(
     ['code', 'meaning', 'what to do'],

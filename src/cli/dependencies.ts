@@ -34,7 +34,7 @@ export interface Dependencies {
   /** Why the streams of the user cannot be loaded; the settings may name them. */
   readonly failure?: unknown
   readonly optionalPackages: readonly string[]
-  readonly settingRows: readonly SettingRow[]
+  readonly settingRows: (streams: readonly StreamDefinition[]) => readonly SettingRow[]
   readonly loadSettings: (sources: SettingsSources) => Settings
   /** The settings that a notification needs, also where others are wrong. */
   readonly loadNotifySettings: (sources: SettingsSources) => Settings

@@ -19,7 +19,7 @@ export const addInit = defineCommand({
     ['scripstream init --print', 'shows the file and writes nothing'],
   ],
   run: ({ config, print = false }, { dependencies }) => {
-    const text = configTemplate(dependencies.settingRows)
+    const text = configTemplate(dependencies.settingRows(dependencies.streams))
     if (print) return [{ text }]
     const path = resolve(config ?? CONFIG_FILE)
     writeNewFile(path, text)
@@ -74,7 +74,9 @@ export const configTemplate = (rows: readonly SettingRow[]): string => {
   const entry = (row: SettingRow, indent: string): string =>
     `${indent}// ${JSON.stringify(row.name.replace(/^urls\./, '').replace(/\.<name>$/, ''))}: ${describeExample(row)},`
   const addresses = rows.filter(({ name }) => name.startsWith('urls.'))
-  const others = rows.filter(({ name }) => !name.startsWith('urls.'))
+  const others = rows.filter(({ name }) => !/^(urls|options)\./.test(name))
+  const own = rows.filter(({ name }) => name.startsWith('options.'))
+  const owners = [...new Set(own.map(({ name }) => name.split('.')[1] ?? ''))]
   return [
     '// Settings of scripstream. Comments and trailing commas are allowed.',
     '// An option of the command goes before an environment variable, and that before this file.',
@@ -90,10 +92,24 @@ export const configTemplate = (rows: readonly SettingRow[]): string => {
       ),
       entry(row, '  '),
     ]),
+    '',
+    '  // Settings of single streams.',
+    '  "options": {',
+    ...owners.flatMap((stream) => {
+      const some = own.filter(({ name }) => name.startsWith(`options.${stream}.`))
+      const values = some.map((row) => `"${toLastName(row.name)}": ${describeExample(row)}`)
+      return [
+        ...some.map(({ name, env, description }) => `    // ${toLastName(name)}: ${description} (${env})`),
+        `    // "${stream}": { ${values.join(', ')} },`,
+      ]
+    }),
+    '  },',
     '}',
     '',
   ].join('\n')
 }
+
+const toLastName = (path: string): string => path.replace(/.*\./, '')
 
 const describeExample = ({ name, default: usual }: SettingRow): string =>
   SETTING_EXAMPLES[name] ??

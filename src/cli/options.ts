@@ -142,19 +142,6 @@ export const volatileOption = () => flag('--allow-volatile', 'accept a Redis tha
 
 export const DayText = z.iso.date()
 
-const DURATION_UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
-
-/** A duration such as `90s`, `10m`, `1h` or `0`, in milliseconds. */
-export const readDuration = (flag: string, text: string, max: number): number => {
-  const [, amount, unit = ''] = /^(\d{1,6})([smh]?)$/.exec(text.trim()) ?? []
-  const ms = amount === '0' ? 0 : Number(amount) * (DURATION_UNITS[unit] ?? Number.NaN)
-  if (!(ms <= max))
-    throw new UsageError(
-      `${flag}: invalid duration ${quoteValue(text)}; use 90s, 10m or 1h, at most ${max / 3_600_000}h`,
-    )
-  return ms
-}
-
 interface ValidNames<Name extends string = string> {
   readonly what: string
   readonly known: readonly Name[]

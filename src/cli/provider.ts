@@ -29,12 +29,11 @@ interface Provider {
 /** Delay of each simulated answer: a run stays short, but its progress is visible. */
 export const SIMULATED_LATENCY_MS = 40
 
-const SETTING_FLAGS = ['out', 'notify', 'notifyOn', 'logFile', 'metricsFile'] as const
+const SETTING_FLAGS = ['out', 'notify', 'notifyOn', 'logFile', 'metricsFile', 'patience'] as const
 
 export interface SettingFlags
   extends Partial<Readonly<Record<(typeof SETTING_FLAGS)[number], string | undefined>>> {
   readonly config?: string | undefined
-  readonly patience?: number | undefined
   readonly history?: boolean | undefined
   readonly with?: readonly string[] | undefined
 }
@@ -44,12 +43,11 @@ const listSources = (
   { env }: Pick<ProcessIo, 'env'>,
   { streams }: Pick<Dependencies, 'streams'>,
 ): SettingsSources => {
-  const { config: configFile, patience, history, with: added } = flags
+  const { config: configFile, history, with: added } = flags
   // --no-history only switches it off: its absence must not overrule the settings.
   const values = {
     ...Object.fromEntries(SETTING_FLAGS.map((name) => [name, flags[name]])),
     with: added === undefined ? undefined : [...added],
-    downMs: patience,
     history: history === false ? false : undefined,
   }
   return { flags: omitUndefined(values), env, streams, configFile }

@@ -10,9 +10,9 @@ export const isRareFlag = ({ hidden, helpGroupHeading }: Option): boolean =>
 export const topics: Readonly<
   Record<string, (program: Command, dependencies: Dependencies) => readonly string[]>
 > = {
-  settings: (program, { settingRows }) => [
+  settings: (program, { settingRows, streams }) => [
     'Settings (precedence: flag, environment, file, default):',
-    ...settingRows.flatMap(({ name, env, default: usual, description }) => [
+    ...settingRows(streams).flatMap(({ name, env, default: usual, description }) => [
       `  ${name}${env === '' ? '' : `  (${env})`}`,
       `      ${description}${usual === '' ? '' : `; default ${usual}`}`,
     ]),

@@ -3,9 +3,9 @@ import type { AnyEndpoint } from '../http/endpoint.js'
 import type { Tools } from '../market/tools.js'
 import type { Item, ItemResult } from '../model/outcome.js'
 import { omitUndefined, type Row } from '../model/row.js'
-import type { Settings } from '../model/settings.js'
 import { checkOptionNames } from '../model/settings-issues.js'
 import type { Stock } from '../model/stock.js'
+import type { StreamOptions } from '../model/stream-options.js'
 import { type Table, type TableFacts, type TableFiles, toColumns } from '../model/table.js'
 import { addDays, type Day, toDay } from '../model/trading-day.js'
 
@@ -53,8 +53,8 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
    * Every endpoint that it calls: their hosts need an address, and the simulator answers with their samples.
    */
   readonly endpoints: readonly AnyEndpoint[]
-  /** Required settings, besides the addresses of its endpoints. */
-  readonly requires?: readonly (keyof Settings)[] | undefined
+  /** Settings of its own: in the setting `options`, by its name. Its work reads them with `Tools.options`. */
+  readonly options?: StreamOptions | undefined
   readonly work: Work<R>
   /**
    * Looks with one request whether the market has traded since its stored files were fetched: `skipped` if

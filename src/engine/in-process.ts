@@ -17,6 +17,7 @@ import {
 import { createAsk } from '../http/ask.js'
 import { type CollectError, nameBug } from '../model/errors.js'
 import type { Item, ItemOutcome, ItemResult } from '../model/outcome.js'
+import { readOptions } from '../model/stream-options.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { mergeMapWithPauses, type Pause } from '../operators/merge-map-with-pauses.js'
 import { whenRoom } from '../operators/when-room.js'
@@ -174,6 +175,7 @@ export const createItemWork = (stream: StreamDefinition, context: ItemContext): 
 const createTools = (stream: StreamDefinition, context: ItemContext): Omit<Tools, 'ask' | 'pause'> => ({
   stored: context.storage.stored,
   settings: context.settings,
+  options: (declared) => readOptions(context.settings, stream.name, declared),
   asOf: context.asOf,
   accepts: (code) => context.accept.includes(code),
   shared: context.shared,

@@ -73,8 +73,7 @@ const askOnce = (
   now: number,
 ): Observable<Looked> =>
   defer(() => {
-    const { clock, random, storage, dispatcher, transport, shared } = dependencies
-    const settings = { ...dependencies.settings, retries: 0, throttleRetries: 0 }
+    const { settings, clock, random, storage, dispatcher, transport, shared } = dependencies
     const each = stream.look
     if (each === undefined || stream.endpoints.some(({ host }) => findAddress(settings, host) === undefined))
       return of(undefined)
@@ -89,7 +88,7 @@ const askOnce = (
         clock,
         random,
         storage,
-        limiters,
+        limiters: { ...limiters, policy: { ...limiters.policy, retries: 0, throttleRetries: 0 } },
         transport: connections.send,
         asOf: now,
         accept: [],

@@ -2,7 +2,6 @@ import { UsageError } from '../model/errors.js'
 import type { StreamForecast } from '../model/progress.js'
 import {
   builtInHosts,
-  environmentNames,
   findAddress,
   type Host,
   isBuiltInHost,
@@ -11,6 +10,7 @@ import {
   toAddressVariable,
 } from '../model/settings.js'
 import { rejectIssues } from '../model/settings-issues.js'
+import { listOptions } from '../model/stream-options.js'
 import { findClosest } from '../model/text.js'
 import { DAYS, listDayItems, MASTER, type Phase, type StreamDefinition, toFilePath } from './define-stream.js'
 import { checkRegistry, findSources, findUnknownStreams } from './registry.js'
@@ -91,10 +91,12 @@ export const checkRequirements = (plan: readonly PlannedStream[], settings: Sett
     const hosts = stream.endpoints
       .map(({ host }) => host)
       .filter((host) => findAddress(settings, host) === undefined)
-    const others = (stream.requires ?? []).filter((setting) => settings[setting] === undefined)
+    const others = listOptions([stream]).filter(
+      ({ isRequired, name }) => isRequired && settings.options[stream.name]?.[name] === undefined,
+    )
     const needed = new Map<string, string>([
       ...hosts.map((host) => [toAddressSetting(host), describeAddress(host, settings)] as const),
-      ...others.map((setting) => [setting, `${environmentNames[setting]} (${setting})`] as const),
+      ...others.map(({ path, variable }) => [path, `${variable} (${path})`] as const),
     ])
     for (const [path, line] of needed)
       missing.set(path, { line, users: [...(missing.get(path)?.users ?? []), stream.name] })

@@ -24,7 +24,7 @@ const STREAM_FIELDS: Readonly<Record<keyof StreamDefinition, true>> = {
   workers: true,
   timeoutMs: true,
   endpoints: true,
-  requires: true,
+  options: true,
   work: true,
   after: true,
   followsAsOf: true,
@@ -55,6 +55,15 @@ const Definition = z.looseObject({
   workers: z.int().min(1),
   timeoutMs: z.int().min(1),
   publishedAt: z.iso.time({ precision: -1, error: 'use HH:MM' }).optional(),
+  options: z
+    .record(
+      z.string(),
+      z.custom<z.ZodType>((schema) => {
+        const { description, resume } = (schema as z.ZodType).meta() ?? {}
+        return description !== undefined && (resume === 'any' || resume === 'same')
+      }, "its meta needs a description, and resume: 'any' or 'same'"),
+    )
+    .optional(),
   endpoints: z.array(z.looseObject({ name: z.string(), host: z.string(), path: z.string() })),
   outputs: z
     .array(

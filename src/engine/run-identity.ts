@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { findAddress, listHosts, type Settings } from '../model/settings.js'
+import { findAddress, listHosts, listSameSettings, type Settings } from '../model/settings.js'
+import { listOptions } from '../model/stream-options.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import type { RunOptions } from './run-options.js'
 import { type KnownStocks, resolveSelection } from './select-items.js'
@@ -21,7 +22,12 @@ export interface IdentityFacts extends RunSelection, Pick<RunOptions, 'variant'>
  * day are the same run.
  */
 export const createIdentity = ({ settings, plan, symbols, pairs, variant }: IdentityFacts) => {
-  const { exchange, sheetId, asmTabId, gsmTabId, forceUpdate, newsLimit } = settings
+  const same = [
+    ...listSameSettings().map((name) => [name, settings[name]]),
+    ...listOptions(plan.map(({ stream }) => stream))
+      .filter(({ resume }) => resume === 'same')
+      .map(({ path, stream, name, schema }) => [path, schema.parse(settings.options[stream]?.[name])]),
+  ]
   const addresses = listHosts(settings)
     .flatMap((host) => {
       const url = findAddress(settings, host)
@@ -29,16 +35,7 @@ export const createIdentity = ({ settings, plan, symbols, pairs, variant }: Iden
     })
     .sort()
   const streams = listRunning(plan).map(({ name }) => name)
-  const digest = hashFacts({
-    exchange,
-    addresses,
-    sheetId,
-    asmTabId,
-    gsmTabId,
-    forceUpdate,
-    newsLimit,
-    variant,
-  })
+  const digest = hashFacts({ same, addresses, variant })
   return {
     version: ROWS_VERSION,
     configuration: hashConfiguration(digest, streams, { symbols, pairs }),

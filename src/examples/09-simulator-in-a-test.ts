@@ -20,10 +20,7 @@ export const testRefusals = async (): Promise<void> => {
     ],
   })
   try {
-    const collector = createCollector({
-      settings: { ...provider.settings, throttleMs: 1 },
-      storage: memory(),
-    })
+    const collector = createCollector({ settings: provider.settings, storage: memory() })
     const report = await lastValueFrom(collector.run({ only: ['market-news', 'new-announcements'] }))
     ok(report.scripts['market-news']?.rateLimited)
     equal(report.scripts['market-news'].outcome, 'success')

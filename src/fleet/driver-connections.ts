@@ -76,7 +76,7 @@ export const connectDriver = async (options: DriverOptions, run: RunContext) => 
   const { address, version } = options
   const packages = loadPackages()
   const redis = await connectToRedis(address, packages, options)
-  const readRefusal = waitOutRefusals(redis, { limitMs: run.settings.downMs, shown: address.shown })
+  const readRefusal = waitOutRefusals(redis, { limitMs: run.limiters.policy.downMs, shown: address.shown })
   const queues = createQueues(redis, address, version, packages)
   return {
     options,

@@ -132,6 +132,7 @@ const createFleetLimiters = ({
   requeue,
 }: FleetLimiterOptions): LimiterRegistry => ({
   warnings: workerRun.limiters.warnings,
+  policy: workerRun.limiters.policy,
   link: workerRun.limiters.link,
   status: workerRun.limiters.status,
   allowProbes: workerRun.limiters.allowProbes,
@@ -159,9 +160,8 @@ const createFleetLimiters = ({
           tap(() => backoffs.onServed(address, backoff.generation)),
           catchError((error: unknown) => {
             if (!(error instanceof ThrottledError)) return throwError(() => error)
-            return from(
-              backoffs.onRefused(address, backoff.generation, error.retryAfterMs, workerRun.settings),
-            ).pipe(
+            const { policy } = workerRun.limiters
+            return from(backoffs.onRefused(address, backoff.generation, error.retryAfterMs, policy)).pipe(
               mergeMap((next) => {
                 if (next.ms <= 0) return throwError(() => error)
                 // After a final refusal the queues are not paused: their items fail at once.

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { Settings } from '../model/settings.js'
+import type { LimitPolicy } from '../limiter/limiter-registry.js'
 import { ignoreError } from './ignore-error.js'
 
 /** The back-off of a host, for the whole fleet. */
@@ -12,7 +12,7 @@ export interface HostBackoff {
   readonly generation: number
   /** Remaining time from now on; 0 if the host may be requested. */
   readonly ms: number
-  /** Whether the host has answered only 429 for longer than `throttleGiveUpMs`: its items fail. */
+  /** Whether the host has answered only 429 for longer than the patience of the run: its items fail. */
   readonly isFinal: boolean
 }
 
@@ -142,7 +142,7 @@ export const createSharedBackoffs = (
         throttleMs,
         throttleMaxMs,
         throttleGiveUpMs,
-      }: Pick<Settings, 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs'>,
+      }: Pick<LimitPolicy, 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs'>,
     ): Promise<HostBackoff> => {
       const args = [address, generation, retryAfterMs, throttleMs, throttleMaxMs, throttleGiveUpMs]
       return learnReply(address, await redis.eval(REFUSED_SCRIPT, 2, toKey(address), channel, ...args))

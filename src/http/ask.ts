@@ -70,9 +70,8 @@ interface EndpointRoute<Input, Answer> extends AskDependencies {
  */
 export const createAsk = (dependencies: AskDependencies): ((item?: string, pause?: Pause) => Ask) => {
   const { settings, limiters, timeoutMs, random, isList, drift, watch, clock, onRequestEvent } = dependencies
-  const { retries, throttleRetries, backoffMs, throttleMs, throttleMaxMs } = settings
-  const policy = { retries, throttleRetries, backoffMs, throttleMs, throttleMaxMs, random, hasLimiter: true }
-  const retry = retryFailures(policy)
+  const { throttleGiveUpMs: _, downMs: __, ...policy } = limiters.policy
+  const retry = retryFailures({ ...policy, random, hasLimiter: true })
   const redact = createRedactor(settings)
   const routes = new Map<AnyEndpoint, EndpointRoute<unknown, unknown>>()
   const open = (endpoint: AnyEndpoint): EndpointRoute<unknown, unknown> => ({

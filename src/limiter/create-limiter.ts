@@ -9,8 +9,8 @@ import {
 } from 'rxjs'
 import { CollectError, HostClosedError, ThrottledError, UsageError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
-import { checkOperatorOptions, toRequestError } from '../operators/request-errors.js'
-import { retryFailures } from '../operators/retry-failures.js'
+import { checkOperatorOptions } from '../operators/request-errors.js'
+import { RETRY_DEFAULTS, retryFailures } from '../operators/retry-failures.js'
 import { createStopwatch, type HostContext, ItemFailures, Limiter, NetworkLink } from './limiter.js'
 import { computeMaxInFlight, computeRate } from './rate.js'
 import { isDown, isRefusing, type LimiterSettings, renewPatience } from './state.js'
@@ -77,17 +77,18 @@ export interface RequestLimiter {
   readonly status: () => LimiterReading
 }
 
+const { classify, throttleRetries, throttleMs, throttleMaxMs, retries, backoffMs } = RETRY_DEFAULTS
 const LIMITER_DEFAULTS: LimiterOptions & Pick<LimiterSettings, 'retries' | 'backoffMs'> = {
   maxInFlight: Number.POSITIVE_INFINITY,
   maxRate: Number.POSITIVE_INFINITY,
-  classify: toRequestError,
-  throttleRetries: 8,
-  throttleMs: 2_000,
-  throttleMaxMs: 60_000,
   throttleGiveUpMs: 120_000,
   downMs: 300_000,
-  retries: 3,
-  backoffMs: 500,
+  classify,
+  throttleRetries,
+  throttleMs,
+  throttleMaxMs,
+  retries,
+  backoffMs,
 }
 
 /** Work that begins after so long a rest has all patience again. */

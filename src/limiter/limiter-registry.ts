@@ -1,5 +1,6 @@
 import { getOrAdd } from '../model/map.js'
-import { findAddress, type Host, listHosts, type Settings } from '../model/settings.js'
+import { findAddress, type Host, listHosts, parseDuration, type Settings } from '../model/settings.js'
+import { RETRY_DEFAULTS, type RetryPolicy } from '../operators/retry-failures.js'
 import { type LimiterReading, readLimiter } from './create-limiter.js'
 import {
   createStopwatch,
@@ -16,6 +17,7 @@ import {
   extendPatience,
   isDown,
   isRefusing,
+  type LimiterSettings,
   type LimiterState,
   renewPatience,
   toBackoffStatus,
@@ -49,6 +51,19 @@ interface KnownHost {
   readonly byEndpoint: Map<string, HostLimiter>
 }
 
+/** How the requests of a run are repeated, and how long their hosts are waited for. */
+export interface LimitPolicy extends LimiterSettings, Pick<RetryPolicy, 'throttleRetries'> {}
+
+/** The policy of a run: two settings, and the defaults of the operators, which say why. */
+export const createLimitPolicy = ({
+  retries,
+  patience,
+}: Pick<Settings, 'retries' | 'patience'>): LimitPolicy => {
+  const { backoffMs, throttleRetries, throttleMs, throttleMaxMs } = RETRY_DEFAULTS
+  const [throttleGiveUpMs, downMs] = [parseDuration(patience), parseDuration(patience)]
+  return { retries, backoffMs, throttleRetries, throttleMs, throttleMaxMs, throttleGiveUpMs, downMs }
+}
+
 /** The limiters as one run uses them. */
 export type LimiterRegistry = Omit<ReturnType<SharedLimiters['open']>, 'close'>
 
@@ -74,9 +89,15 @@ interface SharedStream {
   readonly endpoints: readonly PlannedEndpoint[]
 }
 
-/** The limiters of one run. Services with the same base address share them. */
-export const createLimiters = (settings: Settings, onBackoff: OnBackoff = () => undefined): LimiterRegistry =>
-  new SharedLimiters(settings).open(onBackoff)
+/**
+ * The limiters of one run. Services with the same base address share them. `changes`: what of the policy is
+ * not as the settings say.
+ */
+export const createLimiters = (
+  settings: Settings,
+  onBackoff: OnBackoff = () => undefined,
+  changes: Partial<LimitPolicy> = {},
+): LimiterRegistry => new SharedLimiters(settings, [], changes).open(onBackoff)
 
 /** The limiters of all runs of a collector: they know what a host allows, also between runs. */
 export class SharedLimiters {
@@ -85,10 +106,15 @@ export class SharedLimiters {
   private readonly link = new NetworkLink()
   private readonly runs = new Set<ReturnType<typeof followLimiters>>()
 
+  private readonly policy: LimitPolicy
+
   constructor(
     private readonly settings: Settings,
     private readonly streams: readonly SharedStream[] = [],
-  ) {}
+    changes: Partial<LimitPolicy> = {},
+  ) {
+    this.policy = { ...createLimitPolicy(settings), ...changes }
+  }
 
   /**
    * Those of one run, until it closes. It has all patience for outages, which those that run beside it then
@@ -101,6 +127,8 @@ export class SharedLimiters {
     this.runs.add(run)
     return {
       forEndpoint: (endpoint: PlannedEndpoint): HostLimiter => this.forEndpoint(endpoint),
+      /** How often requests are repeated, and after which pauses. */
+      policy: this.policy,
       /** Measurements of the network link, shared by all hosts; updated as bytes arrive. */
       link: this.link,
       /** Before a second pass: hosts that refused everything are probed once more. */
@@ -126,7 +154,7 @@ export class SharedLimiters {
   private renew(): void {
     if (this.runs.size > 0) {
       for (const { limiter, now } of this.members)
-        limiter.state = extendPatience(limiter.state, now(), this.settings.downMs)
+        limiter.state = extendPatience(limiter.state, now(), this.policy.downMs)
       return
     }
     this.link.reset()
@@ -146,11 +174,11 @@ export class SharedLimiters {
   }
 
   private openHost(host: Host, address: string): KnownHost {
-    const { settings, link } = this
+    const { settings, policy, link } = this
     const hosts = listHosts(settings).filter((other) => toHostAddress(settings, other) === address)
     const now = createStopwatch()
     const limiter = this.openLimiter({ host, hosts }, now)
-    const context = { limiter, endpoints: [], itemFailures: new ItemFailures(), link, now, settings }
+    const context = { limiter, endpoints: [], itemFailures: new ItemFailures(), link, now, settings: policy }
     return { host, hosts, byEndpoint: new Map(), context }
   }
 
@@ -180,7 +208,7 @@ export class SharedLimiters {
     const maxInFlight = endpoint === undefined ? undefined : this.countWorkers({ host, name: endpoint })
     const limiter = new Limiter({
       name: endpoint ?? host,
-      settings,
+      settings: this.policy,
       now,
       maxRate: Math.min(...maxRates),
       maxInFlight,

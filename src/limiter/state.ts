@@ -1,5 +1,5 @@
 import { type FailureCause, HostClosedError } from '../model/errors.js'
-import type { Settings } from '../model/settings.js'
+import type { RetryPolicy } from '../operators/retry-failures.js'
 import type { HealthSignal, RefusalSignal, TroubleSignal } from './health-signal.js'
 import {
   computeDelay,
@@ -15,10 +15,14 @@ import {
   type RateState,
 } from './rate.js'
 
-export type LimiterSettings = Pick<
-  Settings,
-  'retries' | 'backoffMs' | 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs' | 'downMs'
->
+/** When a limiter gives a host up, and how long it waits before that. */
+export interface LimiterSettings
+  extends Pick<RetryPolicy, 'retries' | 'backoffMs' | 'throttleMs' | 'throttleMaxMs'> {
+  /** How long an endpoint may refuse every request before its requests fail. */
+  readonly throttleGiveUpMs: number
+  /** How long outages are waited for, in total. */
+  readonly downMs: number
+}
 
 /**
  * A back-off after refusals (`refuses`), or an open circuit (`down`). Instants are milliseconds of the
@@ -97,7 +101,7 @@ const openCircuit = (
     Math.min(retryAfterMs, throttleMaxMs),
   )
   const giveUpAt = Math.max(since, since + downMs - waitedMs)
-  const reason = `host-down: the host did not recover within ${Math.round(downMs / 1_000)} s (downMs); last error: ${lastError}`
+  const reason = `host-down: the host did not recover within ${Math.round(downMs / 1_000)} s (patience); last error: ${lastError}`
   return { why: 'down', since, until: now + pauseMs, attempts, giveUpAt, reason, causes }
 }
 

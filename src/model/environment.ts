@@ -7,26 +7,37 @@ import {
   Settings,
   toAddressVariable,
 } from './settings.js'
+import { listOptions, type OptionOwners } from './stream-options.js'
 import { findClosest, findNearMatch } from './text.js'
 
-/** Streams, as far as their endpoints name hosts. */
-type HostUsers = readonly { readonly endpoints: readonly { readonly host: Host }[] }[]
+/** Streams, as far as their endpoints name hosts, and as they have settings of their own. */
+type HostUsers = readonly { readonly endpoints: readonly { readonly host: Host }[] }[] & OptionOwners
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
-/** The settings in environment variables; empty variables do not count. */
+/** The settings in environment variables, also those that are gone; empty variables do not count. */
 export const readEnvironment = (env: EnvironmentVariables, streams: HostUsers): Row => {
   const values: Record<string, unknown> = {}
   for (const [setting, variable] of Object.entries(environmentNames)) {
     const text = env[variable]?.trim() ?? ''
-    if (text !== '') values[setting] = parseValue(setting, text)
+    if (text !== '') values[setting] = parseValue(setting, defaults[setting], text)
   }
   const addresses = listStreamHosts(streams).flatMap((host) => {
     const text = env[toAddressVariable(host)]?.trim() ?? ''
     return text === '' ? [] : [[host, text] as const]
   })
+  const options: Record<string, Record<string, unknown>> = {}
+  for (const { stream, name, variable, schema } of listOptions(streams)) {
+    const text = env[variable]?.trim() ?? ''
+    if (text !== '')
+      options[stream] = {
+        ...options[stream],
+        [name]: parseValue(name, schema.safeParse(undefined).data, text),
+      }
+  }
   return {
     ...values,
+    options,
     urls: Object.fromEntries(addresses.filter(([host]) => isBuiltInHost(host))),
     hosts: Object.fromEntries(
       addresses.flatMap(([host, url]) => (isBuiltInHost(host) ? [] : [[host, { url }]])),
@@ -42,8 +53,7 @@ const defaults: Row = Settings.parse({})
 /**
  * Converts a variable's text to the type of its setting. Invalid text stays text, and the schema rejects it.
  */
-const parseValue = (setting: string, text: string): unknown => {
-  const usual = defaults[setting]
+const parseValue = (setting: string, usual: unknown, text: string): unknown => {
   if (setting === 'headers' || setting === 'watchlists' || setting === 'watch') return parseJson(text)
   if (setting === 'streams' || setting === 'with') return splitTrimmed(text, ',')
   if (typeof usual === 'boolean') return parseBoolean(text)
@@ -83,6 +93,7 @@ const toBareName = (name: string): string => name.toUpperCase().replace(/^SCRIPS
 export const findMisspeltVariables = (env: EnvironmentVariables, streams: HostUsers): readonly string[] => {
   const known = [
     ...Object.values(environmentNames),
+    ...listOptions(streams).map(({ variable }) => variable),
     ...listStreamHosts(streams).map(toAddressVariable),
     'SCRIPSTREAM_ENGINE',
     'SCRIPSTREAM_BLOBS',

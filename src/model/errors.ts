@@ -39,7 +39,7 @@ export interface FailureOptions extends ErrorOptions, FailedExchange {
 
 /** One of the things that are wrong. */
 export interface UsageIssue {
-  /** The setting or the option, such as `newsLimit`, `urls.news`, `workers.market-news` or `only`. */
+  /** The setting or the option, such as `retries`, `urls.news`, `workers.market-news` or `only`. */
   readonly path: string
   /** What is wrong, where, and what to do. */
   readonly message: string

@@ -12,16 +12,19 @@ const PREFIX_LENGTH = 8
 const ADDRESS = /\w{1,20}:\/\/[^\s"'<>]+/g
 
 /**
- * Redacts the values of headers, each word in them, and the spreadsheet's ids (plain, JSON-escaped and
- * URL-encoded), and the credentials and queries of any address.
+ * Redacts the values of headers, each word in them, and texts in `options`, such as the spreadsheet's ids
+ * (plain, JSON-escaped and URL-encoded), and the credentials and queries of any address.
  */
 export const createRedactor = (settings: Partial<Settings>): Redact => {
-  const { sheetId = '', asmTabId = '', gsmTabId = '', notifySecret = '' } = settings
+  const { options = {}, notifySecret = '' } = settings
+  const ofStreams = Object.values(options).flatMap((own) =>
+    Object.values(own).filter((value) => typeof value === 'string'),
+  )
   const values = listHeaders(settings).map(([, value]) => value)
   const words = values
     .flatMap((value) => value.split(/[\s,;:=&]+/))
     .filter(({ length }) => length >= PREFIX_LENGTH)
-  const secrets = [...values, ...words, sheetId, asmTabId, gsmTabId, notifySecret]
+  const secrets = [...values, ...words, ...ofStreams, notifySecret]
     .flatMap((secret) => [
       secret,
       secret.replace(/\s+/g, ' ').trim(),

@@ -1,7 +1,8 @@
 import type { z } from 'zod'
 import { UsageError, type UsageIssue } from './errors.js'
 import { isRow, omitUndefined, type Row } from './row.js'
-import { builtInHosts, explainIssue, hostFields, Settings } from './settings.js'
+import { builtInHosts, explainIssue, goneSettings, hostFields, Settings } from './settings.js'
+import { createSettingsSchema, listOptions, type OptionOwners } from './stream-options.js'
 import { findClosest, suggest } from './text.js'
 
 export interface SettingsIssue extends UsageIssue {
@@ -12,15 +13,17 @@ export interface SettingsIssue extends UsageIssue {
 
 /**
  * Everything that is wrong with some settings. A message continues the name of the setting: `must be …, but
- * is "many"`. `known`: the names that a setting may have, of streams or checks.
+ * is "many"`. `known`: the names that a setting may have, of streams or checks. `streams`: those whose own
+ * settings may be set.
  */
 export const findSettingsIssues = (
   values: Row,
   known: Readonly<Record<string, KnownNames>>,
+  streams: OptionOwners,
 ): readonly SettingsIssue[] => {
   if (!isRow(values)) return [{ path: 'settings', setting: '', code: 'usage', message: 'must be an object' }]
-  const issues = (Settings.safeParse(values).error?.issues ?? []).flatMap((issue) =>
-    describeIssue(issue, values),
+  const issues = (createSettingsSchema(streams).safeParse(values).error?.issues ?? []).flatMap((issue) =>
+    describeIssue(issue, values, streams),
   )
   const unknown = Object.entries(known).flatMap(([setting, one]) => {
     const value = values[setting]
@@ -35,6 +38,12 @@ export const findSettingsIssues = (
     }))
   })
   return [...issues, ...unknown]
+}
+
+/** What to use instead of a setting that is gone. */
+const findSuccessor = (key: string, streams: OptionOwners): string | undefined => {
+  const own = listOptions(streams).find(({ name }) => name === key)
+  return own ? `write "options": { "${own.stream}": { "${key}": … } }` : goneSettings[key]
 }
 
 /** The error of all issues; of one, its message alone. */
@@ -52,17 +61,18 @@ export const createSettingsError = (issues: readonly SettingsIssue[]): UsageErro
 /** Whether a setting contains base addresses. */
 export const isAddressSetting = (setting: unknown): boolean => setting === 'urls' || setting === 'hosts'
 
-const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsIssue[] => {
+const describeIssue = (
+  issue: z.core.$ZodIssue,
+  values: Row,
+  streams: OptionOwners,
+): readonly SettingsIssue[] => {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => {
-      const names =
-        issue.path[0] === 'urls'
-          ? builtInHosts
-          : issue.path[0] === 'hosts'
-            ? hostFields
-            : Object.keys(Settings.shape)
+      const now = issue.path.length === 0 ? findSuccessor(key, streams) : undefined
+      if (now !== undefined)
+        return { path: key, setting: key, code: 'unknown-setting', message: `is gone: ${now}` }
       const [setting, path] = [issue.path.join('.'), [...issue.path, key].join('.')]
-      const suggestion = findClosest(key, names)
+      const suggestion = findClosest(key, listNames(issue.path, streams))
       const message = `has no setting ${JSON.stringify(key)}${suggest(suggestion)}`
       return omitUndefined({ path, setting, code: 'unknown-setting' as const, message, suggestion })
     })
@@ -73,22 +83,34 @@ const describeIssue = (issue: z.core.$ZodIssue, values: Row): readonly SettingsI
     ? names.at(-1)
     : issue.path.reduce<unknown>((value, key) => (isRow(value) ? value[String(key)] : value), values)
   const inside = names.slice(isAddressSetting(setting) ? 1 : 0).filter((name) => name !== 'url')
-  const where = inside.length > 0 && !isName ? `(${inside.join('.')}) ` : ''
-  const isHidden = isConfidential(setting) || names.includes('headers')
+  const where = inside.length > 0 && !isName && setting !== 'options' ? `(${inside.join('.')}) ` : ''
+  const isHidden = isConfidential(setting, given) || names.includes('headers')
   const shown = isHidden ? ' (value not shown)' : `, but is ${formatValue(given, setting)}`
   return [{ path, setting: path, code: 'usage', message: `${where}${explainIssue(issue)}${shown}` }]
 }
 
+/** The names that are known at a place of the settings. */
+const listNames = ([group, name]: z.core.$ZodIssue['path'], streams: OptionOwners): readonly string[] => {
+  if (group === 'urls') return builtInHosts
+  if (group === 'hosts') return hostFields
+  if (group === undefined) return Object.keys(Settings.shape)
+  return name === undefined
+    ? streams.map((stream) => stream.name)
+    : Object.keys(streams.find((stream) => stream.name === name)?.options ?? {})
+}
+
 const findSetting = ({ path }: z.core.$ZodIssue, values: Row): string => {
   const [setting = '', host] = path.map(String)
+  if (setting === 'options') return path.join('.')
   return isAddressSetting(setting) && host !== undefined && isRow(values[setting])
     ? `${setting}.${host}`
     : setting
 }
 
 /** Whether the value of a setting may identify the user: it is not shown. */
-export const isConfidential = (setting: string): boolean =>
-  ['headers', 'sheetId', 'asmTabId', 'gsmTabId', 'notify', 'notifySecret'].includes(setting)
+export const isConfidential = (setting: string, value: unknown): boolean =>
+  ['headers', 'notify', 'notifySecret'].includes(setting) ||
+  (setting === 'options' && !['number', 'boolean'].includes(typeof value))
 
 const formatValue = (given: unknown, setting: string): string => {
   const text = JSON.stringify(given)

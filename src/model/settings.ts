@@ -60,6 +60,7 @@ const numbersByName = (example: string, least: number, most: number) =>
     .default({})
 const booleanSchema = z.boolean({ error: 'must be true or false' })
 
+const OPTIONS = 'must be an object such as {"market-news":{"newsLimit":20}}'
 const SESSIONS_EXAMPLE = 'must be such as 2026-11-08=18:00-19:15, in a file { "2026-11-08": "18:00-19:15" }'
 const SessionHours = z
   .string({ error: 'must be hours such as "18:00-19:15"' })
@@ -73,6 +74,17 @@ const SessionHours = z
   }, 'must end after it begins')
 
 const LIST_OR_FILE = 'must be a list of symbols, or "@FILE"'
+
+const DURATION_UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** A duration such as `90s`, `10m`, `1h` or `0`, in milliseconds; `NaN` if it is none. */
+export const parseDuration = (text: string): number => {
+  const [, amount, unit = ''] = /^(\d{1,6})([smh]?)$/.exec(text.trim()) ?? []
+  return amount === '0' ? 0 : Number(amount) * (DURATION_UNITS[unit] ?? Number.NaN)
+}
+
+const MAX_PATIENCE_MS = 86_400_000
+const PATIENCE = 'must be a time such as 90s, 10m or 1h, at most 24h'
 
 /** When a notification is sent; each one includes the ones before. */
 export const NOTIFY_CONDITIONS = ['failure', 'change', 'always'] as const
@@ -103,12 +115,21 @@ export const WatchRule = z.strictObject({
 })
 export type WatchRule = Readonly<z.output<typeof WatchRule>>
 
-/** All settings. `--help` and the README show the descriptions. */
+/**
+ * With which value of a setting an unfinished run may be resumed, or an ended one be used: with any, because
+ * what is stored does not depend on it, with the same, with the same addresses, or as each option says.
+ */
+export type ResumeValue = 'any' | 'same' | 'addresses' | 'options'
+
+/** What each setting says of itself. `--help` and the README show the descriptions. */
+const about = (resume: ResumeValue, description: string) => ({ resume, description })
+
+/** All settings. */
 export const Settings = z.strictObject({
   urls: z
     .partialRecord(z.enum(builtInHosts), BaseUrl)
     .default({})
-    .describe('base address of each service; may include a path'),
+    .meta(about('addresses', 'base address of each service; may include a path')),
   hosts: z
     .record(
       HostName,
@@ -118,30 +139,31 @@ export const Settings = z.strictObject({
         .pipe(HostSettings),
     )
     .default({})
-    .describe(
-      'settings of one service, built-in or of streams of your own: its address (`url`; one in `urls` goes before it), `headers` that go to no other service, and `maxRate`, the most requests a second',
+    .meta(
+      about(
+        'addresses',
+        'settings of one service, built-in or of streams of your own: its address (`url`; one in `urls` goes before it), `headers` that go to no other service, and `maxRate`, the most requests a second',
+      ),
     ),
-  sheetId: z.string().min(1).optional().describe('id of the surveillance spreadsheet'),
-  asmTabId: z.string().min(1).optional().describe('tab id of the ASM list in the spreadsheet'),
-  gsmTabId: z.string().min(1).optional().describe('tab id of the GSM list in the spreadsheet'),
   exchange: z
     .string()
     .regex(/^[A-Za-z]{2,10}$/, 'must be an exchange code such as NSE')
     .transform((code) => code.toUpperCase())
     .default('NSE')
-    .describe('exchange code, for example NSE'),
+    .meta(about('same', 'exchange code, for example NSE')),
   out: z
     .string()
     .min(1, 'must be a folder such as ./data')
     .default('./data')
-    .describe('output folder; in a settings file relative to that file, like every path there'),
-  fetchOhlcv: booleanSchema.default(true).describe('whether the candle streams run'),
-  forceUpdate: booleanSchema.default(true).describe('whether stored filings are fetched again'),
-  history: booleanSchema.default(true).describe('whether each day is kept in `.scripstream/history`'),
+    .meta(about('any', 'output folder; in a settings file relative to that file, like every path there')),
+  fetchOhlcv: booleanSchema.default(true).meta(about('any', 'whether the candle streams run')),
+  history: booleanSchema
+    .default(true)
+    .meta(about('any', 'whether each day is kept in `.scripstream/history`')),
   lake: booleanSchema
     .default(false)
-    .describe('whether each run writes `lake/`, Parquet files of all tables; needs DuckDB'),
-  holidays: z.string().min(1).optional().describe('file of weekdays without a session, one a line'),
+    .meta(about('any', 'whether each run writes `lake/`, Parquet files of all tables; needs DuckDB')),
+  holidays: z.string().min(1).optional().meta(about('any', 'file of weekdays without a session, one a line')),
   sessions: z
     .record(
       z.string().refine((day) => readDay(day) === day, 'must have days such as 2026-11-08'),
@@ -149,47 +171,56 @@ export const Settings = z.strictObject({
       SESSIONS_EXAMPLE,
     )
     .default({})
-    .describe(
-      'special sessions, on any day, with their hours in India; such a day has a session although it is a holiday or a weekend',
+    .meta(
+      about(
+        'any',
+        'special sessions, on any day, with their hours in India; such a day has a session although it is a holiday or a weekend',
+      ),
     ),
   stale: z
     .enum(['note', 'fail'], { error: 'must be note or fail' })
     .default('note')
-    .describe(
-      'outputs that end before a session that is due: `note` them, and exit with 3 from the second session on, or `fail` at once',
+    .meta(
+      about(
+        'any',
+        'outputs that end before a session that is due: `note` them, and exit with 3 from the second session on, or `fail` at once',
+      ),
     ),
-  newsLimit: integerSchema(1, 100).default(50).describe('news items per stock'),
-  retries: integerSchema(0, 10).default(2).describe('retries after a failed request'),
-  backoffMs: integerSchema(0, 60_000)
-    .default(500)
-    .describe('longest pause before the first retry; doubles each time'),
-  throttleMs: integerSchema(0, 60_000)
-    .default(2_000)
-    .describe('shortest pause of an endpoint after a 429; 0 also disables the rate limit'),
-  throttleMaxMs: integerSchema(0, 600_000)
-    .default(60_000)
-    .describe('longest pause accepted from a Retry-After'),
-  throttleRetries: integerSchema(0, 100)
-    .default(8)
-    .describe('attempts after a 429; they do not count as retries'),
-  throttleGiveUpMs: integerSchema(0, 3_600_000)
-    .default(120_000)
-    .describe('how long an endpoint may refuse every request before its requests fail'),
-  downMs: integerSchema(0, 86_400_000)
-    .default(300_000)
-    .describe('how long a run waits for a host that is down, in total'),
-  workers: numbersByName('market-news', 1, 1_000).describe('parallel requests of a stream, by its name'),
-  timeoutsMs: numbersByName('market-news', 1, 600_000).describe(
-    'longest time without a byte of a reply, by the name of the stream; a whole reply may take six times as long',
+  options: z
+    .record(z.string(), z.record(z.string(), z.unknown(), OPTIONS), OPTIONS)
+    .default({})
+    .meta(about('options', 'settings that single streams declare, by the name of the stream')),
+  retries: integerSchema(0, 10).default(2).meta(about('any', 'retries after a failed request')),
+  patience: z
+    .string(PATIENCE)
+    .refine((text) => parseDuration(text) <= MAX_PATIENCE_MS, PATIENCE)
+    .default('5m')
+    .meta(
+      about(
+        'any',
+        'how long a run waits for a host that is down, in total, and for an endpoint that refuses every request',
+      ),
+    ),
+  workers: numbersByName('market-news', 1, 1_000).meta(
+    about('any', 'parallel requests of a stream, by its name'),
   ),
-  headers: Headers.default({}).describe(
-    'request headers for all services, added to the default ones or instead of them; a secret of one service belongs in `hosts`',
+  timeoutsMs: numbersByName('market-news', 1, 600_000).meta(
+    about(
+      'any',
+      'longest time without a byte of a reply, by the name of the stream; a whole reply may take six times as long',
+    ),
   ),
-  with: oneOrMoreTexts('must be the name of a stream or a list of names').describe(
-    'optional streams that run, too: `exchange-daily`, `index-members`',
+  headers: Headers.default({}).meta(
+    about(
+      'any',
+      'request headers for all services, added to the default ones or instead of them; a secret of one service belongs in `hosts`',
+    ),
   ),
-  streams: oneOrMoreTexts('must be a path or a list of paths').describe(
-    'modules with streams of your own, for the command',
+  with: oneOrMoreTexts('must be the name of a stream or a list of names').meta(
+    about('any', 'optional streams that run, too: `exchange-daily`, `index-members`'),
+  ),
+  streams: oneOrMoreTexts('must be a path or a list of paths').meta(
+    about('any', 'modules with streams of your own, for the command'),
   ),
   watchlists: z
     .record(
@@ -200,7 +231,9 @@ export const Settings = z.strictObject({
       'must be an object such as {"mine":["TCS","INFY"]}',
     )
     .default({})
-    .describe('lists of symbols by name, for the command; `@FILE` is a file with one symbol per line'),
+    .meta(
+      about('any', 'lists of symbols by name, for the command; `@FILE` is a file with one symbol per line'),
+    ),
   watch: z
     .array(WatchRule, 'must be a list such as [{"name":"highs","query":"near-highs"}]')
     .check(({ value, issues }) => {
@@ -214,11 +247,17 @@ export const Settings = z.strictObject({
         })
     })
     .default([])
-    .describe(
-      'queries that stand, for the command: `name`, `query`, `key`, `only`, `notify` and `cooldown`; what changes in their rows is a signal',
+    .meta(
+      about(
+        'any',
+        'queries that stand, for the command: `name`, `query`, `key`, `only`, `notify` and `cooldown`; what changes in their rows is a signal',
+      ),
     ),
-  verify: numbersByName('warnings', 0, 1_000_000).describe(
-    'allowed number of findings of `verify`: `errors` (default 0), `warnings`, or the name of a check',
+  verify: numbersByName('warnings', 0, 1_000_000).meta(
+    about(
+      'any',
+      'allowed number of findings of `verify`: `errors` (default 0), `warnings`, or the name of a check',
+    ),
   ),
   notify: z
     .string()
@@ -227,26 +266,37 @@ export const Settings = z.strictObject({
       'must be a command or an http(s) address',
     )
     .optional()
-    .describe('command, or http(s) address, that receives a notification when a run ends'),
+    .meta(about('any', 'command, or http(s) address, that receives a notification when a run ends')),
   notifyOn: z
     .enum(NOTIFY_CONDITIONS, { error: 'must be failure, change or always' })
     .default('failure')
-    .describe('when: `failure`, also on a `change` (of the watchlist, if there is one), or `always`'),
+    .meta(
+      about('any', 'when: `failure`, also on a `change` (of the watchlist, if there is one), or `always`'),
+    ),
   notifySecret: z
     .string()
     .min(8, 'must have at least 8 characters')
     .optional()
-    .describe('secret that signs what is posted to the address in `notify`'),
-  logFile: z.string().min(1).optional().describe('file to which runs also write their log'),
+    .meta(about('any', 'secret that signs what is posted to the address in `notify`')),
+  logFile: z.string().min(1).optional().meta(about('any', 'file to which runs also write their log')),
   metricsFile: z
     .string()
     .regex(/[^/\\]\.prom$/, 'must end in .prom, because node_exporter reads no other files')
     .optional()
-    .describe(
-      'file into which a run writes its metrics when it ends, for the textfile collector of node_exporter',
+    .meta(
+      about(
+        'any',
+        'file into which a run writes its metrics when it ends, for the textfile collector of node_exporter',
+      ),
     ),
 })
 export type Settings = Readonly<z.output<typeof Settings>>
+/** The settings of which a run must have the same value to be resumed. */
+export const listSameSettings = (): readonly (keyof Settings)[] =>
+  (Object.keys(Settings.shape) as (keyof Settings)[]).filter(
+    (name) => Settings.shape[name].meta()?.resume === ('same' satisfies ResumeValue),
+  )
+
 /** The types of JSON in plain words. */
 const TYPE_WORDS: Readonly<Record<string, string>> = {
   string: 'a text',
@@ -320,14 +370,28 @@ export const toAddressSetting = (host: Host): string => `${isBuiltInHost(host) ?
 /** The environment variable with the base address of a service. */
 export const toAddressVariable = (host: Host): string => `SCRIPSTREAM_${host.toUpperCase()}_URL`
 
-const UNPREFIXED: readonly string[] = ['fetchOhlcv', 'forceUpdate', 'newsLimit']
+/** The environment variable of a setting: `SCRIPSTREAM_LOG_FILE` for `logFile`. */
+export const toVariable = (name: string): string => {
+  const variable = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
+  return name === 'fetchOhlcv' ? variable : `SCRIPSTREAM_${variable}`
+}
 
-/** The environment variable of each setting but `urls` and `hosts`: `SCRIPSTREAM_SHEET_ID` for `sheetId`. */
+/** Settings whose parts have a variable each. */
+const GROUPS: readonly string[] = ['urls', 'hosts', 'options']
+
+/** Settings that are gone, with what to use now. To be removed with the next version. */
+export const goneSettings: Readonly<Record<string, string>> = {
+  downMs: 'set patience',
+  throttleGiveUpMs: 'set patience',
+  throttleRetries: 'set patience',
+  throttleMs: 'set maxRate of the service in hosts',
+  throttleMaxMs: 'a pause is never longer than 60 s; set maxRate of the service in hosts',
+  backoffMs: 'the first pause is 0.5 s at most; set retries',
+}
+
+/** The environment variable of each setting that has one, also of those that are gone. */
 export const environmentNames: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.keys(Settings.shape).flatMap((name) => {
-    const variable = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
-    return name === 'urls' || name === 'hosts'
-      ? []
-      : [[name, UNPREFIXED.includes(name) ? variable : `SCRIPSTREAM_${variable}`]]
-  }),
+  Object.keys({ ...Settings.shape, ...goneSettings })
+    .filter((name) => !GROUPS.includes(name))
+    .map((name) => [name, toVariable(name)]),
 )

@@ -15,9 +15,12 @@ export interface ThrottlePolicy {
   readonly random: () => number
 }
 
-const THROTTLE_DEFAULTS: ThrottlePolicy = {
+export const THROTTLE_DEFAULTS: ThrottlePolicy = {
+  // With the pauses below they span four minutes (2, 4, 8, … 60 s): most of the five that a run is patient.
   throttleRetries: 8,
+  // Most hosts count requests by the second: after two of them a new count has begun.
   throttleMs: 2_000,
+  // Hosts that count by the minute serve again by then; a longer `Retry-After` is checked, not believed.
   throttleMaxMs: 60_000,
   random: Math.random,
 }

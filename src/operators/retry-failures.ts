@@ -12,7 +12,7 @@ import {
 import { CollectError, HostClosedError, HostDownError, HttpError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions, toRequestError } from './request-errors.js'
-import { createThrottleDelay, type ThrottlePolicy } from './retry-after-429.js'
+import { createThrottleDelay, THROTTLE_DEFAULTS, type ThrottlePolicy } from './retry-after-429.js'
 
 /** How often, and after which pauses, a request is retried. Retries after a 429 do not count as `retries`. */
 export interface RetryPolicy extends ThrottlePolicy {
@@ -41,13 +41,11 @@ export interface RetryOptions extends RetryPolicy {
 
 const MAX_BACKOFF_MS = 30_000
 
-const RETRY_DEFAULTS: RetryOptions = {
+export const RETRY_DEFAULTS: RetryOptions = {
+  ...THROTTLE_DEFAULTS,
   retries: 3,
+  // Some times a usual answer (50 to 150 ms), so that a restarted server is up again.
   backoffMs: 500,
-  throttleRetries: 8,
-  throttleMs: 2_000,
-  throttleMaxMs: 60_000,
-  random: Math.random,
   hasLimiter: false,
   classify: toRequestError,
   resetOnSuccess: false,

@@ -12,7 +12,7 @@ import {
   toDayEnd,
   toInstant,
 } from '../model/trading-day.js'
-import { createTimeline } from '../simulator/market.js'
+import { createTimeline, toSheetOptions } from '../simulator/market.js'
 import { createRandom } from '../simulator/random.js'
 import { type DiffAndRecord, readDiffAndRecord } from './diff-and-record.js'
 import { type Answers, createAnswers, createNetwork, type Network, type NetworkOptions } from './network.js'
@@ -80,9 +80,8 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   const marketAt = createTimeline({ ...options, events: days > 1 })
   const sessions = marketAt(toInstant('2030-01-01')).tradingDays(FIRST_SESSION, '2029-12-31').slice(0, days)
   const hosts = listEndpointHosts(streams.flatMap((stream) => stream.endpoints))
-  const { id: sheetId, asmTabId, gsmTabId } = marketAt(FIRST_INSTANT).sheet
   const urls = Object.fromEntries(hosts.map((host) => [host, `http://${host}`]))
-  const settings = { hosts: urls, sheetId, asmTabId, gsmTabId }
+  const settings = { hosts: urls, options: toSheetOptions(marketAt(FIRST_INSTANT).sheet) }
   const limits = countWorkers(streams)
   const last = sessions.at(-1) ?? FIRST_SESSION
   const unsteady = listUnsteady(marketAt.plan('2026-01-01', last))

@@ -279,3 +279,8 @@ const createProviderIds = (seed: number) => {
     },
   }
 }
+
+/** The settings of the stream that reads the simulated spreadsheet. */
+export const toSheetOptions = ({ id, asmTabId, gsmTabId }: SampleMarket['sheet']) => ({
+  'surveillance-lists': { sheetId: id, asmTabId, gsmTabId },
+})

@@ -18,7 +18,7 @@ import { createJsonAnswer, type SimulatedAnswer } from './answers.js'
 import { type Control, createConditions, createControlSchema, type Fault, type Limits } from './conditions.js'
 import { type EventOptions, eventKinds } from './events.js'
 import { createHandler, respond } from './handler.js'
-import { createTimeline, type Timeline } from './market.js'
+import { createTimeline, type Timeline, toSheetOptions } from './market.js'
 import { createRequestLog, type SimulatorStats } from './request-log.js'
 
 /** Options of the simulator; only `endpoints` is required. */
@@ -52,9 +52,7 @@ export interface Simulator {
   readonly settings: {
     readonly urls: Readonly<Record<BuiltInHost, string>>
     readonly hosts: Settings['hosts']
-    readonly sheetId: string
-    readonly asmTabId: string
-    readonly gsmTabId: string
+    readonly options: Settings['options']
   }
   /** The same as lines of an environment file, with `SIMULATOR=` and the origin. */
   readonly environment: readonly string[]
@@ -188,9 +186,7 @@ const describeAddresses = (origin: string, hosts: readonly string[], { sheet }: 
         isBuiltInHost(host) ? [] : [[host, { url: `${origin}/${host}`, headers: {} }]],
       ),
     ),
-    sheetId: sheet.id,
-    asmTabId: sheet.asmTabId,
-    gsmTabId: sheet.gsmTabId,
+    options: toSheetOptions(sheet),
   },
   environment: [
     ...hosts.map((host) => `${toAddressVariable(host)}=${origin}/${host}`),

@@ -40,9 +40,7 @@ const faultsOfFirstAnswers: readonly Fault[] = [
 const PATIENT = {
   // Fewer retries than an outage lasts: a run survives it by waiting for the host, not by retrying.
   SCRIPSTREAM_RETRIES: '8',
-  SCRIPSTREAM_BACKOFF_MS: '20',
-  SCRIPSTREAM_THROTTLE_MS: '0',
-  SCRIPSTREAM_DOWN_MS: '120000',
+  SCRIPSTREAM_PATIENCE: '2m',
   SCRIPSTREAM_TIMEOUTS_MS: streams.map(({ name }) => `${name}=1500`).join(),
 }
 

@@ -644,7 +644,7 @@ describe('the exit code of doctor', () => {
 it('says where each setting comes from: default, file, variable, option or simulator', () => {
   const out = folderWith({
     'c.json': {
-      newsLimit: 20,
+      options: { 'market-news': { newsLimit: 20 } },
       retries: 1,
       headers: { 'x-key': 'CANARY' },
       hosts: { news: { maxRate: 5, headers: { cookie: 'CANARY' } } },
@@ -668,7 +668,7 @@ it('says where each setting comes from: default, file, variable, option or simul
     'urls.news': 'SCRIPSTREAM_NEWS_URL',
     'urls.web': 'simulator',
     out: '--out',
-    newsLimit: `${configFile}:1`,
+    'options.market-news.newsLimit': `${configFile}:1`,
     retries: 'SCRIPSTREAM_RETRIES',
     'workers.market-news': `${configFile}:1`,
     'workers.all-ohlcv': 'SCRIPSTREAM_WORKERS',

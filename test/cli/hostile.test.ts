@@ -3,12 +3,12 @@ import { of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import { runProgram } from '../../src/cli/program.js'
-import { createCollector } from '../../src/collector.js'
 import type { Transport } from '../../src/http/transport.js'
 import { StorageError, TransportError } from '../../src/model/errors.js'
 import { escapeUnprintable, formatJson } from '../../src/model/text.js'
 import { streams } from '../../streams/registry.js'
 import { EVENING, SETTINGS } from '../streams/support.js'
+import { createQuickCollector } from '../support/limits.js'
 import { createTestDependencies, createTestIo } from './support.js'
 
 // What a terminal, a log viewer or a pager might act upon; the line end is ours.
@@ -59,7 +59,7 @@ const run = async (args: readonly string[], what: Said, columns?: number) => {
     streams,
     storage: () => memory(files),
     createCollector: (options) =>
-      createCollector({
+      createQuickCollector({
         ...options,
         settings: { ...SETTINGS, retries: 0, downMs: 0 },
         storage: memory(files),

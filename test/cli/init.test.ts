@@ -51,17 +51,17 @@ describe('the command init', () => {
   }
 
   it('writes a file that explains every setting and changes none', () => {
-    const text = configTemplate(settingRows)
+    const text = configTemplate(settingRows(streams))
     expect(load(text)).toEqual(Settings.parse({}))
-    for (const { name, description } of settingRows) {
-      expect(text).toContain(`"${name.replace('urls.', '').replace('.<name>', '')}"`)
+    for (const { name, description } of settingRows(streams)) {
+      expect(text).toContain(`"${name.replace(/^(urls|options.*)\./, '').replace('.<name>', '')}"`)
       if (!name.startsWith('urls.')) expect(text.replaceAll(/\n *\/\/ /g, ' ')).toContain(description)
     }
   })
 
   it('writes examples that are valid settings', () => {
-    const uncommented = configTemplate(settingRows)
-      .replaceAll(/^( *)\/\/ ("\w+": )/gm, '$1$2')
+    const uncommented = configTemplate(settingRows(streams))
+      .replaceAll(/^( *)\/\/ ("[\w-]+": )/gm, '$1$2')
       .replaceAll('"…"', '"x"')
       .replaceAll('https://…', 'https://x.example')
       .replaceAll('Bearer …', 'Bearer x')

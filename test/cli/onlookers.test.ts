@@ -37,7 +37,7 @@ const dependencies = (): Dependencies =>
   createTestDependencies(NEVER, {
     streams,
     loadSettings: ({ flags }) =>
-      Settings.parse({ ...flags, urls: { static: 'http://provider.test' }, downMs: 0 }),
+      Settings.parse({ ...flags, urls: { static: 'http://provider.test' }, patience: '0s' }),
     createCollector: (options) => createCollector({ ...options, transport, random: () => 0.5 }),
     storage: ({ out }) => folder(out) as Pick<Storage, 'stored' | 'storeDocument'>,
   })

@@ -19,7 +19,7 @@ beforeEach(() => {
   writeFileSync(join(root, 'file'), 'text')
   writeFileSync(
     join(root, 'types.json'),
-    '{ "out": 5, "exchange": "", "workers": 4, "streams": 5, "sheetId": "" }',
+    '{ "out": 5, "exchange": "", "workers": 4, "streams": 5, "options": { "surveillance-lists": { "sheetId": "" } } }',
   )
   writeFileSync(join(root, 'fault.json'), '[{ "on": "news", "mode": "nope", "x": 1 }]')
 })
@@ -113,8 +113,8 @@ describe('an error is written in plain words, without the text of the system or 
     expect(lines.map((line) => line.replace(/ in ROOT.types.json:1/, '').trim()).sort()).toEqual([
       'error: 5 settings are wrong:',
       'exchange must be an exchange code such as NSE, but is ""',
+      'options.surveillance-lists.sheetId must not be empty (value not shown)',
       'out must be a text, but is 5',
-      'sheetId must not be empty (value not shown)',
       'streams must be a path or a list of paths, but is 5',
       'workers must be such as market-news=10, in a file { "market-news": 10 }, but is 4',
     ])

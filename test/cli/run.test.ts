@@ -61,7 +61,10 @@ const recording = () => {
   } = { kept: [], closed: 0 }
   const simulator = {
     origin: 'http://127.0.0.1:1',
-    settings: { urls: { news: 'http://127.0.0.1:1/news' }, sheetId: 's', asmTabId: 'a', gsmTabId: 'g' },
+    settings: {
+      urls: { news: 'http://127.0.0.1:1/news' },
+      options: { 'surveillance-lists': { sheetId: 's', asmTabId: 'a', gsmTabId: 'g' } },
+    },
     environment: ['SCRIPSTREAM_NEWS_URL=http://127.0.0.1:1/news'],
     close: () => {
       seen.closed += 1
@@ -340,7 +343,7 @@ describe('the flags of a run', () => {
     expect(seen.simulator).toMatchObject({ stocks, exchange: 'NSE' })
     expect(seen.collector?.settings).toMatchObject({
       urls: { news: 'http://127.0.0.1:1/news' },
-      sheetId: 's',
+      options: { 'surveillance-lists': { sheetId: 's' } },
     })
     expect(seen.closed).toBe(1)
   })

@@ -141,7 +141,9 @@ export const createTestDependencies = (
   pageFolder: '/nowhere',
   streams: tinyRegistry,
   optionalPackages: [],
-  settingRows: [{ name: 'out', env: 'SCRIPSTREAM_OUT', default: './data', description: 'output folder' }],
+  settingRows: () => [
+    { name: 'out', env: 'SCRIPSTREAM_OUT', default: './data', description: 'output folder' },
+  ],
   loadSettings: ({ flags }) => Settings.parse(flags),
   loadNotifySettings: ({ flags }) => Settings.parse(flags),
   findOrigins: () => new Map(),

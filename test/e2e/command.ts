@@ -77,5 +77,5 @@ export const provider = async (
   const env = Object.fromEntries(
     simulator.environment.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]),
   )
-  return { simulator, env: { ...env, SCRIPSTREAM_BACKOFF_MS: '1', SCRIPSTREAM_THROTTLE_MS: '1' } }
+  return { simulator, env: env }
 }

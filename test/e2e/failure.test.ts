@@ -10,7 +10,13 @@ import { endOf, provider, run, start } from './command.js'
 describe('wrong usage exits with 2 before the first request', () => {
   it.each([
     ['an unknown option', ['run', '--onyl', 'market-news'], {}, /--only/],
-    ['a wrong variable', ['run'], { NEWS_LIMIT: 'many' }, /NEWS_LIMIT must be .* "many"/],
+    ['a wrong variable', ['run'], { NEWS_LIMIT: 'many' }, /NEWS_LIMIT must be a whole number/],
+    [
+      'a variable that is gone',
+      ['run'],
+      { SCRIPSTREAM_DOWN_MS: '5' },
+      /SCRIPSTREAM_DOWN_MS is gone: set patience/,
+    ],
   ])('%s', async (_, args, wrong, told) => {
     const { simulator, env } = await provider()
     const { code, stdout, stderr } = await run(args, { cwd: temporaryFolder(), env: { ...env, ...wrong } })
@@ -113,13 +119,10 @@ describe('run --quiet', () => {
 describe('a settings file', () => {
   it('is what its paths are relative to, and what advice names, from whatever folder the command is run', async () => {
     const { simulator } = await provider({ faults: [{ on: 'news', mode: 'status', status: 404 }] })
-    const { urls, sheetId, asmTabId, gsmTabId } = simulator.settings
+    const { urls, options } = simulator.settings
     const home = temporaryFolder()
     const config = join(home, 'my.json')
-    writeFileSync(
-      config,
-      JSON.stringify({ sheetId, asmTabId, gsmTabId, out: 'market', logFile: 'run.log', urls }, null, 1),
-    )
+    writeFileSync(config, JSON.stringify({ options, out: 'market', logFile: 'run.log', urls }, null, 1))
     const lines = readFileSync(config, 'utf8').split('\n')
     const placeOf = (name: string): string =>
       `${config}:${lines.findIndex((line) => line.includes(`"${name}"`)) + 1}`

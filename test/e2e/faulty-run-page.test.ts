@@ -5,7 +5,7 @@ import { temporaryFolder } from '../support/folders.js'
 import { endOf, provider, start } from './command.js'
 
 /** A host that refuses requests until the test switches that off in the simulator. */
-const refuse = (on: string): Fault => ({ on, mode: 'status', status: 429, retryAfter: 2 })
+const refuse = (on: string): Fault => ({ on, mode: 'status', status: 429, retryAfter: 8 })
 
 /** Starts a run in a process of its own against a simulator, and serves the page on its folder. */
 const startRun = async (args: readonly string[], faults: readonly Fault[]) => {
@@ -13,7 +13,7 @@ const startRun = async (args: readonly string[], faults: readonly Fault[]) => {
   const out = temporaryFolder()
   const child = start(['run', '--as-of', '2026-02-12T20:00:00+05:30', '--out', out, ...args], {
     cwd: out,
-    env: { ...env, SCRIPSTREAM_THROTTLE_RETRIES: '100' },
+    env,
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   return { simulator, out, child }

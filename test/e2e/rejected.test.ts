@@ -12,7 +12,7 @@ it('changes nothing in the output folder when a command is rejected', async () =
   const only = ['--only', 'market-news,fundamental-data']
   expect((await run([...dayArgs, ...only], place)).code).toBe(0)
   const before = snapshotFolder(out)
-  writeFileSync(join(place.cwd, 'wrong.json'), '{"newsLimit":"many"}')
+  writeFileSync(join(place.cwd, 'wrong.json'), '{"options":{"market-news":{"newsLimit":"many"}}}')
   const rejected: readonly (readonly string[])[] = [
     ['--symbols', 'TCSS'],
     ['--config', 'wrong.json'],

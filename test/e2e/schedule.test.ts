@@ -61,11 +61,8 @@ describe('a printed entry', () => {
       const { simulator } = await provider({ asOf: Date.now })
       const folder = join(temporaryFolder(), "a 100% market's")
       mkdirSync(folder)
-      const { urls, sheetId, asmTabId, gsmTabId } = simulator.settings
-      writeFileSync(
-        join(folder, 'scripstream.config.json'),
-        JSON.stringify({ out: 'market', urls, sheetId, asmTabId, gsmTabId }),
-      )
+      const { urls, options } = simulator.settings
+      writeFileSync(join(folder, 'scripstream.config.json'), JSON.stringify({ out: 'market', urls, options }))
       const {
         stdout: entry,
         stderr,

@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { lastValueFrom, map, switchMap } from 'rxjs'
 import { expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
-import { createCollector } from '../../src/collector.js'
 import { perStock, type StreamDefinition } from '../../src/engine/define-stream.js'
 import { createResult } from '../../src/model/outcome.js'
+import { createQuickCollector } from '../support/limits.js'
 import { createCall, tiny, tinyMaster } from '../support/tiny.js'
 
 const STOCKS = ['A', 'B', 'C', 'D', 'E', 'F']
@@ -40,9 +40,10 @@ const run = async (stream: StreamDefinition, answer: (call: string, nth: number)
     urls: { static: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
     backoffMs: 5,
     throttleMs: 50,
+    downMs: 300_000,
   }
   const report = await lastValueFrom(
-    createCollector({ settings, streams: [tinyMaster, stream], storage: memory() }).run(),
+    createQuickCollector({ settings, streams: [tinyMaster, stream], storage: memory() }).run(),
   )
   return { outcome: report.outcome, script: report.scripts[stream.name], requests: requests.slice(1) }
 }

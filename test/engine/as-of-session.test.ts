@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { lastValueFrom, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { memory } from '../../sinks/memory.js'
-import { createCollector, type RunOptions } from '../../src/collector.js'
-import type { StreamDefinition } from '../../src/engine/define-stream.js'
+import type { RunOptions } from '../../src/collector.js'
 import type { SessionRequest } from '../../src/engine/storage.js'
 import { UsageError } from '../../src/model/errors.js'
 import type { AsOfSession } from '../../src/model/report.js'
@@ -12,6 +11,7 @@ import { toDayEnd, toInstant } from '../../src/model/trading-day.js'
 import { streams } from '../../streams/registry.js'
 import { collect, EVENING, fakeProvider, SETTINGS } from '../streams/support.js'
 import { temporaryFolder } from '../support/folders.js'
+import { createQuickCollector } from '../support/limits.js'
 
 interface Given extends RunOptions {
   readonly now?: number
@@ -31,7 +31,7 @@ const runAt = async ({ now = EVENING, history = true, holidays, ...options }: Gi
   const provider = fakeProvider(() => ({ data: [] }))
   const storage = memory()
   const requested: SessionRequest[] = []
-  const collector = createCollector<readonly StreamDefinition[]>({
+  const collector = createQuickCollector({
     settings: { ...SETTINGS, history, ...(holidays === undefined ? {} : { holidays: fileWith(holidays) }) },
     storage: {
       ...storage,

@@ -21,7 +21,9 @@ const issuesOf = async (act: () => unknown): Promise<readonly UsageIssue[]> => {
 
 describe('a wrong name is a UsageError with path and suggestion as data', () => {
   it.each<readonly [unknown, path: string, suggestion: string]>([
-    [{ newLimit: 1 }, 'newLimit', 'newsLimit'],
+    [{ retrys: 1 }, 'retrys', 'retries'],
+    [{ options: { 'market-news': { newLimit: 1 } } }, 'options.market-news.newLimit', 'newsLimit'],
+    [{ options: { 'market-new': {} } }, 'options.market-new', 'market-news'],
     [{ urls: { newz: 'http://x' } }, 'urls.newz', 'news'],
     [{ workers: { 'market-new': 1 } }, 'workers.market-new', 'market-news'],
     [{ timeoutsMs: { 'market-new': 1 } }, 'timeoutsMs.market-new', 'market-news'],
@@ -72,8 +74,8 @@ it('a misspelt host is named where the address of its right name is not set', as
 describe('a wrong value is one with its path', () => {
   it.each([
     [
-      { newsLimit: 0, notifyOn: 'allways', hosts: { Opt: 'http://x' } },
-      ['hosts.Opt', 'newsLimit', 'notifyOn'],
+      { options: { 'market-news': { newsLimit: 0 } }, notifyOn: 'allways', hosts: { Opt: 'http://x' } },
+      ['hosts.Opt', 'options.market-news.newsLimit', 'notifyOn'],
     ],
     [undefined, ['settings']],
     [7, ['settings']],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { perRowOf } from '../../src/engine/define-stream.js'
 import {
   checkRequirements,
@@ -151,10 +152,11 @@ describe('the plan of a run', () => {
 
 const news = { ...createCall('news'), host: 'news' } as const
 const sheet = { ...createCall('sheet'), host: 'sheet' } as const
+const needed = z.string().optional().meta({ description: 'an id', resume: 'same', isRequired: true })
 const needy = [
   tinyMaster,
   tiny('market-news', { endpoints: [createCall('a'), news] }),
-  tiny('lists', { endpoints: [sheet, sheet], requires: ['sheetId', 'asmTabId'] }),
+  tiny('lists', { endpoints: [sheet, sheet], options: { sheetId: needed, asmTabId: needed } }),
 ]
 const checking = (given: SettingsInput, selection: Selection = {}) => {
   const settings = Settings.parse(given)
@@ -162,8 +164,7 @@ const checking = (given: SettingsInput, selection: Selection = {}) => {
 }
 const every: SettingsInput = {
   urls: { static: 'http://a.test', news: 'http://b.test', sheet: 'http://c.test' },
-  sheetId: 'sheet',
-  asmTabId: '0',
+  options: { lists: { sheetId: 'sheet', asmTabId: '0' } },
 }
 
 describe('checkRequirements', () => {
@@ -177,12 +178,18 @@ describe('checkRequirements', () => {
       '  SCRIPSTREAM_STATIC_URL (urls.static), needed by master-data, market-news',
       '  SCRIPSTREAM_NEWS_URL (urls.news), needed by market-news',
       '  SCRIPSTREAM_SHEET_URL (urls.sheet), needed by lists',
-      '  SCRIPSTREAM_SHEET_ID (sheetId), needed by lists',
-      '  SCRIPSTREAM_ASM_TAB_ID (asmTabId), needed by lists',
+      '  SCRIPSTREAM_SHEET_ID (options.lists.sheetId), needed by lists',
+      '  SCRIPSTREAM_ASM_TAB_ID (options.lists.asmTabId), needed by lists',
       'Set the variables, or the names in brackets in scripstream.config.json.',
     ]
 
-    const paths = ['urls.static', 'urls.news', 'urls.sheet', 'sheetId', 'asmTabId']
+    const paths = [
+      'urls.static',
+      'urls.news',
+      'urls.sheet',
+      'options.lists.sheetId',
+      'options.lists.asmTabId',
+    ]
     const issues = paths.map((path, index) => ({ path, message: `${lines[index + 1]}`.trim() }))
 
     expect(checking({})).toThrow(new UsageError(lines.join('\n'), { code: 'missing-setting', issues }))

@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { findDifference, isPartOf } from '../../src/engine/earlier-runs.js'
 import { reuseReport } from '../../src/engine/ending.js'
 import { planRun } from '../../src/engine/plan.js'
+import { checkRegistry } from '../../src/engine/registry.js'
 import { createIdentity, ROWS_VERSION } from '../../src/engine/run-identity.js'
 import { Settings, type SettingsInput } from '../../src/model/settings.js'
 import { toInstant } from '../../src/model/trading-day.js'
+import { companyFilings } from '../../streams/company-filings.js'
+import { marketNews } from '../../streams/market-news.js'
 import { runReport, scriptReport } from '../cli/support.js'
 import { itWithMarbles } from '../support/marbles.js'
 import { tiny, tinyMaster } from '../support/tiny.js'
@@ -15,7 +19,15 @@ const { version: packageVersion } = JSON.parse(readFileSync('package.json', 'utf
 }
 
 const calendar = { holidays: new Set(['2026-02-16']), sessions: {} }
-const streams = [tinyMaster, tiny('news'), tiny('deals')]
+const { options: newsOptions } = marketNews
+const { options: filingOptions } = companyFilings
+const streams = [
+  tinyMaster,
+  tiny('news'),
+  tiny('deals'),
+  tiny('market-news', { options: newsOptions }),
+  tiny('company-filings', { options: filingOptions }),
+]
 const digest = (
   changes: SettingsInput = {},
   more: { only?: string[]; symbols?: string[]; variant?: string } = {},
@@ -24,10 +36,70 @@ const digest = (
   return createIdentity({ settings, plan: planRun(streams, settings, more), ...more }).configuration
 }
 
+/** Another value of each setting than the default. */
+const OTHER: Required<SettingsInput> = {
+  urls: { static: 'http://127.0.0.1:4001/static' },
+  hosts: { static: { maxRate: 5 }, own: 'http://own.test' },
+  exchange: 'BSE',
+  out: './elsewhere',
+  fetchOhlcv: false,
+  history: false,
+  lake: true,
+  holidays: 'holidays.txt',
+  sessions: { '2026-11-08': '18:00-19:15' },
+  stale: 'fail',
+  options: { 'market-news': { newsLimit: 7 } },
+  retries: 9,
+  patience: '1s',
+  workers: { news: 3 },
+  timeoutsMs: { news: 1 },
+  headers: { 'x-key': 'secret' },
+  with: ['news'],
+  streams: ['own.js'],
+  watchlists: { mine: ['A'] },
+  watch: [{ name: 'all', query: 'from master' }],
+  verify: { warnings: 1 },
+  notify: 'true',
+  notifyOn: 'always',
+  notifySecret: 'a long secret',
+  logFile: 'log',
+  metricsFile: 'x.prom',
+}
+
+describe('a setting', () => {
+  const shape = Object.entries(Settings.shape)
+  const facts = new Map(shape.map(([name, schema]) => [name, schema.meta()]))
+
+  it.each(shape.map(([name]) => name))('says with which value a run may be resumed: %s', (name) => {
+    const { resume, description } = facts.get(name) ?? {}
+    expect(['any', 'same', 'addresses', 'options']).toContain(resume)
+    expect(description).toMatch(/./)
+    const other = { [name]: OTHER[name as keyof SettingsInput] }
+    expect(other[name], 'add another value to OTHER').toBeDefined()
+    expect(digest(other) === digest(), name).toBe(resume === 'any')
+  })
+
+  it('of a stream must say so, too', () => {
+    const declaring = (meta: Record<string, string>) => () =>
+      checkRegistry([tinyMaster, tiny('own', { options: { limit: z.int().default(5).meta(meta) } })])
+    expect(declaring({ description: 'records', resume: 'same' })).not.toThrow()
+    expect(declaring({ description: 'records' })).toThrow(
+      /^invalid stream "own": options\.limit: its meta needs a description, and resume/,
+    )
+    expect(declaring({ resume: 'any' })).toThrow(/^invalid stream "own": options\.limit: its meta needs/)
+  })
+
+  it('of a stream decides by its value, whether given or its default', () => {
+    const [given, other] = [50, 51].map((newsLimit) => digest({ options: { 'market-news': { newsLimit } } }))
+    expect(given).toBe(digest())
+    expect(other).not.toBe(digest())
+  })
+})
+
 describe('the configuration of a run', () => {
   it.each([
     ['workers', { workers: { news: 3 } }],
-    ['patience', { retries: 9, backoffMs: 1, throttleMs: 1, downMs: 1, timeoutsMs: { news: 1 } }],
+    ['patience', { retries: 9, patience: '1s', timeoutsMs: { news: 1 } }],
     ['headers', { headers: { 'x-key': 'secret' } }],
     ['the folder', { out: './elsewhere' }],
   ])('is the same with other %s', (_, changes) => {
@@ -36,8 +108,8 @@ describe('the configuration of a run', () => {
 
   it.each([
     ['exchange', { exchange: 'BSE' }, {}],
-    ['number of news', { newsLimit: 7 }, {}],
-    ['way to treat filings that are there', { forceUpdate: false }, {}],
+    ['number of news', { options: { 'market-news': { newsLimit: 7 } } }, {}],
+    ['way to treat filings that are there', { options: { 'company-filings': { forceUpdate: false } } }, {}],
     ['address', { urls: { static: 'http://127.0.0.1:4001/static' } }, {}],
     ['path in an address', { urls: { static: 'http://127.0.0.1:4000/other' } }, {}],
     ['choice of streams', {}, { only: ['news'] }],

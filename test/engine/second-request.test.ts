@@ -3,9 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { workOnItems } from '../../src/engine/in-process.js'
 import { type AskDependencies, createAsk } from '../../src/http/ask.js'
 import type { HttpReply } from '../../src/http/transport.js'
-import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import { createResult } from '../../src/model/outcome.js'
-import { page, settingsOf } from '../http/support.js'
+import { limitersOf, page, settingsOf } from '../http/support.js'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })
@@ -16,7 +15,7 @@ afterEach(() => {
 
 /** Runs one item that asks twice; the first request is answered, the others after `lateMs`. */
 const runItem = (timeoutMs: number, lateMs: number, retries: number) => {
-  const settings = settingsOf({ retries, backoffMs: 10, urls: { web: 'http://provider.test' } })
+  const given = { retries, backoffMs: 10, urls: { web: 'http://provider.test' } }
   const log: string[] = []
   let sent = 0
   const answer = (subscriber: Subscriber<HttpReply>, text: string): void => {
@@ -36,11 +35,11 @@ const runItem = (timeoutMs: number, lateMs: number, retries: number) => {
     })
   const dependencies: AskDependencies = {
     transport,
-    settings,
+    settings: settingsOf(given),
     timeoutMs,
     random: () => 0,
     clock: Date.now,
-    limiters: createLimiters(settings),
+    limiters: limitersOf(given),
     onRequestEvent: () => undefined,
   }
   const ask = createAsk(dependencies)

@@ -54,7 +54,7 @@ describe('a 429', () => {
     'without a Retry-After doubles the pause each time, until the host is given up; the second pass probes it once more',
     (m) => {
       const answer = m.cold('(r|)', { r: status(429) })
-      const collector = oneStock(m, answer)
+      const collector = oneStock(m, answer, { throttleGiveUpMs: 120_000 })
 
       m.expect(collector.run().pipe(summarizeRun)).toBeObservable('182s (a|)', {
         a: 'partial, 1 rate_limit, 8 requests, 6 retries',
@@ -75,7 +75,8 @@ describe('a 429', () => {
   itWithMarbles('of an endpoint that answers again in the second pass costs no stock', (m) => {
     const stocks = ['A', 'B', 'C']
     const answers = () => (m.scheduler.now() < 150_000 ? of(status(429)) : m.cold('500ms (r|)', { r: row }))
-    const collector = tinyCollector(m, { stocks, streams: [tiny('news')], answers })
+    const settings = { throttleGiveUpMs: 120_000 }
+    const collector = tinyCollector(m, { stocks, streams: [tiny('news')], answers, settings })
     collector
       .run()
       .pipe(map(({ outcome }) => [m.scheduler.now(), outcome]))

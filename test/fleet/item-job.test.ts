@@ -41,8 +41,6 @@ const bench = (
   const settings = createSettings({
     urls: { static: STATIC, news: 'http://other.test' },
     retries: 2,
-    backoffMs: 10,
-    throttleMs: PAUSE_MS,
     headers: { 'x-key': SECRET },
   })
   const requested: string[] = []
@@ -64,7 +62,7 @@ const bench = (
         return answer(call)
       })
     },
-    limiters: createLimiters(settings),
+    limiters: createLimiters(settings, undefined, { backoffMs: 10, throttleMs: PAUSE_MS }),
     drift,
     shared: oncePerRun(),
     sharedInSecondPass: oncePerRun(),

@@ -71,7 +71,7 @@ export const createFleetPlace = async (
   })
   const [cwd, out, blobs] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
   const met = createTestFleet(options.server)
-  const place = { cwd, env: { ...env, SCRIPSTREAM_THROTTLE_MS: '1000', ...options.env } }
+  const place = { cwd, env: { ...env, ...options.env } }
   const fleet = ['--engine', met.address, '--blobs', blobs, '--allow-volatile']
   return {
     ...met,

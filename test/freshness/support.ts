@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { of } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import { runProgram } from '../../src/cli/program.js'
-import { createCollector } from '../../src/collector.js'
 import { loadSettings } from '../../src/config.js'
 import type { HttpRequest, Transport } from '../../src/http/transport.js'
 import type { RunReport } from '../../src/model/report.js'
@@ -19,6 +18,7 @@ import { streams } from '../../streams/registry.js'
 import { createTestDependencies, createTestIo } from '../cli/support.js'
 import { SETTINGS, stockNamed } from '../streams/support.js'
 import { temporaryFolder } from '../support/folders.js'
+import { createQuickCollector } from '../support/limits.js'
 
 const STOCKS = ['ALPHA', 'BETA', 'GAMMA', 'DELTA'].map(stockNamed)
 const INDICES = ['ONE', 'TWO', 'THREE'].map((Sym, place) => ({
@@ -207,7 +207,7 @@ export const createEvenings = (market: Market, settings: object = {}) => {
         loadSettings,
         storage: ({ out: path }) => folder(path),
       }),
-      createCollector: (options) => createCollector({ ...options, transport, random: () => 0.5 }),
+      createCollector: (options) => createQuickCollector({ ...options, transport, random: () => 0.5 }),
     })
     const note = readFileSync(sent, 'utf8')
     writeFileSync(sent, '')

@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import { lastValueFrom, type Observable, of, throwError, toArray } from 'rxjs'
 import { expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { createCollector } from '../../src/collector.js'
 import type { HttpReply, Transport } from '../../src/http/transport.js'
 import { BadAnswerError, StorageError, TransportError } from '../../src/model/errors.js'
 import type { RunEvent } from '../../src/model/event.js'
 import { summaryLines } from '../cli/support.js'
 import { EVENING, SETTINGS, stockNamed } from '../streams/support.js'
+import { createQuickCollector } from '../support/limits.js'
 import { seed } from './payloads.js'
 
 const TOKEN = 'CANARY-2f7b91"d4 e6'
@@ -31,8 +31,9 @@ const traceIn = (text: string): string | undefined => TRACES.find((trace) => tex
 
 const settings = {
   ...SETTINGS,
-  sheetId: SHEET,
-  asmTabId: TAB,
+  options: {
+    'surveillance-lists': { ...SETTINGS.options['surveillance-lists'], sheetId: SHEET, asmTabId: TAB },
+  },
   headers: { authorization: `Bearer ${TOKEN}`, 'x-key': TOKEN },
   retries: 0,
 }
@@ -98,7 +99,7 @@ interface Observed {
 const run = async (transport: Transport): Promise<Observed> => {
   const [files, logs] = [new Map() as MemoryFiles, [] as string[]]
   const log = (fields: object, message: string): void => void logs.push(JSON.stringify(fields) + message)
-  const collector = createCollector({
+  const collector = createQuickCollector({
     settings,
     transport,
     storage: memory(files),
@@ -127,7 +128,7 @@ it('ten thousand errors of all kinds leak no secret to events, logs, report or s
 })
 
 it('a subscribed stream leaks no secret', async () => {
-  const collector = createCollector({
+  const collector = createQuickCollector({
     settings,
     transport: counting().transport,
     clock: () => EVENING,

@@ -1,13 +1,13 @@
 import { lastValueFrom, of } from 'rxjs'
 import { memory } from '../../sinks/memory.js'
-import { createCollector } from '../../src/collector.js'
 import type { AnyEndpoint } from '../../src/http/endpoint.js'
 import type { Transport } from '../../src/http/transport.js'
 import { buildAnswer } from '../../src/simulator/answers.js'
-import { createMarket } from '../../src/simulator/market.js'
+import { createMarket, toSheetOptions } from '../../src/simulator/market.js'
 import { createRouter } from '../../src/simulator/router.js'
 import { streams } from '../../streams/registry.js'
 import { EVENING, SETTINGS } from '../streams/support.js'
+import { createQuickCollector } from '../support/limits.js'
 
 /** A stream's request and the simulator's answer. */
 export interface Golden {
@@ -34,10 +34,9 @@ const answersWithout = async (failing: readonly string[]): Promise<readonly Gold
     if (status === 200) golden.push({ endpoint, input, text: reply.body.toString() })
     return of({ status, body: reply.body })
   }
-  const { id, asmTabId, gsmTabId } = market.sheet
   const optional = streams.filter((stream) => stream.optional).map(({ name }) => name)
-  const settings = { ...SETTINGS, sheetId: id, asmTabId, gsmTabId, with: optional }
-  const collector = createCollector({
+  const settings = { ...SETTINGS, options: toSheetOptions(market.sheet), with: optional }
+  const collector = createQuickCollector({
     settings,
     storage: memory(),
     transport,

@@ -1,14 +1,13 @@
 import { of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import type { HttpReply } from '../../src/http/transport.js'
-import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import { BadAnswerError } from '../../src/model/errors.js'
 import { streams } from '../../streams/registry.js'
-import { askFreely, settingsOf } from '../http/support.js'
+import { askFreely, limitersOf, settingsOf } from '../http/support.js'
 import { SETTINGS } from '../streams/support.js'
 import { type Golden, goldenAnswers } from './golden.js'
 
-const settings = settingsOf({ ...SETTINGS, retries: 0 })
+const given = { ...SETTINGS, retries: 0, backoffMs: 0, throttleMs: 0, downMs: 0 }
 
 /** The result of a request with an immediate reply: the answer or the error. */
 const outcomeOf = (
@@ -18,8 +17,8 @@ const outcomeOf = (
   const transport = () => of({ status: 200, body: Buffer.alloc(0), ...reply })
   const ask = askFreely({
     transport,
-    settings,
-    limiters: createLimiters(settings),
+    settings: settingsOf(given),
+    limiters: limitersOf(given),
     timeoutMs: 1_000,
     random: () => 0,
     clock: () => 0,

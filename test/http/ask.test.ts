@@ -19,18 +19,27 @@ import type { HttpReply, Transport } from '../../src/http/transport.js'
 import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import { TransportError } from '../../src/model/errors.js'
 import { itWithMarbles } from '../support/marbles.js'
-import { askFreely, connect, failureOf, note, replying, serveHttp, settingsOf } from './support.js'
+import {
+  askFreely,
+  connect,
+  failureOf,
+  limitersOf,
+  note,
+  replying,
+  serveHttp,
+  settingsOf,
+} from './support.js'
 
 const INPUT = { data: { isin: 'INE000000001' } }
 const call = { ...note, read: json(z.looseObject({ data: z.array(z.unknown()) })) }
 
 const createTestAsk = (transport: Transport, timeoutMs = 1_000, url = 'http://static', backoffMs = 0) => {
   const events: string[] = []
-  const settings = settingsOf({ urls: { static: url }, retries: 2, backoffMs, throttleMs: 0 })
+  const given = { urls: { static: url }, retries: 2, backoffMs, throttleMs: 0 }
   const ask = askFreely({
     transport,
-    settings,
-    limiters: createLimiters(settings),
+    settings: settingsOf(given),
+    limiters: limitersOf(given),
     timeoutMs,
     random: () => 0,
     clock: () => 0,

@@ -7,11 +7,21 @@ import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import { openConnections } from '../../src/http/connections.js'
 import { describeTransportError } from '../../src/http/exchange.js'
-import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import type { CollectError } from '../../src/model/errors.js'
 import { deadline } from '../../src/operators/deadline.js'
+import { createQuickCollector } from '../support/limits.js'
 import { tiny, tinyMaster } from '../support/tiny.js'
-import { askFreely, connect, failureOf, getOf, note, serveHttp, serveRaw, settingsOf } from './support.js'
+import {
+  askFreely,
+  connect,
+  failureOf,
+  getOf,
+  limitersOf,
+  note,
+  serveHttp,
+  serveRaw,
+  settingsOf,
+} from './support.js'
 
 const DEADLINE_MS = 200
 const GRACE_MS = 250
@@ -83,11 +93,11 @@ describe('a request', () => {
       if (requestCount === 1) response.writeHead(429).end()
       else setTimeout(() => response.end('x'), DEADLINE_MS / 2)
     })
-    const settings = settingsOf({ urls: { static: url }, throttleMs: 2 * DEADLINE_MS, retries: 0 })
+    const given = { urls: { static: url }, throttleMs: 2 * DEADLINE_MS, retries: 0 }
     const ask = askFreely({
       transport: connect().send,
-      settings,
-      limiters: createLimiters(settings),
+      settings: settingsOf(given),
+      limiters: limitersOf(given),
       timeoutMs: DEADLINE_MS,
       random: () => 0,
       clock: () => 0,
@@ -115,12 +125,11 @@ describe('a run', () => {
     })
     const before = handles().length
     const names = ['hanging', 'dripping', 'limited', 'resetting']
-    const collector = createCollector({
+    const collector = createQuickCollector({
       settings: {
         urls: { static: url },
         timeoutsMs: Object.fromEntries(names.map((name) => [name, DEADLINE_MS])),
         retries: 0,
-        downMs: 0,
         throttleMs: 1,
         throttleRetries: 1,
       },

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { describeResponse } from '../../src/http/answer.js'
 import type { AskDependencies } from '../../src/http/ask.js'
 import type { HttpReply, RequestEnd } from '../../src/http/transport.js'
-import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import { RefusedError } from '../../src/market/refusal-policy.js'
 import {
   BadAnswerError,
@@ -18,7 +17,7 @@ import {
 } from '../../src/model/errors.js'
 import { formatResponse } from '../../src/model/failed-exchange.js'
 import { stripBrackets } from '../../src/model/script-figures.js'
-import { askFreely, note, settingsOf } from './support.js'
+import { askFreely, limitersOf, note, settingsOf } from './support.js'
 
 const ASKED = `${note.method} ${note.host} ${note.path}`
 const text = (body: string | Buffer, contentType?: string) =>
@@ -35,16 +34,16 @@ const request = (
   read: (text: string) => unknown,
   more: Partial<AskDependencies> = {},
 ) => {
-  const settings = settingsOf({
+  const given = {
     urls: { static: 'https://a.test/secret-word' },
     headers: { authorization: 'secret-word' },
     retries: 0,
     throttleRetries: 0,
     throttleMs: 0,
-  })
+  }
   const shared = {
-    settings,
-    limiters: createLimiters(settings),
+    settings: settingsOf(given),
+    limiters: limitersOf(given),
     timeoutMs: 1_000,
     random: () => 0,
     clock: () => 0,

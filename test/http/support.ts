@@ -7,8 +7,10 @@ import { type Ask, type AskDependencies, createAsk } from '../../src/http/ask.js
 import { type ConnectionOptions, openConnections } from '../../src/http/connections.js'
 import { type Endpoint, get, post } from '../../src/http/endpoint.js'
 import type { HttpRequest } from '../../src/http/transport.js'
+import { createLimiters, type LimiterRegistry } from '../../src/limiter/limiter-registry.js'
 import { BadAnswerError, CollectError } from '../../src/model/errors.js'
-import { Settings, type SettingsInput } from '../../src/model/settings.js'
+import { Settings } from '../../src/model/settings.js'
+import { splitLimits, type TestSettings } from '../support/limits.js'
 
 const read = (text: string): string => text
 
@@ -30,7 +32,13 @@ export const page = get({
   sample: () => undefined,
 })
 
-export const settingsOf = (given: SettingsInput = {}): Settings => Settings.parse(given)
+export const settingsOf = (given: TestSettings = {}): Settings => Settings.parse(splitLimits(given).settings)
+
+/** The limiters of a run with these settings. */
+export const limitersOf = (
+  given: TestSettings = {},
+  onBackoff?: Parameters<typeof createLimiters>[1],
+): LimiterRegistry => createLimiters(settingsOf(given), onBackoff, splitLimits(given).limits)
 
 const listening = (server: Server): Promise<string> =>
   new Promise((resolve) => {

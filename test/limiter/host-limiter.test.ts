@@ -1,7 +1,6 @@
 import { asyncScheduler, defer, EMPTY, NEVER, type Observable, of, range, Subject, throwError } from 'rxjs'
 import { mergeMap, tap } from 'rxjs/operators'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import type { BackoffStatus } from '../../src/limiter/state.js'
 import {
   BadAnswerError,
@@ -10,16 +9,17 @@ import {
   ThrottledError,
   TransportError,
 } from '../../src/model/errors.js'
-import { settingsOf } from '../http/support.js'
+import { limitersOf } from '../http/support.js'
+import type { TestSettings } from '../support/limits.js'
 import { type Context, itWithMarbles, marbles } from '../support/marbles.js'
 import { schedule } from './support.js'
 
 /** The limiter of one endpoint; each request is for another item by default. */
 const createTestLimiter = (
-  settings: Parameters<typeof settingsOf>[0] = {},
+  settings: TestSettings = {},
   onBackoff?: (status: BackoffStatus | undefined) => void,
 ) => {
-  const limiters = createLimiters(settingsOf(settings), (_, status) => onBackoff?.(status))
+  const limiters = limitersOf(settings, (_, status) => onBackoff?.(status))
   let items = 0
   const forEndpoint = (endpoint: string) => {
     const limiter = limiters.forEndpoint({ host: 'static', name: endpoint })
@@ -367,10 +367,10 @@ describe('a host limiter while the circuit is open', () => {
   })
 
   const away =
-    'host-down: the host did not recover within 10 s (downMs); last error: connect: connect ECONNREFUSED'
+    'host-down: the host did not recover within 10 s (patience); last error: connect: connect ECONNREFUSED'
 
   itWithMarbles(
-    'fails waiting requests after downMs and later ones at once, until a probe is answered',
+    'fails waiting requests after the patience and later ones at once, until a probe is answered',
     (m) => {
       const limiter = createTestLimiter({ downMs: 10_000 })
       const log: string[] = []
@@ -385,7 +385,7 @@ describe('a host limiter while the circuit is open', () => {
     },
   )
 
-  itWithMarbles('shares downMs among all outages of a run', (m) => {
+  itWithMarbles('shares the patience among all outages of a run', (m) => {
     const limiter = createTestLimiter({ downMs: 10_000 })
     const log: string[] = []
     send(limiter, lost, 3)
@@ -532,7 +532,7 @@ describe('the back-off events of a host limiter', () => {
   it('name all services that share an address', () => {
     const events: unknown[] = []
     const urls = { static: 'http://one.test/a/', news: 'http://one.test/a', ticks: 'http://other.test' }
-    const limiters = createLimiters(settingsOf({ urls }), (hosts, pause) => events.push([hosts, pause?.why]))
+    const limiters = limitersOf({ urls }, (hosts, pause) => events.push([hosts, pause?.why]))
     schedule(
       limiters.forEndpoint({ host: 'news', name: 'note' }),
       throwError(() => refusal()),

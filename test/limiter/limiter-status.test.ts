@@ -4,7 +4,7 @@ import type { HostLimiter } from '../../src/limiter/limiter.js'
 import { createLimiters, type LimiterStatus, SharedLimiters } from '../../src/limiter/limiter-registry.js'
 import { ThrottledError, TransportError } from '../../src/model/errors.js'
 import { retryFailures } from '../../src/operators/retry-failures.js'
-import { settingsOf } from '../http/support.js'
+import { limitersOf, settingsOf } from '../http/support.js'
 import { itWithMarbles, marbles } from '../support/marbles.js'
 import { schedule } from './support.js'
 
@@ -56,7 +56,7 @@ it(
 itWithMarbles(
   'an endpoint that answers 429 is held for its back-off, its requests wait, and then it has a limit',
   (m) => {
-    const limiters = createLimiters(settingsOf({ urls: { static: 'http://one.test' }, throttleMs: 2_000 }))
+    const limiters = limitersOf({ urls: { static: 'http://one.test' } })
     const limiter = limiters.forEndpoint({ host: 'static', name: 'note' })
     send(limiter, refused)
     send(limiter, of('probe'))
@@ -101,7 +101,7 @@ itWithMarbles('a host with a maximum rate never gets more, and no other host is 
 itWithMarbles(
   'the circuit of a host that is down is open, half-open during a probe, and closed after an answer',
   (m) => {
-    const limiters = createLimiters(settingsOf({ urls: { static: 'http://one.test' }, backoffMs: 500 }))
+    const limiters = limitersOf({ urls: { static: 'http://one.test' } })
     const limiter = limiters.forEndpoint({ host: 'static', name: 'note' })
     for (const item of ['A', 'B', 'C']) send(limiter, lost, item)
     const seen: string[] = []
@@ -123,7 +123,7 @@ const urls = { static: 'http://one.test', web: 'http://web.test' }
 const note = { host: 'static', name: 'note' } as const
 
 itWithMarbles('each run has its own patience for outages, also beside another that never ends', (m) => {
-  const all = new SharedLimiters(settingsOf({ urls, backoffMs: 500, downMs: 20_000 }))
+  const all = new SharedLimiters(settingsOf({ urls, patience: '20s' }))
   all.open(() => undefined)
   const ends: [end: unknown, at: number][] = []
   let isDown = true
@@ -151,7 +151,7 @@ itWithMarbles('each run has its own patience for outages, also beside another th
 })
 
 itWithMarbles('a run reports the back-offs of the hosts of its plan, while they last', (m) => {
-  const all = new SharedLimiters(settingsOf({ urls, throttleMs: 2_000 }))
+  const all = new SharedLimiters(settingsOf({ urls }))
   const open = (name: string, host: 'static' | 'web' = 'static') => {
     const told: unknown[] = []
     const run = all.open(

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { HttpReply, Transport } from '../../src/http/transport.js'
 import { createLimiters } from '../../src/limiter/limiter-registry.js'
 import { type CollectError, HttpError, TransportError } from '../../src/model/errors.js'
-import type { SettingsInput } from '../../src/model/settings.js'
 import { askFreely, note, settingsOf } from '../http/support.js'
+import type { TestSettings } from '../support/limits.js'
 import { type Context, itWithMarbles } from '../support/marbles.js'
 
 const LATENCY_MS = 50
@@ -18,7 +18,7 @@ interface Item {
 interface Market {
   readonly items: readonly Item[]
   readonly workers?: number
-  readonly settings?: SettingsInput
+  readonly settings?: TestSettings
   /** The status or error of a request, after the latency. */
   readonly answer: (request: {
     readonly path: string
@@ -157,11 +157,11 @@ describe('an outage', () => {
   })
 
   itWithMarbles(
-    'that lasts longer than downMs fails waiting requests with host-down or their own error',
+    'that lasts longer than the patience fails waiting requests with host-down or their own error',
     (m) => {
       const { ends, took } = askFor(m, {
         items: stocks(200),
-        settings: { downMs: 30_000 },
+        settings: { patience: '30s' },
         answer: () => 503,
       })
       expect((ends['host-down'] ?? 0) + (ends.http_503 ?? 0)).toBe(200)
@@ -357,7 +357,7 @@ itWithMarbles(
   (m) => {
     const late = new TransportError('deadline', 'no whole answer within 60 s', { hasBegun: true })
     const answer = ({ item }: { item: string }) => (item === 'S0' ? 200 : late)
-    const { ends, sent, took } = askFor(m, { items: stocks(13), settings: { downMs: 30_000 }, answer })
+    const { ends, sent, took } = askFor(m, { items: stocks(13), settings: { patience: '30s' }, answer })
     expect(ends.served).toBe(1)
     expect((ends['host-down'] ?? 0) + (ends.deadline ?? 0)).toBe(12)
     expect(took).toBeLessThan(35_000)

@@ -5,8 +5,7 @@ import { createRedactor, redactError, redactRecord } from '../../src/model/redac
 const TOKEN = 'tok-9f8e7d6c5b4a'
 const redact = createRedactor({
   headers: { authorization: `Bearer ${TOKEN}`, 'x-short': 'abc', 'x-pin': '4711' },
-  sheetId: '1SheetId_-xyz',
-  asmTabId: '0',
+  options: { lists: { sheetId: '1SheetId_-xyz', asmTabId: '0', limit: 50 } },
 })
 
 describe('a text', () => {

@@ -13,9 +13,9 @@ import { join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { memory } from '../../sinks/memory.js'
-import { createCollector } from '../../src/collector.js'
 import { EVENING, fakeProvider, SETTINGS, stockNamed } from '../streams/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
+import { createQuickCollector } from '../support/limits.js'
 import { STOCKS, type Trying, tryRun } from './support.js'
 
 const MINUTE = 60_000
@@ -280,7 +280,7 @@ describe('a run that is not complete', () => {
 describe('a complete run in memory', () => {
   it('is not reused', async () => {
     const provider = fakeProvider(() => ({ data: ['ALPHA'].map(stockNamed) }))
-    const collector = createCollector({
+    const collector = createQuickCollector({
       settings: SETTINGS,
       storage: memory(),
       transport: provider.send,

@@ -2,8 +2,6 @@ import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { lastValueFrom, NEVER, of, Subject, takeUntil, tap } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
-import { createCollector } from '../../src/collector.js'
-import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import type { RunOptions } from '../../src/engine/run-options.js'
 import type { HttpRequest, Transport } from '../../src/http/transport.js'
 import type { RunEvent } from '../../src/model/event.js'
@@ -11,6 +9,7 @@ import { isLost } from '../../src/model/outcome.js'
 import type { RunReport } from '../../src/model/report.js'
 import { EVENING, SETTINGS, stockNamed } from '../streams/support.js'
 import { temporaryFolder } from '../support/folders.js'
+import { createQuickCollector } from '../support/limits.js'
 
 export const STOCKS = ['ALPHA', 'BETA', 'GAMMA', 'DELTA'].map(stockNamed)
 
@@ -120,7 +119,7 @@ export const tryRun = async ({
       body: Buffer.from(JSON.stringify(answers?.(name) ?? answerTo(request, stocks))),
     })
   }
-  const collector = createCollector<readonly StreamDefinition[]>({
+  const collector = createQuickCollector({
     settings: { ...SETTINGS, backoffMs: 0, history },
     storage: folder(out),
     transport,

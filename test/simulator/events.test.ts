@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto'
 import { lastValueFrom, of } from 'rxjs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { memory } from '../../sinks/memory.js'
-import { createCollector } from '../../src/collector.js'
 import type { Transport } from '../../src/http/transport.js'
 import { groupBy } from '../../src/model/map.js'
 import type { PlantedEvent, SampleMarket } from '../../src/model/market.js'
 import { isRow, type Row, readText } from '../../src/model/row.js'
 import { addDays, toDay, toInstant } from '../../src/model/trading-day.js'
 import { buildAnswer } from '../../src/simulator/answers.js'
-import { createTimeline } from '../../src/simulator/market.js'
+import { createTimeline, toSheetOptions } from '../../src/simulator/market.js'
 import { createRouter, type IncomingRequest } from '../../src/simulator/router.js'
 import { streams } from '../../streams/registry.js'
 import { SETTINGS } from '../streams/support.js'
+import { createQuickCollector } from '../support/limits.js'
 
 const route = createRouter(streams.flatMap(({ endpoints }) => endpoints))
 
@@ -33,9 +33,8 @@ const collectAnswers = async (market: SampleMarket) => {
     answers.push({ name: answer.name, request, text: `${answer.status} ${answer.body}` })
     return of(answer)
   }
-  const { id, asmTabId, gsmTabId } = market.sheet
-  const settings = { ...SETTINGS, sheetId: id, asmTabId, gsmTabId }
-  const collector = createCollector({
+  const settings = { ...SETTINGS, options: toSheetOptions(market.sheet) }
+  const collector = createQuickCollector({
     settings,
     storage: memory(new Map()),
     transport,

@@ -19,9 +19,13 @@ describe('the simulator', () => {
       expect.arrayContaining([`SCRIPSTREAM_SHEET_ID=${market.sheet.id}`, `SIMULATOR=${origin}`]),
     )
     expect(settings).toMatchObject({
-      sheetId: market.sheet.id,
-      asmTabId: market.sheet.asmTabId,
-      gsmTabId: market.sheet.gsmTabId,
+      options: {
+        'surveillance-lists': {
+          sheetId: market.sheet.id,
+          asmTabId: market.sheet.asmTabId,
+          gsmTabId: market.sheet.gsmTabId,
+        },
+      },
     })
   })
 

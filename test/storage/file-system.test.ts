@@ -145,7 +145,11 @@ describe('createFolder', () => {
           'http://127.0.0.1:9',
         ]),
       )
-      const settings = { out: '/proc/no-such-folder/data', urls, sheetId: 's', asmTabId: '1', gsmTabId: '2' }
+      const settings = {
+        out: '/proc/no-such-folder/data',
+        urls,
+        options: { 'surveillance-lists': { sheetId: 's', asmTabId: '1', gsmTabId: '2' } },
+      }
       const report$ = createCollector({ settings }).run()
       await expect(lastValueFrom(report$)).rejects.toThrow(
         /cannot be written: its folder does not exist or cannot be created/,

@@ -182,7 +182,11 @@ describe('company-filings', () => {
   })
 
   it('neither requests nor changes a stored file if FORCE_UPDATE is false', async () => {
-    const more = { files: withFile(FILE, 'old'), settings: { forceUpdate: false }, master: [ALPHA, BETA] }
+    const more = {
+      files: withFile(FILE, 'old'),
+      settings: { options: { 'company-filings': { forceUpdate: false } } },
+      master: [ALPHA, BETA],
+    }
     const { text, requests, script, report } = await collected([{ news_id: 'a' }], [], more)
     expect(text(FILE)).toBe('old')
     expect(script.items).toMatchObject({ skipped: 1, empty: 1, success: 0 })

@@ -1,14 +1,13 @@
 import { lastValueFrom } from 'rxjs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { createCollector } from '../../src/collector.js'
 import { DAYS, listDayItems, MASTER, type StreamDefinition } from '../../src/engine/define-stream.js'
 import { type Item, isLost } from '../../src/model/outcome.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
-import type { SettingsInput } from '../../src/model/settings.js'
 import { formatCompactDmy } from '../../src/model/trading-day.js'
 import { type Fault, type Simulator, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
+import { createQuickCollector, type TestSettings } from '../support/limits.js'
 import { until } from '../support/until.js'
 import { EVENING } from './support.js'
 
@@ -25,9 +24,9 @@ beforeAll(async () => {
 afterAll(() => simulator.close())
 beforeEach(() => simulator.control({ faults: [], latencyMs: 0, asOf: EVENING, reset: true }))
 
-const collector = (files: MemoryFiles, settings: SettingsInput = {}) =>
-  createCollector<readonly StreamDefinition[]>({
-    settings: { ...simulator.settings, backoffMs: 0, throttleMs: 0, retries: ATTEMPTS - 1, ...settings },
+const collector = (files: MemoryFiles, settings: TestSettings = {}) =>
+  createQuickCollector({
+    settings: { downMs: 300_000, ...simulator.settings, retries: ATTEMPTS - 1, ...settings },
     storage: memory(files),
     clock: () => NEXT_EVENING,
   })
@@ -61,7 +60,7 @@ const run = async (
   { name }: StreamDefinition,
   files: MemoryFiles = new Map(),
   asOf = EVENING,
-  settings: SettingsInput = {},
+  settings: TestSettings = {},
 ): Promise<Ran> => {
   const report = await lastValueFrom(collector(files, settings).run({ only: [name], asOf }))
   const script = report.scripts[name]

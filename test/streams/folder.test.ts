@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
-import { createCollector } from '../../src/collector.js'
-import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import type { RunReport } from '../../src/model/report.js'
 import { temporaryFolder } from '../support/folders.js'
+import { createQuickCollector } from '../support/limits.js'
 import { type Answer, EVENING, fakeProvider, SETTINGS, type SentRequest, stockNamed } from './support.js'
 
 const MASTER = '"Isin"'
@@ -14,7 +13,7 @@ const isMaster = ({ body }: SentRequest): boolean => JSON.stringify(body ?? null
 
 const run = (stream: string, out: string, answer: Answer): Promise<RunReport> =>
   lastValueFrom(
-    createCollector<readonly StreamDefinition[]>({
+    createQuickCollector({
       settings: SETTINGS,
       storage: folder(out),
       transport: fakeProvider(answer).send,

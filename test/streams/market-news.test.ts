@@ -84,7 +84,9 @@ describe('market-news', () => {
       news_object: { title, text: '', overall_sentiment: '' },
       publish_date: 1_770_890_400_000,
     }))
-    const { text, requests } = await news(items, { settings: { newsLimit: 2 } })
+    const { text, requests } = await news(items, {
+      settings: { options: { 'market-news': { newsLimit: 2 } } },
+    })
     expect(JSON.parse(text(FILE) ?? '').News.map(({ Title }: { Title: string }) => Title)).toEqual(['c', 'a'])
     expect(requests[0]?.body).toMatchObject({ limit: 2 })
   })

@@ -1,13 +1,12 @@
 import { lastValueFrom, of } from 'rxjs'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { createCollector } from '../../src/collector.js'
-import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import type { RunOptions } from '../../src/engine/run-options.js'
 import type { Transport } from '../../src/http/transport.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
 import type { SettingsInput } from '../../src/model/settings.js'
 import { toInstant } from '../../src/model/trading-day.js'
 import { createScriptedProvider, scriptedUrls } from '../../src/testing.js'
+import { createQuickCollector, type TestSettings } from '../support/limits.js'
 
 /** The evening of Thursday, 12 February 2026. */
 export const EVENING = toInstant('2026-02-12', '20:00')
@@ -69,7 +68,7 @@ export interface Collecting extends RunOptions {
   readonly files?: MemoryFiles
   /** Told of every request, the master list's too. */
   readonly watch?: (request: SentRequest) => void
-  readonly settings?: SettingsInput
+  readonly settings?: TestSettings
 }
 
 export interface Collected {
@@ -89,13 +88,13 @@ export interface Collected {
  */
 export const SETTINGS = {
   urls: scriptedUrls,
-  sheetId: 'SHEET',
-  asmTabId: '11',
-  gsmTabId: '22',
-  backoffMs: 0,
-  throttleMs: 0,
-  downMs: 0,
+  options: { 'surveillance-lists': { sheetId: 'SHEET', asmTabId: '11', gsmTabId: '22' } },
 } satisfies SettingsInput
+
+/** The same options with another spreadsheet. */
+export const withSheet = (sheetId: string) => ({
+  'surveillance-lists': { ...SETTINGS.options['surveillance-lists'], sheetId },
+})
 
 /** One run of one stream over answers that a test gives. */
 export const collect = async ({
@@ -112,7 +111,7 @@ export const collect = async ({
     watch?.(request)
     return isMaster(request) ? { data: master, tot_rec } : answer(request)
   })
-  const collector = createCollector<readonly StreamDefinition[]>({
+  const collector = createQuickCollector({
     settings: { ...SETTINGS, ...settings },
     storage: memory(files),
     transport: provider.send,

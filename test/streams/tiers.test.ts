@@ -1,10 +1,9 @@
 import { firstValueFrom } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { createCollector } from '../../src/collector.js'
-import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import { type Fault, serveSimulator } from '../../src/simulator/index.js'
 import { streams } from '../../streams/registry.js'
+import { createQuickCollector } from '../support/limits.js'
 import { EVENING } from './support.js'
 
 const down = (...endpoints: readonly string[]): readonly Fault[] =>
@@ -19,7 +18,7 @@ const collected = async (name: string, faults: readonly Fault[]) => {
   const files: MemoryFiles = new Map()
   const settings = { ...simulator.settings, retries: 0, downMs: 0 }
   const report = await firstValueFrom(
-    createCollector<readonly StreamDefinition[]>({ settings, storage: memory(files) }).run({
+    createQuickCollector({ settings, storage: memory(files) }).run({
       only: [name],
       asOf: EVENING,
     }),

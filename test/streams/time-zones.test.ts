@@ -1,12 +1,12 @@
 import { lastValueFrom, of } from 'rxjs'
 import { expect, it, onTestFinished } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { createCollector } from '../../src/collector.js'
 import type { Transport } from '../../src/http/transport.js'
 import { buildAnswer } from '../../src/simulator/answers.js'
-import { createMarket } from '../../src/simulator/market.js'
+import { createMarket, toSheetOptions } from '../../src/simulator/market.js'
 import { createRouter } from '../../src/simulator/router.js'
 import { streams } from '../../streams/registry.js'
+import { createQuickCollector } from '../support/limits.js'
 import { SETTINGS } from './support.js'
 
 const ZONES = ['Asia/Kolkata', 'UTC', 'America/New_York', 'Pacific/Kiritimati']
@@ -25,9 +25,8 @@ const runAt = async (asOf: number): Promise<unknown> => {
     return of({ status, body: bytes })
   }
   const files: MemoryFiles = new Map()
-  const { id, asmTabId, gsmTabId } = market.sheet
-  const settings = { ...SETTINGS, sheetId: id, asmTabId, gsmTabId }
-  const collector = createCollector({
+  const settings = { ...SETTINGS, options: toSheetOptions(market.sheet) }
+  const collector = createQuickCollector({
     settings,
     storage: memory(files),
     transport,

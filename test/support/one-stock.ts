@@ -1,7 +1,7 @@
 import { map, type Observable, of } from 'rxjs'
 import type { HttpReply } from '../../src/http/transport.js'
 import type { RunReport } from '../../src/model/report.js'
-import type { SettingsInput } from '../../src/model/settings.js'
+import type { TestSettings } from './limits.js'
 import type { Context } from './marbles.js'
 import { row, type TinyCollector, tiny, tinyCollector } from './tiny.js'
 
@@ -20,7 +20,7 @@ export const summarizeRun = map(({ outcome, scripts: { news } }: RunReport) => {
 export const oneStock = (
   m: Context,
   answer: Observable<HttpReply>,
-  settings: Partial<SettingsInput> = {},
+  settings: TestSettings = {},
 ): TinyCollector =>
   tinyCollector(m, { stocks: ['A'], streams: [tiny('news')], answers: () => answer, settings })
 

@@ -1,7 +1,7 @@
 import { defer, map, type Observable, of, tap, throwError } from 'rxjs'
 import { z } from 'zod'
 import { memory } from '../../sinks/memory.js'
-import { type Collector, type CollectorOptions, createCollector } from '../../src/collector.js'
+import { type Collector, type CollectorOptions, createCollectorWith } from '../../src/collector.js'
 import {
   defineStream,
   MASTER,
@@ -15,8 +15,8 @@ import type { HttpReply, HttpRequest, Transport } from '../../src/http/transport
 import { TransportError } from '../../src/model/errors.js'
 import { createResult } from '../../src/model/outcome.js'
 import { Rows } from '../../src/model/row.js'
-import type { SettingsInput } from '../../src/model/settings.js'
 import { toStockItems, toStocks } from '../../src/model/stock.js'
+import { splitLimits, type TestSettings } from './limits.js'
 import type { Context } from './marbles.js'
 
 /** An endpoint whose requests are logged as `{name} {of}`, such as `news A`. */
@@ -81,7 +81,7 @@ export interface Tiny extends Omit<Partial<CollectorOptions>, 'streams' | 'setti
   readonly answers?: Answers
   /** The symbols of the master list, which is returned at once. */
   readonly stocks?: readonly string[]
-  readonly settings?: Partial<SettingsInput>
+  readonly settings?: TestSettings
 }
 
 export interface TinyCollector extends Collector {
@@ -122,9 +122,10 @@ export const tinyCollector = (
       return reply$.pipe(tap({ next: answer, error: answer, unsubscribe: () => isAnswered || note(dropped) }))
     })
   }
-  const collector = createCollector({
-    // Do not wait during outages, unless a test sets it.
-    settings: { urls: { static: 'http://provider.test' }, downMs: 0, ...settings },
+  // Do not wait during outages, unless a test sets it.
+  const given = splitLimits({ urls: { static: 'http://provider.test' }, downMs: 0, ...settings })
+  const collector = createCollectorWith(given.limits, {
+    settings: given.settings,
     streams: [tinyMaster, ...streams],
     storage: memory(),
     transport,

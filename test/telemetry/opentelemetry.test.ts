@@ -4,11 +4,11 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '
 import { defer, lastValueFrom, NEVER, of, throwError } from 'rxjs'
 import { expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
-import { createCollector } from '../../src/collector.js'
 import { once } from '../../src/engine/define-stream.js'
 import { TransportError } from '../../src/model/errors.js'
 import { spans } from '../../src/telemetry/opentelemetry.js'
-import { ALPHA, BETA, EVENING, SETTINGS } from '../streams/support.js'
+import { ALPHA, BETA, EVENING, SETTINGS, withSheet } from '../streams/support.js'
+import { createQuickCollector } from '../support/limits.js'
 import { tinyMaster } from '../support/tiny.js'
 
 /** What the SDK of an app registers: a context that lasts through asynchronous calls. */
@@ -41,7 +41,7 @@ const exporting = (): InMemorySpanExporter => {
 
 it('a run is traced: its streams within it, their requests within them, with their status and no secret', async () => {
   const exporter = exporting()
-  const collector = createCollector({
+  const collector = createQuickCollector({
     settings: { ...SETTINGS, headers: { authorization: SECRET }, retries: 0 },
     storage: memory(new Map()),
     transport: () => of({ status: 403, body: Buffer.from(SECRET) }),
@@ -92,7 +92,7 @@ it('a run is traced: its streams within it, their requests within them, with the
 
 it('a stream that lost some of its items is traced as partial', async () => {
   const exporter = exporting()
-  const collector = createCollector({
+  const collector = createQuickCollector({
     settings: { ...SETTINGS, retries: 0 },
     storage: memory(new Map()),
     transport: ({ url, body }) => {
@@ -117,7 +117,7 @@ it('a stream that lost some of its items is traced as partial', async () => {
 
 it('an interrupted run ends its spans, those of its streams and of its cancelled requests', () => {
   const exporter = exporting()
-  const collector = createCollector({
+  const collector = createQuickCollector({
     settings: SETTINGS,
     storage: memory(new Map()),
     transport: () => NEVER,
@@ -139,8 +139,8 @@ it('each attempt of a request is a span, sent within its context, and a secret i
   api.context.setGlobalContextManager(new AsyncContextManager())
   onTestFinished(() => api.context.disable())
   const active: (string | undefined)[] = []
-  const collector = createCollector({
-    settings: { ...SETTINGS, sheetId: SECRET, retries: 1 },
+  const collector = createQuickCollector({
+    settings: { ...SETTINGS, options: withSheet(SECRET), retries: 1 },
     storage: memory(new Map()),
     transport: () =>
       defer(() => {
@@ -168,7 +168,7 @@ it('each attempt of a request is a span, sent within its context, and a secret i
 it('an error that ends a run ends its spans as failed', async () => {
   const exporter = exporting()
   const broken = { ...tinyMaster, work: once(() => throwError(() => new Error('a bug'))) }
-  const collector = createCollector({
+  const collector = createQuickCollector({
     settings: { urls: { static: 'http://provider.test' } },
     streams: [broken],
     storage: memory(new Map()),

@@ -5,7 +5,6 @@ import { lastValueFrom, of, throwError } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { serveMetrics } from '../../src/cli/run/metrics.js'
-import { createCollector } from '../../src/collector.js'
 import type { LiveRun } from '../../src/engine/event-bus.js'
 import type { LimiterStatus } from '../../src/limiter/limiter-registry.js'
 import { TransportError, UsageError } from '../../src/model/errors.js'
@@ -13,7 +12,8 @@ import type { Drift, RunReport } from '../../src/model/report.js'
 import { createMetrics, type Metrics } from '../../src/telemetry/prometheus.js'
 import { runReport, scriptReport } from '../cli/support.js'
 import { note } from '../http/support.js'
-import { ALPHA, EVENING, SETTINGS } from '../streams/support.js'
+import { ALPHA, EVENING, SETTINGS, withSheet } from '../streams/support.js'
+import { createQuickCollector } from '../support/limits.js'
 
 const portOf = (server: ReturnType<typeof createServer>): Promise<number> =>
   new Promise((resolve) =>
@@ -282,8 +282,8 @@ describe('the metrics of a run', () => {
     const secret = 'CANARY-token-1234'
     const { registry, telemetry } = createMetrics()
     let requests = 0
-    const collector = createCollector({
-      settings: { ...SETTINGS, sheetId: secret, headers: { authorization: secret }, retries: 0 },
+    const collector = createQuickCollector({
+      settings: { ...SETTINGS, options: withSheet(secret), headers: { authorization: secret }, retries: 0 },
       storage: memory(new Map()),
       transport: ({ body }) => {
         if (body?.includes('"Isin"'))

@@ -152,7 +152,7 @@ export const listSettings = (
     .filter(([, value]) => !(Array.isArray(value) && value.length === 0))
     .map(([name, value]) => ({
       name,
-      value: isConfidential(name.replace(/\..*/, ''))
+      value: isConfidential(name.replace(/\..*/, ''), value)
         ? '(not shown)'
         : typeof value === 'string'
           ? value

@@ -34,6 +34,7 @@ import type { Item } from '../../model/outcome.js'
 import type { Drift } from '../../model/report.js'
 import type { Row } from '../../model/row.js'
 import { findAddress, type Settings, toAddressVariable } from '../../model/settings.js'
+import { readOptions } from '../../model/stream-options.js'
 import { findAddressOrigin, findHint, type Origins } from '../hints.js'
 
 export interface Probe extends Readonly<Record<'stream' | 'endpoint' | 'method' | 'host' | 'path', string>> {
@@ -144,9 +145,9 @@ const runWork = async (stream: StreamDefinition, item: Item, state: ProbeState):
           tap(() => stream.offers === undefined && isDone() && enough$.next()),
         )
       })
-    const work$ = defer(() => stream.work.each(item, createProbeTools(ask as Tools['ask'], state), '')).pipe(
-      takeUntil(enough$),
-    )
+    const work$ = defer(() =>
+      stream.work.each(item, createProbeTools(ask as Tools['ask'], stream, state), ''),
+    ).pipe(takeUntil(enough$))
     try {
       const found = await lastValueFrom(work$, { defaultValue: undefined })
       const items = found && stream.offers?.([...found.rows] as readonly Row[], () => undefined)
@@ -160,9 +161,14 @@ const runWork = async (stream: StreamDefinition, item: Item, state: ProbeState):
   }
 }
 
-const createProbeTools = (ask: Tools['ask'], { settings, asOf }: ProbeContext): Tools => ({
+const createProbeTools = (
+  ask: Tools['ask'],
+  { name }: StreamDefinition,
+  { settings, asOf }: ProbeContext,
+): Tools => ({
   ask,
   settings,
+  options: (declared) => readOptions(settings, name, declared),
   asOf,
   shared: oncePerRun(),
   after: () => EMPTY,
@@ -305,9 +311,9 @@ const createProbeAsk = (
 ) =>
   createAsk({
     transport,
-    settings: { ...settings, retries: 0, throttleRetries: 0 },
+    settings,
     // A limiter of its own: a rate limit now must not affect the next probe.
-    limiters: createLimiters(settings),
+    limiters: createLimiters(settings, undefined, { retries: 0, throttleRetries: 0 }),
     timeoutMs: Math.min(MAX_PROBE_MS, settings.timeoutsMs[name] ?? timeoutMs),
     random: () => 0,
     clock: () => scheduler.now(),

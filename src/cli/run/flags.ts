@@ -1,4 +1,3 @@
-import { Option } from 'commander'
 import type { RunOptions } from '../../collector.js'
 import { refusalCodes } from '../../market/refusal-policy.js'
 import { omitUndefined } from '../../model/row.js'
@@ -12,7 +11,6 @@ import { progressModes } from '../terminal/progress.js'
 const { choiceOption, flag, integerOption } = options
 
 const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace'] as const
-const MAX_PATIENCE_MS = 86_400_000
 
 const underTitle = <All extends options.Flags>(title: string, flags: All): All => {
   for (const one of Object.values(flags)) one.helpGroup(title)
@@ -26,12 +24,10 @@ const rareFlags = () => {
       '--record-late',
       'also record what is of today if --as-of names an earlier session',
     ).conflicts('history'),
-    patience: new Option(
+    patience: flag(
       '--patience <time>',
-      'how long to wait for a host that is down: 90s, 10m, 1h (default: 5m)',
-    ).argParser((text) => options.readDuration('--patience', text, MAX_PATIENCE_MS)) as options.Flag<
-      number | undefined
-    >,
+      'how long to wait for a host that is down or refuses: 90s, 10m, 1h (default: 5m)',
+    ),
     history: flag('--no-history', 'do not keep this day for queries as of a day'),
     progress: choiceOption('--progress <how>', 'how progress is shown on stderr', progressModes).default(
       'auto',

@@ -4,6 +4,7 @@ import { createDriftWatch } from '../../../src/http/drift.js'
 import type { Endpoint } from '../../../src/http/endpoint.js'
 import { createRequiredFields } from '../../../src/http/required-fields.js'
 import { Limiter } from '../../../src/limiter/limiter.js'
+import { createLimitPolicy } from '../../../src/limiter/limiter-registry.js'
 import { thresholds } from '../../../src/market/refusal-policy.js'
 import type { Candles } from '../../../src/model/candle.js'
 import { type Row, readText } from '../../../src/model/row.js'
@@ -26,7 +27,7 @@ const END = Date.parse(FIRST_RUN_AT) / 1_000
 
 const limiterOptions = {
   name: 'floor',
-  settings: Settings.parse({}),
+  settings: createLimitPolicy(Settings.parse({})),
   now: () => performance.now(),
   onChange: () => {},
 }
