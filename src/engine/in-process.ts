@@ -172,19 +172,23 @@ export const createItemWork = (stream: StreamDefinition, context: ItemContext): 
     )
 }
 
-const createTools = (stream: StreamDefinition, context: ItemContext): Omit<Tools, 'ask' | 'pause'> => ({
-  stored: context.storage.stored,
-  settings: context.settings,
-  options: (declared) => readOptions(context.settings, stream.name, declared),
-  asOf: context.asOf,
-  accepts: (code) => context.accept.includes(code),
-  shared: context.shared,
-  after: (name) => {
-    if (!stream.after?.includes(name))
-      throw new Error(
-        `${stream.name} waits for ${name} without declaring it; add after: ['${name}'] to its definition`,
-      )
-    return context.ended.get(name) ?? EMPTY
-  },
-  warn: (text) => context.emit({ type: 'warning', stream: stream.name, text }),
-})
+const createTools = (stream: StreamDefinition, context: ItemContext): Omit<Tools, 'ask' | 'pause'> => {
+  const options = readOptions(context.settings, stream.name, stream.options ?? {})
+  return {
+    stored: context.storage.stored,
+    settings: context.settings,
+    // Read once, not for each item: they are those that the stream declares.
+    options: () => options as never,
+    asOf: context.asOf,
+    accepts: (code) => context.accept.includes(code),
+    shared: context.shared,
+    after: (name) => {
+      if (!stream.after?.includes(name))
+        throw new Error(
+          `${stream.name} waits for ${name} without declaring it; add after: ['${name}'] to its definition`,
+        )
+      return context.ended.get(name) ?? EMPTY
+    },
+    warn: (text) => context.emit({ type: 'warning', stream: stream.name, text }),
+  }
+}
