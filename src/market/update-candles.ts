@@ -6,7 +6,7 @@ import { REPORT_FILE } from '../model/stored.js'
 import { addDays, findSessionEnd, type SpecialSessions, toDay, toInstant } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { isTurn } from './calendar.js'
-import type { createCandleEndpoint } from './candle-answer.js'
+import { type createCandleEndpoint, describeLeftOut } from './candle-answer.js'
 import {
   candleAt,
   describeRewriting,
@@ -140,6 +140,7 @@ const updateStored = (
 
 const fetchLacking = (update: Update): Observable<ItemResult<Candle>> => {
   const { series, tools, stored, actions } = update
+  const { join } = stored
   const adjustment = findAction(actions, {
     since: toCandleDay(stored.last),
     until: toDay(tools.asOf),
@@ -148,19 +149,29 @@ const fetchLacking = (update: Update): Observable<ItemResult<Candle>> => {
   if (adjustment !== undefined)
     return fetchHistory({ remark: `history fetched again: ${adjustment}`, isAdjusted: true }, update)
   return isTurn(series.file, toCandleDay(stored.last), toDay(tools.asOf))
-    ? fetchCandles(FIRST_CANDLE, series, tools).pipe(switchMap((rows) => compareHistory(rows, update)))
-    : fetchCandles(stored.join[0], series, tools).pipe(switchMap((rows) => addLater(rows, update)))
+    ? fetchCandles(FIRST_CANDLE, series, tools, join).pipe(switchMap((rows) => compareHistory(rows, update)))
+    : fetchCandles(join[0], series, tools, join).pipe(switchMap((rows) => addLater(rows, update)))
 }
 
-/** Fetches the candles from a timestamp to the run's "now". */
+/**
+ * Fetches the candles from a timestamp to the run's "now". The stored candle `join` stays if the answer has no
+ * prices of its day.
+ */
 const fetchCandles = (
   START: number,
   { endpoint, instrument }: CandleSeries,
-  { ask, asOf }: Tools,
+  { ask, asOf, warn }: Tools,
+  join?: Candle,
 ): Observable<Candles> => {
   const END = Math.floor(asOf / 1_000)
   return ask(endpoint, { ...instrument, EXPCODE: 0, INTERVAL: 'D', START, END }).pipe(
-    map((candles) => {
+    map((answer) => {
+      const { leftOut = new Map<number, string>() } = answer
+      for (const text of describeLeftOut(instrument.SYM, leftOut)) warn(text)
+      const candles =
+        join !== undefined && leftOut.has(join[0])
+          ? [...answer, join].sort(([one], [other]) => one - other)
+          : answer
       const [first = START, last = START] = [candles.at(0)?.[0], candles.at(-1)?.[0]]
       // Candles outside of the requested range must not replace stored ones.
       return first >= START && last <= END
