@@ -1,4 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { ONE_REPLACED } from '../market/candle-file.js'
 import type { Table } from '../model/table.js'
 import { type Day, toDay } from '../model/trading-day.js'
 import { quoteText } from '../storage/duckdb.js'
@@ -23,10 +24,12 @@ export const readRunDay = async (root: string, tables: readonly Table[]): Promis
 export const toMarketDay = async (root: string, tables: readonly Table[], day: Day): Promise<Day> =>
   (await readMarketDays(root, tables, [day]))(day)
 
-/** Of two on a day the later one counts. */
+/** Of two histories on a day the later one counts. */
 export const listRewrittenRows = ({ records }: History): readonly RewrittenRow[] => {
   const all = records.flatMap(({ rewritten = [] }) => rewritten)
-  return [...new Map(all.map((row) => [`${row.day} ${row.stream} ${row.item}`, row])).values()]
+  const toKey = ({ day, stream, item, reason }: RewrittenRow): string =>
+    `${day} ${stream} ${item} ${reason.startsWith(ONE_REPLACED) ? reason : ''}`
+  return [...new Map(all.map((row) => [toKey(row), row])).values()]
 }
 
 interface Variables {
