@@ -160,9 +160,9 @@ const MAX_DIGITS_BELOW_ONE = '0.000001'.length
 /**
  * Converts the candles of an answer to CSV lines, from bytes to bytes: six cursors walk the columns side by
  * side, and no row becomes an object. Returns nothing for anything unusual (white space, a number that
- * JavaScript would print differently, a volume with a fraction, a candle of zeros, two new candles of a day, a
- * duplicate name, a missing or shorter column, no candle at all): then the answer must be parsed as JSON, which
- * also finds the error.
+ * JavaScript would print differently, a volume with a fraction, a candle of zeros, two new candles of a day,
+ * a duplicate name, a missing or shorter column, no candle at all): then the answer must be parsed as JSON,
+ * which also finds the error.
  */
 export const toCandleCsv = (answer: Uint8Array): Candles | undefined => {
   const bytes = asBuffer(answer)

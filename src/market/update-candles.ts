@@ -156,8 +156,8 @@ const fetchLacking = (update: Update): Observable<ItemResult<Candle>> => {
 }
 
 /**
- * Fetches the candles from a timestamp to the run's "now". The stored candle `join` stays if the answer has no
- * prices of its day.
+ * Fetches the candles from a timestamp to the run's "now". The stored candle `join` stays if the answer has
+ * no prices of its day.
  */
 const fetchCandles = (
   START: number,

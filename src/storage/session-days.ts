@@ -48,9 +48,10 @@ const countCandleDays = async (root: string, patterns: readonly string[]) => {
 }
 
 /**
- * Reads what the candles of stocks show of weekends. The result turns a day of a weekend into the session that
- * it is about: itself if at least half as many stocks traded as on the fullest of the days before, a Saturday
- * for a Sunday likewise, or else the Friday. A weekday stays. Reads nothing unless `days` has a weekend.
+ * Reads what the candles of stocks show of weekends. The result turns a day of a weekend into the session
+ * that it is about: itself if at least half as many stocks traded as on the fullest of the days before, a
+ * Saturday for a Sunday likewise, or else the Friday. A weekday stays. Reads nothing unless `days` has a
+ * weekend.
  */
 export const readMarketDays = async (
   root: string,

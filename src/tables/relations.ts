@@ -72,8 +72,7 @@ export const openRelations = async (
     ? openPresent(needed.tables, source, lake)
     : openPast(source, { tables: needed.tables, warn, day: past }, lake))
   const records = { history, until: past, warn }
-  const recorded = opened.usedDay ?? past
-  const day = recorded ? await toMarketDay(folder.root, tables, recorded) : runDay
+  const day = await toMarketDay(folder.root, tables, opened.usedDay ?? past ?? runDay)
   await setVariables(connection, computed, { former, day, recorded: { ...records, tables }, until: past })
   const seen = await fillFirstSeen(computed, { ...source, ...records, warn })
   const days: (readonly [HistoryTable, TableReader])[] = []

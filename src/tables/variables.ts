@@ -11,18 +11,20 @@ import { REWRITTEN_ROWS, REWRITTEN_TYPE, REWRITTEN_VIEW } from './views/candles.
 import type { View } from './views/view.js'
 
 /**
- * The day that a folder's snapshots are about: that of the last run, on a weekend without a session the Friday
- * before; undefined before the first run.
+ * The day that a folder's snapshots are about: that of the last run, on a weekend without a session the
+ * Friday before; undefined before the first run.
  */
 export const readRunDay = async (root: string, tables: readonly Table[]): Promise<Day | undefined> => {
   const report = await readReport(root)
-  const day = report && toDay(Date.parse(report.asOf))
-  return day && toMarketDay(root, tables, day)
+  return toMarketDay(root, tables, report && toDay(Date.parse(report.asOf)))
 }
 
 /** The session that a day of a weekend is about; see `readMarketDays`. */
-export const toMarketDay = async (root: string, tables: readonly Table[], day: Day): Promise<Day> =>
-  (await readMarketDays(root, tables, [day]))(day)
+export const toMarketDay = async <D extends Day | undefined>(
+  root: string,
+  tables: readonly Table[],
+  day: D,
+): Promise<Day | D> => (day === undefined ? day : (await readMarketDays(root, tables, [day]))(day))
 
 /** Of two histories on a day the later one counts. */
 export const listRewrittenRows = ({ records }: History): readonly RewrittenRow[] => {

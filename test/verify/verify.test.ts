@@ -638,6 +638,19 @@ const faults: readonly Planted[] = [
     found: 'volumes warning',
     detail: /^a volume of 0 on/,
   },
+  {
+    fault: 'a liquid stock without 13 sessions twice in a quarter',
+    plant: inCandles('a', (all) =>
+      all
+        .map((candle) => candle.with(5, 10_000_000))
+        .filter(
+          (_, place) =>
+            ![70, 40].some((from) => place >= all.length - from && place < all.length - from + 13),
+        ),
+    ),
+    found: 'missing-sessions warning',
+    detail: /^13 sessions from/,
+  },
   ...[12, 40].map(
     (count): Planted => ({
       fault: `a stock that stands still without volume on the newest ${count} sessions`,
