@@ -1,25 +1,18 @@
 import { z } from 'zod'
 import { json } from '../http/answer.js'
 import { post } from '../http/endpoint.js'
-import { type Candle, type Candles, MAX_EPOCH_SECONDS } from '../model/candle.js'
+import { CANDLE_COLUMNS, type Candle, type Candles, MAX_EPOCH_SECONDS } from '../model/candle.js'
 import { BadAnswerError } from '../model/errors.js'
+import { formatNumber, formatQuantity } from '../model/format.js'
 import { column, row } from '../model/row-schema.js'
 import { asBuffer } from '../model/text.js'
-import {
-  COMMA,
-  createCsvCandles,
-  isSameDay,
-  LINE_FEED,
-  NINE,
-  POINT,
-  toCandleDay,
-  ZERO,
-} from './candle-file.js'
+import { toDay } from '../model/trading-day.js'
+import { COMMA, createCsvCandles, isSameDay, LINE_FEED, NINE, POINT, ZERO } from './candle-file.js'
 import { thresholds } from './refusal-policy.js'
 
 const list = <S extends z.ZodType>(cell: S) =>
   column(z.array(cell).nullish(), { usual: true, required: true })
-const [whole, decimal] = [z.int(), z.number()]
+const [whole, decimal] = [z.int(), z.number().nullable()]
 const AnsweredColumns = row({
   Time: list(whole),
   o: list(decimal),
@@ -73,17 +66,73 @@ const readCandleRows = (data: z.output<typeof AnsweredColumns> | readonly unknow
     throw new BadAnswerError('schema', `the six candle columns differ in length: ${lengths.join(', ')}`)
   if (Time?.some((time) => time > MAX_EPOCH_SECONDS))
     throw new BadAnswerError('schema', 'the timestamps of the candles are not in seconds')
-  const rows = (Time ?? []).map((_, index) => columns.map((column) => column[index]) as unknown as Candle)
-  const misfit = rows.find(
-    (row) =>
-      !Number.isSafeInteger(row[VOLUME]) || row.some((cell) => Math.abs(cell) > Number.MAX_SAFE_INTEGER),
-  )
-  if (misfit)
+  const all = (Time ?? []).map((_, index) => columns.map((column) => column[index]) as unknown as Candle)
+  const { rows, leftOut } = leaveOut(hasAscendingTimes(all) ? all : sortUnique(all))
+  return leftOut.size === 0 ? rows : Object.assign(rows, { leftOut })
+}
+
+/**
+ * Leaves out the days without prices, and the candles that do not fit their columns: one bad candle must not
+ * cost a stock all others.
+ *
+ * @throws BadAnswerError if that is all of the answer, or many of its candles do not fit
+ */
+const leaveOut = (candles: readonly Candle[]) => {
+  const rows: Candle[] = []
+  const leftOut = new Map<number, string>()
+  for (const candle of candles) {
+    const fault = isBlank(candle) ? '' : findMisfit(candle)
+    if (fault === undefined) rows.push(candle)
+    else leftOut.set(candle[0], fault)
+  }
+  const misfits = [...leftOut].filter(([, fault]) => fault !== '')
+  const areMany = misfits.length > 2 && misfits.length > thresholds.maxMisfits * candles.length
+  for (const [time, fault] of rows.length === 0 || areMany ? misfits : [])
     throw new BadAnswerError(
       'schema',
-      `the candle of ${toCandleDay(misfit)} does not fit its columns: ${misfit.slice(1).join(', ')}`,
+      `the candle of ${toDay(time * 1_000)} does not fit its columns: ${fault}`,
     )
-  return hasAscendingTimes(rows) ? rows : sortUnique(rows)
+  return { rows, leftOut }
+}
+
+/** Whether a candle says that nothing was traded: it has no price, or zeros alone. */
+const isBlank = ([, ...cells]: Candle): boolean => {
+  const [prices, volume] = [cells.slice(0, -1) as readonly (number | null)[], cells.at(-1)]
+  return prices.every((price) => price === null) || (!volume && prices.every((price) => !price))
+}
+
+const findMisfit = ([, ...cells]: Candle): string | undefined => {
+  const place = cells.findIndex((cell: number | null, index) =>
+    index === VOLUME - 1 || cell === null
+      ? !Number.isSafeInteger(cell)
+      : Math.abs(cell) > Number.MAX_SAFE_INTEGER,
+  )
+  return place < 0 ? undefined : `${CANDLE_COLUMNS[place + 1]?.toLowerCase()} is ${cells[place]}`
+}
+
+const DAYS_NAMED = 3
+
+/** A warning for the days without prices, and one for the candles that do not fit their columns. */
+export const describeLeftOut = (symbol: string, leftOut: ReadonlyMap<number, string>): readonly string[] => {
+  const days = [...leftOut].map(([time, fault]) => ({ day: toDay(time * 1_000), fault }))
+  const describe = (what: string, some: typeof days): readonly string[] => {
+    if (some.length === 0) return []
+    const named = some
+      .slice(0, DAYS_NAMED)
+      .map(({ day, fault }) => (fault === '' ? day : `${day} (${fault})`))
+    const more = some.length > DAYS_NAMED ? ` and ${formatNumber(some.length - DAYS_NAMED)} more` : ''
+    return [`${formatQuantity(some.length, 'candle')} ${what}: ${symbol} ${named.join(', ')}${more}`]
+  }
+  return [
+    ...describe(
+      'without prices left out',
+      days.filter(({ fault }) => fault === ''),
+    ),
+    ...describe(
+      'refused',
+      days.filter(({ fault }) => fault !== ''),
+    ),
+  ]
 }
 
 const hasAscendingTimes = (rows: readonly Candle[]): boolean =>
@@ -94,6 +143,8 @@ const sortUnique = (rows: readonly Candle[]): readonly Candle[] =>
   [...new Map(rows.map((row) => [row[0], row])).values()].sort((one, other) => one[0] - other[0])
 
 const VOLUME = 5
+/** The values of a candle without any trade. */
+const ZEROS = Buffer.from('0,0,0,0,0\n')
 
 const HEADS = ['{"success":true,"data":{', '{"data":{'] as const
 const COLUMN_STARTS: readonly string[] = ['"Time":[', '"o":[', '"h":[', '"l":[', '"c":[', '"v":[']
@@ -109,9 +160,9 @@ const MAX_DIGITS_BELOW_ONE = '0.000001'.length
 /**
  * Converts the candles of an answer to CSV lines, from bytes to bytes: six cursors walk the columns side by
  * side, and no row becomes an object. Returns nothing for anything unusual (white space, a number that
- * JavaScript would print differently, a volume with a fraction, two new candles of a day, a duplicate name, a
- * missing or shorter column, no candle at all): then the answer must be parsed as JSON, which also finds the
- * error.
+ * JavaScript would print differently, a volume with a fraction, a candle of zeros, two new candles of a day,
+ * a duplicate name, a missing or shorter column, no candle at all): then the answer must be parsed as JSON,
+ * which also finds the error.
  */
 export const toCandleCsv = (answer: Uint8Array): Candles | undefined => {
   const bytes = asBuffer(answer)
@@ -162,6 +213,7 @@ const copyCandleRows = (bytes: Buffer, starts: readonly number[]): Candles | und
     newest = time
     timeAt += 1
     csv[to++] = COMMA
+    const values = to
     for (let column = 1; column <= VOLUME; column += 1) {
       const start = cursors[column] as number
       let at = start
@@ -185,6 +237,7 @@ const copyCandleRows = (bytes: Buffer, starts: readonly number[]): Candles | und
       cursors[column] = at + 1
     }
     csv[to - 1] = LINE_FEED
+    if (to === values + ZEROS.length && csv.subarray(values, to).equals(ZEROS)) return undefined
   }
   return end === LIST_END && length - repeated >= thresholds.prices.newest
     ? createCsvCandles(csv.subarray(0, to), length)

@@ -125,6 +125,11 @@ export const thresholds = {
     minMoves: 10,
     share: 0.3,
   },
+  /**
+   * Candles that do not fit their columns are left out, unless there are more than two and this share of the
+   * answer: then the provider has changed it.
+   */
+  maxMisfits: 0.3,
   /** The most rows of a paged list: 40 times the deals of a month. A greater total is a provider error. */
   maxListRows: 100_000,
   /** The most pages requested beyond those that the total implies: ten days of deals fill about 16. */

@@ -6,13 +6,14 @@ import { REPORT_FILE } from '../model/stored.js'
 import { addDays, findSessionEnd, type SpecialSessions, toDay, toInstant } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { isTurn } from './calendar.js'
-import type { createCandleEndpoint } from './candle-answer.js'
+import { type createCandleEndpoint, describeLeftOut } from './candle-answer.js'
 import {
   candleAt,
   describeRewriting,
   findFileFault,
   formatCandleFile,
   isDifferentPrice,
+  ONE_REPLACED,
   readCandleFile,
   toCandleDay,
 } from './candle-file.js'
@@ -28,7 +29,7 @@ import {
 import { findAction, type PriceAction } from './price-actions.js'
 import { createSuspectDetector, type SuspectDetector } from './refusal-policy.js'
 import type { Tools } from './tools.js'
-import { checkWitness, WITNESSED_EXCHANGE } from './witness.js'
+import { checkWitness, isSamePrice, WITNESSED_EXCHANGE } from './witness.js'
 
 /** The start, in epoch seconds, that requests the full history (interface document, Limits). */
 const FIRST_CANDLE = 215_634_600
@@ -59,7 +60,8 @@ interface Update {
 /**
  * Fetches the candles that a stored file lacks: all, those of later days, or none. The request for later days
  * begins with the last complete stored candle, which the answer must repeat (the join). If it has another
- * price, the candle before is requested too, and only the end is replaced if that one is the same. If not, if
+ * close, as an official one may be, it alone is replaced. If it has another price, the candle before is
+ * requested too, and only the end is replaced if that one is the same. If not, if
  * a split, bonus or rights issue is known, if the file is damaged, or in its turn, the full history is
  * fetched again and replaces the file, unless it is refused. An answer without candles changes nothing.
  */
@@ -140,6 +142,7 @@ const updateStored = (
 
 const fetchLacking = (update: Update): Observable<ItemResult<Candle>> => {
   const { series, tools, stored, actions } = update
+  const { join } = stored
   const adjustment = findAction(actions, {
     since: toCandleDay(stored.last),
     until: toDay(tools.asOf),
@@ -148,19 +151,29 @@ const fetchLacking = (update: Update): Observable<ItemResult<Candle>> => {
   if (adjustment !== undefined)
     return fetchHistory({ remark: `history fetched again: ${adjustment}`, isAdjusted: true }, update)
   return isTurn(series.file, toCandleDay(stored.last), toDay(tools.asOf))
-    ? fetchCandles(FIRST_CANDLE, series, tools).pipe(switchMap((rows) => compareHistory(rows, update)))
-    : fetchCandles(stored.join[0], series, tools).pipe(switchMap((rows) => addLater(rows, update)))
+    ? fetchCandles(FIRST_CANDLE, series, tools, join).pipe(switchMap((rows) => compareHistory(rows, update)))
+    : fetchCandles(join[0], series, tools, join).pipe(switchMap((rows) => addLater(rows, update)))
 }
 
-/** Fetches the candles from a timestamp to the run's "now". */
+/**
+ * Fetches the candles from a timestamp to the run's "now". The stored candle `join` stays if the answer has
+ * no prices of its day.
+ */
 const fetchCandles = (
   START: number,
   { endpoint, instrument }: CandleSeries,
-  { ask, asOf }: Tools,
+  { ask, asOf, warn }: Tools,
+  join?: Candle,
 ): Observable<Candles> => {
   const END = Math.floor(asOf / 1_000)
   return ask(endpoint, { ...instrument, EXPCODE: 0, INTERVAL: 'D', START, END }).pipe(
-    map((candles) => {
+    map((answer) => {
+      const { leftOut = new Map<number, string>() } = answer
+      for (const text of describeLeftOut(instrument.SYM, leftOut)) warn(text)
+      const candles =
+        join !== undefined && leftOut.has(join[0])
+          ? [...answer, join].sort(([one], [other]) => one - other)
+          : answer
       const [first = START, last = START] = [candles.at(0)?.[0], candles.at(-1)?.[0]]
       // Candles outside of the requested range must not replace stored ones.
       return first >= START && last <= END
@@ -225,18 +238,21 @@ const addLater = (rows: Candles, update: Update): Observable<ItemResult<Candle>>
   const change = describeJoinChange(join, first, isRepeated)
   if (change !== undefined) {
     const reason = { remark: `history fetched again: the stored candle of ${toCandleDay(join)} ${change}` }
+    if (!isComplete || before === undefined || first[0] !== join[0]) return fetchHistory(reason, update)
+    const unfinished = { ...stored, isComplete: false, join: before }
+    const replaceEnd = (end: Candles): Observable<ItemResult<Candle>> =>
+      addLater(end, { ...update, stored: unfinished }).pipe(
+        map((result) => ({ ...result, remark: `${ONE_REPLACED}${toCandleDay(join)} (${change})` })),
+      )
+    if (isOfficialClose(join, first)) return replaceEnd([before, ...rows])
     // Only the last candle may have changed: then the one before it is as stored, and nothing else is
     // replaced.
-    if (!isComplete || before === undefined || first[0] !== join[0]) return fetchHistory(reason, update)
-    return fetchCandles(before[0], series, tools).pipe(
+    return fetchCandles(before[0], series, tools, before).pipe(
       switchMap((again) => {
         const [one] = again
-        if (one === undefined || describeJoinChange(before, one, true) !== undefined)
-          return fetchHistory(reason, update)
-        const unfinished = { ...stored, isComplete: false, join: before }
-        return checkChangedClose(join, first, tools, watch).pipe(
-          switchMap(() => addLater(again, { ...update, stored: unfinished })),
-        )
+        return one === undefined || describeJoinChange(before, one, true) !== undefined
+          ? fetchHistory(reason, update)
+          : checkChangedClose(join, first, tools, watch).pipe(switchMap(() => replaceEnd(again)))
       }),
     )
   }
@@ -270,6 +286,14 @@ const describeJoinChange = (stored: Candle, answered: Candle, isFinal: boolean):
     ? `differs (${PRICE_NAMES[wrong]} ${stored[wrong + 1]}, now ${answered[wrong + 1]})`
     : undefined
 }
+
+/**
+ * Whether an answered candle may be the stored one with its official close, which comes some time after the
+ * session: the open is the same, and the other prices differ by no more than two ways to close a day do.
+ */
+const isOfficialClose = (stored: Candle, [, open, high, low, close]: Candle): boolean =>
+  !isDifferentPrice(stored[1], open) &&
+  [high, low, close].every((price, place) => isSamePrice(stored[place + 2] as number, price))
 
 /** The end of a stored candle file to which later candles can be appended. */
 interface StoredEnd {

@@ -13,6 +13,8 @@ export const MAX_EPOCH_SECONDS = 4_102_444_800
 export interface Candles extends RowList<Candle> {
   /** The first or the last candle. */
   at(index: 0 | -1): Candle | undefined
+  /** The timestamps of answered candles that are not among these: why, or '' for a day without prices. */
+  readonly leftOut?: ReadonlyMap<number, string>
 }
 
 const priceColumn = (sql: string) => column(z.number(), { about: 'rupees, or points of an index', sql })

@@ -1,14 +1,15 @@
-import type { StreamDefinition } from '../engine/define-stream.js'
+import { listTables, type StreamDefinition } from '../engine/define-stream.js'
 import { listWrongSymbols } from '../market/symbols.js'
 import { groupBy } from '../model/map.js'
 import type { AsOfSession, RewrittenFile, RunReport, ScriptOutcome } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import type { RunLogEntry } from '../model/run-log.js'
 import { describeStale, stripBrackets, wasStopped } from '../model/script-figures.js'
-import { toDay } from '../model/trading-day.js'
+import { isWeekday, toDay } from '../model/trading-day.js'
 import type { Change, Section } from '../tables/diff/change.js'
 import { type Difference, diff } from '../tables/diff/diff.js'
 import { readStocksIfIntact, type SymbolOptions, selectFolderSymbols } from '../tables/output-folder.js'
+import { toMarketDay } from '../tables/variables.js'
 import type { Signal } from '../tables/watch/compare-rows.js'
 import { readSignals } from '../tables/watch/record.js'
 import type { Finding } from '../verify/finding.js'
@@ -128,7 +129,7 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
     error,
     durationMs,
     stocks,
-    newestSession,
+    newestSession: newestSession && (await findNewestSession(root, { ...options, newestSession })),
     simulated: options.isSimulated ? true : undefined,
     outputs: streams.map(({ name }) => describeFreshness(name, report, runs)),
     stale: stale && describeStale(report),
@@ -142,6 +143,15 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
     wrongSymbols: [...new Set([...listWrongSymbols(wrongSymbols), ...listWrongSymbols(wrong)])],
     notes: [...difference.notes, ...unchecked],
   })
+}
+
+/** The newest session: on a weekend, fewer stocks than `verify` judges can show one. */
+const findNewestSession = async (
+  root: string,
+  { report, streams, newestSession }: Pick<BriefOptions, 'report' | 'streams'> & { newestSession: string },
+): Promise<string> => {
+  const day = await toMarketDay(root, listTables(streams), toDay(Date.parse(report.asOf)))
+  return isWeekday(day) || day < newestSession ? newestSession : day
 }
 
 export const describeFreshness = (

@@ -1,39 +1,47 @@
 import { join } from 'node:path'
-import { toFilePath } from '../engine/define-stream.js'
+import { listTables, toFilePath } from '../engine/define-stream.js'
 import { STATE_FOLDER } from '../engine/storage.js'
 import { formatQuantity } from '../model/format.js'
 import type { RunReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import { RUN_LOG, toRunReport } from '../model/run-log.js'
 import { describeStale } from '../model/script-figures.js'
-import { type Day, lastWeekday, toDay } from '../model/trading-day.js'
+import { type Day, toDay } from '../model/trading-day.js'
 import { statFile } from '../storage/file-system.js'
 import { type RunRecords, readRunRecords } from '../storage/run-records.js'
+import { readMarketDays } from '../storage/session-days.js'
 import type { About } from './answers.js'
 import { describeFreshness } from './brief.js'
 import type { DataSource, MarketFolder, StoredList } from './folder.js'
 
-export type KnownRuns = Pick<RunRecords, 'report' | 'runs'>
+export interface KnownRuns extends Pick<RunRecords, 'report' | 'runs'> {
+  /** The session that the day of a run is about. */
+  readonly toMarketDay: (day: Day) => Day
+}
 
 /** The file of the last run's report, in the output folder. */
 export const REPORT = `${STATE_FOLDER}/report.json`
 const RUNS = `${STATE_FOLDER}/${RUN_LOG}`
 
 /** Reads the report of the last run and the run history, as they were at the end of the day of the folder. */
-export const readRunFacts = async ({ root, day, remember }: MarketFolder): Promise<KnownRuns> => {
-  const facts: KnownRuns = await remember('runs', [REPORT, RUNS], () => readRunRecords(root))
+export const readRunFacts = async ({ root, day, streams, remember }: MarketFolder): Promise<KnownRuns> => {
+  const facts: KnownRuns = await remember('runs', [REPORT, RUNS], async () => {
+    const { report, runs } = await readRunRecords(root)
+    const days = [...runs, ...(report ? [report] : [])].map(({ asOf }) => toDay(Date.parse(asOf)))
+    return { report, runs, toMarketDay: await readMarketDays(root, listTables(streams), days) }
+  })
   if (day === undefined) return facts
   const runs = facts.runs.filter(({ asOf }) => toDay(Date.parse(asOf)) <= day)
   const last = runs.at(-1)
-  return { runs, report: last && toRunReport(last) }
+  return { ...facts, runs, report: last && toRunReport(last) }
 }
 
-/** The day that lists are about: that of the last run, on a weekend the Friday before. */
-export const getRunDay = ({ report }: KnownRuns): Day | undefined => toListDay(report?.asOf)
+/** The day that lists are about: that of the last run, on a weekend without a session the Friday before. */
+export const getRunDay = (facts: KnownRuns): Day | undefined => toListDay(facts.report?.asOf, facts)
 
-const toListDay = (asOf: string | undefined): Day | undefined => {
+const toListDay = (asOf: string | undefined, { toMarketDay }: KnownRuns): Day | undefined => {
   const instant = Date.parse(asOf ?? '')
-  return Number.isNaN(instant) ? undefined : lastWeekday(toDay(instant))
+  return Number.isNaN(instant) ? undefined : toMarketDay(toDay(instant))
 }
 
 /**
@@ -47,7 +55,7 @@ export const describeAbout = (
 ): About => {
   const fetched = findFetch(facts, stream)
   return omitUndefined({
-    day: toListDay(fetched?.asOf),
+    day: toListDay(fetched?.asOf, facts),
     fetchedAt: fetched?.finishedAt,
     problem: list?.damage ?? describeProblem(facts, stream, list?.isMissing === true),
   })

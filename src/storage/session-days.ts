@@ -1,10 +1,11 @@
 import { join } from 'node:path'
-import { findFileFault, numberToDay, readCandleFile } from '../market/candle-file.js'
+import { dayToNumber, findFileFault, numberToDay, readCandleFile } from '../market/candle-file.js'
 import { countDays, createDaySet, type DaySet, isSessionOf } from '../market/series-days.js'
 import { UsageError } from '../model/errors.js'
 import type { SessionEvidence } from '../model/history.js'
 import type { Settings } from '../model/settings.js'
-import { type Day, type MarketCalendar, readDay } from '../model/trading-day.js'
+import type { Table } from '../model/table.js'
+import { type Day, isWeekday, lastWeekday, type MarketCalendar, readDay } from '../model/trading-day.js'
 import { disk } from './disk.js'
 import { describeFileError } from './file-system.js'
 import { listOutputFiles } from './output-files.js'
@@ -35,11 +36,42 @@ export const readSessionDays = async (
 }
 
 const readCandleDays = async (root: string, patterns: readonly string[]): Promise<readonly Day[]> => {
+  const counts = await countCandleDays(root, patterns)
+  return [...counts.days()].filter((day) => isSessionOf(counts.on(day))).map(numberToDay)
+}
+
+const countCandleDays = async (root: string, patterns: readonly string[]) => {
   const files = (await Promise.all(patterns.map((pattern) => listFilesOf(root, pattern)))).flat()
   const series: DaySet[] = []
   for (const file of files.slice(0, MAX_SERIES)) series.push(...(await readDaySet(join(root, file))))
-  const counts = countDays(series)
-  return [...counts.days()].filter((day) => isSessionOf(counts.on(day))).map(numberToDay)
+  return countDays(series)
+}
+
+/**
+ * Reads what the candles of stocks show of weekends. The result turns a day of a weekend into the session
+ * that it is about: itself if at least half as many stocks traded as on the fullest of the days before, a
+ * Saturday for a Sunday likewise, or else the Friday. A weekday stays. Reads nothing unless `days` has a
+ * weekend.
+ */
+export const readMarketDays = async (
+  root: string,
+  tables: readonly Table[],
+  days: readonly (Day | undefined)[],
+): Promise<(day: Day) => Day> => {
+  if (days.every((day) => day === undefined || isWeekday(day))) return lastWeekday
+  const ofStocks = tables.filter(({ shape, items }) => shape === 'candles' && items === 'stocks')
+  const patterns = ofStocks.flatMap(({ files }) => files.map(({ path }) => path.replace(/\{\w+\}/, '*')))
+  const counts = await countCandleDays(root, patterns)
+  return (day) => {
+    const [last, friday] = [dayToNumber(day), dayToNumber(lastWeekday(day))]
+    const before = Array.from({ length: 7 }, (_, place) => counts.on(friday - place).trading)
+    const fullest = Math.max(...before)
+    for (let one = last; one > friday; one -= 1) {
+      const { trading, listed } = counts.on(one)
+      if (isSessionOf({ trading, listed: Math.max(listed, fullest) })) return numberToDay(one)
+    }
+    return numberToDay(friday)
+  }
 }
 
 const readDaySet = (path: string): Promise<readonly DaySet[]> =>

@@ -9,7 +9,6 @@ import { DamagedFileError, UsageError } from '../model/errors.js'
 import type { RunReport, WrongSymbol } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
-import { type Day, toDay } from '../model/trading-day.js'
 import { readStateDocument, statPath } from '../storage/file-system.js'
 import { readRunRecords } from '../storage/run-records.js'
 import { requireFolder } from '../storage/run-state.js'
@@ -26,11 +25,6 @@ export const checkFolder = async (root: string): Promise<void> => {
  */
 export const readReport = async (root: string): Promise<RunReport | undefined> =>
   (await readRunRecords(root)).report
-
-export const readRunDay = async (root: string): Promise<Day | undefined> => {
-  const report = await readReport(root)
-  return report && toDay(Date.parse(report.asOf))
-}
 
 /** The stocks of the master list. @throws StorageError if the list is damaged */
 export const readStocks = async (root: string): Promise<readonly Stock[]> => {

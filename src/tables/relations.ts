@@ -15,8 +15,7 @@ import {
   type TableReader,
 } from './history/as-of.js'
 import { type Lake, type LakeSource, type LakeTable, openLake } from './lake/lake.js'
-import { readRunDay } from './output-folder.js'
-import { setVariables } from './variables.js'
+import { readRunDay, setVariables, toMarketDay } from './variables.js'
 import { CANDLE_DAYS } from './views/candles.js'
 import { fillFirstSeen } from './views/fill-first-seen.js'
 import { addNeeded, isView, listViews } from './views/index.js'
@@ -58,7 +57,7 @@ export const openRelations = async (
   const history = isRead
     ? await openHistory(folder.root, tables)
     : { root: folder.root, records: [], deleted: [], damages: [], earlier: [] }
-  const runDay = past === undefined && isRead ? await readRunDay(folder.root) : undefined
+  const runDay = past === undefined && isRead ? await readRunDay(folder.root, tables) : undefined
   const views = listViews(tables)
   const whole = views.filter(({ name }) => chosen.some((one) => one.name === name))
   const { views: read } = addNeeded(whole, tables)
@@ -73,7 +72,7 @@ export const openRelations = async (
     ? openPresent(needed.tables, source, lake)
     : openPast(source, { tables: needed.tables, warn, day: past }, lake))
   const records = { history, until: past, warn }
-  const day = opened.usedDay ?? past ?? runDay
+  const day = await toMarketDay(folder.root, tables, opened.usedDay ?? past ?? runDay)
   await setVariables(connection, computed, { former, day, recorded: { ...records, tables }, until: past })
   const seen = await fillFirstSeen(computed, { ...source, ...records, warn })
   const days: (readonly [HistoryTable, TableReader])[] = []

@@ -1,21 +1,43 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { type Day, lastWeekday } from '../model/trading-day.js'
+import { ONE_REPLACED } from '../market/candle-file.js'
+import type { Table } from '../model/table.js'
+import { type Day, toDay } from '../model/trading-day.js'
 import { quoteText } from '../storage/duckdb.js'
 import { describeDamage, type History, type RewrittenRow } from '../storage/history/record.js'
+import { readMarketDays } from '../storage/session-days.js'
 import { readRecordedSymbols, type SymbolIsin, toFormerSql } from './former-symbols.js'
+import { readReport } from './output-folder.js'
 import { REWRITTEN_ROWS, REWRITTEN_TYPE, REWRITTEN_VIEW } from './views/candles.js'
 import type { View } from './views/view.js'
 
-/** Of two on a day the later one counts. */
+/**
+ * The day that a folder's snapshots are about: that of the last run, on a weekend without a session the
+ * Friday before; undefined before the first run.
+ */
+export const readRunDay = async (root: string, tables: readonly Table[]): Promise<Day | undefined> => {
+  const report = await readReport(root)
+  return toMarketDay(root, tables, report && toDay(Date.parse(report.asOf)))
+}
+
+/** The session that a day of a weekend is about; see `readMarketDays`. */
+export const toMarketDay = async <D extends Day | undefined>(
+  root: string,
+  tables: readonly Table[],
+  day: D,
+): Promise<Day | D> => (day === undefined ? day : (await readMarketDays(root, tables, [day]))(day))
+
+/** Of two histories on a day the later one counts. */
 export const listRewrittenRows = ({ records }: History): readonly RewrittenRow[] => {
   const all = records.flatMap(({ rewritten = [] }) => rewritten)
-  return [...new Map(all.map((row) => [`${row.day} ${row.stream} ${row.item}`, row])).values()]
+  const toKey = ({ day, stream, item, reason }: RewrittenRow): string =>
+    `${day} ${stream} ${item} ${reason.startsWith(ONE_REPLACED) ? reason : ''}`
+  return [...new Map(all.map((row) => [toKey(row), row])).values()]
 }
 
 interface Variables {
   /**
-   * The day that snapshots are about: that of the run, on a weekend the Friday before; undefined before the
-   * first run.
+   * The day that snapshots are about: that of the run, on a weekend without a session the Friday before;
+   * undefined before the first run.
    */
   readonly day: Day | undefined
   readonly former: readonly SymbolIsin[]
@@ -34,7 +56,7 @@ export const setVariables = async (
   const { day, former, recorded, until } = variables
   const { history, warn } = recorded
   const symbols = [...former, ...(await readRecordedSymbols(connection, views, recorded))]
-  if (day !== undefined) await connection.run(`SET VARIABLE run_day = DATE '${lastWeekday(day)}'`)
+  if (day !== undefined) await connection.run(`SET VARIABLE run_day = DATE '${day}'`)
   if (symbols.length > 0) await connection.run(`SET VARIABLE former = ${toFormerSql(symbols)}`)
   if (!views.some(({ sql }) => sql.includes(REWRITTEN_ROWS))) return
   history.damages.map(describeDamage).forEach(warn)

@@ -158,12 +158,12 @@ const describeImpossible = (candles: CandleArrays, index: number): string | unde
     : 'the open is outside of high and low'
 }
 
-/** The candles around one, on each side. */
+/** The candles before a finding, or after it, that show what is usual. */
 const AROUND = 30
 const MIN_AROUND = 20
 /** Rupees. The volumes of stocks with less trade may be anything. */
 const MIN_VALUE = 100_000
-/** This share of the candles around has a volume, if one without is a fault. */
+/** This share of the candles before has a volume, if one without is a fault. */
 const TRADED_SHARE = 0.8
 /**
  * A volume in another unit: a thousandfold of one that may be a third of the median. The greatest block deals
@@ -172,49 +172,68 @@ const TRADED_SHARE = 0.8
 const TIMES_MEDIAN = 300
 const TIMES_GREATEST = 20
 
+/** Consecutive candles of one kind, from the index of the first to before `end`. */
+interface Run {
+  readonly start: number
+  readonly end: number
+}
+
 /**
- * Finds candles without volume, and with a thousandfold one, of stocks that trade regularly. One finding per
- * file and kind, about the newest.
+ * Finds candles without volume, and with a thousandfold one, of stocks that traded regularly before. Several
+ * in a row are one run, which is compared with the time before it: a stock that stands still would be its own
+ * neighborhood. One finding per file and kind, about the newest.
  */
-const findOddVolumes = ({ day, close, volume, length }: CandleArrays): readonly Finding[] => {
-  const [zero, great]: [number[], number[]] = [[], []]
-  for (let index = 0; index < length; index += 1) {
-    const own = volume[index] as number
+const findOddVolumes = (candles: CandleArrays): readonly Finding[] => {
+  const { day, close, volume, length } = candles
+  const [zero, great]: [Run[], Run[]] = [[], []]
+  for (let start = 0; start < length; start += 1) {
+    const own = volume[start] as number
     const isZero = own === 0
-    const isGreat =
-      own > TIMES_GREATEST * (volume[index - 1] ?? 0) && own > TIMES_GREATEST * (volume[index + 1] ?? 0)
-    if (!isZero && !isGreat) continue
-    const around = [
-      ...volume.subarray(Math.max(0, index - AROUND), index),
-      ...volume.subarray(index + 1, Math.min(length, index + 1 + AROUND)),
-    ]
-    const middle = median(around)
-    if (around.length < MIN_AROUND || middle * (close[index] as number) < MIN_VALUE) continue
-    if (isZero && around.filter((value) => value > 0).length >= TRADED_SHARE * around.length) zero.push(index)
-    if (isGreat && own >= TIMES_MEDIAN * middle && own >= TIMES_GREATEST * Math.max(...around))
-      great.push(index)
+    if (!isZero && own <= TIMES_GREATEST * (volume[start - 1] ?? 0)) continue
+    const least = own / TIMES_GREATEST
+    let end = start + 1
+    while (end < length && (isZero ? volume[end] === 0 : (volume[end] as number) > least)) end += 1
+    const run = { start, end }
+    const usual = getUsual(volume, run)
+    const middle = median(usual)
+    if (usual.length >= MIN_AROUND && middle * (close[start] as number) >= MIN_VALUE) {
+      if (isZero && usual.filter((value) => value > 0).length >= TRADED_SHARE * usual.length) zero.push(run)
+      if (!isZero && isGreatRun(volume, run, middle)) great.push(run)
+    }
+    if (isZero) start = end - 1
   }
-  const create = (indices: readonly number[], describe: (index: number) => string): readonly Finding[] => {
-    const newest = indices.at(-1)
+  const create = (runs: readonly Run[], what: (start: number) => string): readonly Finding[] => {
+    const newest = runs.at(-1)
     if (newest === undefined) return []
-    const on = numberToDay(day[newest] as number)
-    return [
-      {
-        check: 'volumes',
-        severity: 'warning',
-        day: on,
-        detail: `${describe(newest)} on ${on}${countEarlier(indices.length)}`,
-      },
-    ]
+    const [from, to] = [newest.start, newest.end - 1].map((index) => numberToDay(day[index] as number))
+    const count = newest.end - newest.start
+    const on = count === 1 ? `on ${from}` : `on each of ${formatNumber(count)} sessions from ${from} to ${to}`
+    const detail = `${what(newest.start)} ${on}${countEarlier(runs.length)}`
+    return [{ check: 'volumes', severity: 'warning', day: from as string, detail }]
   }
   return [
     ...create(zero, () => 'a volume of 0'),
-    ...create(great, (index) => {
-      const around = volume.slice(Math.max(0, index - AROUND), Math.min(length, index + AROUND))
-      const own = volume[index] as number
-      return `a volume of ${groupDigits(own)}, ${formatFactor(own / median(around))} times the usual one,`
+    ...create(great, (start) => {
+      const own = volume[start] as number
+      const usual = median(getUsual(volume, great.at(-1) as Run))
+      return `a volume of ${groupDigits(own)}, ${formatFactor(own / usual)} times the usual one,`
     }),
   ]
+}
+
+const getAfter = (volume: Float64Array, { end }: Run): Float64Array => volume.subarray(end, end + AROUND)
+
+/** The volumes before a run; with those after it if the series has just begun. */
+const getUsual = (volume: Float64Array, run: Run): readonly number[] => {
+  const before = volume.subarray(Math.max(0, run.start - AROUND), run.start)
+  return [...before, ...(before.length < MIN_AROUND ? getAfter(volume, run) : [])]
+}
+
+/** Whether all volumes of a run are far beyond those before it and after it. A longer one is a new level. */
+const isGreatRun = (volume: Float64Array, run: Run, middle: number): boolean => {
+  const least = Math.min(...volume.subarray(run.start, run.end))
+  const greatest = Math.max(...getUsual(volume, run), ...getAfter(volume, run))
+  return run.end - run.start <= AROUND && least >= TIMES_MEDIAN * middle && least >= TIMES_GREATEST * greatest
 }
 
 /** So many candles in a row that repeat those at a distance of up to a week are copies. */
@@ -257,8 +276,9 @@ const isRepeated = ({ high, low, close, volume }: CandleArrays, index: number, d
 
 const VALUE_CANDLES = 60
 
-/** The median traded value of the newest candles, in rupees. */
-export const measureTradedValue = ({ close, volume, length }: CandleArrays): number => {
+/** The median traded value of the newest candles, in rupees, before it stood still without a trade. */
+export const measureTradedValue = ({ close, volume, length: all }: CandleArrays): number => {
+  const length = volume.subarray(0, all).findLastIndex((shares) => shares > 0) + 1
   const first = Math.max(0, length - VALUE_CANDLES)
   return median(close.slice(first, length).map((price, index) => price * (volume[first + index] as number)))
 }

@@ -56,10 +56,12 @@ export const findMissingSessions = (
     const start = index
     while (index < own.length && !days.has(own[index] as number)) index += 1
     const before = own.slice(Math.max(0, start - SESSIONS_AROUND), start)
-    const after = own.slice(index, index + SESSIONS_AROUND)
     const [firstMissing, next] = [own[start] as number, own[index] ?? 0]
     if (next - firstMissing >= NOTED_REST_DAYS && reportedDays.has(numberToDay(next))) continue
     const isLiquid = tradedValue >= LIQUID_VALUE && own.length - index <= LIQUID_SESSIONS
+    // Two gaps of a liquid stock would excuse each other. Another one may have begun to miss sessions.
+    const after =
+      isLiquid && before.length >= MIN_SESSIONS_AROUND ? [] : own.slice(index, index + SESSIONS_AROUND)
     if (own.slice(start, index).every(isWeekendNumber) || !isSteady([...before, ...after], days, isLiquid))
       continue
     const [from, to] = [numberToDay(own[start] as number), numberToDay(own[index - 1] as number)]

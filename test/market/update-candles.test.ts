@@ -264,20 +264,21 @@ describe('the join of stored and answered candles', () => {
   it.each([
     { close: 1.51, isSame: true },
     { close: 1.489, isSame: true },
-    { close: 1.52, isSame: false },
+    { close: 1.54, isSame: false },
     { close: 0.75, isSame: false },
   ])('holds with a close of $close instead of 1.5: $isSame', async ({ close, isSame }) => {
     const has = [candleOn(wednesday), candleOn(thursday, { close }), candleOn(friday)]
     const ended = await end({ ...stored, has })
     expect(ended.starts).toEqual(isSame ? [timeOf(thursday)] : [timeOf(thursday), timeOf(wednesday)])
-    expect(ended.found).toEqual(createResult(isSame ? has.slice(1) : has))
+    expect(ended.found).toMatchObject(createResult(isSame ? has.slice(1) : has))
   })
 
-  it('replaces the last candle alone if the one before it is as stored, without a mark on the history', async () => {
+  it('replaces the last candle alone if the one before it is as stored, without a mark on the rest of the history', async () => {
     const has = [candleOn(wednesday), candleOn(thursday, { close: 1.6 })]
     const ended = await end({ ...stored, has })
     expect(ended.starts).toEqual([timeOf(thursday), timeOf(wednesday)])
-    expect(ended.found).toEqual(createResult(has))
+    const remark = `replaced alone: the candle of ${thursday} (differs (close 1.5, now 1.6))`
+    expect(ended.found).toEqual({ ...createResult(has), remark })
     const other = [candleOn(wednesday, { close: 1.4 }), candleOn(thursday, { close: 1.6 })]
     expect((await end({ ...stored, has: other })).starts).toEqual([timeOf(thursday), timeOf(wednesday), ALL])
   })
@@ -309,6 +310,28 @@ describe('the join of stored and answered candles', () => {
       whole: true,
       remark: `history fetched again: the stored candle of ${thursday} is missing from the answer`,
     })
+  })
+
+  it('takes the official close of the newest candle with one request, and marks that day alone', async () => {
+    const has = [candleOn(wednesday), candleOn(thursday, { close: 1.52 }), candleOn(friday)]
+    expect(await end({ ...stored, has })).toEqual({
+      found: {
+        ...createResult(has),
+        remark: `replaced alone: the candle of ${thursday} (differs (close 1.5, now 1.52))`,
+      },
+      starts: [timeOf(thursday)],
+    })
+  })
+
+  it.each([
+    { what: 'a close that no official one is', close: 1.6, open: 1 },
+    { what: 'another open', close: 1.52, open: 1.02 },
+  ])('requests the candle before, too, for $what', async ({ close, open }) => {
+    const [time, , ...others] = candleOn(thursday, { close })
+    const has = [candleOn(wednesday), [time, open, ...others] as Candle, candleOn(friday)]
+    const { found, starts } = await end({ ...stored, has })
+    expect(starts).toEqual([timeOf(thursday), timeOf(wednesday)])
+    expect(found.remark).toMatch(/^replaced alone: the candle of 2026-02-12/)
   })
 
   it('is the candle before the last one, if that was stored during its session', async () => {

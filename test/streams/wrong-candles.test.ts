@@ -161,8 +161,8 @@ describe('a second daily run whose answers are all wrong', () => {
     },
     { what: 'the newest close times 100', wrong: newest(({ c }) => ({ c: c * 100 })), code: 'prices' },
     {
-      what: 'the newest candle all zero',
-      wrong: newest(() => ({ o: 0, h: 0, l: 0, c: 0, v: 0 })),
+      what: 'the newest prices all zero, with a volume',
+      wrong: newest(() => ({ o: 0, h: 0, l: 0, c: 0 })),
       code: 'prices',
     },
     {
@@ -264,7 +264,7 @@ describe('a second daily run with some wrong answers', () => {
   })
 
   it('also checks the newest candles of a full history: new ones, and changed stored ones', async () => {
-    const zero = newest(() => ({ o: 0, h: 0, l: 0, c: 0, v: 0 }))
+    const zero = newest(() => ({ o: 0, h: 0, l: 0, c: 0 }))
     const halfThenZero: Wrong = (columns, sid) => zero(times(0.5)(columns, sid), sid)
     const lastTwo: Wrong = (columns) => {
       const wrong = times(100)(columns, 0)

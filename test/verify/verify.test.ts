@@ -46,6 +46,15 @@ const inCandles =
     return names[name]
   }
 
+/** The close before, and no volume, on some candles from a place on, counted from the end. */
+const standStill = (from: number, count: number) => (all: readonly number[][]) => {
+  const start = all.length - from
+  const close = Number(all[start - 1]?.[4])
+  return all.map(([time = 0, ...others], place) =>
+    place >= start && place < start + count ? [time, close, close, close, close, 0] : [time, ...others],
+  )
+}
+
 const divided = ([time = 0, o = 0, h = 0, l = 0, c = 0, v = 0]: readonly number[], by: number): number[] => [
   time,
   o / by,
@@ -628,6 +637,47 @@ const faults: readonly Planted[] = [
     plant: inCandles('a', (all) => all.with(700, (all[700] as number[]).with(5, 0))),
     found: 'volumes warning',
     detail: /^a volume of 0 on/,
+  },
+  {
+    fault: 'a liquid stock without 13 sessions twice in a quarter',
+    plant: inCandles('a', (all) =>
+      all
+        .map((candle) => candle.with(5, 10_000_000))
+        .filter(
+          (_, place) =>
+            ![70, 40].some((from) => place >= all.length - from && place < all.length - from + 13),
+        ),
+    ),
+    found: 'missing-sessions warning',
+    detail: /^13 sessions from/,
+  },
+  ...[12, 40].map(
+    (count): Planted => ({
+      fault: `a stock that stands still without volume on the newest ${count} sessions`,
+      plant: inCandles('a', standStill(count, count)),
+      found: 'volumes warning',
+      detail: new RegExp(
+        `^a volume of 0 on each of ${count} sessions from 202\\d-\\d\\d-\\d\\d to 2026-02-12$`,
+      ),
+    }),
+  ),
+  {
+    fault: 'a stock that stood still without volume for 35 sessions',
+    plant: inCandles('a', standStill(100, 35)),
+    found: 'volumes warning',
+    detail: /^a volume of 0 on each of 35 sessions from/,
+  },
+  {
+    fault: 'a thousandfold volume on 5 sessions',
+    plant: inCandles('a', (all) =>
+      all.map((candle, place) =>
+        place >= all.length - 50 && place < all.length - 45
+          ? candle.with(5, Number(candle[5]) * 1_000)
+          : candle,
+      ),
+    ),
+    found: 'volumes warning',
+    detail: /^a volume of [\d,]+, [\d.]+ times the usual one, on each of 5 sessions from/,
   },
   {
     fault: 'a thousandfold volume',

@@ -4,7 +4,6 @@ import { listTables } from '../../engine/define-stream.js'
 import { DamagedFileError, StorageError, UsageError } from '../../model/errors.js'
 import { type Columned, listColumns, type ShownColumn, type Table } from '../../model/table.js'
 import { findClosest, suggest } from '../../model/text.js'
-import { lastWeekday } from '../../model/trading-day.js'
 import {
   type DuckDb,
   openDuckDb,
@@ -15,8 +14,8 @@ import {
 } from '../../storage/duckdb.js'
 import { openFolder } from '../../storage/table-folder.js'
 import type { LakeUse } from '../lake/lake.js'
-import { readRunDay } from '../output-folder.js'
 import { openRelations } from '../relations.js'
+import { readRunDay, toMarketDay } from '../variables.js'
 import { addNeeded, listViews } from '../views/index.js'
 import type { Export, ExportOptions, LoadedTable } from './export.js'
 import { createWriteError } from './replace-file.js'
@@ -98,8 +97,8 @@ const openTables = async (
   const folder = await openFolder(out)
   const source = { tables, folder, lake: { folder, minBytes: 0, isWhole: true, ...lake }, past: asOf, warn }
   const { stored, empty } = await openRelations(connection, chosen, source)
-  const runDay = asOf ?? (await readRunDay(folder.root))
-  const asOfDay = runDay === undefined ? 'NULL' : quoteText(lastWeekday(runDay))
+  const runDay = asOf ? await toMarketDay(folder.root, tables, asOf) : await readRunDay(folder.root, tables)
+  const asOfDay = runDay === undefined ? 'NULL' : quoteText(runDay)
   const isSkipped = async (one: Selected): Promise<boolean> => {
     if (one.shape !== 'view') return empty.has(one.name)
     const isLacking = addNeeded([one], tables).tables.some(({ name }) => empty.has(name))

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Table } from '../../model/table.js'
-import { type Day, lastWeekday } from '../../model/trading-day.js'
+import type { Day } from '../../model/trading-day.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
 import { listAnswers, listListedDays } from '../../storage/history/choose.js'
 import { AS_OF_MACRO, buildListSelect, chooseFiles, selectColumns } from '../../storage/history/guide.js'
@@ -20,6 +20,8 @@ interface ShownLake {
   /** The names of the tables and views that have a file. */
   readonly stored: ReadonlySet<string>
   readonly runDay: Day | undefined
+  /** The session that a recorded day is about. */
+  readonly toMarketDay: (day: Day) => Day
   readonly former: readonly SymbolIsin[]
 }
 
@@ -36,7 +38,7 @@ const readLakeFile = (name: string): string => `read_parquet(${quoteText(nameLak
  * variable `as_of`.
  */
 const buildLakeViews = (shown: ShownLake): string => {
-  const { history, tables, stored, runDay, former } = shown
+  const { history, tables, stored, former } = shown
   // Without a table, for example one that was not chosen, DuckDB would refuse what reads it, and with that
   // the whole file.
   const readable = new Set(tables.flatMap(({ name }) => (stored.has(name) ? [name] : [])))
@@ -57,7 +59,7 @@ const buildLakeViews = (shown: ShownLake): string => {
   const keyed = new Set(tables.filter(({ key }) => key).map(({ name }) => name))
   return [
     fillIn(LAKE_HEAD, shown),
-    buildRunDay(listListedDays(history), runDay),
+    buildRunDay(listListedDays(history), shown),
     rewritten,
     ...(former.length === 0 ? [] : [`SET VARIABLE former = ${toFormerSql(former)};`]),
     ...names.flatMap((name) => {
@@ -73,11 +75,14 @@ const buildLakeViews = (shown: ShownLake): string => {
 }
 
 /** The day that snapshots are about. */
-const buildRunDay = (days: readonly Day[], runDay: Day | undefined): string => {
-  const now = runDay === undefined ? 'CAST(NULL AS DATE)' : `DATE '${lastWeekday(runDay)}'`
+const buildRunDay = (
+  days: readonly Day[],
+  { runDay, toMarketDay }: Pick<ShownLake, 'runDay' | 'toMarketDay'>,
+): string => {
+  const now = runDay === undefined ? 'CAST(NULL AS DATE)' : `DATE '${runDay}'`
   const cases = days
     .toReversed()
-    .map((day) => `WHEN as_of_day() >= DATE '${day}' THEN DATE '${lastWeekday(day)}'`)
+    .map((day) => `WHEN as_of_day() >= DATE '${day}' THEN DATE '${toMarketDay(day)}'`)
   const none = days.length === 0 ? 'no day is recorded' : `the history begins on ${days[0]}`
   return `CREATE OR REPLACE MACRO run_day() AS CASE WHEN getvariable('as_of') IS NULL THEN ${now} ${cases.join(' ')} ELSE error(${quoteText(none)}) END;`
 }

@@ -2,12 +2,14 @@ import { listTables } from '../../engine/define-stream.js'
 import { disk } from '../../storage/disk.js'
 import { quoteName } from '../../storage/duckdb.js'
 import { writeFileAtomically } from '../../storage/file-system.js'
+import { listListedDays } from '../../storage/history/choose.js'
 import { openHistory } from '../../storage/history/record.js'
 import { deleteTemporaryFiles } from '../../storage/lock.js'
+import { readMarketDays } from '../../storage/session-days.js'
 import { countRows, defineExport, loadEach } from '../export/define-export.js'
 import type { Export, ExportOptions } from '../export/export.js'
 import { readFormer, readRecordedSymbols } from '../former-symbols.js'
-import { readRunDay } from '../output-folder.js'
+import { readRunDay } from '../variables.js'
 import { listViews } from '../views/index.js'
 import { listLakeGuide } from './guide.js'
 import { nameLakeFile, toLakePath } from './lake.js'
@@ -30,14 +32,15 @@ export const wholeLake = (options: Omit<ExportOptions, 'asOf'>): Export =>
       for (const { name } of tables)
         if (!stored.has(name)) await disk.rm(toLakePath(root, nameLakeFile(name)), { force: true })
       const known = listTables(options.streams)
-      const [history, runDay] = [await openHistory(root, known), await readRunDay(root)]
+      const [history, runDay] = [await openHistory(root, known), await readRunDay(root, known)]
       const views = listViews(known)
       const former = [
         ...(await readFormer({ root, views, mayBePast: true })),
         // The export has warned of damaged days.
         ...(await readRecordedSymbols(connection, views, { history, tables: known, warn: () => undefined })),
       ]
-      const shown = { history, tables: known, stored, runDay, former }
+      const toMarketDay = await readMarketDays(root, known, listListedDays(history))
+      const shown = { history, tables: known, stored, runDay, toMarketDay, former }
       for (const [name, text] of listLakeGuide(shown))
         await writeFileAtomically(toLakePath(root, name), [text])
       // A query may be writing one.

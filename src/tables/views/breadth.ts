@@ -54,12 +54,15 @@ export const BREADTH_SUMMARY = `count(*) AS stocks, count(*) FILTER (change_pct 
   ${[20, 50, 200].map(aboveShare).join(', ')}, count(*) FILTER (new_high_52w = 1) AS new_highs, count(*) FILTER (new_low_52w = 1) AS new_lows,
   sum(turnover_cr) AS turnover_cr`
 
+/** Whether a day is a session of the market: at least half of the stocks traded. */
+export const isMarketSession = (stocks: string, all: string): string => `2 * ${stocks} >= ${all}`
+
 /**
  * The sessions in some candles of the last year: days on which at least half as many stocks traded as on the
  * fullest one. While a run is fetching, a few have candles of a newer day.
  */
 export const selectSessions = (candles: string): string =>
-  `SELECT day FROM ${candles} WHERE day > coalesce(${RUN_DAY}, current_date) - ${SHOWN_DAYS} GROUP BY day QUALIFY 2 * count(*) >= max(count(*)) OVER ()`
+  `SELECT day FROM ${candles} WHERE day > coalesce(${RUN_DAY}, current_date) - ${SHOWN_DAYS} GROUP BY day QUALIFY ${isMarketSession('count(*)', 'max(count(*)) OVER ()')}`
 
 const SELECT_GROUPS = `SELECT 'market' AS level, 'all stocks' AS name, NULL AS symbol, day, ${BREADTH_SUMMARY} FROM stocks GROUP BY day
   UNION ALL SELECT 'sector', sector, NULL, day, ${BREADTH_SUMMARY} FROM stocks GROUP BY sector, day

@@ -1,3 +1,4 @@
+import { ONE_REPLACED } from '../../market/candle-file.js'
 import { col, defineView, identity } from './view.js'
 
 const PRICES = ['open', 'high', 'low', 'close'] as const
@@ -87,10 +88,15 @@ export const REWRITTEN_TYPE =
 
 export const REWRITTEN_ROWS = `(SELECT unnest(CAST(getvariable('${REWRITTEN_VIEW}') AS ${REWRITTEN_TYPE}), recursive := true))`
 
+/** The day of the only candle that was replaced; NULL for a history. */
+const REPLACED_DAY = `TRY_CAST(NULLIF(regexp_extract(reason, '^${ONE_REPLACED}(.{10})', 1), '') AS DATE)`
+/** Of whole histories. */
+export const REWRITTEN_HISTORIES = `(FROM ${REWRITTEN_ROWS} WHERE ${REPLACED_DAY} IS NULL)`
+
 export const rewritten = defineView({
   name: REWRITTEN_VIEW,
   about:
-    'candle histories that a recorded run fetched again and replaced, one row for each file and run: what was known before had other prices',
+    'candle histories that a recorded run fetched again and replaced, or of which it replaced the last candle, one row for each file and run: what was known before had other prices',
   needs: ['symbol_isins'],
   columns: [
     col('isin', 'VARCHAR', 'ISIN of the stock; NULL for an index, or if no list names it'),
@@ -120,7 +126,7 @@ export const candlesKnown = defineView({
       'known_since',
       'TIMESTAMP',
       'when a recorded run replaced this price by another, India time; NULL if none did',
-      'r.known_at',
+      'greatest(r.known_at, o.known_at)',
     ),
   ],
   // A history that was replaced on several days: the last one counts, of those whose candles go as far as
@@ -129,11 +135,16 @@ export const candlesKnown = defineView({
     `replaced AS (
       SELECT symbol, coalesce(lag(day) OVER w, DATE '0001-01-01') AS after, day AS until,
         max(known_at) OVER (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS known_at
-      FROM (SELECT coalesce(symbol_now, item) AS symbol, r.day, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} AS r
+      FROM (SELECT coalesce(symbol_now, item) AS symbol, r.day, max(known_at) AS known_at FROM ${REWRITTEN_HISTORIES} AS r
         LEFT JOIN symbol_isins AS s ON s.symbol = item WHERE stream = 'all-ohlcv' GROUP BY ALL)
       WINDOW w AS (PARTITION BY symbol ORDER BY day)
     )`,
+    `replaced_alone AS (
+      SELECT coalesce(symbol_now, item) AS symbol, ${REPLACED_DAY} AS day, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} AS r
+      LEFT JOIN symbol_isins AS s ON s.symbol = item WHERE stream = 'all-ohlcv' GROUP BY ALL
+    )`,
   ],
   from: `FROM ${LISTED} AS c
-    LEFT JOIN replaced AS r ON r.symbol = c.symbol AND c.day > r.after AND c.day <= r.until`,
+    LEFT JOIN replaced AS r ON r.symbol = c.symbol AND c.day > r.after AND c.day <= r.until
+    LEFT JOIN replaced_alone AS o ON o.symbol = c.symbol AND o.day = c.day`,
 })

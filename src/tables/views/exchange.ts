@@ -1,3 +1,4 @@
+import { isMarketSession } from './breadth.js'
 import { col, defineView, identity, RUN_DAY, type ScreenerGroup } from './view.js'
 
 /**
@@ -110,13 +111,18 @@ export const membersOfIndices = defineView({
 /** The days of the market, as the folder shows them. */
 export const sessions = defineView({
   name: 'sessions',
-  about: 'each session, and each weekday without one, since the first candle, one row each',
+  about:
+    'each session, each other day with a candle, and each weekday without one, since the first candle, one row each',
   needs: ['candle_days', 'exchange_daily', 'deals'],
   columns: [
     col('isin', 'VARCHAR', 'NULL: rows are not about a stock', 'NULL'),
     col('symbol', 'VARCHAR', 'NULL: likewise', 'NULL'),
     col('day', 'DATE', 'day in India'),
-    col('kind', 'VARCHAR', 'open, special for a session on a weekend, or holiday for a weekday without one'),
+    col(
+      'kind',
+      'VARCHAR',
+      'open, special for a session on a weekend, partial if some stocks traded but fewer than half, or holiday for a weekday on which none did',
+    ),
     col('stocks', 'BIGINT', 'stocks with a candle'),
     col('listed', 'BIGINT', 'stocks whose first candle is not later and whose last is not earlier'),
     col(
@@ -143,12 +149,13 @@ export const sessions = defineView({
     )`,
     `judged AS (
       SELECT d.day, coalesce(stocks, 0) AS stocks, coalesce(published, 0) AS published, coalesce(deals, 0) AS deals,
-        coalesce(sum(change) OVER (ORDER BY d.day), 0) AS listed
+        coalesce(sum(change) OVER (ORDER BY d.day), 0) AS listed,
+        max(stocks) OVER (ORDER BY d.day RANGE BETWEEN 7 PRECEDING AND CURRENT ROW) AS fullest
       FROM days AS d LEFT JOIN counted AS c USING (day)
     )`,
     `kinds AS (
-      SELECT *, CASE WHEN (stocks > 0 AND stocks >= 0.5 * listed) OR published > 0 OR deals > 0 THEN if(isodow(day) > 5, 'special', 'open')
-        WHEN isodow(day) <= 5 THEN 'holiday' END AS kind FROM judged
+      SELECT *, CASE WHEN (stocks > 0 AND ${isMarketSession('stocks', 'greatest(listed, fullest)')}) OR published > 0 OR deals > 0 THEN if(isodow(day) > 5, 'special', 'open')
+        WHEN stocks > 0 THEN 'partial' WHEN isodow(day) <= 5 THEN 'holiday' END AS kind FROM judged
     )`,
   ],
   from: 'FROM kinds WHERE kind IS NOT NULL',

@@ -274,6 +274,31 @@ describe.runIf(duckdb)('the candle histories that runs replaced', () => {
     expect((await ask(sql, root)).rows).toEqual([['2026-02-06', '2026-02-18 19:30:00'], ...known.slice(1)])
   })
 
+  it('mark the candle alone that an official close replaced, and leave the stock to back-tests', async () => {
+    const root = temporaryFolder()
+    storeDay(root, 0)
+    mkdirSync(join(root, 'ohlcv_data'))
+    const days = ['2026-02-09', '2026-02-10', '2026-02-11']
+    const lines = days.map((day) => `${toInstant(day, '09:15') / 1_000},1,1,1,1,1`)
+    writeFileSync(
+      join(root, 'ohlcv_data/S1.csv'),
+      ['Timestamp,Open,High,Low,Close,Volume', ...lines, ''].join('\n'),
+    )
+    const reason = 'replaced alone: the candle of 2026-02-10 (differs (close 1.01, now 1))'
+    await recordRun(root, {
+      day: '2026-02-11',
+      scripts: { 'all-ohlcv': { ...replaced('S1'), rewritten: [{ item: 'S1', reason }] } },
+    })
+    expect((await ask('select day, known_since from candles_known order by day', root)).rows).toEqual([
+      ['2026-02-09', null],
+      ['2026-02-10', '2026-02-11 19:30:00'],
+      ['2026-02-11', null],
+    ])
+    const [all] = (await ask('select count(*) from screener', root)).rows
+    const kept = 'select count(*) from screener where prices_known_since is null'
+    expect((await ask(kept, root)).rows).toEqual([all])
+  })
+
   it('belong to their stock after a rename', async () => {
     const root = temporaryFolder()
     storeDay(root, 0)

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listTables } from '../../../src/engine/define-stream.js'
+import { InternalError } from '../../../src/model/errors.js'
+import { toQueryError } from '../../../src/storage/duckdb.js'
 import { addNeeded, listViews } from '../../../src/tables/views/index.js'
 import { streams } from '../../../streams/registry.js'
 import { collected, duckdb, folderWith, objectsOf, rowsOf } from '../support.js'
@@ -87,6 +89,29 @@ describe.skipIf(!duckdb)('the views of a run', () => {
     // The first run of a folder replaces no candles.
     if (name !== 'rewritten')
       expect(Number((await rowsOf(`select count(*) from ${name}`, out))[0]?.[0])).toBeGreaterThan(0)
+  })
+
+  it.each(views.map(({ name }) => name))('%s answers with two bounds on day and on symbol', async (name) => {
+    const count = (where: string) => `(select count(*) from ${name} where ${where})`
+    const bounds = [
+      ['day', "DATE '2026-01-05'", "DATE '2026-02-10'"],
+      ['symbol', "'A'", "'N'"],
+    ] as const
+    const columns = bounds.flatMap(([column, from, to]) => [
+      count(`${column} between ${from} and ${to}`),
+      `${count(`${column} >= ${from}`)} - ${count(`${column} > ${to}`)}`,
+    ])
+    const [days, daysApart, symbols, symbolsApart] =
+      (await rowsOf(`select ${columns.join(', ')}`, out))[0] ?? []
+    expect([days, symbols]).toEqual([daysApart, symbolsApart])
+  })
+
+  it('a failure of DuckDB itself is not told as a wrong statement, and has no stack', () => {
+    const error = toQueryError(new Error('INTERNAL Error: Failed to cast\n\nStack Trace:\n\n/x.so(+1)'))
+    expect(error).toBeInstanceOf(InternalError)
+    expect(String(error)).toMatch(
+      /DuckDB failed, the statement is not wrong: INTERNAL Error: Failed to cast$/,
+    )
   })
 
   it.each(views.map(({ name }) => name))('%s can be queried without any other output', async (name) => {

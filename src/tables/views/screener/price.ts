@@ -270,7 +270,7 @@ export const indexPrices = defineView({
   columns: [
     col('isin', 'VARCHAR', 'NULL: rows are not about a stock', 'NULL'),
     col('symbol', 'VARCHAR', 'symbol of the index', 'm.symbol'),
-    col('day', 'DATE', 'day of the run, on a weekend the Friday before', RUN_DAY),
+    col('day', 'DATE', 'day of the run, on a weekend without a session the Friday before', RUN_DAY),
     col('sid', 'VARCHAR', 'id of the index, which may share its symbol', 'm.sid'),
     col('name', 'VARCHAR', 'name of the index', 'm.name'),
     ...LATEST_COLUMNS.filter(({ name }) => !/^listed_days$|^total_return|_cr$/.test(name)).map((column) => ({

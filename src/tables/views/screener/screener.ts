@@ -35,7 +35,10 @@ const identityGroup: ScreenerGroup = {
   ],
   alias: 'm',
   columns: [
-    ...identityColumns(col('day', 'DATE', 'day of the run, on a weekend the Friday before', RUN_DAY), 'm.'),
+    ...identityColumns(
+      col('day', 'DATE', 'day of the run, on a weekend without a session the Friday before', RUN_DAY),
+      'm.',
+    ),
     col('name', 'VARCHAR', 'name of the company', 'm.name'),
     col('sector', 'VARCHAR', 'as the provider names it'),
     col('industry', 'VARCHAR', 'as the provider names it'),

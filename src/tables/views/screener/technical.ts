@@ -1,4 +1,4 @@
-import { REWRITTEN_ROWS } from '../candles.js'
+import { REWRITTEN_HISTORIES } from '../candles.js'
 import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 
 /** Sessions of Wilder's averages: each one moves by a fourteenth of the difference. */
@@ -87,14 +87,14 @@ export const knownPrices: ScreenerGroup = {
   title: 'when the prices became known',
   needs: ['symbol_isins'],
   with: [
-    `known AS (SELECT isin, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} JOIN symbol_isins ON symbol = item WHERE stream = 'all-ohlcv' GROUP BY isin)`,
+    `known AS (SELECT isin, max(known_at) AS known_at FROM ${REWRITTEN_HISTORIES} JOIN symbol_isins ON symbol = item WHERE stream = 'all-ohlcv' GROUP BY isin)`,
   ],
   alias: 'k',
   columns: [
     col(
       'prices_known_since',
       'TIMESTAMP',
-      'when a recorded run last replaced the candles, India time; NULL if none did',
+      'when a recorded run last replaced the history of candles, India time; NULL if none did',
       'k.known_at',
     ),
   ],
