@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
+import { mergeShrunk } from '../src/market/list-rules.js'
 import { assertSameIsin } from '../src/market/listings.js'
 import type { SampleDocument, SampleQuarter } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
@@ -11,6 +12,7 @@ import { type BuiltRowOf, column, row, textColumn } from '../src/model/row-schem
 import { type Stock, StockRecord } from '../src/model/stock.js'
 import { toDocumentColumns } from '../src/model/table.js'
 import { formatSecond } from '../src/model/trading-day.js'
+import { keepUnique } from '../src/operators/row-lists.js'
 
 /**
  * A news item as stored. `Sentiment` was positive, negative, neutral, mixed or empty so far; `PublishDate` is
@@ -185,6 +187,8 @@ const toNewsItem = ({ news_object, publish_date, category }: Row): NewsItem => {
   }
 }
 
+const toNewsKey = ({ PublishDate, Title }: NewsItem): string => `${PublishDate} ${Title}`
+
 /**
  * The latest news of each stock with its sentiment; `PublishDate` is in epoch milliseconds. A stock without
  * any has no file.
@@ -197,18 +201,32 @@ export const marketNews = defineStream({
   workers: 15,
   timeoutMs: 10_000,
   endpoints: [liveNews],
-  work: perStock((stock, { ask, settings: { newsLimit } }) =>
-    ask(liveNews, {
-      categories: ['ALL'],
-      page_no: 0,
-      limit: newsLimit,
-      first_news_timeStamp: 0,
-      last_news_timeStamp: 0,
-      news_feed_type: 'live',
-      stock_list: [stock.ISIN],
-      entity_id: '',
-    }).pipe(map((rows) => createResult(rows.slice(0, newsLimit).map(toNewsItem)))),
-  ),
+  work: perStock((stock, tools, file) => {
+    const { newsLimit } = tools.settings
+    return tools
+      .ask(liveNews, {
+        categories: ['ALL'],
+        page_no: 0,
+        limit: newsLimit,
+        first_news_timeStamp: 0,
+        last_news_timeStamp: 0,
+        news_feed_type: 'live',
+        stock_list: [stock.ISIN],
+        entity_id: '',
+      })
+      .pipe(
+        map((rows) => createResult(rows.slice(0, newsLimit).map(toNewsItem))),
+        mergeShrunk(file, tools, {
+          list: 'News',
+          // The newest ones fill the answer: it must have none of the stored ones.
+          expect: (stored, { length }) => (length < newsLimit ? stored.slice(0, newsLimit) : []),
+          merge: (rows, stored) =>
+            keepUnique([...rows, ...stored], toNewsKey, () => false)
+              .toSorted((one, other) => other.PublishDate - one.PublishDate)
+              .slice(0, newsLimit),
+        }),
+      )
+  }),
   outputs: [
     {
       shape: 'document-per-item',

@@ -229,6 +229,8 @@ export interface RowsInOneFile<R = unknown> extends RecordOutput {
   readonly file: string
   /** Sorts all records; without it, they are in the order of the master list. */
   readonly sortBy?: SortOrder<R> | undefined
+  /** A stock that is answered without records keeps its earlier ones: results of a year do not vanish. */
+  readonly keepsWhenEmpty?: boolean | undefined
 }
 
 /**
