@@ -35,8 +35,8 @@ interface StockResults {
 /**
  * Writes the records of all stocks from the journal when the stream ends; buffers none. Records of listed
  * stocks that were not requested or that failed are carried over from the earlier file; if all failed, the
- * file stays unchanged. Stocks that had records and have none now lose theirs, unless the output keeps them or
- * they are so many at once that the provider must be wrong.
+ * file stays unchanged. Stocks that had records and have none now lose theirs, unless the output keeps them,
+ * or they are so many at once that the provider must be wrong.
  */
 export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files: FileStore): Sink => {
   const { exchange, asOf, journal } = context
