@@ -49,6 +49,7 @@ export const createStorage = (files: FileStore): Storage => ({
     document: (file) => readStoredDocument(files, file),
   },
   openSession: files.openSession,
+  ...(files.move ? { move: files.move } : {}),
   open: (output, context) => {
     const write: FileStore['write'] = (...args) => files.write(...args).pipe(tap(context.wrote))
     return createSink(output, context, { ...files, write })

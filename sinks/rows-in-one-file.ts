@@ -20,7 +20,7 @@ import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
 import { formatPart } from '../src/model/format.js'
 import { type Item, isAnswered, isLost } from '../src/model/outcome.js'
 import { type Row, readText } from '../src/model/row.js'
-import type { Stock } from '../src/model/stock.js'
+import { haveSameIssuer, type Stock, toStockRecord } from '../src/model/stock.js'
 import { catchDamagedFile } from '../src/operators/catch-item-failure.js'
 import type { FileChunk } from '../src/storage/file-system.js'
 import type { FileStore } from '../src/storage/record-file.js'
@@ -142,29 +142,39 @@ const NO_RANKS: ReadonlySet<number> = new Set()
 
 const addRanks = (records$: Observable<Row>, listed: readonly Item[]): Observable<CarriedRecord> =>
   defer(() => {
-    const rankOf = createRankLookup(listed)
+    const find = createStockFinder(listed)
     return records$.pipe(
-      map((record) => ({ record, rank: rankOf(record) })),
-      filter((entry): entry is CarriedRecord => entry.rank !== undefined),
+      map((record) => ({ record, item: find(record) })),
+      filter((entry): entry is typeof entry & { readonly item: Item } => entry.item !== undefined),
+      map(({ record, item: { rank, value } }) => {
+        const { Symbol: symbol, ISIN } = value as Stock
+        const isOwn = record.ISIN === ISIN && (record.Symbol ?? symbol) === symbol
+        return { rank, record: isOwn ? record : toStockRecord({ Symbol: symbol, ISIN }, record) }
+      }),
     )
   })
 
 /**
- * Creates a lookup of the rank of a record's stock: by symbol and ISIN, by ISIN alone if the stock was
- * renamed, or by symbol alone if the ISIN is no longer listed (face value split, merger) and no other stock
- * has that symbol.
+ * Creates a lookup of a record's stock: by symbol and ISIN, by ISIN alone if the stock was renamed, or by
+ * symbol alone if the ISIN is no longer listed (face value split, merger), no other stock has that symbol, and
+ * both are of one company.
  */
-const createRankLookup = (listed: readonly Item[]): ((row: Row) => number | undefined) => {
-  const ranks = new Map<string, number>()
-  const bySymbol = new Map<string, number | undefined>()
-  for (const { value, rank } of listed) {
-    const stock = value as Stock
-    ranks.set(`${stock.Symbol}\n${stock.ISIN}`, rank)
-    if (!ranks.has(stock.ISIN)) ranks.set(stock.ISIN, rank)
-    bySymbol.set(stock.Symbol, bySymbol.has(stock.Symbol) ? undefined : rank)
+const createStockFinder = (listed: readonly Item[]): ((row: Row) => Item | undefined) => {
+  const items = new Map<string, Item>()
+  const bySymbol = new Map<string, Item | undefined>()
+  for (const item of listed) {
+    const stock = item.value as Stock
+    items.set(`${stock.Symbol}\n${stock.ISIN}`, item)
+    if (!items.has(stock.ISIN)) items.set(stock.ISIN, item)
+    bySymbol.set(stock.Symbol, bySymbol.has(stock.Symbol) ? undefined : item)
+  }
+  const findReissued = (symbol: string, isin: string): Item | undefined => {
+    const item = isin === '' ? undefined : bySymbol.get(symbol)
+    const isOne = item && (item.earlierIsin === isin || haveSameIssuer((item.value as Stock).ISIN, isin))
+    return isOne ? item : undefined
   }
   return ({ Symbol: symbol, ISIN }) =>
-    ranks.get(`${readText(symbol)}\n${readText(ISIN)}`) ??
-    ranks.get(readText(ISIN)) ??
-    (readText(ISIN) === '' ? undefined : bySymbol.get(readText(symbol)))
+    items.get(`${readText(symbol)}\n${readText(ISIN)}`) ??
+    items.get(readText(ISIN)) ??
+    findReissued(readText(symbol), readText(ISIN))
 }

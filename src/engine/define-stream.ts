@@ -328,7 +328,8 @@ const SHAPES: Readonly<Record<Output['shape'], Table['shape']>> = {
   text: 'csv',
 }
 
-const ITEM = /\{(?!exch\})\w+\}/
+/** The placeholder of an item in the file of an output. */
+export const ITEM = /\{(?!exch\})\w+\}/
 
 /** The files of each part of the work, labelled with the part; or one path for all items. */
 const listTableFiles = ({ file }: Output, { parts }: StreamDefinition['work']): readonly TableFiles[] =>

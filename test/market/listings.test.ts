@@ -61,7 +61,7 @@ describe('the warnings about a new list of stocks', () => {
       ),
     ).toEqual([
       'renamed: A is now NEW; files under the old symbol stay as they are; the new symbol starts with new files',
-      'file names: A (INE000000002) is A, which belonged to A (INE000000001); files under earlier names stay as they are',
+      'file names: A (INE000000002) is A, which belonged to A (INE000000001), whose files are now A~INE000000001; files under earlier names stay as they are',
     ])
   })
 
