@@ -5,6 +5,7 @@ import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { mergeShrunk } from '../src/market/list-rules.js'
 import { assertSameIsin } from '../src/market/listings.js'
+import { ENTITIES } from '../src/model/entities.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
@@ -29,13 +30,13 @@ export const Filing = row({
     required: true,
     usual: true,
   }),
-  caption: textColumn('title', 'caption', { key: true, usual: true }),
-  descriptor: textColumn('kind of filing', 'descriptor', { key: true }),
+  caption: textColumn('title', 'caption', { key: true, usual: true, convert: ENTITIES }),
+  descriptor: textColumn('kind of filing', 'descriptor', { key: true, convert: ENTITIES }),
   cat: column(z.string().optional(), {
     about: 'finer kind; NULL if the exchange gave none',
     sql: 'category',
   }),
-  news_body: textColumn('short text', 'body'),
+  news_body: textColumn('short text', 'body', { convert: ENTITIES }),
   file_url: textColumn('address of the document', 'url'),
   news_id: column(z.string().optional(), { about: 'id of the filing; NULL if it has none', sql: 'news_id' }),
   ann_type: optionalText,

@@ -5,6 +5,7 @@ import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
 import { mergeShrunk } from '../src/market/list-rules.js'
 import { assertSameIsin } from '../src/market/listings.js'
+import { ENTITIES } from '../src/model/entities.js'
 import type { SampleDocument, SampleQuarter } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, Row } from '../src/model/row.js'
@@ -27,8 +28,8 @@ export const NewsItem = row({
       value: (millis) => (Number(millis) > 0 ? formatSecond(Number(millis)) : undefined),
     },
   }),
-  Title: textColumn('headline', 'title'),
-  Summary: textColumn('a few sentences', 'summary'),
+  Title: textColumn('headline', 'title', { convert: ENTITIES }),
+  Summary: textColumn('a few sentences', 'summary', { convert: ENTITIES }),
   Sentiment: textColumn('positive, negative, neutral or mixed', 'sentiment'),
   Source: textColumn('category of the news', 'source'),
 })

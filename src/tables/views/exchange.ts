@@ -1,5 +1,10 @@
+import { FURTHER_SERIES, SHARE_SERIES } from '../../market/witness.js'
 import { FORMER_OWNERS, isSameIssuer, ofOwner } from './symbols.js'
 import { col, defineView, identity, RUN_DAY, type ScreenerGroup } from './view.js'
+
+const IS_SHARE = `series IN (${SHARE_SERIES.map((series) => `'${series}'`).join(', ')})`
+/** A row that is a share, or may be one if its stock has no such row. */
+const MAY_BE_SHARE = `(${IS_SHARE} OR regexp_matches(series, '${FURTHER_SERIES.source}'))`
 
 /**
  * The trades of shares under the symbol that their stock has now, one row for each day. Bonds, warrants and
@@ -7,8 +12,8 @@ import { col, defineView, identity, RUN_DAY, type ScreenerGroup } from './view.j
  */
 const TRADES = `trades AS (
   SELECT coalesce(s.isin, e.symbol) AS isin, coalesce(s.symbol_now, e.symbol) AS symbol, e.day, e.close, e.last, e.volume, e.delivery_quantity, e.delivery_pct
-  FROM ${ofOwner('exchange_daily', 'day')} AS e LEFT JOIN symbol_isins AS s USING (symbol) WHERE e.series IN ('EQ', 'BE', 'BZ', 'SM', 'ST', 'SZ')
-  QUALIFY row_number() OVER (PARTITION BY coalesce(s.symbol_now, e.symbol), e.day ORDER BY e.volume DESC, e.series) = 1
+  FROM ${ofOwner('exchange_daily', 'day')} AS e LEFT JOIN symbol_isins AS s USING (symbol) WHERE ${MAY_BE_SHARE}
+  QUALIFY row_number() OVER (PARTITION BY coalesce(s.symbol_now, e.symbol), e.day ORDER BY ${IS_SHARE} DESC, e.volume DESC, e.series) = 1
 )`
 
 const DELIVERIES = `deliveries AS (
@@ -189,7 +194,7 @@ export const lifetimes = defineView({
   with: [
     `seen AS (
       SELECT symbol, min(day) AS first_day, max(day) AS last_day, max_by(close, day) AS last_price
-      FROM (SELECT symbol, day, close FROM candle_days UNION ALL SELECT symbol, day, close FROM ${ofOwner('exchange_daily', 'day')} WHERE series IN ('EQ', 'BE', 'BZ', 'SM', 'ST', 'SZ') AND split_part(symbol, '~', 1) IN (SELECT symbol FROM symbols))
+      FROM (SELECT symbol, day, close FROM candle_days UNION ALL SELECT symbol, day, close FROM ${ofOwner('exchange_daily', 'day')} WHERE ${MAY_BE_SHARE} AND split_part(symbol, '~', 1) IN (SELECT symbol FROM symbols))
       GROUP BY symbol
     )`,
     `named AS (

@@ -139,3 +139,43 @@ describe.skipIf(!duckdb)('a symbol of two companies, one after the other', () =>
       expect(await objectsOf(`select distinct isin from ${view}`, split)).toEqual([{ isin: now }])
   })
 })
+
+describe.skipIf(!duckdb)("the exchange's row of a listed stock", () => {
+  it('is its own series if it has no shares of the usual ones, and never a warrant', async () => {
+    const traded = (SYMBOL: string, SERIES: string, CLOSE_PRICE: string) => ({
+      SYMBOL,
+      SERIES,
+      DATE1: '06-Feb-2026',
+      CLOSE_PRICE,
+      TTL_TRD_QNTY: '100',
+      DELIV_QTY: '80',
+      DELIV_PER: '80',
+    })
+    const symbols = ['PP', 'EQUITY', 'WARRANT']
+    const out = folderWith({
+      '.scripstream/report.json': { run: 'a', asOf: '2026-02-06T14:30:00.000Z', scripts: {} },
+      'master_isin_map.json': symbols.map((symbol, place) => ({
+        Symbol: symbol,
+        ISIN: `INE00${place}A01018`,
+        Name: symbol,
+        Sid: String(place),
+        FnoFlag: 0,
+      })),
+      ...Object.fromEntries(
+        symbols.map((symbol) => [`ohlcv_data/${symbol}.csv`, candles(toLine('2026-02-06', 5))]),
+      ),
+      'exchange_daily/2026-02-06.json': [
+        traded('PP', 'E1', '5'),
+        traded('EQUITY', 'E1', '3'),
+        traded('EQUITY', 'BE', '5'),
+        traded('WARRANT', 'W1', '1'),
+      ],
+    })
+    const columns = 'symbol, exchange_close, delivery_pct, confirmed_by'
+    expect(await objectsOf(`select ${columns} from candles_daily order by 1`, out)).toEqual([
+      { symbol: 'EQUITY', exchange_close: 5, delivery_pct: 80, confirmed_by: 'exchange' },
+      { symbol: 'PP', exchange_close: 5, delivery_pct: 80, confirmed_by: 'exchange' },
+      { symbol: 'WARRANT', exchange_close: null, delivery_pct: null, confirmed_by: null },
+    ])
+  })
+})
