@@ -25,7 +25,7 @@ import {
 import type { SinkItem } from '../src/engine/storage.js'
 import { type Sink, type SinkContext, type Storage, toStatePath } from '../src/engine/storage.js'
 import { formatAppended, formatCandleFile } from '../src/market/candle-file.js'
-import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
+import { areTooManyEmpty, MERGED, thresholds } from '../src/market/refusal-policy.js'
 import type { Candles } from '../src/model/candle.js'
 import { runNamed } from '../src/model/errors.js'
 import { formatPart } from '../src/model/format.js'
@@ -49,6 +49,7 @@ export const createStorage = (files: FileStore): Storage => ({
     document: (file) => readStoredDocument(files, file),
   },
   openSession: files.openSession,
+  ...(files.move ? { move: files.move } : {}),
   open: (output, context) => {
     const write: FileStore['write'] = (...args) => files.write(...args).pipe(tap(context.wrote))
     return createSink(output, context, { ...files, write })
@@ -173,8 +174,8 @@ const arrayPerItem = (
 
 /**
  * Writes one JSON document for each item that has rows, as soon as the item is finished. Buffers nothing. An
- * item without rows keeps the file of an earlier run; if these are many at once, the answers are wrong, and
- * the stream ends as partial.
+ * item without rows keeps the file of an earlier run, and one with much fewer is merged with it; if these are
+ * many at once, the answers are wrong, and the stream ends as partial.
  */
 const documentPerItem = (output: DocumentPerItem, context: SinkContext, files: FileStore): Sink => {
   const { stream, exchange, asOf, accepts, refuse } = context
@@ -187,21 +188,23 @@ const documentPerItem = (output: DocumentPerItem, context: SinkContext, files: F
   return (item$) =>
     defer(() => {
       const empty: string[] = []
-      let written = 0
+      let [written, merged] = [0, 0]
       const countedItem$ = item$.pipe(
-        tap(({ outcome: { item, status } }) => {
+        tap(({ outcome: { item, status, remark } }) => {
+          if (remark?.startsWith(MERGED)) merged += 1
           if (status === 'success') written += 1
           else if (status === 'empty') empty.push(toFilePath(output, exchange, item))
         }),
       )
       const check$ = defer(() =>
-        empty.length < thresholds.emptied.least ? EMPTY : countExisting(empty, files),
+        empty.length + merged < thresholds.emptied.least ? EMPTY : countExisting(empty, files),
       ).pipe(
         tap((emptied) => {
-          if (!areTooManyEmpty(emptied, emptied + written) || accepts('shrink')) return
+          const lacking = emptied + merged
+          if (!areTooManyEmpty(lacking, emptied + written) || accepts('shrink')) return
           refuse(
             'shrink',
-            `${formatPart(emptied, emptied + written, 'item')} with a file answered nothing: their files stay as they are`,
+            `${formatPart(lacking, emptied + written, 'item')} with a file answered nothing or much less: their records stay`,
           )
         }),
         ignoreElements(),

@@ -1,6 +1,6 @@
 import { resolve, sep } from 'node:path'
 import { catchError, defer, EMPTY, from, map, mergeAll, Observable, of, throwError } from 'rxjs'
-import type { Storage, Tail } from '../src/engine/storage.js'
+import { PREVIOUS_FOLDER, type Storage, type Tail } from '../src/engine/storage.js'
 import { StorageError } from '../src/model/errors.js'
 import type { Row } from '../src/model/row.js'
 import { disk } from '../src/storage/disk.js'
@@ -9,6 +9,8 @@ import {
   type FileChunk,
   getErrorCode,
   isRemoteFolder,
+  renameOver,
+  statFile,
   toStorageError,
   withFileSync,
   writeFileAtomically,
@@ -75,6 +77,15 @@ export const folder = (out: string): Storage => {
     tail: (file) => read(file, readTail),
     write,
     keep: digests.renew,
+    // The saved output too: `diff` and the days on which records were first seen go by the name.
+    move: (from, to) =>
+      defer(async () => {
+        for (const place of ['.', PREVIOUS_FOLDER]) {
+          const [path, target] = [from, to].map((file) => pathOf(`${place}/${file}`))
+          if (path && target && statFile(path)) await renameOver(path, target)
+        }
+        digests.renew(to)
+      }).pipe(catchError((error: unknown) => throwError(() => toStorageError(error, 'written', pathOf(to))))),
     append: (file, line) => defer(() => from(appendLine(pathOf(file), line))),
     openSession: (request) => openFolderSession(root, digests, request),
   })

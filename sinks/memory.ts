@@ -53,6 +53,12 @@ export const memory = (files: MemoryFiles = new Map()): Storage => {
         if (files.get(file)?.text !== text) files.set(file, { text, ...(asOf === undefined ? {} : { asOf }) })
         return of(Buffer.byteLength(text))
       }),
+    move: (from, to) =>
+      defer(() => {
+        const stored = files.get(from)
+        if (stored && files.delete(from)) files.set(to, stored)
+        return of(undefined)
+      }),
     openSession: memorySession,
   })
 }

@@ -20,7 +20,7 @@ import { areTooManyEmpty, thresholds } from '../src/market/refusal-policy.js'
 import { formatPart } from '../src/model/format.js'
 import { type Item, isAnswered, isLost } from '../src/model/outcome.js'
 import { type Row, readText } from '../src/model/row.js'
-import type { Stock } from '../src/model/stock.js'
+import { haveSameIssuer, type Stock, toStockRecord } from '../src/model/stock.js'
 import { catchDamagedFile } from '../src/operators/catch-item-failure.js'
 import type { FileChunk } from '../src/storage/file-system.js'
 import type { FileStore } from '../src/storage/record-file.js'
@@ -35,16 +35,17 @@ interface StockResults {
 /**
  * Writes the records of all stocks from the journal when the stream ends; buffers none. Records of listed
  * stocks that were not requested or that failed are carried over from the earlier file; if all failed, the
- * file stays unchanged. Stocks that had records and have none now lose theirs, unless they are so many at
- * once that the provider must be wrong.
+ * file stays unchanged. Stocks that had records and have none now lose theirs, unless the output keeps them,
+ * or they are so many at once that the provider must be wrong.
  */
 export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files: FileStore): Sink => {
   const { exchange, asOf, journal } = context
+  const { keepsWhenEmpty = false } = output
   const file = toFilePath(output, exchange, { fileName: '' })
   const writeAll = (results: StockResults, earlier$: Observable<ReadonlySet<number>>): Observable<never> => {
     const { answered, hasLost } = results
     if (answered.size === 0 && hasLost) return EMPTY
-    const carriedOver$ = findEmptiedStocks(earlier$, results, context).pipe(
+    const carriedOver$ = findEmptiedStocks(earlier$, { ...results, keepsWhenEmpty }, context).pipe(
       switchMap((emptied) => {
         const { listed } = context
         if (answered.size === listed.length && emptied.size === 0) return EMPTY
@@ -65,7 +66,7 @@ export const rowsInOneFile = (output: RowsInOneFile, context: SinkContext, files
       const onItem = (item: SinkItem): void => {
         addResult(results, item)
         // Read the earlier file while other answers are still on their way.
-        if (hasManyEmpty(results, context))
+        if (mayBeEmptied({ ...results, keepsWhenEmpty }, context))
           reading ??= collectRanks(addRanks(files.owners(file), context.listed)).subscribe(earlier$)
       }
       return concat(
@@ -93,8 +94,10 @@ const addResult = (results: StockResults, { outcome }: SinkItem): void => {
   if (outcome.status === 'empty') results.empty.add(rank)
 }
 
-const hasManyEmpty = ({ empty }: StockResults, { accepts }: SinkContext): boolean =>
-  empty.size >= thresholds.emptied.least && !accepts('shrink')
+type Emptied = Pick<StockResults, 'answered' | 'empty'> & Pick<RowsInOneFile, 'keepsWhenEmpty'>
+
+const mayBeEmptied = ({ empty, keepsWhenEmpty }: Emptied, { accepts }: SinkContext): boolean =>
+  empty.size >= (keepsWhenEmpty ? 1 : thresholds.emptied.least) && !accepts('shrink')
 
 /**
  * Collects the stocks that have a record. A damaged file counts as empty: only its records would be an error.
@@ -105,26 +108,32 @@ const collectRanks = (earlier$: Observable<CarriedRecord>): Observable<ReadonlyS
     catchDamagedFile(() => NO_RANKS),
   )
 
+const MAX_NAMED = 5
+
 /**
- * Finds the stocks that had records and have none now, if they are so many that their records must stay;
- * reports them.
+ * Finds the stocks that had records and have none now, if their records must stay: always, or if these stocks
+ * are many; reports them.
  */
 const findEmptiedStocks = (
   earlier$: Observable<ReadonlySet<number>>,
-  results: StockResults,
+  results: Emptied,
   context: SinkContext,
 ): Observable<ReadonlySet<number>> => {
-  if (!hasManyEmpty(results, context)) return of(NO_RANKS)
+  if (!mayBeEmptied(results, context)) return of(NO_RANKS)
   return earlier$.pipe(
     map((ranks) => {
       const earlier = [...ranks].filter((rank) => results.answered.has(rank))
-      const emptied = new Set(earlier.filter((rank) => results.empty.has(rank)))
-      if (!areTooManyEmpty(emptied.size, earlier.length)) return NO_RANKS
-      context.refuse(
-        'shrink',
-        `${formatPart(emptied.size, earlier.length, 'stock')} with earlier records have none now; their earlier records stay`,
-      )
-      return emptied
+      const emptied = earlier.filter((rank) => results.empty.has(rank))
+      const text = `${formatPart(emptied.length, earlier.length, 'stock')} with earlier records have none now; their earlier records stay`
+      const areMany = areTooManyEmpty(emptied.length, earlier.length)
+      if (areMany) context.refuse('shrink', text)
+      else if (!results.keepsWhenEmpty) return NO_RANKS
+      else if (emptied.length > 0) {
+        const named = context.listed.filter(({ rank }) => emptied.slice(0, MAX_NAMED).includes(rank))
+        const more = emptied.length > MAX_NAMED ? ' …' : ''
+        context.warn(`${text}: ${named.map(({ key }) => key).join(', ')}${more}`)
+      }
+      return new Set(emptied)
     }),
   )
 }
@@ -133,29 +142,39 @@ const NO_RANKS: ReadonlySet<number> = new Set()
 
 const addRanks = (records$: Observable<Row>, listed: readonly Item[]): Observable<CarriedRecord> =>
   defer(() => {
-    const rankOf = createRankLookup(listed)
+    const find = createStockFinder(listed)
     return records$.pipe(
-      map((record) => ({ record, rank: rankOf(record) })),
-      filter((entry): entry is CarriedRecord => entry.rank !== undefined),
+      map((record) => ({ record, item: find(record) })),
+      filter((entry): entry is typeof entry & { readonly item: Item } => entry.item !== undefined),
+      map(({ record, item: { rank, value } }) => {
+        const { Symbol: symbol, ISIN } = value as Stock
+        const isOwn = record.ISIN === ISIN && (record.Symbol ?? symbol) === symbol
+        return { rank, record: isOwn ? record : toStockRecord({ Symbol: symbol, ISIN }, record) }
+      }),
     )
   })
 
 /**
- * Creates a lookup of the rank of a record's stock: by symbol and ISIN, by ISIN alone if the stock was
- * renamed, or by symbol alone if the ISIN is no longer listed (face value split, merger) and no other stock
- * has that symbol.
+ * Creates a lookup of a record's stock: by symbol and ISIN, by ISIN alone if the stock was renamed, or by
+ * symbol alone if the ISIN is no longer listed (face value split, merger), no other stock has that symbol, and
+ * both are of one company.
  */
-const createRankLookup = (listed: readonly Item[]): ((row: Row) => number | undefined) => {
-  const ranks = new Map<string, number>()
-  const bySymbol = new Map<string, number | undefined>()
-  for (const { value, rank } of listed) {
-    const stock = value as Stock
-    ranks.set(`${stock.Symbol}\n${stock.ISIN}`, rank)
-    if (!ranks.has(stock.ISIN)) ranks.set(stock.ISIN, rank)
-    bySymbol.set(stock.Symbol, bySymbol.has(stock.Symbol) ? undefined : rank)
+const createStockFinder = (listed: readonly Item[]): ((row: Row) => Item | undefined) => {
+  const items = new Map<string, Item>()
+  const bySymbol = new Map<string, Item | undefined>()
+  for (const item of listed) {
+    const stock = item.value as Stock
+    items.set(`${stock.Symbol}\n${stock.ISIN}`, item)
+    if (!items.has(stock.ISIN)) items.set(stock.ISIN, item)
+    bySymbol.set(stock.Symbol, bySymbol.has(stock.Symbol) ? undefined : item)
+  }
+  const findReissued = (symbol: string, isin: string): Item | undefined => {
+    const item = isin === '' ? undefined : bySymbol.get(symbol)
+    const isOne = item && (item.earlierIsin === isin || haveSameIssuer((item.value as Stock).ISIN, isin))
+    return isOne ? item : undefined
   }
   return ({ Symbol: symbol, ISIN }) =>
-    ranks.get(`${readText(symbol)}\n${readText(ISIN)}`) ??
-    ranks.get(readText(ISIN)) ??
-    (readText(ISIN) === '' ? undefined : bySymbol.get(readText(symbol)))
+    items.get(`${readText(symbol)}\n${readText(ISIN)}`) ??
+    items.get(readText(ISIN)) ??
+    findReissued(readText(symbol), readText(ISIN))
 }

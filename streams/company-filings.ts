@@ -1,9 +1,11 @@
-import { map, type Observable, of, switchMap, throwError, zip } from 'rxjs'
+import { identity, map, type Observable, of, switchMap, throwError, zip } from 'rxjs'
 import { z } from 'zod'
 import { defineStream, perStock, type Tools } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
+import { mergeShrunk } from '../src/market/list-rules.js'
 import { assertSameIsin } from '../src/market/listings.js'
+import { ENTITIES } from '../src/model/entities.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
@@ -11,7 +13,7 @@ import { isRow, MaybeRows, type Row } from '../src/model/row.js'
 import { column, dataEnvelope, ITEM_SYMBOL, type RowOf, row, textColumn } from '../src/model/row-schema.js'
 import { formatSecond } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
-import { keepUnique, sortDescending } from '../src/operators/row-lists.js'
+import { keepUnique, sortRows } from '../src/operators/row-lists.js'
 
 const numberOrText = z.union([z.number(), z.string()]).optional()
 const optionalText = z.string().optional()
@@ -28,13 +30,13 @@ export const Filing = row({
     required: true,
     usual: true,
   }),
-  caption: textColumn('title', 'caption', { key: true, usual: true }),
-  descriptor: textColumn('kind of filing', 'descriptor', { key: true }),
+  caption: textColumn('title', 'caption', { key: true, usual: true, convert: ENTITIES }),
+  descriptor: textColumn('kind of filing', 'descriptor', { key: true, convert: ENTITIES }),
   cat: column(z.string().optional(), {
     about: 'finer kind; NULL if the exchange gave none',
     sql: 'category',
   }),
-  news_body: textColumn('short text', 'body'),
+  news_body: textColumn('short text', 'body', { convert: ENTITIES }),
   file_url: textColumn('address of the document', 'url'),
   news_id: column(z.string().optional(), { about: 'id of the filing; NULL if it has none', sql: 'news_id' }),
   ann_type: optionalText,
@@ -123,6 +125,20 @@ const readStoredFilings = (file: string, { stored }: Tools): Observable<readonly
       map((document) => (isRow(document) && Array.isArray(document.data) ? document.data.filter(isRow) : [])),
     )
 
+/**
+ * A path answers its newest 100 filings at most. If it does, older stored ones may be missing from the
+ * answer.
+ */
+const expectFilings =
+  (paths: readonly PathResult[]) =>
+  (stored: readonly Filing[]): readonly Filing[] => {
+    const full = paths.filter(({ rows }) => rows.length >= MAX_FILINGS)
+    const oldest = full.map(({ rows }) =>
+      rows.map(toFilingDate).reduce((one, other) => (one < other ? one : other)),
+    )
+    return stored.filter((row) => oldest.every((date) => toFilingDate(row) >= date))
+  }
+
 /** A field as text, whatever its type: `String` throws for an object whose `toString` is not a function. */
 const toFieldText = (value: unknown): string =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')
@@ -138,6 +154,18 @@ const options = {
     variable: 'FORCE_UPDATE',
   }),
 }
+
+const toFilingDate = (row: Filing): string => toFieldText(row.news_date || '1900-01-01')
+
+const mergeFilings = (rows: readonly Filing[], earlier: readonly Filing[]): readonly Filing[] =>
+  sortRows(
+    keepUnique(
+      [...rows, ...earlier],
+      toFilingKey,
+      (later, kept) => Boolean(later.file_url) && !kept.file_url,
+    ),
+    toFilingDate,
+  )
 
 /**
  * Filings of each stock from both paths of the provider, merged by the six rules of the interface document,
@@ -167,19 +195,15 @@ export const companyFilings = defineStream({
         }
         const earlier$ = failure && fresh.length > 0 ? readStoredFilings(file, tools) : of([])
         return earlier$.pipe(
-          map((earlier) =>
-            keepUnique(
-              [...fresh, ...earlier],
-              toFilingKey,
-              (later, kept) => Boolean(later.file_url) && !kept.file_url,
-            ),
-          ),
-          sortDescending((row) => toFieldText(row.news_date || '1900-01-01')),
-          map((rows) => {
+          map((earlier) => {
+            const rows = mergeFilings(fresh, earlier)
             if (failure === undefined) return createResult(rows)
             const { code, causes, isTemporary } = failure.error
             return { ...createResult(rows, failure.reason), code, causes, isTemporary }
           }),
+          failure
+            ? identity
+            : mergeShrunk(file, tools, { list: 'data', merge: mergeFilings, expect: expectFilings(paths) }),
         )
       }),
     )

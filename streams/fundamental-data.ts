@@ -219,6 +219,7 @@ export const fundamentalData = defineStream({
     {
       shape: 'rows-in-one-file',
       file: 'fundamental_data.json',
+      keepsWhenEmpty: true,
       tables: [
         {
           name: 'fundamentals',

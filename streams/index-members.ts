@@ -7,6 +7,7 @@ import { rejectShrunk, withoutCopies } from '../src/market/list-rules.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, type Row, readText } from '../src/model/row.js'
 import { column, row, textColumn } from '../src/model/row-schema.js'
+import { haveSameIssuer } from '../src/model/stock.js'
 import { type Day, toDay } from '../src/model/trading-day.js'
 
 /** A row of the published list, with the column names of the file. */
@@ -87,7 +88,9 @@ const addOtherList = (
   // A split of the face value gives a stock another ISIN.
   const bySymbol = new Map([...left].map((member) => [member.Symbol, member]))
   const now = listed.map((member) => {
-    const known = byKey.get(keyOf(member)) ?? bySymbol.get(readText(member.Symbol))
+    const other = bySymbol.get(readText(member.Symbol))
+    const isOne = other && haveSameIssuer(readText(other['ISIN Code']), readText(member['ISIN Code']))
+    const known = byKey.get(keyOf(member)) ?? (isOne ? other : undefined)
     if (known !== undefined) left.delete(known)
     return { Index: name, Since: known?.Since ?? day, Until: null, ...member } as IndexMember
   })

@@ -3,7 +3,9 @@ import { z } from 'zod'
 import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
+import { mergeShrunk } from '../src/market/list-rules.js'
 import { assertSameIsin } from '../src/market/listings.js'
+import { ENTITIES } from '../src/model/entities.js'
 import type { SampleDocument, SampleQuarter } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, Row } from '../src/model/row.js'
@@ -11,6 +13,7 @@ import { type BuiltRowOf, column, row, textColumn } from '../src/model/row-schem
 import { type Stock, StockRecord } from '../src/model/stock.js'
 import { toDocumentColumns } from '../src/model/table.js'
 import { formatSecond } from '../src/model/trading-day.js'
+import { keepUnique } from '../src/operators/row-lists.js'
 
 /**
  * A news item as stored. `Sentiment` was positive, negative, neutral, mixed or empty so far; `PublishDate` is
@@ -25,8 +28,8 @@ export const NewsItem = row({
       value: (millis) => (Number(millis) > 0 ? formatSecond(Number(millis)) : undefined),
     },
   }),
-  Title: textColumn('headline', 'title'),
-  Summary: textColumn('a few sentences', 'summary'),
+  Title: textColumn('headline', 'title', { convert: ENTITIES }),
+  Summary: textColumn('a few sentences', 'summary', { convert: ENTITIES }),
   Sentiment: textColumn('positive, negative, neutral or mixed', 'sentiment'),
   Source: textColumn('category of the news', 'source'),
 })
@@ -195,6 +198,8 @@ const options = {
     .meta({ description: 'news items per stock', resume: 'same', variable: 'NEWS_LIMIT' }),
 }
 
+const toNewsKey = ({ PublishDate, Title }: NewsItem): string => `${PublishDate} ${Title}`
+
 /**
  * The latest news of each stock with its sentiment; `PublishDate` is in epoch milliseconds. A stock without
  * any has no file.
@@ -208,7 +213,7 @@ export const marketNews = defineStream({
   timeoutMs: 10_000,
   endpoints: [liveNews],
   options,
-  work: perStock((stock, tools) => {
+  work: perStock((stock, tools, file) => {
     const { newsLimit } = tools.options(options)
     return tools
       .ask(liveNews, {
@@ -221,7 +226,18 @@ export const marketNews = defineStream({
         stock_list: [stock.ISIN],
         entity_id: '',
       })
-      .pipe(map((rows) => createResult(rows.slice(0, newsLimit).map(toNewsItem))))
+      .pipe(
+        map((rows) => createResult(rows.slice(0, newsLimit).map(toNewsItem))),
+        mergeShrunk(file, tools, {
+          list: 'News',
+          // The newest ones fill the answer: it must have none of the stored ones.
+          expect: (stored, { length }) => (length < newsLimit ? stored.slice(0, newsLimit) : []),
+          merge: (rows, stored) =>
+            keepUnique([...rows, ...stored], toNewsKey, () => false)
+              .toSorted((one, other) => other.PublishDate - one.PublishDate)
+              .slice(0, newsLimit),
+        }),
+      )
   }),
   outputs: [
     {

@@ -4,6 +4,7 @@ import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/listings.js'
+import { ENTITIES } from '../src/model/entities.js'
 import { createResult } from '../src/model/outcome.js'
 import { type Row, Rows, readText } from '../src/model/row.js'
 import { dataEnvelope, type RowOf, row, textColumn } from '../src/model/row-schema.js'
@@ -21,7 +22,12 @@ export const Announcement = row({
     usual: true,
   }),
   type: textColumn('such as Results Update', 'kind'),
-  events: textColumn('text of the announcement', 'event', { required: true, key: true, usual: true }),
+  events: textColumn('text of the announcement', 'event', {
+    required: true,
+    key: true,
+    usual: true,
+    convert: ENTITIES,
+  }),
 })
 export interface Announcement extends RowOf<typeof Announcement> {}
 

@@ -229,6 +229,8 @@ export interface RowsInOneFile<R = unknown> extends RecordOutput {
   readonly file: string
   /** Sorts all records; without it, they are in the order of the master list. */
   readonly sortBy?: SortOrder<R> | undefined
+  /** A stock that is answered without records keeps its earlier ones: results of a year do not vanish. */
+  readonly keepsWhenEmpty?: boolean | undefined
 }
 
 /**
@@ -326,7 +328,8 @@ const SHAPES: Readonly<Record<Output['shape'], Table['shape']>> = {
   text: 'csv',
 }
 
-const ITEM = /\{(?!exch\})\w+\}/
+/** The placeholder of an item in the file of an output. */
+export const ITEM = /\{(?!exch\})\w+\}/
 
 /** The files of each part of the work, labelled with the part; or one path for all items. */
 const listTableFiles = ({ file }: Output, { parts }: StreamDefinition['work']): readonly TableFiles[] =>

@@ -16,12 +16,15 @@ import {
   throwError,
   toArray,
 } from 'rxjs'
+import { planListings, readStoredStocks } from '../market/listings.js'
 import { NothingAnsweredError } from '../model/errors.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
+import { isRow } from '../model/row.js'
+import type { Stock } from '../model/stock.js'
 import { barrier } from '../operators/barrier.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { type BranchEnd, type Graph, runBranch } from './branch.js'
-import { MASTER, type StreamDefinition } from './define-stream.js'
+import { ITEM, MASTER, type Output, type StreamDefinition, toFilePath } from './define-stream.js'
 import { listRunning, type PlannedStream, selectPhase } from './plan.js'
 import type { Executor, RunContext } from './run.js'
 import { selectSymbols } from './select-items.js'
@@ -62,12 +65,13 @@ const fetchMasterList = (master: StreamDefinition | undefined, graph: Graph): Ob
   if (master === undefined) return commitSession(run).pipe(map(() => []))
   return defer(() => {
     let stocks: readonly Item[] = []
+    const isins = new Map<string, string>()
     const narrow = (all: readonly Item[]): readonly Item[] =>
       (stocks = selectSymbols(all, run.request, run.emit))
     return runBranch(
       master,
       { all: [], each$: EMPTY },
-      { ...graph, wrapStore: commitMaster(narrow, run) },
+      { ...graph, wrapStore: commitMaster(narrow, { ...run, isins }) },
     ).pipe(
       switchMap(({ stream, outcome, error, code = 'no-answer' }) =>
         outcome === 'failed'
@@ -75,7 +79,7 @@ const fetchMasterList = (master: StreamDefinition | undefined, graph: Graph): Ob
           : (run.offered.get(stream) ?? of([])),
       ),
       map((all) => {
-        run.listed.push(...all)
+        run.listed.push(...(isins.size === 0 ? all : addEarlierIsins(all, isins)))
         return stocks
       }),
     )
@@ -95,18 +99,63 @@ const commitSession = ({ plan, session, emit }: RunContext): Observable<void> =>
     map(() => undefined),
   )
 
+/** The earlier ISINs of stocks that have another one now, by their ISIN. */
+interface ChangedIsins {
+  readonly isins: Map<string, string>
+}
+
+const listStocks = (all: readonly Item[]): readonly Stock[] =>
+  all.flatMap(({ value }) =>
+    isRow(value) && typeof value.Symbol === 'string' && typeof value.ISIN === 'string'
+      ? [value as unknown as Stock]
+      : [],
+  )
+
+const addEarlierIsins = (all: readonly Item[], isins: ReadonlyMap<string, string>): readonly Item[] =>
+  all.map((item) => {
+    const earlierIsin = isins.get(listStocks([item])[0]?.ISIN ?? '')
+    return earlierIsin === undefined ? item : { ...item, earlierIsin }
+  })
+
+/**
+ * Moves the files of stocks whose name belongs to another stock now, before anything is stored under it. The
+ * list that is still stored tells them: a run that is killed meanwhile moves the rest when it is resumed.
+ */
+const settleNames = (
+  all: readonly Item[],
+  { plan, settings, storage, isins }: RunContext & ChangedIsins,
+): Observable<unknown> =>
+  readStoredStocks(storage.stored).pipe(
+    concatMap((before) => {
+      if (before.length === 0) return EMPTY
+      const { moves, isins: changed } = planListings(before, listStocks(all))
+      for (const [isin, earlier] of changed) isins.set(isin, earlier)
+      const outputs = plan
+        .filter(({ stream }) => stream.work.of === MASTER)
+        .flatMap(({ stream }) => stream.outputs.filter(({ file }) => ITEM.test(file)))
+      const toPath = (output: Output, fileName: string) => toFilePath(output, settings.exchange, { fileName })
+      return from(moves).pipe(
+        concatMap(([name, to]) =>
+          from(outputs.map((output) => [toPath(output, name), toPath(output, to)] as const)),
+        ),
+        concatMap(([file, to]) => storage.move?.(file, to) ?? EMPTY),
+      )
+    }),
+    toArray(),
+  )
+
 /**
  * Stores the master list after `narrow` has selected the stocks of the run. If the list is unavailable or no
  * symbol is known, the storage stays unchanged.
  */
 const commitMaster =
-  (narrow: (all: readonly Item[]) => readonly Item[], run: RunContext) =>
+  (narrow: (all: readonly Item[]) => readonly Item[], run: RunContext & ChangedIsins) =>
   (store: OperatorFunction<ItemOutcome, number>): OperatorFunction<ItemOutcome, number> =>
   (outcome$) => {
     const offered$: Observable<readonly Item[]> = run.offered.get(MASTER) ?? of([])
     const mayStore$ = offered$.pipe(
       tap((all) => run.emit({ type: 'master-read', stocks: narrow(all).length })),
-      concatMap(() => commitSession(run)),
+      concatMap((all) => commitSession(run).pipe(concatMap(() => settleNames(all, run)))),
       map(() => true),
       catchItemFailure(() => of(false)),
     )

@@ -8,7 +8,7 @@ const PHASE_ORDER = ['core', 'enrichment', 'candles'] as const satisfies readonl
 
 /** What an output of each shape may have besides its shape, file and tables. */
 const OUTPUT_FIELDS: Readonly<Record<Output['shape'], readonly string[]>> = {
-  'rows-in-one-file': ['sortBy', 'changesDaily', 'tradedOn'],
+  'rows-in-one-file': ['sortBy', 'keepsWhenEmpty', 'changesDaily', 'tradedOn'],
   'array-per-item': ['changesDaily', 'tradedOn', 'select', 'emptyWhenLost', 'keepsWhenEmpty', 'omitsEmpty'],
   'document-per-item': ['document'],
   'candles-per-item': [],

@@ -60,6 +60,11 @@ export interface Storage {
    * Reads the days with a session that the stored files show, ascending; absent if it cannot list its files.
    */
   readSessionDays?(evidence: SessionEvidence): Observable<readonly Day[]>
+  /**
+   * Renames a stored file over another one, if it exists: its name belongs to another company now. Without
+   * it, an answer about that company is compared with this file.
+   */
+  move?(from: string, to: string): Observable<void>
   /** Adds an ended run to the history of runs; absent if the storage has none. */
   logRun?(entry: RunLogEntry): Observable<void>
 }

@@ -186,13 +186,21 @@ export const csv =
   (text: string, _?: unknown, inspect?: AnswerInspector): readonly Row[] => {
     if (text.trimStart().startsWith('<')) throw toBadAnswer(text, 'a page')
     const rows = parseTable(text)
-    const header = (rows.shift() ?? []).map((name) => name.trim())
+    // A comma at the end of each line is no column.
+    const names = (rows.shift() ?? []).map((name) => name.trim())
+    if (rows.some((cells) => cells.slice(names.length).some((cell) => cell.trim() !== '')))
+      throw new BadAnswerError('parse', 'a row of the CSV has more cells than its header')
+    const isEmpty = (index: number): boolean => rows.every((cells) => (cells[index] ?? '').trim() === '')
+    const used = names.flatMap((name, index) =>
+      name === '' && isEmpty(index) ? [] : [[name, index] as const],
+    )
+    const header = used.map(([name]) => name)
     const columnNames = Object.fromEntries(header.map((name) => [name, '']))
     inspect?.([columnNames, ...rows.slice(1, 3).map(() => columnNames)])
     const missing = columns.filter((column) => !header.includes(column))
     if (missing.length > 0) throw new BadAnswerError('schema', `the CSV has no column ${missing.join(', ')}`)
     return rows.map((cells) =>
-      Object.fromEntries(header.map((name, index) => [name, (cells[index] ?? '').trim()])),
+      Object.fromEntries(used.map(([name, index]) => [name, (cells[index] ?? '').trim()])),
     )
   }
 
@@ -216,6 +224,7 @@ export const parseTable = (text: string): string[][] => {
       trim: true,
       relax_quotes: true,
       record_delimiter: LINE_ENDS,
+      relax_column_count_more: true,
     })
   } catch (error) {
     throw new BadAnswerError('parse', formatError(error))

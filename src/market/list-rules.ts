@@ -3,6 +3,7 @@ import {
   map,
   type Observable,
   type OperatorFunction,
+  of,
   switchMap,
   tap,
 } from 'rxjs'
@@ -10,11 +11,11 @@ import { DamagedFileError } from '../model/errors.js'
 import { formatNumber, formatPart, formatQuantity } from '../model/format.js'
 import { median } from '../model/map.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
-import { type Row, readText } from '../model/row.js'
+import { isRow, type Row, readText } from '../model/row.js'
 import type { Stored } from '../model/stored.js'
 import { catchDamagedFile } from '../operators/catch-item-failure.js'
 import { MASTER_FIGURES, readStoredRows } from './listings.js'
-import { RefusedError, refuse, thresholds } from './refusal-policy.js'
+import { MERGED, RefusedError, refuse, thresholds } from './refusal-policy.js'
 import type { Tools } from './tools.js'
 
 type Records = readonly unknown[]
@@ -83,6 +84,43 @@ export const rejectShrunk =
       ),
     )
   }
+
+/** How the records of an item and the stored ones make one list. */
+interface StoredRecords<R> {
+  /** The list of the stored document. */
+  readonly list: string
+  /** The stored records that an answer with these rows must have, too; all of them if absent. */
+  readonly expect?: (stored: readonly R[], rows: readonly R[]) => readonly R[]
+  /** Merges both by key. */
+  readonly merge: (rows: readonly R[], stored: readonly R[]) => readonly R[]
+}
+
+/**
+ * Merges the records of an item with the stored ones if the answer has less than 70 % of those that it must
+ * have, unless the run accepts that (`shrink`): one filing must not replace 162. An answer without records
+ * changes nothing anyway. A damaged file is replaced.
+ */
+export const mergeShrunk = <R extends Row>(
+  file: string,
+  { stored, accepts, warn }: Pick<Tools, 'stored' | 'accepts' | 'warn'>,
+  { list, expect = (all) => all, merge }: StoredRecords<R>,
+): MonoTypeOperatorFunction<ItemResult<R>> =>
+  switchMap((found) => {
+    if (found.rows.length === 0) return of(found)
+    const rows = [...found.rows]
+    return stored.document(file).pipe(
+      catchDamagedFile(() => warn(`${file} is damaged, so the new records were not compared with it`)),
+      map((document) => {
+        const records = isRow(document) ? document[list] : undefined
+        const before = Array.isArray(records) ? (records.filter(isRow) as unknown as readonly R[]) : []
+        if (rows.length >= expect(before, rows).length * thresholds.minShare) return found
+        const counts = `(${formatNumber(rows.length)} instead of ${formatNumber(before.length)})`
+        return accepts('shrink')
+          ? { ...found, remark: `accepted although much shorter ${counts}` }
+          : { ...found, rows: merge(rows, before), remark: `${MERGED} ${counts}` }
+      }),
+    )
+  })
 
 export const readStoredLines: NonNullable<ShrinkOptions['readStored']> = (stored, file) =>
   stored.text(file).pipe(map((text) => text?.split('\n').slice(0, -1)))

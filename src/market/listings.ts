@@ -3,7 +3,7 @@ import { BadAnswerError } from '../model/errors.js'
 import { formatPart, joinWords } from '../model/format.js'
 import { groupBy } from '../model/map.js'
 import { isRow, type Row, readText } from '../model/row.js'
-import { type Stock, toStockItems, toStocks } from '../model/stock.js'
+import { isSameCompany, type Stock, toFormerName, toStockItems, toStocks } from '../model/stock.js'
 import type { Stored } from '../model/stored.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { type RefusalCode, thresholds } from './refusal-policy.js'
@@ -43,6 +43,39 @@ interface MasterEntry {
 interface Pair {
   readonly before: MasterEntry
   readonly now: MasterEntry
+}
+
+/**
+ * What a new master list means for stored files. `moves`: files whose name belongs to another stock now, and
+ * the name under which they stay; a stock that is back gets its own again. `isins`: the earlier ISIN of each
+ * stock that has another one, by its ISIN.
+ */
+export const planListings = (before: readonly Stock[], now: readonly Stock[]) => {
+  const [earlier, present] = [toListings(before), toListings(now)]
+  const matches = matchListings(earlier, present)
+  return {
+    moves: findTaken(earlier, present, matches).flatMap((pair) => [
+      [pair.before.fileName, toFormerName(pair.before)],
+      [toFormerName(pair.now), pair.now.fileName],
+    ]) as readonly (readonly [from: string, to: string])[],
+    isins: new Map(matches.reissued.map((pair) => [pair.now.stock.ISIN, pair.before.stock.ISIN])),
+  }
+}
+
+type Matches = ReturnType<typeof matchListings>
+
+/** The stocks whose files have the name that those of another stock had. */
+const findTaken = (
+  earlier: readonly MasterEntry[],
+  present: readonly MasterEntry[],
+  { same, renamed, reissued }: Matches,
+): readonly Pair[] => {
+  const owners = new Map(earlier.map((listing) => [listing.fileName, listing]))
+  const origins = new Map([...same, ...renamed, ...reissued].map(({ before, now }) => [now, before]))
+  return present.flatMap((now) => {
+    const before = owners.get(now.fileName)
+    return before === undefined || before === origins.get(now) ? [] : [{ before, now }]
+  })
 }
 
 /**
@@ -86,16 +119,20 @@ const getKey = ({ stock }: MasterEntry): string => `${stock.Symbol}\n${stock.ISI
 
 /**
  * How the stocks of the earlier list match those of the current one: by symbol and ISIN, else by ISIN, else
- * by symbol.
+ * by symbol, if both are one company.
  */
 const matchListings = (earlier: readonly MasterEntry[], present: readonly MasterEntry[]) => {
   const [gone, added] = [new Set(earlier), new Set(present)]
   /** Takes out the stocks of both lists with the same key, if exactly one stock of each list has it. */
-  const takePairs = (of: (listing: MasterEntry) => string): readonly Pair[] => {
+  const takePairs = (
+    of: (listing: MasterEntry) => string,
+    isOne: (before: Stock, now: Stock) => boolean = () => true,
+  ): readonly Pair[] => {
     const are = groupBy(added, of)
     const pairs = [...groupBy(gone, of)].flatMap(([key, [before, otherBefore]]): readonly Pair[] => {
       const [now, otherNow] = are.get(key) ?? []
-      return before && now && !otherBefore && !otherNow ? [{ before, now }] : []
+      const isPair = before && now && !otherBefore && !otherNow && isOne(before.stock, now.stock)
+      return isPair ? [{ before, now }] : []
     })
     for (const { before, now } of pairs) {
       gone.delete(before)
@@ -105,7 +142,7 @@ const matchListings = (earlier: readonly MasterEntry[], present: readonly Master
   }
   const same = takePairs(getKey)
   const renamed = takePairs(({ stock }) => stock.ISIN)
-  const reissued = takePairs(({ stock }) => stock.Symbol)
+  const reissued = takePairs(({ stock }) => stock.Symbol, isSameCompany)
   return { same, renamed, reissued, gone: [...gone] }
 }
 
@@ -113,22 +150,20 @@ const matchListings = (earlier: readonly MasterEntry[], present: readonly Master
 const describeFileChanges = (
   earlier: readonly MasterEntry[],
   present: readonly MasterEntry[],
-  { same, renamed, reissued }: ReturnType<typeof matchListings>,
+  matches: Matches,
 ): readonly string[] => {
   const sharing = groupBy(present, ({ stock }) => stock.Symbol)
-  const owners = new Map(earlier.map((listing) => [listing.fileName, listing]))
-  const matched = new Map([...same, ...reissued].map(({ before, now }) => [now, before]))
-  const origins = new Map([...matched, ...renamed.map(({ before, now }) => [now, before] as const)])
+  const matched = new Map([...matches.same, ...matches.reissued].map(({ before, now }) => [now, before]))
+  const taken = new Map(findTaken(earlier, present, matches).map(({ before, now }) => [now, before]))
   return present.flatMap((now) => {
-    const before = matched.get(now)
-    const owner = owners.get(now.fileName)
+    const [before, owner] = [matched.get(now), taken.get(now)]
     const isMoved = before !== undefined && before.fileName !== now.fileName
-    const isTaken = owner !== undefined && owner !== origins.get(now)
-    if (!isMoved && !isTaken && sharing.get(now.stock.Symbol)?.length === 1) return []
+    if (!isMoved && !owner && sharing.get(now.stock.Symbol)?.length === 1) return []
     const was = isMoved ? `, was ${before.fileName}` : ''
-    return [
-      `${formatName(now)} is ${now.fileName}${was}${isTaken ? `, which belonged to ${formatName(owner)}` : ''}`,
-    ]
+    const of = owner
+      ? `, which belonged to ${formatName(owner)}, whose files are now ${toFormerName(owner)}`
+      : ''
+    return [`${formatName(now)} is ${now.fileName}${was}${of}`]
   })
 }
 

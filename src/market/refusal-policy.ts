@@ -13,7 +13,7 @@ export const refusalCodes = Object.keys(refusals) as readonly RefusalCode[]
 
 /** The thresholds of all rules. Shares are fractions of 1. */
 export const thresholds = {
-  /** A list or a history must have at least this share of the stored length. */
+  /** A list, a history or the records of one stock must have at least this share of the stored ones. */
   minShare: 0.7,
   /**
    * More stocks than this, and more than this share, leave the master list at once. Usual is less than 1 %.
@@ -154,6 +154,9 @@ export const thresholds = {
    */
   drift: { answers: 5, share: 0.2, records: 3, shareOfList: 0.8 },
 } as const
+
+/** The beginning of the remark about an item whose stored records were merged with a shorter answer. */
+export const MERGED = 'merged with the stored records, which are more'
 
 /** Whether so many of all items with stored data are empty at once that the provider must be wrong. */
 export const areTooManyEmpty = (emptied: number, all: number): boolean =>

@@ -1,7 +1,7 @@
 import { UsageError } from '../model/errors.js'
 import { groupBy } from '../model/map.js'
 import type { WrongSymbol } from '../model/report.js'
-import type { Stock } from '../model/stock.js'
+import { haveSameIssuer, type Stock } from '../model/stock.js'
 import { findNearMatch } from '../model/text.js'
 
 export type NamedStock = Pick<Stock, 'Symbol' | 'ISIN' | 'Name'>
@@ -81,12 +81,16 @@ const createSymbolFinder = (
   const former = indexIdentifiers(earlier)
   const plain = stocks.map((stock) => [toComparableName(stock.Name), stock] as const)
   const names = groupBy(plain, ([name]) => name)
+  const findReissued = ({ Symbol: symbol, ISIN }: NamedStock): NamedStock | undefined => {
+    const stock = listed.get(symbol.toUpperCase())
+    return stock && haveSameIssuer(stock.ISIN, ISIN) ? stock : undefined
+  }
   return (text) => {
     const [given, bare] = [text.toUpperCase(), toBareSymbol(text)]
     const stock = listed.get(given) ?? listed.get(bare)
     if (stock) return { stock, by: 'identifier' }
     const before = former.get(given) ?? former.get(bare)
-    const present = before && (listed.get(before.ISIN) ?? listed.get(before.Symbol.toUpperCase()))
+    const present = before && (listed.get(before.ISIN) ?? findReissued(before))
     if (present) return { stock: present, by: bare === before.ISIN ? 'identifier' : 'earlier' }
     const name = toComparableName(text)
     const [named, another] = names.get(name) ?? []

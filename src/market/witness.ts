@@ -3,7 +3,7 @@ import { map, type Observable, of, switchMap } from 'rxjs'
 import type { Candle, Candles } from '../model/candle.js'
 import { groupDigits } from '../model/format.js'
 import type { ItemResult } from '../model/outcome.js'
-import { isRow, readText } from '../model/row.js'
+import { isRow, type Row, readText } from '../model/row.js'
 import { type Day, readDay } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { toCandleDay } from './candle-file.js'
@@ -17,7 +17,13 @@ export const EXCHANGE_DAILY_FILE = 'exchange_daily/{DAY}.json'
 export const WITNESSED_EXCHANGE = 'NSE'
 
 /** The series of shares. A stock can change between them from one day to the next. */
-const SHARE_SERIES = ['EQ', 'BE', 'BZ', 'SM', 'ST', 'SZ']
+export const SHARE_SERIES = ['EQ', 'BE', 'BZ', 'SM', 'ST', 'SZ'] as const
+
+/**
+ * Further series that some listed stocks have alone: partly paid shares, trusts and others. A stock that also
+ * has a row of the series above is that one; warrants and bonds (W1, N1) are never the stock.
+ */
+export const FURTHER_SERIES = /^([EX][0-9A-Z]|IT|IV|RR)$/
 
 /** What the exchange says about a stock's day: rupees, unadjusted, and shares traded. */
 export interface ExchangeTrade {
@@ -27,18 +33,21 @@ export interface ExchangeTrade {
 }
 
 /** The trades of shares in a stored daily file, by symbol. Anything that is no such file has no trades. */
-export const readExchangeTrades = (document: unknown): ReadonlyMap<string, ExchangeTrade> =>
-  new Map(
-    (Array.isArray(document) ? document : []).filter(isRow).flatMap((row) => {
+export const readExchangeTrades = (document: unknown): ReadonlyMap<string, ExchangeTrade> => {
+  const rows = (Array.isArray(document) ? document : []).filter(isRow)
+  const isShare = ({ SERIES }: Row): boolean => SHARE_SERIES.some((series) => series === readText(SERIES))
+  const further = rows.filter(({ SERIES }) => FURTHER_SERIES.test(readText(SERIES)))
+  return new Map(
+    [...further, ...rows.filter(isShare)].flatMap((row) => {
       const [close, last, volume] = [row.CLOSE_PRICE, row.LAST_PRICE, row.TTL_TRD_QNTY].map((cell) =>
         Number(readText(cell) || Number.NaN),
       )
-      const isShare = SHARE_SERIES.includes(readText(row.SERIES)) && close !== undefined && close > 0
-      return isShare
+      return close !== undefined && close > 0
         ? [[readText(row.SYMBOL), { close, last: last ?? close, volume: volume ?? 0 }] as const]
         : []
     }),
   )
+}
 
 /** The exchange's trades of each day by symbol, oldest day first. */
 export type TradesByDay = ReadonlyMap<Day, ReadonlyMap<string, ExchangeTrade>>

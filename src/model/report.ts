@@ -63,7 +63,7 @@ export interface ScriptReport {
   readonly bytes: number
   /** The first few failures, then the first few warnings (those name no item). */
   readonly problems: readonly Problem[]
-  /** Every stored file that was replaced instead of continued; absent without one. */
+  /** Every stored file that was replaced instead of continued, or merged; absent without one. */
   readonly rewritten?: readonly RewrittenFile[]
   /** Every kind of failure of this run, with the service; absent without one. */
   readonly causes?: readonly ReportedCause[]

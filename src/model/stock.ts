@@ -64,6 +64,42 @@ export const requireSid = ({ Sid }: Stock): string => {
   return Sid
 }
 
+/**
+ * The characters of an ISIN that name its issuer. Two shares of one issuer, such as partly paid ones, have
+ * them in common, so they say nothing without the symbol.
+ */
+export const ISSUER_LENGTH = 7
+
+export const haveSameIssuer = (one: string, other: string): boolean =>
+  one.slice(0, ISSUER_LENGTH) === other.slice(0, ISSUER_LENGTH)
+
+/**
+ * Whether two stocks that had one symbol, one after the other, are one company. A split, a new face value or
+ * a capital reduction changes the ISIN, but not its issuer; a scheme of arrangement may change the issuer,
+ * but not the security. With another issuer and another security, the exchange gave the symbol away.
+ */
+export const isSameCompany = (
+  one: Pick<Stock, 'ISIN' | 'Sid'>,
+  other: Pick<Stock, 'ISIN' | 'Sid'>,
+): boolean => haveSameIssuer(one.ISIN, other.ISIN) || (one.Sid !== '' && one.Sid === other.Sid)
+
+/** The name of the files of a stock that lost its symbol, as that of a stock which shares it. */
+export const toFormerName = ({
+  fileName,
+  stock,
+}: {
+  readonly fileName: string
+  readonly stock: Stock
+}): string => (fileName.endsWith(`~${stock.ISIN}`) ? fileName : `${fileName}~${stock.ISIN}`)
+
+/** The symbol and the ISIN in such a name; undefined for another one. */
+export const readFormerName = (
+  name: string,
+): { readonly symbol: string; readonly isin: string } | undefined => {
+  const [, symbol, isin] = /^(.+)~([A-Z]{2}[A-Z0-9]{9}\d)$/.exec(name) ?? []
+  return symbol === undefined || isin === undefined ? undefined : { symbol, isin }
+}
+
 /** The fields that every record starts with in a file over many stocks. */
 export const StockRecord = row(ownFields())
 export interface StockRecord extends BuiltRowOf<typeof StockRecord> {}
@@ -72,7 +108,10 @@ export interface StockRecord extends BuiltRowOf<typeof StockRecord> {}
  * A record for a file over many stocks: symbol and ISIN first, then the record as answered. `R` lists fields
  * that such records have; they are not checked.
  */
-export const toStockRecord = <R extends Row = Row>(stock: Stock, record: Row): R & StockRecord => {
+export const toStockRecord = <R extends Row = Row>(
+  stock: Pick<Stock, 'Symbol' | 'ISIN'>,
+  record: Row,
+): R & StockRecord => {
   const own: Record<string, unknown> = { Symbol: stock.Symbol, ISIN: stock.ISIN, ...record }
   own.Symbol = stock.Symbol
   own.ISIN = stock.ISIN

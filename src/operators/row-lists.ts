@@ -40,9 +40,11 @@ const addUnique =
  * @example rows$.pipe(sortDescending(({ date }) => date))
  */
 export const sortDescending = <R>(keyOf: (row: R) => string): OperatorFunction<readonly R[], readonly R[]> =>
-  map((rows) =>
-    rows
-      .map((row) => ({ row, key: keyOf(row) }))
-      .sort((one, other) => (one.key < other.key ? 1 : one.key > other.key ? -1 : 0))
-      .map(({ row }) => row),
-  )
+  map((rows) => sortRows(rows, keyOf))
+
+/** The same for a list. */
+export const sortRows = <R>(rows: readonly R[], keyOf: (row: R) => string): readonly R[] =>
+  rows
+    .map((row) => ({ row, key: keyOf(row) }))
+    .sort((one, other) => (one.key < other.key ? 1 : one.key > other.key ? -1 : 0))
+    .map(({ row }) => row)

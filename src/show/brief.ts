@@ -57,7 +57,7 @@ export interface Brief {
   readonly counts: Readonly<Partial<Record<Section, number>>>
   /**
    * Candle histories that were fetched again instead of extended, for example because a split has adjusted
-   * all prices.
+   * all prices, and files whose stored records were merged with a shorter answer.
    */
   readonly rewritten: readonly RewrittenFile[]
   /** The run that it is compared with; null without one. */

@@ -127,6 +127,8 @@ export interface FileStore {
   write(file: string, parts: Iterable<FileChunk>, asOf?: number, base?: Uint8Array): Observable<number>
   /** Accepts a stored file as it is; a store that keeps digests renews that of a file that changed. */
   keep?(file: string): void
+  /** See `Storage`. */
+  move?(from: string, to: string): Observable<void>
   /** Adds a line at the end of a file; absent where files cannot grow. */
   append?(file: string, line: string): Observable<void>
   /** See `Storage`. */

@@ -54,11 +54,17 @@ export const buildKnownSelect = (
 ): string => {
   const texts = identity.map((key) => `coalesce(json_extract_string(record, ${toJsonPath(key)}), '')`)
   const key = `left(md5(concat_ws(chr(10), ${texts.join(', ')})), ${KEY_LENGTH})`
-  return `SELECT r.*, coalesce(k.day, a.day) AS seen_on FROM (SELECT *, ${key} AS record_key, ${buildOwnPath(root)} AS file FROM (${records})) r
-    LEFT JOIN (SELECT file, key, min(day) AS day FROM ${seen} WHERE key <> '${ALL_RECORDS}' GROUP BY ALL) k ON k.file = r.file AND k.key = r.record_key
+  return `SELECT r.* EXCLUDE (first_file), coalesce(k.day, a.day) AS seen_on FROM (
+      SELECT *, ${key} AS record_key, ${buildOwnPath(root)} AS file, ${buildFirstName('file')} AS first_file FROM (${records})
+    ) r
+    LEFT JOIN (SELECT ${buildFirstName('file')} AS file, key, min(day) AS day FROM ${seen} WHERE key <> '${ALL_RECORDS}' GROUP BY ALL) k ON k.file = r.first_file AND k.key = r.record_key
     LEFT JOIN (SELECT file, max(day) AS day FROM ${seen} WHERE key = '${ALL_RECORDS}' GROUP BY ALL) a ON a.file = r.file
     WHERE coalesce(k.day, a.day, TRY_CAST(${time} AS DATE), DATE ${quoteText(day)}) <= DATE ${quoteText(day)}`
 }
+
+/** The name of a file before its symbol was given to another company. */
+const buildFirstName = (file: string): string =>
+  `if(contains(${file}, '~'), regexp_replace(${file}, '~[A-Z0-9]{12}', ''), ${file})`
 
 /** Files with the keys of their records. */
 type FileKeys = readonly [file: string, keys: readonly string[]]

@@ -4,18 +4,23 @@ import { PREVIOUS_FOLDER } from '../engine/storage.js'
 import { MASTER_MAP } from '../market/listings.js'
 import type { Item } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
-import { toStockItems } from '../model/stock.js'
+import { readFormerName, toStockItems } from '../model/stock.js'
 import type { Table } from '../model/table.js'
+import { type Day, toDay } from '../model/trading-day.js'
 import { disk } from '../storage/disk.js'
 import { quoteList, quoteText } from '../storage/duckdb.js'
 import { listNames, readStateDocument, statFile } from '../storage/file-system.js'
 import type { History, Warn } from '../storage/history/record.js'
 import { listHistoryTables, readAllDays } from './history/as-of.js'
-import { FORMER_VIEW } from './views/symbols.js'
+import { FORMER_TYPE, FORMER_VIEW } from './views/symbols.js'
 import type { View } from './views/view.js'
 
-/** A symbol and the ISIN that it means. */
-export type SymbolIsin = Readonly<Record<'symbol' | 'isin', string>>
+/** A symbol and the ISIN that it means; `until`: see `FORMER_TYPE`. */
+export interface SymbolIsin {
+  readonly symbol: string
+  readonly isin: string
+  readonly until?: Day | undefined
+}
 
 /** The symbols that a recorded master list has had, also those after the day as of which tables are read. */
 export const readRecordedSymbols = async (
@@ -38,7 +43,29 @@ export const readRecordedSymbols = async (
 }
 
 export const toFormerSql = (symbols: readonly SymbolIsin[]): string =>
-  `CAST([${symbols.map(({ symbol, isin }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}}`).join(', ')}] AS STRUCT(symbol VARCHAR, isin VARCHAR)[])`
+  `CAST([${symbols.map(({ symbol, isin, until }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}, 'until': ${until === undefined ? 'NULL' : quoteText(until)}}`).join(', ')}] AS ${FORMER_TYPE})`
+
+const CANDLES = 'ohlcv_data'
+
+/** The stocks whose files lost their name to another company, with the day of their last candle. */
+const readFormerOwners = async (root: string, items: readonly Item[]): Promise<readonly SymbolIsin[]> => {
+  const present = new Set(items.map(({ fileName }) => fileName))
+  const names = (await listNames(join(root, CANDLES))).map((name) => name.replace(/\.csv$/, ''))
+  const former = names.filter((name) => name.includes('~') && !present.has(name)).slice(0, MAX_LEFT)
+  return Promise.all(
+    former.flatMap((symbol) => {
+      const { isin } = readFormerName(symbol) ?? {}
+      if (isin === undefined) return []
+      return disk.readFile(join(root, CANDLES, `${symbol}.csv`), 'utf8').then(
+        (text) => {
+          const time = Number.parseInt(text.slice(text.trimEnd().lastIndexOf('\n') + 1), 10)
+          return { symbol, isin, ...(time > 0 ? { until: toDay(time * 1_000) } : {}) }
+        },
+        () => ({ symbol, isin }),
+      )
+    }),
+  )
+}
 
 const NEWS = 'market_news'
 const MAX_LEFT = 500
@@ -105,5 +132,9 @@ export const readFormer = async ({
   )
   // Candles of a former symbol must not count as those of another stock, also if no list of today has that
   // symbol. As of a day before a rename, that is true of the present symbol.
-  return [...(await readFormerSymbols(root, items, warn)), ...(mayBePast ? listed : [])]
+  return [
+    ...(await readFormerOwners(root, items)),
+    ...(await readFormerSymbols(root, items, warn)),
+    ...(mayBePast ? listed : []),
+  ]
 }

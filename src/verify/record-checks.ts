@@ -5,7 +5,7 @@ import { readTradesOf, type TradesByDay, WITNESSED_EXCHANGE } from '../market/wi
 import { DamagedFileError } from '../model/errors.js'
 import { formatNumber, formatQuantity, nameFirst } from '../model/format.js'
 import { isRow, type Row, readText, toNumber } from '../model/row.js'
-import type { Stock } from '../model/stock.js'
+import { haveSameIssuer, type Stock } from '../model/stock.js'
 import { disk } from '../storage/disk.js'
 import { yieldTurn } from '../storage/file-system.js'
 import { readRecords } from '../storage/record-file.js'
@@ -196,7 +196,7 @@ const createStrayFinding = (
   return [{ check: 'stray-records', severity, file, detail }]
 }
 
-/** Checks that a stock's own file names no other stock. */
+/** Checks that a stock's own file names no other company: the ISIN of a stock changes with its face value. */
 const findStrayDocument = (
   file: string,
   document: unknown,
@@ -206,7 +206,7 @@ const findStrayDocument = (
   const others = [named, ...(Array.isArray(data) ? data.map((row: Row | null) => row?.isin) : [])].map(
     readText,
   )
-  const other = others.find((isin) => isin !== '' && isin !== ISIN)
+  const other = others.find((isin) => isin !== '' && !haveSameIssuer(isin, ISIN))
   if (other === undefined) return []
   return [
     {

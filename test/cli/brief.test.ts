@@ -120,7 +120,10 @@ describe('the brief', () => {
   it('names candle histories that were fetched again', () => {
     const rewritten = [{ item: 'HEG', reason: 'history fetched again: split 2:10 on 2026-11-20' }]
     expect(text(120, { rewritten })).toEqual(
-      expect.arrayContaining(['Candle histories', '  history fetched again: split 2:10 on 2026-11-20: HEG']),
+      expect.arrayContaining([
+        'Replaced or merged files',
+        '  history fetched again: split 2:10 on 2026-11-20: HEG',
+      ]),
     )
   })
 

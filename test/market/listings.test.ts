@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { listingWarnings } from '../../src/market/listings.js'
+import { listingWarnings, planListings } from '../../src/market/listings.js'
 import { type Stock, toStockItems } from '../../src/model/stock.js'
 
 const stock = (symbol: string, place: number): Stock => ({
@@ -61,7 +61,7 @@ describe('the warnings about a new list of stocks', () => {
       ),
     ).toEqual([
       'renamed: A is now NEW; files under the old symbol stay as they are; the new symbol starts with new files',
-      'file names: A (INE000000002) is A, which belonged to A (INE000000001); files under earlier names stay as they are',
+      'file names: A (INE000000002) is A, which belonged to A (INE000000001), whose files are now A~INE000000001; files under earlier names stay as they are',
     ])
   })
 
@@ -127,5 +127,41 @@ describe('the warnings about a new list of stocks', () => {
         { numRuns: 2_000 },
       )
     })
+  })
+})
+
+describe('the files of a symbol with another ISIN', () => {
+  const [OLD, NEW] = ['INE149K01016', 'INE0ZZZ01018']
+  const a = { ...A, ISIN: OLD }
+  const plan = (before: readonly Stock[], now: readonly Stock[]) => {
+    const { moves, isins } = planListings(before, now)
+    return { moves: moves.map((move) => move.join(' > ')), isins: [...isins].map((pair) => pair.join(' < ')) }
+  }
+
+  it.each([
+    ['of the same issuer', { ...a, ISIN: 'INE149K01024', Sid: '99' }],
+    ['of the same security', { ...a, ISIN: NEW }],
+  ])('stay if it is %s', (_, now) => {
+    expect(plan([a], [now])).toEqual({ moves: [], isins: [`${now.ISIN} < ${OLD}`] })
+  })
+
+  it('make room for those of another company, and come back with their own', () => {
+    const other = { ...a, ISIN: NEW, Sid: '99' }
+    expect(plan([a], [other])).toEqual({
+      moves: [`A > A~${OLD}`, `A~${NEW} > A`],
+      isins: [],
+    })
+    expect(plan([other], [a]).moves).toEqual([`A > A~${NEW}`, `A~${OLD} > A`])
+    expect(listingWarnings([a], [other])).toEqual([
+      `file names: A (${NEW}) is A, which belonged to A (${OLD}), whose files are now A~${OLD}; files under earlier names stay as they are`,
+      `no longer listed: A (${OLD}); their own files stay; their records are removed from files over all stocks`,
+    ])
+  })
+
+  it('make room for another share of the issuer that takes the symbol', () => {
+    const dvr = { ...a, Symbol: 'ADVR', ISIN: 'INE149K01032', Sid: '7' }
+    expect(plan([a, dvr], [{ ...dvr, Symbol: 'A' }]).moves).toEqual([`A > A~${OLD}`, `A~${dvr.ISIN} > A`])
+    expect(plan([a, dvr], [a, dvr])).toEqual({ moves: [], isins: [] })
+    expect(plan([a], [a, dvr])).toEqual({ moves: [], isins: [] })
   })
 })

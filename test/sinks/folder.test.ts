@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { lastValueFrom } from 'rxjs'
+import { EMPTY, lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import type { Output } from '../../src/engine/define-stream.js'
@@ -141,4 +141,23 @@ describe('a folder', () => {
     await sink(inFolder(root), output, [outcomeOf(0, ['x'])], contextOf(0, NOW - 86_400_000))
     expect(statSync(join(root, 'S0.csv')).mtimeMs).toBe(NOW - 86_400_000)
   })
+})
+
+it('moves a file over another one, and its saved state from before the run', async () => {
+  const root = temporaryFolder()
+  mkdirSync(join(root, '.scripstream/previous/candles'), { recursive: true })
+  mkdirSync(join(root, 'candles'))
+  for (const file of ['candles/A.csv', '.scripstream/previous/candles/A.csv', 'candles/A~INE149K01016.csv'])
+    writeFileSync(join(root, file), file)
+  const storage = folder(root)
+  for (const name of ['A', 'B', 'A'])
+    await lastValueFrom(storage.move?.(`candles/${name}.csv`, `candles/${name}~INE149K01016.csv`) ?? EMPTY, {
+      defaultValue: undefined,
+    })
+  expect(filesIn(root)).toEqual({
+    '.scripstream/previous/candles/A~INE149K01016.csv': '.scripstream/previous/candles/A.csv',
+    'candles/A~INE149K01016.csv': 'candles/A.csv',
+  })
+  expect(() => storage.move?.('../a', 'b')).not.toThrow()
+  await expect(lastValueFrom(storage.move?.('../a', 'b') ?? EMPTY)).rejects.toThrow('outside')
 })

@@ -198,7 +198,7 @@ describe('items that have a file and answer nothing now', () => {
 
   it('are refused when they are many at once; their files stay', async () => {
     expect(await refused(60, 20, 60)).toEqual([
-      'shrink: 20 of 60 items with a file answered nothing: their files stay as they are',
+      'shrink: 20 of 60 items with a file answered nothing or much less: their records stay',
     ])
   })
 

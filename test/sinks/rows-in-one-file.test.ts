@@ -99,10 +99,10 @@ describe('the sink of rows-in-one-file', () => {
     expect(place.files()).toEqual({ [FILE]: textOf(row(0, 'old'), row(1, 'new'), row(2, 'old')) })
   })
 
-  it('keeps the records of a stock with a new symbol', async () => {
+  it('keeps the records of a stock with a new symbol, under that symbol', async () => {
     const place = storing({ ...row(0, 'old'), Symbol: 'BEFORE' })
     await sink(place, output, [outcomeOf(1, [row(1, 'new')])], contextOf(2))
-    expect(place.files()).toEqual({ [FILE]: textOf({ ...row(0, 'old'), Symbol: 'BEFORE' }, row(1, 'new')) })
+    expect(place.files()).toEqual({ [FILE]: textOf({ Symbol: 'S0', ...row(0, 'old') }, row(1, 'new')) })
   })
 
   it('keeps the records of a stock with a new ISIN if no other stock has its symbol', async () => {
@@ -114,7 +114,22 @@ describe('the sink of rows-in-one-file', () => {
     ]
     const place = storing(changed, gone)
     await sink(place, output, [outcomeOf(0, [], 'error'), outcomeOf(1, [row(1, 'new')])], contextOf(2))
-    expect(place.files()).toEqual({ [FILE]: textOf(changed, row(1, 'new')) })
+    const carried = { Symbol: own(0), ...row(0, 'old') }
+    expect(place.files()).toEqual({ [FILE]: textOf(carried, row(1, 'new')) })
+
+    // Of another company, unless the list before says that it is the same one.
+    const foreign = { ...changed, ISIN: 'INE999Z01018' }
+    for (const [earlierIsin, expected] of [
+      [undefined, [row(1, 'new')]],
+      [foreign.ISIN, [carried, row(1, 'new')]],
+    ] as const) {
+      const reused = storing(foreign)
+      await sink(reused, output, [outcomeOf(1, [row(1, 'new')])], {
+        ...contextOf(2),
+        listed: listed.map((item) => (earlierIsin && item.rank === 0 ? { ...item, earlierIsin } : item)),
+      })
+      expect(reused.files()).toEqual({ [FILE]: textOf(...expected) })
+    }
 
     const twice = listed.map((item) => ({ ...item, value: { ...(item.value as object), Symbol: own(0) } }))
     const other = storing(changed)

@@ -130,14 +130,15 @@ describe.each(kinds)('$stream', ({ stream, file, path }) => {
     expect(requests).toHaveLength(1)
   })
 
-  it('keeps the stored records of a stock that is lost, and drops those of one that has none any more', async () => {
+  it('keeps the stored records of a stock that is lost, and of one that has none any more only fundamentals', async () => {
     const files: MemoryFiles = new Map()
     await records({ files }, 'old')
     const { text, script, report } = await records({
       files,
       answer: (request) => (isAbout(request, ALPHA) ? 503 : { data: [] }),
     })
-    expect(text(file)).toBe(arrayOf(recordOf(ALPHA, 'old')))
+    const kept = stream === 'fundamental-data' ? [ALPHA, BETA, GAMMA] : [ALPHA]
+    expect(text(file)).toBe(arrayOf(...kept.map((stock) => recordOf(stock, 'old'))))
     expect(script.items).toMatchObject({ http_503: 1, empty: 2 })
     expect(report.outcome).toBe('partial')
   })

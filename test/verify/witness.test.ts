@@ -141,6 +141,21 @@ describe('candles and the files of the exchange', () => {
       { SYMBOL: 'B', SERIES: 'EQ', CLOSE_PRICE: null },
     ]
     expect([...readExchangeTrades(rows)]).toEqual([['A', { close: 10, last: 11, volume: 12 }]])
+    // A stock that has only partly paid shares, or another series of its own; never warrants or bonds.
+    const further = [
+      ['A', 'E1'],
+      ['PP', 'X1'],
+      ['S', 'IT'],
+      ['W', 'W1'],
+      ['N', 'N2'],
+      ['G', 'GS'],
+    ].map(([SYMBOL, SERIES]) => ({ SYMBOL, SERIES, CLOSE_PRICE: '5', LAST_PRICE: '5', TTL_TRD_QNTY: '1' }))
+    const trades = readExchangeTrades([...rows, ...further])
+    expect([...trades].map(([symbol, { close }]) => `${symbol} ${close}`).sort()).toEqual([
+      'A 10',
+      'PP 5',
+      'S 5',
+    ])
     expect([...readExchangeTrades('no list')]).toEqual([])
   })
 })

@@ -91,7 +91,7 @@ export const briefParts = (brief: Brief): readonly BriefPart[] => {
         ),
       ],
     },
-    { title: 'Candle histories', lines: groupRewritten(rewritten) },
+    { title: 'Replaced or merged files', lines: groupRewritten(rewritten) },
     {
       title: findings === undefined ? '' : `New findings: ${formatCount(findings.length)}`,
       lines: listFirst(findings ?? [], FINDINGS_SHOWN, describeFinding, toMore('verify')),

@@ -1,4 +1,5 @@
 import type { Place } from '../../market/calendar.js'
+import { MERGED } from '../../market/refusal-policy.js'
 import type { RecordedDocuments } from '../../model/history.js'
 import type { RunReport } from '../../model/report.js'
 import { type Day, formatSecond, toDay, toInstant } from '../../model/trading-day.js'
@@ -63,7 +64,9 @@ export const listRewrittenRows = (
   const at = toDay(knownAt) === seenOn ? knownAt : toInstant(seenOn, '23:59')
   const known_at = formatSecond(at)
   return Object.entries(scripts).flatMap(([stream, { rewritten = [] }]) =>
-    rewritten.map(({ item, reason }) => ({ day, known_at, stream, item, reason })),
+    rewritten
+      .filter(({ reason }) => !reason.startsWith(MERGED))
+      .map(({ item, reason }) => ({ day, known_at, stream, item, reason })),
   )
 }
 

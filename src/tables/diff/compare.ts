@@ -1,6 +1,6 @@
 import { groupBy } from '../../model/map.js'
 import { isRow, type Row, readText } from '../../model/row.js'
-import type { Stock } from '../../model/stock.js'
+import { isSameCompany, type Stock } from '../../model/stock.js'
 import type { Day } from '../../model/trading-day.js'
 import type { Change } from './change.js'
 import type { DocumentKind, ListKind } from './kinds.js'
@@ -80,7 +80,8 @@ export const compareStocks = (
   returned: ReadonlySet<string> = new Set(),
 ): readonly Change[] => {
   const [old, now] = [indexListings(before), indexListings(after)]
-  const changes = after.flatMap(({ Symbol: symbol, ISIN, Name }): readonly Change[] => {
+  const changes = after.flatMap((stock): readonly Change[] => {
+    const { Symbol: symbol, ISIN, Name } = stock
     if (old.pairs.has(`${symbol} ${ISIN}`)) return []
     const renamed = old.byIsin.get(ISIN)?.find((earlier) => !now.pairs.has(`${earlier.Symbol} ${ISIN}`))
     if (renamed)
@@ -94,7 +95,9 @@ export const compareStocks = (
           detail: `was ${renamed.Symbol} (${ISIN})`,
         },
       ]
-    const other = old.bySymbol.get(symbol)?.find((earlier) => !now.byIsin.has(earlier.ISIN))
+    const other = old.bySymbol
+      .get(symbol)
+      ?.find((earlier) => !now.byIsin.has(earlier.ISIN) && isSameCompany(earlier, stock))
     if (other) {
       const detail = `has the ISIN ${ISIN}, which was ${other.ISIN}`
       return [{ section: 'renames', change: 'changed', symbol, from: other.ISIN, to: ISIN, detail }]
@@ -103,7 +106,11 @@ export const compareStocks = (
     return [{ section: 'listings', change, symbol, to: ISIN, detail: `${Name} (${ISIN}) is ${change}` }]
   })
   const left = before
-    .filter(({ Symbol: symbol, ISIN }) => !now.byIsin.has(ISIN) && !now.bySymbol.has(symbol))
+    .filter(
+      (stock) =>
+        !now.byIsin.has(stock.ISIN) &&
+        !now.bySymbol.get(stock.Symbol)?.some((present) => isSameCompany(stock, present)),
+    )
     .map(({ Symbol: symbol, ISIN, Name }): Change => {
       const detail = `${Name} (${ISIN}) is no longer listed`
       return { section: 'listings', change: 'left', symbol, from: ISIN, detail }

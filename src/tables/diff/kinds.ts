@@ -1,3 +1,4 @@
+import { decodeEntities } from '../../model/entities.js'
 import { formatCrore, formatNumber, formatPrice } from '../../model/format.js'
 import { isRow, type Row, readText } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
@@ -174,7 +175,8 @@ export interface DocumentKind {
   readonly url?: string
 }
 
-const titleOf = (row: Row): string => fieldText(row, 'caption') || fieldText(row, 'descriptor') || 'Unknown'
+const titleOf = (row: Row): string =>
+  decodeEntities(fieldText(row, 'caption') || fieldText(row, 'descriptor') || 'Unknown')
 
 /** The documents that are compared. The keys are those of their streams. */
 export const DOCUMENT_KINDS: readonly DocumentKind[] = [
@@ -190,13 +192,13 @@ export const DOCUMENT_KINDS: readonly DocumentKind[] = [
     section: 'announcements',
     file: 'all_company_announcements.json',
     key: (row) => `${fieldText(row, 'date')}_${fieldText(row, 'events')}`,
-    title: (row) => fieldText(row, 'events'),
+    title: (row) => decodeEntities(fieldText(row, 'events')),
   },
   {
     section: 'news',
     file: 'market_news/{name}_news.json',
     list: 'News',
     key: (row) => `${fieldText(row, 'PublishDate')}_${fieldText(row, 'Title')}`,
-    title: (row) => fieldText(row, 'Title'),
+    title: (row) => decodeEntities(fieldText(row, 'Title')),
   },
 ]

@@ -1,3 +1,4 @@
+import { ofOwner } from './symbols.js'
 import { col, defineView, identity, RUN_DAY } from './view.js'
 
 /** The session before an action and that of the action are at most this many days away. */
@@ -59,7 +60,7 @@ export const adjustments = defineView({
             WHEN action ILIKE '%dividend%' THEN 'dividend' END AS kind,
           TRY_CAST(NULLIF(regexp_extract(note, '([0-9.]+)\\s*:\\s*([0-9.]+)', 1), '') AS DOUBLE) AS a,
           NULLIF(TRY_CAST(NULLIF(regexp_extract(note, '([0-9.]+)\\s*:\\s*([0-9.]+)', 2), '') AS DOUBLE), 0) AS b
-        FROM corporate_actions
+        FROM ${ofOwner('corporate_actions', 'ex_date')}
       ) AS a LEFT JOIN symbol_isins AS s USING (symbol) WHERE kind IS NOT NULL AND a.day IS NOT NULL
     )`,
     `sessions AS (

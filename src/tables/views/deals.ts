@@ -1,7 +1,7 @@
-import { isSameIssuer } from './symbols.js'
+import { ofOwner, presentIsin } from './symbols.js'
 import { changing, col, defineView, growth } from './view.js'
 
-const ISIN = `if(${isSameIssuer('d.isin', 's.isin')}, s.isin, coalesce(NULLIF(d.isin, ''), s.isin))`
+const ISIN = presentIsin('d', 's')
 
 export const dealsValued = defineView({
   name: 'deals_valued',
@@ -25,7 +25,7 @@ export const dealsValued = defineView({
       "CASE side WHEN 'B' THEN value_cr WHEN 'S' THEN -value_cr END",
     ),
   ],
-  from: 'FROM deals AS d LEFT JOIN symbol_isins AS s USING (symbol)',
+  from: `FROM ${ofOwner('deals', 'date')} AS d LEFT JOIN symbol_isins AS s USING (symbol)`,
 })
 
 const LATER = [1, 5, 20, 60] as const

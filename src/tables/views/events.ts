@@ -1,11 +1,19 @@
+import { FORMER_OWNERS, ofOwner, presentIsin } from './symbols.js'
 import { col, defineView, RUN_DAY } from './view.js'
 
 /**
- * Rows with the present symbol of their stock: the files of a former symbol have the same ones. Not every
- * filing has an ISIN; the symbol is that of its file.
+ * Filings and news with the ISIN that their stock has now: of filings that of their file, which has one
+ * company. News have a symbol of their own, perhaps one that another company has now; then theirs is that of
+ * the candles. `symbol`: the SQL of the symbol.
  */
-const ofPresentStock = (table: string): string =>
-  `(SELECT t.* REPLACE (coalesce(NULLIF(t.isin, ''), s.isin) AS isin, coalesce(s.symbol_now, t.symbol) AS symbol) FROM ${table} AS t LEFT JOIN symbol_isins AS s USING (symbol))`
+const ofStock = (table: string, symbol: string, relation = table): string => `(
+  SELECT t.* REPLACE (${table === 'filings' ? "coalesce(s.isin, NULLIF(t.isin, ''))" : presentIsin('t', 's')} AS isin, ${symbol} AS symbol)
+  FROM ${relation} AS t LEFT JOIN ${FORMER_OWNERS} AS o ON o.symbol = t.symbol AND o.isin = t.isin AND '${table}' = 'news'
+    LEFT JOIN symbol_isins AS s ON s.symbol = coalesce(o.owner, t.symbol)
+)`
+const OWN_SYMBOL = 'coalesce(o.owner, t.symbol)'
+/** The files of a former symbol have the same documents. */
+const NOW = `coalesce(s.symbol_now, ${OWN_SYMBOL})`
 
 const PRESENT_SYMBOL = col('symbol', 'VARCHAR', 'trading symbol of the stock now')
 
@@ -26,7 +34,7 @@ export const filingsUnique = defineView({
     col('news_id', 'VARCHAR', 'id of the filing; NULL if it has none', "max(NULLIF(news_id, ''))"),
     col('copies', 'BIGINT', 'rows of the table filings that this row stands for', 'count(*)'),
   ],
-  from: `FROM ${ofPresentStock('filings')} GROUP BY symbol, filed_at, coalesce(NULLIF(caption, ''), descriptor), NULLIF(url, '')`,
+  from: `FROM ${ofStock('filings', NOW)} GROUP BY symbol, filed_at, coalesce(NULLIF(caption, ''), descriptor), NULLIF(url, '')`,
 })
 
 export const newsUnique = defineView({
@@ -45,7 +53,7 @@ export const newsUnique = defineView({
     col('source', 'VARCHAR', 'category of the news', 'max(source)'),
     col('copies', 'BIGINT', 'rows of the table news that this row stands for', 'count(*)'),
   ],
-  from: `FROM ${ofPresentStock('news')} GROUP BY symbol, published_at, title`,
+  from: `FROM ${ofStock('news', NOW)} GROUP BY symbol, published_at, title`,
 })
 
 /**
@@ -72,10 +80,10 @@ export const SEEN_DOCUMENTS: Readonly<
 }
 
 const SEEN_SELECTS = [
-  ...Object.entries(SEEN_DOCUMENTS).map(
-    ([table, { kind, time, title, detail }]) =>
-      `SELECT isin, symbol, CAST(${time} AS DATE), ${time}, '${kind}', ${title}, ${detail}, seen_on FROM ${undated(table)}`,
-  ),
+  ...Object.entries(SEEN_DOCUMENTS).map(([table, { kind, time, title, detail }]) => {
+    const documents = ofStock(table, OWN_SYMBOL, undated(table))
+    return `SELECT isin, symbol, CAST(${time} AS DATE), ${time}, '${kind}', ${title}, ${detail}, seen_on FROM ${documents}`
+  }),
   `SELECT isin, symbol, CAST(announced_at AS DATE), announced_at, 'announcement', event, kind, seen_on FROM ${undated('announcements')}`,
   `SELECT isin, symbol, day, NULL, 'deal', concat(kind, if(side = 'B', ' purchase by ', ' sale by '), client),
     concat(quantity, ' at ', price_inr, ' rupees on ', exchange), seen_on FROM ${undated('deals_valued')}`,
@@ -85,7 +93,7 @@ export const firstSeen = defineView({
   name: FIRST_SEEN_VIEW,
   about:
     'filings, news, announcements and deals with the day on which a recorded run first had them, one row each',
-  needs: ['filings', 'news', 'announcements', 'deals_valued'],
+  needs: ['filings', 'news', 'announcements', 'deals_valued', 'symbol_isins'],
   columns: [
     col('isin', 'VARCHAR', 'ISIN of the stock; NULL if no list names it', 'max(isin)'),
     col('symbol', 'VARCHAR', 'trading symbol'),
@@ -121,7 +129,7 @@ const EVENT_SELECTS = [
   `SELECT isin, symbol, day, CAST(NULL AS TIMESTAMP), 'deal', kind || if(side = 'B', ' purchase by ', ' sale by ') || client, exchange, net_value_cr,
     'crore rupees', NULL, NULL FROM deals_valued`,
   `SELECT s.isin, symbol, ex_date, CAST(NULL AS TIMESTAMP), 'corporate action', lower(action), note, amount, if(amount IS NULL, NULL, 'rupees a share'), NULL, NULL
-    FROM (SELECT DISTINCT symbol, ex_date, action, note, amount FROM corporate_actions) LEFT JOIN symbol_isins AS s USING (symbol)`,
+    FROM (SELECT DISTINCT symbol, ex_date, action, note, amount FROM ${ofOwner('corporate_actions', 'ex_date')}) LEFT JOIN symbol_isins AS s USING (symbol)`,
   `SELECT s.isin, symbol, ${RUN_DAY}, CAST(NULL AS TIMESTAMP), 'price band', 'from ' || from_band || ' to ' || to_band, series, to_percent,
     if(to_percent IS NULL, NULL, 'percent'), NULL, NULL FROM band_changes LEFT JOIN symbol_isins AS s USING (symbol)`,
 ]

@@ -1,5 +1,11 @@
+import { FURTHER_SERIES, SHARE_SERIES } from '../../market/witness.js'
 import { isMarketSession } from './breadth.js'
+import { FORMER_OWNERS, isSameIssuer, ofOwner } from './symbols.js'
 import { col, defineView, identity, RUN_DAY, type ScreenerGroup } from './view.js'
+
+const IS_SHARE = `series IN (${SHARE_SERIES.map((series) => `'${series}'`).join(', ')})`
+/** A row that is a share, or may be one if its stock has no such row. */
+const MAY_BE_SHARE = `(${IS_SHARE} OR regexp_matches(series, '${FURTHER_SERIES.source}'))`
 
 /**
  * The trades of shares under the symbol that their stock has now, one row for each day. Bonds, warrants and
@@ -7,8 +13,8 @@ import { col, defineView, identity, RUN_DAY, type ScreenerGroup } from './view.j
  */
 const TRADES = `trades AS (
   SELECT coalesce(s.isin, e.symbol) AS isin, coalesce(s.symbol_now, e.symbol) AS symbol, e.day, e.close, e.last, e.volume, e.delivery_quantity, e.delivery_pct
-  FROM exchange_daily AS e LEFT JOIN symbol_isins AS s USING (symbol) WHERE e.series IN ('EQ', 'BE', 'BZ', 'SM', 'ST', 'SZ')
-  QUALIFY row_number() OVER (PARTITION BY coalesce(s.symbol_now, e.symbol), e.day ORDER BY e.volume DESC, e.series) = 1
+  FROM ${ofOwner('exchange_daily', 'day')} AS e LEFT JOIN symbol_isins AS s USING (symbol) WHERE ${MAY_BE_SHARE}
+  QUALIFY row_number() OVER (PARTITION BY coalesce(s.symbol_now, e.symbol), e.day ORDER BY ${IS_SHARE} DESC, e.volume DESC, e.series) = 1
 )`
 
 const DELIVERIES = `deliveries AS (
@@ -105,7 +111,7 @@ export const membersOfIndices = defineView({
     col('industry', 'VARCHAR', 'one of about 20 broad industries', 'i.industry'),
   ],
   from: `FROM index_spells AS i LEFT JOIN (SELECT isin, min(symbol) AS symbol FROM master GROUP BY isin) AS m ON m.isin = i.isin
-    LEFT JOIN (SELECT symbol, min(isin) AS isin FROM master GROUP BY symbol) AS n ON n.symbol = i.symbol WHERE i.until IS NULL`,
+    LEFT JOIN (SELECT symbol, min(isin) AS isin FROM master GROUP BY symbol) AS n ON n.symbol = i.symbol AND (coalesce(i.isin, '') = '' OR ${isSameIssuer('n.isin', 'i.isin')}) WHERE i.until IS NULL`,
 })
 
 /** The days of the market, as the folder shows them. */
@@ -195,16 +201,20 @@ export const lifetimes = defineView({
   with: [
     `seen AS (
       SELECT symbol, min(day) AS first_day, max(day) AS last_day, max_by(close, day) AS last_price
-      FROM (SELECT symbol, day, close FROM candle_days UNION ALL SELECT symbol, day, close FROM exchange_daily WHERE series IN ('EQ', 'BE', 'BZ', 'SM', 'ST', 'SZ') AND symbol IN (SELECT symbol FROM symbols))
+      FROM (SELECT symbol, day, close FROM candle_days UNION ALL SELECT symbol, day, close FROM ${ofOwner('exchange_daily', 'day')} WHERE ${MAY_BE_SHARE} AND split_part(symbol, '~', 1) IN (SELECT symbol FROM symbols))
       GROUP BY symbol
     )`,
-    'named AS (SELECT isin, symbol FROM symbols UNION SELECT s.isin, symbol FROM seen LEFT JOIN symbol_isins AS s USING (symbol))',
-    'listing AS (SELECT symbol, min(listed_on) AS listed_on FROM listing_dates GROUP BY symbol)',
+    `named AS (
+      SELECT y.isin, coalesce(owner, symbol) AS symbol FROM symbols AS y LEFT JOIN ${FORMER_OWNERS} AS o USING (symbol, isin)
+      UNION SELECT s.isin, symbol FROM seen LEFT JOIN symbol_isins AS s USING (symbol)
+    )`,
+    "listing AS (SELECT symbol AS listed, max(NULLIF(isin, '')) AS listed_isin, min(listed_on) AS listed_on FROM listing_dates GROUP BY symbol)",
     'listed AS (SELECT isin, min(symbol) AS symbol_now, min_by(name, symbol) AS name FROM master GROUP BY isin)',
     `lives AS (
       SELECT n.isin, symbol, l.name, coalesce(l.symbol_now = symbol, false) AS is_now, x.listed_on, first_day, last_day, last_price,
         l.isin IS NOT NULL OR symbol IN (SELECT symbol FROM master) AS is_listed
-      FROM named AS n LEFT JOIN listed AS l USING (isin) LEFT JOIN seen USING (symbol) LEFT JOIN listing AS x USING (symbol)
+      FROM named AS n LEFT JOIN listed AS l USING (isin) LEFT JOIN seen USING (symbol) LEFT JOIN listing AS x
+        ON listed = split_part(symbol, '~', 1) AND (${isSameIssuer('listed_isin', 'n.isin')} OR listed_isin IS NULL OR n.isin IS NULL)
     )`,
   ],
   from: 'FROM lives WINDOW w AS (PARTITION BY coalesce(isin, symbol) ORDER BY is_now, last_day, symbol)',

@@ -6,6 +6,7 @@ import { buildSelect } from '../../storage/table-views.js'
 import { listHistoryTables, readAllDays, readFirstSeen, type TableReader } from '../history/as-of.js'
 import type { LakeSource } from '../lake/lake.js'
 import { FIRST_SEEN_VIEW, undated } from './events.js'
+import { presentIsin } from './symbols.js'
 import type { View } from './view.js'
 
 /**
@@ -20,6 +21,11 @@ const SEEN_LISTS = [
     same: ['symbol', 'day = date', 'exchange', 'kind', 'side', 'client', 'quantity', 'price_inr = price'],
   },
 ] as const
+
+/** A recorded value as the stock has it now, and one of the present as a list recorded it. */
+const toPresent = (column: string): string => (column === 'isin' ? presentIsin('r', 's') : `r.${column}`)
+const toRecorded = (column: string): string =>
+  column === 'symbol' ? "split_part(t.symbol, '~', 1)" : `t.${column}`
 
 const SEEN_ON = {
   name: 'seen_on',
@@ -79,8 +85,9 @@ export const fillFirstSeen = async (
     fill(
       relation,
       `SELECT t.*, NULLIF(s.seen_on, DATE ${quoteText(recorded.first)}) AS seen_on FROM ${relation} t
-        LEFT JOIN (SELECT ${pairs.map(([, then]) => then).join(', ')}, min(day) AS seen_on FROM (${recorded.select}) GROUP BY ALL) s
-        ON ${pairs.map(([now, then]) => `t.${now} IS NOT DISTINCT FROM s.${then}`).join(' AND ')}`,
+        LEFT JOIN (SELECT ${pairs.map(([, then]) => `${toPresent(then)} AS ${then}`).join(', ')}, min(r.day) AS seen_on
+          FROM (${recorded.select}) AS r LEFT JOIN symbol_isins AS s USING (symbol) GROUP BY ALL) s
+        ON ${pairs.map(([now, then]) => `${toRecorded(now)} IS NOT DISTINCT FROM s.${then}`).join(' AND ')}`,
     )
   }
   return { view, files, select }

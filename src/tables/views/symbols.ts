@@ -1,11 +1,25 @@
+import { ISSUER_LENGTH } from '../../model/stock.js'
 import { col, defineView, RUN_DAY } from './view.js'
 
 const SOURCES = ['master', 'listing_dates', 'surveillance', 'fundamentals', 'deals', 'announcements']
 
 /** The name of this view. Symbols that no list of the day has are in the variable `former`. */
 export const FORMER_VIEW = 'symbol_isins'
-const FORMER_SYMBOLS =
-  "SELECT symbol, isin, 99 AS place FROM (SELECT unnest(CAST(getvariable('former') AS STRUCT(symbol VARCHAR, isin VARCHAR)[]), recursive := true))"
+/** The type of that variable. `until`: the last day of a stock in a file that lost its name to another one. */
+export const FORMER_TYPE = 'STRUCT(symbol VARCHAR, isin VARCHAR, until DATE)[]'
+const FORMER = `(SELECT unnest(CAST(getvariable('former') AS ${FORMER_TYPE}), recursive := true))`
+const FORMER_SYMBOLS = `SELECT symbol, isin, 99 AS place FROM ${FORMER}`
+
+/** The stocks that lost their symbol to another company: `symbol` is that of their candles. */
+export const FORMER_OWNERS = `(
+  SELECT symbol AS owner, split_part(symbol, '~', 1) AS symbol, isin, until,
+    coalesce(lag(until) OVER (PARTITION BY split_part(symbol, '~', 1) ORDER BY until), DATE '0001-01-01') AS since
+  FROM ${FORMER} WHERE until IS NOT NULL
+)`
+
+/** Rows that only a symbol names, under the symbol of the company that had it on their day. */
+export const ofOwner = (table: string, day: string): string =>
+  `(SELECT t.* REPLACE (coalesce(owner, t.symbol) AS symbol) FROM ${table} AS t LEFT JOIN ${FORMER_OWNERS} AS o ON o.symbol = t.symbol AND t.${day} > o.since AND t.${day} <= o.until)`
 
 /** The stock that a symbol means. If several had it, the master list decides, then the exchange's list. */
 export const symbolIsins = defineView({
@@ -34,7 +48,12 @@ export const symbolIsins = defineView({
 /**
  * Whether two ISINs have one issuer. A split gives a stock a new ISIN, and lists take it on different days.
  */
-export const isSameIssuer = (one: string, other: string): string => `left(${one}, 7) = left(${other}, 7)`
+export const isSameIssuer = (one: string, other: string): string =>
+  `left(${one}, ${ISSUER_LENGTH}) = left(${other}, ${ISSUER_LENGTH})`
+
+/** The ISIN that the stock of a row has now, as far as its symbol (`s`) says. */
+export const presentIsin = (row: string, s: string): string =>
+  `if(${isSameIssuer(`${row}.isin`, `${s}.isin`)}, ${s}.isin, coalesce(NULLIF(${row}.isin, ''), ${s}.isin))`
 
 const ALL_SOURCES = [...SOURCES, 'news']
 

@@ -60,6 +60,16 @@ describe('the master list', () => {
     ])
   })
 
+  it('shows a symbol that another company has now, by issuer and Sid, as left and new', () => {
+    const [before, now] = [stock('A', 'INE149K01016'), { ...stock('A', 'INE0ZZZ01018'), Sid: '99' }]
+    expect(gists([before], [now])).toEqual(['listings new A  INE0ZZZ01018', 'listings left A INE149K01016'])
+    for (const same of [
+      { ...now, Sid: before.Sid },
+      { ...now, ISIN: 'INE149K01024' },
+    ])
+      expect(gists([before], [same])).toEqual([`renames changed A INE149K01016 ${same.ISIN}`])
+  })
+
   it('shows a symbol that went to another company as a rename and a new listing', () => {
     expect(gists([stock('A', 'I1')], [stock('B', 'I1'), stock('A', 'I2')])).toEqual([
       'renames renamed B A B',
