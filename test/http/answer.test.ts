@@ -181,7 +181,7 @@ describe('csv', () => {
     const seen: unknown[] = []
     const read = csv(['A', 'B'])
     for (const text of ['A,B,\n1,2,\n3,4,\n', 'A,B\n1,2,\n3,4,,\n', 'A,,B\n1,,2\n3,,4\n'])
-      expect(read(text, undefined, (records) => seen.push(records[0]))).toEqual([
+      expect(read(text, undefined, (records) => seen.push([records].flat()[0]))).toEqual([
         { A: '1', B: '2' },
         { A: '3', B: '4' },
       ])
