@@ -77,20 +77,24 @@ export const folder = (out: string): Storage => {
     tail: (file) => read(file, readTail),
     write,
     keep: digests.renew,
-    // The saved output too: `diff` and the days on which records were first seen go by the name.
-    move: (from, to) =>
-      defer(async () => {
-        for (const place of ['.', PREVIOUS_FOLDER]) {
-          const [path, target] = [from, to].map((file) => pathOf(`${place}/${file}`))
-          if (path && target && statFile(path)) await renameOver(path, target)
-        }
-        digests.renew(to)
-      }).pipe(catchError((error: unknown) => throwError(() => toStorageError(error, 'written', pathOf(to))))),
+    move: moveFile(pathOf, digests.renew),
     append: (file, line) => defer(() => from(appendLine(pathOf(file), line))),
     openSession: (request) => openFolderSession(root, digests, request),
   })
   return { ...storage, readSessionDays: (evidence) => defer(() => readSessionDays(root, evidence)) }
 }
+
+/** Moves the saved output too: `diff` and the days on which records were first seen go by the name. */
+const moveFile =
+  (pathOf: (file: string) => string, renew: (file: string) => void) =>
+  (from: string, to: string): Observable<void> =>
+    defer(async () => {
+      for (const place of ['.', PREVIOUS_FOLDER]) {
+        const [path, target] = [from, to].map((file) => pathOf(`${place}/${file}`))
+        if (path && target && statFile(path)) await renameOver(path, target)
+      }
+      renew(to)
+    }).pipe(catchError((error: unknown) => throwError(() => toStorageError(error, 'written', pathOf(to)))))
 
 /**
  * Reads a file; `undefined` if it is missing. Synchronous: a file of the previous daily run in the page cache

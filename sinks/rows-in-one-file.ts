@@ -156,8 +156,8 @@ const addRanks = (records$: Observable<Row>, listed: readonly Item[]): Observabl
 
 /**
  * Creates a lookup of a record's stock: by symbol and ISIN, by ISIN alone if the stock was renamed, or by
- * symbol alone if the ISIN is no longer listed (face value split, merger), no other stock has that symbol, and
- * both are of one company.
+ * symbol alone if the ISIN is no longer listed (face value split, merger), no other stock has that symbol,
+ * and both are of one company.
  */
 const createStockFinder = (listed: readonly Item[]): ((row: Row) => Item | undefined) => {
   const items = new Map<string, Item>()

@@ -18,6 +18,8 @@ import { MASTER_FIGURES, readStoredRows } from './listings.js'
 import { MERGED, RefusedError, refuse, thresholds } from './refusal-policy.js'
 import type { Tools } from './tools.js'
 
+export { assertSameIsin } from './listings.js'
+
 type Records = readonly unknown[]
 
 /**

@@ -9,7 +9,7 @@ const NUMBERED = /&#(0*[1-9]\d{0,5}|[xX]0*[1-9a-fA-F][0-9a-fA-F]{0,4});/g
 /** Half of a pair of UTF-16 is no character. */
 const isHalf = (code: number): boolean => code >= 0xd800 && code <= 0xdfff
 
-/** A text without the entities of HTML, with which one path of the provider writes what another one does not. */
+/** A text without entities of HTML, which one path of the provider writes and another one does not. */
 export const decodeEntities = (text: string): string => {
   if (!text.includes('&')) return text
   const numbered = text.replace(NUMBERED, (entity, number: string) => {

@@ -31,6 +31,8 @@ import {
 import type { TableFolder } from '../../storage/table-folder.js'
 import { buildEmptySelect, buildSelect } from '../../storage/table-views.js'
 
+export type { History, Warn } from '../../storage/history/record.js'
+
 /** A file to open, and the SQL that reads from it. */
 export interface TableReader {
   readonly files: readonly string[]

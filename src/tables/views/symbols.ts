@@ -5,7 +5,7 @@ const SOURCES = ['master', 'listing_dates', 'surveillance', 'fundamentals', 'dea
 
 /** The name of this view. Symbols that no list of the day has are in the variable `former`. */
 export const FORMER_VIEW = 'symbol_isins'
-/** The type of that variable. `until`: the last day of a stock in a file that lost its name to another one. */
+/** The type of that variable. `until`: the last day of a stock whose symbol another company has now. */
 export const FORMER_TYPE = 'STRUCT(symbol VARCHAR, isin VARCHAR, until DATE)[]'
 const FORMER = `(SELECT unnest(CAST(getvariable('former') AS ${FORMER_TYPE}), recursive := true))`
 const FORMER_SYMBOLS = `SELECT symbol, isin, 99 AS place FROM ${FORMER}`
