@@ -3,7 +3,7 @@ import type { Candle, Candles } from '../model/candle.js'
 import { formatNumber, formatQuantity, groupDigits } from '../model/format.js'
 import { median } from '../model/map.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
-import { addDays, toDay } from '../model/trading-day.js'
+import { addDays, type Day, toDay } from '../model/trading-day.js'
 import {
   type CandleArrays,
   candleAt,
@@ -216,7 +216,9 @@ const checkLevel = (
   const { tools } = context
   const { factor, reason, stored } = compared
   const isHigher = factor > thresholds.rescale.usualRise
-  const change = describeLevelChange(compared)
+  const change = isListedFactor(factor, toDay(stored.newest * 1_000), context)
+    ? undefined
+    : describeLevelChange(compared)
   if (change === undefined) counts.countUsual()
   if (change === undefined || (reason.isAdjusted && !isHigher && !isErrorFactor(factor))) return of(undefined)
   counts.countSuspect()
@@ -227,6 +229,19 @@ const checkLevel = (
     refuse(tools, 'rescale', `no corporate action explains the higher prices (${change})`)
   return refuseIfMany(change, tools, counts)
 }
+
+/** Whether the new prices are the stored ones divided by the factors of listed actions. */
+const isListedFactor = (factor: number, newestDay: Day, { actions, tools }: CheckContext): boolean => {
+  const [since, until] = [addDays(newestDay, -actionDays), toDay(tools.asOf)]
+  const near = actions.filter(({ on }) => on >= since && on <= until).slice(0, MAX_ACTIONS)
+  return near
+    .reduce((all, { factors }) => [...all, ...all.flatMap((one) => factors.map((by) => one / by))], [1])
+    .slice(1)
+    .some((listed) => !isMultiple(factor / listed))
+}
+
+/** Every combination of their factors is tried. */
+const MAX_ACTIONS = 5
 
 const refuseIfMany = (
   change: string,

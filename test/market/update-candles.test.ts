@@ -391,7 +391,7 @@ describe('a known adjustment', () => {
       at: evening(thursday),
       now: evening(friday),
       has,
-      actions: [{ kind: 'split', divides: true, on: friday, type: 'SPLIT', note: '1:2' }],
+      actions: [{ kind: 'split', divides: true, on: friday, factors: [] }],
     })
     expect(ended.starts).toEqual([ALL])
     expect(ended.found).toEqual({
