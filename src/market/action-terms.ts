@@ -157,6 +157,9 @@ const extract = (text: string, pattern: string, group = 1): string =>
   castNumber(`regexp_extract(${text}, '${pattern}', ${group}, 'i')`)
 const castNumber = (text: string): string => `TRY_CAST(replace(${text}, ',', '') AS DOUBLE)`
 
+/** How the reason ends for which a history was fetched again, if that changed no prices. */
+export const SAME_PRICES = 'the same prices'
+
 /** The same reading in SQL, of texts that are not NULL. */
 export const termsSql = {
   /** Where the terms stand. */

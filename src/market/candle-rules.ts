@@ -13,6 +13,7 @@ import {
   toCandleDay,
   toDayNumber,
 } from './candle-file.js'
+import { SAME_PRICES } from './action-terms.js'
 import { findAction, type PriceAction } from './price-actions.js'
 import { refuse, type SuspectCounts, thresholds } from './refusal-policy.js'
 import type { Tools } from './tools.js'
@@ -133,7 +134,9 @@ export const acceptHistory = (
   const level$ = isOfAnother
     ? of(undefined)
     : checkLevel({ rows, stored, factor: likeness.factor, reason }, context, counts)
-  return level$.pipe(map(() => ({ ...createResult(rows), whole: true, remark: reason.remark })))
+  const isSame = reason.isAdjusted && !isMultiple(likeness.factor)
+  const remark = isSame ? `${reason.remark}, with ${SAME_PRICES}` : reason.remark
+  return level$.pipe(map(() => ({ ...createResult(rows), whole: true, remark })))
 }
 
 const checkLength = (
