@@ -80,6 +80,7 @@ const MOVES = [
     ) LEFT JOIN (SELECT symbol, day AS listed, sum(amount) AS paid FROM readable GROUP BY ALL) USING (symbol, listed)
     WHERE before > 0 AND after > 0
   )`,
+  'own AS (FROM slots WHERE is_own)',
 ]
 
 /** Of all combinations, the one that explains the moves: each action at one of its sessions, or at none. */
@@ -140,12 +141,12 @@ const JUDGED = [
     FROM picked AS p
   )`,
   `judged AS (
-    SELECT d.symbol, isin, d.day, kind, terms, coalesce(pick.factor, factors[1]) AS factor, before, after, coalesce(pick.slot, slot) AS slot,
-      CASE WHEN slot IS NULL AND pick IS NULL THEN 'no candles of its day' WHEN best IS NULL THEN 'too many actions of one day'
+    SELECT d.symbol, isin, d.day, kind, terms, coalesce(pick.factor, factors[1]) AS factor, before, after, d.slot,
+      CASE WHEN d.slot IS NULL THEN 'no candles of its day' WHEN best IS NULL THEN 'too many actions of one day'
         WHEN best.rest > ${MAX_RESIDUAL} THEN 'another move in the candles' WHEN pick IS NULL AND is_unseen THEN 'not seen in the candles' END AS reason,
       if(pick IS NULL, 1, 0) AS state
-    FROM dated AS d LEFT JOIN (SELECT symbol, slot, max(listed) FILTER (is_own) AS listed, any_value(before) AS before, any_value(after) AS after FROM slots GROUP BY ALL) AS s
-      ON s.symbol = d.symbol AND (s.slot = pick.slot OR pick IS NULL AND s.listed = d.day)
+    FROM (SELECT d.*, coalesce(pick.slot, own.slot) AS slot FROM dated AS d LEFT JOIN own ON own.symbol = d.symbol AND listed = d.day) AS d
+    LEFT JOIN (SELECT symbol, slot, any_value(before) AS before, any_value(after) AS after FROM slots GROUP BY ALL) AS s ON s.symbol = d.symbol AND s.slot = d.slot
   )`,
 ]
 
@@ -158,7 +159,7 @@ const DIVIDENDS = [
     SELECT d.*, s.slot, before, after, amount / coalesce((SELECT product(factor) FROM judged AS j WHERE j.symbol = d.symbol AND j.day > d.day AND j.reason IS NULL AND state = 1), 1) AS inr,
       before / coalesce((SELECT product(factor) FROM judged AS j WHERE j.symbol = d.symbol AND j.slot = s.slot AND j.reason IS NULL AND state = 0), 1) AS base
     FROM (SELECT symbol, max(isin) AS isin, day, action, any_value(terms) AS terms, amount FROM readable WHERE kind = 'dividend' GROUP BY symbol, day, action, amount, if(amount IS NULL, terms, NULL)) AS d
-    LEFT JOIN (FROM slots WHERE is_own) AS s ON s.symbol = d.symbol AND s.listed = d.day
+    LEFT JOIN own AS s ON s.symbol = d.symbol AND s.listed = d.day
   )`,
   `counted AS (
     SELECT *, CASE WHEN amount IS NULL THEN 'amount not read' WHEN moved_to <= day + ${MOVED_DAYS} AND NOT is_seen OR moved_from >= day - ${MOVED_DAYS} AND NOT is_seen AND was_seen THEN 'moved to another day'
@@ -230,6 +231,6 @@ export const adjustments = defineView({
     UNION ALL SELECT isin, symbol, day, 'dividend', terms, CASE WHEN reason IS NULL AND total < base THEN (base - up_to + inr) / (base - up_to) END,
       CASE WHEN day <= coalesce(${RUN_DAY}, day) AND reason IS DISTINCT FROM 'moved to another day' THEN 0 END, inr, before, after, if(reason IS NULL AND total >= base, 'more than the price', reason) FROM paid
     UNION ALL SELECT DISTINCT r.isin, r.symbol, day, kind, terms, NULL, NULL, NULL, before, after, ${UNREAD} FROM readable AS r
-      LEFT JOIN (FROM slots WHERE is_own) AS s ON s.symbol = r.symbol AND listed = day WHERE kind <> 'dividend' AND len(factors) = 0
+      LEFT JOIN own AS s ON s.symbol = r.symbol AND listed = day WHERE kind <> 'dividend' AND len(factors) = 0
   )`,
 })

@@ -28,6 +28,13 @@ const KINDS = [
 const shift = (day: string, days: number): string =>
   new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10)
 
+/** Terms in an unusual order, which only a jump in the candles can tell. */
+const UNUSUAL = [
+  ['SPLIT', '10:2', 5],
+  ['BONUS', '3:1', 3],
+  ['BONUS', '1:3', 4],
+] as const
+
 /** One stock: its candles as stored, what the lists say, and what the tables must make of it. */
 export const plantActions = (set: number) => {
   const random = createRandom(48, 'planted', set)
@@ -76,7 +83,7 @@ const drawActions = (random: Random) => {
   const listed: ListedAction[] = []
   const events: Event[] = []
   const fates: string[] = []
-  const count = random.int(0, 3)
+  const count = random.int(0, 4)
   const isOneDay = random.chance(0.5)
   const day = random.int(3, 8)
   // Whether an action happened that the candles do not show is only known from the runs of its day: they
@@ -84,13 +91,15 @@ const drawActions = (random: Random) => {
   const isUnseen = random.chance(0.3)
   for (let place = 0; place < count; place += 1) {
     const on = isOneDay ? day : random.int(3, 8)
-    const [type, note, factor] = random.pick(KINDS)
-    if (listed.some((one) => one[0] === type && one[2] === note)) continue
     const fate: Fate = random.pick(['applied', 'late', 'never', 'moved', 'doubled', 'foreign'] as const)
+    const [type, note, factor] = random.pick(fate === 'late' && count === 1 ? [...KINDS, ...UNUSUAL] : KINDS)
+    if (listed.some((one) => one[0] === type && one[2] === note)) continue
     const isApplied = fate === 'applied' || ((fate === 'moved' || fate === 'doubled') && random.chance(0.5))
     if (isUnseen ? isApplied : fate === 'never') continue
     fates.push(`${fate}${isApplied ? ' applied' : ''}${isOneDay ? ' of one day' : ''}`)
-    const ex = SESSIONS[on] as string
+    const isMonday = fate === 'late' && on % 5 === 0
+    // Listed for the Saturday before.
+    const ex = shift(SESSIONS[on] as string, isMonday && random.chance(0.5) ? -2 : 0)
     if (fate === 'foreign')
       listed.push([`${type} ${random.pick(['NCRPS', 'OF PREFERENCE SHARES', 'NCD'])}`, ex, note])
     else listed.push([type, ex, note])
