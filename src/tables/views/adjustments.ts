@@ -21,6 +21,9 @@ const MAX_RESIDUAL = 0.5
 /** A larger dividend shows in the candles. */
 const SEEN_YIELD = 0.04
 
+/** Why an action is not used whose move is not what the candles show. */
+export const OTHER_MOVE = 'another move in the candles'
+
 /** What moves the price. A merger and a buyback do not. */
 const KINDS = ['split', 'consolidation', 'bonus', 'rights', 'demerger', 'capital reduction', 'dividend']
 
@@ -143,7 +146,7 @@ const JUDGED = [
   `judged AS (
     SELECT d.symbol, isin, d.day, kind, terms, coalesce(pick.factor, factors[1]) AS factor, before, after, d.slot,
       CASE WHEN d.slot IS NULL THEN 'no candles of its day' WHEN best IS NULL THEN 'too many actions of one day'
-        WHEN best.rest > ${MAX_RESIDUAL} THEN 'another move in the candles' WHEN pick IS NULL AND is_unseen THEN 'not seen in the candles' END AS reason,
+        WHEN best.rest > ${MAX_RESIDUAL} THEN '${OTHER_MOVE}' WHEN pick IS NULL AND is_unseen THEN 'not seen in the candles' END AS reason,
       if(pick IS NULL, 1, 0) AS state
     FROM (SELECT d.*, coalesce(pick.slot, own.slot) AS slot FROM dated AS d LEFT JOIN own ON own.symbol = d.symbol AND listed = d.day) AS d
     LEFT JOIN (SELECT symbol, slot, any_value(before) AS before, any_value(after) AS after FROM slots GROUP BY ALL) AS s ON s.symbol = d.symbol AND s.slot = d.slot
