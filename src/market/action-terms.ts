@@ -157,8 +157,11 @@ const extract = (text: string, pattern: string, group = 1): string =>
   castNumber(`regexp_extract(${text}, '${pattern}', ${group}, 'i')`)
 const castNumber = (text: string): string => `TRY_CAST(replace(${text}, ',', '') AS DOUBLE)`
 
-/** How the reason ends for which a history was fetched again, if that changed no prices. */
-export const SAME_PRICES = 'the same prices'
+/**
+ * What the reason for which a history was fetched again for an action says, if that changed no prices; and if
+ * all stored ones were of the time before it.
+ */
+export const [SAME_PRICES, AS_BEFORE] = [', with the same prices', ' as before it'] as const
 
 /** The same reading in SQL, of texts that are not NULL. */
 export const termsSql = {

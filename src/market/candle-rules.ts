@@ -13,7 +13,7 @@ import {
   toCandleDay,
   toDayNumber,
 } from './candle-file.js'
-import { SAME_PRICES } from './action-terms.js'
+import { AS_BEFORE, SAME_PRICES } from './action-terms.js'
 import { findAction, type PriceAction } from './price-actions.js'
 import { refuse, type SuspectCounts, thresholds } from './refusal-policy.js'
 import type { Tools } from './tools.js'
@@ -100,6 +100,8 @@ export interface RefetchReason {
   readonly remark: string
   /** Whether a known corporate action divides all earlier prices. */
   readonly isAdjusted?: boolean
+  /** Whether the stored candles are all of before it: then they show whether the provider divides by it. */
+  readonly isOlder?: boolean
   /** How the history differs, if that was compared. */
   readonly change?: string | undefined
 }
@@ -135,7 +137,7 @@ export const acceptHistory = (
     ? of(undefined)
     : checkLevel({ rows, stored, factor: likeness.factor, reason }, context, counts)
   const isSame = reason.isAdjusted && !isMultiple(likeness.factor)
-  const remark = isSame ? `${reason.remark}, with ${SAME_PRICES}` : reason.remark
+  const remark = `${reason.remark}${isSame ? SAME_PRICES : ''}${isSame && reason.isOlder ? AS_BEFORE : ''}`
   return level$.pipe(map(() => ({ ...createResult(rows), whole: true, remark })))
 }
 

@@ -398,8 +398,14 @@ describe('a known adjustment', () => {
       ...createResult(has),
       whole: true,
       // The tables read from it that the action is not in the candles.
-      remark: `history fetched again: split on ${friday}, with the same prices`,
+      remark: `history fetched again: split on ${friday}, with the same prices as before it`,
     })
+  })
+
+  it('does not show whether the provider divides if the stored candles are of its day', async () => {
+    const actions: PriceAction[] = [{ kind: 'split', divides: true, on: thursday, factors: [2] }]
+    const ended = await end({ text, at: evening(thursday), now: evening(friday), has, actions })
+    expect(ended.found.remark).toBe(`history fetched again: split on ${thursday}, with the same prices`)
   })
 
   it('explains a price level of any factor that it lists, alone or with others of its day', async () => {

@@ -4,7 +4,7 @@ import { createRandom } from '../../src/simulator/random.js'
 import { openDuckDb, quoteText } from '../../src/storage/duckdb.js'
 import { duckdb } from './support.js'
 
-const WORDS = [
+const WORDS: readonly [string, ...string[]] = [
   ...[
     'split',
     'SUB-DIVISION',
@@ -61,7 +61,7 @@ describe.skipIf(!duckdb)('the terms of a corporate action in SQL', () => {
     const reader = await connection.runAndReadAll(`
       SELECT kind, ${termsSql.factors('kind', 'text')}, ${termsSql.amount('note')}, ${termsSql.amount('text')}, ${termsSql.percent('text')}
       FROM (SELECT *, ${termsSql.kind('type', 'note')} AS kind, ${termsSql.text('type', 'note')} AS text FROM (VALUES ${values}) AS t (place, type, note)) ORDER BY place`)
-    const rows = reader.getRowsJS() as (readonly [
+    const rows = reader.getRowsJS() as unknown as (readonly [
       string | null,
       number[],
       number | null,

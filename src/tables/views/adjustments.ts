@@ -1,4 +1,4 @@
-import { SAME_PRICES, termsSql } from '../../market/action-terms.js'
+import { AS_BEFORE, SAME_PRICES, termsSql } from '../../market/action-terms.js'
 import { REWRITTEN_ROWS } from './candles.js'
 import { col, defineView, identity, RUN_DAY } from './view.js'
 
@@ -127,12 +127,12 @@ const CHOICE = [
  */
 const JUDGED = [
   `fetched AS (
-    SELECT coalesce(symbol_now, item) AS symbol, day, reason LIKE '%${SAME_PRICES}' AS is_same FROM ${REWRITTEN_ROWS}
+    SELECT coalesce(symbol_now, item) AS symbol, day, reason LIKE '%${SAME_PRICES}%' AS is_same, reason LIKE '%${AS_BEFORE}' AS is_known FROM ${REWRITTEN_ROWS}
     LEFT JOIN (SELECT symbol, symbol_now FROM symbol_isins) AS s ON s.symbol = item WHERE stream = 'all-ohlcv'
   )`,
   `unseen AS (
     SELECT symbol, place, n FROM numbered JOIN fetched AS f USING (symbol)
-    WHERE f.day BETWEEN days[1] - ${NEAR_DAYS} AND days[-1] + ${MOVED_DAYS} GROUP BY ALL HAVING bool_and(is_same)
+    WHERE f.day BETWEEN days[1] - ${NEAR_DAYS} AND days[-1] + ${MOVED_DAYS} GROUP BY ALL HAVING bool_and(is_same) AND bool_or(is_known)
   )`,
   `picked AS (
     SELECT a.*, best, list_filter(best.picks, lambda p: p.n = a.n)[1] AS pick, u.n IS NOT NULL AS is_unseen FROM numbered AS a

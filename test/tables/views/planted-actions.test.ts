@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { SAME_PRICES } from '../../../src/market/action-terms.js'
+import { AS_BEFORE, SAME_PRICES } from '../../../src/market/action-terms.js'
 import {
   FACTS_FILE,
   formatWithDigest,
@@ -58,7 +58,7 @@ const createFolder = (sets: readonly Planted[]): string => {
       known_at: `${day} 20:00:00`,
       stream: 'all-ohlcv',
       item: symbol,
-      reason: `history fetched again: split, with ${SAME_PRICES}`,
+      reason: `history fetched again: split${SAME_PRICES}${AS_BEFORE}`,
     }))
   const facts = {
     format: 2,

@@ -13,7 +13,9 @@ export type ListedAction = readonly [type: string, day: string, note: string]
 /** What became of an action that is listed. */
 type Fate = 'applied' | 'late' | 'never' | 'moved' | 'doubled' | 'foreign'
 
-const KINDS = [
+type Terms = readonly [type: string, note: string, factor: number]
+
+const KINDS: readonly [Terms, ...Terms[]] = [
   ['SPLIT', '2:10', 5],
   ['SPLIT', '1:10', 10],
   ['SUB-DIVISION', 'From Rs 2/- Per Share To Re.1/- Per Share', 2],
@@ -23,17 +25,17 @@ const KINDS = [
   ['BONUS', '2:1', 3],
   ['BONUS', '4:1', 5],
   ['BONUS', '1:2', 1.5],
-] as const
+]
 
 const shift = (day: string, days: number): string =>
   new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10)
 
 /** Terms in an unusual order, which only a jump in the candles can tell. */
-const UNUSUAL = [
+const UNUSUAL: readonly Terms[] = [
   ['SPLIT', '10:2', 5],
   ['BONUS', '3:1', 3],
   ['BONUS', '1:3', 4],
-] as const
+]
 
 /** One stock: its candles as stored, what the lists say, and what the tables must make of it. */
 export const plantActions = (set: number) => {
