@@ -26,7 +26,7 @@ const NEW_FOR_OLD = [
   ['a + b', 'a'],
 ] as const
 
-/** Shares that are given, but are no equity: preference shares and debentures. Their actions move no price. */
+/** What is given, but is no equity: preference shares and debentures. Their actions move no price. */
 const NO_EQUITY =
   '\\b(?:NCRPS|RPS|CRPS|CCPS|OCPS|OCRPS|NCDS?|CCDS?|OCDS?|PREF)\\b|preference|debenture|\\bbonds?\\b'
 

@@ -5,6 +5,7 @@ import { openDuckDb, quoteText } from '../../src/storage/duckdb.js'
 import { duckdb } from './support.js'
 
 const WORDS: readonly [string, ...string[]] = [
+  '\u20b9',
   ...[
     'split',
     'SUB-DIVISION',

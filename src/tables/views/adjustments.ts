@@ -45,7 +45,7 @@ const READ = [
   )`,
 ]
 
-/** Actions with factors: copies and moved ones once, with all their days, and those near each other as one group. */
+/** Actions with factors: copies and moved ones once, with all their days; those near each other are a group. */
 const ACTS = [
   `acts AS (
     SELECT symbol, max(isin) AS isin, kind, arg_max(terms, day) AS terms, arg_max(factors, day) AS factors, list_sort(list(DISTINCT day)) AS days
@@ -122,8 +122,8 @@ const CHOICE = [
 ]
 
 /**
- * Where the candles show no jump, the provider has applied the action, or it did not happen. Most have: only a
- * run that fetched the history again for it, and got the same prices, says otherwise.
+ * Where the candles show no jump, the provider has applied the action, or it did not happen. It is taken as
+ * applied, unless a run fetched the history again for it and got the same prices.
  */
 const JUDGED = [
   `fetched AS (
@@ -181,8 +181,8 @@ const DIVIDENDS = [
 const UNREAD = "if(kind IN ('rights', 'demerger'), 'price unknown', 'terms not read')"
 
 /**
- * What moves a price, with factors. The provider divides earlier candles by splits and bonuses, but not always
- * at once: whether it did shows in the candles.
+ * What moves a price, with factors. The provider divides earlier candles by splits and bonuses, but not
+ * always at once: whether it did shows in the candles.
  */
 export const adjustments = defineView({
   name: 'adjustments',
