@@ -4,6 +4,7 @@ import { formatNumber, formatQuantity, groupDigits } from '../model/format.js'
 import { median } from '../model/map.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
 import { addDays, type Day, toDay } from '../model/trading-day.js'
+import { AS_BEFORE, SAME_PRICES } from './action-terms.js'
 import {
   type CandleArrays,
   candleAt,
@@ -13,7 +14,6 @@ import {
   toCandleDay,
   toDayNumber,
 } from './candle-file.js'
-import { AS_BEFORE, SAME_PRICES } from './action-terms.js'
 import { findAction, type PriceAction } from './price-actions.js'
 import { refuse, type SuspectCounts, thresholds } from './refusal-policy.js'
 import type { Tools } from './tools.js'
