@@ -239,10 +239,10 @@ const checkLevel = (
 const isListedFactor = (factor: number, newestDay: Day, { actions, tools }: CheckContext): boolean => {
   const [since, until] = [addDays(newestDay, -actionDays), toDay(tools.asOf)]
   const near = actions.filter(({ on }) => on >= since && on <= until).slice(0, MAX_ACTIONS)
-  return near
-    .reduce((all, { factors }) => [...all, ...all.flatMap((one) => factors.map((by) => one / by))], [1])
-    .slice(1)
-    .some((listed) => !isMultiple(factor / listed))
+  let listed: readonly number[] = [1]
+  for (const { factors } of near)
+    listed = listed.concat(listed.flatMap((one) => factors.map((by) => one / by)))
+  return listed.slice(1).some((one) => !isMultiple(factor / one))
 }
 
 /** Every combination of their factors is tried. */
