@@ -3,7 +3,9 @@ import { z } from 'zod'
 import { defineStream, perPart } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
+import { readAmount, termsSql } from '../src/market/action-terms.js'
 import { rejectShrunk, warnIfFull, withoutCopies } from '../src/market/list-rules.js'
+import { readActionDay, warnIfUnreadable } from '../src/market/price-actions.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, type Row, Rows } from '../src/model/row.js'
@@ -44,6 +46,7 @@ export const CorporateAction = row({
         type: 'DOUBLE',
         comment: 'rupees a share, such as a dividend; NULL for a ratio',
         from: { row: ['Note'] },
+        convert: { sql: termsSql.amount, value: readAmount },
       },
     ],
   }),
@@ -85,8 +88,8 @@ const actions = post({
   sample: ({ data: { filters } }, market) => {
     const [{ op, val }] = filters
     const data = market.stocks.flatMap((stock) => {
-      const CorpAct = sampleActions(stock, Number(val.slice(0, 4)), market).filter(
-        ({ ExDate }) => ExDate >= val === (op === 'GT'),
+      const CorpAct = sampleActions(stock, Number(val.slice(0, 4)), market).filter(({ ExDate }) =>
+        op === 'GT' ? ExDate > val : ExDate < val,
       )
       return CorpAct.length > 0 ? [{ Sym: stock.Symbol, DispSym: stock.Name, CorpAct }] : []
     })
@@ -133,8 +136,26 @@ type Action = readonly [type: string, day: Day, note: string]
 /**
  * The days that each mode covers, both included: from today to 2 months later, or from 2 years ago to today.
  */
-const computeWindow = (mode: 'upcoming' | 'history', today: Day): { readonly from: Day; readonly to: Day } =>
+type Mode = 'upcoming' | 'history'
+
+const computeWindow = (mode: Mode, today: Day): { readonly from: Day; readonly to: Day } =>
   mode === 'upcoming' ? { from: today, to: addMonths(today, 2) } : { from: addMonths(today, -24), to: today }
+
+/**
+ * Without the actions of the border that are in the other list: the requests overlap there, because an action
+ * of today is neither before nor after it. Those of today are upcoming.
+ */
+const leaveToOtherList =
+  (mode: Mode, today: Day) =>
+  (row: Row): readonly Row[] => {
+    const isOther = (action: unknown): boolean => {
+      const day = isRow(action) ? readActionDay(action) : undefined
+      return day !== undefined && day === (mode === 'upcoming' ? addDays(today, -1) : today)
+    }
+    const actions = [row.CorpAct].flat()
+    const own = actions.filter((action) => !isOther(action))
+    return own.length === actions.length ? [row] : own.length === 0 ? [] : [{ ...row, CorpAct: own }]
+  }
 
 const listActionDays = ({ CorpAct }: Row): readonly Day[] =>
   (Array.isArray(CorpAct) ? CorpAct : [CorpAct])
@@ -159,21 +180,26 @@ export const corporateActions = defineStream({
   work: perPart(['upcoming', 'history'], (mode, tools, file) => {
     const today = toDay(tools.asOf)
     const { from, to } = computeWindow(mode, today)
-    const filter = { field: 'CorpAct.ActDate', op: mode === 'upcoming' ? 'GT' : 'LT', val: today } as const
+    // Neither operator includes its day.
+    const [op, val] =
+      mode === 'upcoming' ? (['GT', addDays(today, -1)] as const) : (['LT', addDays(today, 1)] as const)
+    const filter = { field: 'CorpAct.ActDate', op, val } as const
     const action$ = tools
       .ask(actions, {
         data: { type: 'full', whichpage: 'corporate_action', filters: [filter], count: MAX_ACTIONS, page: 1 },
       })
       .pipe(
         warnIfFull(MAX_ACTIONS, tools, mode),
-        map((rows) =>
-          createResult(
-            withoutCopies(rows, tools, mode).filter((row) => {
+        map((rows) => {
+          const own = withoutCopies(rows, tools, mode)
+            .flatMap(leaveToOtherList(mode, today) as (row: Row) => typeof rows)
+            .filter((row) => {
               const days = listActionDays(row)
               return days.length === 0 || days.some((day) => day >= from && day <= to)
-            }),
-          ),
-        ),
+            })
+          warnIfUnreadable(own, tools, mode)
+          return createResult(own)
+        }),
       )
     return mode === 'history' ? action$.pipe(rejectShrunk(file, tools)) : action$
   }),

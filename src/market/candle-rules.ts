@@ -3,7 +3,8 @@ import type { Candle, Candles } from '../model/candle.js'
 import { formatNumber, formatQuantity, groupDigits } from '../model/format.js'
 import { median } from '../model/map.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
-import { addDays, toDay } from '../model/trading-day.js'
+import { addDays, type Day, toDay } from '../model/trading-day.js'
+import { AS_BEFORE, SAME_PRICES } from './action-terms.js'
 import {
   type CandleArrays,
   candleAt,
@@ -99,6 +100,8 @@ export interface RefetchReason {
   readonly remark: string
   /** Whether a known corporate action divides all earlier prices. */
   readonly isAdjusted?: boolean
+  /** Whether the stored candles are all of before it: then they show whether the provider divides by it. */
+  readonly isOlder?: boolean
   /** How the history differs, if that was compared. */
   readonly change?: string | undefined
 }
@@ -133,7 +136,9 @@ export const acceptHistory = (
   const level$ = isOfAnother
     ? of(undefined)
     : checkLevel({ rows, stored, factor: likeness.factor, reason }, context, counts)
-  return level$.pipe(map(() => ({ ...createResult(rows), whole: true, remark: reason.remark })))
+  const isSame = reason.isAdjusted && !isMultiple(likeness.factor)
+  const remark = `${reason.remark}${isSame ? SAME_PRICES : ''}${isSame && reason.isOlder ? AS_BEFORE : ''}`
+  return level$.pipe(map(() => ({ ...createResult(rows), whole: true, remark })))
 }
 
 const checkLength = (
@@ -216,7 +221,9 @@ const checkLevel = (
   const { tools } = context
   const { factor, reason, stored } = compared
   const isHigher = factor > thresholds.rescale.usualRise
-  const change = describeLevelChange(compared)
+  const change = isListedFactor(factor, toDay(stored.newest * 1_000), context)
+    ? undefined
+    : describeLevelChange(compared)
   if (change === undefined) counts.countUsual()
   if (change === undefined || (reason.isAdjusted && !isHigher && !isErrorFactor(factor))) return of(undefined)
   counts.countSuspect()
@@ -227,6 +234,19 @@ const checkLevel = (
     refuse(tools, 'rescale', `no corporate action explains the higher prices (${change})`)
   return refuseIfMany(change, tools, counts)
 }
+
+/** Whether the new prices are the stored ones divided by the factors of listed actions. */
+const isListedFactor = (factor: number, newestDay: Day, { actions, tools }: CheckContext): boolean => {
+  const [since, until] = [addDays(newestDay, -actionDays), toDay(tools.asOf)]
+  const near = actions.filter(({ on }) => on >= since && on <= until).slice(0, MAX_ACTIONS)
+  let listed: readonly number[] = [1]
+  for (const { factors } of near)
+    listed = listed.concat(listed.flatMap((one) => factors.map((by) => one / by)))
+  return listed.slice(1).some((one) => !isMultiple(factor / one))
+}
+
+/** Every combination of their factors is tried. */
+const MAX_ACTIONS = 5
 
 const refuseIfMany = (
   change: string,

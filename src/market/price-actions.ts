@@ -1,34 +1,28 @@
 import { concat, defer, forkJoin, map, type Observable, of } from 'rxjs'
+import { formatPart } from '../model/format.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import { type Day, readDay } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
+import { type ActionKind, readTerms } from './action-terms.js'
 import type { Tools } from './tools.js'
 
 /** The stream that fetches corporate actions, and its output files. */
 const ACTIONS_STREAM = 'corporate-actions'
 export const ACTION_FILES = ['history_corporate_actions.json', 'upcoming_corporate_actions.json'] as const
 
-/**
- * Kinds of corporate actions that move a price, and whether the provider divides all earlier candles by them.
- */
-const ACTION_KINDS = [
-  { kind: 'split', sign: /split/i, divides: true },
-  { kind: 'bonus', sign: /bonus/i, divides: true },
-  { kind: 'rights issue', sign: /right/i, divides: true },
-  { kind: 'demerger', sign: /demerger|spin/i, divides: false },
-  { kind: 'merger', sign: /merger|amalgamation|arrangement/i, divides: false },
-  { kind: 'consolidation', sign: /consolidation|reduction/i, divides: false },
-] as const
+/** By these the provider divides all earlier candles, if late at times. By a rights issue, too. */
+const DIVIDING: readonly ActionKind[] = ['split', 'consolidation', 'bonus', 'rights']
+/** These do not move a price, or by too little. */
+const UNMOVED: readonly ActionKind[] = ['dividend', 'buyback']
 
 /** A corporate action that moves a price. */
 export interface PriceAction {
-  readonly kind: string
+  readonly kind: ActionKind
   readonly divides: boolean
   /** The ex-date; without one, the record date or the day of the action. */
   readonly on: Day
-  /** The kind and the terms, such as `1:10`, as the provider writes them. */
-  readonly type: string
-  readonly note: string
+  /** Possible factors that earlier prices are divided by: see `readTerms`. */
+  readonly factors: readonly number[]
 }
 
 /**
@@ -67,8 +61,10 @@ export const findAction = (
   }: { readonly since: Day; readonly until: Day; readonly dividing?: boolean },
 ): string | undefined => {
   const found = actions.find(({ on, divides }) => on >= since && on <= until && (divides || !dividing))
-  return found && `${found.kind} on ${found.on}`
+  return found && `${nameKind(found.kind)} on ${found.on}`
 }
+
+export const nameKind = (kind: ActionKind): string => (kind === 'rights' ? 'rights issue' : kind)
 
 /**
  * The price actions in lists of corporate actions, by symbol. Skips rows of another shape, another kind or
@@ -83,11 +79,35 @@ export const readPriceActions = (lists: readonly unknown[]): ReadonlyMap<string,
   return all
 }
 
-const readPriceAction = ({ ActType, ExDate, RecDate, ActDate, Note }: Row): readonly PriceAction[] => {
-  const type = readText(ActType)
-  const known = ACTION_KINDS.find(({ sign }) => sign.test(type))
-  const on = readDay(ExDate) ?? readDay(RecDate) ?? readDay(ActDate)
-  return known === undefined || on === undefined
-    ? []
-    : [{ kind: known.kind, divides: known.divides, on, type, note: readText(Note) }]
+const readPriceAction = (row: Row): readonly PriceAction[] => {
+  const terms = readTerms(readText(row.ActType), readText(row.Note))
+  const on = readActionDay(row)
+  if (terms === undefined || on === undefined || UNMOVED.includes(terms.kind)) return []
+  return [{ kind: terms.kind, divides: DIVIDING.includes(terms.kind), on, factors: terms.factors }]
+}
+
+/** The ex-date of an action; without one, the record date or the day of the action. */
+export const readActionDay = ({ ExDate, RecDate, ActDate }: Row): Day | undefined =>
+  readDay(ExDate) ?? readDay(RecDate) ?? readDay(ActDate)
+
+/** Warns of actions whose terms `readTerms` cannot read: in the tables they are NULL. */
+export const warnIfUnreadable = (rows: readonly Row[], { warn }: Pick<Tools, 'warn'>, list: string): void => {
+  const all = rows.flatMap(({ Sym, CorpAct }) =>
+    [CorpAct]
+      .flat()
+      .filter(isRow)
+      .flatMap(({ ActType, Note }) => {
+        const terms = readTerms(readText(ActType), readText(Note))
+        return terms === undefined ? [] : [{ ...terms, text: [Sym, ActType, Note].map(readText).join(' ') }]
+      }),
+  )
+  const unread = all.filter(({ isReadable }) => !isReadable)
+  for (const kind of new Set(unread.map((one) => one.kind))) {
+    const [first, ...more] = unread.filter((one) => one.kind === kind)
+    const count = all.filter((one) => one.kind === kind).length
+    const part = formatPart(more.length + 1, count, `${nameKind(kind)} action`)
+    warn(
+      `${list}: the terms of ${part} cannot be read, such as "${first?.text}"; they are NULL in the tables`,
+    )
+  }
 }

@@ -3,7 +3,14 @@ import type { Candle, Candles } from '../model/candle.js'
 import { createResult, type ItemResult, skippedResult } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
 import { REPORT_FILE } from '../model/stored.js'
-import { addDays, findSessionEnd, type SpecialSessions, toDay, toInstant } from '../model/trading-day.js'
+import {
+  addDays,
+  type Day,
+  findSessionEnd,
+  type SpecialSessions,
+  toDay,
+  toInstant,
+} from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { isTurn } from './calendar.js'
 import { type createCandleEndpoint, describeLeftOut } from './candle-answer.js'
@@ -143,14 +150,15 @@ const updateStored = (
 const fetchLacking = (update: Update): Observable<ItemResult<Candle>> => {
   const { series, tools, stored, actions } = update
   const { join } = stored
-  const adjustment = findAction(actions, {
-    since: toCandleDay(stored.last),
-    until: toDay(tools.asOf),
-    dividing: true,
-  })
-  if (adjustment !== undefined)
-    return fetchHistory({ remark: `history fetched again: ${adjustment}`, isAdjusted: true }, update)
-  return isTurn(series.file, toCandleDay(stored.last), toDay(tools.asOf))
+  const lastDay = toCandleDay(stored.last)
+  const findDividing = (since: Day): string | undefined =>
+    findAction(actions, { since, until: toDay(tools.asOf), dividing: true })
+  const adjustment = findDividing(lastDay)
+  if (adjustment !== undefined) {
+    const isOlder = findDividing(addDays(lastDay, 1)) === adjustment
+    return fetchHistory({ remark: `history fetched again: ${adjustment}`, isAdjusted: true, isOlder }, update)
+  }
+  return isTurn(series.file, lastDay, toDay(tools.asOf))
     ? fetchCandles(FIRST_CANDLE, series, tools, join).pipe(switchMap((rows) => compareHistory(rows, update)))
     : fetchCandles(join[0], series, tools, join).pipe(switchMap((rows) => addLater(rows, update)))
 }

@@ -3,6 +3,9 @@ export type NamedQuery = Readonly<Record<'name' | 'about' | 'sql', string>>
 /** A stock that did not trade in the newest session has the prices of an older one. */
 export const OF_NEWEST_SESSION = 'QUALIFY price_day = max(price_day) OVER ()'
 
+/** Leaves out stocks with a demerger or the like since a day: the prices before it are of another company. */
+const notCrossing = (since: string): string => `(crosses_action IS NULL OR crosses_action <= ${since})`
+
 /** A name and what it answers, then the statement. */
 const WORKED_TEXT = `near-highs: stocks within 5 % of their 52-week high, with more volume than usual first
 SELECT symbol, close_inr, from_high_52w_pct, rvol, return_3m_pct, price_day FROM screener WHERE from_high_52w_pct > -5 ${OF_NEWEST_SESSION} ORDER BY rvol DESC, symbol LIMIT 50
@@ -13,14 +16,14 @@ SELECT symbol, close_inr, change_pct, rvol, turnover_cr, breakout_50, breakout_5
 narrow-ranges: the narrowest range of 7 sessions, above the average of 50 sessions
 SELECT symbol, close_inr, atr_14_pct, from_sma_50_pct, inside_day, price_day FROM screener WHERE nr7 = 1 AND from_sma_50_pct > 0 ${OF_NEWEST_SESSION} ORDER BY atr_14_pct
 
-momentum: the best returns of six months among liquid stocks
-SELECT symbol, sector, return_6m_pct, return_1m_pct, volatility_20_pct FROM screener WHERE turnover_avg_20_cr > 1 ORDER BY return_6m_pct DESC NULLS LAST, symbol LIMIT 30
+momentum: the best returns of six months among liquid stocks, without those that a demerger or rights issue moved
+SELECT symbol, sector, return_6m_pct, return_1m_pct, volatility_20_pct FROM screener WHERE turnover_avg_20_cr > 1 AND ${notCrossing('price_day - INTERVAL 6 MONTH')} ORDER BY return_6m_pct DESC NULLS LAST, symbol LIMIT 30
 
 volume-surges: at least twice the usual volume
 SELECT symbol, change_pct, rvol, turnover_cr, close_in_range_pct, price_day FROM screener WHERE rvol >= 2 ${OF_NEWEST_SESSION} ORDER BY rvol DESC
 
-drawdowns: the deepest falls from the highest price of all
-SELECT symbol, close_inr, high_all_inr, high_all_day, from_high_all_pct FROM screener ORDER BY from_high_all_pct NULLS LAST, symbol LIMIT 30
+drawdowns: the deepest falls from the highest price of all, without those across a demerger or rights issue
+SELECT symbol, close_inr, high_all_inr, high_all_day, from_high_all_pct FROM screener WHERE ${notCrossing('high_all_day')} ORDER BY from_high_all_pct NULLS LAST, symbol LIMIT 30
 
 growth: sales and profit of the newest quarter at least 20 % above the year before
 SELECT symbol, quarter, sales_yoy_pct, net_profit_yoy_pct, opm_change_yoy_pct, pe_ttm FROM screener WHERE sales_yoy_pct >= 20 AND net_profit_yoy_pct >= 20 ORDER BY net_profit_yoy_pct DESC
@@ -29,7 +32,7 @@ best-quarter: the highest profit of five quarters that are all known
 SELECT symbol, quarter, net_profit_q0_cr, net_profit_q1_cr, net_profit_q4_cr FROM screener WHERE net_profit_q0_cr > 0 AND net_profit_q0_cr > net_profit_q1_cr AND net_profit_q0_cr > net_profit_q2_cr AND net_profit_q0_cr > net_profit_q3_cr AND net_profit_q0_cr > net_profit_q4_cr ORDER BY net_profit_q0_cr DESC
 
 after-results: the price since the newest results, counted from the last close before they came
-SELECT symbol, return_since_results_pct, results_day_return_pct, results_at, results_base_day FROM screener WHERE return_since_results_pct IS NOT NULL ORDER BY return_since_results_pct DESC
+SELECT symbol, return_since_results_pct, results_day_return_pct, results_at, results_base_day FROM screener WHERE return_since_results_pct IS NOT NULL AND ${notCrossing('results_base_day')} ORDER BY return_since_results_pct DESC
 
 value: a low multiple with a high return on capital
 SELECT symbol, sector, pe_ttm, roce_pct, roe_pct, dividend_yield_pct FROM screener WHERE pe_ttm <= 20 AND roce_pct > 15 ORDER BY pe_ttm
@@ -65,8 +68,8 @@ FROM (
   FROM candles_adjusted WHERE day >= date_trunc('month', (SELECT max(day) FROM candle_days)) - INTERVAL 12 MONTH GROUP BY ALL
 ) QUALIFY return_pct IS NOT NULL ORDER BY symbol, month
 
-adjustments: splits and bonuses that the stored candles lack, and other actions with their factors
-SELECT day, symbol, kind, terms, factor, is_applied, amount_inr FROM adjustments ORDER BY kind = 'dividend', is_applied NULLS LAST, day DESC
+adjustments: splits and bonuses that the stored candles lack, and other actions with their factors, or why they have none
+SELECT day, symbol, kind, terms, factor, is_applied, amount_inr, reason FROM adjustments ORDER BY kind = 'dividend', is_applied NULLS LAST, day DESC
 
 universe: stocks of the NIFTY 500 by delivery against their average; as of a day with the members of that day
 SELECT symbol, close_inr, change_pct, delivery_pct, delivery_avg_20_pct, delivery_x FROM screener WHERE isin IN (SELECT isin FROM index_members WHERE index = 'NIFTY 500') ORDER BY delivery_x DESC NULLS LAST, symbol LIMIT 50`

@@ -1,5 +1,5 @@
 import { type CandleArrays, dayToNumber, numberToDay } from '../market/candle-file.js'
-import { type PriceAction, readPriceActions } from '../market/price-actions.js'
+import { nameKind, type PriceAction, readPriceActions } from '../market/price-actions.js'
 import { formatNumber, formatQuantity, groupDigits } from '../model/format.js'
 import { median } from '../model/map.js'
 import type { CheckName, Finding, Severity } from './finding.js'
@@ -24,7 +24,7 @@ export interface KnownAction {
   readonly kind: string
   /** The ex-date, as a day number. */
   readonly day: number
-  /** Possible factors: a note such as `2:1` may mean new shares for old ones, or face values. */
+  /** Possible factors that earlier prices are divided by. */
   readonly factors: readonly number[]
 }
 
@@ -32,15 +32,11 @@ export interface KnownAction {
 export const readKnownActions = (rows: readonly unknown[]): ReadonlyMap<string, readonly KnownAction[]> =>
   new Map([...readPriceActions(rows)].map(([symbol, actions]) => [symbol, actions.map(toKnownAction)]))
 
-const toKnownAction = ({ type, on, note }: PriceAction): KnownAction => {
-  const [, one, other] = /(\d+(?:\.\d+)?)\s*:\s*(\d+(?:\.\d+)?)/.exec(note) ?? []
-  const [a, b] = [Number(one), Number(other)]
-  return {
-    kind: type.toLowerCase(),
-    day: dayToNumber(on),
-    factors: a > 0 && b > 0 ? [b / a, a / b, (a + b) / b, (a + b) / a] : [],
-  }
-}
+const toKnownAction = ({ kind, on, factors }: PriceAction): KnownAction => ({
+  kind: nameKind(kind),
+  day: dayToNumber(on),
+  factors,
+})
 
 /** Facts about a stock that may explain a move. */
 export interface MoveFacts {
@@ -121,7 +117,7 @@ const findJumps = (candles: CandleArrays, impossibleDays: ReadonlySet<number>): 
 }
 
 /**
- * Prices that open lower by the factor of an action, too little for a jump, such as after a bonus of 1 for 5.
+ * Prices that open at the factor of an action, too little for a jump, such as after a bonus of 1 for 5.
  */
 const findSmallActions = (
   candles: CandleArrays,
@@ -133,7 +129,7 @@ const findSmallActions = (
     const index = day.subarray(0, length).findIndex((one) => one >= on)
     const opening = (open[index] ?? 0) / (close[index - 1] ?? 0)
     const isUnadjusted = factors.some(
-      (factor) => factor > 1 && isNearFactor(opening * factor, 1, (factor - 1) / 4),
+      (factor) => Math.abs(Math.log(opening * factor)) < Math.abs(Math.log(factor)) / 4,
     )
     return index < 1 || jumps.some((jump) => jump.index === index) || !isUnadjusted
       ? []

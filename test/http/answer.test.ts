@@ -181,16 +181,17 @@ describe('csv', () => {
     const seen: unknown[] = []
     const read = csv(['A', 'B'])
     for (const text of ['A,B,\n1,2,\n3,4,\n', 'A,B\n1,2,\n3,4,,\n', 'A,,B\n1,,2\n3,,4\n'])
-<<<<<<< HEAD
-      expect(read(text, undefined, (records) => seen.push((records as readonly unknown[])[0]))).toEqual([
-=======
       expect(read(text, undefined, (records) => seen.push([records].flat()[0]))).toEqual([
->>>>>>> identityA: '1', B: '2' ,A: '3', B: '4' ,
+        { A: '1', B: '2' },
+        { A: '3', B: '4' },
       ])
-    expect(seen).toEqual([A: '', B: '' ,A: '', B: '' ,A: '', B: '' ,
+    expect(seen).toEqual([
+      { A: '', B: '' },
+      { A: '', B: '' },
+      { A: '', B: '' },
     ])
     // One with cells is a column, and a cell without a column is an error.
-    expect(read('A,B,\n1,2,3\n')).toEqual([A: '1', B: '2', '': '3' ])
+    expect(read('A,B,\n1,2,3\n')).toEqual([{ A: '1', B: '2', '': '3' }])
     expect(() => read('A,B\n1,2,3\n')).toThrow('more cells than its header')
   })
 

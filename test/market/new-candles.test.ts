@@ -82,7 +82,7 @@ describe('new candles', () => {
 
   it('may move by any factor with a corporate action, searched from 4 days before', () => {
     const actionOn = (on: string): Given => ({
-      actions: [{ kind: 'demerger', divides: false, on, type: 'DEMERGER', note: '' }],
+      actions: [{ kind: 'demerger', divides: false, on, factors: [] }],
     })
     expect(check([flat(100, 0), flat(5, 1)], actionOn('2026-01-29'))).toEqual([])
     expect(check([flat(100, 0), flat(5, 1)], actionOn('2026-03-20'))).toEqual([])

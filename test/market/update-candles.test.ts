@@ -414,14 +414,35 @@ describe('a known adjustment', () => {
       at: evening(thursday),
       now: evening(friday),
       has,
-      actions: [{ kind: 'split', divides: true, on: friday, type: 'SPLIT', note: '1:2' }],
+      actions: [{ kind: 'split', divides: true, on: friday, factors: [] }],
     })
     expect(ended.starts).toEqual([ALL])
     expect(ended.found).toEqual({
       ...createResult(has),
       whole: true,
-      remark: `history fetched again: split on ${friday}`,
+      // The tables read from it that the action is not in the candles.
+      remark: `history fetched again: split on ${friday}, with the same prices as before it`,
     })
+  })
+
+  it('does not show whether the provider divides if the stored candles are of its day', async () => {
+    const actions: PriceAction[] = [{ kind: 'split', divides: true, on: thursday, factors: [2] }]
+    const ended = await end({ text, at: evening(thursday), now: evening(friday), has, actions })
+    expect(ended.found.remark).toBe(`history fetched again: split on ${thursday}, with the same prices`)
+  })
+
+  it('explains a price level of any factor that it lists, alone or with others of its day', async () => {
+    const scale = (factor: number) =>
+      has.map(
+        ([time, ...cells]): Candle => [time, ...cells.map((cell) => cell * factor)] as unknown as Candle,
+      )
+    const given = { text, at: evening(thursday), now: evening(friday), has: scale(100) }
+    const list = (...factors: readonly number[]): PriceAction[] =>
+      factors.map((factor) => ({ kind: 'consolidation', divides: true, on: friday, factors: [factor] }))
+    for (const actions of [list(0.01), list(0.1, 0.1)])
+      expect((await end({ ...given, actions })).found).toMatchObject({ whole: true, rows: given.has })
+    for (const actions of [list(), list(0.1)])
+      await expect(end({ ...given, actions })).rejects.toThrow('no corporate action explains')
   })
 
   it('is not looked up by a first download, nor if nothing can be missing', async () => {

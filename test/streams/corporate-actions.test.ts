@@ -26,13 +26,13 @@ const isKept = async (mode: 'upcoming' | 'history', row: object, asOf?: number):
 }
 
 describe('corporate-actions', () => {
-  it('sends one request per mode, both from today in India on', async () => {
+  it('sends one request per mode, which overlap at today in India: neither operator includes its day', async () => {
     const { requests } = await actions({ data: [] }, { data: [] }, { asOf: toInstant('2026-02-12', '00:30') })
-    const body = (op: string) => ({
+    const body = (op: string, val: string) => ({
       data: {
         type: 'full',
         whichpage: 'corporate_action',
-        filters: [{ field: 'CorpAct.ActDate', op, val: '2026-02-12' }],
+        filters: [{ field: 'CorpAct.ActDate', op, val }],
         count: 5000,
         page: 1,
       },
@@ -41,7 +41,7 @@ describe('corporate-actions', () => {
       '/analytics/customscan/fetchdt',
       '/analytics/customscan/fetchdt',
     ])
-    expect(requests.map((one) => one.body)).toEqual([body('GT'), body('LT')])
+    expect(requests.map((one) => one.body)).toEqual([body('GT', '2026-02-11'), body('LT', '2026-02-13')])
   })
 
   it('writes each mode’s rows unchanged, in the order answered', async () => {
@@ -75,9 +75,43 @@ describe('corporate-actions', () => {
     { mode: 'history', day: '2026-02-11', kept: true },
     { mode: 'history', day: '2024-02-12', kept: true },
     { mode: 'history', day: '2024-02-11', kept: false },
+    { mode: 'history', day: '2026-02-12', kept: false },
     { mode: 'history', day: '2026-02-13', kept: false },
   ] as const)('has a row of $day among $mode actions: $kept', async ({ mode, day, kept }) => {
     expect(await isKept(mode, rowOn(day))).toBe(kept)
+  })
+
+  it('has each action of the overlap in one list: those of today are upcoming', async () => {
+    const all = rowOn('2026-02-10', '2026-02-11', '2026-02-12', '2026-02-13')
+    const { text } = await actions({ data: [all] }, { data: [all] })
+    expect(text(UPCOMING)).toBe(arrayOf(rowOn('2026-02-10', '2026-02-12', '2026-02-13')))
+    expect(text(HISTORY)).toBe(arrayOf(rowOn('2026-02-10', '2026-02-11', '2026-02-13')))
+  })
+
+  it('counts the actions whose terms cannot be read', async () => {
+    const act = (ActType: string, Note: string | null) => ({
+      ActType,
+      ExDate: '2026-03-01',
+      RecDate: null,
+      Note,
+    })
+    const dividends = ['2.5', 'Rs 2.50 Per Share', 'soon'].map((note) => act('DIVIDEND', note))
+    const CorpAct = [...dividends, act('SPLIT', null), act('DEMERGER', 'NA'), act('AGM', 'NA')]
+    const { script, report } = await actions(
+      { data: [{ Sym: 'ALPHA', DispSym: 'A', CorpAct }] },
+      { data: [] },
+    )
+    expect(script.problems).toEqual([
+      {
+        reason:
+          'upcoming: the terms of 1 of 3 dividend actions cannot be read, such as "ALPHA DIVIDEND soon"; they are NULL in the tables',
+      },
+      {
+        reason:
+          'upcoming: the terms of 1 of 1 split action cannot be read, such as "ALPHA SPLIT "; they are NULL in the tables',
+      },
+    ])
+    expect(report.outcome).toBe('complete')
   })
 
   it('ends the two-month window at the last day of a shorter month', async () => {

@@ -47,7 +47,7 @@ interface Bundle {
 
 /** Actions count on the first session from their day on. */
 const SELECT_SESSIONS = `WITH acts AS (
-  SELECT symbol, day, product(if(kind IN ('split', 'bonus'), factor, 1)) AS split, sum(if(kind = 'dividend', amount_inr, 0)) AS dividend
+  SELECT symbol, day, product(if(kind = 'dividend', 1, factor)) AS split, sum(coalesce(amount_inr, 0)) AS dividend
   FROM adjustments WHERE factor IS NOT NULL AND is_applied IS NOT NULL GROUP BY symbol, day
 ), placed AS (
   SELECT a.symbol, c.day, product(split) AS split, sum(dividend) AS dividend

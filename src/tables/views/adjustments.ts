@@ -1,33 +1,211 @@
+import { AS_BEFORE, SAME_PRICES, termsSql } from '../../market/action-terms.js'
+import { REWRITTEN_ROWS } from './candles.js'
 import { ofOwner } from './symbols.js'
 import { col, defineView, identity, RUN_DAY } from './view.js'
 
 /** The session before an action and that of the action are at most this many days away. */
 const NEAR_DAYS = 10
+/** The same action with the same terms within this many days is one that moved. */
+const MOVED_DAYS = 31
+/** Actions that are this many days apart may share a session, over a weekend with a holiday. */
+const SHARED_DAYS = 4
+/** Every combination of actions is tried. */
+const MAX_TOGETHER = 5
+/**
+ * What speaks against a reading, as a logarithm: a session beside the listed day, or the unusual order of the
+ * terms. 0.1 is a gap of 10 % at the opening.
+ */
+const OTHER_SESSION = 0.15
+const OTHER_ORDER = 0.1
+/** A move that is further from all combinations has another reason. */
+const MAX_RESIDUAL = 0.5
+/** A larger dividend shows in the candles. */
+const SEEN_YIELD = 0.04
+
+/** Why an action is not used whose move is not what the candles show. */
+export const OTHER_MOVE = 'another move in the candles'
+
+/** What moves the price. A merger and a buyback do not. */
+const KINDS = ['split', 'consolidation', 'bonus', 'rights', 'demerger', 'capital reduction', 'dividend']
+
+/** The actions of the lists, exact copies once, with what `termsSql` reads. */
+const READ = [
+  `listed AS (
+    SELECT *, ${termsSql.kind('action', 'note')} AS kind, ${termsSql.text('action', 'note')} AS text
+    FROM (
+      SELECT DISTINCT coalesce(s.symbol_now, symbol) AS symbol, s.isin, coalesce(ex_date, record_date) AS day,
+        upper(trim(coalesce(action, ''))) AS action, trim(coalesce(note, '')) AS note
+      FROM ${ofOwner('corporate_actions', 'ex_date')} LEFT JOIN symbol_isins AS s USING (symbol)
+    ) WHERE day IS NOT NULL
+  )`,
+  `readable AS (
+    SELECT symbol, isin, day, kind, action, note AS terms, if(kind = 'rights', [], ${termsSql.factors('kind', 'text')}) AS factors,
+      CASE WHEN kind = 'dividend' THEN coalesce(${termsSql.amount('text')}, ${termsSql.percent('text')} / 100 * face) END AS amount
+    FROM listed LEFT JOIN (SELECT symbol, max(face_value) AS face FROM listing_dates GROUP BY symbol) USING (symbol)
+    WHERE kind IN (${KINDS.map((kind) => `'${kind}'`).join(', ')})
+  )`,
+]
+
+/** Actions with factors: copies and moved ones once, with all their days; neighbours are a group. */
+const ACTS = [
+  `acts AS (
+    SELECT symbol, max(isin) AS isin, kind, arg_max(terms, day) AS terms, arg_max(factors, day) AS factors, list_sort(list(DISTINCT day)) AS days
+    FROM (
+      SELECT *, sum(if(is_near, 0, 1)) OVER (PARTITION BY symbol, kind, factors[1] ORDER BY day) AS family FROM (
+        SELECT *, day <= lag(day) OVER (PARTITION BY symbol, kind, factors[1] ORDER BY day) + ${MOVED_DAYS} AS is_near FROM readable WHERE len(factors) > 0
+      )
+    ) GROUP BY symbol, kind, factors[1], family
+  )`,
+  `numbered AS (
+    SELECT *, row_number() OVER (PARTITION BY symbol, place ORDER BY days, kind, factors) AS n, count(*) OVER (PARTITION BY symbol, place) AS size FROM (
+      SELECT *, sum(if(days[1] <= until + ${SHARED_DAYS}, 0, 1)) OVER (PARTITION BY symbol ORDER BY days, kind, factors) AS place FROM (
+        SELECT *, max(days[-1]) OVER (PARTITION BY symbol ORDER BY days, kind, factors ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until FROM acts
+      )
+    )
+  )`,
+]
+
+/** The move into the session of each listed day, and into those beside it. */
+const MOVES = [
+  `sessions AS (
+    SELECT a.symbol, a.day AS listed, max_by(c.close, c.day, 2) FILTER (c.day < a.day) AS closes, min_by(c.open, c.day, 2) FILTER (c.day >= a.day) AS opens,
+      max(c.day) FILTER (c.day < a.day) AS last_day, max_by(c.open, c.day) FILTER (c.day < a.day) AS last_open,
+      min_by(c.day, c.day, 2) FILTER (c.day >= a.day) AS next_days, min_by(c.close, c.day) FILTER (c.day >= a.day) AS own_close
+    FROM (SELECT DISTINCT symbol, day FROM readable) AS a JOIN candle_days AS c ON c.symbol = a.symbol
+      AND c.day BETWEEN a.day - ${NEAR_DAYS} AND a.day + ${NEAR_DAYS} GROUP BY a.symbol, a.day
+  )`,
+  // The listed day may be the record date. On a day without a session, the session before may trade without
+  // the action.
+  `slots AS (
+    SELECT *, ln(before / after) AS move, ln(before / (after + coalesce(paid, 0))) AS paid_move FROM (
+      SELECT symbol, listed, next_days[1] AS slot, closes[1] AS before, opens[1] AS after, true AS is_own, 0 AS penalty FROM sessions
+      UNION ALL SELECT symbol, listed, last_day, closes[2], last_open, false, if(next_days[1] = listed, ${OTHER_SESSION}, 0) FROM sessions
+      UNION ALL SELECT symbol, listed, next_days[2], own_close, opens[2], false, ${OTHER_SESSION} FROM sessions
+    ) LEFT JOIN (SELECT symbol, day AS listed, sum(amount) AS paid FROM readable GROUP BY ALL) USING (symbol, listed)
+    WHERE before > 0 AND after > 0
+  )`,
+  'own AS (FROM slots WHERE is_own)',
+]
+
+/** Of all combinations, the one that explains the moves: each action at one of its sessions, or at none. */
+const CHOICE = [
+  `pairs AS (
+    SELECT symbol, place, n, slot, factor, penalty + if(reading = 1, 0, ${OTHER_ORDER}) AS penalty, move, paid_move, is_own FROM (
+      SELECT symbol, place, n, listed, unnest(factors) AS factor, unnest(range(1, len(factors) + 1)) AS reading
+      FROM (SELECT symbol, place, n, factors, unnest(days) AS listed FROM numbered WHERE size <= ${MAX_TOGETHER})
+    ) JOIN slots USING (symbol, listed)
+    WHERE is_own OR move / ln(factor) > 0.6
+  )`,
+  `choices AS (
+    SELECT symbol, place, n, slot, factor, min(penalty) AS penalty FROM pairs GROUP BY ALL
+    UNION ALL SELECT DISTINCT symbol, place, n, CAST(NULL AS DATE), 1, 0 FROM pairs WHERE is_own
+  )`,
+  `combined AS (
+    WITH RECURSIVE tried AS (
+      SELECT DISTINCT symbol, place, size, CAST(0 AS BIGINT) AS n, CAST([] AS STRUCT(n BIGINT, slot DATE, factor DOUBLE)[]) AS picks, CAST(0 AS DOUBLE) AS penalty
+      FROM numbered WHERE size <= ${MAX_TOGETHER}
+      UNION ALL
+      SELECT t.symbol, t.place, size, c.n, if(slot IS NULL, picks, list_append(picks, {'n': c.n, 'slot': slot, 'factor': factor})), t.penalty + c.penalty
+      FROM tried AS t JOIN choices AS c ON c.symbol = t.symbol AND c.place = t.place AND c.n = t.n + 1
+    )
+    SELECT symbol, place, picks, penalty FROM tried WHERE n = size
+  )`,
+  `chosen AS (
+    SELECT symbol, place, arg_min({'picks': picks, 'rest': rest}, row(round(penalty + cost, 9), len(picks), CAST(picks AS VARCHAR))) AS best FROM (
+      SELECT *, list_sum([s.rest FOR s IN rests]) AS cost, list_max([s.rest FOR s IN rests IF s.is_own]) AS rest FROM (
+        SELECT symbol, place, picks, penalty, list({'is_own': is_own, 'rest': least(abs(move - explained), abs(paid_move - explained))}) AS rests FROM (
+          SELECT *, coalesce(list_sum([ln(p.factor) FOR p IN picks IF p.slot = slot]), 0) AS explained FROM combined
+          JOIN (SELECT symbol, place, slot, min(move) AS move, min(paid_move) AS paid_move, bool_or(is_own) AS is_own FROM pairs GROUP BY ALL) USING (symbol, place)
+        ) GROUP BY symbol, place, picks, penalty
+      )
+    ) GROUP BY symbol, place
+  )`,
+]
 
 /**
- * Splits, bonuses, rights issues and dividends with their factors. The provider divides earlier candles by
- * splits and bonuses, but not always at once: whether it did shows in the candles.
+ * Where the candles show no jump, the provider has applied the action, or it did not happen. It is taken as
+ * applied, unless a run fetched the history again for it and got the same prices.
+ */
+const JUDGED = [
+  `fetched AS (
+    SELECT coalesce(symbol_now, item) AS symbol, day, reason LIKE '%${SAME_PRICES}%' AS is_same, reason LIKE '%${AS_BEFORE}' AS is_known FROM ${REWRITTEN_ROWS}
+    LEFT JOIN (SELECT symbol, symbol_now FROM symbol_isins) AS s ON s.symbol = item WHERE stream = 'all-ohlcv'
+  )`,
+  `unseen AS (
+    SELECT symbol, place, n FROM numbered JOIN fetched AS f USING (symbol)
+    WHERE f.day BETWEEN days[1] - ${NEAR_DAYS} AND days[-1] + ${MOVED_DAYS} GROUP BY ALL HAVING bool_and(is_same) AND bool_or(is_known)
+  )`,
+  `picked AS (
+    SELECT a.*, best, list_filter(best.picks, lambda p: p.n = a.n)[1] AS pick, u.n IS NOT NULL AS is_unseen FROM numbered AS a
+    LEFT JOIN chosen USING (symbol, place) LEFT JOIN unseen AS u ON u.symbol = a.symbol AND u.place = a.place AND u.n = a.n
+  )`,
+  // The listed day stays, unless another session trades without the action.
+  `dated AS (
+    SELECT *, coalesce((SELECT max(listed) FROM slots AS s WHERE s.symbol = p.symbol AND is_own AND slot = pick.slot AND list_contains(days, listed)), pick.slot, days[-1]) AS day
+    FROM picked AS p
+  )`,
+  `judged AS (
+    SELECT d.symbol, isin, d.day, kind, terms, coalesce(pick.factor, factors[1]) AS factor, before, after, d.slot,
+      CASE WHEN d.slot IS NULL THEN 'no candles of its day' WHEN best IS NULL THEN 'too many actions of one day'
+        WHEN best.rest > ${MAX_RESIDUAL} THEN '${OTHER_MOVE}' WHEN pick IS NULL AND is_unseen THEN 'not seen in the candles' END AS reason,
+      if(pick IS NULL, 1, 0) AS state
+    FROM (SELECT d.*, coalesce(pick.slot, own.slot) AS slot FROM dated AS d LEFT JOIN own ON own.symbol = d.symbol AND listed = d.day) AS d
+    LEFT JOIN (SELECT symbol, slot, any_value(before) AS before, any_value(after) AS after FROM slots GROUP BY ALL) AS s ON s.symbol = d.symbol AND s.slot = d.slot
+  )`,
+]
+
+/**
+ * Dividends are paid for the shares of their time, stored prices are divided by the splits that are applied.
+ * Those of one session are one sum: each row has its part of the factor.
+ */
+const DIVIDENDS = [
+  `owed AS (
+    SELECT d.*, s.slot, before, after, amount / coalesce((SELECT product(factor) FROM judged AS j WHERE j.symbol = d.symbol AND j.day > d.day AND j.reason IS NULL AND state = 1), 1) AS inr,
+      before / coalesce((SELECT product(factor) FROM judged AS j WHERE j.symbol = d.symbol AND j.slot = s.slot AND j.reason IS NULL AND state = 0), 1) AS base
+    FROM (SELECT symbol, max(isin) AS isin, day, action, any_value(terms) AS terms, amount FROM readable WHERE kind = 'dividend' GROUP BY symbol, day, action, amount, if(amount IS NULL, terms, NULL)) AS d
+    LEFT JOIN own AS s ON s.symbol = d.symbol AND s.listed = d.day
+  )`,
+  `counted AS (
+    SELECT *, CASE WHEN amount IS NULL THEN 'amount not read' WHEN moved_to <= day + ${MOVED_DAYS} AND NOT is_seen OR moved_from >= day - ${MOVED_DAYS} AND NOT is_seen AND was_seen THEN 'moved to another day'
+      WHEN base IS NULL THEN 'no candles of its day' END AS reason FROM (
+      SELECT *, lead(day) OVER w AS moved_to, lag(day) OVER w AS moved_from, lag(is_seen) OVER w AS was_seen FROM (
+        SELECT *, coalesce(inr > ${SEEN_YIELD} * base AND base - after > inr / 2, false) AS is_seen FROM owed
+      ) WINDOW w AS (PARTITION BY symbol, action, amount ORDER BY day)
+    )
+  )`,
+  `paid AS (
+    SELECT *, sum(inr) OVER (PARTITION BY symbol, slot, reason ORDER BY inr, action ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS up_to,
+      sum(inr) OVER (PARTITION BY symbol, slot, reason) AS total FROM counted
+  )`,
+]
+
+const UNREAD = "if(kind IN ('rights', 'demerger'), 'price unknown', 'terms not read')"
+
+/**
+ * What moves a price, with factors. The provider divides earlier candles by splits and bonuses, but not
+ * always at once: whether it did shows in the candles.
  */
 export const adjustments = defineView({
   name: 'adjustments',
   about:
-    'splits, bonuses, rights issues and dividends with the factor that earlier prices are divided by, one row each',
+    'splits, consolidations, bonuses, rights issues, demergers, capital reductions and dividends with the factor that earlier prices are divided by, one row each',
   isShared: true,
-  needs: ['corporate_actions', 'candle_days', 'symbol_isins'],
+  needs: ['corporate_actions', 'candle_days', 'symbol_isins', 'listing_dates'],
   columns: [
     ...identity(
-      'first day on which the share trades without it; if the listed day has no session, it may be the one before',
+      'first day on which the share trades without it: the listed one, unless the candles show a session beside it',
     ),
-    col('kind', 'VARCHAR', 'split, bonus, rights or dividend'),
+    col('kind', 'VARCHAR', KINDS.join(', ')),
     col(
       'terms',
       'VARCHAR',
       'as the provider writes them: new face value to old, new shares to old ones, or rupees a share',
+      "nullif(terms, '')",
     ),
     col(
       'factor',
       'DOUBLE',
-      'earlier prices are divided by it; NULL for rights, whose price is unknown, and without candles for dividends',
+      'earlier prices are divided by it; below 1 for a consolidation; those of dividends of one day multiply to close / (close - sum); NULL if unknown',
     ),
     col(
       'is_applied',
@@ -49,47 +227,14 @@ export const adjustments = defineView({
       'DOUBLE',
       `open of the first session from that day on as stored, at most ${NEAR_DAYS} days later, rupees`,
     ),
+    col('reason', 'VARCHAR', 'why factor or is_applied is NULL'),
   ],
-  with: [
-    `actions AS (
-      SELECT isin, coalesce(symbol_now, symbol) AS symbol, a.day, kind, terms, a, b, CASE WHEN kind = 'dividend' THEN TRY_CAST(terms AS DOUBLE) END AS amount,
-        CASE kind WHEN 'split' THEN greatest(a / b, b / a) WHEN 'bonus' THEN (a + b) / b END AS factor
-      FROM (
-        SELECT DISTINCT symbol, ex_date AS day, note AS terms,
-          CASE WHEN action ILIKE '%split%' THEN 'split' WHEN action ILIKE '%bonus%' THEN 'bonus' WHEN action ILIKE '%right%' THEN 'rights'
-            WHEN action ILIKE '%dividend%' THEN 'dividend' END AS kind,
-          TRY_CAST(NULLIF(regexp_extract(note, '([0-9.]+)\\s*:\\s*([0-9.]+)', 1), '') AS DOUBLE) AS a,
-          NULLIF(TRY_CAST(NULLIF(regexp_extract(note, '([0-9.]+)\\s*:\\s*([0-9.]+)', 2), '') AS DOUBLE), 0) AS b
-        FROM ${ofOwner('corporate_actions', 'ex_date')}
-      ) AS a LEFT JOIN symbol_isins AS s USING (symbol) WHERE kind IS NOT NULL AND a.day IS NOT NULL
-    )`,
-    `sessions AS (
-      SELECT a.symbol, a.day, max_by(c.close, c.day) FILTER (c.day < a.day) AS before, min_by(c.open, c.day) FILTER (c.day >= a.day) AS after,
-        bool_or(c.day = a.day) AS is_session, max(c.day) FILTER (c.day < a.day) AS last_day, max_by(c.open, c.day) FILTER (c.day < a.day) AS last_open,
-        (max_by(c.close, c.day, 2) FILTER (c.day < a.day))[2] AS last_before
-      FROM (SELECT DISTINCT symbol, day FROM actions) AS a JOIN candle_days AS c ON c.symbol = a.symbol
-        AND c.day BETWEEN a.day - ${NEAR_DAYS} AND a.day + ${NEAR_DAYS} GROUP BY a.symbol, a.day
-    )`,
-    // The listed day may be the record date. On a day without a session, the session before trades without
-    // the action, if its candle shows that.
-    `placed AS (
-      SELECT * REPLACE (if(is_early, last_day, day) AS day, if(is_early, last_before, before) AS before, if(is_early, last_open, after) AS after)
-      FROM (SELECT *, NOT is_session AND last_open > 0 AND last_before / last_open > sqrt(factor) AS is_early FROM actions LEFT JOIN sessions USING (symbol, day))
-    )`,
-    // Of the two states, the one that is nearer to the move between the sessions.
-    `judged AS (SELECT *, CASE WHEN after > 0 AND before > 0 AND factor > 0 THEN if(before / after < sqrt(factor), 1, 0) END AS is_applied FROM placed)`,
-    // Dividends are paid for the shares of their time, stored prices are divided by the splits that are
-    // applied.
-    `shares AS (
-      SELECT d.symbol, d.day, d.terms, product(coalesce(s.factor, 1)) AS later FROM judged AS d
-      LEFT JOIN judged AS s ON s.symbol = d.symbol AND s.day > d.day AND s.kind <> 'dividend' AND s.is_applied = 1
-      WHERE d.kind = 'dividend' GROUP BY d.symbol, d.day, d.terms
-    )`,
-  ],
+  with: [...READ, ...ACTS, ...MOVES, ...CHOICE, ...JUDGED, ...DIVIDENDS],
   from: `FROM (
-    SELECT isin, j.symbol, j.day, kind, j.terms, amount / later AS amount_inr, before AS close_before_inr, after AS open_after_inr,
-      CASE WHEN kind <> 'dividend' THEN factor WHEN before > amount / later THEN before / (before - amount / later) END AS factor,
-      CASE WHEN kind <> 'dividend' THEN is_applied WHEN j.day <= coalesce(${RUN_DAY}, j.day) THEN 0 END AS is_applied
-    FROM judged AS j LEFT JOIN shares AS s ON s.symbol = j.symbol AND s.day = j.day AND s.terms IS NOT DISTINCT FROM j.terms AND kind = 'dividend'
+    SELECT isin, symbol, day, kind, terms, factor, if(reason IS NULL, state, NULL) AS is_applied, NULL AS amount_inr, before AS close_before_inr, after AS open_after_inr, reason FROM judged
+    UNION ALL SELECT isin, symbol, day, 'dividend', terms, CASE WHEN reason IS NULL AND total < base THEN (base - up_to + inr) / (base - up_to) END,
+      CASE WHEN day <= coalesce(${RUN_DAY}, day) AND reason IS DISTINCT FROM 'moved to another day' THEN 0 END, inr, before, after, if(reason IS NULL AND total >= base, 'more than the price', reason) FROM paid
+    UNION ALL SELECT DISTINCT r.isin, r.symbol, day, kind, terms, NULL, NULL, NULL, before, after, ${UNREAD} FROM readable AS r
+      LEFT JOIN own AS s ON s.symbol = r.symbol AND listed = day WHERE kind <> 'dividend' AND len(factors) = 0
   )`,
 })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { workedQueries } from '../../../src/tables/worked-queries.js'
 import { duckdb, folderWith, objectsOf } from '../support.js'
 
 const DAYS = [
@@ -148,6 +149,70 @@ describe.skipIf(!duckdb)('adjusted candles', () => {
       (await objectsOf('select close from candle_days order by day', out, 0)).map(({ close }) => close),
     ).toEqual([1, 2])
     expect(await objectsOf('from candles', out, 0)).toHaveLength(3)
+  })
+
+  it.each([
+    ['a consolidation that is written as a split', before(4, 0.1), [['SPLIT', DAYS[4], '10:1']], 0.1, 0, 0.1],
+    ['a consolidation', before(4, 0.1), [['CONSOLIDATION', DAYS[4], '10:1']], 0.1, 0, 0.1],
+    ['a consolidation that the provider has applied', PRICES, [['SPLIT', DAYS[4], '10:1']], 0.1, 1, 0.1],
+    [
+      'a change of face value in words',
+      before(4, 5),
+      [['SPLIT', DAYS[4], 'From Rs 10/- Per Share To Rs 2/- Per Share']],
+      5,
+      0,
+      5,
+    ],
+    ['a sub-division', before(4, 5), [['SUB-DIVISION', DAYS[4], '2:10']], 5, 0, 5],
+    ['a bonus whose terms are all shares to held ones', before(4, 3), [['BONUS', DAYS[4], '3:1']], 3, 0, 3],
+    ['a split that trades a session later', before(5, 5), [['SPLIT', DAYS[4], '2:10']], 5, 0, 5],
+  ] as const)('know %s', async (_, closes, actions, factor, isApplied, first) => {
+    const out = market(closes, actions as never)
+    expect(await objectsOf('select factor, is_applied, reason from adjustments', out)).toEqual([
+      { factor: expect.closeTo(factor, 9), is_applied: isApplied, reason: null },
+    ])
+    const rows = await objectsOf('select close, close_first from candles_adjusted order by day', out)
+    rows.forEach(({ close }, place) => {
+      expect(close).toBeCloseTo(PRICES[place] as number, 9)
+    })
+    expect(rows[0]?.close_first).toBeCloseTo(100 * first, 9)
+  })
+
+  it.each(['BONUS NCRPS', 'BONUS DEBENTURE'])('have nothing to do with %s', async (type) => {
+    const out = market(PRICES, [[type, DAYS[4] as string, '4:1']])
+    expect(await objectsOf('from adjustments', out)).toEqual([])
+    expect((await objectsOf('select close_first from candles_adjusted order by day', out))[0]).toEqual({
+      close_first: 100,
+    })
+  })
+
+  it('divide by the sum of the dividends of a day: copies count once, two kinds of one amount twice', async () => {
+    const [day, later] = [DAYS[4] as string, DAYS[6] as string]
+    const dividends = [
+      ['INTERIM DIVIDEND', day, '20'],
+      ['SPECIAL DIVIDEND', day, 'Rs 20 Per Share'],
+      ['SPECIAL DIVIDEND', day, 'Rs 20 Per Share'],
+      ['DIVIDEND', later, 'soon'],
+    ] as const
+    const out = market(PRICES, dividends)
+    const rows = await objectsOf('select close_total_return from candles_adjusted order by day', out)
+    expect(rows[3]?.close_total_return).toBeCloseTo(103 - 40, 9)
+    expect(await objectsOf('select amount_inr, reason from adjustments order by day', out)).toEqual([
+      { amount_inr: 20, reason: null },
+      { amount_inr: 20, reason: null },
+      { amount_inr: null, reason: 'amount not read' },
+    ])
+  })
+
+  it('have no factor of a demerger, which the screener marks', async () => {
+    const day = DAYS[4] as string
+    const out = market(before(4, 2.7), [['DEMERGER', day, 'NA']])
+    expect(await objectsOf('select kind, factor, is_applied, reason from adjustments', out)).toEqual([
+      { kind: 'demerger', factor: null, is_applied: null, reason: 'price unknown' },
+    ])
+    expect(await objectsOf('select crosses_action from screener', out)).toEqual([{ crosses_action: day }])
+    for (const name of ['momentum', 'drawdowns', 'after-results'])
+      expect(await objectsOf(workedQueries.find((one) => one.name === name)?.sql ?? '', out)).toEqual([])
   })
 
   it('say what they know about each action', async () => {

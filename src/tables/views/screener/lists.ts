@@ -29,8 +29,8 @@ export const lists: ScreenerGroup = {
       FROM (
         SELECT symbol, from_percent, to_percent, NULL AS side, NULL AS day, NULL AS action, NULL AS amount FROM band_changes
         UNION ALL SELECT symbol, NULL, NULL, side, NULL, NULL, NULL FROM circuits
-        UNION ALL SELECT symbol, NULL, NULL, NULL, ex_date, kind, sum(amount) FROM (SELECT DISTINCT symbol, ex_date, lower(action) AS kind, note, amount FROM corporate_actions)
-        WHERE ex_date >= coalesce(${RUN_DAY}, current_date) GROUP BY symbol, ex_date, kind
+        UNION ALL SELECT symbol, NULL, NULL, NULL, ex_date, if(kind LIKE '%dividend%', 'dividend', kind) AS what, sum(amount) FROM (SELECT DISTINCT symbol, ex_date, lower(action) AS kind, note, amount FROM corporate_actions)
+        WHERE ex_date >= coalesce(${RUN_DAY}, current_date) GROUP BY symbol, ex_date, what
       ) GROUP BY symbol
     )`,
     `recent_deals AS (

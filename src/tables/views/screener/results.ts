@@ -72,7 +72,7 @@ export const valuation: ScreenerGroup = {
   with: [
     `valuation AS (
       SELECT * FROM (SELECT isin, max(roe) AS roe, max(roce) AS roce FROM fundamentals GROUP BY isin)
-      FULL JOIN (SELECT isin, max(day) AS adjusted_on FROM adjustments WHERE kind IN ('split', 'bonus') AND day <= ${RUN_DAY} GROUP BY isin) USING (isin)
+      FULL JOIN (SELECT isin, max(day) AS adjusted_on FROM adjustments WHERE kind IN ('split', 'consolidation', 'bonus') AND day <= ${RUN_DAY} GROUP BY isin) USING (isin)
     )`,
   ],
   alias: 'v',

@@ -1,3 +1,4 @@
+import { OTHER_MOVE } from '../adjustments.js'
 import { selectSessions } from '../breadth.js'
 import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 import { priceGroup } from './price.js'
@@ -22,10 +23,11 @@ const TAGS = [
 
 export const session: ScreenerGroup = {
   title: 'the newest session',
-  needs: ['candles_adjusted'],
+  needs: ['candles_adjusted', 'adjustments'],
   with: [
     ...priceGroup.with,
-    `session AS (SELECT isin, price_day = (SELECT max(day) FROM (${selectSessions('recent')})) AS is_traded FROM price)`,
+    `crossed AS (SELECT isin, max(day) AS crosses FROM adjustments WHERE kind <> 'dividend' AND (factor IS NULL OR reason = '${OTHER_MOVE}') AND day <= ${RUN_DAY} GROUP BY isin)`,
+    `session AS (SELECT isin, price_day = (SELECT max(day) FROM (${selectSessions('recent')})) AS is_traded, crosses FROM price LEFT JOIN crossed USING (isin))`,
   ],
   alias: 'w',
   columns: [
@@ -34,6 +36,12 @@ export const session: ScreenerGroup = {
       'BIGINT',
       '1 if the newest candle is of the newest session, in which at least half of the stocks traded; 0 if not',
       'is_traded',
+    ),
+    col(
+      'crosses_action',
+      'DATE',
+      'newest ex-date of an action that earlier prices cannot be divided by, such as a demerger or a rights issue: figures of days before it cross it; NULL without one',
+      'crosses',
     ),
     reading(
       ['price', 'session', 'lists', 'reaction'],

@@ -1,0 +1,202 @@
+/**
+ * The one reader of what a corporate action is and says. Its patterns are read by JavaScript and by DuckDB,
+ * so they use what both have: no look-ahead.
+ */
+
+export type ActionKind = (typeof KINDS)[number]['kind']
+
+interface KindFacts {
+  readonly kind: string
+  readonly sign: string
+  /** The factors by which it may divide earlier prices, the usual reading first: see `PARTS`. */
+  readonly factors?: readonly (readonly [dividend: keyof typeof PARTS, divisor: keyof typeof PARTS])[]
+  /** Which factors are possible: a consolidation raises the price, a bonus lowers it. */
+  readonly range?: readonly [above: number, below: number]
+}
+
+/** Of terms `a:b`; a face value that changes from b to a is one, too. */
+const PARTS = {
+  a: (a: number, _b: number) => a,
+  b: (_a: number, b: number) => b,
+  'a + b': (a: number, b: number) => a + b,
+}
+
+const NEW_FOR_OLD = [
+  ['a + b', 'b'],
+  ['a + b', 'a'],
+] as const
+
+/** What is given, but is no equity: preference shares and debentures. Their actions move no price. */
+const NO_EQUITY =
+  '\\b(?:NCRPS|RPS|CRPS|CCPS|OCPS|OCRPS|NCDS?|CCDS?|OCDS?|PREF)\\b|preference|debenture|\\bbonds?\\b'
+
+/** The first sign that is found decides: in the type of the action, or else in its note. */
+const KINDS = [
+  {
+    kind: 'consolidation',
+    sign: 'consolidat|reverse[ -]*(?:stock[ -]*)?split',
+    factors: [
+      ['b', 'a'],
+      ['a', 'b'],
+    ],
+    range: [0, 1],
+  },
+  {
+    kind: 'split',
+    sign: 'split|sub[ -]*di?vi[sd]',
+    // New face value to old; some are written the other way round.
+    factors: [
+      ['b', 'a'],
+      ['a', 'b'],
+    ],
+  },
+  // In India new shares to held ones. Elsewhere the order is the opposite, or all shares to held ones.
+  { kind: 'bonus', sign: 'bonus', factors: [...NEW_FOR_OLD, ['a', 'b']], range: [1, 1e9] },
+  { kind: 'rights', sign: '\\bright', factors: NEW_FOR_OLD, range: [1, 1e9] },
+  { kind: 'demerger', sign: 'de-?merge|spin|hive[ -]*off' },
+  {
+    kind: 'capital reduction',
+    sign: 'reduction',
+    factors: [
+      ['b', 'a'],
+      ['a', 'b'],
+    ],
+    range: [0, 1],
+  },
+  { kind: 'merger', sign: 'merge|amalgamation|arrangement' },
+  { kind: 'buyback', sign: 'buy[ -]*back' },
+  { kind: 'dividend', sign: 'dividend|\\bdiv\\b|distribution' },
+] as const satisfies readonly KindFacts[]
+
+/** A factor beyond is an error. */
+const ANY_FACTOR = [0, 1e9] as const
+const FACTS: readonly KindFacts[] = KINDS
+
+const NUMBER = '([0-9][0-9,]*(?:\\.[0-9]+)?|\\.[0-9]+)'
+const RUPEES = '(?:\\b(?:rs|re|inr)\\.?|₹)[ ]*'
+/** The face value in a text about a dividend. */
+const FACE_VALUE = `(?:shares? of|(?:face value|f\\.?v\\.?)(?: of)?)[ :-]*${RUPEES}[0-9.,]+`
+
+/** What terms look like, in the order in which they are tried. */
+const TERMS = {
+  /** `From Rs 10/- Per Share To Rs 2/- Per Share`. */
+  change: `(?:${RUPEES})?${NUMBER}[^0-9]{0,60}?\\bto\\b[ ]*(?:${RUPEES})?${NUMBER}`,
+  /** `1:10`, `1 for 10`. */
+  ratio: `${NUMBER}[ ]*(?::|for(?: every)?)[ ]*${NUMBER}`,
+  percent: `${NUMBER}[ ]*(?:%|per ?cent)`,
+  paise: `${NUMBER}[ ]*paise`,
+  rupees: `${RUPEES}${NUMBER}`,
+  /** The only number of the text: `12/-`, `2.5`. */
+  only: `^[^0-9.:%$]*\\.??[^0-9.:%$]*?${NUMBER}[^0-9:%]*$`,
+}
+
+const find = (pattern: string, text: string): readonly string[] => new RegExp(pattern, 'i').exec(text) ?? []
+const toNumber = (text = ''): number => (text === '' ? Number.NaN : Number(text.replaceAll(',', '')))
+
+/** What a corporate action is and says. */
+export interface ActionTerms {
+  readonly kind: ActionKind
+  /** By which it may divide earlier prices, the usual reading first; empty if that is not known. */
+  readonly factors: readonly number[]
+  /** A dividend, rupees a share. */
+  readonly amount?: number | undefined
+  /** A dividend in percent of the face value. */
+  readonly percent?: number | undefined
+  /** Whether its terms say what its kind needs. */
+  readonly isReadable: boolean
+}
+
+/** Reads the kind and the terms of an action; undefined for what is no action of the share. */
+export const readTerms = (type: string, note: string): ActionTerms | undefined => {
+  if (find(NO_EQUITY, `${type} ${note}`).length > 0) return undefined
+  const facts = [type, note]
+    .map((text) => FACTS.find(({ sign }) => find(sign, text).length > 0))
+    .find((one) => one !== undefined)
+  if (facts === undefined) return undefined
+  const kind = facts.kind as ActionKind
+  const text = /[0-9]/.test(note) ? note : type
+  const dividend = kind === 'dividend' ? readDividend(text) : {}
+  const factors = readFactors(facts, text)
+  const isReadable =
+    kind === 'dividend' ? Object.keys(dividend).length > 0 : !isRead(facts) || factors.length > 0
+  return { kind, factors, ...dividend, isReadable }
+}
+
+/** Whether the price follows from its terms: that of a rights issue is unknown. */
+const isRead = ({ kind, factors }: KindFacts): boolean => factors !== undefined && kind !== 'rights'
+
+const readFactors = ({ factors = [], range: [above, below] = ANY_FACTOR }: KindFacts, note: string) => {
+  const [, from, to] = find(TERMS.change, note)
+  const [, one, other] = find(TERMS.ratio, note)
+  const [a, b] = from === undefined ? [toNumber(one), toNumber(other)] : [toNumber(to), toNumber(from)]
+  return (from === undefined ? factors : factors.slice(0, 1))
+    .map(([dividend, divisor]) => PARTS[dividend](a, b) / PARTS[divisor](a, b))
+    .filter((factor) => factor > above && factor < below && factor !== 1)
+}
+
+const readDividend = (note: string): Pick<ActionTerms, 'amount' | 'percent'> => {
+  const amount = readAmount(note)
+  const percent = toNumber(find(TERMS.percent, note)[1])
+  return amount === undefined ? (percent >= 0 ? { percent } : {}) : { amount }
+}
+
+/** Rupees a share; several are summed, such as an interim and a special dividend. */
+export const readAmount = (note: string): number | undefined => {
+  if ([TERMS.change, TERMS.ratio].some((pattern) => find(pattern, note).length > 0)) return undefined
+  const text = note.replace(new RegExp(FACE_VALUE, 'gi'), '')
+  const paise = toNumber(find(TERMS.paise, text)[1]) / 100
+  const rupees = [...text.matchAll(new RegExp(TERMS.rupees, 'gi'))].map(([, amount]) => toNumber(amount))
+  const sum = rupees.reduce((all, amount) => all + amount, 0)
+  return [paise, rupees.length > 0 ? sum : Number.NaN, toNumber(find(TERMS.only, text)[1])].find(
+    (amount) => amount >= 0,
+  )
+}
+
+const matches = (text: string, pattern: string): string => `regexp_matches(${text}, '${pattern}', 'i')`
+const extract = (text: string, pattern: string, group = 1): string =>
+  castNumber(`regexp_extract(${text}, '${pattern}', ${group}, 'i')`)
+const castNumber = (text: string): string => `TRY_CAST(replace(${text}, ',', '') AS DOUBLE)`
+
+/**
+ * What the reason for which a history was fetched again for an action says, if that changed no prices; and if
+ * all stored ones were of the time before it.
+ */
+export const [SAME_PRICES, AS_BEFORE] = [', with the same prices', ' as before it'] as const
+
+/** The same reading in SQL, of texts that are not NULL. */
+export const termsSql = {
+  /** Where the terms stand. */
+  text: (type: string, note: string): string => `if(${matches(note, '[0-9]')}, ${note}, ${type})`,
+  kind: (type: string, note: string): string =>
+    `CASE WHEN ${matches(`${type} || ' ' || ${note}`, NO_EQUITY)} THEN NULL ${[type, note]
+      .flatMap((text) => KINDS.map(({ kind, sign }) => `WHEN ${matches(text, sign)} THEN '${kind}'`))
+      .join(' ')} END`,
+  /** The factors of a kind, as a list. */
+  factors: (kind: string, note: string): string => {
+    const list = (
+      { factors = [], range: [above, below] = ANY_FACTOR }: KindFacts,
+      isChange: boolean,
+    ): string => {
+      const [a, b] = isChange
+        ? [extract(note, TERMS.change, 2), extract(note, TERMS.change)]
+        : [extract(note, TERMS.ratio), extract(note, TERMS.ratio, 2)]
+      const values = (isChange ? factors.slice(0, 1) : factors).map((pair) =>
+        pair.map((part) => `(${part.replace('a', () => a).replace(/b$/, () => b)})`).join(' / '),
+      )
+      return `list_filter([${values.join(', ')}], lambda f: f > ${above} AND f < ${below} AND f <> 1)`
+    }
+    const cases = FACTS.filter(({ factors }) => factors !== undefined).map(
+      (facts) =>
+        `WHEN '${facts.kind}' THEN if(${matches(note, TERMS.change)}, ${list(facts, true)}, ${list(facts, false)})`,
+    )
+    return `CASE ${kind} ${cases.join(' ')} ELSE [] END`
+  },
+  amount: (note: string): string => {
+    const text = `regexp_replace(${note}, '${FACE_VALUE}', '', 'gi')`
+    const rupees = `regexp_extract_all(${text}, '${TERMS.rupees}', 1, 'i')`
+    const sum = `list_sum(list_transform(${rupees}, lambda x: ${castNumber('x')}))`
+    return `CASE WHEN ${matches(note, TERMS.change)} OR ${matches(note, TERMS.ratio)} THEN NULL
+      ELSE coalesce(${extract(text, TERMS.paise)} / 100, ${sum}, ${extract(text, TERMS.only)}) END`
+  },
+  percent: (note: string): string => extract(note, TERMS.percent),
+}

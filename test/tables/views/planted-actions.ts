@@ -1,0 +1,136 @@
+import type { Random } from '../../../src/model/market.js'
+import { createRandom } from '../../../src/simulator/random.js'
+
+/** Twelve sessions, with weekends between them. */
+export const SESSIONS = Array.from({ length: 18 }, (_, place) => place + 19)
+  .map((day) => new Date(Date.UTC(2026, 0, day)))
+  .filter((day) => day.getUTCDay() % 6 !== 0)
+  .map((day) => day.toISOString().slice(0, 10))
+
+/** An action as the lists have it. */
+export type ListedAction = readonly [type: string, day: string, note: string]
+
+/** What became of an action that is listed. */
+type Fate = 'applied' | 'late' | 'never' | 'moved' | 'doubled' | 'foreign'
+
+type Terms = readonly [type: string, note: string, factor: number]
+
+const KINDS: readonly [Terms, ...Terms[]] = [
+  ['SPLIT', '2:10', 5],
+  ['SPLIT', '1:10', 10],
+  ['SUB-DIVISION', 'From Rs 2/- Per Share To Re.1/- Per Share', 2],
+  ['SPLIT', '10:1', 0.1],
+  ['CONSOLIDATION', '100:1', 0.01],
+  ['BONUS', '1:1', 2],
+  ['BONUS', '2:1', 3],
+  ['BONUS', '4:1', 5],
+  ['BONUS', '1:2', 1.5],
+]
+
+const shift = (day: string, days: number): string =>
+  new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10)
+
+/** Terms in an unusual order, which only a jump in the candles can tell. */
+const UNUSUAL: readonly Terms[] = [
+  ['SPLIT', '10:2', 5],
+  ['BONUS', '3:1', 3],
+  ['BONUS', '1:3', 4],
+]
+
+/** One stock: its candles as stored, what the lists say, and what the tables must make of it. */
+export const plantActions = (set: number) => {
+  const random = createRandom(48, 'planted', set)
+  const { listed, events, isUnseen, fates } = drawActions(random)
+  const productFrom = (place: number, isCounted: (event: Event) => boolean = () => true): number =>
+    events
+      .filter((event) => event.place > place && isCounted(event))
+      .reduce((all, { factor }) => all * factor, 1)
+  const dividends = drawDividends(random)
+  const prices = drawPrices(random, dividends)
+  for (const { place, amounts, fate } of dividends)
+    amounts.forEach((amount, index) => {
+      const day = SESSIONS[place] as string
+      const note = String(Number((amount * productFrom(place)).toPrecision(12)))
+      const type = `${['INTERIM', 'SPECIAL', 'FINAL'][index]} DIVIDEND`
+      listed.push([type, day, note])
+      if (fate === 'doubled') listed.push([type, day, note])
+      if (fate === 'moved') listed.push([type, shift(day, -random.int(5, 25)), note])
+    })
+  return {
+    listed,
+    isUnseen,
+    fates: [...fates, ...dividends.map(({ fate }) => `dividend ${fate}`)],
+    rows: prices.map(({ open, close }, place) => {
+      const stored = productFrom(place, ({ isApplied }) => !isApplied)
+      const total = dividends.filter((one) => one.place > place).reduce((all, one) => all * one.factor, 1)
+      return {
+        day: SESSIONS[place] as string,
+        open: open * stored,
+        stored: close * stored,
+        close,
+        first: close * productFrom(place),
+        total: close / total,
+      }
+    }),
+  }
+}
+
+interface Event {
+  readonly place: number
+  readonly factor: number
+  readonly isApplied: boolean
+}
+
+const drawActions = (random: Random) => {
+  const listed: ListedAction[] = []
+  const events: Event[] = []
+  const fates: string[] = []
+  const count = random.int(0, 4)
+  const isOneDay = random.chance(0.5)
+  const day = random.int(3, 8)
+  // Whether an action happened that the candles do not show is only known from the runs of its day: they
+  // fetched the history again.
+  const isUnseen = random.chance(0.3)
+  for (let place = 0; place < count; place += 1) {
+    const on = isOneDay ? day : random.int(3, 8)
+    const fate: Fate = random.pick(['applied', 'late', 'never', 'moved', 'doubled', 'foreign'] as const)
+    const [type, note, factor] = random.pick(fate === 'late' && count === 1 ? [...KINDS, ...UNUSUAL] : KINDS)
+    if (listed.some((one) => one[0] === type && one[2] === note)) continue
+    const isApplied = fate === 'applied' || ((fate === 'moved' || fate === 'doubled') && random.chance(0.5))
+    if (isUnseen ? isApplied : fate === 'never') continue
+    fates.push(`${fate}${isApplied ? ' applied' : ''}${isOneDay ? ' of one day' : ''}`)
+    const isMonday = fate === 'late' && on % 5 === 0
+    // Listed for the Saturday before.
+    const ex = shift(SESSIONS[on] as string, isMonday && random.chance(0.5) ? -2 : 0)
+    if (fate === 'foreign')
+      listed.push([`${type} ${random.pick(['NCRPS', 'OF PREFERENCE SHARES', 'NCD'])}`, ex, note])
+    else listed.push([type, ex, note])
+    if (fate === 'moved') listed.push([type, shift(ex, -random.int(5, 25)), note])
+    if (fate === 'doubled') listed.push([type, ex, note])
+    if (fate !== 'foreign' && fate !== 'never') events.push({ place: on, factor, isApplied })
+  }
+  return { listed, events, isUnseen, fates }
+}
+
+/** Dividends of one day, in rupees of today. */
+const drawDividends = (random: Random) => {
+  if (random.chance(0.4)) return []
+  const place = random.int(3, 10)
+  const amounts = Array.from({ length: random.int(1, 3) }, () => random.int(1, 4))
+  const fate = random.pick(['paid', 'doubled', 'moved'] as const)
+  return [{ place, amounts, fate, factor: 1 }]
+}
+
+const drawPrices = (random: Random, dividends: ReturnType<typeof drawDividends>) => {
+  let close = 100 + random.next() * 900
+  return SESSIONS.map((_, place) => {
+    let open = close * (1 + (random.next() - 0.5) * 0.03)
+    for (const one of dividends.filter((dividend) => dividend.place === place)) {
+      const sum = one.amounts.reduce((all, amount) => all + amount, 0)
+      one.factor = close / (close - sum)
+      open -= sum
+    }
+    close = open * (1 + (random.next() - 0.5) * 0.04)
+    return { open, close }
+  })
+}
