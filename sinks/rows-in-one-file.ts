@@ -108,7 +108,7 @@ const collectRanks = (earlier$: Observable<CarriedRecord>): Observable<ReadonlyS
     catchDamagedFile(() => NO_RANKS),
   )
 
-const MAX_NAMED = 5
+const MAX_NAMED_STOCKS = 5
 
 /**
  * Finds the stocks that had records and have none now, if their records must stay: always, or if these stocks
@@ -129,8 +129,8 @@ const findEmptiedStocks = (
       if (areMany) context.refuse('shrink', text)
       else if (!results.keepsWhenEmpty) return NO_RANKS
       else if (emptied.length > 0) {
-        const named = context.listed.filter(({ rank }) => emptied.slice(0, MAX_NAMED).includes(rank))
-        const more = emptied.length > MAX_NAMED ? ' …' : ''
+        const named = context.listed.filter(({ rank }) => emptied.slice(0, MAX_NAMED_STOCKS).includes(rank))
+        const more = emptied.length > MAX_NAMED_STOCKS ? ' …' : ''
         context.warn(`${text}: ${named.map(({ key }) => key).join(', ')}${more}`)
       }
       return new Set(emptied)

@@ -19,7 +19,7 @@ import {
   isAddressSetting,
   type SettingsIssue,
 } from './model/settings-issues.js'
-import { listOptions } from './model/stream-options.js'
+import { listStreamOptions } from './model/stream-options.js'
 import { disk } from './storage/disk.js'
 import { describeFileError, getErrorCode } from './storage/file-system.js'
 import { limitNames } from './verify/finding.js'
@@ -235,7 +235,7 @@ const resolvePaths = (values: Row, folder: string): Row => {
 }
 
 const formatVariable = (setting: string, streams: readonly StreamDefinition[]): string => {
-  const own = listOptions(streams).find(({ path }) => path === setting)
+  const own = listStreamOptions(streams).find(({ path }) => path === setting)
   if (own) return own.variable
   const [group = '', host] = setting.split('.')
   return isAddressSetting(group) && host !== undefined
@@ -268,7 +268,7 @@ export const settingRows = (streams: readonly StreamDefinition[]): readonly Sett
       description: `base address of the ${host} service; may include a path`,
     }))
   }),
-  ...listOptions(streams).map(({ path: name, variable: env, schema }) => ({
+  ...listStreamOptions(streams).map(({ path: name, variable: env, schema }) => ({
     name,
     env,
     ...describeSetting(schema),

@@ -12,7 +12,7 @@ import { isRow, MaybeRows, type Row } from '../src/model/row.js'
 import { column, dataEnvelope, ITEM_SYMBOL, type RowOf, row, textColumn } from '../src/model/row-schema.js'
 import { formatSecond } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
-import { keepUnique, sortRows } from '../src/operators/row-lists.js'
+import { keepUnique, sortListDescending } from '../src/operators/row-lists.js'
 
 const numberOrText = z.union([z.number(), z.string()]).optional()
 const optionalText = z.string().optional()
@@ -146,7 +146,7 @@ const toFilingKey = (row: Filing): string =>
   toFieldText(row.news_id || '') ||
   `${toFieldText(row.news_date)}_${toFieldText(row.caption || row.descriptor || 'Unknown')}`
 
-const options = {
+const filingOptions = {
   forceUpdate: z.boolean('must be true or false').default(true).meta({
     description: 'whether stored filings are fetched again',
     resume: 'same',
@@ -157,7 +157,7 @@ const options = {
 const toFilingDate = (row: Filing): string => toFieldText(row.news_date || '1900-01-01')
 
 const mergeFilings = (rows: readonly Filing[], earlier: readonly Filing[]): readonly Filing[] =>
-  sortRows(
+  sortListDescending(
     keepUnique(
       [...rows, ...earlier],
       toFilingKey,
@@ -178,7 +178,7 @@ export const companyFilings = defineStream({
   workers: 20,
   timeoutMs: 10_000,
   endpoints: [legacy, lodr],
-  options,
+  options: filingOptions,
   work: perStock((stock, tools, file) => {
     // Not `forkJoin`: its array of answers is in the old generation when they arrive, and retains them until
     // the next major GC.
@@ -206,7 +206,7 @@ export const companyFilings = defineStream({
         )
       }),
     )
-    if (tools.options(options).forceUpdate) return both$
+    if (tools.options(filingOptions).forceUpdate) return both$
     return tools.stored.exists(file).pipe(switchMap((exists) => (exists ? of(skippedResult) : both$)))
   }),
   outputs: [

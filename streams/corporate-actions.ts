@@ -65,7 +65,7 @@ export const StockActions = row({
 export interface StockActions extends RowOf<typeof StockActions> {}
 
 /** Maximum number of rows; a row is a stock with all its actions. The answer does not report a total. */
-const MAX_ACTIONS = 5000
+const MOST_ACTIONS = 5000
 
 const actions = post({
   name: 'corporate_actions',
@@ -78,7 +78,7 @@ const actions = post({
       filters: z.tuple([
         z.strictObject({ field: z.literal('CorpAct.ActDate'), op: z.enum(['GT', 'LT']), val: z.iso.date() }),
       ]),
-      count: z.literal(MAX_ACTIONS),
+      count: z.literal(MOST_ACTIONS),
       page: z.literal(1),
     }),
   }),
@@ -186,10 +186,16 @@ export const corporateActions = defineStream({
     const filter = { field: 'CorpAct.ActDate', op, val } as const
     const action$ = tools
       .ask(actions, {
-        data: { type: 'full', whichpage: 'corporate_action', filters: [filter], count: MAX_ACTIONS, page: 1 },
+        data: {
+          type: 'full',
+          whichpage: 'corporate_action',
+          filters: [filter],
+          count: MOST_ACTIONS,
+          page: 1,
+        },
       })
       .pipe(
-        warnIfFull(MAX_ACTIONS, tools, mode),
+        warnIfFull(MOST_ACTIONS, tools, mode),
         map((rows) => {
           const own = withoutCopies(rows, tools, mode)
             .flatMap(leaveToOtherList(mode, today) as (row: Row) => typeof rows)

@@ -188,7 +188,7 @@ const toNewsItem = ({ news_object, publish_date, category }: Row): NewsItem => {
 }
 
 const LIMIT = 'must be a whole number from 1 to 100'
-const options = {
+const newsOptions = {
   newsLimit: z
     .int(LIMIT)
     .min(1, LIMIT)
@@ -211,9 +211,9 @@ export const marketNews = defineStream({
   workers: 15,
   timeoutMs: 10_000,
   endpoints: [liveNews],
-  options,
+  options: newsOptions,
   work: perStock((stock, tools, file) => {
-    const { newsLimit } = tools.options(options)
+    const { newsLimit } = tools.options(newsOptions)
     return tools
       .ask(liveNews, {
         categories: ['ALL'],

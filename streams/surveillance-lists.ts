@@ -118,13 +118,13 @@ const toSurveillanceEntry = (row: Row): SurveillanceEntry => ({
   Stage: readText(row.asmStage ?? row.gsmStage ?? row.Stage),
 })
 
-const option = (description: string) =>
+const sheetOption = (description: string) =>
   z.string().min(1).optional().meta({ description, resume: 'same', isRequired: true })
 
-const options = {
-  sheetId: option('id of the surveillance spreadsheet'),
-  asmTabId: option('tab id of the ASM list in the spreadsheet'),
-  gsmTabId: option('tab id of the GSM list in the spreadsheet'),
+const sheetOptions = {
+  sheetId: sheetOption('id of the surveillance spreadsheet'),
+  asmTabId: sheetOption('tab id of the ASM list in the spreadsheet'),
+  gsmTabId: sheetOption('tab id of the GSM list in the spreadsheet'),
 }
 
 /**
@@ -138,11 +138,11 @@ export const surveillanceLists = defineStream({
   position: 9,
   workers: 2,
   timeoutMs: 10_000,
-  options,
+  options: sheetOptions,
   endpoints: [sheet, ...surveillancePages.endpoints],
   work: perPart(['asm', 'gsm'], (list, tools, file) => {
     const { ask, settings, stored, accepts, warn } = tools
-    const { sheetId = '', asmTabId = '', gsmTabId = '' } = tools.options(options)
+    const { sheetId = '', asmTabId = '', gsmTabId = '' } = tools.options(sheetOptions)
     const tabId = list === 'asm' ? asmTabId : gsmTabId
     const sources = [
       {

@@ -5,7 +5,7 @@ import { readEnvironment } from '../model/environment.js'
 import { UsageError } from '../model/errors.js'
 import { isRow } from '../model/row.js'
 import { environmentNames, toAddressVariable } from '../model/settings.js'
-import { listOptions } from '../model/stream-options.js'
+import { listStreamOptions } from '../model/stream-options.js'
 import { escapeMarkup, quoteShell } from '../model/text.js'
 import { disk } from '../storage/disk.js'
 import { defineCommand, type Input } from './command.js'
@@ -76,7 +76,7 @@ const warnOfSettings = (
   const set = [
     ...Object.keys({ ...(isRow(urls) ? urls : {}), ...(isRow(hosts) ? hosts : {}) }).map(toAddressVariable),
     ...Object.keys(others).flatMap((name) => environmentNames[name] ?? []),
-    ...listOptions(streams).flatMap(({ variable }) => (env[variable] ? variable : [])),
+    ...listStreamOptions(streams).flatMap(({ variable }) => (env[variable] ? variable : [])),
   ]
   if (!disk.existsSync(file))
     printWarning(

@@ -5,7 +5,7 @@ import type { Item, ItemResult } from '../model/outcome.js'
 import { omitUndefined, type Row } from '../model/row.js'
 import { checkOptionNames } from '../model/settings-issues.js'
 import type { Stock } from '../model/stock.js'
-import type { StreamOptions } from '../model/stream-options.js'
+import type { DeclaredOptions } from '../model/stream-options.js'
 import { type Table, type TableFacts, type TableFiles, toColumns } from '../model/table.js'
 import { addDays, type Day, toDay } from '../model/trading-day.js'
 
@@ -54,7 +54,7 @@ export interface StreamDefinition<Name extends string = string, R = unknown> {
    */
   readonly endpoints: readonly AnyEndpoint[]
   /** Settings of its own: in the setting `options`, by its name. Its work reads them with `Tools.options`. */
-  readonly options?: StreamOptions | undefined
+  readonly options?: DeclaredOptions | undefined
   readonly work: Work<R>
   /**
    * Looks with one request whether the market has traded since its stored files were fetched: `skipped` if

@@ -10,7 +10,7 @@ import {
   toAddressVariable,
 } from '../model/settings.js'
 import { rejectIssues } from '../model/settings-issues.js'
-import { listOptions } from '../model/stream-options.js'
+import { listStreamOptions } from '../model/stream-options.js'
 import { findClosest } from '../model/text.js'
 import { DAYS, listDayItems, MASTER, type Phase, type StreamDefinition, toFilePath } from './define-stream.js'
 import { checkRegistry, findSources, findUnknownStreams } from './registry.js'
@@ -91,7 +91,7 @@ export const checkRequirements = (plan: readonly PlannedStream[], settings: Sett
     const hosts = stream.endpoints
       .map(({ host }) => host)
       .filter((host) => findAddress(settings, host) === undefined)
-    const others = listOptions([stream]).filter(
+    const others = listStreamOptions([stream]).filter(
       ({ isRequired, name }) => isRequired && settings.options[stream.name]?.[name] === undefined,
     )
     const needed = new Map<string, string>([

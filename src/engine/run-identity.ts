@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { findAddress, listHosts, listSameSettings, type Settings } from '../model/settings.js'
-import { listOptions } from '../model/stream-options.js'
+import { listStreamOptions } from '../model/stream-options.js'
 import { listRunning, type PlannedStream } from './plan.js'
 import type { RunOptions } from './run-options.js'
 import { type KnownStocks, resolveSelection } from './select-items.js'
@@ -24,7 +24,7 @@ export interface IdentityFacts extends RunSelection, Pick<RunOptions, 'variant'>
 export const createIdentity = ({ settings, plan, symbols, pairs, variant }: IdentityFacts) => {
   const same = [
     ...listSameSettings().map((name) => [name, settings[name]]),
-    ...listOptions(plan.map(({ stream }) => stream))
+    ...listStreamOptions(plan.map(({ stream }) => stream))
       .filter(({ resume }) => resume === 'same')
       .map(({ path, stream, name, schema }) => [path, schema.parse(settings.options[stream]?.[name])]),
   ]

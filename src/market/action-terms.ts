@@ -70,9 +70,9 @@ const KINDS = [
 
 /** A factor beyond is an error. */
 const ANY_FACTOR = [0, 1e9] as const
-const FACTS: readonly KindFacts[] = KINDS
+const READ_KINDS: readonly KindFacts[] = KINDS
 
-const NUMBER = '([0-9][0-9,]*(?:\\.[0-9]+)?|\\.[0-9]+)'
+const PRINTED_NUMBER = '([0-9][0-9,]*(?:\\.[0-9]+)?|\\.[0-9]+)'
 const RUPEES = '(?:\\b(?:rs|re|inr)\\.?|₹)[ ]*'
 /** The face value in a text about a dividend. */
 const FACE_VALUE = `(?:shares? of|(?:face value|f\\.?v\\.?)(?: of)?)[ :-]*${RUPEES}[0-9.,]+`
@@ -80,18 +80,18 @@ const FACE_VALUE = `(?:shares? of|(?:face value|f\\.?v\\.?)(?: of)?)[ :-]*${RUPE
 /** What terms look like, in the order in which they are tried. */
 const TERMS = {
   /** `From Rs 10/- Per Share To Rs 2/- Per Share`. */
-  change: `(?:${RUPEES})?${NUMBER}[^0-9]{0,60}?\\bto\\b[ ]*(?:${RUPEES})?${NUMBER}`,
+  change: `(?:${RUPEES})?${PRINTED_NUMBER}[^0-9]{0,60}?\\bto\\b[ ]*(?:${RUPEES})?${PRINTED_NUMBER}`,
   /** `1:10`, `1 for 10`. */
-  ratio: `${NUMBER}[ ]*(?::|for(?: every)?)[ ]*${NUMBER}`,
-  percent: `${NUMBER}[ ]*(?:%|per ?cent)`,
-  paise: `${NUMBER}[ ]*paise`,
-  rupees: `${RUPEES}${NUMBER}`,
+  ratio: `${PRINTED_NUMBER}[ ]*(?::|for(?: every)?)[ ]*${PRINTED_NUMBER}`,
+  percent: `${PRINTED_NUMBER}[ ]*(?:%|per ?cent)`,
+  paise: `${PRINTED_NUMBER}[ ]*paise`,
+  rupees: `${RUPEES}${PRINTED_NUMBER}`,
   /** The only number of the text: `12/-`, `2.5`. */
-  only: `^[^0-9.:%$]*\\.??[^0-9.:%$]*?${NUMBER}[^0-9:%]*$`,
+  only: `^[^0-9.:%$]*\\.??[^0-9.:%$]*?${PRINTED_NUMBER}[^0-9:%]*$`,
 }
 
 const find = (pattern: string, text: string): readonly string[] => new RegExp(pattern, 'i').exec(text) ?? []
-const toNumber = (text = ''): number => (text === '' ? Number.NaN : Number(text.replaceAll(',', '')))
+const readTermNumber = (text = ''): number => (text === '' ? Number.NaN : Number(text.replaceAll(',', '')))
 
 /** What a corporate action is and says. */
 export interface ActionTerms {
@@ -110,7 +110,7 @@ export interface ActionTerms {
 export const readTerms = (type: string, note: string): ActionTerms | undefined => {
   if (find(NO_EQUITY, `${type} ${note}`).length > 0) return undefined
   const facts = [type, note]
-    .map((text) => FACTS.find(({ sign }) => find(sign, text).length > 0))
+    .map((text) => READ_KINDS.find(({ sign }) => find(sign, text).length > 0))
     .find((one) => one !== undefined)
   if (facts === undefined) return undefined
   const kind = facts.kind as ActionKind
@@ -128,7 +128,10 @@ const isRead = ({ kind, factors }: KindFacts): boolean => factors !== undefined 
 const readFactors = ({ factors = [], range: [above, below] = ANY_FACTOR }: KindFacts, note: string) => {
   const [, from, to] = find(TERMS.change, note)
   const [, one, other] = find(TERMS.ratio, note)
-  const [a, b] = from === undefined ? [toNumber(one), toNumber(other)] : [toNumber(to), toNumber(from)]
+  const [a, b] =
+    from === undefined
+      ? [readTermNumber(one), readTermNumber(other)]
+      : [readTermNumber(to), readTermNumber(from)]
   return (from === undefined ? factors : factors.slice(0, 1))
     .map(([dividend, divisor]) => PARTS[dividend](a, b) / PARTS[divisor](a, b))
     .filter((factor) => factor > above && factor < below && factor !== 1)
@@ -136,7 +139,7 @@ const readFactors = ({ factors = [], range: [above, below] = ANY_FACTOR }: KindF
 
 const readDividend = (note: string): Pick<ActionTerms, 'amount' | 'percent'> => {
   const amount = readAmount(note)
-  const percent = toNumber(find(TERMS.percent, note)[1])
+  const percent = readTermNumber(find(TERMS.percent, note)[1])
   return amount === undefined ? (percent >= 0 ? { percent } : {}) : { amount }
 }
 
@@ -144,10 +147,12 @@ const readDividend = (note: string): Pick<ActionTerms, 'amount' | 'percent'> => 
 export const readAmount = (note: string): number | undefined => {
   if ([TERMS.change, TERMS.ratio].some((pattern) => find(pattern, note).length > 0)) return undefined
   const text = note.replace(new RegExp(FACE_VALUE, 'gi'), '')
-  const paise = toNumber(find(TERMS.paise, text)[1]) / 100
-  const rupees = [...text.matchAll(new RegExp(TERMS.rupees, 'gi'))].map(([, amount]) => toNumber(amount))
+  const paise = readTermNumber(find(TERMS.paise, text)[1]) / 100
+  const rupees = [...text.matchAll(new RegExp(TERMS.rupees, 'gi'))].map(([, amount]) =>
+    readTermNumber(amount),
+  )
   const sum = rupees.reduce((all, amount) => all + amount, 0)
-  return [paise, rupees.length > 0 ? sum : Number.NaN, toNumber(find(TERMS.only, text)[1])].find(
+  return [paise, rupees.length > 0 ? sum : Number.NaN, readTermNumber(find(TERMS.only, text)[1])].find(
     (amount) => amount >= 0,
   )
 }
@@ -185,7 +190,7 @@ export const termsSql = {
       )
       return `list_filter([${values.join(', ')}], lambda f: f > ${above} AND f < ${below} AND f <> 1)`
     }
-    const cases = FACTS.filter(({ factors }) => factors !== undefined).map(
+    const cases = READ_KINDS.filter(({ factors }) => factors !== undefined).map(
       (facts) =>
         `WHEN '${facts.kind}' THEN if(${matches(note, TERMS.change)}, ${list(facts, true)}, ${list(facts, false)})`,
     )

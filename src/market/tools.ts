@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { Ask } from '../http/ask.js'
 import type { Settings } from '../model/settings.js'
 import type { Stored } from '../model/stored.js'
-import type { StreamOptions } from '../model/stream-options.js'
+import type { DeclaredOptions } from '../model/stream-options.js'
 import type { Pause } from '../operators/merge-map-with-pauses.js'
 import type { RefusalCode } from './refusal-policy.js'
 
@@ -13,7 +13,7 @@ export interface Tools {
   readonly stored: Stored
   readonly settings: Settings
   /** The settings of the stream itself, with their defaults, as its definition declares them. */
-  readonly options: <Shape extends StreamOptions>(declared: Shape) => z.output<z.ZodObject<Shape>>
+  readonly options: <Shape extends DeclaredOptions>(declared: Shape) => z.output<z.ZodObject<Shape>>
   /** "Now" of the run, epoch milliseconds. */
   readonly asOf: number
   /** Runs `make` once per run and key: later callers get the same answer or the same error. */

@@ -7,7 +7,7 @@ import {
   Settings,
   toAddressVariable,
 } from './settings.js'
-import { listOptions, type OptionOwners } from './stream-options.js'
+import { listStreamOptions, type OptionOwners } from './stream-options.js'
 import { findClosest, findNearMatch } from './text.js'
 
 /** Streams, as far as their endpoints name hosts, and as they have settings of their own. */
@@ -27,7 +27,7 @@ export const readEnvironment = (env: EnvironmentVariables, streams: HostUsers): 
     return text === '' ? [] : [[host, text] as const]
   })
   const options: Record<string, Record<string, unknown>> = {}
-  for (const { stream, name, variable, schema } of listOptions(streams)) {
+  for (const { stream, name, variable, schema } of listStreamOptions(streams)) {
     const text = env[variable]?.trim() ?? ''
     if (text !== '')
       options[stream] = {
@@ -93,7 +93,7 @@ const toBareName = (name: string): string => name.toUpperCase().replace(/^SCRIPS
 export const findMisspeltVariables = (env: EnvironmentVariables, streams: HostUsers): readonly string[] => {
   const known = [
     ...Object.values(environmentNames),
-    ...listOptions(streams).map(({ variable }) => variable),
+    ...listStreamOptions(streams).map(({ variable }) => variable),
     ...listStreamHosts(streams).map(toAddressVariable),
     'SCRIPSTREAM_ENGINE',
     'SCRIPSTREAM_BLOBS',

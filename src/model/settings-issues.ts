@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { UsageError, type UsageIssue } from './errors.js'
 import { isRow, omitUndefined, type Row } from './row.js'
 import { builtInHosts, explainIssue, goneSettings, hostFields, Settings } from './settings.js'
-import { createSettingsSchema, listOptions, type OptionOwners } from './stream-options.js'
+import { createSettingsSchema, listStreamOptions, type OptionOwners } from './stream-options.js'
 import { findClosest, suggest } from './text.js'
 
 export interface SettingsIssue extends UsageIssue {
@@ -42,7 +42,7 @@ export const findSettingsIssues = (
 
 /** What to use instead of a setting that is gone. */
 const findSuccessor = (key: string, streams: OptionOwners): string | undefined => {
-  const own = listOptions(streams).find(({ name }) => name === key)
+  const own = listStreamOptions(streams).find(({ name }) => name === key)
   return own ? `write "options": { "${own.stream}": { "${key}": … } }` : goneSettings[key]
 }
 
@@ -72,7 +72,7 @@ const describeIssue = (
       if (now !== undefined)
         return { path: key, setting: key, code: 'unknown-setting', message: `is gone: ${now}` }
       const [setting, path] = [issue.path.join('.'), [...issue.path, key].join('.')]
-      const suggestion = findClosest(key, listNames(issue.path, streams))
+      const suggestion = findClosest(key, listSettingNames(issue.path, streams))
       const message = `has no setting ${JSON.stringify(key)}${suggest(suggestion)}`
       return omitUndefined({ path, setting, code: 'unknown-setting' as const, message, suggestion })
     })
@@ -90,7 +90,10 @@ const describeIssue = (
 }
 
 /** The names that are known at a place of the settings. */
-const listNames = ([group, name]: z.core.$ZodIssue['path'], streams: OptionOwners): readonly string[] => {
+const listSettingNames = (
+  [group, name]: z.core.$ZodIssue['path'],
+  streams: OptionOwners,
+): readonly string[] => {
   if (group === 'urls') return builtInHosts
   if (group === 'hosts') return hostFields
   if (group === undefined) return Object.keys(Settings.shape)

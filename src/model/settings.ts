@@ -60,7 +60,7 @@ const numbersByName = (example: string, least: number, most: number) =>
     .default({})
 const booleanSchema = z.boolean({ error: 'must be true or false' })
 
-const OPTIONS = 'must be an object such as {"market-news":{"newsLimit":20}}'
+const OPTIONS_RULE = 'must be an object such as {"market-news":{"newsLimit":20}}'
 const SESSIONS_EXAMPLE = 'must be such as 2026-11-08=18:00-19:15, in a file { "2026-11-08": "18:00-19:15" }'
 const SessionHours = z
   .string({ error: 'must be hours such as "18:00-19:15"' })
@@ -187,7 +187,7 @@ export const Settings = z.strictObject({
       ),
     ),
   options: z
-    .record(z.string(), z.record(z.string(), z.unknown(), OPTIONS), OPTIONS)
+    .record(z.string(), z.record(z.string(), z.unknown(), OPTIONS_RULE), OPTIONS_RULE)
     .default({})
     .meta(about('options', 'settings that single streams declare, by the name of the stream')),
   retries: integerSchema(0, 10).default(2).meta(about('any', 'retries after a failed request')),
@@ -377,7 +377,7 @@ export const toVariable = (name: string): string => {
 }
 
 /** Settings whose parts have a variable each. */
-const GROUPS: readonly string[] = ['urls', 'hosts', 'options']
+const GROUP_SETTINGS: readonly string[] = ['urls', 'hosts', 'options']
 
 /** Settings that are gone, with what to use now. To be removed with the next version. */
 export const goneSettings: Readonly<Record<string, string>> = {
@@ -392,6 +392,6 @@ export const goneSettings: Readonly<Record<string, string>> = {
 /** The environment variable of each setting that has one, also of those that are gone. */
 export const environmentNames: Readonly<Record<string, string>> = Object.fromEntries(
   Object.keys({ ...Settings.shape, ...goneSettings })
-    .filter((name) => !GROUPS.includes(name))
+    .filter((name) => !GROUP_SETTINGS.includes(name))
     .map((name) => [name, toVariable(name)]),
 )

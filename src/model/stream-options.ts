@@ -8,10 +8,13 @@ import { Settings, toVariable } from './settings.js'
  *
  * @example { limit: z.int().min(1).default(50).meta({ description: 'records per stock', resume: 'same' }) }
  */
-export type StreamOptions = Readonly<Record<string, z.ZodType>>
+export type DeclaredOptions = Readonly<Record<string, z.ZodType>>
 
 /** Streams, as far as they have settings of their own. */
-export type OptionOwners = readonly { readonly name: string; readonly options?: StreamOptions | undefined }[]
+export type OptionOwners = readonly {
+  readonly name: string
+  readonly options?: DeclaredOptions | undefined
+}[]
 
 interface OptionFacts {
   readonly resume: 'any' | 'same'
@@ -20,7 +23,7 @@ interface OptionFacts {
 }
 
 /** The settings that streams declare, each with its path: `options.market-news.newsLimit`. */
-export const listOptions = (streams: OptionOwners) =>
+export const listStreamOptions = (streams: OptionOwners) =>
   streams.flatMap(({ name: stream, options = {} }) =>
     Object.entries(options).map(([name, schema]) => {
       const facts = { variable: toVariable(name), ...schema.meta() } as unknown as OptionFacts
@@ -41,7 +44,7 @@ export const createSettingsSchema = (streams: OptionOwners) =>
   })
 
 /** The settings of a stream, with their defaults. */
-export const readOptions = <Shape extends StreamOptions>(
+export const readOptions = <Shape extends DeclaredOptions>(
   { options }: Pick<Settings, 'options'>,
   stream: string,
   shape: Shape,

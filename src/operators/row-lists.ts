@@ -40,10 +40,10 @@ const addUnique =
  * @example rows$.pipe(sortDescending(({ date }) => date))
  */
 export const sortDescending = <R>(keyOf: (row: R) => string): OperatorFunction<readonly R[], readonly R[]> =>
-  map((rows) => sortRows(rows, keyOf))
+  map((rows) => sortListDescending(rows, keyOf))
 
 /** The same for a list. */
-export const sortRows = <R>(rows: readonly R[], keyOf: (row: R) => string): readonly R[] =>
+export const sortListDescending = <R>(rows: readonly R[], keyOf: (row: R) => string): readonly R[] =>
   rows
     .map((row) => ({ row, key: keyOf(row) }))
     .sort((one, other) => (one.key < other.key ? 1 : one.key > other.key ? -1 : 0))

@@ -129,7 +129,7 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
     error,
     durationMs,
     stocks,
-    newestSession: newestSession && (await findNewestSession(root, { ...options, newestSession })),
+    newestSession: newestSession && (await readNewestSession(root, { ...options, newestSession })),
     simulated: options.isSimulated ? true : undefined,
     outputs: streams.map(({ name }) => describeFreshness(name, report, runs)),
     stale: stale && describeStale(report),
@@ -146,7 +146,7 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
 }
 
 /** The newest session: on a weekend, fewer stocks than `verify` judges can show one. */
-const findNewestSession = async (
+const readNewestSession = async (
   root: string,
   { report, streams, newestSession }: Pick<BriefOptions, 'report' | 'streams'> & { newestSession: string },
 ): Promise<string> => {

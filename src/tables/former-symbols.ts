@@ -44,18 +44,18 @@ export const readRecordedSymbols = async (
 export const toFormerSql = (symbols: readonly SymbolIsin[]): string =>
   `CAST([${symbols.map(({ symbol, isin, until }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}, 'until': ${until === undefined ? 'NULL' : quoteText(until)}}`).join(', ')}] AS ${FORMER_TYPE})`
 
-const CANDLES = 'ohlcv_data'
+const CANDLE_FOLDER = 'ohlcv_data'
 
 /** The stocks whose files lost their name to another company, with the day of their last candle. */
 const readFormerOwners = async (root: string, items: readonly Item[]): Promise<readonly SymbolIsin[]> => {
   const present = new Set(items.map(({ fileName }) => fileName))
-  const names = (await listNames(join(root, CANDLES))).map((name) => name.replace(/\.csv$/, ''))
+  const names = (await listNames(join(root, CANDLE_FOLDER))).map((name) => name.replace(/\.csv$/, ''))
   const former = names.filter((name) => name.includes('~') && !present.has(name)).slice(0, MAX_LEFT)
   return Promise.all(
     former.flatMap((symbol) => {
       const { isin } = readFormerName(symbol) ?? {}
       if (isin === undefined) return []
-      return disk.readFile(join(root, CANDLES, `${symbol}.csv`), 'utf8').then(
+      return disk.readFile(join(root, CANDLE_FOLDER, `${symbol}.csv`), 'utf8').then(
         (text) => {
           const time = Number.parseInt(text.slice(text.trimEnd().lastIndexOf('\n') + 1), 10)
           return { symbol, isin, ...(time > 0 ? { until: toDay(time * 1_000) } : {}) }

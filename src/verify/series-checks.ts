@@ -173,7 +173,7 @@ const TIMES_MEDIAN = 300
 const TIMES_GREATEST = 20
 
 /** Consecutive candles of one kind, from the index of the first to before `end`. */
-interface Run {
+interface EqualRun {
   readonly start: number
   readonly end: number
 }
@@ -185,7 +185,7 @@ interface Run {
  */
 const findOddVolumes = (candles: CandleArrays): readonly Finding[] => {
   const { day, close, volume, length } = candles
-  const [zero, great]: [Run[], Run[]] = [[], []]
+  const [zero, great]: [EqualRun[], EqualRun[]] = [[], []]
   for (let start = 0; start < length; start += 1) {
     const own = volume[start] as number
     const isZero = own === 0
@@ -202,7 +202,7 @@ const findOddVolumes = (candles: CandleArrays): readonly Finding[] => {
     }
     if (isZero) start = end - 1
   }
-  const create = (runs: readonly Run[], what: (start: number) => string): readonly Finding[] => {
+  const create = (runs: readonly EqualRun[], what: (start: number) => string): readonly Finding[] => {
     const newest = runs.at(-1)
     if (newest === undefined) return []
     const [from, to] = [newest.start, newest.end - 1].map((index) => numberToDay(day[index] as number))
@@ -215,22 +215,22 @@ const findOddVolumes = (candles: CandleArrays): readonly Finding[] => {
     ...create(zero, () => 'a volume of 0'),
     ...create(great, (start) => {
       const own = volume[start] as number
-      const usual = median(getUsual(volume, great.at(-1) as Run))
+      const usual = median(getUsual(volume, great.at(-1) as EqualRun))
       return `a volume of ${groupDigits(own)}, ${formatFactor(own / usual)} times the usual one,`
     }),
   ]
 }
 
-const getAfter = (volume: Float64Array, { end }: Run): Float64Array => volume.subarray(end, end + AROUND)
+const getAfter = (volume: Float64Array, { end }: EqualRun): Float64Array => volume.subarray(end, end + AROUND)
 
 /** The volumes before a run; with those after it if the series has just begun. */
-const getUsual = (volume: Float64Array, run: Run): readonly number[] => {
+const getUsual = (volume: Float64Array, run: EqualRun): readonly number[] => {
   const before = volume.subarray(Math.max(0, run.start - AROUND), run.start)
   return [...before, ...(before.length < MIN_AROUND ? getAfter(volume, run) : [])]
 }
 
 /** Whether all volumes of a run are far beyond those before it and after it. A longer one is a new level. */
-const isGreatRun = (volume: Float64Array, run: Run, middle: number): boolean => {
+const isGreatRun = (volume: Float64Array, run: EqualRun, middle: number): boolean => {
   const least = Math.min(...volume.subarray(run.start, run.end))
   const greatest = Math.max(...getUsual(volume, run), ...getAfter(volume, run))
   return run.end - run.start <= AROUND && least >= TIMES_MEDIAN * middle && least >= TIMES_GREATEST * greatest

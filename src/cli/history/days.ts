@@ -22,7 +22,7 @@ export const summaryLines = (
   ]
   const shown = days.slice(-limit)
   return [
-    ...listNewest(fitTable(HISTORY_COLUMNS, shown), days.length - limit, 'day'),
+    ...listLast(fitTable(HISTORY_COLUMNS, shown), days.length - limit, 'day'),
     ...earlyLines(shown),
     '',
     `${sums.join('; ')}.`,
@@ -30,7 +30,7 @@ export const summaryLines = (
 }
 
 /** A table of the newest days or runs, and how many earlier ones there are. */
-export const listNewest = (table: AnswerLine, earlier: number, noun: string): readonly AnswerLine[] => [
+export const listLast = (table: AnswerLine, earlier: number, noun: string): readonly AnswerLine[] => [
   table,
   ...(earlier > 0 ? [`and ${formatQuantity(earlier, `earlier ${noun}`)} (--limit shows more)`] : []),
 ]

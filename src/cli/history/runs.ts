@@ -17,7 +17,7 @@ import {
   titledPart,
 } from '../terminal/terminal.js'
 import { clean, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
-import { listNewest } from './days.js'
+import { listLast } from './days.js'
 
 /**
  * All runs of a folder, or those that a text names: `last`, `-2` (the one before the last), a run id or its
@@ -33,7 +33,7 @@ export const showRuns = async (
   for (const text of damage) printWarning(text, io.stderr)
   if (name === true) {
     const json = runs.slice(-limit)
-    const lines = listNewest(createRunTable(json), runs.length - limit, 'run')
+    const lines = listLast(createRunTable(json), runs.length - limit, 'run')
     return { json, lines: () => (runs.length === 0 ? ['No run is recorded here yet.'] : lines) }
   }
   const found = findRuns(runs, name)

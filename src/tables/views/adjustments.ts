@@ -26,7 +26,15 @@ const SEEN_YIELD = 0.04
 export const OTHER_MOVE = 'another move in the candles'
 
 /** What moves the price. A merger and a buyback do not. */
-const KINDS = ['split', 'consolidation', 'bonus', 'rights', 'demerger', 'capital reduction', 'dividend']
+const MOVING_KINDS = [
+  'split',
+  'consolidation',
+  'bonus',
+  'rights',
+  'demerger',
+  'capital reduction',
+  'dividend',
+]
 
 /** The actions of the lists, exact copies once, with what `termsSql` reads. */
 const READ = [
@@ -42,7 +50,7 @@ const READ = [
     SELECT symbol, isin, day, kind, action, note AS terms, if(kind = 'rights', [], ${termsSql.factors('kind', 'text')}) AS factors,
       CASE WHEN kind = 'dividend' THEN coalesce(${termsSql.amount('text')}, ${termsSql.percent('text')} / 100 * face) END AS amount
     FROM listed LEFT JOIN (SELECT symbol, max(face_value) AS face FROM listing_dates GROUP BY symbol) USING (symbol)
-    WHERE kind IN (${KINDS.map((kind) => `'${kind}'`).join(', ')})
+    WHERE kind IN (${MOVING_KINDS.map((kind) => `'${kind}'`).join(', ')})
   )`,
 ]
 
@@ -195,7 +203,7 @@ export const adjustments = defineView({
     ...identity(
       'first day on which the share trades without it: the listed one, unless the candles show a session beside it',
     ),
-    col('kind', 'VARCHAR', KINDS.join(', ')),
+    col('kind', 'VARCHAR', MOVING_KINDS.join(', ')),
     col(
       'terms',
       'VARCHAR',

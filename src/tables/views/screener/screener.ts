@@ -14,7 +14,7 @@ import { indicators, lists } from './lists.js'
 import { latest, reaction } from './news.js'
 import { history, priceGroup } from './price.js'
 import { holders, results, valuation } from './results.js'
-import { session } from './session.js'
+import { sessionGroup } from './session.js'
 import { knownPrices, technical } from './technical.js'
 
 const BOARD = "CASE WHEN m.series IN ('SM', 'ST', 'SZ') THEN 'SME' WHEN m.series IS NOT NULL THEN 'main' END"
@@ -59,7 +59,7 @@ const identityGroup: ScreenerGroup = {
 const GROUPS = {
   price: priceGroup,
   history,
-  session,
+  session: sessionGroup,
   technical,
   known: knownPrices,
   indicator: indicators,

@@ -21,7 +21,7 @@ const TAGS = [
   `if(l.deals > 0, 'deals', NULL)`,
 ]
 
-export const session: ScreenerGroup = {
+export const sessionGroup: ScreenerGroup = {
   title: 'the newest session',
   needs: ['candles_adjusted', 'adjustments'],
   with: [

@@ -295,7 +295,7 @@ const facetValues = ({ columns, rows }: TableData, name: string): ReadonlyMap<st
   return counts.size < 2 || counts.size > MAX_FACET_VALUES ? new Map() : counts
 }
 
-const titleOf = ({ columns }: TableData, name: string): string =>
+const columnTitle = ({ columns }: TableData, name: string): string =>
   columns.find((column) => column.name === name)?.title ?? name
 
 /** The choice of a value of a column; nothing where there is none. */
@@ -306,7 +306,7 @@ export const facetChoice = (
 ): TemplateResult | typeof nothing => {
   const counts = facetValues(table, name)
   if (counts.size === 0) return nothing
-  const title = titleOf(table, name)
+  const title = columnTitle(table, name)
   const key = `is.${name}`
   const chosen = page.place.query.get(key)
   const choose = (event: Event): void => {
@@ -335,7 +335,7 @@ const otherFilters = (
     if (!table.columns.some((column) => column.name === name)) return []
     if (name === undefined || (facets.includes(name) && facetValues(table, name).has(value))) return []
     return [
-      html`<button type="button" @click=${() => page.setQuery({ [key]: undefined })}>${titleOf(table, name)}: ${value || '–'} ✕</button>`,
+      html`<button type="button" @click=${() => page.setQuery({ [key]: undefined })}>${columnTitle(table, name)}: ${value || '–'} ✕</button>`,
     ]
   })
 
