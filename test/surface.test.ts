@@ -19,7 +19,9 @@ const program = createProgram(commands, {
   act: () => Promise.resolve(),
 })
 
-const isOwn = (path: string): boolean => !/(^|\/)(node_modules|dist|dist-bench|docs)\//.test(path)
+/** Not of what commands of the README and builds leave. */
+const isOwn = (path: string): boolean =>
+  !/(^|\/)(node_modules|dist|dist-bench|docs|data|demo-data|trial|coverage)\//.test(path)
 
 const countWords = (): number =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })

@@ -176,10 +176,10 @@ const fetchCandles = (
   const END = Math.floor(asOf / 1_000)
   return ask(endpoint, { ...instrument, EXPCODE: 0, INTERVAL: 'D', START, END }).pipe(
     map((answer) => {
-      const { leftOut = new Map<number, string>() } = answer
-      for (const text of describeLeftOut(instrument.SYM, leftOut)) warn(text)
+      const { leftOut } = answer
+      if (leftOut) for (const text of describeLeftOut(instrument.SYM, leftOut)) warn(text)
       const candles =
-        join !== undefined && leftOut.has(join[0])
+        join !== undefined && leftOut?.has(join[0])
           ? [...answer, join].sort(([one], [other]) => one - other)
           : answer
       const [first = START, last = START] = [candles.at(0)?.[0], candles.at(-1)?.[0]]

@@ -239,7 +239,7 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     expect(await page.locator('tbody tr[data-row] td:nth-child(2)').allInnerTexts()).toEqual(['1'])
     await page.getByRole('combobox', { name: 'universe' }).selectOption({ index: 0 })
     await page.getByText('12 Feb 2026, 2 of 3 stocks have a candle').waitFor()
-    expect(await page.locator('tbody tr[data-row] td:nth-child(2)').allInnerTexts()).toEqual(['3'])
+    expect(await page.locator('tbody tr[data-row] td:nth-child(2)').allInnerTexts()).toEqual(['2'])
     await page.getByRole('button', { name: 'What happened' }).click()
     await page.getByRole('region', { name: 'Tata Consultancy' }).getByText('Board meeting').waitFor()
     expect(problems).toEqual([])

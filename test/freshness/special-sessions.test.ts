@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { readSeenSessions } from '../../src/engine/find-sessions.js'
 import { findNewestSession, PUBLISHED_AT, USUAL_CALENDAR } from '../../src/market/calendar.js'
+import type { RunReport } from '../../src/model/report.js'
 import { type Day, toInstant } from '../../src/model/trading-day.js'
 import { chooseEachDay } from '../../src/storage/history/choose.js'
 import { openHistory } from '../../src/storage/history/record.js'
@@ -14,6 +15,11 @@ import { createEvenings, type Market } from './support.js'
 const WEDNESDAY: Day = '2026-02-04'
 const MUHURAT = { [WEDNESDAY]: '18:00-19:15' }
 const SUNDAY: Day = '2026-02-01'
+
+/** Why files were replaced, each reason once, without what differs. */
+const listReasons = ({ scripts }: Pick<RunReport, 'scripts'>): readonly string[] => [
+  ...new Set(scripts['all-ohlcv']?.rewritten?.map(({ reason }) => reason.replace(/ \(.*/s, ''))),
+]
 
 /** A folder that is complete on the evening of a day. */
 const openFolder = async (before: Day, market: Partial<Market>, settings: object = {}) => {
@@ -74,11 +80,12 @@ describe('the evening of a Muhurat session that nobody named', () => {
     expect(records()).toEqual(['04 session'])
   })
 
-  it('leaves the right candle the next day without another history, and no mark on its rows', async () => {
+  it('leaves the right candle the next day without another history, and a mark on that candle alone', async () => {
     const { run, out } = await openFolder('2026-02-03', { hours: MUHURAT })
     await run(WEDNESDAY, '18:05')
     const { report, candle } = await run('2026-02-05', '20:05')
-    expect([candle, report.scripts['all-ohlcv']?.rewritten]).toEqual(['05:106.75', undefined])
+    expect(candle).toBe('05:106.75')
+    expect(listReasons(report)).toEqual(['replaced alone: the candle of 2026-02-04'])
     expect(readFileSync(join(out, 'ohlcv_data', 'ALPHA.csv'), 'utf8')).toContain('104.75')
   })
 
@@ -167,11 +174,11 @@ describe('a weekday', () => {
     expect(await run(WEDNESDAY, '23:55')).toMatchObject({ word: 'Up to date', requests: 0 })
   })
 
-  it('whose candles are revised the next morning gets them without another history', async () => {
+  it('whose candles are revised the next morning gets them without another history, each alone', async () => {
     const { run, out } = await openFolder('2026-02-03', { revised: { [WEDNESDAY]: '2026-02-05 08:00' } })
     await run(WEDNESDAY, '20:30')
     const { report } = await run('2026-02-05', '20:30')
-    expect(report.scripts['all-ohlcv']).not.toHaveProperty('rewritten')
+    expect(listReasons(report)).toEqual(['replaced alone: the candle of 2026-02-04'])
     expect(readFileSync(join(out, 'ohlcv_data', 'ALPHA.csv'), 'utf8')).toContain('108.75')
   })
 

@@ -43,7 +43,7 @@ describe('the history of a folder', () => {
     await tryRun({
       out,
       now: EVENING,
-      answers: (name) => (name === 'fundamental BETA' ? { data: [] } : undefined),
+      answers: (name) => (name === 'fundamental BETA' ? { data: [{ CV: { PE: '₹99' } }] } : undefined),
     })
     expect(await listDays(out)).toEqual(['2026-02-11', '2026-02-12'])
     expect(before).toHaveLength(4)

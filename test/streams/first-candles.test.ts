@@ -40,11 +40,11 @@ describe('a first download of candles', () => {
     { what: 'a volume of 1e300', change: ({ v }: Columns) => v.splice(3, 1, 1e300) },
     { what: 'a volume beyond 2^53', change: ({ v }: Columns) => v.splice(3, 1, 2 ** 53) },
     { what: 'a price of 1e300', change: ({ h }: Columns) => h.splice(3, 1, 1e300) },
-  ])('stores nothing of an answer with $what', async ({ change }) => {
+  ])('refuses a candle with $what alone, and says so', async ({ change }) => {
     const { report, reason, alpha, beta } = await download(change, { accept: ['prices'] })
-    expect(report.outcome).toBe('partial')
-    expect(reason).toContain(' schema: the candle of 2025-12-18 does not fit its columns: 100, ')
-    expect([alpha, beta?.split('\n').length]).toEqual([undefined, COUNT + 2])
+    expect(report.outcome).toBe('complete')
+    expect(reason).toContain('1 candle refused: ALPHA 2025-12-18 (')
+    expect([alpha, beta].map((file) => file?.split('\n').length)).toEqual([COUNT + 1, COUNT + 2])
   })
 
   it.each([

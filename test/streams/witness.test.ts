@@ -272,7 +272,7 @@ describe('candles beside the file of the exchange', () => {
 
 describe('the members of an index', () => {
   const list = (...symbols: readonly string[]): string =>
-    `Company Name,Industry,Symbol,Series,ISIN Code\n${symbols.map((symbol) => `${symbol} Ltd.,Power,${symbol},EQ,INE${symbol}\n`).join('')}`
+    `Company Name,Industry,Symbol,Series,ISIN Code\n${symbols.map((symbol) => `${symbol} Ltd.,Power,${symbol},EQ,INE000${symbol}01\n`).join('')}`
   const members = (files: MemoryFiles, day: string, ...symbols: readonly string[]) =>
     collect({
       stream: 'index-members',
@@ -303,21 +303,21 @@ describe('the members of an index', () => {
     ])
   })
 
-  it('stay in it with another ISIN, if the symbol is the same', async () => {
+  it('stay in it with another ISIN of the same issuer, if the symbol is the same', async () => {
     const files: MemoryFiles = new Map()
     await members(files, '2026-02-10', 'A', 'B')
     const { text } = await collect({
       stream: 'index-members',
       files,
       asOf: toInstant('2026-02-11', '20:00'),
-      answer: () => list('A', 'B').replace('INEA', 'INESPLIT'),
+      answer: () => list('A', 'B').replace('INE000A01', 'INE000A02'),
     })
     const file = text('index_members/nifty500.json') ?? ''
     expect(spells(file).map((spell) => spell.slice(1))).toEqual([
       ['A', '2026-02-10', null],
       ['B', '2026-02-10', null],
     ])
-    expect(file).toContain('INESPLIT')
+    expect(file).toContain('INE000A02')
   })
 
   it('stay as they are if a list has shrunk', async () => {
