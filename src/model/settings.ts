@@ -124,7 +124,7 @@ export type ResumeValue = 'any' | 'same' | 'addresses' | 'options'
 /** What each setting says of itself. `--help` and the README show the descriptions. */
 const about = (resume: ResumeValue, description: string) => ({ resume, description })
 
-/** All settings. */
+/** All settings. Durations end in `Ms`, but for `patience`, which is text such as `5m`. */
 export const Settings = z.strictObject({
   urls: z
     .partialRecord(z.enum(builtInHosts), BaseUrl)
