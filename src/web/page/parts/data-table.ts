@@ -186,7 +186,7 @@ const valueCell = (
   if (name === RANGE_COLUMN)
     return html`<td class="number" title=${`${text} %`}>${rangeBar(0, 100, Number(text))}</td>`
   const shown = formatCell(text, isNumber ? format : undefined)
-  // The sign of a change is told by a colour, too.
+  // A colour shows the sign of a change, too.
   const isMove = isNumber && isChange && /[1-9]/.test(shown)
   const tone = isMove ? (shown.startsWith('-') ? ' down' : ' up') : ''
   return html`<td class=${`${isNumber ? 'number' : 'text'}${tone}`} title=${text}><bdi>${tone === ' up' ? '+' : ''}${shown}</bdi></td>`
