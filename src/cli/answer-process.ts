@@ -243,17 +243,19 @@ const createKeptProcesses = (settings: Pick<Settings, 'out' | 'streams'>) => {
 
 const LACKS_MEMORY = /more memory than it may use|memory may have run out/
 
+/**
+ * Memory that DuckDB frees goes back to the system. Otherwise its allocator keeps the addresses: the system
+ * counts them as data, and a folder of two stocks had 1.8 GB of them, with 150 MB in use.
+ */
+const ALLOCATOR = { DUCKDB_JE_MALLOC_CONF: 'retain:false' }
+
 /** Without a shell that can limit a process, its own watcher alone ends it. */
-const spawnLimited = ([command = '', ...args]: readonly string[], isCheck: boolean) =>
-  process.platform === 'win32'
-    ? spawn(command, args)
-    : spawn('sh', [
-        '-c',
-        `ulimit -d ${MAX_DATA_KB} 2>/dev/null; exec ${isCheck ? 'nice -n 19 ' : ''}"$@"`,
-        'sh',
-        command,
-        ...args,
-      ])
+const spawnLimited = ([command = '', ...args]: readonly string[], isCheck: boolean) => {
+  const env = { ...process.env, ...ALLOCATOR }
+  if (process.platform === 'win32') return spawn(command, args, { env })
+  const limit = `ulimit -d ${MAX_DATA_KB} 2>/dev/null; exec ${isCheck ? 'nice -n 19 ' : ''}"$@"`
+  return spawn('sh', ['-c', limit, 'sh', command, ...args], { env })
+}
 
 /**
  * Ends this process, whatever it is doing, once its server has gone or it has more memory than it may: macOS

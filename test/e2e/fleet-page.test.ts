@@ -10,7 +10,10 @@ describe.skipIf(missing !== undefined)(
   `a fleet on the page${missing === undefined ? '' : ` (skipped: ${missing})`}`,
   () => {
     it('shows its workers with their share while it runs, and one that is gone', async () => {
-      const place = await createFleetPlace({ latencyMs: 100 })
+      // It takes longer to start than the run is long on a busy machine.
+      const browser = await startBrowser()
+      onTestFinished(() => browser.close())
+      const place = await createFleetPlace({ latencyMs: 500 })
       const workers = [place.worker('north'), place.worker('south')] as const
       await waitUntilJoined(workers)
       const { child, ended } = place.driver(['--serve', '0'])
@@ -19,8 +22,6 @@ describe.skipIf(missing !== undefined)(
         printed += String(text)
       })
       await expect.poll(() => printed).toMatch(/http:\S+\/run\b/)
-      const browser = await startBrowser()
-      onTestFinished(() => browser.close())
       const { page, problems } = await openPage(browser, /http:\S+\/run\b/.exec(printed)?.[0] ?? '')
       await page.getByRole('heading', { name: 'Workers' }).waitFor()
       const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })
