@@ -118,7 +118,7 @@ describe.skipIf(!duckdb)('the whole result of a query as CSV', () => {
       let [lines, peak] = [0, 0]
       for await (const chunk of response.body ?? []) {
         for (const byte of chunk) if (byte === 10) lines += 1
-        peak = Math.max(peak, readMemory(String(pid)), readMemory(listNew()))
+        peak = Math.max(peak, readMemory(String(pid), 'VmHWM'), readMemory(listNew(), 'VmHWM'))
       }
       expect(lines).toBe(2_000_001)
       expect(peak).toBeGreaterThan(50)
