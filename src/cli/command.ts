@@ -119,7 +119,19 @@ const formerNames: ReadonlyMap<string, string> = new Map([
   ['log', 'log is now history --runs'],
   ['report', 'report is now brief --format html'],
   ['plan', 'plan is now run --dry-run'],
+  ['brief --no-verify', '--no-verify is gone: brief always looks for new findings'],
+  ['history --before', '--before is gone: scripstream history prune DAY'],
+  ['history --limit', '--limit is gone: the newest 20 are shown, and --json has all'],
+  ['init --print', '--print is gone: scripstream init --config -'],
+  ['query --file', '--file is gone: scripstream query - < FILE'],
+  ['query -f', '-f is gone: scripstream query - < FILE'],
+  ['query --rows', '--rows is gone: a file or pipe gets all rows'],
   ['run --retry-failed', '--retry-failed is gone: run again; it requests what is missing'],
+  ['schedule --print', '--print is gone: scripstream schedule cron'],
+  ['verify --history', '--history is now part of --deep'],
+  ['verify --limit', '--limit is gone: --all shows all findings'],
+  ['verify --reason', '--reason is gone: verify --accept "the reason"'],
+  ['watch --rules', '--rules is gone: scripstream watch rules'],
 ])
 
 /** @throws UsageError for a former name, with what to use now */

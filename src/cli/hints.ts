@@ -71,7 +71,7 @@ export const hints: Readonly<Partial<Record<HintKind, Hint>>> = {
   'no-outputs': () =>
     'Name another folder with --out, or create the outputs with "scripstream run --out DIR".',
   'unknown-query': () =>
-    '"scripstream query --examples" lists saved and worked statements, "scripstream watch --rules" worked rules.',
+    '"scripstream query --examples" lists saved and worked statements, "scripstream watch rules" worked rules.',
   'unknown-run': () => 'Set --blobs to the shared folder of the driver.',
   'volatile-redis': () => 'To accept that, add --allow-volatile.',
   reset: (services, { address }) =>

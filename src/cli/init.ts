@@ -4,24 +4,23 @@ import { UsageError } from '../model/errors.js'
 import { disk } from '../storage/disk.js'
 import { describeFileError } from '../storage/file-system.js'
 import { defineCommand } from './command.js'
-import { configFlags, flag } from './options.js'
+import { configFlags } from './options.js'
 import { clean, wrap } from './terminal/text.js'
 
 export const addInit = defineCommand({
   name: 'init',
   about: 'Writes a settings file with every setting explained. Never overwrites one.',
   flags: () => ({
-    ...configFlags(`the file to write (default: ${CONFIG_FILE})`),
-    print: flag('--print', 'print the file on stdout and write nothing'),
+    ...configFlags(`the file to write, or - for stdout (default: ${CONFIG_FILE})`),
   }),
   examples: [
     ['scripstream init', `writes ${CONFIG_FILE}, with every setting explained`],
-    ['scripstream init --print', 'shows the file and writes nothing'],
+    ['scripstream init --config -', 'shows the file and writes nothing'],
   ],
-  run: ({ config, print = false }, { dependencies }) => {
+  run: ({ config = CONFIG_FILE }, { dependencies }) => {
     const text = configTemplate(dependencies.settingRows(dependencies.streams))
-    if (print) return [{ text }]
-    const path = resolve(config ?? CONFIG_FILE)
+    if (config === '-') return [{ text }]
+    const path = resolve(config)
     writeNewFile(path, text)
     const lines = [
       `Wrote ${clean(path)}.`,

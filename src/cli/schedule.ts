@@ -10,7 +10,7 @@ import { escapeMarkup, quoteShell } from '../model/text.js'
 import { disk } from '../storage/disk.js'
 import { defineCommand, type Input } from './command.js'
 import { readTarget } from './export/targets.js'
-import { choiceOption, flag, folderFlags } from './options.js'
+import { choiceArgument, flag, folderFlags } from './options.js'
 import { printWarning } from './terminal/terminal.js'
 import { toTwoDigits } from './terminal/text.js'
 
@@ -19,15 +19,13 @@ const EARLIEST_MINUTE = 18 * 60
 /** The second attempt is on the same day. */
 const LATEST_MINUTE = 23 * 60 - 1
 
+const SCHEDULERS = ['cron', 'systemd', 'launchd', 'task-scheduler'] as const
+
 export const addSchedule = defineCommand({
   name: 'schedule',
   about: 'Prints an entry for a scheduler: run, verify and export on each session. Installs nothing.',
+  args: [choiceArgument('<scheduler>', 'for which one', SCHEDULERS)],
   flags: () => ({
-    print: choiceOption(
-      '--print <scheduler>',
-      'for which scheduler',
-      Object.keys(schedulers),
-    ).makeOptionMandatory(),
     at: flag(
       '--at <time>',
       'time of day in India, 18:00 to 22:59; a second attempt follows at 20:30 or an hour later',
@@ -36,10 +34,10 @@ export const addSchedule = defineCommand({
     exportTo: flag('--export-to <target>', 'also load the outputs there: market.duckdb or postgres://…'),
   }),
   examples: [
-    ['scripstream schedule --print cron', 'a line for crontab: the daily run after 18:30 in India'],
-    ['scripstream schedule --print systemd --out /srv/market', 'a service and a timer'],
+    ['scripstream schedule cron', 'a line for crontab: the daily run after 18:30 in India'],
+    ['scripstream schedule systemd --out /srv/market', 'a service and a timer'],
   ],
-  run: ({ print = '', at = '', config: given, exportTo }, { io, dependencies, settings }) => {
+  run: ({ at = '', config: given, exportTo }, { typed: [scheduler = ''], io, dependencies, settings }) => {
     const { out } = settings()
     const config = resolve(given ?? CONFIG_FILE)
     const command = resolve(process.argv[1] ?? 'scripstream')
@@ -50,8 +48,8 @@ export const addSchedule = defineCommand({
         io.stderr,
       )
     const zone = findSystemZone()
-    if (usesLocalTime(print)) warnOfShellZone(zone, io)
-    const entry = schedulers[print]?.({
+    if (usesLocalTime(scheduler)) warnOfShellZone(zone, io)
+    const entry = schedulers[scheduler]?.({
       program: [process.execPath, command],
       folder: dirname(config),
       out: resolve(out),

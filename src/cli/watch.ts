@@ -26,11 +26,12 @@ export const addWatch = defineCommand({
   about:
     'Lists the signals of standing queries: what entered, left or changed in their rows. Adds and removes such queries.',
   args: [
-    choiceArgument('[action]', 'add: let a query stand; remove: end that (its signals stay)', [
-      'add',
-      'remove',
-    ]),
-    ['[name]', 'the rule; without a statement one of --rules'],
+    choiceArgument(
+      '[action]',
+      'add: let a query stand; remove: end that (its signals stay); rules: list the worked ones',
+      ['add', 'remove', 'rules'],
+    ),
+    ['[name]', 'the rule; without a statement a worked one'],
     ['[statement]', 'a SELECT, or the name of a saved or worked query'],
   ],
   flags: () => ({
@@ -38,7 +39,6 @@ export const addWatch = defineCommand({
     only: listFlag('--only <changes>', 'add: entered, left or changed (default: all)', splitNames),
     cooldown: flag('--cooldown <sessions>', 'add: after a signal none of its key for "5 sessions"'),
     notify: flag('--notify', 'add: a signal makes a notification due'),
-    rules: flag('--rules', 'list the worked rules'),
     since: dayOption('--since <day>', 'signals from this day on, not only the newest'),
     replay: flag('--replay <days>', 'FROM..TO: what the rules would have found; records nothing'),
     format: choiceOption('--format <how>', 'default: text', ['text', 'json', 'ndjson'] as const),
@@ -52,13 +52,13 @@ export const addWatch = defineCommand({
   ],
   notes: ['Rules read the tables as of each recorded day: they never look ahead.'],
   needs: ['@duckdb/node-api'],
-  run: async ({ rules, since, replay, format, out: _, config: __, ...options }, input) => {
+  run: async ({ since, replay, format, out: _, config: __, ...options }, input) => {
     const [action, name, statement] = input.typed
     const own = Object.keys(options).find((option) => options[option as keyof typeof options] !== undefined)
     if (action !== 'add' && own !== undefined)
       throw new UsageError(`--${own} belongs to "scripstream watch add"`)
+    if (action === 'rules') return listWorked()
     if (action !== undefined && name === undefined) throw new UsageError(`watch ${action}: name the rule`)
-    if (rules) return listWorked()
     await requireFolder(input.settings().out)
     if (action === 'add') return addRule({ name, query: statement ?? name, ...options }, input)
     if (action === 'remove') return removeRule(String(name), input)
@@ -146,7 +146,7 @@ const showSignals = async (
   const states = days === undefined ? await describeRules(root, rules) : []
   return {
     lines: () => [
-      ...(rules.length === 0 ? ['No query stands here; "scripstream watch --rules" lists some to add.'] : []),
+      ...(rules.length === 0 ? ['No query stands here; "scripstream watch rules" lists some to add.'] : []),
       ...states.map(
         ({ name, text, isBad }) =>
           [

@@ -140,11 +140,9 @@ export interface VerifyOptions extends SymbolOptions {
   readonly only?: readonly CheckName[] | undefined
   /** Only findings about this day or later, and those without a day. */
   readonly since?: Day | undefined
-  /** Also reads every output and compares it with the digest of what a run wrote. */
+  /** Also reads every byte of outputs and recorded days, and compares it with the digest of what a run wrote. */
   readonly deep?: boolean | undefined
   readonly limits: FindingLimits
-  /** Reads every byte of the record of all days, and compares it with its digests. */
-  readonly history?: boolean | undefined
   /**
    * Accepts the selected findings: later verifications report only others. Forgets those of the selection
    * that are no longer found.

@@ -28,7 +28,7 @@ const MIN_DAYS = 2
 /**
  * Checks what only the recorded days show. Reads one list after the other, and of each its base and then what
  * changed from day to day. A record or a base that is damaged is a finding; the other days are compared
- * without it. `isWhole`: every byte of all days is read.
+ * without it. `isDeep`: every byte of all days is read.
  */
 export const verifyHistory = async (
   root: string,
@@ -36,12 +36,12 @@ export const verifyHistory = async (
     sessions: readonly number[]
     streams: readonly StreamDefinition[]
     exchange: string
-    isWhole: boolean
+    isDeep: boolean
   },
 ) => {
-  const { sessions, streams: all, exchange, isWhole } = options
+  const { sessions, streams: all, exchange, isDeep } = options
   const history = await openHistory(root, listTables(all))
-  const damages = (isWhole ? await findDamages(history) : history.damages).map(
+  const damages = (isDeep ? await findDamages(history) : history.damages).map(
     ({ day, file, detail }): Finding =>
       omitUndefined({ check: 'files', severity: 'error', day, file, detail }),
   )

@@ -190,8 +190,7 @@ const trackFindings = (
   }
 }
 
-interface EarlierFindings
-  extends Pick<VerifyOptions, 'isReport' | 'accept' | 'isSettled' | 'deep' | 'history'> {
+interface EarlierFindings extends Pick<VerifyOptions, 'isReport' | 'accept' | 'isSettled' | 'deep'> {
   /** Whether the checks would have found a finding. */
   readonly isSelected: (finding: Finding) => boolean
   readonly report: RunReport | undefined
@@ -206,7 +205,7 @@ export const compareWithEarlier = async (
   findings: readonly Finding[],
   earlier: EarlierFindings,
 ) => {
-  const { isSelected, isReport, report, stocks, accept, isSettled, deep = false, history = false } = earlier
+  const { isSelected, isReport, report, stocks, accept, isSettled, deep: isDeep = false } = earlier
   const notes: string[] = []
   const note = (error: unknown): readonly OpenFinding[] => {
     if (!(error instanceof StorageError)) throw error
@@ -228,7 +227,7 @@ export const compareWithEarlier = async (
   const known = compareWithBaseline(findings, baseline.filter(isSelected))
   const unaccepted = compareWithBaseline(followRenames(open, renames), baseline).fresh
   const life = trackFindings(known.fresh, unaccepted, {
-    isDeep: deep || history,
+    isDeep,
     isSelected,
     isReport,
     report,

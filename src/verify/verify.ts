@@ -110,10 +110,10 @@ export const verify = async (root: string, given: VerifyOptions): Promise<Verifi
 
 const readFolderFacts = async (
   root: string,
-  options: Pick<VerifyOptions, 'streams' | 'exchange' | 'deep' | 'history'>,
+  options: Pick<VerifyOptions, 'streams' | 'exchange' | 'deep'>,
   stocks: readonly Stock[],
 ) => {
-  const { streams, exchange, deep: isDeep = false, history: isWhole = false } = options
+  const { streams, exchange, deep: isDeep = false } = options
   const report = await readReport(root)
   const files = await findStreamFiles(root, streams, { exchange, items: toStockItems(stocks) })
   const written = await readRecordedFiles(root)
@@ -132,7 +132,7 @@ const readFolderFacts = async (
     sessions: market.calendar.sessions,
     streams,
     exchange,
-    isWhole,
+    isDeep,
   })
   return { ...market, root, report, files, written, isDeep, lists, history }
 }

@@ -53,7 +53,7 @@ const textOf = (columns: number, changes: Partial<Verification> = {}): readonly 
   toTexts(
     findingLines(
       { ...verification, ...changes },
-      { tookMs: 3_100, args: ['verify', '--out=e', '--limit', '4', '--config', 'c.json'] },
+      { tookMs: 3_100, args: ['verify', '--out=e', '--config', 'c.json'] },
     ),
     columns,
   )
@@ -72,7 +72,7 @@ test('the summary counts the findings of each check, shows the first ones, and l
     '',
     `large-moves: ${CHECKS['large-moves']}`,
     ...['A', 'B', 'C', 'D'].map((symbol) => `  ${symbol} 2026-02-12: ${move(symbol).detail}`),
-    '  and 2 more (--limit 6 shows all)',
+    '  and 2 more (--all shows them)',
     `  What to do: ${REMEDIES['large-moves']}.`,
     '',
     'Not checked',
@@ -83,7 +83,7 @@ test('the summary counts the findings of each check, shows the first ones, and l
     '',
     'Next',
     '  Correct what is wrong. What is right as it is, accept (some of it with --only or --symbols):',
-    "  scripstream verify --out=e --config c.json --accept --reason '…'",
+    "  scripstream verify --out=e --config c.json --accept '…'",
   ])
 })
 
@@ -108,10 +108,7 @@ test('an open finding is a part of one line for its check, or shown in full with
   )
   expect(lines).toContain('  large-moves: 1 gone, open since 2026-02-04: X 2026-02-12')
   expect(lines.filter((line) => line.includes(move('').detail))).toHaveLength(1)
-  const all = toTexts(
-    findingLines({ ...verification, ...changes }, { tookMs: 1, args: [], limit: 9, all: true }),
-    200,
-  )
+  const all = toTexts(findingLines({ ...verification, ...changes }, { tookMs: 1, args: [], all: true }), 200)
   expect(all.filter((line) => line.includes(move('').detail))).toHaveLength(6)
 })
 

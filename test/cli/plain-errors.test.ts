@@ -64,7 +64,6 @@ describe('an error is written in plain words, without the text of the system or 
       ['run', '--log-file', 'ROOT/folder'],
       'the log file ROOT/folder cannot be written: a directory has that name',
     ],
-    [['query', '--file', 'ROOT/folder'], '--file: the file "ROOT/folder" cannot be read: it is a directory'],
     [
       ['init', '--config', 'ROOT/none/a.json'],
       'ROOT/none/a.json cannot be written: its folder does not exist or cannot be created; choose another file with --config',

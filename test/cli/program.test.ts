@@ -44,7 +44,7 @@ describe('wrong usage', () => {
     [['--foo'], 'error: unknown option "--foo"\n  "scripstream --help" shows all options\n'],
     [['history', '--jsn'], 'error: unknown option "--jsn" (did you mean --json?)\n'],
     [['show'], 'error: show: STOCK is missing; for example: scripstream show TCS\n'],
-    [['schedule'], 'error: --print is missing; use --print cron, systemd, launchd or task-scheduler\n'],
+    [['schedule'], 'error: schedule: SCHEDULER is missing; for example: scripstream schedule cron\n'],
     [
       ['lake', '--out', 'x'],
       'error: lake is now export: "scripstream export" without --to writes the lake\n',

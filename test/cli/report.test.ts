@@ -120,16 +120,7 @@ describe('the market in the report', () => {
 
   it('is written to the file that is named, with the day of the run in its name', async () => {
     const [io, place] = [createTestIo(), temporaryFolder()]
-    const args = [
-      'brief',
-      '--out',
-      folder.root,
-      '--format',
-      'html',
-      '--no-verify',
-      '--to',
-      join(place, 'market-DAY.html'),
-    ]
+    const args = ['brief', '--out', folder.root, '--format', 'html', '--to', join(place, 'market-DAY.html')]
     expect(await runProgram(args, io, createTestDependencies(undefined, { streams }))).toBe(0)
     expect(readdirSync(place)).toEqual(['market-2026-02-12.html'])
     expect(io.out.text().replace(/\s+/g, ' ')).toContain(`Written to ${place}`)

@@ -217,7 +217,6 @@ describe('the command schedule', () => {
   it('prints absolute paths', async () => {
     const config = settingsFile('{}')
     const { code, text } = await run(
-      '--print',
       'cron',
       '--out',
       'somewhere',
@@ -238,7 +237,7 @@ describe('the command schedule', () => {
       HTTPS_PROXY: 'http://me:s3cret@proxy:3128',
       no_proxy: 'a,b',
     }
-    const { text, err } = await runWith(env)('--print', 'cron')
+    const { text, err } = await runWith(env)('cron')
     expect(err).toBe(
       `warning: ${process.cwd()}/scripstream.config.json does not exist; the entry needs it for the addresses of the provider: run "scripstream init" first\n` +
         `warning: the scheduler will not have these variables; set them in ${process.cwd()}/scripstream.config.json: SCRIPSTREAM_RETRIES\n`,
@@ -248,16 +247,16 @@ describe('the command schedule', () => {
   })
 
   it('has the zone of the machine, whatever TZ is in the shell, and says so', async () => {
-    const zone = (await run('--print', 'cron')).text.match(/in (\S+), the zone of this machine/)?.[1]
+    const zone = (await run('cron')).text.match(/in (\S+), the zone of this machine/)?.[1]
     const other = zone === 'Asia/Kathmandu' ? 'Asia/Kolkata' : 'Asia/Kathmandu'
     vi.stubEnv('TZ', other)
     onTestFinished(() => void vi.unstubAllEnvs())
-    const { text, err } = await runWith({ TZ: other })('--print', 'launchd')
+    const { text, err } = await runWith({ TZ: other })('launchd')
     expect(text).toContain(`in ${zone}, the zone of this machine`)
     expect(err).toContain(
       `warning: TZ is ${other} in this shell, but the scheduler uses the zone of the machine, ${zone}: so does this entry\n`,
     )
-    expect((await runWith({ TZ: other })('--print', 'systemd')).err).not.toContain('TZ')
+    expect((await runWith({ TZ: other })('systemd')).err).not.toContain('TZ')
   })
 
   it('warns of a path in the cache of npx', async () => {
@@ -267,19 +266,19 @@ describe('the command schedule', () => {
     ])
     onTestFinished(() => void vi.restoreAllMocks())
     const config = settingsFile('{}')
-    expect((await run('--print', 'cron', '--config', config)).err).toBe(
+    expect((await run('cron', '--config', config)).err).toBe(
       'warning: /home/me/.npm/_npx/1/node_modules/.bin/scripstream is in the cache of npx, which may be emptied; install scripstream and run this command again\n',
     )
   })
 
   it.each(['17:59', '23:00', '25:00', 'noon'])('rejects the time %s', async (time) => {
-    expect(await run('--print', 'cron', '--at', time)).toMatchObject({
+    expect(await run('cron', '--at', time)).toMatchObject({
       code: 2,
       err: expect.stringContaining('is not a time from 18:00 to 22:59'),
     })
   })
 
   it('rejects an unknown scheduler and lists the known ones', async () => {
-    expect((await run('--print', 'anacron')).err).toContain('cron, systemd, launchd')
+    expect((await run('anacron')).err).toContain('cron, systemd, launchd')
   })
 })

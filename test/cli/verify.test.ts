@@ -57,18 +57,18 @@ describe('a failure of verify', () => {
   })
 
   it('that is an error notifies, too, and stays the same error if that fails', async () => {
-    const wrong = ['--quiet', '--reason', 'no accept'] as const
+    const wrong = ['--quiet', '--drift', '--accept', 'as seen'] as const
     const payload = join(temporaryFolder(), 'payload')
     const { code, err } = await verifyWith(`cat > '${payload}'`, ...wrong)
-    expect([code, err]).toEqual([2, 'error: --reason: it needs --accept\n'])
+    expect([code, err]).toEqual([2, 'error: --accept: changes of answers take no reason; leave it out\n'])
     expect(JSON.parse(readFileSync(payload, 'utf8'))).toMatchObject({
       command: 'verify',
       exitCode: 2,
-      text: 'scripstream: verify: --reason: it needs --accept',
+      text: 'scripstream: verify: --accept: changes of answers take no reason; leave it out',
     })
     expect(await verifyWith('false', ...wrong)).toEqual({
       code: 2,
-      err: 'warning: the notification to your command was not sent: the command ended with exit code 1\nerror: --reason: it needs --accept\n',
+      err: 'warning: the notification to your command was not sent: the command ended with exit code 1\nerror: --accept: changes of answers take no reason; leave it out\n',
     })
   })
 
@@ -150,7 +150,7 @@ describe('verify --accept', () => {
 
   it('ends the report of known findings, and the exit code 4', async () => {
     expect((await verified({}, ...only)).code).toBe(4)
-    const accepting = await verified({}, ...only, '--accept', '--reason', 'of the provider')
+    const accepting = await verified({}, ...only, '--accept', 'of the provider')
     expect(accepting.code).toBe(0)
     expect(accepting.text).toMatch(/1 finding accepted, 0 no longer found and removed/)
     expect(JSON.parse(readFileSync(LIST, 'utf8'))).toMatchObject([
@@ -160,13 +160,6 @@ describe('verify --accept', () => {
     expect(after.code).toBe(0)
     expect(after.text).toMatch(/no new findings \(1 accepted\)/)
     rmSync(LIST)
-  })
-
-  it('is needed for --reason', async () => {
-    expect(await verified({}, '--reason', 'x')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('--reason: it needs --accept'),
-    })
   })
 
   it('lists accepted findings that are no longer found', async () => {
@@ -226,12 +219,5 @@ describe('verify --since', () => {
       code: 2,
       err: expect.stringContaining('--since: invalid date "yesterday"; use YYYY-MM-DD'),
     })
-  })
-})
-
-describe('verify --limit', () => {
-  it('sets how many findings are shown of each check', async () => {
-    expect((await verified({}, '--limit', '0')).text).toContain('and 1 more (--limit 1 shows all)')
-    expect((await verified({}, '--limit', '1')).text).not.toContain('more (--limit')
   })
 })

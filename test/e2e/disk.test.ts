@@ -40,11 +40,7 @@ describe('a full disk of stdout or stderr', () => {
           )
         const error = 'error: stdout cannot be written: the disk is full\n'
         if (line === '> /dev/full')
-          for (const args of [
-            ['query', 'select * from master'],
-            ['brief', '--no-verify'],
-            ['history', '--runs', '--json'],
-          ])
+          for (const args of [['query', 'select * from master'], ['brief'], ['history', '--runs', '--json']])
             expect(
               await run([...args, '--out', out], { cwd: out, env, startedBy: redirectTo(line) }),
             ).toEqual({

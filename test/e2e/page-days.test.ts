@@ -49,7 +49,7 @@ describeInBrowser('recorded days', (open) => {
   )
 
   it('are named as simulated in the brief, too', async () => {
-    const { stdout } = await run(['brief', '--no-verify', '--format', 'json', '--out', out], { cwd: out })
+    const { stdout } = await run(['brief', '--format', 'json', '--out', out], { cwd: out })
     expect(JSON.parse(stdout)).toMatchObject({ simulated: true })
   })
 

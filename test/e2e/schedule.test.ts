@@ -67,7 +67,7 @@ describe('a printed entry', () => {
         stdout: entry,
         stderr,
         code,
-      } = await run(['schedule', '--print', name, '--export-to', 'market.duckdb'], { cwd: folder })
+      } = await run(['schedule', name, '--export-to', 'market.duckdb'], { cwd: folder })
       expect([code, stderr]).toEqual([0, ''])
 
       const commands = readCommands[name]?.(entry) ?? []

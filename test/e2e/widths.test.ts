@@ -75,7 +75,7 @@ const forPeople = (out: string): readonly (readonly string[])[] => [
   ['stream', 'market-new'],
   ['verify', '--out', out, '--drift', '--backtest'],
   ['watch', '--out', out],
-  ['watch', '--rules'],
+  ['watch', 'rules'],
   ['worker'],
   ['unknown'],
 ]

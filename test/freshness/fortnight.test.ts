@@ -189,7 +189,7 @@ describe('an output that is not up to date', () => {
     ])
     expect(notified).toContain(`Not up to date: ${sentence}.`)
     const at = ['2026-02-11', '20:40'] as const
-    expect((await type(...at, 'brief --no-verify')).out).toContain(`Not up to date\n  ${sentence}\n`)
+    expect((await type(...at, 'brief')).out).toContain(`Not up to date\n  ${sentence}\n`)
     expect((await type(...at, 'history --runs')).out).toContain('candles end at 2026-02-10')
     expect((await type(...at, 'history --runs last')).out).toContain(`Not up to date\n  ${sentence}\n`)
     const shown = await type('2026-02-11', '21:00', 'run --progress none --only all-ohlcv')

@@ -84,7 +84,7 @@ describe('days of an earlier form', () => {
     [2, ['diff', '--since', '2026-02-10']],
     [2, ['verify', '--backtest']],
     [0, ['verify']],
-    [0, ['verify', '--history']],
+    [0, ['verify', '--deep']],
   ])('are named, with exit code %i, and stay: %j', async (code, args) => {
     const root = await createEarlierFolder()
     const before = readHistory(root)
@@ -142,7 +142,7 @@ describe('days of an earlier form', () => {
     expect(listEarlier()).toEqual(all)
     await command(root, 'history', 'delete', '2026-02-09', '--yes')
     expect(listEarlier()).toHaveLength(2)
-    await command(root, 'history', 'prune', '--before', '2026-02-12', '--yes')
+    await command(root, 'history', 'prune', '2026-02-12', '--yes')
     expect(listEarlier()).toEqual([])
     expect((await command(root, 'history')).text).not.toContain('earlier form')
     expect(await findDamages(await openHistory(root))).toEqual([])
@@ -166,7 +166,7 @@ describe('a folder of this form that says format 1', () => {
         '2026-02-11',
       )
       expect(asked).toMatchObject({ code: 0, text: expect.stringContaining('4') })
-      for (const args of [['history'], ['verify', '--history']])
+      for (const args of [['history'], ['verify', '--deep']])
         expect((await command(root, ...args)).text).not.toContain('earlier form')
       expect(existsSync(toFormatFile(root)) ? readFileSync(toFormatFile(root), 'utf8') : undefined).toBe(
         format,

@@ -199,7 +199,7 @@ describe('a folder of a newer version', () => {
     [['verify', '--drift']],
     [['verify', '--drift', '--accept']],
     [['history']],
-    [['history', 'prune', '--before', '2026-01-01']],
+    [['history', 'prune', '2026-01-01']],
     [['query', 'select 1']],
     [['verify']],
     [['diff']],

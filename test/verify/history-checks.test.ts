@@ -194,7 +194,7 @@ describe('members that left and came back', () => {
 
 describe('the checks of the history', () => {
   const check = (root: string, sessions: readonly number[] = []) =>
-    verifyHistory(root, { sessions, streams, exchange: 'NSE', isWhole: true })
+    verifyHistory(root, { sessions, streams, exchange: 'NSE', isDeep: true })
 
   it('find nothing without a history, or with one day', async () => {
     expect(await check(temporaryFolder())).toMatchObject({ findings: [], range: { days: 0 } })

@@ -224,7 +224,7 @@ describe('the command in the life of a finding', () => {
     expect(first).toMatchObject({ code: 4, text: expect.stringContaining(full) })
     expect(first.text).toMatch(/^Errors: 1 error in /)
     expect(first.text).toContain('What to do: delete the file')
-    expect(first.text).toContain(`scripstream verify --out ${out} --accept --reason '…'`)
+    expect(first.text).toContain(`scripstream verify --out ${out} --accept '…'`)
     run(out, '06', ['A'])
     expect(await verified(out, '--quiet')).toEqual({ code: 0, text: '' })
     const open = await verified(out)

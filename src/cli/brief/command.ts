@@ -37,7 +37,6 @@ export const addBrief = defineCommand({
       '-',
       'stdout',
     ),
-    verify: flag('--no-verify', 'leave out the findings of "verify"; takes a second instead of several'),
   }),
   examples: [
     ['scripstream brief', 'the last run and the market: outcome, what changed, results, documents'],
@@ -47,13 +46,10 @@ export const addBrief = defineCommand({
   ],
   notes: ['Prices and figures of the market need DuckDB.'],
   needs: ['@duckdb/node-api'],
-  run: async (
-    { symbols, format = 'text', to = '-', verify = true },
-    { io, dependencies, settings: load },
-  ) => {
+  run: async ({ symbols, format = 'text', to = '-' }, { io, dependencies, settings: load }) => {
     const settings = load()
     const watchlist = readSymbols(symbols, settings)
-    const brief = await collectBrief({ settings, io, dependencies }, { watchlist, verify })
+    const brief = await collectBrief({ settings, io, dependencies }, watchlist)
     const watched = watchlist.symbols ?? [...new Set(Object.values(readWatchlists(settings)).flat())]
     const folder = { root: settings.out, exchange: settings.exchange, streams: dependencies.streams }
     const answer = await formatBrief(brief, format, { folder, watched })
@@ -84,14 +80,14 @@ const formatBrief = async (
   return format === 'html' ? briefHtml(brief, market, watched) : briefLines(brief, market, watched)
 }
 
-/** The brief of a folder. With `verify`, the life of its findings is remembered. */
+/** The brief of a folder. The life of its findings is remembered. */
 export const collectBrief = async (
   {
     settings: { out, exchange, watch },
     io,
     dependencies: { streams },
   }: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>,
-  { watchlist, verify: isVerified }: { readonly watchlist: SymbolSelection; readonly verify: boolean },
+  watchlist: SymbolSelection,
 ): Promise<Brief> => {
   const { createBrief } = await import('../../show/brief.js')
   const { describeRules } = await import('../../tables/watch/watch.js')
@@ -101,15 +97,13 @@ export const collectBrief = async (
   if (report === undefined && damage.length > 0) throw new DamagedFileError(damage.join('; '))
   if (report === undefined) throw new UsageError(`no run has finished in ${out} yet`, { code: 'no-outputs' })
   const unchecked: string[] = []
-  const checks = isVerified
-    ? await verifyAndRecord(out, { streams, exchange, limits: {} }, () => io.scheduler.now()).catch(
-        (error: unknown) => {
-          if (!(error instanceof StorageError)) throw error
-          unchecked.push(`findings: ${error.message}`)
-          return undefined
-        },
-      )
-    : undefined
+  const checks = await verifyAndRecord(out, { streams, exchange, limits: {} }, () =>
+    io.scheduler.now(),
+  ).catch((error: unknown) => {
+    if (!(error instanceof StorageError)) throw error
+    unchecked.push(`findings: ${error.message}`)
+    return undefined
+  })
   const verification = checks?.verification
   const findings = verification?.findings.filter(
     ({ severity, state }) => severity !== 'info' && state === 'new',

@@ -2,15 +2,7 @@ import { listTables } from '../../engine/define-stream.js'
 import { UsageError } from '../../model/errors.js'
 import type { Deletable } from '../../storage/history/delete.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
-import {
-  checkDay,
-  choiceArgument,
-  dayOption,
-  flag,
-  folderFlags,
-  integerOption,
-  jsonFlag,
-} from '../options.js'
+import { checkDay, choiceArgument, flag, folderFlags, jsonFlag } from '../options.js'
 import { type AnswerLine, printLines } from '../terminal/terminal.js'
 import { formatBytes, formatQuantity } from '../terminal/text.js'
 import { summaryLines } from './days.js'
@@ -22,18 +14,16 @@ export const addHistory = defineCommand({
   args: [
     choiceArgument(
       '[action]',
-      'delete: one day; prune: the days before a day; compact: bases (whole lists to which days add their changes) that no day needs',
+      'delete: that day; prune: the days before it; compact: bases (whole lists to which days add their changes) that no day needs',
       ['delete', 'prune', 'compact'],
     ),
-    ['[day]', 'delete: the day'],
+    ['[day]', 'the day to delete, or the first that stays'],
   ],
   flags: () => ({
     ...folderFlags(),
     runs: flag('--runs [run]', 'the runs, or one: its id, a day, "last", or -2 for the one before'),
-    before: dayOption('--before <day>', 'prune: the first day that stays'),
     dryRun: flag('--dry-run', 'show what would be deleted, and delete nothing'),
     yes: flag('--yes', 'do not ask for confirmation'),
-    limit: integerOption('--limit <n>', 'how many days or runs are listed', [1, 100_000], 20),
     json: jsonFlag(),
   }),
   examples: [
@@ -42,52 +32,53 @@ export const addHistory = defineCommand({
     ['scripstream history --runs 2026-11-17', 'the runs of that day, and what failed'],
     ['scripstream history delete 2027-02-12', 'delete one day, such as one recorded with a wrong clock'],
     [
-      'scripstream history prune --before 2025-01-01 --dry-run',
+      'scripstream history prune 2025-01-01 --dry-run',
       'the days before 2025, which the command without --dry-run deletes',
     ],
     ['scripstream history compact', 'delete what no day needs'],
   ],
   run: async (flags, input) => {
     const [action, day] = input.typed
-    const { before, dryRun = false, yes = false, json = false, limit, runs } = flags
-    checkFlags(action, { day, before }, dryRun || yes)
+    const { dryRun = false, yes = false, json = false, runs } = flags
+    checkAction(action, day, dryRun || yes)
     if (action !== undefined && runs !== undefined)
       throw new UsageError(`--runs lists runs; history ${action} takes none`)
     const { out, exchange } = input.settings()
-    if (action !== undefined) return deleteFromHistory(out, { day, before, dryRun, yes, json }, input)
-    if (runs !== undefined) return showRuns(out, { runs, limit }, input)
+    if (action !== undefined)
+      return deleteFromHistory(
+        out,
+        { [action === 'prune' ? 'before' : 'day']: day, dryRun, yes, json },
+        input,
+      )
+    if (runs !== undefined) return showRuns(out, runs, input)
     const { describeHistory } = await import('../../tables/history/describe-history.js')
     const summary = await describeHistory(out, { streams: input.dependencies.streams, exchange })
     const { describeEarlier } = await import('../../storage/history/choose.js')
     return {
       json: summary,
-      lines: () => [
-        ...summaryLines(summary, limit),
-        ...describeEarlier(summary.earlier).map((text) => `${text}.`),
-      ],
+      lines: () => [...summaryLines(summary), ...describeEarlier(summary.earlier).map((text) => `${text}.`)],
     }
   },
 })
 
-/** Which days are deleted: one, or those before a day. */
-type DeletionChoice = Readonly<Record<'day' | 'before', string | undefined>>
-
-const checkFlags = (
-  action: string | undefined,
-  { day, before }: DeletionChoice,
-  isDeletion: boolean,
-): void => {
-  if (action !== 'delete' && day !== undefined)
-    throw new UsageError(`history ${action} takes no day; "scripstream history delete ${day}" deletes one`)
-  if (action === 'prune' && before === undefined)
-    throw new UsageError('history prune: name the first day that stays with --before DAY')
-  if (action === 'delete' && day === undefined)
-    throw new UsageError('history delete: name the day, such as "scripstream history delete 2026-02-12"')
-  if (action !== 'prune' && before !== undefined)
-    throw new UsageError('--before belongs to "scripstream history prune"')
+const checkAction = (action: string | undefined, day: string | undefined, isDeletion: boolean): void => {
   if (action === undefined && isDeletion)
     throw new UsageError('--dry-run and --yes belong to "scripstream history delete", "prune" and "compact"')
-  if (day !== undefined) checkDay('history delete', day)
+  if (action === 'compact' && day !== undefined)
+    throw new UsageError(`history compact takes no day; "scripstream history delete ${day}" deletes one`)
+  if ((action === 'delete' || action === 'prune') && day === undefined) {
+    const what = action === 'delete' ? 'the day' : 'the first day that stays'
+    throw new UsageError(
+      `history ${action}: name ${what}, such as "scripstream history ${action} 2026-02-12"`,
+    )
+  }
+  if (day !== undefined) checkDay(`history ${action}`, day)
+}
+
+/** Which days are deleted: one, or those before a day. */
+interface DeletionChoice {
+  readonly day?: string | undefined
+  readonly before?: string | undefined
 }
 
 const deleteFromHistory = async (

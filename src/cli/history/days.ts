@@ -4,10 +4,10 @@ import type { HistoryDay, HistorySummary } from '../../tables/history/describe-h
 import { type AnswerLine, fitTable, type TextColumn } from '../terminal/terminal.js'
 import { formatBytes, formatQuantity } from '../terminal/text.js'
 
-export const summaryLines = (
-  { folder, days, baseBytes }: HistorySummary,
-  limit: number,
-): readonly AnswerLine[] => {
+/** Days or runs that are listed; `--json` has all. */
+export const LISTED = 20
+
+export const summaryLines = ({ folder, days, baseBytes }: HistorySummary): readonly AnswerLine[] => {
   const recorded = days.filter((day) => hasRecord(day) && !day.isMisdated)
   if (recorded.length === 0)
     return [`No day is recorded in ${folder} yet; the next complete run records its day.`]
@@ -20,9 +20,9 @@ export const summaryLines = (
     `${formatBytes(bytes + baseBytes)} (${formatBytes(bytes / recorded.length)} a day${bases})`,
     `${gaps === 0 ? 'no session' : formatQuantity(gaps, 'session')} without a record`,
   ]
-  const shown = days.slice(-limit)
+  const shown = days.slice(-LISTED)
   return [
-    ...listLast(fitTable(HISTORY_COLUMNS, shown), days.length - limit, 'day'),
+    ...listLast(fitTable(HISTORY_COLUMNS, shown), days.length - LISTED, 'day'),
     ...earlyLines(shown),
     '',
     `${sums.join('; ')}.`,
@@ -32,7 +32,7 @@ export const summaryLines = (
 /** A table of the newest days or runs, and how many earlier ones there are. */
 export const listLast = (table: AnswerLine, earlier: number, noun: string): readonly AnswerLine[] => [
   table,
-  ...(earlier > 0 ? [`and ${formatQuantity(earlier, `earlier ${noun}`)} (--limit shows more)`] : []),
+  ...(earlier > 0 ? [`and ${formatQuantity(earlier, `earlier ${noun}`)} (--json has all)`] : []),
 ]
 
 const earlyLines = (days: readonly HistoryDay[]): readonly string[] =>

@@ -17,24 +17,19 @@ import {
   titledPart,
 } from '../terminal/terminal.js'
 import { clean, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
-import { listLast } from './days.js'
+import { LISTED, listLast } from './days.js'
 
 /**
  * All runs of a folder, or those that a text names: `last`, `-2` (the one before the last), a run id or its
  * end, or a day in India (all its runs).
  */
-export const showRuns = async (
-  out: string,
-  { runs: name, limit }: { readonly runs: string | true; readonly limit: number },
-  { io }: Input,
-): Promise<Answer> => {
+export const showRuns = async (out: string, name: string | true, { io }: Input): Promise<Answer> => {
   const { runs, damage } = await readRunRecords(out)
   if (runs.length === 0) await requireFolder(out)
   for (const text of damage) printWarning(text, io.stderr)
   if (name === true) {
-    const json = runs.slice(-limit)
-    const lines = listLast(createRunTable(json), runs.length - limit, 'run')
-    return { json, lines: () => (runs.length === 0 ? ['No run is recorded here yet.'] : lines) }
+    const lines = listLast(createRunTable(runs.slice(-LISTED)), runs.length - LISTED, 'run')
+    return { json: runs, lines: () => (runs.length === 0 ? ['No run is recorded here yet.'] : lines) }
   }
   const found = findRuns(runs, name)
   if (found.length === 1) return { json: found[0], lines: () => found.flatMap(entryLines) }

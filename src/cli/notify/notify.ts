@@ -186,7 +186,7 @@ const findBrief = (
   }: { readonly context: RunCommandContext; readonly notes: string[]; readonly maxMs: number },
 ): Promise<Brief | undefined> =>
   lastValueFrom(
-    defer(() => collectBrief(context, { watchlist, verify: true })).pipe(
+    defer(() => collectBrief(context, watchlist)).pipe(
       giveUpAfter(maxMs, context.io),
       catchError((error: unknown) => {
         notes.push(`changes and findings are left out: ${formatError(error)}`)

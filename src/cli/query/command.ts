@@ -8,15 +8,7 @@ import type { View } from '../../tables/views/view.js'
 import { type Answer, defineCommand, type Input } from '../command.js'
 import { buildFolderArgs, formatCommandLine } from '../command-line.js'
 import type { ProcessIo } from '../dependencies.js'
-import {
-  choiceOption,
-  dayOption,
-  flag,
-  folderFlags,
-  integerOption,
-  jsonFlag,
-  readFlagFile,
-} from '../options.js'
+import { choiceOption, dayOption, flag, folderFlags, jsonFlag, readFlagFile } from '../options.js'
 import {
   type AnswerLine,
   columnsOf,
@@ -40,7 +32,6 @@ export const addQuery = defineCommand({
   flags: () => ({
     save: flag('--save <name>', 'save the statement in the folder, and do not run it'),
     examples: flag('--examples', 'show saved and worked statements'),
-    file: flag('-f, --file <file>', 'read the statement from a file'),
     ...folderFlags(),
     format: choiceOption('--format <how>', 'default: table on a terminal, csv elsewhere', [
       'table',
@@ -48,7 +39,6 @@ export const addQuery = defineCommand({
       'json',
       'ndjson',
     ] as const),
-    rows: integerOption('--rows <n>', 'rows shown, the first and last half', [1, 100_000], 40),
     asOf: dayOption('--as-of <day>', 'as the folder stood on that day ("scripstream history")'),
     cache: flag('--no-cache', 'read the outputs only, not their copies in lake/'),
     json: jsonFlag('all tables and their columns as JSON; else as --format json').conflicts('format'),
@@ -71,27 +61,24 @@ export const addQuery = defineCommand({
   needs: ['@duckdb/node-api'],
   endsBySignal: true,
   run: (flags, input) => {
-    const { json = false, format, file, save, rows, cache = true, asOf } = flags
+    const { json = false, format, save, cache = true, asOf } = flags
     if (flags.examples) return showQueries(input)
-    const sql = chooseStatement({ typed: input.typed[0], file, json }, input.io.stdin, readFlagFile)
+    const sql = chooseStatement({ typed: input.typed[0], json }, input.io.stdin, readFlagFile)
     if (save !== undefined) return saveStatement(save, sql, input)
     if (sql === undefined) return showTables(input)
-    return answerQuery({ sql, format: json ? 'json' : format, rows, cache, asOf }, input)
+    return answerQuery({ sql, format: json ? 'json' : format, cache, asOf }, input)
   },
 })
 
 /**
- * The statement from the arguments, a file or stdin; undefined to list the tables. With `--json` and no
+ * The statement from the arguments or stdin; undefined to list the tables. With `--json` and no
  * statement they are listed without reading stdin: a program may keep it open.
  */
 export const chooseStatement = (
-  { typed, file, json }: Readonly<Record<'typed' | 'file', string | undefined>> & { readonly json: boolean },
+  { typed, json }: { readonly typed: string | undefined; readonly json: boolean },
   { isTTY }: ProcessIo['stdin'],
   read: (path: string, flag: string) => string,
 ): string | undefined => {
-  if (typed !== undefined && file !== undefined)
-    throw new UsageError('query: give a statement or --file, not both')
-  if (file !== undefined) return read(file, '--file')
   if (typed !== undefined && typed !== '-') return typed
   if (typed === undefined && (isTTY || json)) return undefined
   const piped = read('-', 'query')
@@ -102,7 +89,7 @@ export const chooseStatement = (
   )
 }
 
-interface StatementOptions extends Pick<PrintOptions, 'format' | 'rows'> {
+interface StatementOptions extends Pick<PrintOptions, 'format'> {
   readonly sql: string
   readonly cache: boolean
   readonly asOf: Day | undefined

@@ -31,8 +31,6 @@ import { clean, cut, formatCount, formatQuantity } from '../terminal/text.js'
 export interface PrintOptions {
   /** By default a table on a terminal, and CSV elsewhere. */
   readonly format: 'table' | 'csv' | 'json' | 'ndjson' | undefined
-  /** Rows shown in a table: of a longer result, the first and the last half. */
-  readonly rows: number
   /** What a JSON answer as of a day says before its rows. */
   readonly past?: object | undefined
 }
@@ -40,7 +38,7 @@ export interface PrintOptions {
 /** Writes a result as fast as its reader reads it, and stops when the reader closes the pipe. */
 export const printResult = async (
   result: DuckDBResult,
-  { format, rows, past }: PrintOptions,
+  { format, past }: PrintOptions,
   { stdout }: Pick<ProcessIo, 'stdout'>,
 ): Promise<void> => {
   const columns = describeResultColumns(result)
@@ -49,7 +47,7 @@ export const printResult = async (
   if (how === 'table') {
     const lines = isPlan
       ? readQueryPlan(readChunks(result))
-      : renderResultTable(columns, readChunks(result), readSize(stdout).columns, rows)
+      : renderResultTable(columns, readChunks(result), readSize(stdout).columns)
     return printLines(
       [await lines].map((all) => () => all),
       stdout,
@@ -73,7 +71,7 @@ export const printWhole = async (
   try {
     const source = { out, tables: listTables(streams), room: ROOM, asOf: readDay(day ?? '') }
     await readQuery(await resolveQuery(sql, out), source, ({ result }) =>
-      printResult(result, { format: 'csv', rows: 0 }, { stdout }),
+      printResult(result, { format: 'csv' }, { stdout }),
     )
     return 0
   } catch (error) {
@@ -153,7 +151,6 @@ const renderResultTable = async (
   columns: readonly ResultColumn[],
   chunks: RowChunks,
   room: number,
-  max: number,
 ): Promise<readonly TextLine[]> => {
   const cellRoom = Math.max(MIN_CELL_WIDTH, Math.floor(room / 3))
   const toText = (row: readonly CellValue[]): TextRow =>
@@ -166,7 +163,7 @@ const renderResultTable = async (
       // Cut first: a cell may be a whole document.
       return cut(clean(text.slice(0, 4 * room)), cellRoom)
     })
-  const { first, last, total } = await takeFirstAndLast(chunks, max, toText)
+  const { first, last, total } = await takeFirstAndLast(chunks, toText)
   const left = total - first.length - last.length
   const gap: TextRow = columns.map(() => '⋮')
   const all = left > 0 ? [...first, gap, ...last] : [...first, ...last]
@@ -190,33 +187,27 @@ const renderResultTable = async (
   ]
 }
 
+/** Rows of a table that are kept: the first ones, and as many of the last ones. */
+const HALF = 20
+
 /** The first and the last rows, and their total; the others are dropped as they arrive. */
-const takeFirstAndLast = async (
-  chunks: RowChunks,
-  max: number,
-  keep: (row: readonly CellValue[]) => TextRow,
-) => {
-  const half = Math.ceil(max / 2)
+const takeFirstAndLast = async (chunks: RowChunks, keep: (row: readonly CellValue[]) => TextRow) => {
   const first: TextRow[] = []
   const later: RowChunk[] = []
   let [total, waiting] = [0, 0]
   for await (const chunk of chunks) {
     total += chunk.count
-    const taken = Math.min(chunk.count, half - first.length)
+    const taken = Math.min(chunk.count, HALF - first.length)
     if (taken > 0) first.push(...chunk.rows().slice(0, taken).map(keep))
     if (taken === chunk.count) continue
     later.push({ count: chunk.count - taken, rows: () => chunk.rows().slice(taken) })
     waiting += chunk.count - taken
-    for (
-      let [oldest] = later;
-      oldest !== undefined && waiting - oldest.count >= max - half;
-      [oldest] = later
-    ) {
+    for (let [oldest] = later; oldest !== undefined && waiting - oldest.count >= HALF; [oldest] = later) {
       waiting -= oldest.count
       later.shift()
     }
   }
-  const last = later.flatMap(({ rows }) => rows()).slice(Math.max(0, waiting - (max - half)))
+  const last = later.flatMap(({ rows }) => rows()).slice(Math.max(0, waiting - HALF))
   return { first, last: last.map(keep), total }
 }
 

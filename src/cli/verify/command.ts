@@ -11,7 +11,6 @@ import {
   dayOption,
   flag,
   folderFlags,
-  integerOption,
   jsonFlag,
   namesOption,
   readSymbols,
@@ -33,18 +32,15 @@ const verifyFlags = () => ({
   }),
   symbols: symbolsOption('only findings of these stocks'),
   since: dayOption('--since <day>', 'only findings about this day or later'),
-  limit: integerOption('--limit <number>', 'findings shown of each check (default: 4)', [0, 1_000_000]),
-  all: flag('--all', 'also show open findings in full'),
-  history: flag('--history', 'also read every byte of the recorded days'),
-  deep: flag('--deep', 'also find files that a disk or an editor has changed'),
+  all: flag('--all', 'show all findings in full, open ones too'),
+  deep: flag('--deep', 'also read every byte: what a disk or an editor has changed, on recorded days too'),
   drift: flag('--drift', "also show how the provider's answers have changed"),
   backtest: flag('--backtest', 'also show what a back-test costs (needs DuckDB)').conflicts([
     'only',
     'symbols',
     'since',
   ]),
-  accept: flag('--accept', 'accept the findings; with --drift only the changes'),
-  reason: flag('--reason <text>', 'why the findings are accepted').conflicts('drift'),
+  accept: flag('--accept [reason]', 'accept the findings, with a reason; with --drift only the changes'),
   quiet: flag('-q, --quiet', 'print nothing without new errors or warnings, and notify of a failure'),
   json: jsonFlag('print all findings as JSON on stdout'),
 })
@@ -57,7 +53,7 @@ export const addVerify = defineCommand({
   flags: verifyFlags,
   examples: [
     ['scripstream verify --symbols INFY,TCS --since 2026-01-01', 'only findings of two stocks of this year'],
-    ['scripstream verify --accept --reason "as traded"', 'from now on, report only new findings'],
+    ['scripstream verify --accept "as traded"', 'from now on, report only new findings'],
     ['scripstream verify --drift --accept', 'accept the changed answers: runs no longer end with 3'],
     ['scripstream verify --backtest', 'what it can prove about the past, and what not'],
     ['scripstream run && scripstream verify --quiet', 'the daily run; prints only new findings'],
@@ -87,8 +83,9 @@ const verifyFolder = async (
   flags: VerifyFlags,
   { settings, dependencies: { streams, storage }, io, args }: Input,
 ): Promise<Answer> => {
-  const { only, symbols, since, limit, all, deep, history, accept, reason, quiet } = flags
-  if (reason !== undefined && !accept) throw new UsageError('--reason: it needs --accept')
+  const { only, symbols, since, all, deep, accept, drift, quiet } = flags
+  if (drift && typeof accept === 'string')
+    throw new UsageError('--accept: changes of answers take no reason; leave it out')
   const own = settings()
   const { out, exchange, watchlists, verify } = own
   const startedAt = io.scheduler.now()
@@ -98,15 +95,16 @@ const verifyFolder = async (
     only,
     since,
     deep,
-    history,
     isReport: true,
     ...readSymbols(symbols, { watchlists }),
     // The default allows no errors and any number of warnings: most trading days have unusual moves.
     limits: { errors: 0, ...verify },
-    ...(accept && !flags.drift ? { accept: { on: toDay(startedAt), reason } } : {}),
+    ...(accept && !drift
+      ? { accept: { on: toDay(startedAt), reason: accept === true ? undefined : accept } }
+      : {}),
   }
   // What cannot be answered fails before the findings count as reported.
-  const answers = flags.drift ? await readChangedAnswers(storage(own), out) : undefined
+  const answers = drift ? await readChangedAnswers(storage(own), out) : undefined
   const countGaps = flags.backtest
     ? await (await import('../../show/backtest.js')).countBacktestGaps(out, { streams, exchange })
     : undefined
@@ -133,7 +131,7 @@ const verifyFolder = async (
   return {
     code,
     json: report,
-    lines: () => findingLines(report, { tookMs, args, limit, all }),
+    lines: () => findingLines(report, { tookMs, args, all }),
   }
 }
 

@@ -32,13 +32,12 @@ export interface VerifyReport extends Verification {
   readonly backtest?: Backtest
 }
 
-/** Findings shown of each check, unless `--limit` changes it; `--json` has all. */
-const DEFAULT_LIMIT = 4
+/** Findings shown of each check without `--all`. */
+const SHOWN = 4
 
 interface FindingsContext {
   readonly tookMs: number
   readonly args: readonly string[]
-  readonly limit?: number | undefined
   readonly all?: boolean | undefined
 }
 
@@ -51,7 +50,7 @@ interface CheckFindings {
 
 export const findingLines = (
   report: VerifyReport,
-  { tookMs, args, limit = DEFAULT_LIMIT, all = false }: FindingsContext,
+  { tookMs, args, all = false }: FindingsContext,
 ): readonly AnswerLine[] => {
   const { findings, gone, coverage, notes, passed, changed, stale, drift, backtest } = report
   const checks = [...groupBy(findings, ({ check }) => check)].map(([check, own]): CheckFindings => {
@@ -68,7 +67,8 @@ export const findingLines = (
     `${formatQuantity(changed.added, 'finding')} accepted, ${formatCount(changed.removed)} ${REMOVED}`
   const formatSelf = (...more: readonly string[]): string =>
     formatCommandLine([...buildFolderArgs(args, 'verify'), ...more])
-  const accept = `  ${formatSelf('--accept', '--reason', '…')}`
+  const accept = `  ${formatSelf('--accept', '…')}`
+  const limit = all ? Number.POSITIVE_INFINITY : SHOWN
   return [
     formatFindingsHead(report, tookMs),
     ...(checks.length === 0 ? [] : ['', createChecksTable(checks)]),
@@ -233,7 +233,7 @@ const listFindings = (findings: readonly Finding[], limit: number): readonly str
     findings,
     limit,
     (finding) => `  ${describeSubject(finding)}: ${clean(finding.detail)}`,
-    (rest) => `  and ${formatCount(rest)} more (--limit ${findings.length} shows all)`,
+    (rest) => `  and ${formatCount(rest)} more (--all shows them)`,
   )
 
 /** A finding that was accepted and is no longer found, with its check and the reason instead of its text. */

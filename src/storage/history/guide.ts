@@ -95,7 +95,7 @@ Each folder \`YYYY-MM-DD\` is a trading session, and each folder in it what one 
   which ends on that day (no \`endsOn\`), and whose answers had not drifted (no \`hasDrift\`); without such a record, from the last of the others. \`views.sql\` has that choice.
 - \`first-seen.parquet\` has the keys of filings and news that were new, \`rewritten\` in \`record.json\` the candle files that were replaced.
 - A record with \`deleted\` in \`record.json\` was deleted on request; \`bases/copy-…\` are second files of bases.
-- **Run \`scripstream verify --history\` first, and after each copy of this folder.** It compares every byte with its digest. DuckDB and pandas cannot: from
+- **Run \`scripstream verify --deep\` first, and after each copy of this folder.** It compares every byte with its digest. DuckDB and pandas cannot: from
   a damaged file they may read wrong rows without an error. \`scripstream history\` lists the days.
 
 Start in this folder. DuckDB, version 1.1 or newer:

@@ -112,7 +112,7 @@ describe.runIf(duckdb)('a record of an earlier version', () => {
       [OLD, NEXT, ...now],
     ])
     expect(await ask('select count(*) from first_seen', root)).toEqual([['1']])
-    const found = await verifyHistory(root, { sessions: [], streams, exchange: 'NSE', isWhole: true })
+    const found = await verifyHistory(root, { sessions: [], streams, exchange: 'NSE', isDeep: true })
     expect(found.findings.filter(({ severity }) => severity === 'error')).toEqual([])
     const { changes } = await diffDays(root, { exchange: 'NSE', streams, since: OLD, until: NEW })
     expect(changes).toEqual(expected[4] === null ? [expect.objectContaining({ section: 'deals' })] : [])
