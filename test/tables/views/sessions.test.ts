@@ -52,6 +52,13 @@ const WEEKENDS = [
     days: STOCKS.map((_, place) => (place < 2 ? [...FRIDAY, SUNDAY] : FRIDAY)),
     day: '2026-01-30',
   },
+  {
+    // gerrymanoim/exchange_calendars#471: a session on Saturday for a holiday on Monday that no list names.
+    what: 'a Monday without a session after one on Saturday stays',
+    run: '2026-02-02',
+    days: all([...FRIDAY, '2026-01-31']),
+    day: '2026-02-02',
+  },
   { what: 'a Monday stays', run: '2026-02-02', days: all(FRIDAY), day: '2026-02-02' },
 ] as const
 

@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest'
+import { duckdb, objectsOf } from '../support.js'
+import { before, DAYS, type ListedAction, market, PRICES } from './one-stock.js'
+
+// What users of other collectors reported about their data, planted here. The number is that of their issue.
+
+const judge = (out: string) =>
+  objectsOf('select kind, factor, is_applied, amount_inr, reason from adjustments order by day', out)
+
+const readCloses = async (out: string, column = 'close'): Promise<readonly number[]> =>
+  (await objectsOf(`select ${column} as c from candles_adjusted order by day`, out)).map(({ c }) => Number(c))
+
+const expectCloses = async (out: string, closes: readonly number[], column?: string): Promise<void> => {
+  const read = await readCloses(out, column)
+  expect(read.map((close) => Math.round(close * 1e6) / 1e6)).toEqual(
+    closes.map((close) => Math.round(close * 1e6) / 1e6),
+  )
+}
+
+interface Case {
+  readonly what: string
+  readonly closes: readonly number[]
+  readonly actions: readonly ListedAction[]
+  readonly factor: number
+}
+
+describe.skipIf(!duckdb)('a series without a jump is made of', () => {
+  const cases: readonly Case[] = [
+    // iexg/IEX-API#485: the list had the split two sessions before the share traded without it.
+    {
+      what: 'a split that the list has a session early',
+      closes: before(4, 2),
+      actions: [['SPLIT', DAYS[3], '1:2']],
+      factor: 2,
+    },
+    // BennyThadikaran/BseIndiaApi#8: one new share for five held ones, told as 5:1.
+    {
+      what: 'a bonus whose terms are in the other order',
+      closes: before(4, 1.2),
+      actions: [['BONUS', DAYS[4], '5:1']],
+      factor: 1.2,
+    },
+    // pratik141/nsedt#35: a bonus 1:3 moves the price by a quarter, less than a bad day may.
+    {
+      what: 'a small bonus',
+      closes: before(4, 4 / 3),
+      actions: [['BONUS', DAYS[4], '1:3']],
+      factor: 4 / 3,
+    },
+    // BennyThadikaran/eod2#262: 1402 to 66, a bonus and a split of one day.
+    {
+      what: 'a bonus and a split of one day',
+      closes: before(4, 20),
+      actions: [
+        ['BONUS', DAYS[4], '1:1'],
+        ['SPLIT', DAYS[4], '1:10'],
+      ],
+      factor: 20,
+    },
+    // ranaroussi/yfinance#1531: the provider divides twice, which looks like a consolidation.
+    {
+      what: 'a split that was divided twice',
+      closes: before(4, 0.2),
+      actions: [['SPLIT', DAYS[4], '2:10']],
+      factor: 0.2,
+    },
+    // iexg/IEX-API#160: 31 shares for 1000.
+    {
+      what: 'a consolidation with odd terms',
+      closes: before(4, 0.031),
+      actions: [['CONSOLIDATION', DAYS[4], '1000:31']],
+      factor: 0.031,
+    },
+  ]
+  it.each(cases)('$what', async ({ closes, actions, factor }) => {
+    const out = market(closes, actions)
+    await expectCloses(out, PRICES)
+    expect((await objectsOf('select product(factor) as f from adjustments', out))[0]?.f).toBeCloseTo(
+      factor,
+      9,
+    )
+  })
+})
+
+describe.skipIf(!duckdb)('prices stay as they are stored, and it is said why', () => {
+  // ranaroussi/yfinance#2660: a price that doubled in days is no split.
+  it('where a share doubled on the day of a bonus that the provider had applied', async () => {
+    const out = market(before(4, 0.5), [['BONUS', DAYS[4], '1:1']])
+    expect(await judge(out)).toMatchObject([{ is_applied: null, reason: 'another move in the candles' }])
+    await expectCloses(out, before(4, 0.5))
+  })
+
+  // NSEDownload/NSEDownload#12: the first numbers of the text were taken for a factor.
+  it.each(['3 : 10@ PREMIUM RS 220 PER SHARE', '1 : 13@ PREMIUM RS 30/'])(
+    'at rights with a price in their text: %s',
+    async (note) => {
+      const out = market(before(4, 1.1), [['RIGHTS', DAYS[4], note]])
+      expect(await judge(out)).toEqual([
+        { kind: 'rights', factor: null, is_applied: null, amount_inr: null, reason: 'price unknown' },
+      ])
+      await expectCloses(out, before(4, 1.1))
+    },
+  )
+
+  // alphaville76/sharadar_db_bundle#25: a dividend of the first session has no price before it, and one above
+  // the price made a factor below zero.
+  it.each([
+    ['of the first session', DAYS[0], '5'],
+    ['above the price', DAYS[4], '250'],
+  ] as const)('at a dividend %s', async (_, day, amount) => {
+    const out = market(PRICES, [['DIVIDEND', day, amount]])
+    expect(await judge(out)).toMatchObject([{ kind: 'dividend', factor: null, reason: expect.anything() }])
+    await expectCloses(out, PRICES, 'close_total_return')
+  })
+})
+
+describe.skipIf(!duckdb)('a dividend', () => {
+  // codereverser/casparser#21: eight decimals, per unit.
+  it('is read with all its decimals', async () => {
+    expect(await judge(market(PRICES, [['DIVIDEND', DAYS[4], 'Rs.0.88540900 per unit']]))).toMatchObject([
+      { amount_inr: 0.885409 },
+    ])
+  })
+
+  // FinMind/FinMind#127: the market was closed on the listed day.
+  it('of a day without a session counts from the next one', async () => {
+    const paid = PRICES.map((price, place) => (place < 5 ? 105 : price - 5))
+    const out = market(paid, [['DIVIDEND', '2026-02-07', '5']])
+    await expectCloses(
+      out,
+      paid.map((price, place) => (place < 5 ? price - 5 : price)),
+      'close_total_return',
+    )
+  })
+})
+
+describe.skipIf(!duckdb)("the exchange's row of a day", () => {
+  const listed = (SERIES: string, CLOSE_PRICE: string) => ({
+    SYMBOL: 'A',
+    SERIES,
+    DATE1: '11-Feb-2026',
+    CLOSE_PRICE,
+    TTL_TRD_QNTY: '1000',
+    DELIV_QTY: '800',
+    DELIV_PER: '80',
+  })
+  const readDay = (...rows: readonly object[]) =>
+    objectsOf(
+      `select exchange_close, delivery_pct from candles_daily where day = '${DAYS[7]}'`,
+      market(PRICES, [], 'A', { 'exchange_daily/2026-02-11.json': rows }),
+    )
+
+  // NSEDownload/NSEDownload#13: bonds of the company under its symbol, the series N2 and N3.
+  it('is that of the share, whatever bonds trade under its symbol', async () => {
+    expect(await readDay(listed('N2', '31.04'), listed('EQ', '107'), listed('N3', '29.65'))).toEqual([
+      { exchange_close: 107, delivery_pct: 80 },
+    ])
+    expect(await readDay(listed('N2', '31.04'))).toEqual([{ exchange_close: null, delivery_pct: null }])
+  })
+
+  // swapniljariwala/nsepy#154: weeks in the series BE were missing.
+  it('is there in the weeks of trade-to-trade', async () => {
+    expect(await readDay(listed('BE', '107'))).toEqual([{ exchange_close: 107, delivery_pct: 80 }])
+  })
+})
