@@ -229,8 +229,8 @@ export const marketNews = defineStream({
         map((rows) => createResult(rows.slice(0, newsLimit).map(toNewsItem))),
         mergeShrunk(file, tools, {
           list: 'News',
-          // The newest ones fill the answer: it must have none of the stored ones.
-          expect: (stored, { length }) => (length < newsLimit ? stored.slice(0, newsLimit) : []),
+          most: newsLimit,
+          expect: (stored) => stored.slice(0, newsLimit),
           merge: (rows, stored) =>
             keepUnique([...rows, ...stored], toNewsKey, () => false)
               .toSorted((one, other) => other.PublishDate - one.PublishDate)

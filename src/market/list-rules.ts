@@ -91,6 +91,8 @@ export const rejectShrunk =
 interface StoredRecords<R> {
   /** The list of the stored document. */
   readonly list: string
+  /** An answer needs no more records than this, however many are stored: then the file is not read. */
+  readonly most?: number
   /** The stored records that an answer with these rows must have, too; all of them if absent. */
   readonly expect?: (stored: readonly R[], rows: readonly R[]) => readonly R[]
   /** Merges both by key. */
@@ -105,11 +107,11 @@ interface StoredRecords<R> {
 export const mergeShrunk = <R extends Row>(
   file: string,
   { stored, accepts, warn }: Pick<Tools, 'stored' | 'accepts' | 'warn'>,
-  { list, expect = (all) => all, merge }: StoredRecords<R>,
+  { list, most = Number.POSITIVE_INFINITY, expect = (all) => all, merge }: StoredRecords<R>,
 ): MonoTypeOperatorFunction<ItemResult<R>> =>
   switchMap((found) => {
-    if (found.rows.length === 0) return of(found)
     const rows = [...found.rows]
+    if (rows.length === 0 || rows.length >= most * thresholds.minShare) return of(found)
     return stored.document(file).pipe(
       catchDamagedFile(() => warn(`${file} is damaged, so the new records were not compared with it`)),
       map((document) => {
