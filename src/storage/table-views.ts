@@ -261,14 +261,22 @@ const buildRecordSelect = (
   }
 }
 
-const MIN_OBJECT_BYTES = 16_777_216
+/** A record of a list is never larger. */
+const MAX_RECORD_BYTES = 16_777_216
+const MIN_OBJECT_BYTES = 1_048_576
+/**
+ * DuckDB takes this much for each scan, however small the file is, and counts it as used: its default of 32
+ * MB was the memory of a query with 40 scans.
+ */
+const CSV_BUFFER_BYTES = 4_194_304
 
 /** The SQL that reads whole documents, or the elements of an array, as `json`. */
 const buildJsonSource = ({ shape }: Table, files: readonly string[]): string => {
   // DuckDB allocates twice `maximum_object_size`, so pass the size of the largest document.
-  const largest = shape === 'document' ? Math.max(...files.map((file) => disk.statSync(file).size)) : 0
-  const format = shape === 'array' ? 'array' : 'unstructured'
-  return `read_json_objects(${quoteList(files)}, format = '${format}', maximum_object_size = ${Math.max(largest + 1, MIN_OBJECT_BYTES)}, filename = true)`
+  const largest = Math.max(...files.map((file) => disk.statSync(file).size))
+  const [format, most] =
+    shape === 'array' ? ['array', Math.min(largest, MAX_RECORD_BYTES)] : ['unstructured', largest]
+  return `read_json_objects(${quoteList(files)}, format = '${format}', maximum_object_size = ${Math.max(most + 1, MIN_OBJECT_BYTES)}, filename = true)`
 }
 
 /** The records under a key of a document; a single record counts as a list of one. */
@@ -280,7 +288,7 @@ const buildList = (key: string): string => {
 /** All cells as text; missing cells are NULL. */
 const buildCsvSource = (files: readonly string[], header: readonly string[]): string => {
   const columns = header.map((name) => `${quoteText(name)}: 'VARCHAR'`).join(', ')
-  return `read_csv(${quoteList(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', null_padding = true, strict_mode = false, parallel = false, filename = true)`
+  return `read_csv(${quoteList(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', null_padding = true, strict_mode = false, parallel = false, buffer_size = ${CSV_BUFFER_BYTES}, filename = true)`
 }
 
 /** Volume is read as DOUBLE, which is exact up to 2^53: as BIGINT, a file with 1e300 could not be read. */
@@ -288,7 +296,7 @@ const buildCandleSource = (files: readonly string[]): string => {
   const columns = CANDLE_COLUMNS.map(
     (name) => `${quoteText(name)}: '${name === 'Timestamp' ? 'BIGINT' : 'DOUBLE'}'`,
   ).join(', ')
-  return `read_csv(${quoteList(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', filename = true)`
+  return `read_csv(${quoteList(files)}, columns = {${columns}}, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', buffer_size = ${CSV_BUFFER_BYTES}, filename = true)`
 }
 
 /** The SQL of a CSV row as a JSON object. */
