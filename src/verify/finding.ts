@@ -140,7 +140,7 @@ export interface VerifyOptions extends SymbolOptions {
   readonly only?: readonly CheckName[] | undefined
   /** Only findings about this day or later, and those without a day. */
   readonly since?: Day | undefined
-  /** Also reads every byte of outputs and recorded days, and compares it with the digest of what a run wrote. */
+  /** Also reads every byte of outputs and recorded days, and compares it with the digest that a run noted. */
   readonly deep?: boolean | undefined
   readonly limits: FindingLimits
   /**
