@@ -140,9 +140,12 @@ const unpack = (
   if (table === null || typeof table !== 'object') return []
   const { YEAR: months = '', ...items } = table as Readonly<Record<string, string>>
   return Object.entries(items).flatMap(([item, text]) =>
-    text
-      .split('|')
-      .map((value, place) => [months.split('|')[place], item.toLowerCase(), Number(value)] as const),
+    // The provider fills some records up with an item without values.
+    text === ''
+      ? []
+      : text
+          .split('|')
+          .map((value, place) => [months.split('|')[place], item.toLowerCase(), Number(value)] as const),
   )
 }
 
