@@ -145,7 +145,10 @@ const unpack = (
       ? []
       : text
           .split('|')
-          .map((value, place) => [months.split('|')[place] || undefined, item.toLowerCase(), Number(value)] as const),
+          .map(
+            (value, place) =>
+              [months.split('|')[place] || undefined, item.toLowerCase(), Number(value)] as const,
+          ),
   )
 }
 
