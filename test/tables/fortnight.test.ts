@@ -54,7 +54,7 @@ describe.runIf(duckdb)('a fortnight with a session on a Sunday and a holiday tha
   let late: readonly string[] = []
   beforeAll(async () => {
     let now = toInstant(FIRST, '20:30')
-    // Without indices a run cannot see the session of the Sunday; of all of them it would take minutes.
+    // Without indices a run cannot see the session of the Sunday; all of them would take most of the time.
     const endpoints = streams
       .flatMap((stream): readonly AnyEndpoint[] => stream.endpoints)
       .map(({ sample, ...endpoint }) => ({
