@@ -315,7 +315,10 @@ export interface StockFindings {
  */
 export interface CandlesAnswer {
   readonly about: About
+  /** Of a week its last session. */
   readonly days: readonly string[]
+  /** Of weeks the Friday of each, which is the same one for every instrument. */
+  readonly weeks?: readonly string[]
   readonly open: readonly number[]
   readonly high: readonly number[]
   readonly low: readonly number[]

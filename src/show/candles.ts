@@ -110,17 +110,18 @@ export const toCandlesAnswer = (
   }
 }
 
-type ChartColumns = Pick<CandlesAnswer, 'days' | 'open' | 'high' | 'low' | 'close' | 'volume'>
+type ChartColumns = Pick<CandlesAnswer, 'days' | 'weeks' | 'open' | 'high' | 'low' | 'close' | 'volume'>
 
 /** The candles of each week as one, on its last session. */
 const toWeeks = ({ days, open, high, low, close, volume }: ChartColumns): ChartColumns => {
-  const mondays = days.map((day) => addDays(day as Day, -((new Date(day).getUTCDay() + 6) % 7)))
-  const starts = [...mondays.keys()].filter((index) => mondays[index] !== mondays[index - 1])
+  const fridays = days.map((day) => addDays(day as Day, 4 - ((new Date(day).getUTCDay() + 6) % 7)))
+  const starts = [...fridays.keys()].filter((index) => fridays[index] !== fridays[index - 1])
   const weeks = starts.map((from, place) => [from, starts[place + 1] ?? days.length] as const)
   const each = (values: readonly number[], read: (week: readonly number[]) => number): readonly number[] =>
     weeks.map(([from, to]) => read(values.slice(from, to)))
   return {
     days: weeks.map(([, to]) => days[to - 1] as string),
+    weeks: weeks.map(([from]) => fridays[from] as string),
     open: weeks.map(([from]) => open[from] as number),
     high: each(high, (week) => Math.max(...week)),
     low: each(low, (week) => Math.min(...week)),

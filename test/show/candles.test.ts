@@ -90,7 +90,7 @@ describe('the candles of the page', () => {
 })
 
 describe('the candles of weeks', () => {
-  it('are one for each week from Monday on, on its last session', async () => {
+  it('are one for each week from Monday on, of its last session and at its Friday', async () => {
     const text = [...DAYS, '2026-02-09', '2026-02-10']
       .map((day, place) => candleLine(day, [10 + place, 20 + place, 5 - place / 10, 11 + place]))
       .join('')
@@ -99,10 +99,22 @@ describe('the candles of weeks', () => {
     })
     expect(weeks).toMatchObject({
       days: ['2026-01-30', '2026-02-06', '2026-02-10'],
+      weeks: ['2026-01-30', '2026-02-06', '2026-02-13'],
       open: [9, 10, 15],
       high: [9.18, 24, 26],
       low: [8.82, 4.6, 4.4],
       close: [9, 15, 17],
+    })
+  })
+
+  it('are at the same places for a stock whose weeks end on other sessions, one of them on a Sunday', async () => {
+    const days = ['2026-01-29', '2026-02-01', '2026-02-05', '2026-02-09']
+    const weeks = await readCandles(oneStock(candleFile(days.map((day) => [day, 1]))), 'A', {
+      isWeekly: true,
+    })
+    expect(weeks).toMatchObject({
+      days: days.slice(1),
+      weeks: ['2026-01-30', '2026-02-06', '2026-02-13'],
     })
   })
 })

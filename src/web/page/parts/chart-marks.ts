@@ -57,8 +57,8 @@ interface MarkOptions {
 export const toMarkers = (
   sessions: ReadonlyMap<string, readonly StockEvent[]>,
   { visible, width, day, hidden = '', accent, soft }: MarkOptions,
-): SeriesMarker<string>[] => {
-  return [...sessions]
+): SeriesMarker<string>[] =>
+  [...sessions]
     .flatMap(([time, events]): SeriesMarker<string>[] => {
       const letters = [...new Set(events.map(({ mark }) => mark))]
         .filter(
@@ -82,4 +82,3 @@ export const toMarkers = (
       ]
     })
     .sort((one, other) => (one.time < other.time ? -1 : 1))
-}

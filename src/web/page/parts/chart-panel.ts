@@ -6,7 +6,7 @@ import type { PageContext } from '../view.js'
 import { AS_OF, asOfPath } from './as-of.js'
 import { createLater, fetchJson } from './fetch-json.js'
 import { aboutLine, changeText, choices, emptyLine } from './panel.js'
-import type { ChartContent, HoveredSession, PriceChart } from './price-chart.js'
+import type { ChartContent, HoveredSession, PriceChart, SeenPeriod } from './price-chart.js'
 
 const RANGES = ['1M', '6M', '1Y', '5Y', 'max'].map((range) => [range, range] as const)
 export const DEFAULT_RANGE = '1Y'
@@ -25,17 +25,17 @@ export const createChartPanel = (page: PageContext): ChartPanel => {
   let place: Element | undefined
   let content: ChartContent | undefined
   let hovered: HoveredSession | undefined
-  let seen: readonly [first: number, last: number] | undefined
+  let seen: SeenPeriod | undefined
   const compared = createLater<CandlesAnswer | undefined>(page.update)
   const callbacks = {
     hover: (session: HoveredSession | undefined): void => {
-      if (session?.index === hovered?.index) return
+      if (session?.day === hovered?.day) return
       hovered = session
       page.update()
     },
-    see: (first: number, last: number): void => {
-      if (seen?.[0] === first && seen[1] === last) return
-      seen = [first, last]
+    see: (period: SeenPeriod): void => {
+      if (JSON.stringify(period) === JSON.stringify(seen)) return
+      seen = period
       page.update()
     },
     choose: (day: string): void =>
@@ -64,7 +64,7 @@ export const createChartPanel = (page: PageContext): ChartPanel => {
         ...shown,
         range: query.get('range') ?? DEFAULT_RANGE,
         day: query.get('day') ?? undefined,
-        hidden: readHidden(query),
+        hidden: query.get('marks-off') ?? USUALLY_HIDDEN,
         isLog: query.get('scale') === 'log',
         other: other instanceof Error ? undefined : other,
       }
@@ -81,8 +81,6 @@ export const createChartPanel = (page: PageContext): ChartPanel => {
 
 /** Filings, news and announcements are only marked if the reader wants them. */
 const USUALLY_HIDDEN = 'FNA'
-
-const readHidden = (query: URLSearchParams): string => query.get('marks-off') ?? USUALLY_HIDDEN
 
 /** The stock or the index of `compare=`, with the same steps. */
 const loadCompared = async (
@@ -102,7 +100,7 @@ const loadCompared = async (
 
 interface ChartState {
   readonly page: PageContext
-  readonly seen: readonly [first: number, last: number] | undefined
+  readonly seen: SeenPeriod | undefined
   /** Why the other instrument is not shown. */
   readonly problem: string | undefined
   readonly hovered: HoveredSession | undefined
@@ -113,7 +111,6 @@ const renderChart = (
   { candles, range, events, hidden, other }: ChartContent,
   { page, hovered, mount, seen, problem }: ChartState,
 ): TemplateResult => {
-  const index = hovered?.index ?? candles.days.length - 1
   const isAdjusted = page.place.query.get('adjusted') !== '0'
   return html`
     <section class="chart" aria-label="Chart">
@@ -121,7 +118,7 @@ const renderChart = (
         ${choices('Range', RANGES, { chosen: range, choose: (value) => page.setQuery({ range: value === DEFAULT_RANGE ? undefined : value }) })}
         ${candles.isAdjusted ? html`<label title="For splits and bonuses"><input type="checkbox" .checked=${isAdjusted} @change=${() => page.setQuery({ adjusted: isAdjusted ? '0' : undefined })}> adjusted</label>` : nothing}
         ${chartTools(page)}
-        <p class="candle">${candles.days.length === 0 ? nothing : describeCandle(candles, index)}</p>
+        <p class="candle">${candles.days.length === 0 ? nothing : describeCandle(candles, hovered?.day ?? candles.days.at(-1))}</p>
         ${aboutLine({ ...candles.about, ...describeCleaned(candles) })}
         ${problem === undefined ? nothing : html`<p class="problem">${problem}</p>`}
       </div>
@@ -136,10 +133,10 @@ const renderChart = (
               ({ length }, place) =>
                 html`<span><i class=${`key average-${place + 1}`}></i>average of ${length}</span> `,
             )
-          : html`<span><i class="key average-1"></i>${page.place.query.get('compare')}</span>`
+          : html`<span><i class="key average-1"></i>${page.place.query.get('compare')}${seen?.otherFrom === undefined ? '' : ` from ${formatDay(seen.otherFrom)}`}</span>`
       }</p>
       ${legend(events, hidden, page)}
-      <p class="hovered line">${(hovered?.events ?? []).slice(0, 3).map(({ mark, title }) => html`<span class="tag">${mark}</span> <bdi>${title}</bdi> `)}</p>
+      <p class="hovered line">${hovered?.events.slice(0, 3).map(({ mark, title }) => html`<span class="tag">${mark}</span> <bdi>${title}</bdi> `)}</p>
       <p class="attribution soft">Charts: <a href="https://www.tradingview.com/" target="_blank" rel="noreferrer">TradingView</a> Lightweight Charts™, © 2025 TradingView, Inc.</p>
     </section>
   `
@@ -180,11 +177,11 @@ const chartTools = (page: PageContext): TemplateResult => {
 /** How much the price changed over what is in view. */
 const describeSeen = (
   { days, close }: CandlesAnswer,
-  seen: ChartState['seen'],
+  { from = '', to = '' }: Partial<SeenPeriod> = {},
 ): TemplateResult | typeof nothing => {
-  const [first, last] = seen ?? []
-  if (first === undefined || last === undefined || last >= days.length || !close[first]) return nothing
-  return html`<span>${formatDay(days[first])} to ${formatDay(days[last])}: ${changeText(100 * ((close[last] ?? 0) / close[first] - 1), 1)}</span> `
+  const [first, last] = [from, to].map((day) => close[days.indexOf(day)])
+  if (!first || last === undefined) return nothing
+  return html`<span>${formatDay(from)} to ${formatDay(to)}: ${changeText(100 * (last / first - 1), 1)}</span> `
 }
 
 const describeCleaned = ({ cleaned, about }: CandlesAnswer): { readonly problem?: string } => {
@@ -194,14 +191,16 @@ const describeCleaned = ({ cleaned, about }: CandlesAnswer): { readonly problem?
 
 const describeCandle = (
   { days, open, high, low, close, volume }: CandlesAnswer,
-  index: number,
+  day: string | undefined,
 ): TemplateResult => {
+  const index = days.indexOf(day ?? '')
+  if (index < 0) return html`<span>${formatDay(day)}</span> <span class="soft">no candle</span>`
   const before = close[index - 1]
   const now = close[index] ?? 0
-  const change = before === undefined || before === 0 ? undefined : 100 * (now / before - 1)
+  const change = before ? 100 * (now / before - 1) : undefined
   const part = (name: string, value: number | undefined): TemplateResult =>
     html`<span><span class="soft">${name}</span> ${formatNumber(value, 2)}</span> `
-  return html`<span>${formatDay(days[index])}</span> ${part('O', open[index])}${part('H', high[index])}${part('L', low[index])}${part('C', now)}${changeText(change, 2)}
+  return html`<span>${formatDay(day)}</span> ${part('O', open[index])}${part('H', high[index])}${part('L', low[index])}${part('C', now)}${changeText(change, 2)}
     ${(volume[index] ?? 0) > 0 ? html`<span><span class="soft">Vol</span> ${formatNumber(volume[index])}</span>` : nothing}`
 }
 

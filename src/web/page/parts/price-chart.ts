@@ -4,14 +4,15 @@ import {
   ColorType,
   createChart,
   createSeriesMarkers,
-  type HistogramData,
   HistogramSeries,
   type IChartApi,
+  type LineData,
   LineSeries,
   PriceScaleMode,
   TickMarkType,
 } from 'lightweight-charts'
 import { formatDay, formatNumber } from '../../../model/format.js'
+import { addMonths } from '../../../model/trading-day.js'
 import type { CandlesAnswer, StockEvent } from '../../../show/answers.js'
 import { findSession, groupBySession, toMarkers } from './chart-marks.js'
 import { readColour } from './theme.js'
@@ -37,13 +38,21 @@ export interface ChartCallbacks {
   /** The session under the pointer, with its events; undefined outside. */
   readonly hover: (session: HoveredSession | undefined) => void
   readonly choose: (day: string) => void
-  /** The first and the last candle in view. */
-  readonly see: (first: number, last: number) => void
+  readonly see: (period: SeenPeriod) => void
 }
 
 export interface HoveredSession {
-  readonly index: number
+  /** A day of the other instrument if only that has a candle there. */
+  readonly day: string
   readonly events: readonly StockEvent[]
+}
+
+/** The days of the first and the last candle in view, from which the axis counts percents, too. */
+export interface SeenPeriod {
+  readonly from: string | undefined
+  readonly to: string | undefined
+  /** The first day in view of the other instrument, unless both begin at the same place. */
+  readonly otherFrom: string | undefined
 }
 
 export interface PriceChart {
@@ -51,8 +60,9 @@ export interface PriceChart {
   readonly remove: () => void
 }
 
-/** Months of each range; all days without one. */
 const RANGE_MONTHS: Readonly<Record<string, number>> = { '1M': 1, '6M': 6, '1Y': 12, '5Y': 60 }
+/** More than any instrument has. */
+const ALL_MONTHS = 1_200
 /** `6 Nov` for a day on the time axis, where the library writes a bare `6`; null keeps its text. */
 const nameDay = (time: unknown, kind: TickMarkType): string | null =>
   kind === TickMarkType.DayOfMonth ? formatDay(String(time)).slice(0, -5) : null
@@ -68,37 +78,37 @@ export const createPriceChart = (
   const chart = createChart(element, {
     autoSize: true,
     layout: { attributionLogo: false },
-    timeScale: { tickMarkFormatter: nameDay },
-    localization: { locale: 'en-IN', timeFormatter: (time: unknown) => formatDay(String(time)) },
+    // The labels of prices change their width, and with it the days in view.
+    timeScale: { tickMarkFormatter: nameDay, lockVisibleTimeRangeOnResize: true },
+    localization: {
+      locale: 'en-IN',
+      timeFormatter: (time: unknown) => `${shown?.candles.weeks ? 'week to ' : ''}${formatDay(String(time))}`,
+    },
   })
-  const { candles, volume, averages, other } = addSeries(chart)
-  const marks = createSeriesMarkers(candles, [])
+  const series = addSeries(chart)
+  const marks = createSeriesMarkers(series.candles, [])
   let shown: ChartContent | undefined
   let bySession: ReadonlyMap<string, readonly StockEvent[]> = new Map()
   const draw = (): void => {
     if (shown === undefined) return
-    const colours = applyColours(chart)
-    candles.applyOptions(candleColours(colours))
-    candles.setData(toCandleData(shown.candles))
-    volume.setData(toVolumeData(shown.candles, colours.faint))
-    drawLines(averages, other, { shown, colours })
-    candles.priceScale().applyOptions({ mode: chooseMode(shown) })
-    drawMarks()
+    drawSeries(chart, series, shown)
+    look()
   }
-  const drawMarks = (): void =>
-    marks.setMarkers(toMarkers(bySession, { ...shown, ...readMarkOptions(chart) }))
-  chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
-    drawMarks()
-    const end = (shown?.candles.days.length ?? 0) - 1
-    if (range !== null && end >= 0)
-      see(Math.min(end, Math.max(0, Math.ceil(range.from))), Math.max(0, Math.min(end, Math.floor(range.to))))
-  })
+  const look = (): void => {
+    if (shown === undefined) return
+    marks.setMarkers(toMarkers(bySession, { ...shown, ...readMarkOptions(chart, shown) }))
+    see(findSeen(chart, series, shown))
+  }
+  chart.timeScale().subscribeVisibleLogicalRangeChange(look)
+  const dayAt = (time: unknown): string | undefined =>
+    findDay(shown?.candles, time) ?? findDay(shown?.other, time)
   chart.subscribeCrosshairMove(({ time }) => {
-    const index = time === undefined ? -1 : (shown?.candles.days.indexOf(String(time)) ?? -1)
-    hover(index < 0 ? undefined : { index, events: bySession.get(String(time)) ?? [] })
+    const day = dayAt(time)
+    hover(day ? { day, events: bySession.get(String(time)) ?? [] } : undefined)
   })
   chart.subscribeClick(({ time }) => {
-    if (time !== undefined) choose(String(time))
+    const day = dayAt(time)
+    if (day) choose(day)
   })
   addEventListener('themechange', draw)
   return {
@@ -106,13 +116,11 @@ export const createPriceChart = (
       const before = shown
       shown = content
       if (DRAWN.some((part) => before?.[part] !== content[part])) {
-        bySession = groupBySession(content.candles.days, content.events)
+        bySession = groupBySession(timesOf(content.candles), content.events)
         draw()
       }
-      if (before?.range !== content.range || before?.candles.days.length !== content.candles.days.length)
-        showRange(chart, content, element.clientWidth)
-      if (before?.day !== content.day) showDay(chart, content)
-      drawMarks()
+      moveView(chart, content, { before, width: element.clientWidth })
+      look()
     },
     remove: () => {
       removeEventListener('themechange', draw)
@@ -123,9 +131,6 @@ export const createPriceChart = (
 
 /** What is drawn again when it changes. */
 const DRAWN = ['candles', 'events', 'other', 'isLog'] as const
-
-const chooseMode = ({ other, isLog }: ChartContent): PriceScaleMode =>
-  other ? PriceScaleMode.Percentage : isLog ? PriceScaleMode.Logarithmic : PriceScaleMode.Normal
 
 const addSeries = (chart: IChartApi) => {
   const candles = chart.addSeries(CandlestickSeries, {
@@ -149,107 +154,123 @@ const addSeries = (chart: IChartApi) => {
   return { candles, volume, averages, other }
 }
 
-type Line = ReturnType<typeof addSeries>['other']
+/** Where candles are on the time axis: weeks of two instruments may end on different sessions. */
+const timesOf = ({ days, weeks = days }: CandlesAnswer): readonly string[] => weeks
 
-/** The averages; or another instrument instead, because both are then shown as changes. */
-const drawLines = (
-  averages: readonly Line[],
-  line: Line,
-  { shown: { candles, other }, colours }: { readonly shown: ChartContent; readonly colours: Colours },
+const findDay = (candles: CandlesAnswer | undefined, time: unknown): string | undefined =>
+  candles?.days[timesOf(candles).indexOf(String(time))]
+
+type Series = ReturnType<typeof addSeries>
+
+/** Beside the candles the averages; or another instrument instead, because both are then shown as changes. */
+const drawSeries = (
+  chart: IChartApi,
+  { candles, volume, averages, other: line }: Series,
+  { candles: shown, other, isLog }: ChartContent,
 ): void => {
+  const [up, down] = [readColour('--up'), readColour('--down')]
+  applyColours(chart)
+  candles.applyOptions({
+    upColor: up,
+    borderUpColor: up,
+    wickUpColor: up,
+    downColor: down,
+    borderDownColor: down,
+    wickDownColor: down,
+  })
+  candles.setData(toCandleData(shown))
+  volume.applyOptions({ color: readColour('--faint') })
+  volume.setData(toLine(shown, shown.volume))
   for (const [place, series] of averages.entries()) {
-    series.applyOptions({ color: place === 0 ? colours.accent : colours.waiting })
-    const { values = [] } = candles.averages[place] ?? {}
-    series.setData(
-      other
-        ? []
-        : values.flatMap((value, index) =>
-            value === null ? [] : [{ time: candles.days[index] as string, value }],
-          ),
-    )
+    series.applyOptions({ color: readColour(place === 0 ? '--accent' : '--waiting') })
+    series.setData(other ? [] : toLine(shown, shown.averages[place]?.values ?? []))
   }
-  const { days = [], close = [] } = other ?? {}
-  const first = candles.days[0] ?? ''
-  line.applyOptions({ color: colours.accent })
-  line.setData(days.flatMap((time, index) => (time < first ? [] : [{ time, value: close[index] ?? 0 }])))
+  line.applyOptions({ color: readColour('--accent') })
+  line.setData(other ? toLine(other, other.close, timesOf(shown)[0]) : [])
+  const own = isLog ? PriceScaleMode.Logarithmic : PriceScaleMode.Normal
+  candles.priceScale().applyOptions({ mode: other ? PriceScaleMode.Percentage : own })
 }
 
-const readMarkOptions = (chart: IChartApi) => {
+const readMarkOptions = (chart: IChartApi, { candles, day }: ChartContent) => {
   const scale = chart.timeScale()
   const range = scale.getVisibleLogicalRange()
   return {
     visible: range ? range.to - range.from : 0,
     width: scale.width(),
+    day: day && findSession(timesOf(candles), day),
     accent: readColour('--accent'),
     soft: readColour('--soft'),
   }
 }
 
-const COLOURS = ['paper', 'soft', 'line', 'faint', 'accent', 'waiting', 'up', 'down'] as const
-type Colours = Readonly<Record<(typeof COLOURS)[number], string>>
+const findSeen = (chart: IChartApi, series: Series, { candles, other }: ChartContent): SeenPeriod => {
+  const range = chart.timeScale().getVisibleLogicalRange()
+  const [own, another] = [series.candles, series.other].map((one) => range && one.barsInLogicalRange(range))
+  return {
+    from: findDay(candles, own?.from),
+    to: findDay(candles, own?.to),
+    otherFrom: own?.from === another?.from ? undefined : findDay(other, another?.from),
+  }
+}
 
-const applyColours = (chart: IChartApi): Colours => {
-  const colours = Object.fromEntries(COLOURS.map((name) => [name, readColour(`--${name}`)])) as Colours
-  const { paper, soft, line } = colours
+const applyColours = (chart: IChartApi): void => {
+  const [soft, line] = [readColour('--soft'), readColour('--line')]
+  const hair = { color: soft, labelBackgroundColor: soft }
   chart.applyOptions({
-    layout: { background: { type: ColorType.Solid, color: paper }, textColor: soft, fontSize: 12 },
+    layout: {
+      background: { type: ColorType.Solid, color: readColour('--paper') },
+      textColor: soft,
+      fontSize: 12,
+    },
     grid: { vertLines: { visible: false }, horzLines: { color: line } },
     rightPriceScale: { borderVisible: false },
     timeScale: { borderColor: line, rightOffset: 2, minBarSpacing: 0.02 },
-    crosshair: {
-      vertLine: { color: soft, labelBackgroundColor: soft },
-      horzLine: { color: soft, labelBackgroundColor: soft },
-    },
+    crosshair: { vertLine: hair, horzLine: hair },
   })
-  return colours
 }
 
-const candleColours = ({ up, down }: Colours) => ({
-  upColor: up,
-  borderUpColor: up,
-  wickUpColor: up,
-  downColor: down,
-  borderDownColor: down,
-  wickDownColor: down,
-})
-
-const toCandleData = ({ days, open, high, low, close }: CandlesAnswer): CandlestickData[] =>
-  days.map((time, index) => ({
+const toCandleData = (candles: CandlesAnswer): CandlestickData[] =>
+  timesOf(candles).map((time, index) => ({
     time,
-    open: open[index] ?? 0,
-    high: high[index] ?? 0,
-    low: low[index] ?? 0,
-    close: close[index] ?? 0,
+    open: candles.open[index] ?? 0,
+    high: candles.high[index] ?? 0,
+    low: candles.low[index] ?? 0,
+    close: candles.close[index] ?? 0,
   }))
 
-const toVolumeData = ({ days, volume }: CandlesAnswer, color: string): HistogramData[] =>
-  days.map((time, index) => ({ time, value: volume[index] ?? 0, color }))
+const toLine = (candles: CandlesAnswer, values: readonly (number | null)[], from = ''): LineData[] =>
+  timesOf(candles).flatMap((time, index) => {
+    const value = values[index] ?? null
+    return value === null || time < from ? [] : [{ time, value }]
+  })
 
 /** Half a label of the time axis, which would be cut at the ends of it. */
 const LABEL_PIXELS = 20
 
-const showRange = (chart: IChartApi, { candles: { days }, range }: ChartContent, width: number): void => {
-  const [first, last] = [days[0], days.at(-1)]
-  if (first === undefined || last === undefined) return
-  const months = RANGE_MONTHS[range]
-  const start = new Date(`${last}T00:00:00Z`)
-  start.setUTCMonth(start.getUTCMonth() - (months ?? 0))
-  const from =
-    months === undefined ? 0 : days.indexOf(findSession(days, start.toISOString().slice(0, 10)) ?? first)
-  const room = (LABEL_PIXELS * (days.length - from)) / Math.max(1, width)
-  chart.timeScale().setVisibleLogicalRange({
-    from: from - (months === undefined ? room : 0.5),
-    to: days.length + Math.max(1.5, room),
-  })
-}
-
-/** Moves a chosen day into view. */
-const showDay = (chart: IChartApi, { candles: { days }, day }: ChartContent): void => {
-  const session = day === undefined ? undefined : findSession(days, day)
-  const visible = chart.timeScale().getVisibleLogicalRange()
-  if (session === undefined || visible === null) return
-  const index = days.indexOf(session)
-  if (index >= visible.from && index <= visible.to) return
-  const half = (visible.to - visible.from) / 2
-  chart.timeScale().setVisibleLogicalRange({ from: index - half, to: index + half })
+/**
+ * Shows the chosen range if it is another one, or the days are, and a chosen day that is out of view. Places
+ * come from the time axis, which has the days of both instruments.
+ */
+const moveView = (
+  chart: IChartApi,
+  { candles, range, day, other }: ChartContent,
+  { before, width }: { readonly before: ChartContent | undefined; readonly width: number },
+): void => {
+  const scale = chart.timeScale()
+  const times = timesOf(candles)
+  const [last, newest] = [candles.days.at(-1), times.at(-1)]
+  if (!last || !newest) return
+  const find = (from: string): number => scale.timeToIndex(findSession(times, from) ?? newest) ?? 0
+  const isSame =
+    before?.range === range && before.other === other && before.candles.days.length === times.length
+  if (isSame && before.day === day) return
+  const [from, to] = [find(addMonths(last, -(RANGE_MONTHS[range] ?? ALL_MONTHS))), find(newest) + 1]
+  const room = (LABEL_PIXELS * (to - from)) / Math.max(1, width)
+  // Rounding must not bring the bar before into view, from which the axis would count percents.
+  const chosen = { from: from === 0 ? -room : from + 0.05, to: to + Math.max(1.5, room) }
+  const view = (isSame && scale.getVisibleLogicalRange()) || chosen
+  const place = day === undefined ? view.from : find(day)
+  const half = (view.to - view.from) / 2
+  const isInView = place >= view.from && place <= view.to
+  scale.setVisibleLogicalRange(isInView ? view : { from: place - half, to: place + half })
 }

@@ -45,10 +45,8 @@ const toDrawing = ({ columns, rows }: Result, { x, y }: Axes): Drawing | undefin
   if (across === undefined || up === undefined || rows.length < 2) return undefined
   const title = `${up.name} by ${across.name}`
   const known = rows.flatMap((row) => {
-    const [name, value] = [row[x], row[y]]
-    return name === null || name === undefined || value === null || value === undefined
-      ? []
-      : [{ name, y: Number(value) }]
+    const [name = null, value = null] = [row[x], row[y]]
+    return name === null || value === null ? [] : [{ name, y: Number(value) }]
   })
   if (across.isNumber)
     return { kind: 'points', title, points: known.map(({ name, y }) => ({ name, y, x: Number(name) })) }

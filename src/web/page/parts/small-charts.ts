@@ -1,10 +1,5 @@
 import { html, svg, type TemplateResult } from 'lit-html'
 
-const scale = (values: readonly number[], height: number): ((value: number) => number) => {
-  const [low, high] = [Math.min(...values), Math.max(...values)]
-  return (value) => (high === low ? height / 2 : height - ((value - low) / (high - low)) * height)
-}
-
 const roundPixel = (value: number): number => Math.round(value * 10) / 10
 
 interface Size {
@@ -15,12 +10,11 @@ interface Size {
 /** A line without axes. The text beside it says the values; readers of the screen skip the line. */
 export const sparkLine = (values: readonly number[], { width, height }: Size): TemplateResult => {
   if (values.length < 2) return html`<svg width=${width} height=${height} aria-hidden="true"></svg>`
-  const place = scale(values, height - 2)
+  const [low, high] = [Math.min(...values), Math.max(...values)]
+  const toY = (value: number): number =>
+    high === low ? height / 2 : height - 1 - ((value - low) / (high - low)) * (height - 2)
   const points = values
-    .map(
-      (value, index) =>
-        `${roundPixel((index / (values.length - 1)) * width)},${roundPixel(place(value) + 1)}`,
-    )
+    .map((value, index) => `${roundPixel((index / (values.length - 1)) * width)},${roundPixel(toY(value))}`)
     .join(' ')
   const tone = (values.at(-1) as number) >= (values[0] as number) ? 'up' : 'down'
   return html`<svg class=${`spark ${tone}`} width=${width} height=${height} aria-hidden="true"><polyline points=${points} /></svg>`
