@@ -1,20 +1,19 @@
 import { join } from 'node:path'
-import type { RecordedDocuments } from '../../model/history.js'
-import { getOrAdd } from '../../model/map.js'
+import { getOrAdd, groupBy } from '../../model/map.js'
 import { isRow, type Row } from '../../model/row.js'
+import type { Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import { readSeen } from '../../storage/history/first-seen.js'
 import type { History, Warn } from '../../storage/history/record.js'
-import { createOutputMatcher } from '../../storage/output-files.js'
 import { ALL_RECORDS as ALL, toRecordKey } from '../../storage/seen-records.js'
 import { type FileVersions, noteDamage, readRepairedJson } from './two-states.js'
 
 interface SeenContext {
+  readonly history: History
   readonly from: Day
   readonly to: Day | undefined
   readonly warn: Warn
-  readonly documents: readonly RecordedDocuments[]
-  readonly notes: string[]
+  readonly notes: Set<string>
 }
 
 /**
@@ -22,17 +21,13 @@ interface SeenContext {
  * appeared; the text is that of the present file. A record that appeared on none of the days was there
  * before.
  */
-export const openSeenDocuments = async (
-  history: History,
-  { documents, from, to = '9999', warn, notes }: SeenContext,
-) => {
+export const openSeenDocuments = async ({ history, from, to = '9999', warn, notes }: SeenContext) => {
   const seen = await readSeenDays(history, from, warn)
-  const kinds = documents.map((kind) => ({ ...kind, isOf: createOutputMatcher([kind.pattern]) }))
   let lost = 0
   /**
    * The records of a file that were there before the first day, and those that appeared until the last one.
    */
-  const split = (file: string, { lists, identity }: RecordedDocuments) => {
+  const split = (file: string, { lists = [], identity = [] }: Table) => {
     const document = readRepairedJson(join(history.root, file))
     if (!isRow(document)) return undefined
     const days = seen.get(file) ?? new Map<string, Day>()
@@ -52,33 +47,29 @@ export const openSeenDocuments = async (
       lost: [...days].filter(([key, day]) => key !== ALL && day <= to && !present.has(key)).length,
     }
   }
-  const compare = (file: string, earlier: string, kind: RecordedDocuments): FileVersions | undefined => {
-    const now = split(file, kind)
+  const compare = (table: Table, file: string, earlier: string): FileVersions | undefined => {
+    const now = split(file, table)
     if (now === undefined) return undefined
     // A renamed stock has its records of before in the file of its earlier symbol.
-    const before = [...now.before, ...((earlier === file ? undefined : split(earlier, kind))?.before ?? [])]
+    const before = [...now.before, ...((earlier === file ? undefined : split(earlier, table))?.before ?? [])]
     const known = new Set(before.map(({ key }) => key))
     lost += now.lost
-    const toDocument = (rows: readonly KeyedRow[]): Row => ({
-      ...now.document,
-      ...Object.fromEntries(
-        kind.lists.map((list) => [list, rows.filter((one) => one.list === list).map(({ row }) => row)]),
-      ),
-    })
+    const toDocument = (rows: readonly KeyedRow[]): Row => {
+      const byList = groupBy(rows, ({ list }) => list)
+      const lists = (table.lists ?? []).map((list) => [list, (byList.get(list) ?? []).map(({ row }) => row)])
+      return { ...now.document, ...Object.fromEntries(lists) }
+    }
     const fresh = now.fresh.filter(({ key }) => !known.has(key))
     return {
       before: before.length === 0 && now.isNew ? undefined : toDocument(before),
       after: toDocument([...fresh, ...before]),
     }
   }
-  const find = (file: string): RecordedDocuments | undefined => kinds.find(({ isOf }) => isOf(file))
   return {
-    /** Whether a file of a stock has new records; undefined for another file. */
-    has: (file: string): boolean | undefined => find(file) && seen.has(file),
-    read: (file: string, earlier: string): FileVersions | undefined => {
-      const kind = find(file)
-      return kind && noteDamage(file, notes, () => compare(file, earlier, kind))
-    },
+    /** Whether a file of a stock has new records. */
+    has: (file: string): boolean => seen.has(file),
+    read: (table: Table, file: string, earlier: string): FileVersions | undefined =>
+      noteDamage(file, notes, () => compare(table, file, earlier)),
     countLost: () => lost,
   }
 }

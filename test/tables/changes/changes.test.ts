@@ -1,35 +1,34 @@
 import { describe, expect, it } from 'vitest'
+import { listTables } from '../../../src/engine/define-stream.js'
+import type { Change, Section } from '../../../src/model/change.js'
 import type { Row } from '../../../src/model/row.js'
 import type { Stock } from '../../../src/model/stock.js'
-import type { Change, Section } from '../../../src/tables/diff/change.js'
 import {
   compareDocuments,
   compareLists,
-  compareStocks,
   type ListVersions,
-} from '../../../src/tables/diff/compare.js'
-import { DOCUMENT_KINDS, type DocumentKind, LIST_KINDS } from '../../../src/tables/diff/kinds.js'
+  listCompared,
+} from '../../../src/tables/changes/describe.js'
+import { compareStocks } from '../../../src/tables/changes/listings.js'
+import { streams } from '../../../streams/registry.js'
+
+const tables = listTables(streams)
 
 /** The changes in the lists of a section, by file. */
 const find = (
   section: Section,
   files: Readonly<Record<string, ListVersions>>,
-  beforeDay?: string,
+  earlierDay?: string,
 ): readonly Change[] => {
   const told = new Set<string>()
-  return LIST_KINDS.filter((kind) => kind.section === section).flatMap((kind) =>
-    kind.files.flatMap((file) => {
-      const versions = files[file]
-      return versions === undefined ? [] : compareLists(kind, versions, { beforeDay, told })
-    }),
-  )
+  return listCompared(tables, section).flatMap((table) => {
+    const versions = table.files.map(({ path }) => files[path] ?? { before: [], after: [] })
+    return compareLists(table, versions, { earlierDay, told })
+  })
 }
 
-const newDocuments = (section: string, before: readonly Row[], after: readonly Row[]): readonly Change[] =>
-  compareDocuments(DOCUMENT_KINDS.find((kind) => kind.section === section) as DocumentKind, 'A', {
-    before,
-    after,
-  })
+const newDocuments = (section: Section, before: readonly Row[], after: readonly Row[]): readonly Change[] =>
+  listCompared(tables, section).flatMap(({ changes }) => compareDocuments(changes, 'A', { before, after }))
 
 const stock = (symbol: string, ISIN: string): Stock => ({
   Symbol: symbol,

@@ -2,7 +2,7 @@ import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../../src/model/errors.js'
-import { diffDays } from '../../../src/tables/diff/diff-days.js'
+import { diff } from '../../../src/tables/changes/diff.js'
 import { streams } from '../../../streams/registry.js'
 import { filesIn, temporaryFolder } from '../../support/folders.js'
 import { recordRun, tablesOf } from '../../support/recorded-run.js'
@@ -39,15 +39,17 @@ const generate = async (): Promise<string> => {
 }
 
 const changesOf = async (root: string, since: string, until?: string) =>
-  (await diffDays(root, { exchange: 'NSE', streams, since, until })).changes.map(
-    ({ change, symbol, day }) => [change, symbol, ...(day === undefined ? [] : [day])],
-  )
+  (await diff(root, { exchange: 'NSE', streams, since, until })).changes.map(({ change, symbol, day }) => [
+    change,
+    symbol,
+    ...(day === undefined ? [] : [day]),
+  ])
 
 describe('the difference between recorded days', () => {
   it('leaves out a damaged day between them, and names its file', async () => {
     const root = await generate()
     truncateSync(join(root, '.scripstream', 'history', '2026-02-03', '20260203T140000Z', 'record.json'), 100)
-    const { notes, changes } = await diffDays(root, {
+    const { notes, changes } = await diff(root, {
       exchange: 'NSE',
       streams,
       since: '2026-02-02',
@@ -85,7 +87,7 @@ describe('the difference between recorded days', () => {
   it('compares a day with the present, from the newest record until that day', async () => {
     const root = await generate()
     store(root, LISTS['2026-02-05'] ?? [], 'now')
-    const difference = await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-07' })
+    const difference = await diff(root, { exchange: 'NSE', streams, since: '2026-02-07' })
     expect(difference).toMatchObject({
       since: { day: '2026-02-05' },
       counts: { surveillance: 1, listings: 0 },
@@ -111,7 +113,7 @@ describe('the difference between recorded days', () => {
       for (const file of ['master_isin_map.json', ...lists]) writeFileSync(join(root, file), '[]')
       await recordRun(root, { day, request: { tables: tablesOf('master_isin_map.json', ...lists) } })
     }
-    const { notes } = await diffDays(root, {
+    const { notes } = await diff(root, {
       exchange: 'NSE',
       streams,
       since: '2026-02-03',
@@ -128,14 +130,14 @@ describe('the difference between recorded days', () => {
       `${deals} was not compared: neither 2026-02-03 nor an earlier day has a record of it`,
     ])
     expect(
-      (await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-02', until: '2026-02-04' })).notes,
+      (await diff(root, { exchange: 'NSE', streams, since: '2026-02-02', until: '2026-02-04' })).notes,
     ).toContain(`${upper} was not compared: no day after 2026-02-02 and up to 2026-02-04 has a record of it`)
   })
 
   it('changes nothing in the folder', async () => {
     const root = await generate()
     const before = filesIn(root)
-    await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-02' })
+    await diff(root, { exchange: 'NSE', streams, since: '2026-02-02' })
     expect(filesIn(root)).toEqual(before)
   })
 
@@ -145,7 +147,7 @@ describe('the difference between recorded days', () => {
     ['2026-02-05', '2026-02-08', 'have the same record, that of 2026-02-05'],
   ])('refuses %s and %s', async (since, until, message) => {
     const root = await generate()
-    await expect(diffDays(root, { exchange: 'NSE', streams, since, until })).rejects.toThrow(UsageError)
-    await expect(diffDays(root, { exchange: 'NSE', streams, since, until })).rejects.toThrow(message)
+    await expect(diff(root, { exchange: 'NSE', streams, since, until })).rejects.toThrow(UsageError)
+    await expect(diff(root, { exchange: 'NSE', streams, since, until })).rejects.toThrow(message)
   })
 })
