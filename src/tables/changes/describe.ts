@@ -1,5 +1,5 @@
 import type { Change, ChangeRule, Section } from '../../model/change.js'
-import { isRow, type Row, readText } from '../../model/row.js'
+import { type Row, readText } from '../../model/row.js'
 import type { Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import { compareRows, type RowChange, toRowKey } from './compare-rows.js'
@@ -34,30 +34,19 @@ interface ListContext {
 
 /** The changes in the lists of a table, which are in the order of its files. */
 export const compareLists = (
-  { changes: rule, files, lists }: ComparedTable,
+  { changes: rule, files }: ComparedTable,
   versions: readonly ListVersions[],
   { earlierDay, told }: ListContext,
 ): readonly Change[] => {
-  const unfold = (row: Row): readonly Row[] =>
-    lists === undefined
-      ? [row]
-      : lists.flatMap((list) =>
-          [row[list]]
-            .flat()
-            .filter(isRow)
-            .map((record) => ({ ...row, ...record })),
-        )
-  const compare = ({ before, after }: ListVersions, label = ''): readonly Change[] =>
-    compareRecords(rule, { before: before.flatMap(unfold), after: after.flatMap(unfold) }).flatMap(
-      ({ change, row, from: earlier }) => {
-        const texts = rule[change]?.(row, { earlier, earlierDay, label }) ?? []
-        const about = rule.about && toRowKey(row, rule.about)
-        if (texts.length === 0 || (about !== undefined && told.has(about))) return []
-        if (about !== undefined) told.add(about)
-        const [section, symbol] = [rule.section, readText(row[findSymbolField(row)])]
-        return texts.map(({ change, ...text }): Change => ({ section, change, symbol, ...text }))
-      },
-    )
+  const compare = (list: ListVersions, label = ''): readonly Change[] =>
+    compareRecords(rule, list).flatMap(({ change, row, from: earlier }) => {
+      const texts = rule[change]?.(row, { earlier, earlierDay, label }) ?? []
+      const about = rule.about && toRowKey(row, rule.about)
+      if (texts.length === 0 || (about !== undefined && told.has(about))) return []
+      if (about !== undefined) told.add(about)
+      const [section, symbol] = [rule.section, readText(row[findSymbolField(row)])]
+      return texts.map(({ change, ...text }): Change => ({ section, change, symbol, ...text }))
+    })
   return rule.isOneList
     ? compare({
         before: versions.flatMap(({ before }) => before),

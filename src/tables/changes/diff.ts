@@ -1,7 +1,7 @@
 import { listTables, type StreamDefinition, toFilePath } from '../../engine/define-stream.js'
 import { type Change, type Section, sectionNames } from '../../model/change.js'
 import { groupBy } from '../../model/map.js'
-import { isRow, type Row, readText } from '../../model/row.js'
+import { readText } from '../../model/row.js'
 import { type Stock, toStockItems } from '../../model/stock.js'
 import type { Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
@@ -98,8 +98,8 @@ const compareStates = async (
   const readLists = async (table: Table): Promise<readonly ListVersions[]> => {
     const all: ListVersions[] = []
     for (const { path } of table.files) {
-      const versions = await read(table, path)
-      all.push({ before: toRows(versions?.before).map(rename), after: toRows(versions?.after) })
+      const { before = [], after = [] } = (await read(table, path)) ?? {}
+      all.push({ before: before.map(rename), after })
     }
     return all
   }
@@ -119,12 +119,6 @@ const compareStates = async (
   }
   return changes
 }
-
-const toRows = (list: unknown): readonly Row[] => (Array.isArray(list) ? list.filter(isRow) : [])
-
-/** The records of a stock's file in the lists of its table. */
-const listDocumentRecords = (document: unknown, { lists = [] }: Table): readonly Row[] =>
-  isRow(document) ? lists.flatMap((list) => toRows(document[list])) : []
 
 const STOCKS_PER_TURN = 100
 
@@ -147,13 +141,7 @@ const compareEachStock = async (
   const readVersions = async ({ Symbol: symbol, ISIN }: Stock, name: string) => {
     if (list !== undefined) return { before: old?.get(symbol), after: now?.get(symbol) ?? [] }
     const [file, earlier] = [toFile(table, name), toFile(table, earlierNames.get(ISIN) ?? name)]
-    const versions = isSame(table, file, earlier) ? undefined : await read(table, file, earlier)
-    return (
-      versions && {
-        before: versions.before === undefined ? undefined : listDocumentRecords(versions.before, table),
-        after: listDocumentRecords(versions.after, table),
-      }
-    )
+    return isSame(table, file, earlier) ? undefined : read(table, file, earlier)
   }
   const all: Change[] = []
   for (const { value, fileName, rank } of toStockItems(after)) {
@@ -175,10 +163,8 @@ const findReturned = async (
   const documents = tables.filter(({ items, changes }) => items === 'stocks' && changes !== undefined)
   for (const { value, fileName } of toStockItems(after))
     for (const table of known.has(value.ISIN) ? [] : documents) {
-      const document = (await read(table, toFile(table, fileName)))?.before
-      if (!isRow(document)) continue
-      for (const isin of [document.ISIN, listDocumentRecords(document, table)[0]?.isin])
-        returned.add(readText(isin))
+      const { before: earlier, isin } = (await read(table, toFile(table, fileName))) ?? {}
+      if (earlier && isin) returned.add(isin)
     }
   return returned
 }

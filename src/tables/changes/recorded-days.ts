@@ -2,7 +2,7 @@ import { MASTER_MAP } from '../../market/listings.js'
 import type { Change } from '../../model/change.js'
 import { UsageError } from '../../model/errors.js'
 import { formatNumber, formatQuantity } from '../../model/format.js'
-import type { Row } from '../../model/row.js'
+import { omitUndefined, type Row } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
 import type { Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
@@ -26,7 +26,7 @@ import {
 } from '../../storage/history/record.js'
 import { createRecordReader, readTable } from '../../storage/table-rows.js'
 import { openSeenDocuments } from './seen-documents.js'
-import type { TwoStates } from './two-states.js'
+import { listRecords, type TwoStates } from './two-states.js'
 
 interface ComparedDays {
   readonly history: History
@@ -86,7 +86,7 @@ export const openDays = async (
       const { gap, before, after } = await readVersions(table, file, days)
       // Without a warning, unknown would read as "no change".
       if (gap !== undefined) warnings.add(gap)
-      return before === undefined || after === undefined ? undefined : { before, after }
+      return before && after && { before: listRecords(table, before), after: listRecords(table, after) }
     },
     complete: (changes) => dateListings(changes, days),
     listNotes: () => {
@@ -170,11 +170,10 @@ const dateListings = async (
   return changes.map((change) => {
     if (!isDated(change)) return change
     const { symbol, to: now = symbol, from: was = symbol } = change
-    const isOtherwise =
-      change.change === 'left'
-        ? between.map(({ names }) => names.has(was))
-        : between.map(({ names }) => !names.has(now))
-    const since = between[isOtherwise.lastIndexOf(true) + 1]?.day
+    const place = between.findLastIndex(({ names }) =>
+      change.change === 'left' ? names.has(was) : !names.has(now),
+    )
+    const since = between[place + 1]?.day
     const last =
       change.change === 'new'
         ? lists.findLast(({ day, names }) => day < from && names.has(now))?.day
@@ -183,10 +182,11 @@ const dateListings = async (
       last === undefined
         ? change.detail
         : change.detail.replace(/ is new$/, `, last listed on ${last}, is back`)
-    return {
+    return omitUndefined({
       ...change,
-      ...(last === undefined ? {} : { change: 'back' as const }),
-      ...(since === undefined ? { detail } : { day: since, detail: `${detail} since ${since}` }),
-    }
+      change: last === undefined ? change.change : 'back',
+      day: since,
+      detail: since === undefined ? detail : `${detail} since ${since}`,
+    })
   })
 }

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
-import { getOrAdd, groupBy } from '../../model/map.js'
+import { getOrAdd } from '../../model/map.js'
 import { isRow, type Row } from '../../model/row.js'
 import type { Table } from '../../model/table.js'
 import type { Day } from '../../model/trading-day.js'
 import { readSeen } from '../../storage/history/first-seen.js'
 import type { History, Warn } from '../../storage/history/record.js'
 import { ALL_RECORDS as ALL, toRecordKey } from '../../storage/seen-records.js'
-import { type FileVersions, noteDamage, readRepairedJson } from './two-states.js'
+import { type FileVersions, findIsin, listRecords, noteDamage, readRepairedJson } from './two-states.js'
 
 interface SeenContext {
   readonly history: History
@@ -27,42 +27,38 @@ export const openSeenDocuments = async ({ history, from, to = '9999', warn, note
   /**
    * The records of a file that were there before the first day, and those that appeared until the last one.
    */
-  const split = (file: string, { lists = [], identity = [] }: Table) => {
+  const split = (file: string, table: Table) => {
     const document = readRepairedJson(join(history.root, file))
     if (!isRow(document)) return undefined
     const days = seen.get(file) ?? new Map<string, Day>()
-    const rows = lists.flatMap((list) =>
-      [document[list] ?? []]
-        .flat()
-        .filter(isRow)
-        .map((row): KeyedRow => ({ key: toRecordKey(row, identity), list, row })),
+    const records = new Map(
+      listRecords(table, document).map((record) => [toRecordKey(record, table.identity ?? []), record]),
     )
-    const dayOf = ({ key }: KeyedRow): Day | undefined => days.get(key) ?? days.get(ALL)
-    const present = new Set(rows.map(({ key }) => key))
+    const select = (isWanted: (day: Day | undefined) => boolean): readonly (readonly [string, Row])[] =>
+      [...records].filter(([key]) => isWanted(days.get(key) ?? days.get(ALL)))
     return {
-      document,
-      before: rows.filter((row) => dayOf(row) === undefined),
-      fresh: rows.filter((row) => (dayOf(row) ?? '9999') <= to),
+      before: select((day) => day === undefined),
+      fresh: select((day = '9999') => day <= to),
+      isin: findIsin(document, [...records.values()]),
       isNew: days.has(ALL),
-      lost: [...days].filter(([key, day]) => key !== ALL && day <= to && !present.has(key)).length,
+      lost: [...days].filter(([key, day]) => key !== ALL && day <= to && !records.has(key)).length,
     }
   }
   const compare = (table: Table, file: string, earlier: string): FileVersions | undefined => {
     const now = split(file, table)
     if (now === undefined) return undefined
     // A renamed stock has its records of before in the file of its earlier symbol.
-    const before = [...now.before, ...((earlier === file ? undefined : split(earlier, table))?.before ?? [])]
-    const known = new Set(before.map(({ key }) => key))
+    const before = new Map([
+      ...now.before,
+      ...((earlier === file ? undefined : split(earlier, table))?.before ?? []),
+    ])
     lost += now.lost
-    const toDocument = (rows: readonly KeyedRow[]): Row => {
-      const byList = groupBy(rows, ({ list }) => list)
-      const lists = (table.lists ?? []).map((list) => [list, (byList.get(list) ?? []).map(({ row }) => row)])
-      return { ...now.document, ...Object.fromEntries(lists) }
-    }
-    const fresh = now.fresh.filter(({ key }) => !known.has(key))
+    const fresh = now.fresh.filter(([key]) => !before.has(key)).map(([, record]) => record)
+    const known = [...before.values()]
     return {
-      before: before.length === 0 && now.isNew ? undefined : toDocument(before),
-      after: toDocument([...fresh, ...before]),
+      before: known.length === 0 && now.isNew ? undefined : known,
+      after: [...fresh, ...known],
+      isin: now.isin,
     }
   }
   return {
@@ -72,12 +68,6 @@ export const openSeenDocuments = async ({ history, from, to = '9999', warn, note
       noteDamage(file, notes, () => compare(table, file, earlier)),
     countLost: () => lost,
   }
-}
-
-interface KeyedRow {
-  readonly key: string
-  readonly list: string
-  readonly row: Row
 }
 
 /**

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { MASTER_MAP } from '../../market/listings.js'
 import type { Change } from '../../model/change.js'
+import { isRow, type Row, readText } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
 import type { Table } from '../../model/table.js'
 import { repairJson } from '../../model/text.js'
@@ -18,10 +19,12 @@ interface StateName {
   readonly day?: Day
 }
 
-/** The contents of a file in two states; `before` is undefined if it did not exist. */
+/** The records of a file in two states; `before` is undefined if it did not exist. */
 export interface FileVersions {
-  readonly before: unknown
-  readonly after: unknown
+  readonly before: readonly Row[] | undefined
+  readonly after: readonly Row[]
+  /** The ISIN in the file of a stock. */
+  readonly isin?: string
 }
 
 /** A folder in two states. */
@@ -63,21 +66,41 @@ export const openLastRun = async (root: string): Promise<TwoStates> => {
     after,
     earlierDay: asOf === undefined ? undefined : toDay(Date.parse(asOf)),
     isSame: (_, file, earlier) => isSameFile(join(root, file), join(earlierRoot, earlier)),
-    read: async ({ items }, file, earlier = file) => {
+    read: async (table, file, earlier = file) => {
       if (!isOutput(file)) return undefined
       return noteDamage(file, notes, () => {
         const after = readRepairedJson(join(root, file))
         if (after === undefined) return undefined
         const before = readRepairedJson(join(earlierRoot, earlier))
-        if (before === undefined && items === undefined)
+        if (before === undefined && table.items === undefined)
           notes.add(`there was no ${file} before to compare with`)
-        return { before, after }
+        const earlierRecords = before === undefined ? undefined : listRecords(table, before)
+        return {
+          before: earlierRecords,
+          after: listRecords(table, after),
+          isin: findIsin(before, earlierRecords),
+        }
       })
     },
     complete: async (changes) => changes,
     listNotes: () => [...notes],
   }
 }
+
+/** The records of a file: of a list, or of the lists in a document or in each element of a list. */
+export const listRecords = ({ lists }: Pick<Table, 'lists'>, content: unknown): readonly Row[] => {
+  const documents = [content].flat().filter(isRow)
+  if (lists === undefined) return documents
+  const listOwn = (document: Row): readonly Row[] =>
+    lists.flatMap((list) => [document[list]].flat().filter(isRow))
+  return Array.isArray(content)
+    ? documents.flatMap((document) => listOwn(document).map((record) => ({ ...document, ...record })))
+    : documents.flatMap(listOwn)
+}
+
+/** The ISIN in the file of a stock, or in its first record. */
+export const findIsin = (document: unknown, [first]: readonly Row[] = []): string =>
+  readText((isRow(document) ? document.ISIN : undefined) ?? first?.isin)
 
 /** A JSON file, its broken texts repaired; undefined without one. */
 export const readRepairedJson = (path: string): unknown =>

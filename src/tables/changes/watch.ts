@@ -2,7 +2,7 @@ import type { StreamDefinition } from '../../engine/define-stream.js'
 import { formatError, UsageError } from '../../model/errors.js'
 import { formatNumber, formatQuantity } from '../../model/format.js'
 import { groupBy } from '../../model/map.js'
-import type { Row } from '../../model/row.js'
+import { omitUndefined, type Row } from '../../model/row.js'
 import type { WatchRule } from '../../model/settings.js'
 import type { Day } from '../../model/trading-day.js'
 import { listListedDays } from '../../storage/history/choose.js'
@@ -29,12 +29,12 @@ export interface WatchSource {
 }
 
 /** The rows of a rule by their keys, or why it has none. */
-export type RuleRows = ReadonlyMap<string, Row> | string
+type RuleRows = ReadonlyMap<string, Row> | string
 
 const LIMITS = { rows: 200_000, timeMs: 120_000, characters: 100_000_000 }
 
 /** The rows of rules as of a recorded day, in their order. A rule that fails harms no other. */
-export const readRuleRows = async (
+const readRuleRows = async (
   rules: readonly ResolvedRule[],
   asOf: Day,
   source: WatchSource,
@@ -109,7 +109,7 @@ const openEach = async <T>(
   return opened
 }
 
-/** A rule, what it found so far, and the days that it is asked about. */
+/** A rule, its rows so far, and the days that it is asked about. */
 interface WatchedRule {
   readonly rule: ResolvedRule
   readonly rows: Map<string, Row>
@@ -121,14 +121,14 @@ interface WatchedRule {
 }
 
 /**
- * Compares the rows of each rule on each of its days with those of the day before. Returns what is new, a
- * failure on each day that has one; a rule that fails harms no other.
+ * Compares the rows of each rule on each of its days with those of the day before. Returns what is new, and
+ * each failure, which harms no other rule. `now`: records that, too.
  */
 const evaluateDays = async (
   watched: readonly WatchedRule[],
   days: readonly Day[],
   source: WatchSource,
-  store?: { readonly knownAt: () => string },
+  now?: () => number,
 ): Promise<readonly Evaluation[]> => {
   const found: Evaluation[] = []
   for (const day of days) {
@@ -136,11 +136,11 @@ const evaluateDays = async (
     const rules = due.map(({ rule }) => rule)
     const rows = due.length === 0 ? [] : await readRuleRows(rules, day, source)
     for (const [place, one] of due.entries()) {
-      const facts = { day, ...(store ? { knownAt: store.knownAt() } : {}) }
-      const evaluation = evaluate(one, rows[place] ?? '', facts)
+      const knownAt = now && new Date(now()).toISOString()
+      const evaluation = evaluate(one, rows[place] ?? '', omitUndefined({ day, knownAt }))
       if (evaluation === undefined) continue
       found.push(evaluation)
-      if (store && (evaluation.error === undefined || !one.failed.has(day)))
+      if (now && (evaluation.error === undefined || !one.failed.has(day)))
         await appendEvaluation(source.root, evaluation)
       if (evaluation.error !== undefined) continue
       applyEvaluation(one.rows, evaluation)
@@ -156,14 +156,13 @@ const NO_CHANGES: RowChanges = { entered: [], left: [], changed: [] }
 const evaluate = (
   { rule, rows: before, last, failed }: WatchedRule,
   rows: RuleRows,
-  { day, knownAt }: Pick<Evaluation, 'day' | 'knownAt'>,
+  known: Pick<Evaluation, 'day' | 'knownAt'>,
 ): Evaluation | undefined => {
   const { name, key, only, notify, cooldown } = rule
   const facts = {
     rule: { name, key, only, notify, cooldown },
     version: versionOf(rule),
-    day,
-    ...(knownAt === undefined ? {} : { knownAt }),
+    ...known,
   }
   if (typeof rows === 'string') return { ...facts, ...NO_CHANGES, error: rows }
   const changes = compareSessions(before, rows)
@@ -171,7 +170,9 @@ const evaluate = (
   // A column that no signal depends on, such as a price, would fill the record.
   const changed = only?.includes('changed') === false ? [] : changes.changed
   const isKnown =
-    last === day && !failed.has(day) && changes.entered.length + changes.left.length + changed.length === 0
+    last === known.day &&
+    !failed.has(known.day) &&
+    changes.entered.length + changes.left.length + changed.length === 0
   return isKnown ? undefined : { ...facts, ...changes, changed }
 }
 
@@ -196,9 +197,7 @@ export const evaluateRules = async (
     const watched = await openEach(rules, failures, async (one) =>
       openRule(await resolveRule(one, root), root, days),
     )
-    const found = await evaluateDays(watched, days, source, {
-      knownAt: () => new Date(now()).toISOString(),
-    })
+    const found = await evaluateDays(watched, days, source, now)
     const recorded = new Set(found.map(({ rule, day, knownAt }) => `${rule.name} ${day} ${knownAt}`))
     const signals = found.length === 0 ? [] : await readSignals(root)
     return {
@@ -210,33 +209,35 @@ export const evaluateRules = async (
   }
 }
 
-/** The days of a rule are those since the last one with its answer, or the last two. */
-const openRule = async (rule: ResolvedRule, root: string, days: readonly Day[]): Promise<WatchedRule> => {
-  const { rows, last, newest } = await readOwnEvaluations(rule, root)
-  return {
-    rule,
-    rows,
-    last,
-    failed: new Set(newest.flatMap(({ day, error }) => (error === undefined ? [] : [day]))),
-    days: last === undefined ? days.slice(-2) : days.filter((day) => day >= last).slice(-MAX_LATE_DAYS),
-  }
-}
+/** A rule about which nothing is recorded. */
+const startRule = (rule: ResolvedRule, days: readonly Day[]): WatchedRule => ({
+  rule,
+  rows: new Map(),
+  last: undefined,
+  failed: new Set(),
+  days,
+})
 
 /**
- * What is recorded of a rule since it has its present statement: its rows, their day, and the newest
- * evaluation of each day, by day.
+ * What is recorded of a rule since it has its present statement, and the newest evaluation of each day, by
+ * day. Its days are those since the last one with its answer, or the last two.
  */
-const readOwnEvaluations = async (rule: ResolvedRule, root: string) => {
+const openRule = async (rule: ResolvedRule, root: string, days: readonly Day[]) => {
   const version = versionOf(rule)
   const all = await readEvaluations(root, rule.name)
   const own = all.slice(all.findLastIndex((one) => one.version !== version) + 1)
+  const newest = [...new Map(own.map((one) => [one.day, one])).values()].sort((one, other) =>
+    one.day < other.day ? -1 : 1,
+  )
   const answers = own.filter(({ error }) => error === undefined)
+  const last = answers.at(-1)?.day
   return {
+    rule,
     rows: answers.reduce(applyEvaluation, new Map<string, Row>()),
-    last: answers.at(-1)?.day,
-    newest: [...new Map(own.map((one) => [one.day, one])).values()].sort((one, other) =>
-      one.day < other.day ? -1 : 1,
-    ),
+    last,
+    newest,
+    failed: new Set(newest.flatMap(({ day, error }) => (error === undefined ? [] : [day]))),
+    days: last === undefined ? days.slice(-2) : days.filter((day) => day >= last).slice(-MAX_LATE_DAYS),
   }
 }
 
@@ -250,10 +251,9 @@ export const replayRules = async (
   const before = recorded.findLastIndex((day) => day < from)
   const days = recorded.slice(Math.max(0, before))
   const failures: string[] = []
-  const watched = await openEach(rules, failures, async (one): Promise<WatchedRule> => {
-    const rule = await resolveRule(one, source.root)
-    return { rule, rows: new Map(), last: undefined, failed: new Set(), days }
-  })
+  const watched = await openEach(rules, failures, async (rule) =>
+    startRule(await resolveRule(rule, source.root), days),
+  )
   const found = groupBy(await evaluateDays(watched, days, source), ({ rule }) => rule.name)
   return {
     signals: listSignals(watched.map(({ rule }) => found.get(rule.name) ?? [])),
@@ -266,25 +266,19 @@ export const replayRules = async (
  * fails, or no day is recorded
  */
 export const readLastChanges = async (
-  given: WatchRule,
+  rule: WatchRule,
   source: WatchSource,
 ): Promise<WatchChanges & { readonly rows: number }> => {
-  const rule = await resolveRule(given, source.root)
-  const [day, since] = (await listWatchDays(source.root)).toReversed()
-  if (day === undefined)
+  const days = (await listWatchDays(source.root)).slice(-2)
+  const watched = startRule(await resolveRule(rule, source.root), days)
+  const found = await evaluateDays([watched], days, source)
+  for (const { error } of found) if (error !== undefined) throw new UsageError(`${rule.name}: ${error}`)
+  const last = found.at(-1)
+  if (last === undefined)
     throw new UsageError(`no day is recorded in ${source.root} yet; the next complete run records its day`)
-  const read = async (asOf: Day): Promise<Exclude<RuleRows, string>> => {
-    const [rows = ''] = await readRuleRows([rule], asOf, source)
-    if (typeof rows === 'string') throw new UsageError(`${rule.name}: ${rows}`)
-    return rows
-  }
-  const [before, after] = [since === undefined ? new Map() : await read(since), await read(day)]
-  return {
-    day,
-    ...(since === undefined ? {} : { since }),
-    ...compareSessions(before, after),
-    rows: after.size,
-  }
+  const { day, entered, left, changed } = last
+  const [since] = days.slice(0, -1)
+  return omitUndefined({ day, since, entered, left, changed, rows: watched.rows.size })
 }
 
 /** What is known of each rule, in words. */
@@ -293,7 +287,7 @@ export const describeRules = (root: string, rules: readonly WatchRule[]) =>
     rules.map(async (rule) => {
       const { name } = rule
       try {
-        const { rows, newest } = await readOwnEvaluations(await resolveRule(rule, root), root)
+        const { rows, newest } = await openRule(await resolveRule(rule, root), root, [])
         const last = newest.at(-1)
         if (last === undefined) return { name, text: 'stands; no run has asked it yet', isBad: false }
         if (last.error !== undefined)

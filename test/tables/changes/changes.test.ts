@@ -10,6 +10,7 @@ import {
   listCompared,
 } from '../../../src/tables/changes/describe.js'
 import { compareStocks } from '../../../src/tables/changes/listings.js'
+import { listRecords } from '../../../src/tables/changes/two-states.js'
 import { streams } from '../../../streams/registry.js'
 
 const tables = listTables(streams)
@@ -22,7 +23,10 @@ const find = (
 ): readonly Change[] => {
   const told = new Set<string>()
   return listCompared(tables, section).flatMap((table) => {
-    const versions = table.files.map(({ path }) => files[path] ?? { before: [], after: [] })
+    const versions = table.files.map(({ path }) => {
+      const { before = [], after = [] } = files[path] ?? {}
+      return { before: listRecords(table, before), after: listRecords(table, after) }
+    })
     return compareLists(table, versions, { earlierDay, told })
   })
 }
