@@ -3,8 +3,7 @@ import { defineStream, once } from '../src/engine/define-stream.js'
 import { filledCsv } from '../src/http/answer.js'
 import { rejectShrunk } from '../src/market/list-rules.js'
 import { dailyCsv, fetchNewestFile } from '../src/market/list-sources.js'
-import type { ChangeText } from '../src/model/change.js'
-import { type Row, readText } from '../src/model/row.js'
+import { describeBandChange } from '../src/market/price-bands.js'
 import { type CsvRowOf, column, row, textColumn } from '../src/model/row-schema.js'
 
 /**
@@ -28,14 +27,6 @@ export const PriceBand = row({
   Remarks: column(z.string().optional(), { about: 'as published', sql: 'remarks' }),
 })
 export interface PriceBand extends CsvRowOf<typeof PriceBand> {}
-
-const nameBand = (band: string): string => (/^[\d.]+$/.test(band) ? `${band} %` : band.toLowerCase())
-
-export const describeBandChange = ({ Series }: Row, earlier: unknown, now: unknown): ChangeText => {
-  const [series, from, to] = [readText(Series), readText(earlier), readText(now)]
-  const detail = `from ${nameBand(from)} to ${nameBand(to)}${series === 'EQ' ? '' : ` (series ${series})`}`
-  return { change: 'changed', from, to, detail }
-}
 
 const securityList = dailyCsv(
   'sec_list',

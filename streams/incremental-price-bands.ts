@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { defineStream, once } from '../src/engine/define-stream.js'
 import { csv } from '../src/http/answer.js'
 import { dailyCsv, fetchNewestFile } from '../src/market/list-sources.js'
+import { describeBandChange } from '../src/market/price-bands.js'
 import { type CsvRowOf, column, row, textColumn } from '../src/model/row-schema.js'
 import { addDays } from '../src/model/trading-day.js'
-import { describeBandChange } from './complete-price-bands.js'
 
 /**
  * A price band that changed, in percent or `No Band`. Every cell is text, with the column names of the file.

@@ -13,7 +13,7 @@ import {
   compareLists,
   type ListVersions,
   listCompared,
-} from './describe.js'
+} from './compare-records.js'
 import { compareStocks, createRenaming } from './listings.js'
 import { openDays } from './recorded-days.js'
 import { openLastRun, type TwoStates } from './two-states.js'

@@ -8,7 +8,7 @@ import {
   compareLists,
   type ListVersions,
   listCompared,
-} from '../../../src/tables/changes/describe.js'
+} from '../../../src/tables/changes/compare-records.js'
 import { compareStocks } from '../../../src/tables/changes/listings.js'
 import { listRecords } from '../../../src/tables/changes/two-states.js'
 import { streams } from '../../../streams/registry.js'

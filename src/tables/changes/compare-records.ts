@@ -64,12 +64,12 @@ export const compareDocuments = (
   symbol: string,
   versions: ListVersions,
 ): readonly Change[] => {
-  const entered = compareRecords(rule, versions).flatMap(({ change, row }) => {
-    const { title = '', url } = (change === 'entered' && rule.document?.(row)) || {}
-    return change === 'entered' ? [{ title, url: readText(url) }] : []
-  })
+  const entered = compareRecords(rule, versions).flatMap(
+    ({ change, row }) => (change === 'entered' && rule.document?.(row)) || [],
+  )
+  const named = entered.map(({ title, url }) => ({ title, url: readText(url) }))
   // The provider lists some documents twice, once without an id.
-  const documents = [...new Map(entered.map((one, place) => [one.url || place, one])).values()]
+  const documents = [...new Map(named.map((one, place) => [one.url || place, one])).values()]
   if (documents.length === 0) return []
   const titles = documents.slice(0, MAX_TITLES).map(({ title }) => title)
   const detail = `${documents.length} new: ${titles.join('; ')}${documents.length > MAX_TITLES ? '; …' : ''}`
