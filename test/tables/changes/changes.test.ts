@@ -177,11 +177,17 @@ describe('lists of the market', () => {
       Sym,
       CorpAct: [{ ActType, ExDate, Note: '2:10' }],
     })
-    const [before, after] = [
-      [row('A', 'SPLIT', '2026-02-13')],
-      [row('B', 'BONUS', '2026-03-01'), row('A', 'SPLIT', '2026-02-13'), row('B', 'BONUS', '2026-03-01')],
-    ]
-    expect(find('actions', { 'history_corporate_actions.json': { before, after } })).toEqual([
+    const upcoming = { before: [row('A', 'SPLIT', '2026-02-13')], after: [] }
+    const history = {
+      before: [],
+      after: [
+        row('B', 'BONUS', '2026-03-01'),
+        row('A', 'SPLIT', '2026-02-13'),
+        row('B', 'BONUS', '2026-03-01'),
+      ],
+    }
+    const files = { 'upcoming_corporate_actions.json': upcoming, 'history_corporate_actions.json': history }
+    expect(find('actions', files)).toEqual([
       { section: 'actions', change: 'new', symbol: 'B', detail: 'bonus of 2:10 on 2026-03-01' },
     ])
   })
