@@ -25,7 +25,7 @@ import type { RunReport } from './model/report.js'
 import { Settings, type SettingsInput, type WatchRule } from './model/settings.js'
 import { checkOptionNames, createSettingsError, findSettingsIssues } from './model/settings-issues.js'
 import { readCalendar } from './storage/session-days.js'
-import { type WatchChanges, watchRuns } from './tables/watch/compare-rows.js'
+import { type WatchChanges, watchRuns } from './tables/changes/signals.js'
 
 export type { CollectorHealth, OpenOptions, Run, RunOptions }
 
@@ -205,7 +205,7 @@ export const createCollectorWith = (limits: Partial<LimitPolicy>, parts: Collect
     watch: (query, { key } = {}) =>
       reported$.pipe(
         watchRuns(async () => {
-          const { readLastChanges } = await import('./tables/watch/watch.js')
+          const { readLastChanges } = await import('./tables/changes/watch.js')
           const { rows: _, ...changes } = await readLastChanges(
             { name: 'watch', query, key },
             { root: settings.out, streams },

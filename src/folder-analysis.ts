@@ -10,12 +10,12 @@ import { streams as builtIn } from '../streams/registry.js'
 import { listTables, type StreamDefinition } from './engine/define-stream.js'
 import { type Optional, omitUndefined, type Row } from './model/row.js'
 import type { Day } from './model/trading-day.js'
-import { type Difference, type DiffOptions, diff as diffFolder } from './tables/diff/diff.js'
+import { type Difference, type DiffOptions, diff as diffFolder } from './tables/changes/diff.js'
 import { queryRows } from './tables/query.js'
 import type { Verification, VerifyOptions } from './verify/finding.js'
 import { verify as verifyFolder } from './verify/verify.js'
 
-export { type Change, SECTIONS } from './tables/diff/change.js'
+export { type Change, SECTIONS } from './model/change.js'
 export * from './tables/export/index.js'
 export { wholeLake } from './tables/lake/whole-lake.js'
 export { readReport } from './tables/output-folder.js'
@@ -39,15 +39,16 @@ export const verify = (folder: string, options: Optional<VerifyOptions> = {}): P
   verifyFolder(folder, { streams: builtIn, exchange: EXCHANGE, limits: {}, ...omitUndefined(options) })
 
 /**
- * Lists what the last run that wrote files changed: stocks, bands, surveillance, deals, results, filings,
- * news and more (`SECTIONS`).
+ * Lists what the last run that wrote files changed, or what changed since a recorded day: stocks, bands,
+ * surveillance, deals, results, filings, news and more (`SECTIONS`).
  *
- * @throws UsageError if there is no such folder, or for a symbol that is listed neither now nor before
+ * @throws UsageError if there is no such folder, for a symbol that is listed neither now nor before, or for a
+ * day that cannot be compared
  * @example
  * const { changes } = await diff('./data', { only: ['surveillance'] })
  */
 export const diff = (folder: string, options: Optional<DiffOptions> = {}): Promise<Difference> =>
-  diffFolder(folder, { exchange: EXCHANGE, ...omitUndefined(options) })
+  diffFolder(folder, { streams: builtIn, exchange: EXCHANGE, ...omitUndefined(options) })
 
 /** What a statement reads. */
 export interface QueryOptions {

@@ -19,7 +19,7 @@ import { post } from '../src/http/endpoint.js'
 import { rejectShrunk, type ShrinkOptions } from '../src/market/list-rules.js'
 import { readPages } from '../src/market/pages.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
-import type { SampleMarket } from '../src/model/market.js'
+import { formatCrore, formatNumber, formatPrice } from '../src/model/format.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, omitUndefined, Row, readText } from '../src/model/row.js'
 import { column, dataEnvelope, type RowOf, row, textColumn, textSuchAs } from '../src/model/row-schema.js'
@@ -52,6 +52,17 @@ export const Deal = row({
   mpl: z.number().optional(),
 })
 export interface Deal extends RowOf<typeof Deal> {}
+
+const describeDeal = ({ cname, date, qty, avgprice, deal, bs }: Row): string => {
+  const [quantity, price] = [Number(qty), Number(avgprice)]
+  const crore = (quantity * price) / 1e7
+  const more = [readText(deal).toLowerCase(), crore >= 0.005 ? formatCrore(crore) : '']
+    .filter((part) => part !== '')
+    .join(', ')
+  const side = readText(bs) === 'S' ? 'sold' : 'bought'
+  const terms = `${formatNumber(quantity)} at ${formatPrice(price)} on ${readText(date).slice(0, 10)}`
+  return `${readText(cname)} ${side} ${terms}${more && ` (${more})`}`
+}
 
 const DEALS_PER_PAGE = 50
 const CHUNKS = 3
@@ -97,9 +108,46 @@ const deal = post({
   },
   shape: dataEnvelope(z.array(Deal), { totalcount: z.union([z.number(), z.string()]) }),
   sample: ({ data: { startdate, enddate, pageno } }, market) => {
+    // Each within the range of its day and of a part of its volume; some of ten crore rupees are blocks.
     const deals = market
       .tradingDays(toIsoDay(startdate), toIsoDay(enddate))
-      .flatMap((day) => sampleDeals(day, market))
+      .flatMap((day): readonly Row[] => {
+        const random = market.random('deals', day)
+        const stocks = market.stocksOn(day)
+        return Array.from({ length: random.int(10, 40) }, () => {
+          const stock = stocks[random.int(0, stocks.length - 1)]
+          const [share, place, cname, bs, isLarge] = [
+            random.next(),
+            random.next(),
+            random.fill(CLIENTS),
+            random.pick(['B', 'S']),
+            random.chance(0.3),
+          ]
+          const { h, l, v } = market.tradesOn(stock?.Sid ?? '', day)
+          const [high = 0, low = 0, volume = 0] = [h[0], l[0], v[0]]
+          // The provider does not divide the price of a deal before a split.
+          const isSoonSplit =
+            stock?.split !== undefined && stock.split.on > day && stock.split.on < addDays(day, 40)
+          if (stock === undefined || volume < 100 || isSoonSplit) return []
+          const qty = Math.ceil(volume * (0.02 + share * share * 0.3))
+          const avgprice = Math.round((low + (high - low) * place) * 100) / 100
+          return {
+            date: `${day} 00:00:00`,
+            exch: market.exchange,
+            seg: 'E',
+            sid: Number(stock.Sid),
+            isin: stock.ISIN,
+            sym: stock.Symbol,
+            csym: stock.Name,
+            cname,
+            deal: isLarge && qty * avgprice >= 1e8 ? 'BLOCK' : 'BULK',
+            bs,
+            qty,
+            avgprice,
+            val: qty * avgprice,
+          }
+        }).flat()
+      })
     return {
       code: 0,
       data: deals.slice((pageno - 1) * DEALS_PER_PAGE, pageno * DEALS_PER_PAGE),
@@ -110,47 +158,6 @@ const deal = post({
 
 const CLIENTS =
   '{AGASTYA|BANYAN|CHENAB|DHRUVA|EKANT|FULCRUM|GANDIVA|HARAPPA|INDRA|JHELUM} {CAPITAL LLP|SECURITIES PRIVATE LIMITED|TRADERS|ADVISORS LLP|MUTUAL FUND}'
-
-/**
- * The deals of a day, each within its range and of a part of its volume; some of ten crore rupees are blocks.
- */
-const sampleDeals = (day: Day, market: SampleMarket): readonly Row[] => {
-  const random = market.random('deals', day)
-  const stocks = market.stocksOn(day)
-  return Array.from({ length: random.int(10, 40) }, () => {
-    const stock = stocks[random.int(0, stocks.length - 1)]
-    const [share, place, cname, bs, isLarge] = [
-      random.next(),
-      random.next(),
-      random.fill(CLIENTS),
-      random.pick(['B', 'S']),
-      random.chance(0.3),
-    ]
-    const { h, l, v } = market.tradesOn(stock?.Sid ?? '', day)
-    const [high = 0, low = 0, volume = 0] = [h[0], l[0], v[0]]
-    // The provider does not divide the price of a deal before a split.
-    const isSoonSplit =
-      stock?.split !== undefined && stock.split.on > day && stock.split.on < addDays(day, 40)
-    if (stock === undefined || volume < 100 || isSoonSplit) return []
-    const qty = Math.ceil(volume * (0.02 + share * share * 0.3))
-    const avgprice = Math.round((low + (high - low) * place) * 100) / 100
-    return {
-      date: `${day} 00:00:00`,
-      exch: market.exchange,
-      seg: 'E',
-      sid: Number(stock.Sid),
-      isin: stock.ISIN,
-      sym: stock.Symbol,
-      csym: stock.Name,
-      cname,
-      deal: isLarge && qty * avgprice >= 1e8 ? 'BLOCK' : 'BULK',
-      bs,
-      qty,
-      avgprice,
-      val: qty * avgprice,
-    }
-  }).flat()
-}
 
 /**
  * Ten days of deals. A page that fails ends the chunk: the deals of earlier pages stay, with the reason of
@@ -298,6 +305,12 @@ export const bulkBlockDeals = defineStream({
           name: 'deals',
           about: 'bulk and block deals of the last 30 days, newest first',
           columns: [Deal],
+          // Deals that left do not count: the list covers the last 30 days.
+          changes: {
+            section: 'deals',
+            key: ['sym', 'date', 'qty', 'avgprice', 'bs', 'cname'],
+            entered: (row) => [{ change: 'new', detail: describeDeal(row) }],
+          },
           position: 10,
         },
       ],

@@ -202,6 +202,12 @@ export const circuitStocks = defineStream({
             { name: 'side', type: 'VARCHAR', comment: 'upper or lower', from: { file: 'label' } },
             CircuitStock,
           ],
+          changes: {
+            section: 'circuits',
+            key: ['Symbol'],
+            entered: (_, { label }) => [{ change: 'entered', detail: `is at its ${label} limit` }],
+            left: (_, { label }) => [{ change: 'left', detail: `left its ${label} limit` }],
+          },
           position: 11,
         },
       ],

@@ -4,11 +4,11 @@ import { defineStream, perStock, type Tools } from '../src/engine/define-stream.
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin, mergeShrunk } from '../src/market/list-rules.js'
-import { ENTITIES } from '../src/model/entities.js'
+import { decodeEntities, ENTITIES } from '../src/model/entities.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
-import { isRow, MaybeRows, type Row } from '../src/model/row.js'
+import { isRow, MaybeRows, type Row, readText } from '../src/model/row.js'
 import { column, dataEnvelope, ITEM_SYMBOL, type RowOf, row, textColumn } from '../src/model/row-schema.js'
 import { formatSecond } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
@@ -146,6 +146,9 @@ const toFilingKey = (row: Filing): string =>
   toFieldText(row.news_id || '') ||
   `${toFieldText(row.news_date)}_${toFieldText(row.caption || row.descriptor || 'Unknown')}`
 
+const findTitle = ({ caption, descriptor }: Row): string =>
+  decodeEntities(readText(caption) || readText(descriptor) || 'Unknown')
+
 const filingOptions = {
   forceUpdate: z.boolean('must be true or false').default(true).meta({
     description: 'whether stored filings are fetched again',
@@ -221,6 +224,12 @@ export const companyFilings = defineStream({
           lists: ['data'],
           identity: ['news_id', 'news_date', 'caption', 'descriptor'],
           columns: [SYMBOL, Filing],
+          changes: {
+            section: 'filings',
+            // Not that of `mergeFilings`: another path may answer the next day, with entities in the title.
+            key: (row) => readText(row.news_id) || `${readText(row.news_date)}_${findTitle(row)}`,
+            document: (row) => ({ title: findTitle(row), url: row.file_url }),
+          },
           position: 4,
         },
       ],

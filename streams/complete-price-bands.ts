@@ -3,6 +3,7 @@ import { defineStream, once } from '../src/engine/define-stream.js'
 import { filledCsv } from '../src/http/answer.js'
 import { rejectShrunk } from '../src/market/list-rules.js'
 import { dailyCsv, fetchNewestFile } from '../src/market/list-sources.js'
+import { describeBandChange } from '../src/market/price-bands.js'
 import { type CsvRowOf, column, row, textColumn } from '../src/model/row-schema.js'
 
 /**
@@ -63,6 +64,13 @@ export const completePriceBands = defineStream({
           name: 'bands',
           about: 'the price band of every security on the newest day',
           columns: [PriceBand],
+          changes: {
+            section: 'bands',
+            key: ['Symbol', 'Series'],
+            columns: ['Band'],
+            about: ['Symbol', 'Series'],
+            changed: (row, { earlier }) => [describeBandChange(row, earlier.Band, row.Band)],
+          },
           position: 13,
         },
       ],

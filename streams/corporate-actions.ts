@@ -8,7 +8,7 @@ import { rejectShrunk, warnIfFull, withoutCopies } from '../src/market/list-rule
 import { readActionDay, warnIfUnreadable } from '../src/market/price-actions.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
-import { isRow, type Row, Rows } from '../src/model/row.js'
+import { isRow, type Row, Rows, readText } from '../src/model/row.js'
 import {
   column,
   dataEnvelope,
@@ -157,6 +157,15 @@ const leaveToOtherList =
     return own.length === actions.length ? [row] : own.length === 0 ? [] : [{ ...row, CorpAct: own }]
   }
 
+const findActionDay = ({ ExDate, RecDate, ActDate }: Row): string =>
+  [ExDate, RecDate, ActDate].map(readText).find((day) => day !== '') ?? ''
+
+const describeAction = (row: Row): string => {
+  const note = readText(row.Note)
+  const terms = note === '' || note === 'NA' ? '' : ` of ${note}`
+  return `${readText(row.ActType).toLowerCase()}${terms} on ${findActionDay(row)}`
+}
+
 const listActionDays = ({ CorpAct }: Row): readonly Day[] =>
   (Array.isArray(CorpAct) ? CorpAct : [CorpAct])
     .filter(isRow)
@@ -224,6 +233,14 @@ export const corporateActions = defineStream({
             ...toDocumentColumns(StockActions),
             CorporateAction,
           ],
+          changes: {
+            section: 'actions',
+            isOneList: true,
+            key: (row) => `${readText(row.Sym)} ${describeAction(row)}`,
+            // On its own day, an action is in no list.
+            entered: (row, { earlierDay }) =>
+              findActionDay(row) === earlierDay ? [] : [{ change: 'new', detail: describeAction(row) }],
+          },
           position: 9,
         },
       ],

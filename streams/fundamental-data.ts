@@ -4,6 +4,7 @@ import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/listings.js'
+import { describeNewQuarter, describeRestated, RESULT_TABLES } from '../src/market/quarterly-results.js'
 import { toCents } from '../src/model/format.js'
 import type { Random, SampleQuarter, SampleStock } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
@@ -226,6 +227,16 @@ export const fundamentalData = defineStream({
           about:
             'results, balance sheet and ratios, one row for each stock; in the JSON columns, one text lists the periods of a figure, 10|5|4',
           columns: [...FIGURE_COLUMNS, Fundamentals],
+          // A stock without earlier figures has no new ones.
+          changes: {
+            section: 'results',
+            key: ['ISIN'],
+            columns: RESULT_TABLES,
+            changed: (row, { earlier }) => [
+              ...describeNewQuarter(row, earlier),
+              ...describeRestated(row, earlier),
+            ],
+          },
           position: 3,
         },
       ],

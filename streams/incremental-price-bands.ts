@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineStream, once } from '../src/engine/define-stream.js'
 import { csv } from '../src/http/answer.js'
 import { dailyCsv, fetchNewestFile } from '../src/market/list-sources.js'
+import { describeBandChange } from '../src/market/price-bands.js'
 import { type CsvRowOf, column, row, textColumn } from '../src/model/row-schema.js'
 import { addDays } from '../src/model/trading-day.js'
 
@@ -76,6 +77,13 @@ export const incrementalPriceBands = defineStream({
           name: 'band_changes',
           about: 'price bands that changed on the newest day',
           columns: [PriceBandChange],
+          // Of those that the list of all bands does not show.
+          changes: {
+            section: 'bands',
+            key: ['Symbol', 'Series', 'From', 'To'],
+            about: ['Symbol', 'Series'],
+            entered: (row) => [describeBandChange(row, row.From, row.To)],
+          },
           position: 14,
         },
       ],

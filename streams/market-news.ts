@@ -4,10 +4,10 @@ import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { exactly, post } from '../src/http/endpoint.js'
 import { assertSameIsin, mergeShrunk } from '../src/market/list-rules.js'
-import { ENTITIES } from '../src/model/entities.js'
+import { decodeEntities, ENTITIES } from '../src/model/entities.js'
 import type { SampleDocument, SampleQuarter } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
-import { isRow, Row } from '../src/model/row.js'
+import { isRow, Row, readText } from '../src/model/row.js'
 import { type BuiltRowOf, column, row, textColumn } from '../src/model/row-schema.js'
 import { type Stock, StockRecord } from '../src/model/stock.js'
 import { toDocumentColumns } from '../src/model/table.js'
@@ -250,6 +250,11 @@ export const marketNews = defineStream({
           lists: ['News'],
           identity: ['PublishDate', 'Title'],
           columns: [...toDocumentColumns(StockRecord), NewsItem],
+          changes: {
+            section: 'news',
+            key: ({ PublishDate, Title }) => `${readText(PublishDate)}_${readText(Title)}`,
+            document: ({ Title }) => ({ title: decodeEntities(readText(Title)) }),
+          },
           position: 5,
         },
       ],

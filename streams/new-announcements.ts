@@ -4,7 +4,7 @@ import { defineStream, perStock } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/listings.js'
-import { ENTITIES } from '../src/model/entities.js'
+import { decodeEntities, ENTITIES } from '../src/model/entities.js'
 import { createResult } from '../src/model/outcome.js'
 import { type Row, Rows, readText } from '../src/model/row.js'
 import { dataEnvelope, type RowOf, row, textColumn } from '../src/model/row-schema.js'
@@ -88,6 +88,11 @@ export const newAnnouncements = defineStream({
           name: 'announcements',
           about: 'announcements of each stock',
           columns: [StockRecord, Announcement],
+          changes: {
+            section: 'announcements',
+            key: ['date', 'events'],
+            document: ({ events }) => ({ title: decodeEntities(readText(events)) }),
+          },
           position: 6,
         },
       ],

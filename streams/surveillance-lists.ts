@@ -193,6 +193,26 @@ export const surveillanceLists = defineStream({
             },
             SurveillanceEntry,
           ],
+          changes: {
+            section: 'surveillance',
+            key: (row) => readText(row.ISIN) || readText(row.Symbol),
+            columns: ['Stage'],
+            entered: ({ Stage }, { label }) => {
+              const to = readText(Stage)
+              return [{ change: 'entered', to, detail: `is in ${label.toUpperCase()} now: ${to}` }]
+            },
+            changed: ({ Stage }, { earlier, label }) => {
+              const [from, to] = [readText(earlier.Stage), readText(Stage)]
+              const detail = `moves in ${label.toUpperCase()} from ${from} to ${to}`
+              return [{ change: 'changed', from, to, detail }]
+            },
+            left: ({ Stage }, { label }) => {
+              const from = readText(Stage)
+              return [
+                { change: 'left', from, detail: `left ${label.toUpperCase()}, where it was in ${from}` },
+              ]
+            },
+          },
           position: 12,
         },
       ],

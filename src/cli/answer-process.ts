@@ -324,7 +324,8 @@ const createTaskAnswers = (
   let show: ShowRunner | undefined
   // Null, because JSON has no undefined.
   return async (task: Exclude<Task, { readonly csv: unknown }>): Promise<unknown> => {
-    if ('changes' in task) return (await import('../web/server/changes.js')).compareLastRun({ out, exchange })
+    if ('changes' in task)
+      return (await import('../web/server/changes.js')).compareLastRun({ out, exchange, streams })
     if ('tool' in task) return (await import('./mcp/tools.js')).callTool(task, { out, exchange, streams })
     if ('checks' in task) {
       const { verifyAndRecord } = await import('../verify/recorded-checks.js')

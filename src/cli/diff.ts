@@ -1,7 +1,7 @@
+import { type Change, SECTIONS, type Section, sectionNames } from '../model/change.js'
 import { UsageError } from '../model/errors.js'
 import { type Day, formatMinute } from '../model/trading-day.js'
-import { type Change, SECTIONS, type Section, sectionNames } from '../tables/diff/change.js'
-import type { Difference } from '../tables/diff/diff.js'
+import type { Difference } from '../tables/changes/diff.js'
 import { defineCommand } from './command.js'
 import {
   checkDay,
@@ -43,12 +43,14 @@ export const addDiff = defineCommand({
   run: async ({ only, symbols, since }, { typed: [day, other], settings, dependencies: { streams } }) => {
     const days = chooseDays(since, day, other)
     const { out, exchange, watchlists } = settings()
-    const { diff } = await import('../tables/diff/diff.js')
-    const { diffDays } = await import('../tables/diff/diff-days.js')
-    const options = { exchange, only, ...readSymbols(symbols, { watchlists }) }
-    const difference = await (days === undefined
-      ? diff(out, options)
-      : diffDays(out, { ...options, ...days, streams }))
+    const { diff } = await import('../tables/changes/diff.js')
+    const difference = await diff(out, {
+      streams,
+      exchange,
+      only,
+      ...readSymbols(symbols, { watchlists }),
+      ...days,
+    })
     return { json: difference, lines: () => changeLines(difference) }
   },
 })

@@ -67,7 +67,7 @@ export const addWatch = defineCommand({
 })
 
 const listWorked = async (): Promise<Answer> => {
-  const { workedRules } = await import('../tables/watch/rules.js')
+  const { workedRules } = await import('../tables/changes/watch-rules.js')
   const describe = ({ name, about, key, only, sql }: (typeof workedRules)[number]): readonly AnswerLine[] => [
     [[name, 'bold'], [`: ${about}`]],
     ...[`key ${key.join(', ')}; ${only.join(', ')}`, ...sql.split('\n')].map(
@@ -81,8 +81,8 @@ const listWorked = async (): Promise<Answer> => {
 const addRule = async (given: object, { settings, dependencies: { streams } }: Input): Promise<Answer> => {
   const rule = parseOptions(WatchRule, given, 'watch add')
   const { out: root, watch } = settings()
-  const { readAddedRules, writeAddedRules } = await import('../tables/watch/rules.js')
-  const { readLastChanges } = await import('../tables/watch/watch.js')
+  const { readAddedRules, writeAddedRules } = await import('../tables/changes/watch-rules.js')
+  const { readLastChanges } = await import('../tables/changes/watch.js')
   rejectOwn(rule.name, watch)
   const added = await readAddedRules(root)
   const { rows } = await readLastChanges(rule, { root, streams })
@@ -101,7 +101,7 @@ const rejectOwn = (rule: string, watch: readonly WatchRule[]): void => {
 
 const removeRule = async (rule: string, { settings }: Input): Promise<Answer> => {
   const { out: root, watch } = settings()
-  const { readAddedRules, writeAddedRules } = await import('../tables/watch/rules.js')
+  const { readAddedRules, writeAddedRules } = await import('../tables/changes/watch-rules.js')
   rejectOwn(rule, watch)
   const added = await readAddedRules(root)
   const names = added.map(({ name }) => name)
@@ -134,9 +134,9 @@ const showSignals = async (
 ): Promise<Answer> => {
   const days = replay === undefined ? undefined : readDayRange(replay)
   const { out: root, watch } = settings()
-  const { listRules } = await import('../tables/watch/rules.js')
-  const { describeRules, replayRules } = await import('../tables/watch/watch.js')
-  const { readSignals } = await import('../tables/watch/record.js')
+  const { listRules } = await import('../tables/changes/watch-rules.js')
+  const { describeRules, replayRules } = await import('../tables/changes/watch.js')
+  const { readSignals } = await import('../tables/changes/watch-record.js')
   const rules = await listRules(root, watch)
   const replayed = days && (await replayRules(rules, days, { root, streams }))
   for (const failure of replayed?.failures ?? []) printWarning(clean(failure), io.stderr)

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { ChangeRule } from './change.js'
 import { describeField, type FieldDescription } from './field-description.js'
 import { omitUndefined } from './row.js'
 import type { ColumnDisplay, SqlType, TableColumn } from './row-schema.js'
@@ -18,6 +19,8 @@ export interface TableFacts {
   readonly key?: readonly string[] | undefined
   /** Keys of a record whose texts identify it in its file, so that the history knows when it appeared. */
   readonly identity?: readonly string[] | undefined
+  /** Which differences between two days are changes. */
+  readonly changes?: ChangeRule | undefined
   /** Its position in the list of tables; tables without one come last. */
   readonly position?: number | undefined
 }
@@ -33,7 +36,8 @@ export interface TableFiles {
 }
 
 /** The definition of one table. `view.ts` makes SQL of it, the sinks make database tables. */
-export interface Table extends Pick<TableFacts, 'name' | 'lists' | 'elsewhere' | 'key' | 'identity'> {
+export interface Table
+  extends Pick<TableFacts, 'name' | 'lists' | 'elsewhere' | 'key' | 'identity' | 'changes'> {
   /** What a row is. */
   readonly comment: string
   /** The file format: a JSON array, one JSON document, CSV with any header, or CSV of candles. */

@@ -1,17 +1,17 @@
 import { listTables, type StreamDefinition } from '../engine/define-stream.js'
 import { listWrongSymbols } from '../market/symbols.js'
+import type { Change, Section } from '../model/change.js'
 import { groupBy } from '../model/map.js'
 import type { AsOfSession, RewrittenFile, RunReport, ScriptOutcome } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import type { RunLogEntry } from '../model/run-log.js'
 import { describeStale, stripBrackets, wasStopped } from '../model/script-figures.js'
 import { isWeekday, toDay } from '../model/trading-day.js'
-import type { Change, Section } from '../tables/diff/change.js'
-import { type Difference, diff } from '../tables/diff/diff.js'
+import { type Difference, diff } from '../tables/changes/diff.js'
+import type { Signal } from '../tables/changes/signals.js'
+import { readSignals } from '../tables/changes/watch-record.js'
 import { readStocksIfIntact, type SymbolOptions, selectFolderSymbols } from '../tables/output-folder.js'
 import { toMarketDay } from '../tables/variables.js'
-import type { Signal } from '../tables/watch/compare-rows.js'
-import { readSignals } from '../tables/watch/record.js'
 import type { Finding } from '../verify/finding.js'
 
 export interface Freshness {
@@ -103,7 +103,7 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
   const { report, runs, streams, failedRules, exchange, watchlist, findings, newestSession, unchecked } =
     options
   const list = await readStocksIfIntact(root)
-  const difference = list === undefined ? WITHOUT_LIST : await diff(root, { exchange })
+  const difference = list === undefined ? WITHOUT_LIST : await diff(root, { streams, exchange })
   const signals = await readSignals(root, { since: 'newest' })
   const { wanted, wrong } = await selectFolderSymbols(root, list === undefined ? {} : watchlist, {
     stocks: list ?? [],

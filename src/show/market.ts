@@ -2,11 +2,11 @@ import type { Item } from '../model/outcome.js'
 import { omitUndefined } from '../model/row.js'
 import type { Day } from '../model/trading-day.js'
 import { quoteText } from '../storage/duckdb.js'
+import { describeSignal } from '../tables/changes/signals.js'
+import { readSignals } from '../tables/changes/watch-record.js'
 import { BREADTH_SUMMARY } from '../tables/views/breadth.js'
 import { ACTION_DAYS, RESULT_DAYS } from '../tables/views/screener/session.js'
 import { RUN_DAY } from '../tables/views/view.js'
-import { describeSignal } from '../tables/watch/compare-rows.js'
-import { readSignals } from '../tables/watch/record.js'
 import type {
   About,
   Breadth,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { streams } from '../../streams/registry.js'
 import { MASTER_MAP } from '../market/listings.js'
 import type { Day } from '../model/trading-day.js'
 import { statFile } from '../storage/file-system.js'
@@ -7,7 +8,7 @@ import { chooseEachDay, chooseList } from '../storage/history/choose.js'
 import { BASE_ROW, CHANGE, createListReader, KNOWN_AT } from '../storage/history/lists.js'
 import { openHistory } from '../storage/history/record.js'
 import type { TableRow } from '../storage/table-rows.js'
-import { diff } from '../tables/diff/diff.js'
+import { diff } from '../tables/changes/diff.js'
 import { ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
 
 /** What readers of a folder say. */
@@ -25,7 +26,9 @@ export const readDiffAndRecord = (world: World, since: Day = '0000'): Promise<Di
   world.read(async () => {
     // Streams without a master list have nothing that diff could name.
     const isListed = statFile(join(ROOT, MASTER_MAP)) !== undefined
-    const { changes } = isListed ? await diff(ROOT, { exchange: SIMULATED_EXCHANGE }) : { changes: [] }
+    const { changes } = isListed
+      ? await diff(ROOT, { streams, exchange: SIMULATED_EXCHANGE })
+      : { changes: [] }
     const history = await openHistory(ROOT)
     const read = createListReader(history)
     const record = new Map<string, string>()

@@ -1,8 +1,8 @@
+import { compareFigures, RESULT_TABLES, type RestatedFigure } from '../market/quarterly-results.js'
 import { formatNumber, formatPart, groupDigits, nameFirst } from '../model/format.js'
 import { groupBy } from '../model/map.js'
 import { isRow, omitUndefined, type Row, readText } from '../model/row.js'
 import type { Day } from '../model/trading-day.js'
-import { compareFigures, RESULT_TABLES, type RestatedFigure } from '../tables/diff/results.js'
 import { type Finding, isMany, type Severity } from './finding.js'
 
 /** A check of the recorded days of a file. It sees them one after the other, oldest first. */

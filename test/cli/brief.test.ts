@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { briefHtml } from '../../src/cli/brief/html.js'
 import { briefLines, briefMarkdown, marketLines } from '../../src/cli/brief/lines.js'
+import type { Change } from '../../src/model/change.js'
 import { type Brief, groupByStock } from '../../src/show/brief.js'
 import { readMorning } from '../../src/show/index.js'
-import type { Change } from '../../src/tables/diff/change.js'
 import { marketWith } from '../show/support.js'
 import { toTexts } from './support.js'
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { Change } from '../../src/model/change.js'
 import { readPreviousOutputs } from '../../src/storage/previous-outputs.js'
-import type { Change } from '../../src/tables/diff/change.js'
-import { diff } from '../../src/tables/diff/diff.js'
-import { diffDays } from '../../src/tables/diff/diff-days.js'
+import { diff } from '../../src/tables/changes/diff.js'
 import { streams } from '../../streams/registry.js'
 import { EVENING } from '../streams/support.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -36,9 +35,9 @@ const ALL = ['listings left DELTA', 'results changed BETA', 'filings new BETA', 
 
 const gist = ({ section, change, symbol }: Change): string => `${section} ${change} ${symbol}`
 
-const diffOf = async (out: string) => (await diff(out, { exchange: 'NSE' })).changes.map(gist)
+const diffOf = async (out: string) => (await diff(out, { exchange: 'NSE', streams })).changes.map(gist)
 const daysOf = async (out: string, until?: string) =>
-  (await diffDays(out, { exchange: 'NSE', streams, since: '2026-02-11', until })).changes.map(gist)
+  (await diff(out, { exchange: 'NSE', streams, since: '2026-02-11', until })).changes.map(gist)
 
 /** Every kind of `diff` shows what changed from the first day to the second. */
 const expectAll = async (out: string): Promise<void> => {

@@ -90,8 +90,8 @@ export const collectBrief = async (
   watchlist: SymbolSelection,
 ): Promise<Brief> => {
   const { createBrief } = await import('../../show/brief.js')
-  const { describeRules } = await import('../../tables/watch/watch.js')
-  const { listRules } = await import('../../tables/watch/rules.js')
+  const { describeRules } = await import('../../tables/changes/watch.js')
+  const { listRules } = await import('../../tables/changes/watch-rules.js')
   const { verifyAndRecord } = await import('../../verify/recorded-checks.js')
   const { report, runs, damage } = await readRunRecords(out)
   if (report === undefined && damage.length > 0) throw new DamagedFileError(damage.join('; '))

@@ -1,3 +1,4 @@
+import type { Change } from '../../model/change.js'
 import {
   formatCrore,
   formatDay,
@@ -10,8 +11,7 @@ import { formatMinute } from '../../model/trading-day.js'
 import type { FeedAnswer, OwnStock, TodayAnswer } from '../../show/answers.js'
 import type { Brief, Freshness, StockChanges } from '../../show/brief.js'
 import type { MorningMarket } from '../../show/index.js'
-import type { Change } from '../../tables/diff/change.js'
-import { describeSignal } from '../../tables/watch/compare-rows.js'
+import { describeSignal } from '../../tables/changes/signals.js'
 import { formatCommandLine } from '../command-line.js'
 import { describeAsOfSession } from '../options.js'
 import { groupRewritten } from '../run/problems.js'

@@ -88,8 +88,8 @@ const checkRules = async (
   { out, watch, history }: Settings,
   streams: readonly StreamDefinition[],
 ): Promise<string | undefined> => {
-  const { listRules, resolveRule } = await import('../../tables/watch/rules.js')
-  const { checkKey } = await import('../../tables/watch/compare-rows.js')
+  const { listRules, resolveRule } = await import('../../tables/changes/watch-rules.js')
+  const { checkKey } = await import('../../tables/changes/signals.js')
   const { describeQuery } = await import('../../tables/query.js')
   const rules = await listRules(out, watch)
   await tryEach(rules, async (rule) => {

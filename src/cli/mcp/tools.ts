@@ -1,12 +1,12 @@
 import type { CallToolResult, McpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { listTables, type StreamDefinition } from '../../engine/define-stream.js'
+import { sectionNames } from '../../model/change.js'
 import { UsageError } from '../../model/errors.js'
 import { formatNumber } from '../../model/format.js'
 import { omitUndefined } from '../../model/row.js'
 import { listColumns } from '../../model/table.js'
 import { escapeUnprintable, findClosest, suggest } from '../../model/text.js'
-import { sectionNames } from '../../tables/diff/change.js'
 import { describeError } from '../hints.js'
 import { checkDay } from '../options.js'
 import { listAllTables, tableDocument } from '../query/command.js'
@@ -241,16 +241,11 @@ const changes = tool({
     symbols: z.array(z.string()).min(1).optional().describe('only these stocks'),
   }),
   answer: async ({ since, until, ...selection }, { out, exchange, streams }) => {
-    const { diff } = await import('../../tables/diff/diff.js')
-    const { diffDays } = await import('../../tables/diff/diff-days.js')
+    const { diff } = await import('../../tables/changes/diff.js')
     if (until !== undefined && since === undefined) throw new UsageError('until needs since, the earlier day')
     for (const [name, value] of Object.entries({ since, until }))
       if (value !== undefined) checkDay(name, value)
-    const options = { exchange, ...selection }
-    const found = await (since === undefined
-      ? diff(out, options)
-      : diffDays(out, { ...options, since, until, streams }))
-    const { changes: items, ...facts } = found
+    const { changes: items, ...facts } = await diff(out, { ...selection, streams, exchange, since, until })
     return { facts, list: 'changes', items }
   },
 })
@@ -260,7 +255,7 @@ const signals = tool({
     'Lists what the standing queries of the folder found: rows that entered, left or changed from one session to the next.',
   input: z.object({ since: day('signals from this day on; of the newest session by default') }),
   answer: async ({ since = 'newest' }, { out }) => {
-    const { readSignals } = await import('../../tables/watch/record.js')
+    const { readSignals } = await import('../../tables/changes/watch-record.js')
     return {
       facts: {},
       list: 'signals',

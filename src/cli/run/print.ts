@@ -1,7 +1,7 @@
 import { catchError, defer, map, type Observable, of } from 'rxjs'
 import { CollectError } from '../../model/errors.js'
 import { readRunRecords } from '../../storage/run-records.js'
-import type { Signal } from '../../tables/watch/compare-rows.js'
+import type { Signal } from '../../tables/changes/signals.js'
 import { buildResumeArgs, formatCommandLine } from '../command-line.js'
 import { formatExportTotals } from '../export/command.js'
 import { printError } from '../hints.js'

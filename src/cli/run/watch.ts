@@ -1,7 +1,7 @@
 import { catchError, defer, from, map, type Observable, of, tap } from 'rxjs'
 import { formatError } from '../../model/errors.js'
-import { describeSignal, isWatched, type Signal } from '../../tables/watch/compare-rows.js'
-import type { WatchResult } from '../../tables/watch/watch.js'
+import { describeSignal, isWatched, type Signal } from '../../tables/changes/signals.js'
+import type { WatchResult } from '../../tables/changes/watch.js'
 import { untilSignal } from '../signals.js'
 import { type AnswerLine, formatText } from '../terminal/terminal.js'
 import { clean, formatCount } from '../terminal/text.js'
@@ -19,11 +19,11 @@ export const watchAfterRun = (
   if (signal !== undefined || report === undefined || !isWatched(report)) return of([])
   const { settings, io, dependencies } = context
   const ask = async (): Promise<WatchResult> => {
-    const { listRules } = await import('../../tables/watch/rules.js')
+    const { listRules } = await import('../../tables/changes/watch-rules.js')
     const rules = await listRules(settings.out, settings.watch)
     if (rules.length === 0) return { signals: [], failures: [] }
     step('checking the watch rules')
-    const { evaluateRules } = await import('../../tables/watch/watch.js')
+    const { evaluateRules } = await import('../../tables/changes/watch.js')
     return evaluateRules(rules, { root: settings.out, streams: dependencies.streams }, () =>
       io.scheduler.now(),
     )

@@ -1,4 +1,5 @@
 import { listTables } from '../../engine/define-stream.js'
+import { SECTIONS, type Section, sectionNames } from '../../model/change.js'
 import { CollectError, UsageError } from '../../model/errors.js'
 import { type Day, toInstant } from '../../model/trading-day.js'
 import { groupByStock } from '../../show/brief.js'
@@ -6,9 +7,7 @@ import { statFile } from '../../storage/file-system.js'
 import { chooseList, findListTiming, listListedDays } from '../../storage/history/choose.js'
 import { openHistory } from '../../storage/history/record.js'
 import { statePaths } from '../../storage/run-state.js'
-import { SECTIONS, type Section, sectionNames } from '../../tables/diff/change.js'
-import { type Difference, diff } from '../../tables/diff/diff.js'
-import { diffDays } from '../../tables/diff/diff-days.js'
+import { type Difference, diff } from '../../tables/changes/diff.js'
 import { readStocks } from '../../tables/output-folder.js'
 import type { FolderChanges } from '../api/state.js'
 import type { Served } from './route.js'
@@ -17,7 +16,7 @@ import { findLastWriter, findRun } from './runs.js'
 const MAX_CHANGED_STOCKS = 100
 const MAX_STOCK_CHANGES = 12
 
-type ComparedFolder = Pick<Served, 'out' | 'exchange'>
+type ComparedFolder = Pick<Served, 'out' | 'exchange' | 'streams'>
 
 /** Answers what the last run changed; compared once for each run, and again after an error. */
 export const createChanges = (
@@ -47,9 +46,9 @@ const nothingToCompare = (reason: string): FolderChanges => ({
 })
 
 /** What the last run changed. */
-export const compareLastRun = async ({ out, exchange }: ComparedFolder): Promise<FolderChanges> => {
+export const compareLastRun = async ({ out, exchange, streams }: ComparedFolder): Promise<FolderChanges> => {
   try {
-    const difference = await diff(out, { exchange })
+    const difference = await diff(out, { streams, exchange })
     if (difference.since === null) return nothingToCompare('there is no run of an earlier day')
     const { asOf } = difference.since
     return await toFolderChanges(out, difference, asOf === undefined ? {} : { asOf })
@@ -101,7 +100,7 @@ const NOT_COMPARED =
   'results, filings, announcements and news of earlier runs are not compared here; "scripstream diff" with two days does'
 const MAX_KNOWN = 20
 
-type ChangesFolder = Pick<Served, 'out' | 'exchange' | 'streams' | 'readChanges'>
+type ChangesFolder = ComparedFolder & Pick<Served, 'readChanges'>
 
 /**
  * Answers what a run changed. Of the run that wrote the files of the folder, that is what the page of the
@@ -144,7 +143,7 @@ export const createRunChanges = ({
 
   async function compare({ since, day }: { readonly since: Day; readonly day: Day }): Promise<FolderChanges> {
     try {
-      const difference = await diffDays(out, { exchange, streams, since, until: day, only: COMPARED })
+      const difference = await diff(out, { exchange, streams, since, until: day, only: COMPARED })
       const changes = await toFolderChanges(out, difference, {
         asOf: new Date(toInstant(since)).toISOString(),
       })

@@ -5,7 +5,7 @@ import { listTables } from '../../../src/engine/define-stream.js'
 import { PREVIOUS_FOLDER } from '../../../src/engine/storage.js'
 import type { RecordedTable } from '../../../src/model/history.js'
 import type { TableColumn } from '../../../src/model/row-schema.js'
-import { diffDays } from '../../../src/tables/diff/diff-days.js'
+import { diff } from '../../../src/tables/changes/diff.js'
 import { runQuery } from '../../../src/tables/query.js'
 import { verifyHistory } from '../../../src/verify/history-checks.js'
 import { streams } from '../../../streams/registry.js'
@@ -114,7 +114,7 @@ describe.runIf(duckdb)('a record of an earlier version', () => {
     expect(await ask('select count(*) from first_seen', root)).toEqual([['1']])
     const found = await verifyHistory(root, { sessions: [], streams, exchange: 'NSE', isDeep: true })
     expect(found.findings.filter(({ severity }) => severity === 'error')).toEqual([])
-    const { changes } = await diffDays(root, { exchange: 'NSE', streams, since: OLD, until: NEW })
+    const { changes } = await diff(root, { exchange: 'NSE', streams, since: OLD, until: NEW })
     expect(changes).toEqual(expected[4] === null ? [expect.objectContaining({ section: 'deals' })] : [])
     const plain = await openPlain(root)
     expect(await plain.ask('select count(*) from deals', OLD)).toEqual([['1']])

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import type { Day } from '../../../src/model/trading-day.js'
-import { diffDays } from '../../../src/tables/diff/diff-days.js'
+import { diff } from '../../../src/tables/changes/diff.js'
 import { wholeLake } from '../../../src/tables/lake/whole-lake.js'
 import type { Finding } from '../../../src/verify/finding.js'
 import { verify } from '../../../src/verify/verify.js'
@@ -70,7 +70,7 @@ const toTexts = (all: readonly Told[]): readonly string[] =>
 
 const changesOf = async (root: string, since: Day, until?: Day): Promise<readonly string[]> => {
   const only = ['listings', 'renames', 'surveillance', 'results'] as const
-  const { changes } = await diffDays(root, { exchange: 'NSE', streams, since, until, only })
+  const { changes } = await diff(root, { exchange: 'NSE', streams, since, until, only })
   return toTexts(changes.map(({ change, symbol, day }) => [change, symbol, day]))
 }
 

@@ -10,7 +10,7 @@ import { column, row } from '../../../src/model/row-schema.js'
 import { type Day, toInstant } from '../../../src/model/trading-day.js'
 import { findDamages } from '../../../src/storage/history/check.js'
 import { openHistory } from '../../../src/storage/history/record.js'
-import { diffDays } from '../../../src/tables/diff/diff-days.js'
+import { diff } from '../../../src/tables/changes/diff.js'
 import { describeHistory, type HistorySummary } from '../../../src/tables/history/describe-history.js'
 import { wholeLake } from '../../../src/tables/lake/whole-lake.js'
 import { runQuery } from '../../../src/tables/query.js'
@@ -181,9 +181,9 @@ describe.runIf(duckdb)('deals and price bands', () => {
       ['early', ['deals', 'bands']],
     ])
     const options = { exchange: 'NSE', streams: builtIn, since: DAYS[2] as Day, until: DAYS[3] }
-    const { notes } = await diffDays(root, options)
+    const { notes } = await diff(root, options)
     expect(notes).toEqual(expect.arrayContaining([...earlyOf(DAYS[3], 'deals', 'bands')]))
-    expect((await diffDays(root, { ...options, only: ['listings'] })).notes.join()).not.toContain('published')
+    expect((await diff(root, { ...options, only: ['listings'] })).notes.join()).not.toContain('published')
   })
 
   it('are confirmed by a run after 20:00 that finds the same', async () => {

@@ -2,7 +2,7 @@ import type { StreamDefinition } from '../../engine/define-stream.js'
 import { formatError, UsageError } from '../../model/errors.js'
 import { formatNumber, formatQuantity } from '../../model/format.js'
 import { groupBy } from '../../model/map.js'
-import type { Row } from '../../model/row.js'
+import { omitUndefined, type Row } from '../../model/row.js'
 import type { WatchRule } from '../../model/settings.js'
 import type { Day } from '../../model/trading-day.js'
 import { listListedDays } from '../../storage/history/choose.js'
@@ -10,24 +10,17 @@ import { openHistory } from '../../storage/history/record.js'
 import { acquireLock } from '../../storage/lock.js'
 import { statePaths } from '../../storage/run-state.js'
 import { runLimitedQuery } from '../limited-query.js'
-import {
-  applyCooldown,
-  compareRows,
-  indexRows,
-  type RowChanges,
-  type Signal,
-  toSignals,
-  type WatchChanges,
-} from './compare-rows.js'
+import { compareSessions, indexRows, type RowChanges, type Signal, type WatchChanges } from './signals.js'
 import {
   appendEvaluation,
+  applyEvaluation,
   type Evaluation,
+  listSignals,
   readEvaluations,
   readSignals,
-  replayRows,
   versionOf,
-} from './record.js'
-import { type ResolvedRule, resolveRule } from './rules.js'
+} from './watch-record.js'
+import { type ResolvedRule, resolveRule } from './watch-rules.js'
 
 export interface WatchSource {
   readonly root: string
@@ -36,12 +29,12 @@ export interface WatchSource {
 }
 
 /** The rows of a rule by their keys, or why it has none. */
-export type RuleRows = ReadonlyMap<string, Row> | string
+type RuleRows = ReadonlyMap<string, Row> | string
 
 const LIMITS = { rows: 200_000, timeMs: 120_000, characters: 100_000_000 }
 
 /** The rows of rules as of a recorded day, in their order. A rule that fails harms no other. */
-export const readRuleRows = async (
+const readRuleRows = async (
   rules: readonly ResolvedRule[],
   asOf: Day,
   source: WatchSource,
@@ -91,15 +84,13 @@ export interface WatchResult {
 export const listWatchDays = async (root: string): Promise<readonly Day[]> =>
   listListedDays(await openHistory(root))
 
-type WatchedRule = Awaited<ReturnType<typeof openRule>>
-
-type Failure = Readonly<Record<'rule' | 'day' | 'error', string>>
-
-const describeRuleFailures = (failures: readonly Failure[]): readonly string[] =>
-  [...groupBy(failures, ({ rule }) => rule)].map(([rule, all]) => {
-    const { day, error } = all.at(-1) as Failure
+const describeRuleFailures = (evaluations: readonly Evaluation[]): readonly string[] => {
+  const failed = evaluations.filter(({ error }) => error !== undefined)
+  return [...groupBy(failed, ({ rule }) => rule.name)].map(([rule, all]) => {
+    const { day, error } = all.at(-1) as Evaluation
     return `${rule} failed on ${all.length === 1 ? day : `${all.length} days, last on ${day}`}: ${error}`
   })
+}
 
 /** Opens each rule that can be opened; `failures` says why the others cannot. */
 const openEach = async <T>(
@@ -118,10 +109,77 @@ const openEach = async <T>(
   return opened
 }
 
+/** A rule, its rows so far, and the days that it is asked about. */
+interface WatchedRule {
+  readonly rule: ResolvedRule
+  readonly rows: Map<string, Row>
+  /** The newest day of its rows. */
+  last: Day | undefined
+  /** Days whose failure is recorded. */
+  readonly failed: ReadonlySet<Day>
+  readonly days: readonly Day[]
+}
+
+/**
+ * Compares the rows of each rule on each of its days with those of the day before. Returns what is new, and
+ * each failure, which harms no other rule. `now`: records that, too.
+ */
+const evaluateDays = async (
+  watched: readonly WatchedRule[],
+  days: readonly Day[],
+  source: WatchSource,
+  now?: () => number,
+): Promise<readonly Evaluation[]> => {
+  const found: Evaluation[] = []
+  for (const day of days) {
+    const due = watched.filter((one) => one.days.includes(day))
+    const rules = due.map(({ rule }) => rule)
+    const rows = due.length === 0 ? [] : await readRuleRows(rules, day, source)
+    for (const [place, one] of due.entries()) {
+      const knownAt = now && new Date(now()).toISOString()
+      const evaluation = evaluate(one, rows[place] ?? '', omitUndefined({ day, knownAt }))
+      if (evaluation === undefined) continue
+      found.push(evaluation)
+      if (now && (evaluation.error === undefined || !one.failed.has(day)))
+        await appendEvaluation(source.root, evaluation)
+      if (evaluation.error !== undefined) continue
+      applyEvaluation(one.rows, evaluation)
+      one.last = day
+    }
+  }
+  return found
+}
+
+const NO_CHANGES: RowChanges = { entered: [], left: [], changed: [] }
+
+/** What is new about a rule on a day; undefined if that is known already. */
+const evaluate = (
+  { rule, rows: before, last, failed }: WatchedRule,
+  rows: RuleRows,
+  known: Pick<Evaluation, 'day' | 'knownAt'>,
+): Evaluation | undefined => {
+  const { name, key, only, notify, cooldown } = rule
+  const facts = {
+    rule: { name, key, only, notify, cooldown },
+    version: versionOf(rule),
+    ...known,
+  }
+  if (typeof rows === 'string') return { ...facts, ...NO_CHANGES, error: rows }
+  const changes = compareSessions(before, rows)
+  if (last === undefined) return { ...facts, ...changes, isFirst: true }
+  // A column that no signal depends on, such as a price, would fill the record.
+  const changed = only?.includes('changed') === false ? [] : changes.changed
+  const isKnown =
+    last === known.day &&
+    !failed.has(known.day) &&
+    changes.entered.length + changes.left.length + changed.length === 0
+  return isKnown ? undefined : { ...facts, ...changes, changed }
+}
+
 /**
  * Compares the rows of each rule as of the newest recorded day with those of the session before, and records
  * what differs. A new rule begins with the session before. Sessions that were missed are compared, too. A
- * rule that fails harms no other, and is asked again.
+ * rule that fails is asked again.
  *
  * @throws StorageError if a run is using the folder
  */
@@ -139,91 +197,48 @@ export const evaluateRules = async (
     const watched = await openEach(rules, failures, async (one) =>
       openRule(await resolveRule(one, root), root, days),
     )
-    const failed: Failure[] = []
-    const recorded = new Set<string>()
-    for (const day of days) {
-      const due = watched.filter((one) => one.days.includes(day))
-      if (due.length === 0) continue
-      const rows = await readRuleRows(
-        due.map(({ rule }) => rule),
-        day,
-        source,
-      )
-      for (const [place, one] of due.entries()) {
-        const evaluation = evaluate(one, {
-          rows: rows[place] ?? '',
-          day,
-          knownAt: new Date(now()).toISOString(),
-        })
-        const { error } = evaluation ?? {}
-        if (error !== undefined) failed.push({ rule: one.rule.name, day, error })
-        if (error !== undefined && one.failed.has(day)) continue
-        if (evaluation === undefined) continue
-        await appendEvaluation(root, evaluation)
-        one.evaluations.push(evaluation)
-        recorded.add(`${one.rule.name} ${day} ${evaluation.knownAt}`)
-      }
-    }
-    const signals = recorded.size === 0 ? [] : await readSignals(root)
+    const found = await evaluateDays(watched, days, source, now)
+    const recorded = new Set(found.map(({ rule, day, knownAt }) => `${rule.name} ${day} ${knownAt}`))
+    const signals = found.length === 0 ? [] : await readSignals(root)
     return {
       signals: signals.filter(({ rule, day, knownAt }) => recorded.has(`${rule} ${day} ${knownAt}`)),
-      failures: [...failures, ...describeRuleFailures(failed)],
+      failures: [...failures, ...describeRuleFailures(found)],
     }
   } finally {
     release()
   }
 }
 
+/** A rule about which nothing is recorded. */
+const startRule = (rule: ResolvedRule, days: readonly Day[]): WatchedRule => ({
+  rule,
+  rows: new Map(),
+  last: undefined,
+  failed: new Set(),
+  days,
+})
+
 /**
- * The days that a rule is asked about: those since the last one with its answer, or the last two. `failed`:
- * days whose failure is recorded.
+ * What is recorded of a rule since it has its present statement, and the newest evaluation of each day, by
+ * day. Its days are those since the last one with its answer, or the last two.
  */
 const openRule = async (rule: ResolvedRule, root: string, days: readonly Day[]) => {
-  const all = await readOwnEvaluations(rule, root)
-  const evaluations = all.filter(({ error }) => error === undefined)
-  const failed = new Set(listNewest(all).flatMap(({ day, error }) => (error === undefined ? [] : [day])))
-  const last = evaluations.at(-1)?.day
-  return {
-    rule,
-    evaluations,
-    failed,
-    days: last === undefined ? days.slice(-2) : days.filter((day) => day >= last).slice(-MAX_LATE_DAYS),
-  }
-}
-
-/** The evaluations of a rule since it has its present statement. */
-const readOwnEvaluations = async (rule: ResolvedRule, root: string): Promise<readonly Evaluation[]> => {
   const version = versionOf(rule)
   const all = await readEvaluations(root, rule.name)
-  return all.slice(all.findLastIndex((one) => one.version !== version) + 1)
-}
-
-/** The newest evaluation of each day, by day. */
-const listNewest = (evaluations: readonly Evaluation[]): readonly Evaluation[] =>
-  [...new Map(evaluations.map((one) => [one.day, one])).values()].sort((one, other) =>
+  const own = all.slice(all.findLastIndex((one) => one.version !== version) + 1)
+  const newest = [...new Map(own.map((one) => [one.day, one])).values()].sort((one, other) =>
     one.day < other.day ? -1 : 1,
   )
-
-const NO_CHANGES: RowChanges = { entered: [], left: [], changed: [] }
-
-/** What is to be recorded of a rule and a day; undefined if that is known already. */
-const evaluate = (
-  { rule, evaluations, failed }: WatchedRule,
-  { rows, day, knownAt }: Pick<Evaluation, 'day' | 'knownAt'> & { readonly rows: RuleRows },
-): Evaluation | undefined => {
-  const { name, key, only, notify, cooldown } = rule
-  const facts = { rule: { name, key, only, notify, cooldown }, version: versionOf(rule), day, knownAt }
-  if (typeof rows === 'string') return { ...facts, ...NO_CHANGES, error: rows }
-  const known = evaluations.filter(({ error }) => error === undefined)
-  const changes = compareRows(replayRows(known), rows)
-  if (known.length === 0) return { ...facts, ...changes, isFirst: true }
-  // A column that no signal depends on, such as a price, would fill the record.
-  const changed = only?.includes('changed') === false ? [] : changes.changed
-  const isKnown =
-    known.at(-1)?.day === day &&
-    !failed.has(day) &&
-    changes.entered.length + changes.left.length + changed.length === 0
-  return isKnown ? undefined : { ...facts, ...changes, changed }
+  const answers = own.filter(({ error }) => error === undefined)
+  const last = answers.at(-1)?.day
+  return {
+    rule,
+    rows: answers.reduce(applyEvaluation, new Map<string, Row>()),
+    last,
+    newest,
+    failed: new Set(newest.flatMap(({ day, error }) => (error === undefined ? [] : [day]))),
+    days: last === undefined ? days.slice(-2) : days.filter((day) => day >= last).slice(-MAX_LATE_DAYS),
+  }
 }
 
 /** The signals that rules would have given on the recorded days from one day to another. Records nothing. */
@@ -236,26 +251,13 @@ export const replayRules = async (
   const before = recorded.findLastIndex((day) => day < from)
   const days = recorded.slice(Math.max(0, before))
   const failures: string[] = []
-  const resolved = await openEach(rules, failures, (rule) => resolveRule(rule, source.root))
-  const last = new Map<string, Exclude<RuleRows, string>>()
-  const signals = new Map(resolved.map((rule) => [rule, [] as Signal[]]))
-  const failed: Failure[] = []
-  for (const day of days) {
-    const found = await readRuleRows(resolved, day, source)
-    for (const [place, rule] of resolved.entries()) {
-      const rows = found[place] ?? ''
-      const earlier = last.get(rule.name)
-      if (typeof rows === 'string') failed.push({ rule: rule.name, day, error: rows })
-      else {
-        last.set(rule.name, rows)
-        if (earlier) signals.get(rule)?.push(...toSignals(rule, compareRows(earlier, rows), { day }))
-      }
-    }
-  }
-  const shown = [...signals].flatMap(([rule, own]) => applyCooldown(own, rule, recorded))
+  const watched = await openEach(rules, failures, async (rule) =>
+    startRule(await resolveRule(rule, source.root), days),
+  )
+  const found = groupBy(await evaluateDays(watched, days, source), ({ rule }) => rule.name)
   return {
-    signals: shown.sort((one, other) => days.indexOf(one.day) - days.indexOf(other.day)),
-    failures: [...failures, ...describeRuleFailures(failed)],
+    signals: listSignals(watched.map(({ rule }) => found.get(rule.name) ?? [])),
+    failures: [...failures, ...describeRuleFailures([...found.values()].flat())],
   }
 }
 
@@ -264,20 +266,19 @@ export const replayRules = async (
  * fails, or no day is recorded
  */
 export const readLastChanges = async (
-  given: WatchRule,
+  rule: WatchRule,
   source: WatchSource,
 ): Promise<WatchChanges & { readonly rows: number }> => {
-  const rule = await resolveRule(given, source.root)
-  const [day, since] = (await listWatchDays(source.root)).toReversed()
-  if (day === undefined)
+  const days = (await listWatchDays(source.root)).slice(-2)
+  const watched = startRule(await resolveRule(rule, source.root), days)
+  const found = await evaluateDays([watched], days, source)
+  for (const { error } of found) if (error !== undefined) throw new UsageError(`${rule.name}: ${error}`)
+  const last = found.at(-1)
+  if (last === undefined)
     throw new UsageError(`no day is recorded in ${source.root} yet; the next complete run records its day`)
-  const read = async (asOf: Day): Promise<Exclude<RuleRows, string>> => {
-    const [rows = ''] = await readRuleRows([rule], asOf, source)
-    if (typeof rows === 'string') throw new UsageError(`${rule.name}: ${rows}`)
-    return rows
-  }
-  const [before, after] = [since === undefined ? new Map() : await read(since), await read(day)]
-  return { day, ...(since === undefined ? {} : { since }), ...compareRows(before, after), rows: after.size }
+  const { day, entered, left, changed } = last
+  const [since] = days.slice(0, -1)
+  return omitUndefined({ day, since, entered, left, changed, rows: watched.rows.size })
 }
 
 /** What is known of each rule, in words. */
@@ -286,13 +287,12 @@ export const describeRules = (root: string, rules: readonly WatchRule[]) =>
     rules.map(async (rule) => {
       const { name } = rule
       try {
-        const all = await readOwnEvaluations(await resolveRule(rule, root), root)
-        const last = listNewest(all).at(-1)
+        const { rows, newest } = await openRule(await resolveRule(rule, root), root, [])
+        const last = newest.at(-1)
         if (last === undefined) return { name, text: 'stands; no run has asked it yet', isBad: false }
         if (last.error !== undefined)
           return { name, text: `failed on ${last.day}: ${last.error}`, isBad: true }
-        const { size } = replayRows(all.filter(({ error }) => error === undefined))
-        return { name, text: `${formatQuantity(size, 'row')} on ${last.day}`, isBad: false }
+        return { name, text: `${formatQuantity(rows.size, 'row')} on ${last.day}`, isBad: false }
       } catch (error) {
         return { name, text: formatError(error), isBad: true }
       }

@@ -12,8 +12,8 @@ import {
   type RuleFacts,
   type Signal,
   toSignals,
-} from './compare-rows.js'
-import type { ResolvedRule } from './rules.js'
+} from './signals.js'
+import type { ResolvedRule } from './watch-rules.js'
 
 /** What a rule found on a session: a line of its record, which is only ever appended to. */
 export interface Evaluation extends RowChanges {
@@ -21,8 +21,8 @@ export interface Evaluation extends RowChanges {
   /** The digest of its statement, key and selection: after another one the rule begins anew. */
   readonly version: string
   readonly day: Day
-  /** ISO 8601. */
-  readonly knownAt: string
+  /** ISO 8601; absent in a replay. */
+  readonly knownAt?: string
   /** Whether the rows are the first ones, which are no signals. */
   readonly isFirst?: true
   /** Why the rule has no rows of this session; it is asked again. */
@@ -61,13 +61,13 @@ export const readEvaluations = async (root: string, rule: string): Promise<reado
   })
 }
 
-/** The rows of a rule after its evaluations. */
-export const replayRows = (evaluations: readonly Evaluation[]): ReadonlyMap<string, Row> => {
-  const rows = new Map<string, Row>()
-  for (const { rule, entered, left, changed } of evaluations) {
-    for (const key of indexRows(left, rule).keys()) rows.delete(key)
-    for (const [key, row] of indexRows([...entered, ...changed.map(([, to]) => to)], rule)) rows.set(key, row)
-  }
+/** Brings the rows of a rule from one evaluation to the next. */
+export const applyEvaluation = (
+  rows: Map<string, Row>,
+  { rule, entered, left, changed }: Evaluation,
+): Map<string, Row> => {
+  for (const key of indexRows(left, rule).keys()) rows.delete(key)
+  for (const [key, row] of indexRows([...entered, ...changed.map(([, to]) => to)], rule)) rows.set(key, row)
   return rows
 }
 
@@ -83,21 +83,23 @@ export const readSignals = async (
   { since = '', until = '9999' }: SignalDays = {},
 ): Promise<readonly Signal[]> => {
   const names = (await listNames(statePaths(root).watch)).filter((name) => name.endsWith(LINES)).sort()
-  const all: Signal[] = []
-  const days: Day[] = []
+  const rules: (readonly Evaluation[])[] = []
   for (const name of names) {
-    const evaluations = (await readEvaluations(root, name.slice(0, -LINES.length))).filter(
-      ({ error, day }) => !error && day <= until,
-    )
-    const own = [...new Set(evaluations.map(({ day }) => day))]
-    const signals = evaluations.flatMap((one) =>
-      one.isFirst ? [] : toSignals(one.rule, one, { day: one.day, knownAt: one.knownAt }),
-    )
-    all.push(...applyCooldown(signals, evaluations.at(-1)?.rule ?? {}, own))
-    days.push(...own)
+    const evaluations = await readEvaluations(root, name.slice(0, -LINES.length))
+    rules.push(evaluations.filter(({ day }) => day <= until))
   }
+  const days = rules.flat().flatMap(({ error, day }) => (error === undefined ? [day] : []))
   const first = since === 'newest' ? (days.sort().at(-1) ?? '') : since
-  return all
-    .filter(({ day }) => day >= first)
-    .sort((one, other) => (one.day < other.day ? -1 : one.day > other.day ? 1 : 0))
+  return listSignals(rules).filter(({ day }) => day >= first)
 }
+
+/** The signals of the evaluations of some rules, by day and rule. */
+export const listSignals = (rules: readonly (readonly Evaluation[])[]): readonly Signal[] =>
+  rules
+    .flatMap((all) => {
+      const evaluations = all.filter(({ error }) => error === undefined)
+      const signals = evaluations.flatMap((one) => (one.isFirst ? [] : toSignals(one.rule, one, one)))
+      const days = [...new Set(evaluations.map(({ day }) => day))]
+      return applyCooldown(signals, evaluations.at(-1)?.rule ?? {}, days)
+    })
+    .sort((one, other) => (one.day < other.day ? -1 : one.day > other.day ? 1 : 0))

@@ -1,35 +1,38 @@
 import { describe, expect, it } from 'vitest'
+import { listTables } from '../../../src/engine/define-stream.js'
+import type { Change, Section } from '../../../src/model/change.js'
 import type { Row } from '../../../src/model/row.js'
 import type { Stock } from '../../../src/model/stock.js'
-import type { Change, Section } from '../../../src/tables/diff/change.js'
 import {
   compareDocuments,
   compareLists,
-  compareStocks,
   type ListVersions,
-} from '../../../src/tables/diff/compare.js'
-import { DOCUMENT_KINDS, type DocumentKind, LIST_KINDS } from '../../../src/tables/diff/kinds.js'
+  listCompared,
+} from '../../../src/tables/changes/compare-records.js'
+import { compareStocks } from '../../../src/tables/changes/listings.js'
+import { listRecords } from '../../../src/tables/changes/two-states.js'
+import { streams } from '../../../streams/registry.js'
+
+const tables = listTables(streams)
 
 /** The changes in the lists of a section, by file. */
 const find = (
   section: Section,
   files: Readonly<Record<string, ListVersions>>,
-  beforeDay?: string,
+  earlierDay?: string,
 ): readonly Change[] => {
   const told = new Set<string>()
-  return LIST_KINDS.filter((kind) => kind.section === section).flatMap((kind) =>
-    kind.files.flatMap((file) => {
-      const versions = files[file]
-      return versions === undefined ? [] : compareLists(kind, versions, { beforeDay, told })
-    }),
-  )
+  return listCompared(tables, section).flatMap((table) => {
+    const versions = table.files.map(({ path }) => {
+      const { before = [], after = [] } = files[path] ?? {}
+      return { before: listRecords(table, before), after: listRecords(table, after) }
+    })
+    return compareLists(table, versions, { earlierDay, told })
+  })
 }
 
-const newDocuments = (section: string, before: readonly Row[], after: readonly Row[]): readonly Change[] =>
-  compareDocuments(DOCUMENT_KINDS.find((kind) => kind.section === section) as DocumentKind, 'A', {
-    before,
-    after,
-  })
+const newDocuments = (section: Section, before: readonly Row[], after: readonly Row[]): readonly Change[] =>
+  listCompared(tables, section).flatMap(({ changes }) => compareDocuments(changes, 'A', { before, after }))
 
 const stock = (symbol: string, ISIN: string): Stock => ({
   Symbol: symbol,
@@ -174,11 +177,17 @@ describe('lists of the market', () => {
       Sym,
       CorpAct: [{ ActType, ExDate, Note: '2:10' }],
     })
-    const [before, after] = [
-      [row('A', 'SPLIT', '2026-02-13')],
-      [row('B', 'BONUS', '2026-03-01'), row('A', 'SPLIT', '2026-02-13'), row('B', 'BONUS', '2026-03-01')],
-    ]
-    expect(find('actions', { 'history_corporate_actions.json': { before, after } })).toEqual([
+    const upcoming = { before: [row('A', 'SPLIT', '2026-02-13')], after: [] }
+    const history = {
+      before: [],
+      after: [
+        row('B', 'BONUS', '2026-03-01'),
+        row('A', 'SPLIT', '2026-02-13'),
+        row('B', 'BONUS', '2026-03-01'),
+      ],
+    }
+    const files = { 'upcoming_corporate_actions.json': upcoming, 'history_corporate_actions.json': history }
+    expect(find('actions', files)).toEqual([
       { section: 'actions', change: 'new', symbol: 'B', detail: 'bonus of 2:10 on 2026-03-01' },
     ])
   })

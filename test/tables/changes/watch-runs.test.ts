@@ -4,13 +4,13 @@ import type { RunReport } from '../../../src/model/report.js'
 import type { Row } from '../../../src/model/row.js'
 import {
   applyCooldown,
-  compareRows,
+  compareSessions,
   describeSignal,
   indexRows,
   type Signal,
   toSignals,
   watchRuns,
-} from '../../../src/tables/watch/compare-rows.js'
+} from '../../../src/tables/changes/signals.js'
 import { runReport } from '../../cli/support.js'
 import { itWithMarbles } from '../../support/marbles.js'
 
@@ -48,7 +48,7 @@ describe('a standing query of a collector', () => {
 })
 
 const compare = (before: readonly Row[], after: readonly Row[], key?: string[]) =>
-  compareRows(indexRows(before, { key }), indexRows(after, { key }))
+  compareSessions(indexRows(before, { key }), indexRows(after, { key }))
 
 describe('rows of two sessions', () => {
   const [a, b] = [

@@ -4,11 +4,11 @@ import { filter, firstValueFrom } from 'rxjs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createCollector } from '../../../src/collector.js'
 import type { StreamDefinition } from '../../../src/engine/define-stream.js'
+import type { Change } from '../../../src/model/change.js'
 import { UsageError } from '../../../src/model/errors.js'
 import type { Row } from '../../../src/model/row.js'
 import { serveSimulator } from '../../../src/simulator/index.js'
-import type { Change } from '../../../src/tables/diff/change.js'
-import { diff } from '../../../src/tables/diff/diff.js'
+import { diff } from '../../../src/tables/changes/diff.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { copyOf, EVENING, type OutputFolder, outputFolder, runInto, streams } from '../../verify/support.js'
 
@@ -23,7 +23,7 @@ const again = (folder: OutputFolder, run: Parameters<typeof runInto>[1] = {}): P
   runInto(folder.path, { stocks: STOCKS, fresh: true, skip: SKIP, ...run })
 
 const diffFolder = (folder: OutputFolder, options: Partial<Parameters<typeof diff>[1]> = {}) =>
-  diff(folder.path, { exchange: 'NSE', ...options })
+  diff(folder.path, { exchange: 'NSE', streams, ...options })
 
 const gist = ({ section, change, symbol, from, to, count }: Change): string =>
   [section, change, symbol, from, to, count].filter((part) => part !== undefined).join(' ')

@@ -1,11 +1,13 @@
 import { concatMap, filter, type ObservableInput, type OperatorFunction } from 'rxjs'
 import { UsageError } from '../../model/errors.js'
 import { formatQuantity, nameFirst } from '../../model/format.js'
+import { groupBy } from '../../model/map.js'
 import type { RunReport } from '../../model/report.js'
-import { type Row, readText } from '../../model/row.js'
+import { omitUndefined, type Row, readText } from '../../model/row.js'
 import { findClosest, suggest } from '../../model/text.js'
 import type { Day } from '../../model/trading-day.js'
-import type { ResolvedRule } from './rules.js'
+import { compareRows, listChangedColumns, type RowChange, toRowKey } from './compare-rows.js'
+import type { ResolvedRule } from './watch-rules.js'
 
 /** How the rows of a query differ from those of the session before. */
 export interface RowChanges {
@@ -15,6 +17,13 @@ export interface RowChanges {
   readonly changed: readonly (readonly [from: Row, to: Row])[]
 }
 
+/** How the rows of a query of the newest recorded session differ from those of the session before. */
+export interface WatchChanges extends RowChanges {
+  readonly day: Day
+  /** The session before; absent if none is recorded, so that all rows have entered. */
+  readonly since?: Day
+}
+
 /** Something that a standing query found. */
 export interface Signal {
   readonly rule: string
@@ -22,7 +31,7 @@ export interface Signal {
   readonly day: Day
   /** When it was found, ISO 8601; absent in a replay. */
   readonly knownAt?: string
-  readonly change: 'entered' | 'left' | 'changed'
+  readonly change: RowChange['change']
   /** The symbol of the row, or else the values of its key. */
   readonly subject: string
   /** The row, or the last one that it had. */
@@ -35,6 +44,9 @@ export interface Signal {
 
 export type RuleFacts = Pick<ResolvedRule, 'name' | 'key' | 'only' | 'notify' | 'cooldown'>
 
+const listKey = (row: Row, key: RuleFacts['key']): readonly string[] =>
+  key ?? ('symbol' in row ? ['symbol'] : Object.keys(row))
+
 /**
  * Rows by their keys. The same row twice counts once. @throws UsageError for a key that is no column, or that
  * different rows share
@@ -44,12 +56,13 @@ export const indexRows = (
   { key }: Pick<RuleFacts, 'key'>,
 ): ReadonlyMap<string, Row> => {
   const [first] = rows
-  const columns = Object.keys(first ?? {})
-  if (first) checkKey(key, columns)
-  const found = new Map(rows.map((row) => [toRowKey(row, key), row]))
-  const isShared = (row: Row): boolean =>
-    listChangedColumns(found.get(toRowKey(row, key)) ?? row, row).length > 0
-  if (first === undefined || found.size === rows.length || !rows.some(isShared)) return found
+  if (first === undefined) return new Map()
+  const columns = Object.keys(first)
+  checkKey(key, columns)
+  const toKey = (row: Row): string => toRowKey(row, listKey(row, key))
+  const found = new Map(rows.map((row) => [toKey(row), row]))
+  const isShared = (row: Row): boolean => listChangedColumns(found.get(toKey(row)) ?? row, row).length > 0
+  if (found.size === rows.length || !rows.some(isShared)) return found
   const used = listKey(first, key)
   const others = columns.filter((column) => !used.includes(column))
   throw new UsageError(
@@ -64,51 +77,39 @@ export const checkKey = (key: RuleFacts['key'], columns: readonly string[]): voi
     throw new UsageError(`the key ${wrong} is no column of its query${suggest(findClosest(wrong, columns))}`)
 }
 
-const listKey = (row: Row, key: readonly string[] | undefined): readonly string[] =>
-  key ?? ('symbol' in row ? ['symbol'] : Object.keys(row))
-
-const toRowKey = (row: Row, key: readonly string[] | undefined): string =>
-  JSON.stringify(listKey(row, key).map((column) => toComparable(row[column])))
-
-/**
- * The rows that were added, removed and changed. Sums of floating numbers differ in their last digits with
- * the order of their terms.
- */
-export const compareRows = (
+export const compareSessions = (
   before: ReadonlyMap<string, Row>,
   after: ReadonlyMap<string, Row>,
-): RowChanges => ({
-  entered: [...after].flatMap(([key, row]) => (before.has(key) ? [] : [row])),
-  left: [...before].flatMap(([key, row]) => (after.has(key) ? [] : [row])),
-  changed: [...after].flatMap(([key, row]) => {
-    const from = before.get(key)
-    return from === undefined || listChangedColumns(from, row).length === 0 ? [] : [[from, row] as const]
-  }),
-})
-
-export const listChangedColumns = (from: Row, to: Row): readonly string[] =>
-  [...new Set([...Object.keys(from), ...Object.keys(to)])].filter(
-    (column) => toComparable(from[column]) !== toComparable(to[column]),
-  )
-
-const toComparable = (value: unknown): string =>
-  typeof value === 'number' ? value.toPrecision(9) : JSON.stringify(value ?? null)
+): RowChanges => {
+  const {
+    entered = [],
+    left = [],
+    changed = [],
+  } = Object.fromEntries(groupBy(compareRows(before, after), ({ change }) => change))
+  return {
+    entered: entered.map(({ row }) => row),
+    left: left.map(({ row }) => row),
+    changed: changed.map(({ row, from }) => [from, row]),
+  }
+}
 
 /** The signals of a comparison: those changes that the rule selects. */
 export const toSignals = (
   { name: rule, key, only = ['entered', 'left', 'changed'], notify }: RuleFacts,
   { entered, left, changed }: RowChanges,
-  known: Pick<Signal, 'day' | 'knownAt'>,
+  { day, knownAt }: Pick<Signal, 'day' | 'knownAt'>,
 ): readonly Signal[] => {
-  const create = (change: Signal['change'], row: Row, from?: Row): Signal => ({
-    rule,
-    ...known,
-    change,
-    subject: nameRow(row, key),
-    row,
-    ...(from === undefined ? {} : { from }),
-    ...(notify === true ? { notify } : {}),
-  })
+  const create = (change: Signal['change'], row: Row, from?: Row): Signal =>
+    omitUndefined({
+      rule,
+      day,
+      knownAt,
+      change,
+      subject: nameRow(row, key),
+      row,
+      from,
+      notify: notify === true ? notify : undefined,
+    })
   const all = [
     ...entered.map((row) => create('entered', row)),
     ...left.map((row) => create('left', row)),
@@ -117,7 +118,7 @@ export const toSignals = (
   return all.filter(({ change }) => only.includes(change))
 }
 
-const nameRow = (row: Row, key: readonly string[] | undefined): string =>
+const nameRow = (row: Row, key: RuleFacts['key']): string =>
   readText(row.symbol) ||
   listKey(row, key)
     .map((column) => readText(toShown(row[column])))
@@ -131,7 +132,7 @@ export const applyCooldown = (
   signals: readonly Signal[],
   { cooldown = '0' }: Pick<RuleFacts, 'cooldown'>,
   days: readonly Day[],
-) => {
+): readonly Signal[] => {
   const quiet = Number.parseInt(cooldown, 10)
   const last = new Map<string, number>()
   return signals.filter(({ subject, day }) => {
@@ -160,13 +161,6 @@ export const describeSignal = ({ change, row, from, subject }: Signal): string =
     ([name, value]) => name !== 'isin' && name !== 'symbol' && value !== null && value !== subject,
   )
   return [change, ...facts.map(([name, value]) => `${name} ${toText(value)}`)].join(', ')
-}
-
-/** How the rows of a query of the newest recorded session differ from those of the session before. */
-export interface WatchChanges extends RowChanges {
-  readonly day: Day
-  /** The session before; absent if none is recorded, so that all rows have entered. */
-  readonly since?: Day
 }
 
 /** Whether standing queries are asked after a run: it is complete, and had something to do. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { readRepairedJson } from '../../../src/tables/diff/two-states.js'
+import { readRepairedJson } from '../../../src/tables/changes/two-states.js'
 import { temporaryFolder } from '../../support/folders.js'
 
 it('compares broken texts of an earlier version as repaired', () => {

@@ -1,4 +1,5 @@
-import type { Day } from '../../model/trading-day.js'
+import type { Row } from './row.js'
+import type { Day } from './trading-day.js'
 
 /** The sections of changes, in the order of the summary. */
 export const SECTIONS = {
@@ -42,4 +43,37 @@ export interface Change {
   readonly documents?: readonly { readonly title: string; readonly url: string }[]
   /** A text without the symbol. */
   readonly detail: string
+}
+
+export type ChangeText = Omit<Change, 'section' | 'symbol'>
+
+/** What is known of a record that differs in two states. */
+export interface ChangeContext {
+  /** The earlier record of one that has changed. */
+  readonly earlier: Row
+  /** The day of the earlier state. */
+  readonly earlierDay: Day | undefined
+  /** The part of the work that the file is of, such as `asm`. */
+  readonly label: string
+}
+
+type ChangeWords = (record: Row, context: ChangeContext) => readonly ChangeText[]
+
+/** Which differences between the records of a table in two states are changes, and their words. */
+export interface ChangeRule {
+  readonly section: Section
+  /** What identifies a record: the values of fields, or a text. */
+  readonly key: readonly string[] | ((record: Row) => string)
+  /** The fields whose difference counts. */
+  readonly columns?: readonly string[]
+  /** The fields that name what a change is about, where another table of the section may have it, too. */
+  readonly about?: readonly string[]
+  /** Whether a record may move from one file of the table to another. */
+  readonly isOneList?: true
+  /** What a record that entered, changed or left is called; without words it is no change. */
+  readonly entered?: ChangeWords
+  readonly changed?: ChangeWords
+  readonly left?: ChangeWords
+  /** The title and the address of a document: the new ones of a stock are one change. */
+  readonly document?: (record: Row) => { readonly title: string; readonly url?: unknown }
 }

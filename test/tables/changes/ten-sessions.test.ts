@@ -9,18 +9,18 @@ import type { Row } from '../../../src/model/row.js'
 import type { WatchRule } from '../../../src/model/settings.js'
 import { type Day, toInstant } from '../../../src/model/trading-day.js'
 import { serveSimulator } from '../../../src/simulator/index.js'
-import { queryRows } from '../../../src/tables/query.js'
-import { listViews } from '../../../src/tables/views/index.js'
-import type { Signal } from '../../../src/tables/watch/compare-rows.js'
-import { readEvaluations, readSignals } from '../../../src/tables/watch/record.js'
-import { resolveRule, workedRules } from '../../../src/tables/watch/rules.js'
+import type { Signal } from '../../../src/tables/changes/signals.js'
 import {
   describeRules,
   evaluateRules,
   listWatchDays,
   replayRules,
   type WatchResult,
-} from '../../../src/tables/watch/watch.js'
+} from '../../../src/tables/changes/watch.js'
+import { readEvaluations, readSignals } from '../../../src/tables/changes/watch-record.js'
+import { resolveRule, workedRules } from '../../../src/tables/changes/watch-rules.js'
+import { queryRows } from '../../../src/tables/query.js'
+import { listViews } from '../../../src/tables/views/index.js'
 import { streams } from '../../../streams/registry.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { duckdb } from '../support.js'

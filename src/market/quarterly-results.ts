@@ -1,16 +1,14 @@
-import { formatCrore, groupDigits, nameFirst } from '../../model/format.js'
-import { isRow, type Row, readText } from '../../model/row.js'
-import type { Change } from './change.js'
+import type { ChangeText } from '../model/change.js'
+import { formatCrore, groupDigits, nameFirst } from '../model/format.js'
+import { isRow, type Row, readText } from '../model/row.js'
 
 /** The quarterly results of a stock, consolidated ones first. */
 export const RESULT_TABLES = ['incomeStat_cq', 'incomeStat_sq'] as const
 
-type ResultWords = Omit<Change, 'section' | 'symbol'>
-
 const MAX_RESTATED = 2
 
 /** The newest quarter, if the stock had results, and none of it or of a later one. */
-export const describeNewQuarter = (row: Row, earlier: Row): readonly ResultWords[] => {
+export const describeNewQuarter = (row: Row, earlier: Row): readonly ChangeText[] => {
   for (const name of RESULT_TABLES) {
     const [now, then] = [readQuarters(row[name]), readQuarters(earlier[name])]
     const [[quarter, figures] = []] = now
@@ -38,7 +36,7 @@ export const describeNewQuarter = (row: Row, earlier: Row): readonly ResultWords
 }
 
 /** The figures of earlier quarters that were restated. */
-export const describeRestated = (row: Row, earlier: Row): readonly ResultWords[] => {
+export const describeRestated = (row: Row, earlier: Row): readonly ChangeText[] => {
   const restated =
     RESULT_TABLES.map((name) => compareFigures(row[name], earlier[name])).find(({ length }) => length > 0) ??
     []

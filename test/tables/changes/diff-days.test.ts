@@ -1,8 +1,13 @@
 import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { EMPTY } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { defineStream, once, type StreamDefinition } from '../../../src/engine/define-stream.js'
+import { listRecordedTables } from '../../../src/engine/session-request.js'
 import { UsageError } from '../../../src/model/errors.js'
-import { diffDays } from '../../../src/tables/diff/diff-days.js'
+import { column, row, textColumn } from '../../../src/model/row-schema.js'
+import { diff } from '../../../src/tables/changes/diff.js'
 import { streams } from '../../../streams/registry.js'
 import { filesIn, temporaryFolder } from '../../support/folders.js'
 import { recordRun, tablesOf } from '../../support/recorded-run.js'
@@ -38,16 +43,58 @@ const generate = async (): Promise<string> => {
   return root
 }
 
+/** Pledged shares of stocks, a list of an app, with the words of its changes. */
+const pledges: StreamDefinition = defineStream({
+  name: 'pledges',
+  summary: 'pledged shares',
+  phase: 'enrichment',
+  workers: 1,
+  timeoutMs: 1_000,
+  endpoints: [],
+  work: once(() => EMPTY),
+  outputs: [
+    {
+      shape: 'array-per-item',
+      file: 'pledges.json',
+      tables: [
+        {
+          name: 'pledges',
+          about: 'pledged shares',
+          columns: [
+            row({
+              sym: textColumn('trading symbol', 'symbol'),
+              percent: column(z.number(), { about: 'of all shares', sql: 'percent' }),
+              price: column(z.number(), { about: 'rupees', sql: 'price' }),
+            }),
+          ],
+          changes: {
+            section: 'deals',
+            key: ['sym'],
+            columns: ['percent'],
+            entered: ({ percent }) => [{ change: 'entered', detail: `pledges ${percent} %` }],
+            changed: ({ percent }, { earlier, earlierDay }) => [
+              { change: 'changed', detail: `${percent} % after ${earlier.percent} % on ${earlierDay}` },
+            ],
+            left: ({ percent }) => [{ change: 'left', detail: `no longer pledges ${percent} %` }],
+          },
+        },
+      ],
+    },
+  ],
+})
+
 const changesOf = async (root: string, since: string, until?: string) =>
-  (await diffDays(root, { exchange: 'NSE', streams, since, until })).changes.map(
-    ({ change, symbol, day }) => [change, symbol, ...(day === undefined ? [] : [day])],
-  )
+  (await diff(root, { exchange: 'NSE', streams, since, until })).changes.map(({ change, symbol, day }) => [
+    change,
+    symbol,
+    ...(day === undefined ? [] : [day]),
+  ])
 
 describe('the difference between recorded days', () => {
   it('leaves out a damaged day between them, and names its file', async () => {
     const root = await generate()
     truncateSync(join(root, '.scripstream', 'history', '2026-02-03', '20260203T140000Z', 'record.json'), 100)
-    const { notes, changes } = await diffDays(root, {
+    const { notes, changes } = await diff(root, {
       exchange: 'NSE',
       streams,
       since: '2026-02-02',
@@ -85,7 +132,7 @@ describe('the difference between recorded days', () => {
   it('compares a day with the present, from the newest record until that day', async () => {
     const root = await generate()
     store(root, LISTS['2026-02-05'] ?? [], 'now')
-    const difference = await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-07' })
+    const difference = await diff(root, { exchange: 'NSE', streams, since: '2026-02-07' })
     expect(difference).toMatchObject({
       since: { day: '2026-02-05' },
       counts: { surveillance: 1, listings: 0 },
@@ -111,7 +158,7 @@ describe('the difference between recorded days', () => {
       for (const file of ['master_isin_map.json', ...lists]) writeFileSync(join(root, file), '[]')
       await recordRun(root, { day, request: { tables: tablesOf('master_isin_map.json', ...lists) } })
     }
-    const { notes } = await diffDays(root, {
+    const { notes } = await diff(root, {
       exchange: 'NSE',
       streams,
       since: '2026-02-03',
@@ -128,14 +175,49 @@ describe('the difference between recorded days', () => {
       `${deals} was not compared: neither 2026-02-03 nor an earlier day has a record of it`,
     ])
     expect(
-      (await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-02', until: '2026-02-04' })).notes,
+      (await diff(root, { exchange: 'NSE', streams, since: '2026-02-02', until: '2026-02-04' })).notes,
     ).toContain(`${upper} was not compared: no day after 2026-02-02 and up to 2026-02-04 has a record of it`)
+  })
+
+  it('has the changes of a list of an app, by the rule beside its rows', async () => {
+    const root = temporaryFolder()
+    const all = [...streams, pledges]
+    const days = {
+      '2026-02-02': [stock(1), stock(2), stock(3)].map(({ Symbol: sym }) => ({ sym, percent: 5, price: 1 })),
+      '2026-02-03': [
+        { sym: 'S1', percent: 5, price: 2 },
+        { sym: 'S2', percent: 7, price: 1 },
+        { sym: 'S4NEW', percent: 1, price: 1 },
+      ],
+    }
+    for (const [day, rows] of Object.entries(days)) {
+      store(root, LISTS[day] ?? [], 'I')
+      writeFileSync(join(root, 'pledges.json'), JSON.stringify(rows))
+      await recordRun(root, {
+        day,
+        request: { tables: listRecordedTables(all, 'NSE') },
+        scripts: { pledges: { outcome: 'success' } },
+      })
+    }
+    const { changes } = await diff(root, {
+      exchange: 'NSE',
+      streams: all,
+      since: '2026-02-02',
+      only: ['deals'],
+    })
+    expect(changes).toEqual(
+      [
+        { change: 'changed', symbol: 'S2', detail: '7 % after 5 % on 2026-02-02' },
+        { change: 'entered', symbol: 'S4NEW', detail: 'pledges 1 %' },
+        { change: 'left', symbol: 'S3', detail: 'no longer pledges 5 %' },
+      ].map((one) => ({ section: 'deals', ...one })),
+    )
   })
 
   it('changes nothing in the folder', async () => {
     const root = await generate()
     const before = filesIn(root)
-    await diffDays(root, { exchange: 'NSE', streams, since: '2026-02-02' })
+    await diff(root, { exchange: 'NSE', streams, since: '2026-02-02' })
     expect(filesIn(root)).toEqual(before)
   })
 
@@ -145,7 +227,7 @@ describe('the difference between recorded days', () => {
     ['2026-02-05', '2026-02-08', 'have the same record, that of 2026-02-05'],
   ])('refuses %s and %s', async (since, until, message) => {
     const root = await generate()
-    await expect(diffDays(root, { exchange: 'NSE', streams, since, until })).rejects.toThrow(UsageError)
-    await expect(diffDays(root, { exchange: 'NSE', streams, since, until })).rejects.toThrow(message)
+    await expect(diff(root, { exchange: 'NSE', streams, since, until })).rejects.toThrow(UsageError)
+    await expect(diff(root, { exchange: 'NSE', streams, since, until })).rejects.toThrow(message)
   })
 })

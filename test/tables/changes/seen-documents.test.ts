@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { toInstant } from '../../../src/model/trading-day.js'
-import { diffDays } from '../../../src/tables/diff/diff-days.js'
+import { diff } from '../../../src/tables/changes/diff.js'
 import { streams } from '../../../streams/registry.js'
 import { STOCKS, tryRun } from '../../resume/support.js'
 import { temporaryFolder } from '../../support/folders.js'
@@ -48,7 +48,7 @@ const collectDays = async (): Promise<string> => {
 }
 
 const filingsOf = async (out: string, since: string, until?: string) => {
-  const { changes, notes } = await diffDays(out, {
+  const { changes, notes } = await diff(out, {
     exchange: 'NSE',
     streams,
     since,
