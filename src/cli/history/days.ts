@@ -5,7 +5,7 @@ import { type AnswerLine, fitTable, type TextColumn } from '../terminal/terminal
 import { formatBytes, formatQuantity } from '../terminal/text.js'
 
 /** Days or runs that are listed; `--json` has all. */
-export const LISTED = 20
+export const MOST_LISTED = 20
 
 export const summaryLines = ({ folder, days, baseBytes }: HistorySummary): readonly AnswerLine[] => {
   const recorded = days.filter((day) => hasRecord(day) && !day.isMisdated)
@@ -20,9 +20,9 @@ export const summaryLines = ({ folder, days, baseBytes }: HistorySummary): reado
     `${formatBytes(bytes + baseBytes)} (${formatBytes(bytes / recorded.length)} a day${bases})`,
     `${gaps === 0 ? 'no session' : formatQuantity(gaps, 'session')} without a record`,
   ]
-  const shown = days.slice(-LISTED)
+  const shown = days.slice(-MOST_LISTED)
   return [
-    ...listLast(fitTable(HISTORY_COLUMNS, shown), days.length - LISTED, 'day'),
+    ...listLast(fitTable(HISTORY_COLUMNS, shown), days.length - MOST_LISTED, 'day'),
     ...earlyLines(shown),
     '',
     `${sums.join('; ')}.`,

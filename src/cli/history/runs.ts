@@ -17,7 +17,7 @@ import {
   titledPart,
 } from '../terminal/terminal.js'
 import { clean, formatCount, formatDuration, formatQuantity } from '../terminal/text.js'
-import { LISTED, listLast } from './days.js'
+import { listLast, MOST_LISTED } from './days.js'
 
 /**
  * All runs of a folder, or those that a text names: `last`, `-2` (the one before the last), a run id or its
@@ -28,7 +28,7 @@ export const showRuns = async (out: string, name: string | true, { io }: Input):
   if (runs.length === 0) await requireFolder(out)
   for (const text of damage) printWarning(text, io.stderr)
   if (name === true) {
-    const lines = listLast(createRunTable(runs.slice(-LISTED)), runs.length - LISTED, 'run')
+    const lines = listLast(createRunTable(runs.slice(-MOST_LISTED)), runs.length - MOST_LISTED, 'run')
     return { json: runs, lines: () => (runs.length === 0 ? ['No run is recorded here yet.'] : lines) }
   }
   const found = findRuns(runs, name)
