@@ -75,11 +75,12 @@ const ACTS = [
 
 /** The move into the session of each listed day, and into those beside it. */
 const MOVES = [
+  // Names the columns: without that, DuckDB reads all of the candles.
   `sessions AS (
     SELECT a.symbol, a.day AS listed, max_by(c.close, c.day, 2) FILTER (c.day < a.day) AS closes, min_by(c.open, c.day, 2) FILTER (c.day >= a.day) AS opens,
       max(c.day) FILTER (c.day < a.day) AS last_day, max_by(c.open, c.day) FILTER (c.day < a.day) AS last_open,
       min_by(c.day, c.day, 2) FILTER (c.day >= a.day) AS next_days, min_by(c.close, c.day) FILTER (c.day >= a.day) AS own_close
-    FROM (SELECT DISTINCT symbol, day FROM readable) AS a JOIN candle_days AS c ON c.symbol = a.symbol
+    FROM (SELECT DISTINCT symbol, day FROM readable) AS a JOIN (SELECT symbol, day, open, close FROM candle_days) AS c ON c.symbol = a.symbol
       AND c.day BETWEEN a.day - ${NEAR_DAYS} AND a.day + ${NEAR_DAYS} GROUP BY a.symbol, a.day
   )`,
   // The listed day may be the record date. On a day without a session, the session before may trade without
