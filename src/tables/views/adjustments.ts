@@ -128,15 +128,13 @@ const CHOICE = [
     SELECT symbol, place, picks, penalty FROM tried WHERE n = size
   )`,
   `chosen AS (
-    SELECT symbol, place, arg_min({'picks': picks, 'rest': rest}, row(cost, len(picks), CAST(picks AS VARCHAR))) AS best, list(picks) FILTER (is_free AND cost < least_cost + ${MIN_LEAD}) AS near FROM (
-      SELECT *, min(cost) OVER (PARTITION BY symbol, place) AS least_cost FROM (
-        SELECT symbol, place, picks, round(penalty + sum(rest), 9) AS cost, max(rest) FILTER (is_own) AS rest, bool_or(is_free) AS is_free FROM (
-          SELECT *, list_min([abs(x - least(greatest(x, 0), if(is_free, ln(${MAX_UNKNOWN}), 0))) FOR x IN [move - explained, paid_move - explained]]) AS rest FROM (
-            SELECT *, coalesce(list_sum([ln(p.factor) FOR p IN picks IF p.slot = slot]), 0) AS explained FROM combined
-            JOIN (SELECT symbol, place, slot, min(move) AS move, min(paid_move) AS paid_move, bool_or(is_own) AS is_own, bool_or(is_free) AS is_free FROM pairs GROUP BY ALL) USING (symbol, place)
-          )
-        ) GROUP BY symbol, place, picks, penalty
-      )
+    SELECT symbol, place, arg_min({'picks': picks, 'rest': rest, 'cost': cost}, row(cost, len(picks), CAST(picks AS VARCHAR))) AS best, list({'picks': picks, 'cost': cost}) FILTER (is_free) AS readings FROM (
+      SELECT symbol, place, picks, round(penalty + sum(rest), 9) AS cost, max(rest) FILTER (is_own) AS rest, bool_or(is_free) AS is_free FROM (
+        SELECT *, list_min([abs(x - least(greatest(x, 0), if(is_free, ln(${MAX_UNKNOWN}), 0))) FOR x IN [move - explained, paid_move - explained]]) AS rest FROM (
+          SELECT *, coalesce(list_sum([ln(p.factor) FOR p IN picks IF p.slot = slot]), 0) AS explained FROM combined
+          JOIN (SELECT symbol, place, slot, min(move) AS move, min(paid_move) AS paid_move, bool_or(is_own) AS is_own, bool_or(is_free) AS is_free FROM pairs GROUP BY ALL) USING (symbol, place)
+        )
+      ) GROUP BY symbol, place, picks, penalty
     ) GROUP BY symbol, place
   )`,
 ]
@@ -155,7 +153,7 @@ const JUDGED = [
     WHERE f.day BETWEEN days[1] - ${NEAR_DAYS} AND days[-1] + ${MOVED_DAYS} GROUP BY ALL HAVING bool_and(is_same) AND bool_or(is_known)
   )`,
   `picked AS (
-    SELECT a.*, best, list_filter(best.picks, lambda p: p.n = a.n)[1] AS pick, len(list_distinct([list_filter(picks, lambda p: p.n = a.n) FOR picks IN near])) > 1 AS is_open, u.n IS NOT NULL AS is_unseen FROM numbered AS a
+    SELECT a.*, best, list_filter(best.picks, lambda p: p.n = a.n)[1] AS pick, len(list_distinct([list_filter(r.picks, lambda p: p.n = a.n) FOR r IN readings IF r.cost < best.cost + ${MIN_LEAD}])) > 1 AS is_open, u.n IS NOT NULL AS is_unseen FROM numbered AS a
     LEFT JOIN chosen USING (symbol, place) LEFT JOIN unseen AS u ON u.symbol = a.symbol AND u.place = a.place AND u.n = a.n
   )`,
   // The listed day stays, unless another session trades without the action.
