@@ -19,11 +19,18 @@ const OTHER_SESSION = 0.15
 const OTHER_ORDER = 0.1
 /** A move that is further from all combinations has another reason. */
 const MAX_RESIDUAL = 0.5
+/** A demerger or a rights issue divides the price by at most this, and nobody knows by how much. */
+const MAX_UNKNOWN = 4
+/** Readings that are nearer to each other are not told apart beside one: more than `OTHER_ORDER` alone. */
+const MIN_LEAD = 0.14
 /** A larger dividend shows in the candles. */
 const SEEN_YIELD = 0.04
 
 /** Why an action is not used whose move is not what the candles show. */
 export const OTHER_MOVE = 'another move in the candles'
+
+/** Why it is not known whether an action is applied that shares its session with one without a factor. */
+export const BESIDE_UNKNOWN = 'beside an action of unknown price'
 
 /** What moves the price. A merger and a buyback do not. */
 const MOVING_KINDS = [
@@ -75,11 +82,12 @@ const ACTS = [
 
 /** The move into the session of each listed day, and into those beside it. */
 const MOVES = [
+  // Names the columns: without that, DuckDB reads all of the candles.
   `sessions AS (
     SELECT a.symbol, a.day AS listed, max_by(c.close, c.day, 2) FILTER (c.day < a.day) AS closes, min_by(c.open, c.day, 2) FILTER (c.day >= a.day) AS opens,
       max(c.day) FILTER (c.day < a.day) AS last_day, max_by(c.open, c.day) FILTER (c.day < a.day) AS last_open,
       min_by(c.day, c.day, 2) FILTER (c.day >= a.day) AS next_days, min_by(c.close, c.day) FILTER (c.day >= a.day) AS own_close
-    FROM (SELECT DISTINCT symbol, day FROM readable) AS a JOIN candle_days AS c ON c.symbol = a.symbol
+    FROM (SELECT DISTINCT symbol, day FROM readable) AS a JOIN (SELECT symbol, day, open, close FROM candle_days) AS c ON c.symbol = a.symbol
       AND c.day BETWEEN a.day - ${NEAR_DAYS} AND a.day + ${NEAR_DAYS} GROUP BY a.symbol, a.day
   )`,
   // The listed day may be the record date. On a day without a session, the session before may trade without
@@ -93,15 +101,16 @@ const MOVES = [
     WHERE before > 0 AND after > 0
   )`,
   'own AS (FROM slots WHERE is_own)',
+  "unknown AS (SELECT DISTINCT o.symbol, slot FROM own AS o JOIN readable AS r ON r.symbol = o.symbol AND r.day = listed WHERE kind <> 'dividend' AND len(factors) = 0)",
 ]
 
 /** Of all combinations, the one that explains the moves: each action at one of its sessions, or at none. */
 const CHOICE = [
   `pairs AS (
-    SELECT symbol, place, n, slot, factor, penalty + if(reading = 1, 0, ${OTHER_ORDER}) AS penalty, move, paid_move, is_own FROM (
+    SELECT symbol, place, n, slot, factor, penalty + if(reading = 1, 0, ${OTHER_ORDER}) AS penalty, move, paid_move, is_own, u.slot IS NOT NULL AS is_free FROM (
       SELECT symbol, place, n, listed, unnest(factors) AS factor, unnest(range(1, len(factors) + 1)) AS reading
       FROM (SELECT symbol, place, n, factors, unnest(days) AS listed FROM numbered WHERE size <= ${MAX_TOGETHER})
-    ) JOIN slots USING (symbol, listed)
+    ) JOIN slots USING (symbol, listed) LEFT JOIN unknown AS u USING (symbol, slot)
     WHERE is_own OR move / ln(factor) > 0.6
   )`,
   `choices AS (
@@ -119,13 +128,13 @@ const CHOICE = [
     SELECT symbol, place, picks, penalty FROM tried WHERE n = size
   )`,
   `chosen AS (
-    SELECT symbol, place, arg_min({'picks': picks, 'rest': rest}, row(round(penalty + cost, 9), len(picks), CAST(picks AS VARCHAR))) AS best FROM (
-      SELECT *, list_sum([s.rest FOR s IN rests]) AS cost, list_max([s.rest FOR s IN rests IF s.is_own]) AS rest FROM (
-        SELECT symbol, place, picks, penalty, list({'is_own': is_own, 'rest': least(abs(move - explained), abs(paid_move - explained))}) AS rests FROM (
+    SELECT symbol, place, arg_min({'picks': picks, 'rest': rest, 'cost': cost}, row(cost, len(picks), CAST(picks AS VARCHAR))) AS best, list({'picks': picks, 'cost': cost}) FILTER (is_free) AS readings FROM (
+      SELECT symbol, place, picks, round(penalty + sum(rest), 9) AS cost, max(rest) FILTER (is_own) AS rest, bool_or(is_free) AS is_free FROM (
+        SELECT *, list_min([abs(x - least(greatest(x, 0), if(is_free, ln(${MAX_UNKNOWN}), 0))) FOR x IN [move - explained, paid_move - explained]]) AS rest FROM (
           SELECT *, coalesce(list_sum([ln(p.factor) FOR p IN picks IF p.slot = slot]), 0) AS explained FROM combined
-          JOIN (SELECT symbol, place, slot, min(move) AS move, min(paid_move) AS paid_move, bool_or(is_own) AS is_own FROM pairs GROUP BY ALL) USING (symbol, place)
-        ) GROUP BY symbol, place, picks, penalty
-      )
+          JOIN (SELECT symbol, place, slot, min(move) AS move, min(paid_move) AS paid_move, bool_or(is_own) AS is_own, bool_or(is_free) AS is_free FROM pairs GROUP BY ALL) USING (symbol, place)
+        )
+      ) GROUP BY symbol, place, picks, penalty
     ) GROUP BY symbol, place
   )`,
 ]
@@ -144,7 +153,7 @@ const JUDGED = [
     WHERE f.day BETWEEN days[1] - ${NEAR_DAYS} AND days[-1] + ${MOVED_DAYS} GROUP BY ALL HAVING bool_and(is_same) AND bool_or(is_known)
   )`,
   `picked AS (
-    SELECT a.*, best, list_filter(best.picks, lambda p: p.n = a.n)[1] AS pick, u.n IS NOT NULL AS is_unseen FROM numbered AS a
+    SELECT a.*, best, list_filter(best.picks, lambda p: p.n = a.n)[1] AS pick, len(list_distinct([list_filter(r.picks, lambda p: p.n = a.n) FOR r IN readings IF r.cost < best.cost + ${MIN_LEAD}])) > 1 AS is_open, u.n IS NOT NULL AS is_unseen FROM numbered AS a
     LEFT JOIN chosen USING (symbol, place) LEFT JOIN unseen AS u ON u.symbol = a.symbol AND u.place = a.place AND u.n = a.n
   )`,
   // The listed day stays, unless another session trades without the action.
@@ -155,7 +164,7 @@ const JUDGED = [
   `judged AS (
     SELECT d.symbol, isin, d.day, kind, terms, coalesce(pick.factor, factors[1]) AS factor, before, after, d.slot,
       CASE WHEN d.slot IS NULL THEN 'no candles of its day' WHEN best IS NULL THEN 'too many actions of one day'
-        WHEN best.rest > ${MAX_RESIDUAL} THEN '${OTHER_MOVE}' WHEN pick IS NULL AND is_unseen THEN 'not seen in the candles' END AS reason,
+        WHEN best.rest > ${MAX_RESIDUAL} THEN '${OTHER_MOVE}' WHEN is_open THEN '${BESIDE_UNKNOWN}' WHEN pick IS NULL AND is_unseen THEN 'not seen in the candles' END AS reason,
       if(pick IS NULL, 1, 0) AS state
     FROM (SELECT d.*, coalesce(pick.slot, own.slot) AS slot FROM dated AS d LEFT JOIN own ON own.symbol = d.symbol AND listed = d.day) AS d
     LEFT JOIN (SELECT symbol, slot, any_value(before) AS before, any_value(after) AS after FROM slots GROUP BY ALL) AS s ON s.symbol = d.symbol AND s.slot = d.slot

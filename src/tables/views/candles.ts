@@ -26,21 +26,15 @@ const LISTED =
   '(SELECT o.*, s.isin FROM candle_days AS o LEFT JOIN symbol_isins AS s USING (symbol) WHERE coalesce(symbol_now, symbol) = symbol)'
 
 /** The factors of later actions, cumulated. Each counts from `since` to before `until`. */
-const ACTION_FACTORS = {
-  price: "is_applied = 0 AND kind <> 'dividend'",
-  dividend: "is_applied = 0 AND kind = 'dividend'",
-  applied: 'is_applied = 1',
-} as const
-const cumulate = (select: (name: string, condition: string) => string): string =>
-  Object.entries(ACTION_FACTORS)
-    .map(([name, condition]) => `${select(name, condition)} AS ${name}`)
-    .join(', ')
 const STEPS = `steps AS (
   SELECT symbol, coalesce(lag(day) OVER w, DATE '0001-01-01') AS since, day AS until,
-    ${cumulate((name) => `product(${name}) OVER (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)`)}
-  FROM (SELECT symbol, day, ${cumulate((_, condition) => `product(if(${condition}, factor, 1))`)}
-    FROM adjustments WHERE is_applied IS NOT NULL AND factor IS NOT NULL GROUP BY symbol, day)
-  WINDOW w AS (PARTITION BY symbol ORDER BY day)
+    product(price) OVER later AS price, product(dividend) OVER later AS dividend, product(applied) OVER later AS applied
+  FROM (
+    SELECT symbol, day, product(if(is_applied = 0 AND kind <> 'dividend', factor, 1)) AS price,
+      product(if(is_applied = 0 AND kind = 'dividend', factor, 1)) AS dividend, product(if(is_applied = 1, factor, 1)) AS applied
+    FROM adjustments WHERE is_applied IS NOT NULL AND factor IS NOT NULL GROUP BY symbol, day
+  )
+  WINDOW w AS (PARTITION BY symbol ORDER BY day), later AS (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)
 )`
 
 const adjust = (column: string): string => `c.${column} / coalesce(a.price, 1)`

@@ -46,7 +46,9 @@ export const plantActions = (set: number) => {
       .filter((event) => event.place > place && isCounted(event))
       .reduce((all, { factor }) => all * factor, 1)
   const dividends = drawDividends(random)
-  const prices = drawPrices(random, dividends)
+  const unknown = drawUnknown(createRandom(48, 'unknown', set), listed)
+  listed.push(...unknown.listed)
+  const prices = drawPrices(random, dividends, unknown)
   for (const { place, amounts, fate } of dividends)
     amounts.forEach((amount, index) => {
       const day = SESSIONS[place] as string
@@ -59,7 +61,9 @@ export const plantActions = (set: number) => {
   return {
     listed,
     isUnseen,
-    fates: [...fates, ...dividends.map(({ fate }) => `dividend ${fate}`)],
+    crosses: unknown.listed[0]?.[1] ?? null,
+    isBeside: unknown.isBeside,
+    fates: [...fates, ...dividends.map(({ fate }) => `dividend ${fate}`), ...unknown.fates],
     rows: prices.map(({ open, close }, place) => {
       const stored = productFrom(place, ({ isApplied }) => !isApplied)
       const total = dividends.filter((one) => one.place > place).reduce((all, one) => all * one.factor, 1)
@@ -121,10 +125,35 @@ const drawDividends = (random: Random) => {
   return [{ place, amounts, fate, factor: 1 }]
 }
 
-const drawPrices = (random: Random, dividends: ReturnType<typeof drawDividends>) => {
+/** A demerger or a rights issue, from whose terms nobody can tell by how much the price falls. */
+const drawUnknown = (random: Random, others: readonly ListedAction[]) => {
+  if (random.chance(0.6)) return { place: -1, drop: 1, listed: [], fates: [], isBeside: false }
+  const near = random.pick([SESSIONS[random.int(3, 8)] as string, ...others.map(([, day]) => day)])
+  const place = Math.max(
+    3,
+    SESSIONS.findIndex((day) => day >= near),
+  )
+  const type = random.pick(['DEMERGER', 'SPIN OFF', 'RIGHTS', 'RIGHTS ISSUE'])
+  const day = SESSIONS[place] as string
+  const listed: ListedAction[] = [[type, day, type.startsWith('R') ? '1:4 @ Rs 100' : '']]
+  if (random.chance(0.2)) listed.push([type, shift(day, -random.int(5, 25)), ''])
+  // Over a weekend and a day, as the tables see it.
+  const isBeside = listed.some(([, one]) =>
+    others.some(([, other]) => Math.abs(Date.parse(one) - Date.parse(other)) <= 4 * 86_400_000),
+  )
+  // Some of them the provider has divided by.
+  const drop = random.chance(0.3) ? 1 : 1 + random.next() * (type.startsWith('R') ? 0.4 : 2)
+  return { place, drop, listed, isBeside, fates: [`${type}${isBeside ? ' beside others' : ''}`] }
+}
+
+const drawPrices = (
+  random: Random,
+  dividends: ReturnType<typeof drawDividends>,
+  unknown: ReturnType<typeof drawUnknown>,
+) => {
   let close = 100 + random.next() * 900
   return SESSIONS.map((_, place) => {
-    let open = close * (1 + (random.next() - 0.5) * 0.03)
+    let open = (close * (1 + (random.next() - 0.5) * 0.03)) / (place === unknown.place ? unknown.drop : 1)
     for (const one of dividends.filter((dividend) => dividend.place === place)) {
       const sum = one.amounts.reduce((all, amount) => all + amount, 0)
       one.factor = close / (close - sum)

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addDays, addMonths } from '../../../src/model/trading-day.js'
@@ -150,6 +150,48 @@ describe.skipIf(!duckdb)('the screener', () => {
       { symbol: 'A', close_inr: null, sma_5_inr: null, nr7: null, deals_7d: null },
     ])
     expect(readdirSync(few)).toEqual(['master_isin_map.json'])
+  })
+
+  it('has nothing of old candles, apart from the columns about the whole history', async () => {
+    const { Symbol: symbol } = readJson(out, 'master_isin_map.json')[0]
+    const sql = `from screener where symbol = '${symbol}'`
+    const file = join(out, 'ohlcv_data', `${symbol}.csv`)
+    const lines = readFileSync(file, 'utf8')
+    writeFileSync(
+      file,
+      lines.replace(/^\d+/gm, (time) => String(Number(time) - 500 * 86_400)),
+    )
+    const [old = {}] = await objectsOf(sql, out)
+    rmSync(file)
+    const [none = {}] = await objectsOf(sql, out)
+    writeFileSync(file, lines)
+    expect(Object.keys(old).filter((name) => old[name] !== none[name])).toEqual([
+      'sessions',
+      'first_day',
+      'high_all_inr',
+      'high_all_day',
+      'low_all_inr',
+    ])
+  })
+
+  it('has no RSI of candles that are all equal, and no range and no direction', async () => {
+    const times = Array.from({ length: 40 }, (_, place) => Date.parse('2026-01-01') / 1000 + place * 86_400)
+    const flat = folderWith({
+      '.scripstream/report.json': { run: 'a', asOf: '2026-02-12T14:30:00.000Z', scripts: {} },
+      'master_isin_map.json': [{ Symbol: 'A', ISIN: 'INE009A01021', Name: 'A', Sid: '1', FnoFlag: 0 }],
+      'ohlcv_data/A.csv': `Timestamp,Open,High,Low,Close,Volume\n${times.map((time) => `${time},9,9,9,9,1\n`).join('')}`,
+    })
+    expect(
+      await objectsOf('select columns(c -> starts_with(c, $$wilder$$)), ema_20_inr from screener', flat),
+    ).toEqual([
+      {
+        wilder_rsi_14: null,
+        wilder_atr_14_inr: 0,
+        wilder_atr_14_pct: 0,
+        wilder_adx_14: 0,
+        ema_20_inr: 9,
+      },
+    ])
   })
 })
 

@@ -3,7 +3,7 @@ import { FIGURE_DAYS } from '../breadth.js'
 import { changing, col, defineView, RUN_DAY, reading, type ScreenerGroup, type ViewColumn } from '../view.js'
 
 /** Calendar days before the day of the run in which a stock must have traded to have a price. */
-const PRICE_DAYS = 20 + FIGURE_DAYS
+export const PRICE_DAYS = 20 + FIGURE_DAYS
 
 /** An aggregate over the last sessions; NULL if there are fewer. */
 const over = (sessions: number, aggregate: string, from = 1): string =>

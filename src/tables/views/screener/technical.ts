@@ -1,5 +1,6 @@
 import { REWRITTEN_HISTORIES } from '../candles.js'
 import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
+import { PRICE_DAYS } from './price.js'
 
 /** Sessions of Wilder's averages: each one moves by a fourteenth of the difference. */
 const WILDER_SESSIONS = 14
@@ -47,10 +48,8 @@ export const technical: ScreenerGroup = {
       FROM directed GROUP BY isin, last
     )`,
     `technical AS (
-      SELECT * FROM wilder FULL JOIN (
-        SELECT isin, ${EMAS.map((sessions) => `${exponentialAverage(sessions)} AS ema_${sessions}`).join(', ')}
-        FROM (SELECT isin, list(close ORDER BY day) AS closes FROM candles_adjusted WHERE isin IS NOT NULL GROUP BY isin)
-      ) USING (isin)
+      SELECT *, ${EMAS.map((sessions) => `${exponentialAverage(sessions)} AS ema_${sessions}`).join(', ')}
+      FROM (SELECT isin, list(close ORDER BY day) AS closes FROM candles_adjusted WHERE isin IS NOT NULL GROUP BY isin HAVING max(day) > coalesce(${RUN_DAY}, current_date) - ${PRICE_DAYS}) LEFT JOIN wilder USING (isin)
     )`,
   ],
   alias: 'x',
@@ -58,7 +57,7 @@ export const technical: ScreenerGroup = {
     col(
       'wilder_rsi_14',
       'DOUBLE',
-      "Wilder's RSI of 14 sessions from adjusted candles, 0 to 100; rsi_14 is the provider's",
+      "Wilder's RSI of 14 sessions from adjusted candles, 0 to 100; NULL if all closes are equal; rsi_14 is the provider's",
       'wilder_rsi',
     ),
     col('wilder_atr_14_inr', 'DOUBLE', "Wilder's average true range of 14 sessions, rupees", 'wilder_atr'),
@@ -69,7 +68,7 @@ export const technical: ScreenerGroup = {
     col(
       'wilder_adx_14',
       'DOUBLE',
-      "Wilder's average directional index of 14 sessions, 0 to 100",
+      "Wilder's average directional index of 14 sessions, 0 to 100; 0 if all prices are equal",
       'wilder_adx',
     ),
     ...EMAS.map((sessions) =>
