@@ -239,7 +239,7 @@ const checkKnown = async (
   // instant.
   const isSplit = (name: string): boolean =>
     context.kinds.has('midnight') && name.endsWith(' corporate_actions')
-  const wrongLists = compareRecords(known.record, expectedDays, day).filter((name) => !isSplit(name))
+  const wrongLists = compareWithExpected(known.record, expectedDays, day).filter((name) => !isSplit(name))
   if (isWhole) assert('each list is recorded as it is without faults', wrongLists)
 }
 
@@ -267,7 +267,7 @@ const planInterventions = (
 const UNCHANGED_MS = 15 * 60_000
 
 /** The lists of a day that are recorded otherwise than without faults. */
-const compareRecords = (
+const compareWithExpected = (
   record: ReadonlyMap<string, string>,
   expectedDays: readonly ExpectedDay[],
   day: Day,

@@ -22,7 +22,7 @@ const MAX_RESIDUAL = 0.5
 /** A demerger or a rights issue divides the price by at most this, and nobody knows by how much. */
 const MAX_UNKNOWN = 4
 /** Readings that are nearer to each other are not told apart beside one: more than `OTHER_ORDER` alone. */
-const MIN_LEAD = 0.14
+const MIN_COST_LEAD = 0.14
 /** A larger dividend shows in the candles. */
 const SEEN_YIELD = 0.04
 
@@ -153,7 +153,7 @@ const JUDGED = [
     WHERE f.day BETWEEN days[1] - ${NEAR_DAYS} AND days[-1] + ${MOVED_DAYS} GROUP BY ALL HAVING bool_and(is_same) AND bool_or(is_known)
   )`,
   `picked AS (
-    SELECT a.*, best, list_filter(best.picks, lambda p: p.n = a.n)[1] AS pick, len(list_distinct([list_filter(r.picks, lambda p: p.n = a.n) FOR r IN readings IF r.cost < best.cost + ${MIN_LEAD}])) > 1 AS is_open, u.n IS NOT NULL AS is_unseen FROM numbered AS a
+    SELECT a.*, best, list_filter(best.picks, lambda p: p.n = a.n)[1] AS pick, len(list_distinct([list_filter(r.picks, lambda p: p.n = a.n) FOR r IN readings IF r.cost < best.cost + ${MIN_COST_LEAD}])) > 1 AS is_open, u.n IS NOT NULL AS is_unseen FROM numbered AS a
     LEFT JOIN chosen USING (symbol, place) LEFT JOIN unseen AS u ON u.symbol = a.symbol AND u.place = a.place AND u.n = a.n
   )`,
   // The listed day stays, unless another session trades without the action.
