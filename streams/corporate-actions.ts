@@ -237,9 +237,7 @@ export const corporateActions = defineStream({
             section: 'actions',
             isOneList: true,
             key: (row) => `${readText(row.Sym)} ${describeAction(row)}`,
-            // On its own day, an action is in no list.
-            entered: (row, { earlierDay }) =>
-              findActionDay(row) === earlierDay ? [] : [{ change: 'new', detail: describeAction(row) }],
+            entered: (row) => [{ change: 'new', detail: describeAction(row) }],
           },
           position: 9,
         },

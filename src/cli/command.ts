@@ -111,7 +111,7 @@ export const createUsageError = (text: string, command: Command): UsageError => 
 }
 
 /** Commands and options of earlier versions, and what to use now. */
-const formerNames: ReadonlyMap<string, string> = new Map([
+export const formerNames: ReadonlyMap<string, string> = new Map([
   ['audit', 'audit is now verify --backtest'],
   ['drift', 'drift is now verify --drift'],
   ['graph', 'graph is now list --graph'],
@@ -119,16 +119,16 @@ const formerNames: ReadonlyMap<string, string> = new Map([
   ['log', 'log is now history --runs'],
   ['report', 'report is now brief --format html'],
   ['plan', 'plan is now run --dry-run'],
-  ['brief --no-verify', '--no-verify is gone: brief always looks for new findings'],
+  ['brief --no-verify', '--no-verify is gone: brief always has the new findings'],
   ['history --before', '--before is gone: scripstream history prune DAY'],
   ['history --limit', '--limit is gone: the newest 20 are shown, and --json has all'],
   ['init --print', '--print is gone: scripstream init --config -'],
   ['query --file', '--file is gone: scripstream query - < FILE'],
   ['query -f', '-f is gone: scripstream query - < FILE'],
-  ['query --rows', '--rows is gone: a file or pipe gets all rows'],
+  ['query --rows', '--rows is gone: --format csv has all rows'],
   ['run --retry-failed', '--retry-failed is gone: run again; it requests what is missing'],
-  ['schedule --print', '--print is gone: scripstream schedule cron'],
-  ['verify --history', '--history is now part of --deep'],
+  ['schedule --print', '--print is gone: scripstream schedule SCHEDULER'],
+  ['verify --history', '--history is now part of verify --deep'],
   ['verify --limit', '--limit is gone: --all shows all findings'],
   ['verify --reason', '--reason is gone: verify --accept "the reason"'],
   ['watch --rules', '--rules is gone: scripstream watch rules'],
@@ -143,9 +143,13 @@ export const rejectFormerName = (name: string): void => {
 /** Throws an error of the parser as a `UsageError`, in the words of all others. The end of a help is none. */
 export const throwInOwnWords = (error: CommanderError, command: Command, example = ''): never => {
   if (error.exitCode === 0 || error.code === 'commander.help') throw error
-  if (error.code === 'commander.unknownOption') rejectFormerName(`${command.name()} ${readQuoted(error)}`)
+  if (error.code === 'commander.unknownOption')
+    rejectFormerName(`${command.name()} ${toFlag(readQuoted(error))}`)
   throw createUsageError(describeParserError(error, command, example), command)
 }
+
+/** The flag of an argument, which may hold its value. */
+const toFlag = (typed: string): string => typed.replace(/=.*/s, '').replace(/^(-\w).*/s, '$1')
 
 const readQuoted = ({ message }: CommanderError): string => /'([^']*)'/.exec(message)?.[1] ?? ''
 

@@ -37,7 +37,7 @@ export const addWatch = defineCommand({
   flags: () => ({
     key: listFlag('--key <columns>', 'add: what a row is about (default: symbol, or all)', splitNames),
     only: listFlag('--only <changes>', 'add: entered, left or changed (default: all)', splitNames),
-    cooldown: flag('--cooldown <sessions>', 'add: after a signal none of its key for "5 sessions"'),
+    cooldown: flag('--cooldown <sessions>', 'add: after a signal none of its subject for "5 sessions"'),
     notify: flag('--notify', 'add: a signal makes a notification due'),
     since: dayOption('--since <day>', 'signals from this day on, not only the newest'),
     replay: flag('--replay <days>', 'FROM..TO: what the rules would have found; records nothing'),
@@ -57,7 +57,7 @@ export const addWatch = defineCommand({
     const own = Object.keys(options).find((option) => options[option as keyof typeof options] !== undefined)
     if (action !== 'add' && own !== undefined)
       throw new UsageError(`--${own} belongs to "scripstream watch add"`)
-    if (action === 'rules') return listWorked()
+    if (action === 'rules') return listWorked(format)
     if (action !== undefined && name === undefined) throw new UsageError(`watch ${action}: name the rule`)
     await requireFolder(input.settings().out)
     if (action === 'add') return addRule({ name, query: statement ?? name, ...options }, input)
@@ -66,8 +66,19 @@ export const addWatch = defineCommand({
   },
 })
 
-const listWorked = async (): Promise<Answer> => {
+/** Rows as JSON or NDJSON; undefined for a text. */
+const formatRecords = async (
+  rows: readonly object[],
+  format: string | undefined,
+): Promise<Answer | undefined> => {
+  if (format === 'json') return { text: `${JSON.stringify(rows, undefined, 2)}\n` }
+  return format === 'ndjson' ? { text: (await encodeLines(rows)).join('') } : undefined
+}
+
+const listWorked = async (format: string | undefined): Promise<Answer> => {
   const { workedRules } = await import('../tables/changes/watch-rules.js')
+  const answer = await formatRecords(workedRules, format)
+  if (answer !== undefined) return answer
   const describe = ({ name, about, key, only, sql }: (typeof workedRules)[number]): readonly AnswerLine[] => [
     [[name, 'bold'], [`: ${about}`]],
     ...[`key ${key.join(', ')}; ${only.join(', ')}`, ...sql.split('\n')].map(
@@ -141,8 +152,8 @@ const showSignals = async (
   const replayed = days && (await replayRules(rules, days, { root, streams }))
   for (const failure of replayed?.failures ?? []) printWarning(clean(failure), io.stderr)
   const signals = replayed?.signals ?? (await readSignals(root, { since: since ?? 'newest' }))
-  if (format === 'json') return { text: `${JSON.stringify(signals, undefined, 2)}\n` }
-  if (format === 'ndjson') return { text: (await encodeLines(signals)).join('') }
+  const answer = await formatRecords(signals, format)
+  if (answer !== undefined) return answer
   const states = days === undefined ? await describeRules(root, rules) : []
   return {
     lines: () => [

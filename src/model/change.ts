@@ -20,7 +20,7 @@ export type Section = keyof typeof SECTIONS
 
 export const sectionNames = Object.keys(SECTIONS) as readonly Section[]
 
-/** One difference from the state before the last run. */
+/** One difference from the state before the last run, or from a recorded day. */
 export interface Change {
   readonly section: Section
   /**

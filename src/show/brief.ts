@@ -62,7 +62,7 @@ export interface Brief {
   readonly rewritten: readonly RewrittenFile[]
   /** The run that it is compared with; null without one. */
   readonly since: { readonly run?: string; readonly asOf?: string } | null
-  /** New findings of `verify`, errors and recent days first; absent if it did not run. */
+  /** New findings of `verify`, errors and recent days first; absent if it failed. */
   readonly findings?: readonly Finding[]
   /** What standing queries found in the newest session; absent without any. */
   readonly signals?: readonly Signal[]

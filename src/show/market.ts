@@ -203,9 +203,11 @@ const TODAY_WITH = [
     if(figures_are_of_results = 1, net_profit_q0_cr, NULL) AS "profitCr", if(figures_are_of_results = 1, net_profit_yoy_pct, NULL) AS "profitYoyPct",
     if(figures_are_of_results = 1, net_profit_qoq_pct, NULL) AS "profitQoqPct", results_day_return_pct AS "dayReturnPct"
     FROM screener WHERE CAST(results_at AS DATE) > ${RUN_OR_LAST_DAY} - ${RESULT_DAYS})`,
-  `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, ex_date AS day, lower(action) AS action, max(amount) AS amount
-    FROM corporate_actions AS a LEFT JOIN ${STOCK_NAMES} AS m USING (symbol)
-    WHERE ex_date BETWEEN ${RUN_OR_LAST_DAY} AND ${RUN_OR_LAST_DAY} + ${ACTION_DAYS} AND lower(action) NOT LIKE '%result%' GROUP BY symbol, ex_date, lower(action))`,
+  // Copies count once, two dividends of one day are a sum.
+  `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, ex_date AS day, action, sum(amount) AS amount
+    FROM (SELECT DISTINCT coalesce(symbol_now, symbol) AS symbol, ex_date, lower(action) AS action, amount FROM corporate_actions LEFT JOIN symbol_isins USING (symbol))
+    LEFT JOIN ${STOCK_NAMES} AS m USING (symbol)
+    WHERE ex_date BETWEEN ${RUN_OR_LAST_DAY} AND ${RUN_OR_LAST_DAY} + ${ACTION_DAYS} AND action NOT LIKE '%result%' GROUP BY symbol, ex_date, action)`,
 ]
 
 const TODAY_PARTS = {

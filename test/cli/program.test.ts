@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { defineCommand } from '../../src/cli/command.js'
+import { defineCommand, formerNames } from '../../src/cli/command.js'
 import { flag } from '../../src/cli/options.js'
 import { createProgram, runProgram } from '../../src/cli/program.js'
 import { guardStream } from '../../src/cli/terminal/terminal.js'
@@ -105,6 +105,15 @@ describe('wrong usage', () => {
 })
 
 describe('a name of an earlier version', () => {
+  test.each([...formerNames])('%s has its sentence, with a value, too', async (name, sentence) => {
+    const said = { code: 2, out: '', err: `error: ${sentence}\n` }
+    const words = name.split(' ')
+    expect(await type(...words)).toEqual(said)
+    const [command = '', flag] = words
+    if (flag !== undefined)
+      expect(await type(command, flag.startsWith('--') ? `${flag}=1` : `${flag}1`)).toEqual(said)
+  })
+
   test.each([
     [['plan'], 'plan is now run --dry-run'],
     [['plan', '--only', 'market-news', '--latency', '40'], 'plan is now run --dry-run'],

@@ -173,7 +173,7 @@ describe('a result as a table', () => {
     expect(lines.slice(1, 42)).toEqual(
       Array.from({ length: 41 }, (_, line) => (line === 20 ? '⋮' : String(line < 20 ? line : line + 4))),
     )
-    expect(lines).toContain('45 rows (40 shown)')
+    expect(lines).toContain('45 rows (40 shown; --format csv has all)')
     expect(await printNumbers(40)).not.toContain('⋮')
   })
 

@@ -179,7 +179,7 @@ const renderResultTable = async (
   )
   const fitting = fitColumns(own, all, room)
   const hidden = columns.slice(fitting.length).map(({ name }) => clean(name))
-  const rows = `${formatQuantity(total, 'row')}${left > 0 ? ` (${formatCount(total - left)} shown)` : ''}`
+  const rows = `${formatQuantity(total, 'row')}${left > 0 ? ` (${formatCount(total - left)} shown; --format csv has all)` : ''}`
   const others = `, ${formatQuantity(columns.length, 'column')} (${formatCount(fitting.length)} shown; not ${hidden.join(', ')})`
   return [
     ...renderTable(fitting, all),

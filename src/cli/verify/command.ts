@@ -84,6 +84,8 @@ const verifyFolder = async (
   { settings, dependencies: { streams, storage }, io, args }: Input,
 ): Promise<Answer> => {
   const { only, symbols, since, all, deep, accept, drift, quiet } = flags
+  if (accept?.toString().trim() === '')
+    throw new UsageError('--accept: the reason is empty; leave it out, or write one')
   if (drift && typeof accept === 'string')
     throw new UsageError('--accept: changes of answers take no reason; leave it out')
   const own = settings()

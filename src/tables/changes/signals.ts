@@ -125,21 +125,26 @@ const nameRow = (row: Row, key: RuleFacts['key']): string =>
     .join(' ')
 
 /**
- * Leaves out the signals of a subject in the sessions after one of its signals. `days` are the sessions,
- * oldest first.
+ * Leaves out the signals of a subject in the sessions after one of its signals, and in its session those of
+ * the same row. `days` are the sessions, oldest first.
  */
 export const applyCooldown = (
   signals: readonly Signal[],
-  { cooldown = '0' }: Pick<RuleFacts, 'cooldown'>,
+  { cooldown = '0', key }: Pick<RuleFacts, 'cooldown' | 'key'>,
   days: readonly Day[],
 ): readonly Signal[] => {
   const quiet = Number.parseInt(cooldown, 10)
-  const last = new Map<string, number>()
-  return signals.filter(({ subject, day }) => {
+  const last = new Map<string, { readonly session: number; readonly rows: Set<string> }>()
+  return signals.filter(({ subject, day, row }) => {
     const session = days.indexOf(day)
-    const isQuiet = quiet > 0 && session - (last.get(subject) ?? Number.NEGATIVE_INFINITY) <= quiet
-    if (!isQuiet) last.set(subject, session)
-    return !isQuiet
+    const [told, rowKey] = [last.get(subject), toRowKey(row, listKey(row, key))]
+    const isNew =
+      told?.session === session
+        ? !told.rows.has(rowKey)
+        : session > (told?.session ?? Number.NEGATIVE_INFINITY) + quiet
+    if (told?.session === session) told.rows.add(rowKey)
+    else if (isNew) last.set(subject, { session, rows: new Set([rowKey]) })
+    return isNew || quiet === 0
   })
 }
 

@@ -32,6 +32,9 @@ export const OTHER_MOVE = 'another move in the candles'
 /** Why it is not known whether an action is applied that shares its session with one without a factor. */
 export const BESIDE_UNKNOWN = 'beside an action of unknown price'
 
+/** Why none of them is used: every combination of more would be too many. */
+export const TOO_MANY = 'too many actions of one day'
+
 /** What moves the price. A merger and a buyback do not. */
 const MOVING_KINDS = [
   'split',
@@ -91,11 +94,11 @@ const MOVES = [
       AND c.day BETWEEN a.day - ${NEAR_DAYS} AND a.day + ${NEAR_DAYS} GROUP BY a.symbol, a.day
   )`,
   // The listed day may be the record date. On a day without a session, the session before may trade without
-  // the action.
+  // the action; that of an action to come is only known to be such a day on a weekend.
   `slots AS (
     SELECT *, ln(before / after) AS move, ln(before / (after + coalesce(paid, 0))) AS paid_move FROM (
       SELECT symbol, listed, next_days[1] AS slot, closes[1] AS before, opens[1] AS after, true AS is_own, 0 AS penalty FROM sessions
-      UNION ALL SELECT symbol, listed, last_day, closes[2], last_open, false, if(next_days[1] = listed, ${OTHER_SESSION}, 0) FROM sessions
+      UNION ALL SELECT symbol, listed, last_day, closes[2], last_open, false, if(next_days[1] = listed, ${OTHER_SESSION}, 0) FROM sessions WHERE next_days[1] IS NOT NULL OR isodow(listed) > 5
       UNION ALL SELECT symbol, listed, next_days[2], own_close, opens[2], false, ${OTHER_SESSION} FROM sessions
     ) LEFT JOIN (SELECT symbol, day AS listed, sum(amount) AS paid FROM readable GROUP BY ALL) USING (symbol, listed)
     WHERE before > 0 AND after > 0
@@ -115,7 +118,7 @@ const CHOICE = [
   )`,
   `choices AS (
     SELECT symbol, place, n, slot, factor, min(penalty) AS penalty FROM pairs GROUP BY ALL
-    UNION ALL SELECT DISTINCT symbol, place, n, CAST(NULL AS DATE), 1, 0 FROM pairs WHERE is_own
+    UNION ALL SELECT symbol, place, n, CAST(NULL AS DATE), 1, 0 FROM numbered
   )`,
   `combined AS (
     WITH RECURSIVE tried AS (
@@ -163,7 +166,7 @@ const JUDGED = [
   )`,
   `judged AS (
     SELECT d.symbol, isin, d.day, kind, terms, coalesce(pick.factor, factors[1]) AS factor, before, after, d.slot,
-      CASE WHEN d.slot IS NULL THEN 'no candles of its day' WHEN best IS NULL THEN 'too many actions of one day'
+      CASE WHEN d.slot IS NULL THEN 'no candles of its day' WHEN best IS NULL THEN '${TOO_MANY}'
         WHEN best.rest > ${MAX_RESIDUAL} THEN '${OTHER_MOVE}' WHEN is_open THEN '${BESIDE_UNKNOWN}' WHEN pick IS NULL AND is_unseen THEN 'not seen in the candles' END AS reason,
       if(pick IS NULL, 1, 0) AS state
     FROM (SELECT d.*, coalesce(pick.slot, own.slot) AS slot FROM dated AS d LEFT JOIN own ON own.symbol = d.symbol AND listed = d.day) AS d

@@ -124,5 +124,11 @@ describe('rows of two sessions', () => {
     const signals = days.map((day): Signal => ({ rule: 'r', day, change: 'entered', subject: 'A', row: a }))
     expect(applyCooldown(signals, { cooldown: '2 sessions' }, days).map(({ day }) => day)).toEqual(['1', '4'])
     expect(applyCooldown(signals, {}, days)).toEqual(signals)
+    // Two rows of one session are two signals, the same row again is none.
+    const rows = ['b', 'c', 'b'].map((client) => ({ ...a, client }))
+    const bought = rows.map((row): Signal => ({ rule: 'r', day: '1', change: 'entered', subject: 'A', row }))
+    const rule = { cooldown: '2 sessions', key: ['symbol', 'client'] }
+    expect(applyCooldown(bought, rule, days)).toEqual(bought.slice(0, 2))
+    expect(applyCooldown([...bought, ...signals.slice(2, 3)], rule, days)).toEqual(bought.slice(0, 2))
   })
 })

@@ -49,6 +49,30 @@ describe.skipIf(!duckdb)('adjusted candles', () => {
     expect((await read(market(before(4, 5), []))).map(({ close }) => close)).toEqual(before(4, 5))
   })
 
+  it.each([
+    ['1:10', 100],
+    ['1:20', 103],
+    ['1:1', 66],
+  ])('stay as stored at a bonus %s to come, however much the price falls before', async (note, close) => {
+    const closes = [...PRICES.slice(0, 7), close]
+    const out = market(closes, [['BONUS', '2026-02-13', note]])
+    expect((await read(out)).map(({ close, factor }) => [close, factor])).toEqual(
+      closes.map((price) => [price, 1]),
+    )
+    expect(await objectsOf('select day, is_applied, reason from adjustments', out)).toEqual([
+      { day: '2026-02-13', is_applied: null, reason: 'no candles of its day' },
+    ])
+  })
+
+  it.each([DAYS[5], DAYS[7]])('follow a split of %s whatever else is to come', async (day) => {
+    const index = DAYS.indexOf(day)
+    const out = market(before(index, 10), [
+      ['SPLIT', day, '1:10'],
+      ['BONUS', '2026-02-12', '1:1'],
+    ])
+    expect((await read(out)).map(({ close }) => close)).toEqual(PRICES)
+  })
+
   it('combine a split with a bonus, of which the provider has applied one', async () => {
     const actions = [
       ['BONUS', DAYS[2] as string, '1:1'],

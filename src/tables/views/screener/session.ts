@@ -1,4 +1,4 @@
-import { BESIDE_UNKNOWN, OTHER_MOVE } from '../adjustments.js'
+import { BESIDE_UNKNOWN, OTHER_MOVE, TOO_MANY } from '../adjustments.js'
 import { selectSessions } from '../breadth.js'
 import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 import { priceGroup } from './price.js'
@@ -26,7 +26,7 @@ export const sessionGroup: ScreenerGroup = {
   needs: ['candles_adjusted', 'adjustments'],
   with: [
     ...priceGroup.with,
-    `crossed AS (SELECT isin, max(day) AS crosses FROM adjustments WHERE kind <> 'dividend' AND (factor IS NULL OR reason IN ('${OTHER_MOVE}', '${BESIDE_UNKNOWN}')) AND day <= ${RUN_DAY} GROUP BY isin)`,
+    `crossed AS (SELECT isin, max(day) AS crosses FROM adjustments WHERE kind <> 'dividend' AND (factor IS NULL OR reason IN ('${OTHER_MOVE}', '${BESIDE_UNKNOWN}', '${TOO_MANY}')) AND day <= ${RUN_DAY} GROUP BY isin)`,
     `session AS (SELECT isin, price_day = (SELECT max(day) FROM (${selectSessions('recent')})) AS is_traded, crosses FROM price LEFT JOIN crossed USING (isin))`,
   ],
   alias: 'w',
