@@ -12,6 +12,10 @@ interface KindFacts {
   readonly factors?: readonly (readonly [dividend: keyof typeof PARTS, divisor: keyof typeof PARTS])[]
   /** Which factors are possible: a consolidation raises the price, a bonus lowers it. */
   readonly range?: readonly [above: number, below: number]
+  /** Terms with this word are those of two actions in one text, and nobody knows which are whose. */
+  readonly second?: string
+  /** Whether its terms are a ratio only: numbers with `to` between them are something else. */
+  readonly isRatio?: true
 }
 
 /** Of terms `a:b`; a face value that changes from b to a is one, too. */
@@ -30,6 +34,13 @@ const NEW_FOR_OLD = [
 const NO_EQUITY =
   '\\b(?:NCRPS|RPS|CRPS|CCPS|OCPS|OCRPS|NCDS?|CCDS?|OCDS?|PREF)\\b|preference|debenture|\\bbonds?\\b'
 
+/** What may be, or is decided at a meeting, has not happened. */
+const PLAN = '\\bto consider\\b|\\bproposal\\b'
+/** The type of an event whose note may name an action. */
+const EVENT = '\\bboard\\b|\\begm\\b|extra-?ordinary|\\bresults?\\b'
+
+const SPLIT = 'spli?t|sub[ -]*di?v|face value change|change (?:in|of) face value'
+
 /** The first sign that is found decides: in the type of the action, or else in its note. */
 const KINDS = [
   {
@@ -40,10 +51,12 @@ const KINDS = [
       ['a', 'b'],
     ],
     range: [0, 1],
+    second: 'bonus',
   },
   {
     kind: 'split',
-    sign: 'split|sub[ -]*di?vi[sd]',
+    sign: SPLIT,
+    second: 'bonus',
     // New face value to old; some are written the other way round.
     factors: [
       ['b', 'a'],
@@ -51,9 +64,17 @@ const KINDS = [
     ],
   },
   // In India new shares to held ones. Elsewhere the order is the opposite, or all shares to held ones.
-  { kind: 'bonus', sign: 'bonus', factors: [...NEW_FOR_OLD, ['a', 'b']], range: [1, 1e9] },
-  { kind: 'rights', sign: '\\bright', factors: NEW_FOR_OLD, range: [1, 1e9] },
-  { kind: 'demerger', sign: 'de-?merge|spin|hive[ -]*off' },
+  {
+    kind: 'bonus',
+    sign: 'bonus',
+    factors: [...NEW_FOR_OLD, ['a', 'b']],
+    range: [1, 1e9],
+    second: `${SPLIT}|consolidat`,
+    isRatio: true,
+  },
+  { kind: 'rights', sign: '\\bright', factors: NEW_FOR_OLD, range: [1, 1e9], isRatio: true },
+  // Most schemes of arrangement are demergers.
+  { kind: 'demerger', sign: 'de-?merge|spin|hive[ -]*off|arrangement' },
   {
     kind: 'capital reduction',
     sign: 'reduction',
@@ -63,9 +84,9 @@ const KINDS = [
     ],
     range: [0, 1],
   },
-  { kind: 'merger', sign: 'merge|amalgamation|arrangement' },
+  { kind: 'merger', sign: 'merge|amalgamation' },
   { kind: 'buyback', sign: 'buy[ -]*back' },
-  { kind: 'dividend', sign: 'dividend|\\bdiv\\b|distribution' },
+  { kind: 'dividend', sign: 'dividend|div\\b|distribution' },
 ] as const satisfies readonly KindFacts[]
 
 /** A factor beyond is an error. */
@@ -75,7 +96,7 @@ const READ_KINDS: readonly KindFacts[] = KINDS
 const PRINTED_NUMBER = '([0-9][0-9,]*(?:\\.[0-9]+)?|\\.[0-9]+)'
 const RUPEES = '(?:\\b(?:rs|re|inr)\\.?|₹)[ ]*'
 /** The face value in a text about a dividend. */
-const FACE_VALUE = `(?:shares? of|(?:face value|f\\.?v\\.?)(?: of)?)[ :-]*${RUPEES}[0-9.,]+`
+const FACE_VALUE = `(?:shares? of|(?:face value|par value|f\\.?v\\.?)(?: of)?|\\bper|\\bon)[ :-]*${RUPEES}[0-9.,]+`
 
 /** What terms look like, in the order in which they are tried. */
 const TERMS = {
@@ -84,8 +105,10 @@ const TERMS = {
   /** `1:10`, `1 for 10`. */
   ratio: `${PRINTED_NUMBER}[ ]*(?::|for(?: every)?)[ ]*${PRINTED_NUMBER}`,
   percent: `${PRINTED_NUMBER}[ ]*(?:%|per ?cent)`,
-  paise: `${PRINTED_NUMBER}[ ]*paise`,
+  paise: `${PRINTED_NUMBER}[ ]*(?:paise|ps?\\b)`,
   rupees: `${RUPEES}${PRINTED_NUMBER}`,
+  /** The number of a year, such as FY26. */
+  label: '[A-Za-z][0-9]',
   /** The only number of the text: `12/-`, `2.5`. */
   only: `^[^0-9.:%$]*\\.??[^0-9.:%$]*?${PRINTED_NUMBER}[^0-9:%]*$`,
 }
@@ -109,9 +132,9 @@ export interface ActionTerms {
 /** Reads the kind and the terms of an action; undefined for what is no action of the share. */
 export const readTerms = (type: string, note: string): ActionTerms | undefined => {
   if (find(NO_EQUITY, `${type} ${note}`).length > 0) return undefined
-  const facts = [type, note]
-    .map((text) => READ_KINDS.find(({ sign }) => find(sign, text).length > 0))
-    .find((one) => one !== undefined)
+  if (find(PLAN, `${type} ${note}`).length > 0) return undefined
+  const findKind = (text: string) => READ_KINDS.find(({ sign }) => find(sign, text).length > 0)
+  const facts = findKind(type) ?? (find(EVENT, type).length > 0 ? undefined : findKind(note))
   if (facts === undefined) return undefined
   const kind = facts.kind as ActionKind
   const text = /[0-9]/.test(note) ? note : type
@@ -125,8 +148,12 @@ export const readTerms = (type: string, note: string): ActionTerms | undefined =
 /** Whether the price follows from its terms: that of a rights issue is unknown. */
 const isRead = ({ kind, factors }: KindFacts): boolean => factors !== undefined && kind !== 'rights'
 
-const readFactors = ({ factors = [], range: [above, below] = ANY_FACTOR }: KindFacts, note: string) => {
-  const [, from, to] = find(TERMS.change, note)
+const readFactors = (
+  { factors = [], range: [above, below] = ANY_FACTOR, second, isRatio }: KindFacts,
+  note: string,
+) => {
+  if (second !== undefined && find(second, note).length > 0) return []
+  const [, from, to] = isRatio ? [] : find(TERMS.change, note)
   const [, one, other] = find(TERMS.ratio, note)
   const [a, b] =
     from === undefined
@@ -143,7 +170,10 @@ const readDividend = (note: string): Pick<ActionTerms, 'amount' | 'percent'> => 
   return amount === undefined ? (percent >= 0 ? { percent } : {}) : { amount }
 }
 
-/** Rupees a share; several are summed, such as an interim and a special dividend. */
+/**
+ * Rupees a share; several are summed, such as an interim and a special dividend, unless one is the sum of the
+ * others.
+ */
 export const readAmount = (note: string): number | undefined => {
   if ([TERMS.change, TERMS.ratio].some((pattern) => find(pattern, note).length > 0)) return undefined
   const text = note.replace(new RegExp(FACE_VALUE, 'gi'), '')
@@ -152,9 +182,10 @@ export const readAmount = (note: string): number | undefined => {
     readTermNumber(amount),
   )
   const sum = rupees.reduce((all, amount) => all + amount, 0)
-  return [paise, rupees.length > 0 ? sum : Number.NaN, readTermNumber(find(TERMS.only, text)[1])].find(
-    (amount) => amount >= 0,
-  )
+  const total = 2 * Math.max(...rupees) === sum && rupees.length > 2 ? sum / 2 : sum
+  if (rupees.length > 0) return total + (paise || 0)
+  const only = find(TERMS.label, text).length > 0 ? Number.NaN : readTermNumber(find(TERMS.only, text)[1])
+  return [paise, only].find((amount) => amount >= 0)
 }
 
 const matches = (text: string, pattern: string): string => `regexp_matches(${text}, '${pattern}', 'i')`
@@ -168,14 +199,16 @@ const castNumber = (text: string): string => `TRY_CAST(replace(${text}, ',', '')
  */
 export const [SAME_PRICES, AS_BEFORE] = [', with the same prices', ' as before it'] as const
 
+const kindSql = (text: string): string =>
+  KINDS.map(({ kind, sign }) => `WHEN ${matches(text, sign)} THEN '${kind}'`).join(' ')
+
 /** The same reading in SQL, of texts that are not NULL. */
 export const termsSql = {
   /** Where the terms stand. */
   text: (type: string, note: string): string => `if(${matches(note, '[0-9]')}, ${note}, ${type})`,
   kind: (type: string, note: string): string =>
-    `CASE WHEN ${matches(`${type} || ' ' || ${note}`, NO_EQUITY)} THEN NULL ${[type, note]
-      .flatMap((text) => KINDS.map(({ kind, sign }) => `WHEN ${matches(text, sign)} THEN '${kind}'`))
-      .join(' ')} END`,
+    `CASE WHEN ${matches(`${type} || ' ' || ${note}`, `${NO_EQUITY}|${PLAN}`)} THEN NULL ${kindSql(type)}
+      WHEN ${matches(type, EVENT)} THEN NULL ${kindSql(note)} END`,
   /** The factors of a kind, as a list. */
   factors: (kind: string, note: string): string => {
     const list = (
@@ -190,18 +223,25 @@ export const termsSql = {
       )
       return `list_filter([${values.join(', ')}], lambda f: f > ${above} AND f < ${below} AND f <> 1)`
     }
-    const cases = READ_KINDS.filter(({ factors }) => factors !== undefined).map(
-      (facts) =>
-        `WHEN '${facts.kind}' THEN if(${matches(note, TERMS.change)}, ${list(facts, true)}, ${list(facts, false)})`,
-    )
+    const readRatio = (facts: KindFacts): string =>
+      facts.isRatio
+        ? list(facts, false)
+        : `if(${matches(note, TERMS.change)}, ${list(facts, true)}, ${list(facts, false)})`
+    const cases = READ_KINDS.filter(({ factors }) => factors !== undefined).map((facts) => {
+      const read = readRatio(facts)
+      return `WHEN '${facts.kind}' THEN ${facts.second ? `if(${matches(note, facts.second)}, [], ${read})` : read}`
+    })
     return `CASE ${kind} ${cases.join(' ')} ELSE [] END`
   },
   amount: (note: string): string => {
     const text = `regexp_replace(${note}, '${FACE_VALUE}', '', 'gi')`
     const rupees = `regexp_extract_all(${text}, '${TERMS.rupees}', 1, 'i')`
-    const sum = `list_sum(list_transform(${rupees}, lambda x: ${castNumber('x')}))`
+    const all = `list_transform(${rupees}, lambda x: ${castNumber('x')})`
+    const sum = `(list_sum(${all}) / if(len(${all}) > 2 AND 2 * list_max(${all}) = list_sum(${all}), 2, 1))`
+    const paise = `${extract(text, TERMS.paise)} / 100`
     return `CASE WHEN ${matches(note, TERMS.change)} OR ${matches(note, TERMS.ratio)} THEN NULL
-      ELSE coalesce(${extract(text, TERMS.paise)} / 100, ${sum}, ${extract(text, TERMS.only)}) END`
+      WHEN len(${rupees}) > 0 THEN ${sum} + coalesce(${paise}, 0)
+      ELSE coalesce(${paise}, if(${matches(text, TERMS.label)}, NULL, ${extract(text, TERMS.only)})) END`
   },
   percent: (note: string): string => extract(note, TERMS.percent),
 }

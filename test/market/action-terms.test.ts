@@ -31,6 +31,15 @@ describe('the terms of a corporate action', () => {
     ['BUYBACK', 'NA', 'buyback', []],
     ['Buy Back of shares', 'Rs 500', 'buyback', []],
     ['CORPORATE ACTION', 'Bonus 1:1', 'bonus', [2, 2]],
+    ['FACE VALUE CHANGE', 'FV SPLT FRM RS 10 TO RE 1', 'split', [10]],
+    ['SUB-DIV', '1:10', 'split', [10, 0.1]],
+    ['SCHEME OF ARRANGEMENT', 'NA', 'demerger', []],
+    ['INTDIV', 'Rs 5', 'dividend', []],
+    ['BONUS', '1:1 (from 10 to 20 crore shares)', 'bonus', [2, 2]],
+    // Two actions in one text: nobody knows whose the numbers are.
+    ['BONUS 1:2 / SPLIT 2:10', 'NA', 'split', []],
+    ['BONUS', '1:1/FACE VALUE SPLIT FROM RS 10 TO RS 2', 'bonus', []],
+    ['BONUS', '1:1/SPLIT 1:10', 'bonus', []],
   ])('are read from %s, %s: %s %j', (type, note, kind, factors) => {
     expect(readTerms(type, note)).toMatchObject({
       kind,
@@ -56,6 +65,14 @@ describe('the terms of a corporate action', () => {
     ['Rs 2 per equity share of Rs 10 each', 2],
     ['Dividend per share Rs 4 (face value Rs. 10)', 4],
     ['Div. 6', 6],
+    ['50p', 0.5],
+    ['Re 1 and 50 paise', 1.5],
+    ['Rs 3 (Interim Rs 2 + Special Re 1)', 3],
+    ['Rs.10 as Final & Special Rs.5 aggregating Rs.15', 15],
+    ['Rs 5 per Rs 10 share', 5],
+    ['Rs 5 on par value of Rs 10', 5],
+    ['Rs 5/- on Rs. 10/- paid up', 5],
+    ['Final FY26', undefined],
     ['250%', undefined],
     ['1:2', undefined],
     ['NA', undefined],
@@ -86,6 +103,15 @@ describe('the terms of a corporate action', () => {
   ])('are none for %s: no equity', (type) => {
     expect(readTerms(type, '4:1')).toBeUndefined()
     expect(readTerms('BONUS', type)).toBeUndefined()
+  })
+
+  it.each([
+    ['BOARD MEETING', 'Bonus 1:1'],
+    ['EGM', 'split 1:10'],
+    ['QUARTERLY RESULT', 'interim dividend Rs 2'],
+    ['BONUS', 'To consider bonus 1:1'],
+  ])('are none for what is only planned: %s, %s', (type, note) => {
+    expect(readTerms(type, note)).toBeUndefined()
   })
 
   it.each(['QUARTERLY RESULT ANNOUNCEMENT', 'AGM', '', 'Preferential issue'])('are none for %s', (type) => {

@@ -58,7 +58,7 @@ const READ = [
   )`,
   `readable AS (
     SELECT symbol, isin, day, kind, action, note AS terms, if(kind = 'rights', [], ${termsSql.factors('kind', 'text')}) AS factors,
-      CASE WHEN kind = 'dividend' THEN coalesce(${termsSql.amount('text')}, ${termsSql.percent('text')} / 100 * face) END AS amount
+      CASE WHEN kind = 'dividend' THEN coalesce(${termsSql.amount('text')}, ${termsSql.percent('text')} / 100 * face) END AS amount, ${termsSql.amount('text')} IS NULL AS is_percent
     FROM listed LEFT JOIN (SELECT symbol, max(face_value) AS face FROM listing_dates GROUP BY symbol) USING (symbol)
     WHERE kind IN (${MOVING_KINDS.map((kind) => `'${kind}'`).join(', ')})
   )`,
@@ -175,14 +175,19 @@ const JUDGED = [
 ]
 
 /**
- * Dividends are paid for the shares of their time, stored prices are divided by the splits that are applied.
+ * Dividends are paid for the shares of their time, stored prices are divided by the splits that are applied;
+ * the face value of a dividend in percent is the one before later splits, and the list has that of today.
  * Those of one session are one sum: each row has its part of the factor.
  */
 const DIVIDENDS = [
   `owed AS (
     SELECT d.*, s.slot, before, after, amount / coalesce((SELECT product(factor) FROM judged AS j WHERE j.symbol = d.symbol AND j.day > d.day AND j.reason IS NULL AND state = 1), 1) AS inr,
       before / coalesce((SELECT product(factor) FROM judged AS j WHERE j.symbol = d.symbol AND j.slot = s.slot AND j.reason IS NULL AND state = 0), 1) AS base
-    FROM (SELECT symbol, max(isin) AS isin, day, action, any_value(terms) AS terms, amount FROM readable WHERE kind = 'dividend' GROUP BY symbol, day, action, amount, if(amount IS NULL, terms, NULL)) AS d
+    FROM (
+      SELECT r.* EXCLUDE (amount), amount * if(is_percent, coalesce((SELECT product(factor) FROM judged AS j WHERE j.symbol = r.symbol AND j.day > r.day AND j.reason IS NULL AND kind IN ('split', 'consolidation')), 1), 1) AS amount FROM (
+        SELECT symbol, max(isin) AS isin, day, action, any_value(terms) AS terms, amount, bool_or(is_percent) AS is_percent FROM readable WHERE kind = 'dividend' GROUP BY symbol, day, action, amount, if(amount IS NULL, terms, NULL)
+      ) AS r
+    ) AS d
     LEFT JOIN own AS s ON s.symbol = d.symbol AND s.listed = d.day
   )`,
   `counted AS (

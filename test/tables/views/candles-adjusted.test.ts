@@ -125,6 +125,23 @@ describe.skipIf(!duckdb)('adjusted candles', () => {
     for (const { close_total_return } of rows) expect(close_total_return).toBeCloseTo(19, 9)
   })
 
+  it('have a total return with a dividend in percent of the face value before a later split', async () => {
+    // 250 % of 10 rupees are 25 for an old share, 5 for a new one; the list has the face value of today.
+    const paid = PRICES.map((price, place) => (place < 3 ? price : price - 5))
+    const actions = [
+      ['DIVIDEND', DAYS[3], '250%'],
+      ['SPLIT', DAYS[6], '2:10'],
+    ] as const
+    const out = market(paid, actions, 'A', {
+      'nse_equity_list.csv': `SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, PAID UP VALUE, MARKET LOT, ISIN NUMBER, FACE VALUE\nA,A,EQ,01-JAN-2020,2,1,${ISIN},2\n`,
+    })
+    expect(await objectsOf("select amount_inr from adjustments where kind = 'dividend'", out)).toEqual([
+      { amount_inr: 5 },
+    ])
+    const rows = await objectsOf('select close_total_return as c from candles_adjusted order by day', out)
+    expect(rows[2]?.c).toBeCloseTo(102 - 5, 9)
+  })
+
   it('have the last of two candles of one day', async () => {
     const out = folderWith({
       'master_isin_map.json': [{ Symbol: 'A', ISIN, Name: 'A', Sid: '1', FnoFlag: 0 }],
