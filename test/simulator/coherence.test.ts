@@ -269,8 +269,11 @@ describe('the simulated market agrees with itself on any evening:', () => {
         const { c, v, Time } = candlesOf(market, Sid)
         const [{ TTM_cy } = {}] = rowsOf(answer(market, 'fundamental', { data: { isin: Isin } }))
         if (volume !== null) expect(volume).toBe(v.at(-1))
-        if (Pe !== null && TTM_cy)
-          expect(Number(Pe)).toBeCloseTo((c.at(-1) ?? 0) / Number((TTM_cy as Row).EPS), 1)
+        if (Pe !== null && TTM_cy) {
+          // After a split, the price of the list is rounded once more: a paisa is much for small earnings.
+          const eps = Number((TTM_cy as Row).EPS)
+          expect(Math.abs(Number(Pe) - (c.at(-1) ?? 0) / eps)).toBeLessThan(0.05 + 0.02 / eps)
+        }
         const old = market.candles(readText(Sid), 0, yearAgo)
         if (
           PricePerchng1year !== null &&
