@@ -194,14 +194,11 @@ describe('lists of the market', () => {
 })
 
 describe('corporate actions', () => {
-  it('are not new after their own day, on which they are in neither list', () => {
+  it('are new if no list had them, on their own day and after it', () => {
     const split = { Sym: 'A', CorpAct: [{ ActType: 'SPLIT', ExDate: '2026-02-13', Note: '2:10' }] }
-    expect(
-      find('actions', { 'history_corporate_actions.json': { before: [], after: [split] } }, '2026-02-13'),
-    ).toEqual([])
-    expect(
-      find('actions', { 'history_corporate_actions.json': { before: [], after: [split] } }, '2026-02-12'),
-    ).toHaveLength(1)
+    const history = { 'history_corporate_actions.json': { before: [], after: [split] } }
+    for (const earlierDay of ['2026-02-12', '2026-02-13'])
+      expect(find('actions', history, earlierDay)).toHaveLength(1)
   })
 })
 
