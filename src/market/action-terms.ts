@@ -12,7 +12,7 @@ interface KindFacts {
   readonly factors?: readonly (readonly [dividend: keyof typeof PARTS, divisor: keyof typeof PARTS])[]
   /** Which factors are possible: a consolidation raises the price, a bonus lowers it. */
   readonly range?: readonly [above: number, below: number]
-  /** Terms with this word are those of two actions in one text, and nobody knows which are whose. */
+  /** Terms with this word are of two actions in one text: it is unknown to which of them numbers belong. */
   readonly second?: string
   /** Whether its terms are a ratio only: numbers with `to` between them are something else. */
   readonly isRatio?: true

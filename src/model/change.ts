@@ -51,8 +51,6 @@ export type ChangeText = Omit<Change, 'section' | 'symbol'>
 export interface ChangeContext {
   /** The earlier record of one that has changed. */
   readonly earlier: Row
-  /** The day of the earlier state. */
-  readonly earlierDay: Day | undefined
   /** The part of the work that the file is of, such as `asm`. */
   readonly label: string
 }

@@ -1,7 +1,6 @@
 import type { Change, ChangeRule, Section } from '../../model/change.js'
 import { type Row, readText } from '../../model/row.js'
 import type { Table } from '../../model/table.js'
-import type { Day } from '../../model/trading-day.js'
 import { compareRows, type RowChange, toRowKey } from './compare-rows.js'
 import { findSymbolField } from './listings.js'
 
@@ -26,24 +25,21 @@ const compareRecords = (
   return compareRows(index(before), index(after), columns)
 }
 
-interface ListContext {
-  readonly earlierDay: Day | undefined
-  /** What the section has told already; what is told is added. */
-  readonly told: Set<string>
-}
-
-/** The changes in the lists of a table, which are in the order of its files. */
+/**
+ * The changes in the lists of a table, which are in the order of its files. `reported`: what other tables of
+ * the section have changes about; that of this one is added.
+ */
 export const compareLists = (
   { changes: rule, files }: ComparedTable,
   versions: readonly ListVersions[],
-  { earlierDay, told }: ListContext,
+  reported: Set<string>,
 ): readonly Change[] => {
   const compare = (list: ListVersions, label = ''): readonly Change[] =>
     compareRecords(rule, list).flatMap(({ change, row, from: earlier }) => {
-      const texts = rule[change]?.(row, { earlier, earlierDay, label }) ?? []
+      const texts = rule[change]?.(row, { earlier, label }) ?? []
       const about = rule.about && toRowKey(row, rule.about)
-      if (texts.length === 0 || (about !== undefined && told.has(about))) return []
-      if (about !== undefined) told.add(about)
+      if (texts.length === 0 || (about !== undefined && reported.has(about))) return []
+      if (about !== undefined) reported.add(about)
       const [section, symbol] = [rule.section, readText(row[findSymbolField(row)])]
       return texts.map(({ change, ...text }): Change => ({ section, change, symbol, ...text }))
     })

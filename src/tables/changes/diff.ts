@@ -91,7 +91,7 @@ const compareStates = async (
   tables: readonly Table[],
   only: readonly Section[],
 ): Promise<readonly Change[]> => {
-  const { before, after, earlierDay, read, isSame } = states
+  const { before, after, read, isSame } = states
   const returned = only.includes('listings') ? await findReturned(states, tables) : undefined
   const listed = compareStocks(before, after, returned)
   const rename = createRenaming(listed, after)
@@ -106,10 +106,10 @@ const compareStates = async (
   const changes: Change[] = []
   for (const section of only) {
     changes.push(...listed.filter((change) => change.section === section))
-    const told = new Set<string>()
+    const reported = new Set<string>()
     for (const table of listCompared(tables, section)) {
       if (table.changes.document === undefined)
-        changes.push(...compareLists(table, await readLists(table), { earlierDay, told }))
+        changes.push(...compareLists(table, await readLists(table), reported))
       else if (table.items !== undefined) changes.push(...(await compareEachStock(states, table)))
       else if (!isSame(table, toFile(table, ''), toFile(table, ''))) {
         const [list] = await readLists(table)

@@ -79,7 +79,6 @@ export const openDays = async (
     names: { since: { day: from }, ...(to === undefined ? {} : { day: to }) },
     before,
     after,
-    earlierDay: from,
     isSame: ({ items }, file) => items !== undefined && !seen.has(file),
     read: async (table, file, earlier = file) => {
       if (table.items !== undefined) return seen.read(table, file, earlier)

@@ -5,7 +5,7 @@ import { isRow, type Row, readText } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
 import type { Table } from '../../model/table.js'
 import { repairJson } from '../../model/text.js'
-import { type Day, toDay } from '../../model/trading-day.js'
+import type { Day } from '../../model/trading-day.js'
 import { disk } from '../../storage/disk.js'
 import { isSameFile, statFile } from '../../storage/file-system.js'
 import { createOutputMatcher } from '../../storage/output-files.js'
@@ -33,7 +33,6 @@ export interface TwoStates {
   readonly names: StateName & { readonly since: StateName | null }
   readonly before: readonly Stock[]
   readonly after: readonly Stock[]
-  readonly earlierDay: Day | undefined
   /**
    * A file of a table. Undefined if it does not exist now, or has no earlier state to compare with. `earlier`
    * is its name before.
@@ -64,7 +63,6 @@ export const openLastRun = async (root: string): Promise<TwoStates> => {
     },
     before: isKnown ? await readStocks(earlierRoot) : [],
     after,
-    earlierDay: asOf === undefined ? undefined : toDay(Date.parse(asOf)),
     isSame: (_, file, earlier) => isSameFile(join(root, file), join(earlierRoot, earlier)),
     read: async (table, file, earlier = file) => {
       if (!isOutput(file)) return undefined

@@ -19,7 +19,7 @@ const OTHER_SESSION = 0.15
 const OTHER_ORDER = 0.1
 /** A move that is further from all combinations has another reason. */
 const MAX_RESIDUAL = 0.5
-/** A demerger or a rights issue divides the price by at most this, and nobody knows by how much. */
+/** A demerger or a rights issue divides the price by at most this; the factor is unknown. */
 const MAX_UNKNOWN = 4
 /** Readings that are nearer to each other are not told apart beside one: more than `OTHER_ORDER` alone. */
 const MIN_COST_LEAD = 0.14

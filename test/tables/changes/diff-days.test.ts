@@ -72,8 +72,8 @@ const pledges: StreamDefinition = defineStream({
             key: ['sym'],
             columns: ['percent'],
             entered: ({ percent }) => [{ change: 'entered', detail: `pledges ${percent} %` }],
-            changed: ({ percent }, { earlier, earlierDay }) => [
-              { change: 'changed', detail: `${percent} % after ${earlier.percent} % on ${earlierDay}` },
+            changed: ({ percent }, { earlier }) => [
+              { change: 'changed', detail: `${percent} % after ${earlier.percent} %` },
             ],
             left: ({ percent }) => [{ change: 'left', detail: `no longer pledges ${percent} %` }],
           },
@@ -207,7 +207,7 @@ describe('the difference between recorded days', () => {
     })
     expect(changes).toEqual(
       [
-        { change: 'changed', symbol: 'S2', detail: '7 % after 5 % on 2026-02-02' },
+        { change: 'changed', symbol: 'S2', detail: '7 % after 5 %' },
         { change: 'entered', symbol: 'S4NEW', detail: 'pledges 1 %' },
         { change: 'left', symbol: 'S3', detail: 'no longer pledges 5 %' },
       ].map((one) => ({ section: 'deals', ...one })),
