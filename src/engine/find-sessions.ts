@@ -15,7 +15,7 @@ import {
 } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import type { WantedRun } from './earlier-runs.js'
-import { listCandleLooks, type Looked, type LookedAt, look, lookAtCandles } from './look.js'
+import { type Looked, type LookedAt, listCandleLooks, look, lookAtCandles } from './look.js'
 import type { RunDependencies } from './run-options.js'
 import type { PlannedRun } from './run-services.js'
 import { REPORT_FILE, type Stored, toStatePath } from './storage.js'

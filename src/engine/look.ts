@@ -1,4 +1,16 @@
-import { concatMap, defer, EMPTY, filter, finalize, first, from, map, type Observable, of, switchMap } from 'rxjs'
+import {
+  concatMap,
+  defer,
+  EMPTY,
+  filter,
+  finalize,
+  first,
+  from,
+  map,
+  type Observable,
+  of,
+  switchMap,
+} from 'rxjs'
 import { openConnections } from '../http/connections.js'
 import { SharedLimiters } from '../limiter/limiter-registry.js'
 import type { Item, ItemResult } from '../model/outcome.js'

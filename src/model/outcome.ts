@@ -38,6 +38,8 @@ export interface ItemResult<R = unknown> {
   readonly whole?: boolean
   /** Why a stored file is replaced as a whole or repaired. */
   readonly remark?: string
+  /** The day of the only candle that is replaced; absent if all are, or none. */
+  readonly onlyDay?: Day
   /**
    * The newest session of the item, stored earlier or fetched now: the day of its newest candle, or of its
    * file.

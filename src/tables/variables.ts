@@ -1,9 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { ONE_REPLACED } from '../market/candle-file.js'
 import type { Table } from '../model/table.js'
 import { type Day, toDay } from '../model/trading-day.js'
 import { quoteText } from '../storage/duckdb.js'
-import { describeDamage, type History, type RewrittenRow } from '../storage/history/record.js'
+import { describeDamage, type History } from '../storage/history/record.js'
 import { readMarketDays } from '../storage/session-days.js'
 import { readRecordedSymbols, type SymbolIsin, toFormerSql } from './former-symbols.js'
 import { readReport } from './output-folder.js'
@@ -27,10 +26,11 @@ export const toMarketDay = async <D extends Day | undefined>(
 ): Promise<Day | D> => (day === undefined ? day : (await readMarketDays(root, tables, [day]))(day))
 
 /** Of two histories on a day the later one counts. */
-export const listRewrittenRows = ({ records }: History): readonly RewrittenRow[] => {
-  const all = records.flatMap(({ rewritten = [] }) => rewritten)
-  const toKey = ({ day, stream, item, reason }: RewrittenRow): string =>
-    `${day} ${stream} ${item} ${reason.startsWith(ONE_REPLACED) ? reason : ''}`
+export const listRewrittenRows = ({ records }: History) => {
+  // A cast to a struct needs every key.
+  const all = records.flatMap(({ rewritten = [] }) => rewritten.map((row) => ({ only_day: null, ...row })))
+  const toKey = ({ day, stream, item, only_day }: (typeof all)[number]): string =>
+    `${day} ${stream} ${item} ${only_day}`
   return [...new Map(all.map((row) => [toKey(row), row])).values()]
 }
 

@@ -1,4 +1,3 @@
-import { ONE_REPLACED } from '../../market/candle-file.js'
 import { col, defineView, identity } from './view.js'
 
 const PRICES = ['open', 'high', 'low', 'close'] as const
@@ -78,14 +77,12 @@ export const REWRITTEN_VIEW = 'rewritten'
  * nevertheless those of today.
  */
 export const REWRITTEN_TYPE =
-  'STRUCT(day DATE, known_at TIMESTAMP, stream VARCHAR, item VARCHAR, reason VARCHAR, is_later BOOLEAN)[]'
+  'STRUCT(day DATE, known_at TIMESTAMP, stream VARCHAR, item VARCHAR, reason VARCHAR, only_day DATE, is_later BOOLEAN)[]'
 
 export const REWRITTEN_ROWS = `(SELECT unnest(CAST(getvariable('${REWRITTEN_VIEW}') AS ${REWRITTEN_TYPE}), recursive := true))`
 
-/** The day of the only candle that was replaced; NULL for a history. */
-const REPLACED_DAY = `TRY_CAST(NULLIF(regexp_extract(reason, '^${ONE_REPLACED}(.{10})', 1), '') AS DATE)`
 /** Of whole histories. */
-export const REWRITTEN_HISTORIES = `(FROM ${REWRITTEN_ROWS} WHERE ${REPLACED_DAY} IS NULL)`
+export const REWRITTEN_HISTORIES = `(FROM ${REWRITTEN_ROWS} WHERE only_day IS NULL)`
 
 export const rewritten = defineView({
   name: REWRITTEN_VIEW,
@@ -134,7 +131,7 @@ export const candlesKnown = defineView({
       WINDOW w AS (PARTITION BY symbol ORDER BY day)
     )`,
     `replaced_alone AS (
-      SELECT coalesce(symbol_now, item) AS symbol, ${REPLACED_DAY} AS day, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} AS r
+      SELECT coalesce(symbol_now, item) AS symbol, only_day AS day, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} AS r
       LEFT JOIN symbol_isins AS s ON s.symbol = item WHERE stream = 'all-ohlcv' GROUP BY ALL
     )`,
   ],
