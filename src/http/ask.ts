@@ -68,7 +68,9 @@ interface EndpointRoute<Input, Answer> extends AskDependencies {
  * Creates the request function of an item: each request is an attempt behind the limiters of its endpoint and
  * host, retried. `pause` is how a refused request of the item waits.
  */
-export const createAsk = (dependencies: AskDependencies): ((item?: string, pause?: Pause) => Ask) => {
+export const createAsk = (
+  dependencies: AskDependencies,
+): ((item?: string, pause?: Pause, earlierIsins?: readonly string[]) => Ask) => {
   const { settings, limiters, timeoutMs, random, isList, drift, watch, clock, onRequestEvent } = dependencies
   const { throttleGiveUpMs: _, downMs: __, ...policy } = limiters.policy
   const retry = retryFailures({ ...policy, random, hasLimiter: true })
@@ -82,11 +84,17 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
     toRequest: createRequestBuilder(endpoint, settings, timeoutMs),
     shapes: drift?.(endpoint),
   })
-  return (item = '', pause) =>
+  return (item = '', pause, earlierIsins) =>
     <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: Input, { failFast }: AskOptions = {}) =>
       defer(() => {
         const route = getOrAdd(routes, endpoint, () => open(endpoint)) as EndpointRoute<Input, Answer>
-        const asked = { input, item, attempts: 0, watched: watch && watchAttempts(watch, endpoint, clock) }
+        const asked = {
+          input,
+          item,
+          earlierIsins,
+          attempts: 0,
+          watched: watch && watchAttempts(watch, endpoint, clock),
+        }
         const onSend = (): void => {
           asked.attempts += 1
           if (asked.attempts > 1) onRequestEvent('retried', item)
@@ -113,6 +121,7 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
 interface Asked<Input> {
   readonly input: Input
   readonly item: string
+  readonly earlierIsins: readonly string[] | undefined
   readonly attempts: number
   readonly watched: AttemptWatch | undefined
 }
@@ -123,7 +132,7 @@ const attempt = <Input, Answer>(
   asked: Asked<Input>,
 ): Observable<Answer> => {
   const { transport, limiters, redact, timeoutMs, clock, onRequestEvent } = route
-  const { input, item, watched } = asked
+  const { input, item, earlierIsins, watched } = asked
   return defer(() => {
     const transfer = new LinkTransfer(limiters.link)
     const request: HttpRequest = { ...route.toRequest(input), transfer }
@@ -136,7 +145,7 @@ const attempt = <Input, Answer>(
         watched?.onReply(reply)
         if (reply.status === 429) onRequestEvent('rate-limited')
         try {
-          return decodeReply(reply, input, { ...route, item, now: clock() })
+          return decodeReply(reply, input, { ...route, item, earlierIsins, now: clock() })
         } catch (error) {
           throw addExchange(error, route, asked, reply)
         }

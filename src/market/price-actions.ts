@@ -1,9 +1,11 @@
 import { concat, defer, forkJoin, map, type Observable, of } from 'rxjs'
 import { formatPart } from '../model/format.js'
+import { groupBy } from '../model/map.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import { type Day, readDay } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { type ActionKind, readTerms } from './action-terms.js'
+import { type OwnerFinder, readOwners } from './former-stocks.js'
 import type { Tools } from './tools.js'
 
 /** The stream that fetches corporate actions, and its output files. */
@@ -43,7 +45,9 @@ export const readStockActions = (
   return shared('price actions', () =>
     concat(
       after(ACTIONS_STREAM),
-      defer(() => forkJoin(ACTION_FILES.map(readRows))).pipe(map(readPriceActions)),
+      defer(() => forkJoin([readOwners(stored), ...ACTION_FILES.map(readRows)])).pipe(
+        map(([owners, ...lists]) => readPriceActions(lists, owners as OwnerFinder)),
+      ),
     ),
   ).pipe(map((all) => all.get(symbol) ?? []))
 }
@@ -67,16 +71,29 @@ export const findAction = (
 export const nameKind = (kind: ActionKind): string => (kind === 'rights' ? 'rights issue' : kind)
 
 /**
- * The price actions in lists of corporate actions, by symbol. Skips rows of another shape, another kind or
- * without a day.
+ * The price actions in lists of corporate actions, by the present symbol of their stock. Skips rows of
+ * another shape, another kind or without a day.
  */
-export const readPriceActions = (lists: readonly unknown[]): ReadonlyMap<string, readonly PriceAction[]> => {
-  const all = new Map<string, PriceAction[]>()
-  for (const row of lists.flat().filter(isRow)) {
-    const found = [row.CorpAct].flat().filter(isRow).flatMap(readPriceAction)
-    if (found.length > 0) all.set(readText(row.Sym), [...(all.get(readText(row.Sym)) ?? []), ...found])
-  }
-  return all
+export const readPriceActions = (
+  lists: readonly unknown[],
+  { findSymbol }: Pick<OwnerFinder, 'findSymbol'>,
+): ReadonlyMap<string, readonly PriceAction[]> => {
+  const found = lists
+    .flat()
+    .filter(isRow)
+    .flatMap(({ Sym, DispSym, CorpAct }) =>
+      [CorpAct]
+        .flat()
+        .filter(isRow)
+        .flatMap(readPriceAction)
+        .map((action) => ({ symbol: findSymbol(readText(Sym), action.on, readText(DispSym)), action })),
+    )
+  return new Map(
+    [...groupBy(found, ({ symbol }) => symbol)].map(([symbol, own]) => [
+      symbol,
+      own.map(({ action }) => action),
+    ]),
+  )
 }
 
 const readPriceAction = (row: Row): readonly PriceAction[] => {

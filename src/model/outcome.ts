@@ -11,8 +11,8 @@ export interface Item<T = unknown> {
   readonly rank: number
   readonly fileName: string
   readonly value: T
-  /** The ISIN of the stock in the list before, if it is another one. */
-  readonly earlierIsin?: string
+  /** The ISINs that the stock had in earlier lists. */
+  readonly earlierIsins?: readonly string[]
 }
 
 /** The rows of an item; iterable more than once. An array is a `RowList`. */

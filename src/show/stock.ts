@@ -1,11 +1,7 @@
-import { join } from 'node:path'
-import { ACTION_FILES } from '../market/price-actions.js'
 import { formatNumber, formatPrice } from '../model/format.js'
 import { omitUndefined, readText } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
-import { readStateDocument } from '../storage/file-system.js'
 import { compareWithBaseline, readBaseline } from '../verify/life-of-findings.js'
-import { readKnownActions } from '../verify/price-moves.js'
 import { checkSeries } from '../verify/series-checks.js'
 import type {
   About,
@@ -28,7 +24,7 @@ import {
 } from './candles.js'
 import { type DataSource, type MarketFolder, tellUnreadable } from './folder.js'
 import { describeAbout, readRunFacts } from './freshness.js'
-import { nameIndex, readIndices, readSid, readStockNames } from './stocks.js'
+import { nameIndex, readActionLists, readIndices, readSid, readStockNames } from './stocks.js'
 import { listOf, readAnswer, rowOf } from './tables.js'
 
 interface FactsRow extends Omit<StockFacts, 'problems' | 'surveillance' | 'bandChange'> {
@@ -386,15 +382,3 @@ const findInCandles = async (
     )
   return { rows, problems: [...known.problems, ...accepted.problems] }
 }
-
-/** The price actions of all stocks, as `verify` reads them. Without a list, moves have fewer explanations. */
-const readActionLists = ({ root, remember }: MarketFolder) =>
-  remember('price actions', ACTION_FILES, async () => {
-    const lists = await Promise.all(
-      ACTION_FILES.map((file) => tellUnreadable(readStateDocument(join(root, file)))),
-    )
-    return {
-      bySymbol: readKnownActions(lists.map(({ value }) => value ?? [])),
-      problems: lists.flatMap(({ problems }) => problems),
-    }
-  })

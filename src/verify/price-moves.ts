@@ -1,5 +1,6 @@
 import { type CandleArrays, dayToNumber, numberToDay } from '../market/candle-file.js'
-import { nameKind, type PriceAction, readPriceActions } from '../market/price-actions.js'
+import type { OwnerFinder } from '../market/former-stocks.js'
+import { ACTION_FILES, nameKind, type PriceAction, readPriceActions } from '../market/price-actions.js'
 import { formatNumber, formatQuantity, groupDigits } from '../model/format.js'
 import { median } from '../model/map.js'
 import type { CheckName, Finding, Severity } from './finding.js'
@@ -28,9 +29,19 @@ export interface KnownAction {
   readonly factors: readonly number[]
 }
 
-/** The price actions of each symbol, from rows of corporate actions. */
-export const readKnownActions = (rows: readonly unknown[]): ReadonlyMap<string, readonly KnownAction[]> =>
-  new Map([...readPriceActions(rows)].map(([symbol, actions]) => [symbol, actions.map(toKnownAction)]))
+/** The price actions of each present symbol, from the lists of corporate actions among those of a folder. */
+export const readKnownActions = (
+  rows: ReadonlyMap<string, unknown>,
+  owners: OwnerFinder,
+): ReadonlyMap<string, readonly KnownAction[]> =>
+  new Map(
+    [
+      ...readPriceActions(
+        ACTION_FILES.map((file) => rows.get(file)),
+        owners,
+      ),
+    ].map(([symbol, actions]) => [symbol, actions.map(toKnownAction)]),
+  )
 
 const toKnownAction = ({ kind, on, factors }: PriceAction): KnownAction => ({
   kind: nameKind(kind),

@@ -1,6 +1,6 @@
 import { AS_BEFORE, SAME_PRICES, termsSql } from '../../market/action-terms.js'
 import { REWRITTEN_ROWS } from './candles.js'
-import { ofOwner } from './symbols.js'
+import { ofNamedOwner } from './symbols.js'
 import { col, defineView, identity, RUN_DAY } from './view.js'
 
 /** The session before an action and that of the action are at most this many days away. */
@@ -53,7 +53,7 @@ const READ = [
     FROM (
       SELECT DISTINCT coalesce(s.symbol_now, symbol) AS symbol, s.isin, coalesce(ex_date, record_date) AS day,
         upper(trim(coalesce(action, ''))) AS action, trim(coalesce(note, '')) AS note
-      FROM ${ofOwner('corporate_actions', 'ex_date')} LEFT JOIN symbol_isins AS s USING (symbol)
+      FROM ${ofNamedOwner('corporate_actions', 'ex_date')} LEFT JOIN symbol_isins AS s USING (symbol)
     ) WHERE day IS NOT NULL
   )`,
   `readable AS (
