@@ -1,12 +1,9 @@
-import { AS_BEFORE, SAME_PRICES, termsSql } from '../../market/action-terms.js'
+import { AS_BEFORE, MOVED_DAYS, SAME_PRICES, termsSql } from '../../market/action-terms.js'
 import { REWRITTEN_ROWS } from './candles.js'
-import { ofOwner } from './symbols.js'
 import { col, defineView, identity, RUN_DAY } from './view.js'
 
 /** The session before an action and that of the action are at most this many days away. */
 const NEAR_DAYS = 10
-/** The same action with the same terms within this many days is one that moved. */
-const MOVED_DAYS = 31
 /** Actions that are this many days apart may share a session, over a weekend with a holiday. */
 const SHARED_DAYS = 4
 /** Every combination of actions is tried. */
@@ -46,23 +43,12 @@ const MOVING_KINDS = [
   'dividend',
 ]
 
-/** The actions of the lists, exact copies once, with what `termsSql` reads. */
-const READ = [
-  `listed AS (
-    SELECT *, ${termsSql.kind('action', 'note')} AS kind, ${termsSql.text('action', 'note')} AS text
-    FROM (
-      SELECT DISTINCT coalesce(s.symbol_now, symbol) AS symbol, s.isin, coalesce(ex_date, record_date) AS day,
-        upper(trim(coalesce(action, ''))) AS action, trim(coalesce(note, '')) AS note
-      FROM ${ofOwner('corporate_actions', 'ex_date')} LEFT JOIN symbol_isins AS s USING (symbol)
-    ) WHERE day IS NOT NULL
-  )`,
-  `readable AS (
-    SELECT symbol, isin, day, kind, action, note AS terms, if(kind = 'rights', [], ${termsSql.factors('kind', 'text')}) AS factors,
-      CASE WHEN kind = 'dividend' THEN coalesce(${termsSql.amount('text')}, ${termsSql.percent('text')} / 100 * face) END AS amount, ${termsSql.amount('text')} IS NULL AS is_percent
-    FROM listed LEFT JOIN (SELECT symbol, max(face_value) AS face FROM listing_dates GROUP BY symbol) USING (symbol)
-    WHERE kind IN (${MOVING_KINDS.map((kind) => `'${kind}'`).join(', ')})
-  )`,
-]
+/** The actions that move a price, with their factors. */
+const READ = `readable AS (
+  SELECT symbol, isin, day, kind, action, coalesce(terms, '') AS terms, if(kind = 'rights', [], ${termsSql.factors('kind', 'text')}) AS factors, amount_inr AS amount, is_percent = 1 AS is_percent
+  FROM (SELECT *, ${termsSql.text('action', "coalesce(terms, '')")} AS text FROM actions_unique)
+  WHERE kind IN (${MOVING_KINDS.map((kind) => `'${kind}'`).join(', ')})
+)`
 
 /** Actions with factors: copies and moved ones once, with all their days; neighbours are a group. */
 const ACTS = [
@@ -215,7 +201,7 @@ export const adjustments = defineView({
   about:
     'splits, consolidations, bonuses, rights issues, demergers, capital reductions and dividends with the factor that earlier prices are divided by, one row each',
   isShared: true,
-  needs: ['corporate_actions', 'candle_days', 'symbol_isins', 'listing_dates'],
+  needs: ['actions_unique', 'candle_days', 'symbol_isins'],
   columns: [
     ...identity(
       'first day on which the share trades without it: the listed one, unless the candles show a session beside it',
@@ -254,7 +240,7 @@ export const adjustments = defineView({
     ),
     col('reason', 'VARCHAR', 'why factor or is_applied is NULL'),
   ],
-  with: [...READ, ...ACTS, ...MOVES, ...CHOICE, ...JUDGED, ...DIVIDENDS],
+  with: [READ, ...ACTS, ...MOVES, ...CHOICE, ...JUDGED, ...DIVIDENDS],
   from: `FROM (
     SELECT isin, symbol, day, kind, terms, factor, if(reason IS NULL, state, NULL) AS is_applied, NULL AS amount_inr, before AS close_before_inr, after AS open_after_inr, reason FROM judged
     UNION ALL SELECT isin, symbol, day, 'dividend', terms, CASE WHEN reason IS NULL AND total < base THEN (base - up_to + inr) / (base - up_to) END,

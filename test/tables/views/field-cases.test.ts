@@ -134,6 +134,83 @@ describe.skipIf(!duckdb)('a dividend', () => {
   })
 })
 
+describe.skipIf(!duckdb)('a text about two actions', () => {
+  it.each([
+    ['BONUS & DIVIDEND', 'Bonus 1:1/Dividend Rs 5 Per Share', 2, 5],
+    ['DIVIDEND', 'Dividend - Rs 5 Per Share/Bonus 1:1', 2, 5],
+    ['SPLIT', 'From Rs 10/- To Rs 2/- & Dividend Rs 5', 5, 5],
+    ['BONUS AND DIVIDEND', '1:1', 2, null],
+  ] as const)('has both: %s, %s', async (type, note, factor, amount) => {
+    expect(await judge(market(before(4, factor), [[type, DAYS[4], note]]))).toEqual([
+      expect.objectContaining({ factor, is_applied: 0 }),
+      expect.objectContaining({
+        kind: 'dividend',
+        amount_inr: amount,
+        reason: amount === null ? 'amount not read' : null,
+      }),
+    ])
+  })
+})
+
+describe.skipIf(!duckdb)('what a trust pays', () => {
+  it('counts for the total return, or says why not', async () => {
+    const paid = PRICES.map((price, place) => (place < 4 ? price : price - 5))
+    const out = market(paid, [
+      ['INTEREST', DAYS[4], 'Rs 3 Per Unit'],
+      ['RETURN OF CAPITAL', DAYS[4], '2'],
+      ['INTEREST', DAYS[6], '8%'],
+    ])
+    const close = paid[3] as number
+    expect((await readCloses(out, 'close_total_return'))[3]).toBeCloseTo(close - 5, 9)
+    expect((await judge(out)).at(-1)).toMatchObject({ kind: 'dividend', reason: 'amount not read' })
+  })
+})
+
+describe.skipIf(!duckdb)('the next dividend', () => {
+  const next = async (...actions: readonly ListedAction[]) =>
+    (
+      await objectsOf(
+        'select next_dividend_inr as amount, CAST(next_dividend_day AS VARCHAR) as day, next_action as action from screener',
+        market(PRICES, actions),
+      )
+    )[0]
+  it.each([
+    [
+      'written twice',
+      20,
+      [
+        ['DIVIDEND', '20'],
+        ['DIVIDEND', 'Rs 20 Per Share'],
+      ],
+    ],
+    [
+      'and a special one',
+      40,
+      [
+        ['INTERIM DIVIDEND', '20'],
+        ['SPECIAL DIVIDEND', '20'],
+      ],
+    ],
+    ['whose amount is in its type', 5, [['DIVIDEND RS 5 PER SHARE', 'NA']]],
+    ['beside a bonus', 5, [['BONUS', 'Bonus 1:1/Dividend Rs 5']]],
+    ['of a trust', 2, [['DISTRIBUTION', 'Rs 2 Per Unit']]],
+    [
+      'with one of unknown amount',
+      null,
+      [
+        ['INTERIM DIVIDEND', '20'],
+        ['SPECIAL DIVIDEND', 'soon'],
+      ],
+    ],
+  ] as const)('%s is %s', async (_, amount, actions) => {
+    const day = '2026-02-20'
+    expect(await next(...actions.map(([type, note]): ListedAction => [type, day, note]))).toMatchObject({
+      amount,
+      day,
+    })
+  })
+})
+
 describe.skipIf(!duckdb)("the exchange's row of a day", () => {
   const listed = (SERIES: string, CLOSE_PRICE: string) => ({
     SYMBOL: 'A',
