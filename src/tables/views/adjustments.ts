@@ -1,5 +1,5 @@
 import { AS_BEFORE, MOVED_DAYS, SAME_PRICES, termsSql } from '../../market/action-terms.js'
-import { REWRITTEN_ROWS } from './candles.js'
+import { REWRITTEN_ROWS, TWICE_OR_REVERSE } from './candles.js'
 import { col, defineView, identity, RUN_DAY } from './view.js'
 
 /** The session before an action and that of the action are at most this many days away. */
@@ -74,7 +74,7 @@ const MOVES = [
   // Names the columns: without that, DuckDB reads all of the candles.
   `sessions AS (
     SELECT a.symbol, a.day AS listed, max_by(c.close, c.day, 2) FILTER (c.day < a.day) AS closes, min_by(c.open, c.day, 2) FILTER (c.day >= a.day) AS opens,
-      max(c.day) FILTER (c.day < a.day) AS last_day, max_by(c.open, c.day) FILTER (c.day < a.day) AS last_open,
+      list_distinct(list(c.open) FILTER (c.day < a.day) || list(c.close) FILTER (c.day < a.day)) AS prices, max(c.day) FILTER (c.day < a.day) AS last_day, max_by(c.open, c.day) FILTER (c.day < a.day) AS last_open,
       min_by(c.day, c.day, 2) FILTER (c.day >= a.day) AS next_days, min_by(c.close, c.day) FILTER (c.day >= a.day) AS own_close
     FROM (SELECT DISTINCT symbol, day FROM readable) AS a JOIN (SELECT symbol, day, open, close FROM candle_days) AS c ON c.symbol = a.symbol
       AND c.day BETWEEN a.day - ${NEAR_DAYS} AND a.day + ${NEAR_DAYS} GROUP BY a.symbol, a.day
@@ -128,11 +128,33 @@ const CHOICE = [
   )`,
 ]
 
+/** A few prices may be of the same grid by chance. */
+const MIN_PRICES = 8
+/**
+ * The exchange's steps between prices in paise, by rupees from which on they count; earlier ones were smaller.
+ * Prices that were divided have smaller steps than those of the exchange.
+ */
+const TICKS = [
+  [20_000, 500],
+  [10_000, 100],
+  [5_000, 50],
+  [1_000, 10],
+  [250, 5],
+] as const
+const tickOf = (rupees: string): string =>
+  `CASE ${TICKS.map(([from, paise]) => `WHEN ${rupees} >= ${from} THEN ${paise}`).join(' ')} ELSE 1 END`
+
 /**
  * Where the candles show no jump, the provider has applied the action, or it did not happen. It is taken as
- * applied, unless a run fetched the history again for it and got the same prices.
+ * applied, unless a run fetched the history again for it and got the same prices, or the steps between those
+ * before it are too wide for prices that were divided.
  */
 const JUDGED = [
+  // Whole rupees say nothing: they are not of an exchange.
+  `grids AS (
+    SELECT symbol, listed, closes[1] AS close, list_reduce([CAST(round(x * 100) AS BIGINT) FOR x IN prices], lambda x, y: gcd(x, y)) AS grid FROM sessions
+    WHERE len(prices) >= ${MIN_PRICES} AND list_max([abs(x * 100 - round(x * 100)) FOR x IN prices]) < 1e-6
+  )`,
   `fetched AS (
     SELECT coalesce(symbol_now, item) AS symbol, day, reason LIKE '%${SAME_PRICES}%' AS is_same, reason LIKE '%${AS_BEFORE}' AS is_known FROM ${REWRITTEN_ROWS}
     LEFT JOIN (SELECT symbol, symbol_now FROM symbol_isins) AS s ON s.symbol = item WHERE stream = 'all-ohlcv'
@@ -140,6 +162,8 @@ const JUDGED = [
   `unseen AS (
     SELECT symbol, place, n FROM numbered JOIN fetched AS f USING (symbol)
     WHERE f.day BETWEEN days[1] - ${NEAR_DAYS} AND days[-1] + ${MOVED_DAYS} GROUP BY ALL HAVING bool_and(is_same) AND bool_or(is_known)
+    UNION SELECT symbol, place, n FROM numbered JOIN grids USING (symbol)
+    WHERE listed = days[-1] AND factors[1] > 1 AND grid % 100 <> 0 AND grid >= 5 AND grid > ${tickOf('close * factors[1] * 1.1')} / factors[1]
   )`,
   `picked AS (
     SELECT a.*, best, list_filter(best.picks, lambda p: p.n = a.n)[1] AS pick, len(list_distinct([list_filter(r.picks, lambda p: p.n = a.n) FOR r IN readings IF r.cost < best.cost + ${MIN_COST_LEAD}])) > 1 AS is_open, u.n IS NOT NULL AS is_unseen FROM numbered AS a
@@ -154,7 +178,7 @@ const JUDGED = [
     SELECT d.symbol, isin, d.day, kind, terms, coalesce(pick.factor, factors[1]) AS factor, before, after, d.slot,
       CASE WHEN d.slot IS NULL THEN 'no candles of its day' WHEN best IS NULL THEN '${TOO_MANY}'
         WHEN best.rest > ${MAX_RESIDUAL} THEN '${OTHER_MOVE}' WHEN is_open THEN '${BESIDE_UNKNOWN}' WHEN pick IS NULL AND is_unseen THEN 'not seen in the candles' END AS reason,
-      if(pick IS NULL, 1, 0) AS state
+      if(pick IS NULL, 1, 0) AS state, if(kind = 'split' AND pick.factor < 1 AND pick.factor <> factors[1], '${TWICE_OR_REVERSE}', NULL) AS doubt
     FROM (SELECT d.*, coalesce(pick.slot, own.slot) AS slot FROM dated AS d LEFT JOIN own ON own.symbol = d.symbol AND listed = d.day) AS d
     LEFT JOIN (SELECT symbol, slot, any_value(before) AS before, any_value(after) AS after FROM slots GROUP BY ALL) AS s ON s.symbol = d.symbol AND s.slot = d.slot
   )`,
@@ -238,11 +262,11 @@ export const adjustments = defineView({
       'DOUBLE',
       `open of the first session from that day on as stored, at most ${NEAR_DAYS} days later, rupees`,
     ),
-    col('reason', 'VARCHAR', 'why factor or is_applied is NULL'),
+    col('reason', 'VARCHAR', 'why factor or is_applied is NULL, or close_first of earlier days'),
   ],
   with: [READ, ...ACTS, ...MOVES, ...CHOICE, ...JUDGED, ...DIVIDENDS],
   from: `FROM (
-    SELECT isin, symbol, day, kind, terms, factor, if(reason IS NULL, state, NULL) AS is_applied, NULL AS amount_inr, before AS close_before_inr, after AS open_after_inr, reason FROM judged
+    SELECT isin, symbol, day, kind, terms, factor, if(reason IS NULL, state, NULL) AS is_applied, NULL AS amount_inr, before AS close_before_inr, after AS open_after_inr, coalesce(reason, doubt) AS reason FROM judged
     UNION ALL SELECT isin, symbol, day, 'dividend', terms, CASE WHEN reason IS NULL AND total < base THEN (base - up_to + inr) / (base - up_to) END,
       CASE WHEN day <= coalesce(${RUN_DAY}, day) AND reason IS DISTINCT FROM 'moved to another day' THEN 0 END, inr, before, after, if(reason IS NULL AND total >= base, 'more than the price', reason) FROM paid
     UNION ALL SELECT DISTINCT r.isin, r.symbol, day, kind, terms, NULL, NULL, NULL, before, after, ${UNREAD} FROM readable AS r

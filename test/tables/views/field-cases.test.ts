@@ -5,7 +5,10 @@ import { before, DAYS, type ListedAction, market, PRICES } from './one-stock.js'
 // What users of other collectors reported about their data, planted here. The number is that of their issue.
 
 const judge = (out: string) =>
-  objectsOf('select kind, factor, is_applied, amount_inr, reason from adjustments order by day', out)
+  objectsOf(
+    "select kind, factor, is_applied, amount_inr, reason from adjustments order by day, kind = 'dividend'",
+    out,
+  )
 
 const readCloses = async (out: string, column = 'close'): Promise<readonly number[]> =>
   (await objectsOf(`select ${column} as c from candles_adjusted order by day`, out)).map(({ c }) => Number(c))
@@ -131,6 +134,51 @@ describe.skipIf(!duckdb)('a dividend', () => {
       paid.map((price, place) => (place < 5 ? price - 5 : price)),
       'close_total_return',
     )
+  })
+})
+
+describe.skipIf(!duckdb)('a split', () => {
+  it('that reads as a consolidation may be divided twice: the first closes are unknown', async () => {
+    const out = market(before(4, 0.2), [['SPLIT', DAYS[4], '2:10']])
+    expect(await judge(out)).toMatchObject([
+      { factor: 0.2, is_applied: 0, reason: 'a consolidation, or divided twice' },
+    ])
+    const rows = await objectsOf('select close_first from candles_adjusted order by day', out)
+    expect(rows.map((row) => row.close_first)).toEqual([null, null, null, null, ...PRICES.slice(4)])
+  })
+
+  it('is a consolidation by the order of its terms', async () => {
+    const out = market(before(4, 0.2), [['SPLIT', DAYS[4], '10:2']])
+    expect(await judge(out)).toMatchObject([{ factor: 0.2, is_applied: 0, reason: null }])
+    await expectCloses(out, before(4, 0.2), 'close_first')
+  })
+})
+
+// BennyThadikaran/eod2#264: a bonus of preference shares, listed as a bonus. No earlier run has seen its day.
+describe.skipIf(!duckdb)('a bonus without a jump', () => {
+  const paise = [801.05, 803.3, 798.35, 805.7, 800.6, 810.15, 812.5, 808.05]
+  it.each([
+    ['did not happen, if the prices before it are those of the exchange', paise, 0.35, null],
+    [
+      'is applied, if they are finer',
+      paise.map((price, place) => Math.round((place < 6 ? price - 0.02 : price) * 100) / 100),
+      0.35,
+      1,
+    ],
+    ['is applied, if nobody can tell', paise.map(Math.round), 1, 1],
+  ] as const)('%s', async (_, closes, step, isApplied) => {
+    const out = market(closes, [['BONUS', DAYS[6], '4:1']], 'A', {
+      'ohlcv_data/A.csv': `Timestamp,Open,High,Low,Close,Volume\n${closes
+        .map((close, place) => {
+          const open = Math.round((close + (place + 1) * step) * 100) / 100
+          const time = Date.parse(`${DAYS[place]}T00:00:00+05:30`) / 1000
+          return [time, open, Math.max(open, close), Math.min(open, close), close, 1000].join()
+        })
+        .join('\n')}\n`,
+    })
+    expect(await judge(out)).toMatchObject([
+      { factor: 5, is_applied: isApplied, reason: isApplied === null ? 'not seen in the candles' : null },
+    ])
   })
 })
 
