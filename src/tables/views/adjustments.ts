@@ -132,7 +132,7 @@ const CHOICE = [
 const MIN_PRICES = 8
 /**
  * The exchange's steps between prices in paise, by rupees from which on they count; earlier ones were smaller.
- * Prices that were divided have smaller steps than those of the exchange.
+ * Prices that were divided have steps that are a part of one of these.
  */
 const TICKS = [
   [20_000, 500],
@@ -141,13 +141,14 @@ const TICKS = [
   [1_000, 10],
   [250, 5],
 ] as const
+const STEPS_IN_PAISE = `[1, ${TICKS.map(([, paise]) => paise).join(', ')}]`
 const tickOf = (rupees: string): string =>
   `CASE ${TICKS.map(([from, paise]) => `WHEN ${rupees} >= ${from} THEN ${paise}`).join(' ')} ELSE 1 END`
 
 /**
  * Where the candles show no jump, the provider has applied the action, or it did not happen. It is taken as
  * applied, unless a run fetched the history again for it and got the same prices, or the steps between those
- * before it are too wide for prices that were divided.
+ * before it are not those of prices that were divided.
  */
 const JUDGED = [
   // Whole rupees say nothing: they are not of an exchange.
@@ -163,7 +164,8 @@ const JUDGED = [
     SELECT symbol, place, n FROM numbered JOIN fetched AS f USING (symbol)
     WHERE f.day BETWEEN days[1] - ${NEAR_DAYS} AND days[-1] + ${MOVED_DAYS} GROUP BY ALL HAVING bool_and(is_same) AND bool_or(is_known)
     UNION SELECT symbol, place, n FROM numbered JOIN grids USING (symbol)
-    WHERE listed = days[-1] AND factors[1] > 1 AND grid % 100 <> 0 AND grid >= 5 AND grid > ${tickOf('close * factors[1] * 1.1')} / factors[1]
+    WHERE listed = days[-1] AND factors[1] > 1 AND grid % 100 <> 0 AND grid >= 5
+      AND NOT list_contains([step / factors[1] FOR step IN ${STEPS_IN_PAISE} IF step <= ${tickOf('close * factors[1] * 1.1')}], grid)
   )`,
   `picked AS (
     SELECT a.*, best, list_filter(best.picks, lambda p: p.n = a.n)[1] AS pick, len(list_distinct([list_filter(r.picks, lambda p: p.n = a.n) FOR r IN readings IF r.cost < best.cost + ${MIN_COST_LEAD}])) > 1 AS is_open, u.n IS NOT NULL AS is_unseen FROM numbered AS a
