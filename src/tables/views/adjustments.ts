@@ -79,6 +79,7 @@ const MOVES = [
     FROM (SELECT DISTINCT symbol, day FROM readable) AS a JOIN (SELECT symbol, day, open, close FROM candle_days) AS c ON c.symbol = a.symbol
       AND c.day BETWEEN a.day - ${NEAR_DAYS} AND a.day + ${NEAR_DAYS} GROUP BY a.symbol, a.day
   )`,
+  // A percent is of a face value that a later split changes: what it is in rupees is not known yet.
   // The listed day may be the record date. On a day without a session, the session before may trade without
   // the action; that of an action to come is only known to be such a day on a weekend.
   `slots AS (
@@ -86,7 +87,10 @@ const MOVES = [
       SELECT symbol, listed, next_days[1] AS slot, closes[1] AS before, opens[1] AS after, true AS is_own, 0 AS penalty FROM sessions
       UNION ALL SELECT symbol, listed, last_day, closes[2], last_open, false, if(next_days[1] = listed, ${OTHER_SESSION}, 0) FROM sessions WHERE next_days[1] IS NOT NULL OR isodow(listed) > 5
       UNION ALL SELECT symbol, listed, next_days[2], own_close, opens[2], false, ${OTHER_SESSION} FROM sessions
-    ) LEFT JOIN (SELECT symbol, day AS listed, sum(amount) AS paid FROM readable GROUP BY ALL) USING (symbol, listed)
+    ) LEFT JOIN (
+      SELECT symbol, day AS listed, sum(amount) AS paid FROM readable AS r
+      WHERE NOT is_percent OR NOT EXISTS (FROM readable AS f WHERE f.symbol = r.symbol AND f.day > r.day AND f.kind IN ('split', 'consolidation')) GROUP BY ALL
+    ) USING (symbol, listed)
     WHERE before > 0 AND after > 0
   )`,
   'own AS (FROM slots WHERE is_own)',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { duckdb, objectsOf } from '../support.js'
-import { before, DAYS, type ListedAction, market, PRICES } from './one-stock.js'
+import { before, DAYS, ISIN, type ListedAction, market, PRICES } from './one-stock.js'
 
 // What users of other collectors reported about their data, planted here. The number is that of their issue.
 
@@ -151,6 +151,29 @@ describe.skipIf(!duckdb)('a split', () => {
     const out = market(before(4, 0.2), [['SPLIT', DAYS[4], '10:2']])
     expect(await judge(out)).toMatchObject([{ factor: 0.2, is_applied: 0, reason: null }])
     await expectCloses(out, before(4, 0.2), 'close_first')
+  })
+})
+
+describe.skipIf(!duckdb)('a dividend in percent of a face value that a later consolidation changes', () => {
+  it('is not what moves the price of a bonus of its day', async () => {
+    // Three old shares were worth one new one of today, a hundredth each.
+    const closes = PRICES.map((price, place) => (place < 3 ? 3 : 1) * (place < 6 ? price / 100 : price))
+    const out = market(
+      closes,
+      [
+        ['BONUS', DAYS[3], '2:1'],
+        ['DIVIDEND', DAYS[3], '20%'],
+        ['CONSOLIDATION', DAYS[6], '100:1'],
+      ],
+      'A',
+      {
+        'nse_equity_list.csv': `SYMBOL,NAME OF COMPANY,SERIES,DATE OF LISTING,PAID UP VALUE,MARKET LOT,ISIN NUMBER,FACE VALUE\nA,A,EQ,01-JAN-2020,10,1,${ISIN},10\n`,
+      },
+    )
+    expect(await judge(out)).toContainEqual(
+      expect.objectContaining({ kind: 'bonus', factor: 3, is_applied: 0 }),
+    )
+    await expectCloses(out, PRICES)
   })
 })
 
