@@ -162,7 +162,7 @@ describe.skipIf(!duckdb)('a dividend in percent of a face value that a later con
       closes,
       [
         ['BONUS', DAYS[3], '2:1'],
-        ['DIVIDEND', DAYS[3], '20%'],
+        ['DIVIDEND', DAYS[3], '20.3%'],
         ['CONSOLIDATION', DAYS[6], '100:1'],
       ],
       'A',
