@@ -141,7 +141,7 @@ type Mode = 'upcoming' | 'history'
 const computeWindow = (mode: Mode, today: Day): { readonly from: Day; readonly to: Day } =>
   mode === 'upcoming' ? { from: today, to: addMonths(today, 2) } : { from: addMonths(today, -24), to: today }
 
-/** The day by which the provider puts an action into a list; without it, the one that is most likely the same. */
+/** The day by which the provider puts an action into a list, or else most likely its ex-date. */
 const readAskedDay = (action: Row): Day | undefined => readDay(action.ActDate) ?? readActionDay(action)
 
 /**

@@ -65,8 +65,8 @@ export const findAction = (
 }
 
 /**
- * What actions divide earlier prices by, each of them and several together: those of some days, and of a month
- * before them, which may have moved. In the other order of the terms, a jump is more likely an error.
+ * What actions divide earlier prices by, each of them and several together: those of some days, and of a
+ * month before them, which may have moved. In the other order of the terms, a jump is more likely an error.
  */
 export const listLateFactors = (
   actions: readonly PriceAction[],
@@ -81,17 +81,17 @@ export const listLateFactors = (
 const MAX_COMBINED = 5
 
 /** The factors of each action, and the products of those of several. `parts` are the actions. */
-export const combineFactors = <A extends { readonly factors: readonly number[] }>(
-  actions: readonly A[],
-): readonly { readonly factor: number; readonly parts: readonly A[] }[] => {
-  let combined: readonly { readonly factor: number; readonly parts: readonly A[] }[] = []
+export const combineFactors = <A extends { readonly factors: readonly number[] }>(actions: readonly A[]) => {
+  let combined: readonly { readonly factor: number; readonly parts: readonly A[] }[] = [
+    { factor: 1, parts: [] },
+  ]
   for (const action of actions.slice(0, MAX_COMBINED))
     combined = combined.concat(
-      [{ factor: 1, parts: [] }, ...combined].flatMap(({ factor, parts }) =>
+      combined.flatMap(({ factor, parts }) =>
         action.factors.map((by) => ({ factor: factor * by, parts: [...parts, action] })),
       ),
     )
-  return combined
+  return combined.slice(1)
 }
 
 export const nameKind = (kind: ActionKind): string => (kind === 'rights' ? 'rights issue' : kind)
@@ -121,7 +121,8 @@ export const readActionDay = ({ ExDate, RecDate, ActDate }: Row): Day | undefine
   readDay(ExDate) ?? readDay(RecDate) ?? readDay(ActDate)
 
 /**
- * Warns of actions that the tables cannot use: of an unknown type, or with terms that `readTerms` cannot read.
+ * Warns of actions that the tables cannot use: of an unknown type, or with terms that `readTerms` cannot
+ * read.
  */
 export const warnIfUnreadable = (rows: readonly Row[], { warn }: Pick<Tools, 'warn'>, list: string): void => {
   const listed = rows.flatMap(({ Sym, CorpAct }) =>

@@ -73,8 +73,9 @@ export const countDays = (all: readonly DaySet[]) => {
 }
 
 /**
- * The session that a day is about. Of a weekend that is the day itself if at least half as many stocks traded
- * as on the fullest of the days before, a Saturday for a Sunday likewise, or else the Friday. A weekday stays.
+ * The session that a day is about. Of a weekend that is the day itself if at least half as many stocks
+ * traded as on the fullest of the days before, a Saturday for a Sunday likewise, or else the Friday. A
+ * weekday stays.
  */
 export const findMarketDay = (counts: Pick<ReturnType<typeof countDays>, 'on'>, day: Day): Day => {
   const [last, friday] = [dayToNumber(day), dayToNumber(lastWeekday(day))]

@@ -48,8 +48,8 @@ const countCandleDays = async (root: string, patterns: readonly string[]) => {
 }
 
 /**
- * Reads what the candles of stocks show of weekends. The result turns a day into the session that it is about:
- * see `findMarketDay`. Reads nothing unless `days` has a weekend.
+ * Reads what the candles of stocks show of weekends. The result turns a day into the session that it is
+ * about: see `findMarketDay`. Reads nothing unless `days` has a weekend.
  */
 export const readMarketDays = async (
   root: string,

@@ -117,8 +117,8 @@ const findJumps = (candles: CandleArrays, impossibleDays: ReadonlySet<number>): 
 }
 
 /**
- * Prices that open at the factor of an action, or of those of one session together, too little for a jump, such
- * as after a bonus of 1 for 5.
+ * Prices that open at the factor of an action, or of those of one session together, too little for a jump,
+ * such as after a bonus of 1 for 5.
  */
 const findSmallActions = (
   candles: CandleArrays,
@@ -345,9 +345,6 @@ const describeJump = (
   )
 }
 
-const isNearFactor = (value: number, goal: number, by = NEAR_FACTOR): boolean =>
-  Math.abs(value / goal - 1) <= by
-
 const formatMove = (ratio: number): string =>
   `${ratio < 1 ? '-' : '+'}${Math.abs((ratio - 1) * 100).toFixed(0)} %`
 
@@ -355,6 +352,6 @@ const SPLIT_FACTORS = [2, 3, 4, 5, 10] as const
 
 /** A hint if the price opened at a round fraction: lists of actions do not reach back far. */
 const describeFactor = (opening: number): readonly string[] => {
-  const factor = SPLIT_FACTORS.find((one) => isNearFactor(opening * one, 1, 0.03))
+  const factor = SPLIT_FACTORS.find((one) => Math.abs(opening * one - 1) <= 0.03)
   return factor === undefined ? [] : [`like a split of 1 into ${factor} that was not adjusted`]
 }

@@ -135,8 +135,8 @@ const CHOICE = [
 /** A few prices may be of the same grid by chance. */
 const MIN_PRICES = 8
 /**
- * The exchange's steps between prices in paise, by rupees from which on they count; earlier ones were smaller.
- * Prices that were divided have steps that are a part of one of these.
+ * The exchange's steps between prices in paise, by rupees from which on they count; earlier ones were
+ * smaller. Prices that were divided have steps that are a part of one of these.
  */
 const TICKS = [
   [20_000, 500],
