@@ -2,9 +2,9 @@ import { concat, defer, forkJoin, map, type Observable, of } from 'rxjs'
 import { formatPart } from '../model/format.js'
 import { groupBy } from '../model/map.js'
 import { isRow, type Row, readText } from '../model/row.js'
-import { type Day, readDay } from '../model/trading-day.js'
+import { addDays, type Day, readDay } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
-import { type ActionKind, readTerms } from './action-terms.js'
+import { type ActionKind, isUnknownAction, MOVED_DAYS, readTerms } from './action-terms.js'
 import { type OwnerFinder, readOwners } from './former-stocks.js'
 import type { Tools } from './tools.js'
 
@@ -68,6 +68,36 @@ export const findAction = (
   return found && `${nameKind(found.kind)} on ${found.on}`
 }
 
+/**
+ * What actions divide earlier prices by, each of them and several together: those of some days, and of a
+ * month before them, which may have moved. In the other order of the terms, a jump is more likely an error.
+ */
+export const listLateFactors = (
+  actions: readonly PriceAction[],
+  { since, until }: { readonly since: Day; readonly until: Day },
+): readonly number[] => {
+  const late = actions.filter(({ on }) => on >= addDays(since, -MOVED_DAYS) && on <= until)
+  const usual = late.map(({ factors }) => ({ factors: factors.slice(0, 1) }))
+  return combineFactors(usual).map(({ factor }) => factor)
+}
+
+/** Every combination of more actions would be too many. */
+const MAX_COMBINED = 5
+
+/** The factors of each action, and the products of those of several. `parts` are the actions. */
+export const combineFactors = <A extends { readonly factors: readonly number[] }>(actions: readonly A[]) => {
+  let combined: readonly { readonly factor: number; readonly parts: readonly A[] }[] = [
+    { factor: 1, parts: [] },
+  ]
+  for (const action of actions.slice(0, MAX_COMBINED))
+    combined = combined.concat(
+      combined.flatMap(({ factor, parts }) =>
+        action.factors.map((by) => ({ factor: factor * by, parts: [...parts, action] })),
+      ),
+    )
+  return combined.slice(1)
+}
+
 export const nameKind = (kind: ActionKind): string => (kind === 'rights' ? 'rights issue' : kind)
 
 /**
@@ -107,17 +137,27 @@ const readPriceAction = (row: Row): readonly PriceAction[] => {
 export const readActionDay = ({ ExDate, RecDate, ActDate }: Row): Day | undefined =>
   readDay(ExDate) ?? readDay(RecDate) ?? readDay(ActDate)
 
-/** Warns of actions whose terms `readTerms` cannot read: in the tables they are NULL. */
+/**
+ * Warns of actions that the tables cannot use: of an unknown type, or with terms that `readTerms` cannot
+ * read.
+ */
 export const warnIfUnreadable = (rows: readonly Row[], { warn }: Pick<Tools, 'warn'>, list: string): void => {
-  const all = rows.flatMap(({ Sym, CorpAct }) =>
+  const listed = rows.flatMap(({ Sym, CorpAct }) =>
     [CorpAct]
       .flat()
       .filter(isRow)
-      .flatMap(({ ActType, Note }) => {
-        const terms = readTerms(readText(ActType), readText(Note))
-        return terms === undefined ? [] : [{ ...terms, text: [Sym, ActType, Note].map(readText).join(' ') }]
+      .map(({ ActType, Note }) => {
+        const texts = [readText(ActType), readText(Note)] as const
+        const text = [readText(Sym), ...texts].join(' ')
+        return { terms: readTerms(...texts), isUnknown: isUnknownAction(...texts), text }
       }),
   )
+  const unknown = listed.filter(({ isUnknown }) => isUnknown)
+  if (unknown[0] !== undefined)
+    warn(
+      `${list}: the type of ${formatPart(unknown.length, listed.length, 'action')} is unknown, such as "${unknown[0].text}"; prices and returns leave them out`,
+    )
+  const all = listed.flatMap(({ terms, text }) => (terms === undefined ? [] : [{ ...terms, text }]))
   const unread = all.filter(({ isReadable }) => !isReadable)
   for (const kind of new Set(unread.map((one) => one.kind))) {
     const [first, ...more] = unread.filter((one) => one.kind === kind)

@@ -26,7 +26,7 @@ import type { MarketFolder, StoredList } from './folder.js'
 import { describeAbout, findMissingFile, type KnownRuns, readRunFacts } from './freshness.js'
 import { EVENT_STREAMS, toLink } from './stock.js'
 import { INDEX_STREAM, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
-import { isOfUniverse, listOf, OWNED_ACTIONS, readAnswer, rowOf, STOCK_NAMES } from './tables.js'
+import { isOfUniverse, listOf, readAnswer, rowOf, STOCK_NAMES } from './tables.js'
 
 type BreadthRow = Omit<Breadth, 'about' | 'sessions'> & { readonly day: string }
 type FoundIndex = Omit<IndexRow, 'key'> & { readonly sid: string }
@@ -203,11 +203,9 @@ const TODAY_WITH = [
     if(figures_are_of_results = 1, net_profit_q0_cr, NULL) AS "profitCr", if(figures_are_of_results = 1, net_profit_yoy_pct, NULL) AS "profitYoyPct",
     if(figures_are_of_results = 1, net_profit_qoq_pct, NULL) AS "profitQoqPct", results_day_return_pct AS "dayReturnPct"
     FROM screener WHERE CAST(results_at AS DATE) > ${RUN_OR_LAST_DAY} - ${RESULT_DAYS})`,
-  // Copies count once, two dividends of one day are a sum.
-  `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, ex_date AS day, action, sum(amount) AS amount
-    FROM (SELECT DISTINCT coalesce(symbol_now, symbol) AS symbol, ex_date, lower(action) AS action, amount FROM ${OWNED_ACTIONS} LEFT JOIN symbol_isins USING (symbol))
-    LEFT JOIN ${STOCK_NAMES} AS m USING (symbol)
-    WHERE ex_date BETWEEN ${RUN_OR_LAST_DAY} AND ${RUN_OR_LAST_DAY} + ${ACTION_DAYS} AND action NOT LIKE '%result%' GROUP BY symbol, ex_date, action)`,
+  `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, day, lower(action) AS action, sum(amount_inr) AS amount
+    FROM actions_unique LEFT JOIN ${STOCK_NAMES} AS m USING (symbol)
+    WHERE day BETWEEN ${RUN_OR_LAST_DAY} AND ${RUN_OR_LAST_DAY} + ${ACTION_DAYS} AND action NOT LIKE '%RESULT%' GROUP BY symbol, day, action)`,
 ]
 
 const TODAY_PARTS = {

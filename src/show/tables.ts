@@ -6,7 +6,6 @@ import { quoteText } from '../storage/duckdb.js'
 import { openFolder, type TableFolder } from '../storage/table-folder.js'
 import { ROOM } from '../tables/limited-query.js'
 import { readQuery } from '../tables/query.js'
-import { ofNamedOwner } from '../tables/views/symbols.js'
 import type { DataSource } from './folder.js'
 
 /** What could be read, and why the rest could not. */
@@ -17,9 +16,6 @@ interface Readable<Answer> {
   /** The damaged tables, which count as empty, with a sentence each. */
   readonly damage: ReadonlyMap<string, string>
 }
-
-/** The corporate actions, each under the symbol of the company that it is of. */
-export const OWNED_ACTIONS = ofNamedOwner('corporate_actions', 'ex_date')
 
 export const STOCK_NAMES = '(SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol)'
 

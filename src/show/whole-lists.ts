@@ -210,8 +210,8 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     facets: ['action', 'ex_date'],
     streams: ['corporate-actions'],
     about: 'Dividends, splits, bonuses and others with an ex-date from the day of the run on, the next first',
-    sql: `SELECT DISTINCT symbol, m.name, ex_date, lower(action) AS action, amount, note, record_date FROM corporate_actions ${NAMED}
-      WHERE ex_date >= ${RUN_DAY} ORDER BY ex_date, symbol`,
+    sql: `SELECT symbol, m.name, a.day AS ex_date, lower(action) AS action, amount_inr AS amount, terms AS note, record_date FROM actions_unique AS a ${NAMED}
+      WHERE a.day >= ${RUN_DAY} ORDER BY ex_date, symbol`,
   },
   results: {
     title: 'Results',

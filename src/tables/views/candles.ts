@@ -24,13 +24,19 @@ export const candleDays = defineView({
 const LISTED =
   '(SELECT o.*, s.isin FROM candle_days AS o LEFT JOIN symbol_isins AS s USING (symbol) WHERE coalesce(symbol_now, symbol) = symbol)'
 
+/**
+ * Why the first closes before a split are not known: its terms are in the other order, or the provider has
+ * divided by it twice. Divided by the factor, the prices are those of today in both cases.
+ */
+export const TWICE_OR_REVERSE = 'a consolidation, or divided twice'
+
 /** The factors of later actions, cumulated. Each counts from `since` to before `until`. */
 const STEPS = `steps AS (
   SELECT symbol, coalesce(lag(day) OVER w, DATE '0001-01-01') AS since, day AS until,
     product(price) OVER later AS price, product(dividend) OVER later AS dividend, product(applied) OVER later AS applied
   FROM (
     SELECT symbol, day, product(if(is_applied = 0 AND kind <> 'dividend', factor, 1)) AS price,
-      product(if(is_applied = 0 AND kind = 'dividend', factor, 1)) AS dividend, product(if(is_applied = 1, factor, 1)) AS applied
+      product(if(is_applied = 0 AND kind = 'dividend', factor, 1)) AS dividend, product(if(reason = '${TWICE_OR_REVERSE}', 'NaN', if(is_applied = 1, factor, 1))) AS applied
     FROM adjustments WHERE is_applied IS NOT NULL AND factor IS NOT NULL GROUP BY symbol, day
   )
   WINDOW w AS (PARTITION BY symbol ORDER BY day), later AS (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)
@@ -61,7 +67,7 @@ export const candlesAdjusted = defineView({
     col(
       'close_first',
       'DOUBLE',
-      'close as collected on its day, not divided by later splits, rupees',
+      'close as collected on its day, not divided by later splits, rupees; NULL if the candles do not say by what it was divided',
       'c.close * coalesce(a.applied, 1)',
     ),
   ],

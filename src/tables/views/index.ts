@@ -1,4 +1,5 @@
 import type { Columned, Table } from '../../model/table.js'
+import { actionsUnique } from './actions.js'
 import { adjustments } from './adjustments.js'
 import { breadth } from './breadth.js'
 import { candleDays, candlesAdjusted, candlesKnown, rewritten } from './candles.js'
@@ -23,6 +24,7 @@ const ALL: readonly View[] = [
   balanceSheet,
   shareholding,
   ratios,
+  actionsUnique,
   adjustments,
   candlesAdjusted,
   candlesKnown,

@@ -16,7 +16,7 @@ export const lists: ScreenerGroup = {
     'circuits',
     'deals',
     'deals_valued',
-    'corporate_actions',
+    'actions_unique',
     'symbols',
   ],
   with: [
@@ -29,8 +29,8 @@ export const lists: ScreenerGroup = {
       FROM (
         SELECT symbol, from_percent, to_percent, NULL AS side, NULL AS day, NULL AS action, NULL AS amount FROM band_changes
         UNION ALL SELECT symbol, NULL, NULL, side, NULL, NULL, NULL FROM circuits
-        UNION ALL SELECT symbol, NULL, NULL, NULL, ex_date, if(kind LIKE '%dividend%', 'dividend', kind) AS what, sum(amount) FROM (SELECT DISTINCT symbol, ex_date, lower(action) AS kind, note, amount FROM corporate_actions)
-        WHERE ex_date >= coalesce(${RUN_DAY}, current_date) GROUP BY symbol, ex_date, what
+        UNION ALL SELECT symbol, NULL, NULL, NULL, day, coalesce(kind, lower(action)) AS what, if(count(amount_inr) = count(*), sum(amount_inr), NULL) FROM actions_unique
+        WHERE day >= coalesce(${RUN_DAY}, current_date) GROUP BY symbol, day, what
       ) GROUP BY symbol
     )`,
     `recent_deals AS (
