@@ -67,7 +67,7 @@ export interface TodayAnswer {
   readonly actions: Panel<UpcomingAction>
 }
 
-/** `GET /api/signals`: what standing queries found in the newest session, or in that of a day. */
+/** `GET /api/signals`: what rules found in the newest session, or in that of a day. */
 export interface SignalRow {
   readonly day: string
   readonly rule: string

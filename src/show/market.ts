@@ -253,7 +253,7 @@ export const readToday = async (folder: MarketFolder): Promise<TodayAnswer> => {
 /** How far back the notes of a stock go. */
 const NOTE_DAYS = 2
 const MAX_STOCK_NOTES = 4
-export const MAX_OWN_STOCKS = 200
+const MAX_OWN_STOCKS = 200
 
 /**
  * The stocks of a list, each with its price and with what happened to it. Symbols that are in no list are
@@ -282,7 +282,7 @@ export const readOwnStocks = async (folder: MarketFolder, text: string): Promise
   })
 }
 
-/** What standing queries found in the newest session, or in that of a day. */
+/** What rules found in the newest session, or in that of a day. */
 export const readSignalRows = async (root: string, until: Day | undefined): Promise<readonly SignalRow[]> =>
   (await readSignals(root, { since: 'newest', until })).map((signal) => ({
     day: signal.day,

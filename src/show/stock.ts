@@ -199,13 +199,6 @@ const toDeal = ({ day, client, side, kind, quantity, price, value }: StockDeal):
   }
 }
 
-/** `from 10 % to no band`: the change of the price band on the day of the run. */
-const findBandChange = (events: readonly EventRow[] = []): string | undefined =>
-  events
-    .find(({ kind }) => kind === 'price band')
-    ?.title.toLowerCase()
-    .replace(/[\d.]+/g, '$& %')
-
 /** The stock of a symbol, also of one that it had earlier; undefined without one. */
 const findStock = async (folder: MarketFolder, symbol: string) => {
   const names = await readStockNames(folder)
@@ -250,7 +243,7 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
     price: toPrice(price, describeAbout(runs, 'all-ohlcv')),
     facts: omitUndefined({
       ...own,
-      bandChange: findBandChange(answer.events),
+      bandChange: answer.events?.find(({ kind }) => kind === 'price band')?.title,
       surveillance: [
         ...(asm === undefined ? [] : [`ASM: ${asm}`]),
         ...(gsm === undefined ? [] : [`GSM: ${gsm}`]),

@@ -13,7 +13,7 @@ import { readIndices, readSid } from './stocks.js'
 import { isOfUniverse, readUndamaged, STOCK_NAMES } from './tables.js'
 
 /** A whole list: one statement over the tables, and the columns of which one value can be chosen. */
-export interface ListDefinition {
+interface ListDefinition {
   readonly title: string
   readonly about: string
   readonly facets: readonly string[]
@@ -83,7 +83,7 @@ const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
 }
 
 /** A list of one stock by `NAME/SYMBOL`; undefined for an unknown one. */
-export const findListOfStock = (name: string): ListDefinition | undefined => {
+const findListOfStock = (name: string): ListDefinition | undefined => {
   const [, kind = '', symbol = ''] = /^(\w+)\/(.+)$/.exec(name) ?? []
   const list = Object.hasOwn(STOCK_LISTS, kind) ? STOCK_LISTS[kind] : undefined
   return (

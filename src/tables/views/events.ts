@@ -1,3 +1,4 @@
+import { nameBandSql } from '../../market/price-bands.js'
 import { FORMER_OWNERS, ofOwner, presentIsin } from './symbols.js'
 import { col, defineView, RUN_DAY } from './view.js'
 
@@ -130,7 +131,7 @@ const EVENT_SELECTS = [
     'crore rupees', NULL, NULL FROM deals_valued`,
   `SELECT s.isin, symbol, ex_date, CAST(NULL AS TIMESTAMP), 'corporate action', lower(action), note, amount, if(amount IS NULL, NULL, 'rupees a share'), NULL, NULL
     FROM (SELECT DISTINCT symbol, ex_date, action, note, amount FROM ${ofOwner('corporate_actions', 'ex_date')}) LEFT JOIN symbol_isins AS s USING (symbol)`,
-  `SELECT s.isin, symbol, ${RUN_DAY}, CAST(NULL AS TIMESTAMP), 'price band', 'from ' || from_band || ' to ' || to_band, series, to_percent,
+  `SELECT s.isin, symbol, ${RUN_DAY}, CAST(NULL AS TIMESTAMP), 'price band', 'from ' || ${nameBandSql('from_band')} || ' to ' || ${nameBandSql('to_band')}, series, to_percent,
     if(to_percent IS NULL, NULL, 'percent'), NULL, NULL FROM band_changes LEFT JOIN symbol_isins AS s USING (symbol)`,
 ]
 
