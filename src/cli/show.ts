@@ -174,10 +174,13 @@ const priceLines = (facts: Row): readonly AnswerLine[] => {
 const BAR_WIDTH = 20
 
 /** Where the close is between the lowest and the highest price of 52 weeks. */
-const rangeLines = ({ low_52w_inr: low, high_52w_inr: high, close_inr: close }: Row): readonly string[] => {
-  if (typeof low !== 'number' || typeof high !== 'number' || typeof close !== 'number' || high <= low)
-    return []
-  const place = Math.round(((close - low) / (high - low)) * (BAR_WIDTH - 1))
+const rangeLines = ({
+  low_52w_inr: low,
+  high_52w_inr: high,
+  place_52w_pct: share,
+}: Row): readonly string[] => {
+  if (typeof share !== 'number') return []
+  const place = Math.round((share / 100) * (BAR_WIDTH - 1))
   const bar = Array.from({ length: BAR_WIDTH }, (_, index) => (index === place ? '#' : '-')).join('')
   return [`  52 weeks ${formatFigure(low)} ${bar} ${formatFigure(high)}`]
 }

@@ -225,6 +225,8 @@ export interface PriceFacts {
   /** Of the last 52 weeks, or since the listing; absent if candles are missing before. */
   readonly high52?: number
   readonly low52?: number
+  /** The close between these two: 0 to 100. */
+  readonly place52Pct?: number
   /** Returns in percent by `1W`, `1M`, `3M`, `6M`, `1Y`; absent without the candles. */
   readonly returns: Readonly<Record<string, number>>
 }

@@ -5,7 +5,7 @@ import { quoteText } from '../storage/duckdb.js'
 import { describeSignal } from '../tables/changes/signals.js'
 import { readSignals } from '../tables/changes/watch-record.js'
 import { BREADTH_SUMMARY } from '../tables/views/breadth.js'
-import { ACTION_DAYS, RESULT_DAYS } from '../tables/views/screener/session.js'
+import { ACTION_DAYS } from '../tables/views/screener/session.js'
 import { RUN_DAY } from '../tables/views/view.js'
 import type {
   About,
@@ -26,7 +26,7 @@ import type { MarketFolder, StoredList } from './folder.js'
 import { describeAbout, findMissingFile, type KnownRuns, readRunFacts } from './freshness.js'
 import { EVENT_STREAMS, toLink } from './stock.js'
 import { INDEX_STREAM, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
-import { isOfUniverse, listOf, readAnswer, rowOf, STOCK_NAMES } from './tables.js'
+import { isOfUniverse, isUpToRun, listOf, NEW_RESULTS, readAnswer, rowOf, STOCK_NAMES } from './tables.js'
 
 type BreadthRow = Omit<Breadth, 'about' | 'sessions'> & { readonly day: string }
 type FoundIndex = Omit<IndexRow, 'key'> & { readonly sid: string }
@@ -139,9 +139,6 @@ const toIndexPanel = (
 
 const MAX_FEED_STOCKS = 400
 const MAX_STOCK_EVENTS = 5
-/** Not after the last run: news that the provider dates ahead would hide the others. */
-export const isUpToRun = (day: string): string => `${day} <= coalesce(${RUN_DAY}, DATE '9999-12-31')`
-
 const FEED_KINDS = "('filing', 'news', 'announcement', 'deal')"
 
 const FEED_WITH = [
@@ -195,24 +192,19 @@ export const readFeed = async (folder: MarketFolder): Promise<FeedAnswer> => {
 
 const MAX_TODAY_ROWS = 14
 
-const RUN_OR_LAST_DAY = `coalesce(${RUN_DAY}, (SELECT max(day) FROM candle_days))`
-
 const TODAY_WITH = [
-  `results AS MATERIALIZED (SELECT symbol, name, CAST(results_at AS DATE) AS day, results_quarter AS quarter, market_cap_cr,
-    if(figures_are_of_results = 1, sales_q0_cr, NULL) AS "salesCr", if(figures_are_of_results = 1, sales_yoy_pct, NULL) AS "salesYoyPct", if(figures_are_of_results = 1, sales_qoq_pct, NULL) AS "salesQoqPct",
-    if(figures_are_of_results = 1, net_profit_q0_cr, NULL) AS "profitCr", if(figures_are_of_results = 1, net_profit_yoy_pct, NULL) AS "profitYoyPct",
-    if(figures_are_of_results = 1, net_profit_qoq_pct, NULL) AS "profitQoqPct", results_day_return_pct AS "dayReturnPct"
-    FROM screener WHERE CAST(results_at AS DATE) > ${RUN_OR_LAST_DAY} - ${RESULT_DAYS})`,
+  `results AS MATERIALIZED (FROM ${NEW_RESULTS})`,
   // Copies count once, two dividends of one day are a sum.
   `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, ex_date AS day, action, sum(amount) AS amount
     FROM (SELECT DISTINCT coalesce(symbol_now, symbol) AS symbol, ex_date, lower(action) AS action, amount FROM corporate_actions LEFT JOIN symbol_isins USING (symbol))
     LEFT JOIN ${STOCK_NAMES} AS m USING (symbol)
-    WHERE ex_date BETWEEN ${RUN_OR_LAST_DAY} AND ${RUN_OR_LAST_DAY} + ${ACTION_DAYS} AND action NOT LIKE '%result%' GROUP BY symbol, ex_date, action)`,
+    WHERE ex_date BETWEEN ${RUN_DAY} AND ${RUN_DAY} + ${ACTION_DAYS} AND action NOT LIKE '%result%' GROUP BY symbol, ex_date, action)`,
 ]
 
 const TODAY_PARTS = {
   results: listOf<ResultsRow>(
-    `SELECT symbol, name, day, quarter, "salesCr", "salesYoyPct", "salesQoqPct", "profitCr", "profitYoyPct", "profitQoqPct", "dayReturnPct",
+    `SELECT symbol, name, results_day AS day, results_quarter AS quarter, sales_cr AS "salesCr", sales_yoy_pct AS "salesYoyPct", sales_qoq_pct AS "salesQoqPct",
+      net_profit_cr AS "profitCr", net_profit_yoy_pct AS "profitYoyPct", net_profit_qoq_pct AS "profitQoqPct", results_day_return_pct AS "dayReturnPct",
       row_number() OVER (ORDER BY market_cap_cr DESC NULLS LAST, symbol) AS place FROM results
       ORDER BY market_cap_cr DESC NULLS LAST, symbol LIMIT ${MAX_TODAY_ROWS}`,
     'r.place',
@@ -269,7 +261,7 @@ export const readOwnStocks = async (folder: MarketFolder, text: string): Promise
     `SELECT symbol, name, price_day AS day, close_inr AS close, change_pct AS "changePct", rvol AS "volumeTimes", circuit, asm_stage AS asm, gsm_stage AS gsm,
       if(band_before_pct IS NULL, NULL, band) AS band, notes, list_position([${list}], symbol) AS place FROM screener LEFT JOIN (
         SELECT symbol, list({ day: day, kind: kind, title: title } ORDER BY day DESC, happened_at DESC)[:${MAX_STOCK_NOTES}] AS notes FROM events
-        WHERE symbol IN (${list}) AND day BETWEEN ${RUN_OR_LAST_DAY} - ${NOTE_DAYS} AND ${RUN_OR_LAST_DAY} + ${ACTION_DAYS} GROUP BY symbol
+        WHERE symbol IN (${list}) AND day BETWEEN ${RUN_DAY} - ${NOTE_DAYS} AND ${RUN_DAY} + ${ACTION_DAYS} GROUP BY symbol
       ) AS e USING (symbol) WHERE symbol IN (${list})`,
     'r.place',
   )

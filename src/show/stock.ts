@@ -75,7 +75,7 @@ const LIST_STREAMS = {
 } as const
 
 /** The columns of the views `screener` and `index_prices` that a price line has. */
-const PRICE_LINE = `{ day: price_day, close: close_inr, changePct: change_pct, volume: volume, volumeTimes: rvol, high52: high_52w_inr, low52: low_52w_inr,
+const PRICE_LINE = `{ day: price_day, close: close_inr, changePct: change_pct, volume: volume, volumeTimes: rvol, high52: high_52w_inr, low52: low_52w_inr, place52Pct: place_52w_pct,
   returns: { '1W': return_1w_pct, '1M': return_1m_pct, '3M': return_3m_pct, '6M': return_6m_pct, '1Y': return_1y_pct } } AS price`
 
 /**

@@ -3,14 +3,19 @@ import { omitUndefined } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
 import { type LimitedResult, runLimitedQuery } from '../tables/limited-query.js'
 import { BREADTH_SUMMARY } from '../tables/views/breadth.js'
-import { RESULT_DAYS } from '../tables/views/screener/session.js'
-import { RUN_DAY } from '../tables/views/view.js'
 import type { ListTable } from './answers.js'
 import type { MarketFolder } from './folder.js'
-import { describeAbout, findMissingFile, getRunDay, readRunFacts } from './freshness.js'
-import { isUpToRun } from './market.js'
+import { describeAbout, findMissingFile, readRunFacts } from './freshness.js'
 import { readIndices, readSid } from './stocks.js'
-import { isOfUniverse, readUndamaged, STOCK_NAMES } from './tables.js'
+import {
+  FOLDER_DAY,
+  isOfUniverse,
+  isUpToRun,
+  NEW_RESULTS,
+  readUndamaged,
+  STOCK_NAMES,
+  selectQuarter,
+} from './tables.js'
 
 /** A whole list: one statement over the tables, and the columns of which one value can be chosen. */
 interface ListDefinition {
@@ -108,18 +113,6 @@ const selectNewest = (
 ): string => `SELECT ${rows} FROM ${table} ${NAMED}
   WHERE ${isUpToRun(day)} AND ${day} > (SELECT max(${day}) FROM ${table} WHERE ${isUpToRun(day)}) - ${days}`
 
-const figures = (before: string, after: string): string =>
-  [
-    'sales_q0_cr',
-    'sales_yoy_pct',
-    'sales_qoq_pct',
-    'net_profit_q0_cr',
-    'net_profit_yoy_pct',
-    'net_profit_qoq_pct',
-  ]
-    .map((column) => `${before}${column}${after} AS ${column.replace('_q0', '')}`)
-    .join(', ')
-
 /** Where a statement is narrowed to a universe. */
 const UNIVERSE_PLACE = ' /* universe */'
 
@@ -159,8 +152,8 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     facets: ['side', 'band'],
     streams: ['circuit-stocks'],
     about: 'Stocks at the upper or the lower limit of their price band',
-    sql: `SELECT c.symbol, c.name, c.side, c.price, c.change_percent, b.band, c.volume FROM circuits AS c
-      LEFT JOIN (SELECT symbol, any_value(band) AS band FROM bands GROUP BY symbol) AS b USING (symbol) ORDER BY c.side DESC, c.volume DESC NULLS LAST, c.symbol`,
+    sql: `SELECT c.symbol, c.name, c.side, c.price, c.change_percent, s.band, c.volume FROM circuits AS c
+      LEFT JOIN screener AS s USING (symbol) ORDER BY c.side DESC, c.volume DESC NULLS LAST, c.symbol`,
   },
   surveillance: {
     title: 'Surveillance',
@@ -211,7 +204,7 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     streams: ['corporate-actions'],
     about: 'Dividends, splits, bonuses and others with an ex-date from the day of the run on, the next first',
     sql: `SELECT DISTINCT symbol, m.name, ex_date, lower(action) AS action, amount, note, record_date FROM corporate_actions ${NAMED}
-      WHERE ex_date >= ${RUN_DAY} ORDER BY ex_date, symbol`,
+      WHERE ex_date >= ${FOLDER_DAY} ORDER BY ex_date, symbol`,
   },
   results: {
     title: 'Results',
@@ -219,9 +212,8 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     streams: ['company-filings'],
     about:
       'Results of the last days, the newest first, with the growth against the year and the quarter before; without figures while the provider still has the quarter before',
-    sql: `SELECT symbol, name, CAST(results_at AS DATE) AS results_day, results_quarter, ${figures('if(figures_are_of_results = 1, ', ', NULL)')},
-      results_day_return_pct, sector FROM screener
-      WHERE CAST(results_at AS DATE) > ${RUN_DAY} - ${RESULT_DAYS} ORDER BY results_at DESC, symbol`,
+    sql: `SELECT symbol, name, results_day, results_quarter, sales_cr, sales_yoy_pct, sales_qoq_pct, net_profit_cr, net_profit_yoy_pct, net_profit_qoq_pct,
+      results_day_return_pct, sector FROM ${NEW_RESULTS} ORDER BY results_at DESC, symbol`,
   },
   quarters: {
     title: 'Newest quarters',
@@ -229,7 +221,7 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     streams: ['fundamental-data'],
     about:
       'The newest quarter that is known of every stock, with the growth against the year and the quarter before',
-    sql: `SELECT symbol, name, quarter, ${figures('', '')}, eps_q0_inr AS eps_inr, sector FROM screener WHERE quarter IS NOT NULL ORDER BY sales_q0_cr DESC NULLS LAST, symbol`,
+    sql: `SELECT symbol, name, quarter, ${selectQuarter((column) => column)}, eps_q0_inr AS eps_inr, sector FROM screener WHERE quarter IS NOT NULL ORDER BY sales_q0_cr DESC NULLS LAST, symbol`,
   },
 }
 
@@ -251,12 +243,9 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   const { sql: whole, streams: own, ...about } = list
   const raw = whole.replace(UNIVERSE_PLACE, () => ` AND ${isOfUniverse(universe)}`)
   const facts = await readRunFacts(folder)
-  const runDay = day ?? getRunDay(facts)
-  // A statement over tables alone has no variables.
-  const known = listTables(streams).some(({ name: table }) => table === 'index_spells')
+  const sql = listTables(streams).some(({ name: table }) => table === 'index_spells')
     ? raw
     : raw.replace(MEMBERS, NO_MEMBERS)
-  const sql = runDay === undefined ? known : known.replaceAll(RUN_DAY, `DATE '${runDay}'`)
   const limits = { rows: MAX_LIST_ROWS, timeMs: LIST_TIME_MS }
   const read = (without: ReadonlySet<string>): Promise<LimitedResult> =>
     runLimitedQuery({ sql, root, streams, asOf: day, without }, limits, new AbortController().signal)
