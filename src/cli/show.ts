@@ -1,6 +1,7 @@
 import { formatCrore, formatNumber, formatPercent, formatPrice } from '../model/format.js'
 import type { Row } from '../model/row.js'
 import type { StockView } from '../tables/stock-view.js'
+import { screener } from '../tables/views/screener/screener.js'
 import type { Finding } from '../verify/finding.js'
 import { defineCommand } from './command.js'
 import { flag, folderFlags, jsonFlag } from './options.js'
@@ -144,10 +145,11 @@ const joinFigures = (parts: readonly string[]): readonly string[] =>
 const formatFigure = (value: unknown, digits = 2): string =>
   typeof value === 'number' ? formatNumber(value, digits) : ''
 
-/** A number in the unit that the name of its column ends in. */
+/** A number in the unit of its column. */
 const formatColumn = (column: string, value: number): string => {
-  if (column.endsWith('_pct')) return formatPercent(value)
-  if (column.endsWith('_cr')) return formatCrore(value)
+  const { unit } = screener.columns.find(({ name }) => name === column) ?? {}
+  if (unit === '%') return formatPercent(value)
+  if (unit === '₹ crore') return formatCrore(value)
   return formatNumber(value, column === 'volume' ? 0 : 2)
 }
 

@@ -78,13 +78,13 @@ const runToEnd = async (
     asOf,
     ...(without === undefined ? {} : { without }),
   }
-  const read = async ({ result, usedDay, answers, warnings }: QueryResult): Promise<LimitedResult> => {
+  const read = async ({ result, used, usedDay, answers, warnings }: QueryResult): Promise<LimitedResult> => {
     const lists = {
       ...(answers.length === 0 ? {} : { answers }),
       ...(warnings.length === 0 ? {} : { warnings }),
     }
     const collected = await collectRows(result, limits)
-    const columns = displayColumns(describeResultColumns(result), source.tables)
+    const columns = displayColumns(describeResultColumns(result), used)
     return { ...collected, columns, ...(usedDay === undefined ? {} : { usedDay }), ...lists }
   }
   return readQuery(await resolveQuery(sql, root), source, read, onBegin)

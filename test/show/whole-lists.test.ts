@@ -205,3 +205,32 @@ it.skipIf(!duckdb)('the price band of a stock at its limit is that of its listed
   const { columns = [], rows = [] } = (await readWholeList(folder, 'circuits')) ?? {}
   expect(rows[0]?.[columns.findIndex(({ name }) => name === 'band')]).toBe('5 %')
 })
+
+it.skipIf(!duckdb)('the columns of lists have the units of their tables', async () => {
+  const folder = marketWith({
+    'master_isin_map.json': [stock('A')],
+    'upper_circuit_stocks.json': [{ Symbol: 'A', LTP: 110 }],
+  })
+  const readUnits = async (name: string) =>
+    Object.fromEntries(
+      ((await readWholeList(folder, name))?.columns ?? []).flatMap(
+        ({ name: column, title, unit, isChange }) =>
+          unit === undefined && !isChange ? [] : [[column, [title, unit, isChange === true]]],
+      ),
+    )
+  expect(await readUnits('actions')).toEqual({ amount: ['amount ₹', '₹', false] })
+  expect(await readUnits('circuits')).toEqual({
+    price: ['price ₹', '₹', false],
+    change_percent: ['change %', '%', true],
+  })
+  // In points.
+  expect(Object.keys(await readUnits('indices'))).toEqual(
+    ['change', 'return_1w', 'return_1m', 'return_3m', 'return_1y', 'from_high_52w', 'from_low_52w'].map(
+      (column) => `${column}_pct`,
+    ),
+  )
+  expect(await readUnits('deals')).toEqual({
+    price_inr: ['price ₹', '₹', false],
+    value_cr: ['value ₹ crore', '₹ crore', false],
+  })
+})
