@@ -8,7 +8,7 @@ const tables = listTables(streams)
 const findTable = (wanted: string) => [...tables, ...listViews(tables)].filter(({ name }) => name === wanted)
 const show = (table: string, ...names: readonly string[]) =>
   displayColumns(
-    names.map((name) => ({ name, isNumber: true })),
+    names.map((name) => ({ name, isNumber: true, isJson: false })),
     findTable(table),
   ).map(({ title }) => title)
 
