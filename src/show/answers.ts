@@ -326,7 +326,7 @@ export interface CandlesAnswer {
   readonly low: readonly number[]
   readonly close: readonly number[]
   readonly volume: readonly number[]
-  /** The average close of the last 50 and 200 candles; null where there are fewer. */
+  /** The average close of the last 50 and 200 sessions, also of weeks; null where there are fewer. */
   readonly averages: readonly { readonly length: number; readonly values: readonly (number | null)[] }[]
   /** Whether splits and bonuses changed anything; without any, both kinds of prices are the same. */
   readonly isAdjusted: boolean

@@ -4,7 +4,7 @@ import type { Day } from '../model/trading-day.js'
 import { quoteText } from '../storage/duckdb.js'
 import { describeSignal } from '../tables/changes/signals.js'
 import { readSignals } from '../tables/changes/watch-record.js'
-import { BREADTH_SUMMARY } from '../tables/views/breadth.js'
+import { BREADTH_FIGURES, selectBreadth } from '../tables/views/breadth.js'
 import { ACTION_DAYS } from '../tables/views/screener/session.js'
 import { RUN_DAY } from '../tables/views/view.js'
 import type {
@@ -32,23 +32,20 @@ type BreadthRow = Omit<Breadth, 'about' | 'sessions'> & { readonly day: string }
 type FoundIndex = Omit<IndexRow, 'key'> & { readonly sid: string }
 
 const SHOWN_SESSIONS = 60
-/** What the breadth of some stocks is counted from. */
-const PRICE_COLUMNS =
-  'traded, price_day, change_pct, turnover_cr, new_high_52w, new_low_52w, from_sma_20_pct, from_sma_50_pct, from_sma_200_pct'
 
 /**
  * The stocks of a universe, with the columns that their breadth needs. All columns of a view are asked for
  * where its rows are stored. For a day of the past they are not, and `*` would take ten times as long.
  */
 const listPrices = (universe: string, isPast: boolean): readonly string[] => [
-  `prices AS MATERIALIZED (SELECT ${isPast ? PRICE_COLUMNS : '*'} FROM screener WHERE ${isOfUniverse(universe)})`,
+  `prices AS MATERIALIZED (SELECT ${isPast ? BREADTH_FIGURES.join(', ') : '*'} FROM screener WHERE ${isOfUniverse(universe)})`,
 ]
 
 const MARKET_PARTS = {
   breadth:
     rowOf<BreadthRow>(`SELECT day, (SELECT count(*) FROM prices) AS listed, stocks AS traded, advances, declines, unchanged, new_highs AS "newHighs", new_lows AS "newLows",
     above_sma50_pct AS "above50Pct", above_sma200_pct AS "above200Pct", median_change_pct AS "medianChangePct", turnover_cr AS "turnoverCr"
-    FROM (SELECT max(price_day) AS day, ${BREADTH_SUMMARY} FROM prices WHERE traded = 1 HAVING count(*) > 0)`),
+    FROM (${selectBreadth("'' AS universe", 'prices WHERE true')})`),
   // All slow columns are named, because the rows of a whole view are stored.
   sessions: listOf<{ readonly day: string; readonly advances: number; readonly declines: number }>(
     `SELECT day, advances, declines FROM (SELECT day, advances, declines, above_sma20_pct, above_sma50_pct, above_sma200_pct, new_highs, new_lows
@@ -129,10 +126,10 @@ const toIndexPanel = (
     'indices-ohlcv',
     omitUndefined({ isMissing: rows.length === 0 && list.rows.length > 0, damage: problem }),
   )
-  const day = rows.reduce<string | undefined>(
-    (newest, row) => (newest === undefined || row.day > newest ? row.day : newest),
-    undefined,
-  )
+  const day = rows
+    .map((row) => row.day)
+    .sort()
+    .at(-1)
   const about: About = omitUndefined({ ...(listed.problem === undefined ? candles : listed), day })
   return { about, rows: orderIndices(rows), total: list.rows.length }
 }

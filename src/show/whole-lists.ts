@@ -2,26 +2,18 @@ import { listTables } from '../engine/define-stream.js'
 import { omitUndefined } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
 import { type LimitedResult, runLimitedQuery } from '../tables/limited-query.js'
-import { BREADTH_SUMMARY } from '../tables/views/breadth.js'
+import { selectBreadth } from '../tables/views/breadth.js'
 import type { ListTable } from './answers.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, readRunFacts } from './freshness.js'
 import { readIndices, readSid } from './stocks.js'
-import {
-  FOLDER_DAY,
-  isOfUniverse,
-  isUpToRun,
-  NEW_RESULTS,
-  readUndamaged,
-  STOCK_NAMES,
-  selectQuarter,
-} from './tables.js'
+import { FOLDER_DAY, isOfUniverse, isUpToRun, NEW_RESULTS, readUndamaged, STOCK_NAMES } from './tables.js'
 
 /** A whole list: one statement over the tables, and the columns of which one value can be chosen. */
 interface ListDefinition {
   readonly title: string
   readonly about: string
-  readonly facets: readonly string[]
+  readonly facets?: readonly string[]
   /** The streams that it is made of. */
   readonly streams: readonly string[]
   readonly sql: string
@@ -33,7 +25,6 @@ const item = (name: string, column = 'value'): string => `max(${column}) FILTER 
 const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
   quarters: {
     title: 'Quarters',
-    facets: [],
     streams: ['fundamental-data'],
     about: 'Results by quarter against the year and the quarter before',
     sql: `SELECT quarter, day, sales_cr, sales_yoy_pct, sales_qoq_pct, net_profit_cr, net_profit_yoy_pct, net_profit_qoq_pct, ebitda_cr, opm_pct, eps_inr, basis
@@ -42,7 +33,6 @@ const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
   years: {
     title: 'Years',
     about: 'Results and balance sheet by year',
-    facets: [],
     streams: ['fundamental-data'],
     sql: `SELECT year, y.day, sales_cr, sales_yoy_pct, net_profit_cr, net_profit_yoy_pct, opm_pct, eps_inr,
       total_assets_cr, total_equity_cr, basis FROM (
@@ -56,7 +46,6 @@ const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
   holders: {
     title: 'Shareholding',
     about: 'Who held the shares by quarter, percent',
-    facets: [],
     streams: ['fundamental-data'],
     sql: `SELECT day AS quarter_to, promoter_pct, promoter_change_1q_pct, fii_pct, fii_change_1q_pct, dii_pct, public_pct FROM shareholding WHERE {own} ORDER BY place`,
   },
@@ -78,7 +67,6 @@ const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
   },
   peers: {
     title: 'Peers',
-    facets: [],
     streams: ['fundamental-data', 'all-ohlcv'],
     about: 'The stocks of the same industry, the largest first',
     sql: `SELECT symbol, name, close_inr, change_pct, return_1m_pct, return_1y_pct, market_cap_cr, pe_ttm, roe_pct, sales_yoy_pct, net_profit_yoy_pct
@@ -114,10 +102,10 @@ const selectNewest = (
   WHERE ${isUpToRun(day)} AND ${day} > (SELECT max(${day}) FROM ${table} WHERE ${isUpToRun(day)}) - ${days}`
 
 /** Where a statement is narrowed to a universe. */
-const UNIVERSE_PLACE = ' /* universe */'
+const UNIVERSE_PLACE = 'true /* universe */'
 
 /** The indices of each stock, where an optional stream collects them. */
-const MEMBERS = `(SELECT isin, string_agg(DISTINCT "index", ' · ' ORDER BY "index") AS indices FROM index_spells WHERE until IS NULL GROUP BY isin)`
+const MEMBERS = `(SELECT isin, string_agg(DISTINCT "index", ' · ' ORDER BY "index") AS indices FROM index_members GROUP BY isin)`
 const NO_MEMBERS = '(SELECT isin, CAST(NULL AS VARCHAR) AS indices FROM master WHERE false)'
 
 const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
@@ -132,12 +120,12 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
   },
   sectors: {
     title: 'Sectors',
-    facets: [],
     streams: ['all-ohlcv'],
     about:
       'The stocks of each sector that traded in the newest session: how many rose and fell, and their turnover',
-    sql: `SELECT sector, '/market?is.sector=' || url_encode(sector) AS path, ${BREADTH_SUMMARY}, median(return_1m_pct) AS median_return_1m_pct
-      FROM screener WHERE traded = 1${UNIVERSE_PLACE} GROUP BY sector ORDER BY turnover_cr DESC NULLS LAST`,
+    sql: `SELECT sector, '/market?is.sector=' || url_encode(sector) AS path, stocks, advances, declines, unchanged, change_pct, median_change_pct, above_sma20_pct, above_sma50_pct,
+      above_sma200_pct, new_highs, new_lows, turnover_cr, median_return_1m_pct FROM (${selectBreadth('sector', `screener WHERE ${UNIVERSE_PLACE}`)})
+      ORDER BY turnover_cr DESC NULLS LAST`,
   },
   indices: {
     title: 'Indices',
@@ -221,7 +209,8 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     streams: ['fundamental-data'],
     about:
       'The newest quarter that is known of every stock, with the growth against the year and the quarter before',
-    sql: `SELECT symbol, name, quarter, ${selectQuarter((column) => column)}, eps_q0_inr AS eps_inr, sector FROM screener WHERE quarter IS NOT NULL ORDER BY sales_q0_cr DESC NULLS LAST, symbol`,
+    sql: `SELECT symbol, name, quarter, sales_q0_cr AS sales_cr, sales_yoy_pct, sales_qoq_pct, net_profit_q0_cr AS net_profit_cr,
+      net_profit_yoy_pct, net_profit_qoq_pct, eps_q0_inr AS eps_inr, sector FROM screener WHERE quarter IS NOT NULL ORDER BY sales_q0_cr DESC NULLS LAST, symbol`,
   },
 }
 
@@ -240,8 +229,8 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   const list = Object.hasOwn(MARKET_LISTS, base) ? MARKET_LISTS[base] : findListOfStock(name)
   if (list === undefined) return undefined
   const { root, streams, day } = folder
-  const { sql: whole, streams: own, ...about } = list
-  const raw = whole.replace(UNIVERSE_PLACE, () => ` AND ${isOfUniverse(universe)}`)
+  const { sql: whole, streams: own, facets = [], ...about } = list
+  const raw = whole.replace(UNIVERSE_PLACE, () => isOfUniverse(universe))
   const facts = await readRunFacts(folder)
   const sql = listTables(streams).some(({ name: table }) => table === 'index_spells')
     ? raw
@@ -266,6 +255,7 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   })
   return {
     ...about,
+    facets,
     sql,
     isCut,
     rows: name === 'indices' ? await addPaths(folder, answer) : rows,

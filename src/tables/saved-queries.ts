@@ -66,12 +66,8 @@ export const saveQuery = async ({ name, sql, out, streams }: QueryToSave): Promi
     )
   const tables = listTables(streams)
   const relations = [...tables, ...listViews(tables)]
-  for (const [what, taken] of [
-    ['a table', relations],
-    ['a worked query', workedQueries],
-  ] as const)
-    if (taken.some((one) => one.name === name))
-      throw new UsageError(`${name} is the name of ${what}; choose another one`)
+  if ([...relations, ...workedQueries].some((one) => one.name === name))
+    throw new UsageError(`${name} is the name of a table or a worked query; choose another one`)
   const { root } = await openFolder(out)
   const { connection, close } = await openDuckDb()
   try {

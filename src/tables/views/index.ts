@@ -1,5 +1,6 @@
 import type { Columned, Table } from '../../model/table.js'
 import { adjustments } from './adjustments.js'
+import { candleAverages, indexAverages } from './averages.js'
 import { breadth } from './breadth.js'
 import { candleDays, candlesAdjusted, candlesKnown, rewritten } from './candles.js'
 import { dealsReturns, dealsValued } from './deals.js'
@@ -8,6 +9,7 @@ import { candlesDaily, lifetimes, membersOfIndices, sessions } from './exchange.
 import { balanceSheet, quarters, ratios, shareholding, years } from './fundamentals.js'
 import { indexPrices } from './screener/price.js'
 import { screener } from './screener/screener.js'
+import { sessionBreadth } from './session-breadth.js'
 import { symbolIsins, symbols } from './symbols.js'
 import type { View } from './view.js'
 
@@ -25,6 +27,7 @@ const ALL: readonly View[] = [
   ratios,
   adjustments,
   candlesAdjusted,
+  candleAverages,
   candlesKnown,
   rewritten,
   candlesDaily,
@@ -39,7 +42,9 @@ const ALL: readonly View[] = [
   events,
   breadth,
   indexPrices,
+  indexAverages,
   screener,
+  sessionBreadth,
 ]
 
 /** The views over some tables: those whose tables are all there, and whose name no table has. */
