@@ -69,13 +69,14 @@ const describeCleaning = (
  */
 export type Factors = readonly { readonly until: string; readonly factor: number }[]
 
-type AverageRow = Readonly<Record<`sma_${(typeof AVERAGE_SESSIONS)[number]}_inr`, number | undefined>> & {
+interface DayAverages {
   readonly day: string
+  readonly values: readonly (number | undefined)[]
 }
 
 /** The averages of a stock in the view `candle_averages`, or of an index in `index_averages`. */
 export const averagesOf = (view: string, own: string) =>
-  listOf<AverageRow>(`SELECT day, sma_50_inr, sma_200_inr FROM ${view} WHERE ${own}`, 'r.day')
+  listOf<DayAverages>(`SELECT day, [sma_50_inr, sma_200_inr] AS values FROM ${view} WHERE ${own}`, 'r.day')
 
 export interface ChartWishes {
   /** Whether prices are as stored, not adjusted for splits and bonuses. */
@@ -95,13 +96,13 @@ export const toCandlesAnswer = (
   }: ChartWishes & {
     readonly about: About
     readonly factors?: Factors
-    readonly averages?: readonly AverageRow[]
+    readonly averages?: readonly DayAverages[]
   },
 ): CandlesAnswer => {
   const days = Array.from(stored.day.subarray(0, stored.length), numberToDay)
   const factorOf = (day: string): number => factors.find(({ until }) => day <= until)?.factor ?? 1
   const divisors = days.map((day) => (isStored ? 1 : factorOf(day)))
-  const known = new Map(averages.map((row) => [row.day, row]))
+  const known = new Map(averages.map(({ day, values }) => [day, values]))
   const divide = (values: Float64Array): readonly number[] =>
     divisors.map((factor, index) => roundPrice((values[index] as number) / factor))
   const daily: ChartColumns = {
@@ -118,10 +119,10 @@ export const toCandlesAnswer = (
     // Candles are about their newest day, not about the day of the run.
     about: last === undefined ? about : { ...about, day: last },
     ...columns,
-    averages: AVERAGE_SESSIONS.map((length) => ({
+    averages: [50, 200].map((length, place) => ({
       length,
       values: columns.days.map((day) => {
-        const value = known.get(day)?.[`sma_${length}_inr`]
+        const value = known.get(day)?.[place]
         return value === undefined ? null : roundPrice(value * (isStored ? factorOf(day) : 1))
       }),
     })),
@@ -149,8 +150,6 @@ const toWeeks = ({ days, open, high, low, close, volume }: ChartColumns): ChartC
     volume: each(volume, (week) => roundPrice(week.reduce((sum, one) => sum + one, 0))),
   }
 }
-
-const AVERAGE_SESSIONS = [50, 200] as const
 
 /**
  * Six digits after the point are more than any price has; divided prices have more, which only cost space.

@@ -38,7 +38,7 @@ const SHOWN_SESSIONS = 60
  * where its rows are stored. For a day of the past they are not, and `*` would take ten times as long.
  */
 const listPrices = (universe: string, isPast: boolean): readonly string[] => [
-  `prices AS MATERIALIZED (SELECT ${isPast ? BREADTH_FIGURES.join(', ') : '*'} FROM screener WHERE ${isOfUniverse(universe)})`,
+  `prices AS MATERIALIZED (SELECT ${isPast ? BREADTH_FIGURES : '*'} FROM screener WHERE ${isOfUniverse(universe)})`,
 ]
 
 const MARKET_PARTS = {

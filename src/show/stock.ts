@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { ACTION_FILES } from '../market/price-actions.js'
 import { formatNumber, formatPrice } from '../model/format.js'
-import type { Item } from '../model/outcome.js'
 import { omitUndefined, readText } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
 import { readStateDocument } from '../storage/file-system.js'
@@ -251,18 +250,16 @@ const findIndex = async (folder: MarketFolder, key: string) => {
   const about = describeAbout(await readRunFacts(folder), 'indices-ohlcv', {
     isMissing: shown.raw.length === 0,
   })
-  return { item, file, shown, about, isStock: false }
+  const own = `symbol = ${quoteText(item.key)} AND sid = ${quoteText(readSid(item))}`
+  return { item, file, shown, about, own, isStock: false }
 }
-
-const ofIndex = (item: Item): string =>
-  `symbol = ${quoteText(item.key)} AND sid = ${quoteText(readSid(item))}`
 
 /** What the page of an index shows; undefined for an unknown one. */
 export const readIndex = async (folder: MarketFolder, key: string): Promise<IndexAnswer | undefined> => {
   const found = await findIndex(folder, key)
   if (found === undefined) return undefined
   const { item, about } = found
-  const row = `SELECT ${PRICE_LINE} FROM index_prices WHERE ${ofIndex(item)}`
+  const row = `SELECT ${PRICE_LINE} FROM index_prices WHERE ${found.own}`
   const { answer, problem } = await readAnswer(folder, {
     facts: rowOf<{ readonly price: Partial<PriceFacts> }>(row),
   })
@@ -283,7 +280,7 @@ export const readIndexChart = async (
 ): Promise<CandlesAnswer | undefined> => {
   const found = await findIndex(folder, key)
   if (found === undefined) return undefined
-  const { answer } = await readAnswer(folder, { averages: averagesOf('index_averages', ofIndex(found.item)) })
+  const { answer } = await readAnswer(folder, { averages: averagesOf('index_averages', found.own) })
   return toCandlesAnswer(found.shown, { ...answer, ...wishes, about: found.about })
 }
 

@@ -1,3 +1,4 @@
+import { omitUndefined } from '../model/row.js'
 import type { ColumnDisplay, Unit } from '../model/row-schema.js'
 import type { Columned } from '../model/table.js'
 import type { ResultColumn } from './result-values.js'
@@ -31,12 +32,12 @@ export const displayColumns = (
   return columns.map(({ name, isNumber }) => {
     const { unit, isChange, title } = known.get(name) ?? ({ unit: unitOf(name) } as const)
     const words = TITLES[name] ?? name.replace(UNIT_WORD, '').replaceAll('_', ' ')
-    return {
+    return omitUndefined({
       name,
       isNumber,
-      title: title ?? (unit === undefined ? words : `${words} ${unit}`),
-      ...(unit && { unit }),
-      ...(isChange && { isChange }),
-    }
+      title: title ?? (unit ? `${words} ${unit}` : words),
+      unit,
+      isChange,
+    })
   })
 }

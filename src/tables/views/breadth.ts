@@ -55,14 +55,8 @@ const BREADTH_SUMMARY = `count(*) AS stocks, count(*) FILTER (change_pct > 0) AS
   sum(turnover_cr) AS turnover_cr`
 
 /** The columns of `screener` that `selectBreadth` reads. */
-export const BREADTH_FIGURES = [
-  'traded',
-  'price_day',
-  'change_pct',
-  'turnover_cr',
-  'return_1m_pct',
-  ...Object.values(SLOW).map(([name]) => name),
-]
+export const BREADTH_FIGURES =
+  'traded, price_day, change_pct, turnover_cr, return_1m_pct, new_high_52w, new_low_52w, from_sma_20_pct, from_sma_50_pct, from_sma_200_pct'
 
 /**
  * The breadth of the newest session over some rows of `screener`, one row for each value of `by`: a stock
