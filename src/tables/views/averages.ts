@@ -1,23 +1,28 @@
 import { averageOf, FIGURE_DAYS } from './breadth.js'
 import { col, defineView, identity, type ViewColumn } from './view.js'
 
+const SESSIONS = [50, 200]
+
 /** The averages that charts draw, at each candle, as `screener` has them of the newest one. */
 const averages = (unit: string): readonly ViewColumn[] =>
-  [50, 200].map((sessions) =>
+  SESSIONS.map((sessions) =>
     col(
       `sma_${sessions}_inr`,
       'DOUBLE',
       `average close of ${sessions} sessions, ${unit}; NULL if there are fewer within ${FIGURE_DAYS} days`,
-      averageOf(sessions),
     ),
   )
+
+/** A window at the end of a view would be one of the statement that reads it. */
+const selectAverages = (candles: string, item: string): string =>
+  `FROM (SELECT *, ${SESSIONS.map((sessions) => `${averageOf(sessions)} AS sma_${sessions}_inr`).join(', ')} FROM ${candles} WINDOW w AS (PARTITION BY ${item} ORDER BY day))`
 
 export const candleAverages = defineView({
   name: 'candle_averages',
   about: 'average closes of stocks at each candle of candles_adjusted, one row for each stock and day',
   needs: ['candles_adjusted'],
   columns: [...identity('trading day in India'), ...averages('rupees of today')],
-  from: 'FROM candles_adjusted WINDOW w AS (PARTITION BY symbol ORDER BY day)',
+  from: selectAverages('candles_adjusted', 'symbol'),
 })
 
 export const indexAverages = defineView({
@@ -29,5 +34,5 @@ export const indexAverages = defineView({
     col('sid', 'VARCHAR', 'id of the index, which may share its symbol'),
     ...averages('points').map(({ unit, ...column }) => column),
   ],
-  from: 'FROM (SELECT *, NULL AS isin, date AS day FROM index_candles) WINDOW w AS (PARTITION BY symbol, sid ORDER BY day)',
+  from: selectAverages('(SELECT *, NULL AS isin, date AS day FROM index_candles)', 'symbol, sid'),
 })
