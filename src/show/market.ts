@@ -33,14 +33,6 @@ type FoundIndex = Omit<IndexRow, 'key'> & { readonly sid: string }
 
 const SHOWN_SESSIONS = 60
 
-/**
- * The stocks of a universe, with the columns that their breadth needs. All columns of a view are asked for
- * where its rows are stored. For a day of the past they are not, and `*` would take ten times as long.
- */
-const listPrices = (universe: string, isPast: boolean): readonly string[] => [
-  `prices AS MATERIALIZED (SELECT ${isPast ? BREADTH_FIGURES : '*'} FROM screener WHERE ${isOfUniverse(universe)})`,
-]
-
 const MARKET_PARTS = {
   breadth:
     rowOf<BreadthRow>(`SELECT day, (SELECT count(*) FROM prices) AS listed, stocks AS traded, advances, declines, unchanged, new_highs AS "newHighs", new_lows AS "newLows",
@@ -72,8 +64,11 @@ export const readMarket = async (folder: MarketFolder, universe = ''): Promise<M
     await readStockNames(folder),
     await readIndices(folder),
   ]
+  // All columns of a view are asked for where its rows are stored. For a day of the past they are not, and `*`
+  // would take ten times as long.
+  const columns = folder.day === undefined ? '*' : BREADTH_FIGURES
   const { answer, damage, problem } = await readAnswer(folder, MARKET_PARTS, {
-    with: listPrices(universe, folder.day !== undefined),
+    with: [`prices AS MATERIALIZED (SELECT ${columns} FROM screener WHERE ${isOfUniverse(universe)})`],
   })
   const { breadth, sessions = [] } = answer
   const about = omitUndefined({

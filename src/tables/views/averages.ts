@@ -1,11 +1,9 @@
 import { averageOf, FIGURE_DAYS } from './breadth.js'
 import { col, defineView, identity, type ViewColumn } from './view.js'
 
-const SESSIONS = [50, 200]
-
 /** The averages that charts draw, at each candle, as `screener` has them of the newest one. */
 const averages = (unit: string): readonly ViewColumn[] =>
-  SESSIONS.map((sessions) =>
+  [50, 200].map((sessions) =>
     col(
       `sma_${sessions}_inr`,
       'DOUBLE',
@@ -15,7 +13,7 @@ const averages = (unit: string): readonly ViewColumn[] =>
 
 /** A window at the end of a view would be one of the statement that reads it. */
 const selectAverages = (candles: string, item: string): string =>
-  `FROM (SELECT *, ${SESSIONS.map((sessions) => `${averageOf(sessions)} AS sma_${sessions}_inr`).join(', ')} FROM ${candles} WINDOW w AS (PARTITION BY ${item} ORDER BY day))`
+  `FROM (SELECT *, ${averageOf(50)} AS sma_50_inr, ${averageOf(200)} AS sma_200_inr FROM ${candles} WINDOW w AS (PARTITION BY ${item} ORDER BY day))`
 
 export const candleAverages = defineView({
   name: 'candle_averages',
