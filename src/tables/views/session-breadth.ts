@@ -10,9 +10,17 @@ export const sessionBreadth = defineView({
     'how many stocks rose and fell in the newest session, one row for each universe, and for each sector in it',
   needs: [...needs, 'index_members'],
   columns: [
-    ...BREADTH_COLUMNS.filter(({ name }) => !/name|level/.test(name)),
-    col('universe', 'VARCHAR', 'all stocks, F&O, or the index whose members they are'),
-    col('sector', 'VARCHAR', 'as the provider names it, no sector if it does not; NULL: all of the universe'),
+    // In place of its level and name.
+    ...BREADTH_COLUMNS.toSpliced(
+      3,
+      2,
+      col('universe', 'VARCHAR', 'all stocks, F&O, or the index whose members they are'),
+      col(
+        'sector',
+        'VARCHAR',
+        'as the provider names it, no sector if it does not; NULL: all of the universe',
+      ),
+    ),
     changing(col('median_return_1m_pct', 'DOUBLE', 'median return of a calendar month, percent')),
   ],
   with: [
