@@ -75,9 +75,9 @@ WHERE day IN (SELECT DISTINCT day FROM history.indices ORDER BY day DESC LIMIT 3
   rule(
     'bulk-buys',
     'a bulk purchase of more than 0.5 % of the company by one client',
-    `SELECT s.symbol, d.day, client, round(sum(value_cr), 2) AS value_cr, round(100 * sum(value_cr) / any_value(market_cap_cr), 2) AS share_pct
-FROM deals_valued AS d JOIN screener AS s USING (isin) WHERE kind = 'BULK' AND side = 'B' AND d.day > (SELECT max(day) FROM deals_valued) - 7
-GROUP BY s.symbol, d.day, client HAVING sum(value_cr) > 0.005 * any_value(market_cap_cr)`,
+    `SELECT m.symbol, d.day, client, round(sum(value_cr), 2) AS value_cr, round(100 * sum(value_cr) / any_value(market_cap), 2) AS share_pct
+FROM deals_valued AS d JOIN master_data AS m USING (isin) WHERE kind = 'BULK' AND side = 'B' AND d.day > (SELECT max(day) FROM deals_valued) - 7
+GROUP BY m.symbol, d.day, client HAVING sum(value_cr) > 0.005 * any_value(market_cap)`,
     ['symbol', 'day', 'client'],
   ),
   rule(
