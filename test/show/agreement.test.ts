@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { callTool } from '../../src/cli/mcp/tools.js'
-import type { Breadth, CandlesAnswer } from '../../src/show/answers.js'
+import type { CandlesAnswer } from '../../src/show/answers.js'
 import { readMorning } from '../../src/show/index.js'
 import { readMarket, readToday } from '../../src/show/market.js'
 import { readCandles, readIndexChart, readStock } from '../../src/show/stock.js'
@@ -84,7 +84,7 @@ const LISTED: Readonly<Record<string, string>> = {
   side: 'circuit',
 }
 
-/** The columns of `breadth` and `session_breadth` that the page shows. */
+/** The columns of `breadth` that the page shows. */
 const BREADTH: Readonly<Record<string, string>> = {
   'about.day': 'day',
   traded: 'stocks',
@@ -247,37 +247,39 @@ describe.skipIf(!duckdb)('every figure of every stock is the same wherever it is
   })
 
   it('in the breadth of market, sectors and universes, and sectors add up to the market', async () => {
-    const session = await objectsOf('from session_breadth', out, 0)
-    const [newest] = await objectsOf("from breadth where level = 'market' order by day desc limit 1", out, 0)
-    const compareBreadth = (what: string, shown: Breadth, row: Json | undefined): void => {
-      for (const [name, column] of Object.entries(BREADTH))
-        compare(what, name, pick(shown, name), row?.[column])
+    const newest = await objectsOf(
+      "from breadth where level <> 'index' qualify day = max(day) over (partition by level)",
+      out,
+      0,
+    )
+    const COUNTS = ['stocks', 'advances', 'declines', 'unchanged', 'new_highs', 'new_lows']
+    const market = newest.find(({ level }) => level === 'market')
+    const { breadth } = await readMarket(openFolder(out))
+    for (const [name, column] of Object.entries(BREADTH))
+      compare('breadth', name, pick(breadth, name), market?.[column])
+    const sectors = await readList('sectors')
+    for (const { sector, path, median_return_1m_pct, ...cells } of sectors) {
+      const row = newest.find(({ name }) => name === (sector ?? 'no sector'))
+      for (const [column, cell] of Object.entries(cells))
+        compare(`sectors ${column}`, sector, cell, row?.[column])
     }
-    for (const universe of new Set(session.map((row) => String(row.universe)))) {
-      const rows = session.filter((row) => row.universe === universe)
-      const name = universe === 'all stocks' ? '' : universe
-      const { breadth } = await readMarket(openFolder(out), name)
-      compareBreadth(
-        `breadth ${universe}`,
-        breadth,
-        rows.find(({ sector }) => sector === null),
-      )
-      if (name === '') compareBreadth('breadth of the newest day', breadth, newest)
-      const sectors = await readList(name === '' ? 'sectors' : `sectors/${name}`)
-      for (const { sector, path, ...cells } of sectors) {
-        const row = rows.find((one) => one.sector === (sector ?? 'no sector'))
-        for (const [column, cell] of Object.entries(cells))
-          compare(`sectors ${universe} ${column}`, sector, cell, row?.[column])
-      }
-      const sum = (column: string): number => sectors.reduce((all, row) => all + Number(row[column]), 0)
-      for (const column of ['stocks', 'advances', 'declines', 'unchanged', 'new_highs', 'new_lows'])
-        compare(
-          `sum of sectors ${universe}`,
-          column,
-          sum(column),
-          rows.find(({ sector }) => sector === null)?.[column],
-        )
+    for (const column of COUNTS) {
+      const sum = sectors.reduce((all, row) => all + Number(row[column]), 0)
+      compare('sum of sectors', column, sum, market?.[column])
     }
+    const members = await objectsOf('select isin, "index" from index_members', out, 0)
+    const indices = [...new Set(members.map(({ index }) => String(index)))]
+    for (const universe of ['F&O', ...indices]) {
+      const isOwn = ({ isin, fno }: Json): boolean =>
+        universe === 'F&O' ? fno === 1 : members.some((one) => one.index === universe && one.isin === isin)
+      const own = [...screener.values()].filter((row) => isOwn(row) && row.traded === 1)
+      const changes = own.map(({ change_pct }) => Number(change_pct))
+      const shown = (await readMarket(openFolder(out), universe)).breadth
+      compare(`${universe} traded`, '', shown.traded, own.length)
+      compare(`${universe} advances`, '', shown.advances, changes.filter((change) => change > 0).length)
+      compare(`${universe} declines`, '', shown.declines, changes.filter((change) => change < 0).length)
+    }
+    expect(indices.length).toBeGreaterThan(0)
     expectAgreement(100)
   })
 })

@@ -53,7 +53,6 @@ export const ONLY_LARGE: Partial<LakeUse> = { minBytes: MIN_LAKE_BYTES, isWhole:
 const COSTLY: readonly string[] = [
   'screener',
   'breadth',
-  'session_breadth',
   'events',
   'symbol_isins',
   'adjustments',

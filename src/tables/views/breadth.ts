@@ -80,7 +80,7 @@ const SELECT_GROUPS = `SELECT 'market' AS level, 'all stocks' AS name, NULL AS s
   UNION ALL SELECT 'index', name, symbol, day, NULL, NULL, NULL, NULL, change_pct, NULL,
     ${[20, 50, 200].map((sessions) => `100 * CAST(${isAbove(sessions)} AS INTEGER)`).join(', ')}, new_high_52w, new_low_52w, NULL FROM indexes`
 
-export const BREADTH_COLUMNS: readonly ViewColumn[] = [
+const BREADTH_COLUMNS: readonly ViewColumn[] = [
   col('isin', 'VARCHAR', 'NULL: rows are not about one stock', 'NULL'),
   col('symbol', 'VARCHAR', 'symbol of the index; NULL for market and sectors'),
   col('day', 'DATE', 'session in India: a day on which at least half of the stocks traded'),

@@ -9,7 +9,6 @@ import { candlesDaily, lifetimes, membersOfIndices, sessions } from './exchange.
 import { balanceSheet, quarters, ratios, shareholding, years } from './fundamentals.js'
 import { indexPrices } from './screener/price.js'
 import { screener } from './screener/screener.js'
-import { sessionBreadth } from './session-breadth.js'
 import { symbolIsins, symbols } from './symbols.js'
 import type { View } from './view.js'
 
@@ -44,7 +43,6 @@ const ALL: readonly View[] = [
   indexPrices,
   indexAverages,
   screener,
-  sessionBreadth,
 ]
 
 /** The views over some tables: those whose tables are all there, and whose name no table has. */
