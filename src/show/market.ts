@@ -64,8 +64,8 @@ export const readMarket = async (folder: MarketFolder, universe = ''): Promise<M
     await readStockNames(folder),
     await readIndices(folder),
   ]
-  // All columns of a view are asked for where its rows are stored. For a day of the past they are not, and `*`
-  // would take ten times as long.
+  // All columns of a view are asked for where its rows are stored. For a day of the past they are not, and
+  // `*` would take ten times as long.
   const columns = folder.day === undefined ? '*' : BREADTH_FIGURES
   const { answer, damage, problem } = await readAnswer(folder, MARKET_PARTS, {
     with: [`prices AS MATERIALIZED (SELECT ${columns} FROM screener WHERE ${isOfUniverse(universe)})`],
