@@ -45,6 +45,7 @@ export const CorporateAction = row({
         name: 'amount',
         type: 'DOUBLE',
         comment: 'rupees a share, such as a dividend; NULL for a ratio',
+        unit: '₹',
         from: { row: ['Note'] },
         convert: { sql: termsSql.amount, value: readAmount },
       },

@@ -60,7 +60,7 @@ const readListedStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
   )
 
 export const INDEX_STREAM = 'all-indices'
-export const INDEX_LIST = 'all_indices_list.json'
+const INDEX_LIST = 'all_indices_list.json'
 
 /** The indices as items, each with the name of its candle file. */
 export const readIndices = async (folder: MarketFolder): Promise<StoredList<Item>> => {

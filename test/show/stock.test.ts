@@ -241,7 +241,7 @@ describe.skipIf(!duckdb)('an index', () => {
       price: { close: 25_250, day: '2026-02-12' },
       findings: { rows: [] },
     })
-    expect((await readIndexChart(folder, 'NIFTY'))?.days).toEqual(['2026-02-11', '2026-02-12'])
+    expect((await readIndexChart(folder, 'NIFTY', {}))?.days).toEqual(['2026-02-11', '2026-02-12'])
   })
 })
 

@@ -1,6 +1,14 @@
-import { col, defineView, identity } from './view.js'
+import { col, defineView, identity, type ViewColumn } from './view.js'
 
-const PRICES = ['open', 'high', 'low', 'close'] as const
+/** Rupees under a short name. */
+const price = (name: string, comment: string, sql: string): ViewColumn => ({
+  ...col(name, 'DOUBLE', comment, sql),
+  unit: '₹',
+})
+
+/** The prices of a candle: what stands before and after the name of each in SQL. */
+const priceColumns = (comment: string, before: string, after = ''): readonly ViewColumn[] =>
+  ['open', 'high', 'low', 'close'].map((name) => price(name, comment, `${before}${name}${after}`))
 
 /** The name of this view, which a cache can stand for. */
 export const CANDLE_DAYS = 'candle_days'
@@ -13,7 +21,7 @@ export const candleDays = defineView({
   columns: [
     col('symbol', 'VARCHAR', 'trading symbol'),
     col('day', 'DATE', 'trading day in India', 'date'),
-    ...PRICES.map((name) => col(name, 'DOUBLE', 'rupees')),
+    ...priceColumns('rupees', ''),
     col('volume', 'BIGINT', 'shares traded'),
   ],
   from: `FROM (SELECT *, row_number() OVER () AS place FROM candles) WHERE date IS NOT NULL
@@ -42,15 +50,13 @@ const STEPS = `steps AS (
   WINDOW w AS (PARTITION BY symbol ORDER BY day), later AS (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)
 )`
 
-const adjust = (column: string): string => `c.${column} / coalesce(a.price, 1)`
-
 export const candlesAdjusted = defineView({
   name: 'candles_adjusted',
   about: 'daily candles of stocks without jumps at splits and bonuses, one row for each stock and day',
   needs: ['candle_days', 'adjustments', 'symbol_isins'],
   columns: [
     ...identity('trading day in India', 'c.'),
-    ...PRICES.map((name) => col(name, 'DOUBLE', 'rupees of today', adjust(name))),
+    ...priceColumns('rupees of today', 'c.', ' / coalesce(a.price, 1)'),
     col('volume', 'DOUBLE', 'shares of today', 'c.volume * coalesce(a.price, 1)'),
     col(
       'factor',
@@ -58,15 +64,13 @@ export const candlesAdjusted = defineView({
       'the stored prices were divided by it; 1 if the provider had adjusted them',
       'coalesce(a.price, 1)',
     ),
-    col(
+    price(
       'close_total_return',
-      'DOUBLE',
       'close, also divided by later dividends, rupees',
-      `${adjust('close')} / coalesce(a.dividend, 1)`,
+      'c.close / coalesce(a.price, 1) / coalesce(a.dividend, 1)',
     ),
-    col(
+    price(
       'close_first',
-      'DOUBLE',
       'close as collected on its day, not divided by later splits, rupees; NULL if the candles do not say by what it was divided',
       'c.close * coalesce(a.applied, 1)',
     ),
@@ -117,7 +121,7 @@ export const candlesKnown = defineView({
   needs: ['candle_days', 'symbol_isins'],
   columns: [
     ...identity('trading day in India', 'c.'),
-    ...PRICES.map((name) => col(name, 'DOUBLE', 'rupees', `c.${name}`)),
+    ...priceColumns('rupees', 'c.'),
     col('volume', 'BIGINT', 'shares traded', 'c.volume'),
     col(
       'known_since',

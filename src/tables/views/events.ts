@@ -1,3 +1,4 @@
+import { nameBandSql } from '../../market/price-bands.js'
 import { FORMER_OWNERS, presentIsin } from './symbols.js'
 import { col, defineView, RUN_DAY } from './view.js'
 
@@ -129,7 +130,7 @@ const EVENT_SELECTS = [
   `SELECT isin, symbol, day, CAST(NULL AS TIMESTAMP), 'deal', kind || if(side = 'B', ' purchase by ', ' sale by ') || client, exchange, net_value_cr,
     'crore rupees', NULL, NULL FROM deals_valued`,
   "SELECT isin, symbol, day, CAST(NULL AS TIMESTAMP), 'corporate action', lower(action), terms, amount_inr, if(amount_inr IS NULL, NULL, 'rupees a share'), NULL, NULL FROM actions_unique",
-  `SELECT s.isin, symbol, ${RUN_DAY}, CAST(NULL AS TIMESTAMP), 'price band', 'from ' || from_band || ' to ' || to_band, series, to_percent,
+  `SELECT s.isin, symbol, ${RUN_DAY}, CAST(NULL AS TIMESTAMP), 'price band', 'from ' || ${nameBandSql('from_band')} || ' to ' || ${nameBandSql('to_band')}, series, to_percent,
     if(to_percent IS NULL, NULL, 'percent'), NULL, NULL FROM band_changes LEFT JOIN symbol_isins AS s USING (symbol)`,
 ]
 

@@ -1,3 +1,4 @@
+import { nameBandSql } from '../../../market/price-bands.js'
 import { isSameIssuer } from '../symbols.js'
 import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 
@@ -57,15 +58,7 @@ export const lists: ScreenerGroup = {
         'm.band_percent',
       ),
     ),
-    reading(
-      [],
-      col(
-        'band',
-        'VARCHAR',
-        'such as 20 %, or no band; NULL: unknown',
-        `coalesce(printf('%g %%', m.band_percent), lower(m.band))`,
-      ),
-    ),
+    reading([], col('band', 'VARCHAR', 'such as 20 %, or no band; NULL: unknown', nameBandSql('m.band'))),
     col('band_before_pct', 'DOUBLE', 'price band before a change of that day, percent', 'from_percent'),
     col('circuit', 'VARCHAR', 'upper or lower if the price is at its limit', 'side'),
     col('deals_7d', 'BIGINT', `bulk and block deals of ${WEEK}`, ofDeals('deals')),
