@@ -16,7 +16,7 @@ import { SharedLimiters } from '../limiter/limiter-registry.js'
 import type { Item, ItemResult } from '../model/outcome.js'
 import type { Row } from '../model/row.js'
 import { findAddress } from '../model/settings.js'
-import { type Day, toDay } from '../model/trading-day.js'
+import { type Day, isWeekday, toDay } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { MASTER, type StreamDefinition, toFilePath } from './define-stream.js'
 import { createRunDriftWatch } from './drift.js'
@@ -58,7 +58,10 @@ export const listCandleLooks = (streams: readonly StreamDefinition[]): readonly 
     .filter(isCandleLook)
     .toSorted((one, other) => Number(one.work.of === MASTER) - Number(other.work.of === MASTER))
 
-/** Looks at the candle of the first item whose stored candles end with a day; of stocks, the largest one. */
+/**
+ * Looks at the candle of the first item whose stored candles end with a day: of an index, on a weekend also of
+ * the largest stock.
+ */
 export const lookAtCandles = (day: Day, dependencies: Dependencies, now: number): Observable<Looked> => {
   const { streams, settings, storage } = dependencies
   const fileOf = ({ outputs: [output] }: StreamDefinition, item?: Item): string =>
@@ -73,7 +76,10 @@ export const lookAtCandles = (day: Day, dependencies: Dependencies, now: number)
       ),
     )
   }
+  // On a weekday one stock without a trade must not stand for the market.
+  const mayUseStocks = !isWeekday(toDay(now))
   return from(listCandleLooks(streams)).pipe(
+    filter(({ work }) => mayUseStocks || work.of !== MASTER),
     concatMap((stream) =>
       listItems(stream).pipe(
         concatMap((item) =>

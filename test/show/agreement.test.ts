@@ -207,7 +207,7 @@ describe.skipIf(!duckdb)('every figure of every stock is the same wherever it is
       const same = actions.filter(
         (one) => one.symbol === symbol && one.ex_date === day && one.action === action,
       )
-      compare(`today ${action}`, symbol, amount, same[0]?.amount ?? null)
+      compare(`today ${action}`, symbol, amount, same[0]?.amount_inr ?? null)
     }
     expectAgreement(2 * screener.size)
   })

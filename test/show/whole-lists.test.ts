@@ -218,7 +218,7 @@ it.skipIf(!duckdb)('the columns of lists have the units of their tables', async 
           unit === undefined && !isChange ? [] : [[column, [title, unit, isChange === true]]],
       ),
     )
-  expect(await readUnits('actions')).toEqual({ amount: ['amount ₹', '₹', false] })
+  expect(await readUnits('actions')).toEqual({ amount_inr: ['amount ₹', '₹', false] })
   expect(await readUnits('circuits')).toEqual({
     price: ['price ₹', '₹', false],
     change_percent: ['change %', '%', true],

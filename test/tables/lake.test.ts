@@ -1,7 +1,6 @@
 import {
   cpSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -12,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { lastValueFrom, toArray } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listTables } from '../../src/engine/define-stream.js'
@@ -101,13 +100,9 @@ describe.skipIf(!duckdb)('the lake, for a query', () => {
       (await objectsOf("select close_inr from (from screener) where symbol = 'TCS'", out, 0))[0]?.close_inr
     writeFileSync(join(out, 'ohlcv_data', 'TCS.csv'), '1770921000,3,3,3,3,20\n', { flag: 'a' })
     expect(await price()).toBe(3)
-    const [before, previous] = [
-      inode('screener'),
-      join(out, '.scripstream', 'previous', 'master_isin_map.json'),
-    ]
+    const [before, former] = [inode('screener'), join(out, '.scripstream', 'former-stocks.json')]
     expect([await price(), inode('screener')]).toEqual([3, before])
-    mkdirSync(dirname(previous), { recursive: true })
-    writeFileSync(previous, '[{ "Symbol": "TATACS", "ISIN": "INE467B01029" }]')
+    writeFileSync(former, '[{ "symbol": "TATACS", "isin": "INE467B01029", "until": "2026-02-01" }]')
     expect([await price(), inode('screener') === before]).toEqual([3, false])
     const report = join(out, '.scripstream', 'report.json')
     writeFileSync(report, readFileSync(report, 'utf8').replace(/"asOf": ?"2026-02-1\d/, '"asOf":"2026-02-10'))

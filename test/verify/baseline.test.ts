@@ -114,6 +114,10 @@ describe('accepted findings', () => {
     const rename = (rows: readonly Row[]) =>
       rows.map((row) => (row.Symbol === names.a ? { ...row, Symbol: 'RENAMED' } : row))
     folder.putRows('master_isin_map.json', rename(folder.rows('master_isin_map.json')))
+    const [{ ISIN }] = folder.rows('master_isin_map.json').filter((row) => row.Symbol === 'RENAMED') as [Row]
+    folder.putRows('.scripstream/former-stocks.json', [
+      { symbol: names.a, isin: ISIN, file: names.a, until: '2026-02-12' },
+    ])
     const only = ['duplicate-candles', 'missing-sessions'] as const
     const { findings, accepted, stale } = await verified(folder, { only })
     expect([findings, stale, accepted.map(({ symbol }) => symbol)]).toEqual([[], [], ['RENAMED', names.b]])
