@@ -15,6 +15,7 @@ import {
   tap,
 } from 'rxjs'
 import { createAsk } from '../http/ask.js'
+import { refuse } from '../market/refusal-policy.js'
 import { type CollectError, nameBug } from '../model/errors.js'
 import type { Item, ItemOutcome, ItemResult } from '../model/outcome.js'
 import { readOptions } from '../model/stream-options.js'
@@ -154,6 +155,7 @@ export const createItemWork = (stream: StreamDefinition, context: ItemContext): 
     random: context.random,
     clock: context.clock,
     drift: context.drift.forStream(stream.name),
+    refuseEqual: (why) => refuse(tools, 'identity', why),
     onRequestEvent: (type, item) => {
       if (type === 'requested') context.emit(requested)
       else

@@ -1,4 +1,4 @@
-import { defer, type MonoTypeOperatorFunction, map, type Observable, take } from 'rxjs'
+import { defer, identity, type MonoTypeOperatorFunction, map, noop, type Observable, take } from 'rxjs'
 import { type HostLimiter, LinkTransfer } from '../limiter/limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import { type Pause, through } from '../limiter/through.js'
@@ -10,6 +10,12 @@ import { retryFailures } from '../operators/retry-failures.js'
 import { addExchange, decodeReply } from './answer.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
+import {
+  type ComparedAnswer,
+  createEqualAnswers,
+  type EqualAnswers,
+  toComparedAnswer,
+} from './equal-answers.js'
 import { type AttemptWatch, createRequestBuilder, watchAttempts } from './request.js'
 import type { HttpReply, HttpRequest, RequestWatch, Transport } from './transport.js'
 
@@ -49,6 +55,8 @@ export interface AskDependencies {
   readonly clock: () => number
   /** The drift check of an endpoint's answers. */
   readonly drift?: (endpoint: AnyEndpoint) => ShapeWatch | undefined
+  /** Refuses the same answer for different items: throws unless the run accepts it. */
+  readonly refuseEqual?: (why: string) => void
   /** The items are a few lists, not stocks or indices. */
   readonly isList?: boolean
   readonly onRequestEvent: (type: 'requested' | 'retried' | 'rate-limited', item?: string) => void
@@ -62,6 +70,7 @@ interface EndpointRoute<Input, Answer> extends AskDependencies {
   readonly toRequest: (input: Input) => HttpRequest
   readonly shapes: ShapeWatch | undefined
   readonly redact: Redact
+  readonly passEqual: EqualAnswers
 }
 
 /**
@@ -70,6 +79,7 @@ interface EndpointRoute<Input, Answer> extends AskDependencies {
  */
 export const createAsk = (dependencies: AskDependencies): ((item?: string, pause?: Pause) => Ask) => {
   const { settings, limiters, timeoutMs, random, isList, drift, watch, clock, onRequestEvent } = dependencies
+  const { refuseEqual = noop } = dependencies
   const { throttleGiveUpMs: _, downMs: __, ...policy } = limiters.policy
   const retry = retryFailures({ ...policy, random, hasLimiter: true })
   const redact = createRedactor(settings)
@@ -81,12 +91,18 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
     limiter: limiters.forEndpoint(endpoint),
     toRequest: createRequestBuilder(endpoint, settings, timeoutMs),
     shapes: drift?.(endpoint),
+    passEqual: createEqualAnswers(refuseEqual),
   })
   return (item = '', pause) =>
     <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: Input, { failFast }: AskOptions = {}) =>
       defer(() => {
         const route = getOrAdd(routes, endpoint, () => open(endpoint)) as EndpointRoute<Input, Answer>
-        const asked = { input, item, attempts: 0, watched: watch && watchAttempts(watch, endpoint, clock) }
+        const asked: Asked<Input> = {
+          input,
+          item,
+          attempts: 0,
+          watched: watch && watchAttempts(watch, endpoint, clock),
+        }
         const onSend = (): void => {
           asked.attempts += 1
           if (asked.attempts > 1) onRequestEvent('retried', item)
@@ -105,6 +121,7 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
             onEnd: asked.watched?.end,
           }),
           retry as MonoTypeOperatorFunction<Answer>,
+          route.passEqual(() => asked.compared, pause ?? identity),
         )
       })
 }
@@ -113,8 +130,10 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
 interface Asked<Input> {
   readonly input: Input
   readonly item: string
-  readonly attempts: number
+  attempts: number
   readonly watched: AttemptWatch | undefined
+  /** What its answer is compared by. */
+  compared?: ComparedAnswer | undefined
 }
 
 /** One attempt per subscription: sends the request, and reads and checks its reply. */
@@ -136,7 +155,9 @@ const attempt = <Input, Answer>(
         watched?.onReply(reply)
         if (reply.status === 429) onRequestEvent('rate-limited')
         try {
-          return decodeReply(reply, input, { ...route, item, now: clock() })
+          const answer = decodeReply(reply, input, { ...route, item, now: clock() })
+          asked.compared = toComparedAnswer(reply, answer, { item, isList: route.isList })
+          return answer
         } catch (error) {
           throw addExchange(error, route, asked, reply)
         }
