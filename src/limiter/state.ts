@@ -13,6 +13,7 @@ import {
   onRefusal,
   onSlowReply,
   type RateState,
+  unlimited,
 } from './rate.js'
 
 /** When a limiter gives a host up, and how long it waits before that. */
@@ -136,6 +137,11 @@ export interface LimiterState {
   /** Consecutive requests that failed by the host's fault. */
   readonly failures: number
   readonly failingSince: number
+  /** Those of them that may be a limit, and when the first was sent. */
+  readonly doubtful: number
+  readonly doubtfulFrom: number
+  /** Until then the host counts as one that answers while it refuses: such a failure is a refusal. */
+  readonly refusesSomeUntil: number
   /** The distinct items of those requests, at most as many as open the circuit. */
   readonly failedItems: readonly string[]
   /** Time spent waiting in past outages; all outages of a run share `downMs`. */
@@ -150,6 +156,9 @@ export const createLimiterState = (maxRate: number, maxInFlight?: number): Limit
   nonAnswers: 0,
   failures: 0,
   failingSince: 0,
+  doubtful: 0,
+  doubtfulFrom: 0,
+  refusesSomeUntil: 0,
   failedItems: [],
   waitedMs: 0,
 })
@@ -162,6 +171,7 @@ export const renewPatience = ({ backoff, ...state }: LimiterState, now: number):
   ...state,
   waitedMs: 0,
   failures: 0,
+  doubtful: 0,
   failedItems: [],
   nonAnswers: 0,
   backoff:
@@ -267,13 +277,16 @@ export const applyAttemptEnd = (
       return host
     case 'slow':
       return { ...host, rate: onSlowReply(host.rate, { ...end, inFlight: before.inFlight }) }
-    case 'answered':
-      return applyAnswer({ ...host, nonAnswers: 0, failures: 0, failedItems: [] }, end)
+    case 'answered': {
+      const working = { ...host, nonAnswers: 0, failures: 0, doubtful: 0, failedItems: [] }
+      const isBeside = before.doubtful > 0 && end.sentAt >= before.doubtfulFrom
+      return isBeside ? refuseEarlier(working, before.doubtful, end, settings) : applyAnswer(working, end)
+    }
     case 'non-answer': {
       if (!isCurrent) return host
       const nonAnswers = host.nonAnswers + 1
       if (nonAnswers < MIN_NON_ANSWERS_FOR_REFUSAL)
-        return { ...host, nonAnswers, failures: 0, failedItems: [] }
+        return { ...host, nonAnswers, failures: 0, doubtful: 0, failedItems: [] }
       const next = applyRefusal(host, { ...end, retryAfterMs: undefined, isCertain: true }, settings)
       return next.backoff ? { ...next, backoff: { ...next.backoff, isByPages: true } } : next
     }
@@ -307,6 +320,27 @@ const applyAnswer = (host: LimiterState, { generation, now }: AttemptEnd): Limit
   return now < backoff.until ? host : { ...host, backoff: undefined, rate: onRecovery(rate, now) }
 }
 
+/** How long a host that has refused some requests while it answered others counts as one that does. */
+const REFUSES_SOME_MS = 10_000
+
+/**
+ * An answer to a request that was sent with or after some that failed: the host was not down when they did,
+ * so they are refusals.
+ */
+const refuseEarlier = (
+  host: LimiterState,
+  doubtful: number,
+  end: AttemptEnd,
+  settings: LimiterSettings,
+): LimiterState => {
+  countGrant(host.rate, end.now, end.generation !== host.generation)
+  const alive = { ...host, backoff: undefined, isProbing: false, refusesSomeUntil: end.now + REFUSES_SOME_MS }
+  let state: LimiterState = alive
+  for (let left = doubtful; left > 0 && state.generation === alive.generation; left -= 1)
+    state = applyRefusal(state, { ...end, generation: state.generation, retryAfterMs: undefined }, settings)
+  return state
+}
+
 const applyRefusal = (
   before: LimiterState,
   {
@@ -319,7 +353,7 @@ const applyRefusal = (
 ): LimiterState => {
   const { backoff, rate } = before
   const waitedMs = before.waitedMs + (backoff?.why === 'down' ? now - backoff.since : 0)
-  const host = { ...before, nonAnswers: 0, failures: 0, failedItems: [], waitedMs }
+  const host = { ...before, nonAnswers: 0, failures: 0, doubtful: 0, failedItems: [], waitedMs }
   if (generation === host.generation) {
     const isNew = backoff === undefined && settings.throttleMs > 0
     const judged = isNew && !isCertain ? judgeRefusal(rate, now) : { verdict: 'hold', rate }
@@ -349,7 +383,14 @@ const applyFailure = (host: LimiterState, end: FailedAttempt, settings: LimiterS
   const failedItems = host.failedItems.includes(item)
     ? host.failedItems
     : [...host.failedItems, item].slice(0, MIN_ITEMS_FOR_OUTAGE)
-  const next = { ...host, failures, failedItems, failingSince: host.failures === 0 ? now : host.failingSince }
+  const next = {
+    ...host,
+    failures,
+    failedItems,
+    failingSince: host.failures === 0 ? now : host.failingSince,
+    doubtful: host.doubtful + (end.signal.mayBeLimit ? 1 : 0),
+    doubtfulFrom: host.doubtful === 0 ? end.sentAt : Math.min(host.doubtfulFrom, end.sentAt),
+  }
   if (host.backoff?.why !== 'down' && !isOutage(next, end, settings)) return next
   return { ...next, generation: host.generation + 1, backoff: openCircuit(next, end, settings) }
 }
@@ -378,6 +419,16 @@ export const isDown = ({ backoff }: LimiterState): boolean => backoff?.why === '
 /** A back-off after refusals lasts. That of an endpoint which no stream uses any more ends by itself. */
 export const isRefusing = ({ backoff, isProbing }: LimiterState, now: number): boolean =>
   backoff?.why === 'refuses' && (isProbing || now < backoff.until)
+
+/** A failure that may be a limit is a refusal while the host answers others. */
+export const toRefusal = (signal: HealthSignal, state: LimiterState, now: number): HealthSignal =>
+  signal.kind === 'trouble' && signal.mayBeLimit && now < state.refusesSomeUntil
+    ? { kind: 'refused', retryAfterMs: signal.retryAfterMs }
+    : signal
+
+/** The host is held, or its rate is lowered: a refused request need not count as failed. */
+export const isLimited = ({ backoff, rate }: LimiterState): boolean =>
+  backoff?.why === 'refuses' || rate.perSecond !== unlimited
 
 export const hasTrouble = ({ backoff, failures, nonAnswers }: LimiterState): boolean =>
   backoff !== undefined || failures > 0 || nonAnswers > 0

@@ -148,7 +148,10 @@ export function isInstance(
   return isOfAnotherCopy && (this.name === 'CollectError' || this.name === name)
 }
 
-/** The host answered 429. The request is sent again after a pause, which does not count as a retry. */
+/**
+ * The host refused the request: with a 429, or with another failure while it answered others. The request is
+ * sent again after a pause, which does not count as a retry.
+ */
 export class ThrottledError extends CollectError {
   override readonly name = 'ThrottledError'
   readonly verdict = 'wait'
@@ -159,14 +162,17 @@ export class ThrottledError extends CollectError {
   constructor(
     readonly retryAfterMs: number | undefined,
     exchange?: FailedExchange,
+    private readonly answer = 'the provider answered 429',
   ) {
-    super('the provider answered 429: rate limited', { isTemporary: true, ...exchange })
+    super(`${answer}: rate limited`, { isTemporary: true, ...pickExchange(exchange) })
   }
 
   override during(exchange: FailedExchange): ThrottledError {
-    return new ThrottledError(this.retryAfterMs, exchange)
+    return new ThrottledError(this.retryAfterMs, exchange, this.answer)
   }
 }
+
+const pickExchange = ({ request, response }: FailedExchange = {}): FailedExchange => ({ request, response })
 
 /** Statuses that mean that the host is overloaded or down, not that the request was wrong. */
 const TEMPORARY_STATUSES: ReadonlySet<number> = new Set([408, 425, 500, 502, 503, 504])
