@@ -55,8 +55,11 @@ export interface AskDependencies {
   readonly clock: () => number
   /** The drift check of an endpoint's answers. */
   readonly drift?: (endpoint: AnyEndpoint) => ShapeWatch | undefined
-  /** Refuses the same answer for different items: throws unless the run accepts it. */
-  readonly refuseEqual?: (why: string) => void
+  /**
+   * Refuses the same answer for different items: throws unless the run accepts it. Without it, items may have
+   * the same.
+   */
+  readonly refuseEqual?: ((why: string) => void) | undefined
   /** The items are a few lists, not stocks or indices. */
   readonly isList?: boolean
   readonly onRequestEvent: (type: 'requested' | 'retried' | 'rate-limited', item?: string) => void

@@ -19,6 +19,8 @@ const WINDOW = 10
 const MOST_OF_LONG = 3
 /** On a day of results many stocks have the same announcement, of 150 bytes. */
 const MOST_OF_SHORT = WINDOW
+/** Fewer short ones say nothing, also if nothing else was answered. */
+const MIN_SHORT = 3
 /** Two lists that are asked for in different words are never the same. */
 const MOST_OF_LISTS = 2
 const LONG = 1_024
@@ -40,8 +42,8 @@ export const toComparedAnswer = (
 ): ComparedAnswer | undefined => {
   const isLong = body.length >= LONG
   if (!hasRecords(answer, isLong)) return undefined
-  const ofItems = isLong ? MOST_OF_LONG : MOST_OF_SHORT
-  return { digest: toDigest(body), item, most: isList ? MOST_OF_LISTS : ofItems, cache: cache?.shown }
+  const ofLong = isList ? MOST_OF_LISTS : MOST_OF_LONG
+  return { digest: toDigest(body), item, most: isLong ? ofLong : MOST_OF_SHORT, cache: cache?.shown }
 }
 
 /** Lists are empty or not; of what is no list, such as candles as text, the length decides. */
@@ -109,6 +111,7 @@ export const createEqualAnswers = (refuse: (why: string) => void) => {
   const judge = ({ same, others }: Waiting): boolean | undefined => {
     const isAlone = same.items.size === 1
     if (hasFound && !isAlone) return true
+    if (same.most === MOST_OF_SHORT && same.items.size < MIN_SHORT) return false
     if (known.size === 1) return undefined
     return isAlone || others > WINDOW - same.most ? false : undefined
   }
@@ -128,7 +131,8 @@ export const createEqualAnswers = (refuse: (why: string) => void) => {
     if (active > 0 || waiting.size === 0) return
     // Deferred: the worker of what has ended takes its next item first.
     asapScheduler.schedule(() => {
-      if (active === 0) release(({ same }) => known.size === 1 && same.items.size > 1)
+      if (active === 0)
+        release(({ same }) => known.size === 1 && same.items.size > 1 && same.most < MOST_OF_SHORT)
     })
   }
   const whenDecided = (waits: Waiting): Observable<boolean> => {

@@ -31,6 +31,8 @@ export interface RefusalSignal {
   readonly retryAfterMs: number | undefined
   /** The host is known to refuse requests: it backs off at once. */
   readonly isCertain?: boolean
+  /** It was no 429, but a failure beside answers. */
+  readonly isDoubtful?: boolean
 }
 
 export interface TroubleSignal {

@@ -279,7 +279,7 @@ export const applyAttemptEnd = (
       return { ...host, rate: onSlowReply(host.rate, { ...end, inFlight: before.inFlight }) }
     case 'answered': {
       const working = { ...host, nonAnswers: 0, failures: 0, doubtful: 0, failedItems: [] }
-      const isBeside = before.doubtful > 0 && end.sentAt >= before.doubtfulFrom
+      const isBeside = before.doubtful > 0 && end.sentAt >= before.doubtfulFrom && settings.throttleMs > 0
       return isBeside ? refuseEarlier(working, before.doubtful, end, settings) : applyAnswer(working, end)
     }
     case 'non-answer': {
@@ -337,7 +337,11 @@ const refuseEarlier = (
   const alive = { ...host, backoff: undefined, isProbing: false, refusesSomeUntil: end.now + REFUSES_SOME_MS }
   let state: LimiterState = alive
   for (let left = doubtful; left > 0 && state.generation === alive.generation; left -= 1)
-    state = applyRefusal(state, { ...end, generation: state.generation, retryAfterMs: undefined }, settings)
+    state = applyRefusal(
+      state,
+      { ...end, generation: state.generation, retryAfterMs: undefined, isDoubtful: true },
+      settings,
+    )
   return state
 }
 
@@ -348,6 +352,7 @@ const applyRefusal = (
     now,
     retryAfterMs,
     isCertain = false,
+    isDoubtful = false,
   }: Omit<AttemptEnd, 'signal'> & Omit<RefusalSignal, 'kind'>,
   settings: LimiterSettings,
 ): LimiterState => {
@@ -356,7 +361,7 @@ const applyRefusal = (
   const host = { ...before, nonAnswers: 0, failures: 0, doubtful: 0, failedItems: [], waitedMs }
   if (generation === host.generation) {
     const isNew = backoff === undefined && settings.throttleMs > 0
-    const judged = isNew && !isCertain ? judgeRefusal(rate, now) : { verdict: 'hold', rate }
+    const judged = isNew && !isCertain ? judgeRefusal(rate, now, isDoubtful) : { verdict: 'hold', rate }
     if (judged.verdict === 'isolated') return { ...host, rate: judged.rate }
     if (judged.verdict === 'slower') return { ...host, generation: generation + 1, rate: judged.rate }
     const next = computeRefusalBackoff(backoff, retryAfterMs, now, settings)
@@ -423,12 +428,12 @@ export const isRefusing = ({ backoff, isProbing }: LimiterState, now: number): b
 /** A failure that may be a limit is a refusal while the host answers others. */
 export const toRefusal = (signal: HealthSignal, state: LimiterState, now: number): HealthSignal =>
   signal.kind === 'trouble' && signal.mayBeLimit && now < state.refusesSomeUntil
-    ? { kind: 'refused', retryAfterMs: signal.retryAfterMs }
+    ? { kind: 'refused', retryAfterMs: signal.retryAfterMs, isDoubtful: true }
     : signal
 
-/** The host is held, or its rate is lowered: a refused request need not count as failed. */
-export const isLimited = ({ backoff, rate }: LimiterState): boolean =>
-  backoff?.why === 'refuses' || rate.perSecond !== unlimited
+/** The host is held, or its limit was found: a refused request need not count as failed. */
+export const isLimited = ({ backoff, rate: { perSecond, signs } }: LimiterState): boolean =>
+  backoff?.why === 'refuses' || (perSecond !== unlimited && signs.test === undefined)
 
 export const hasTrouble = ({ backoff, failures, nonAnswers }: LimiterState): boolean =>
   backoff !== undefined || failures > 0 || nonAnswers > 0

@@ -176,10 +176,11 @@ const createAttemptEnd = (
     leave,
     onFailure: (error: unknown) => {
       const failure = idleMs > 0 ? host.link.reclassify(error, idleMs) : error
-      const signal = toRefusal(classifyError(failure), endpoint.state, host.now())
-      finish(findCause(signal, limiter, request), error)
-      const isOutage =
-        signal.kind === 'trouble' && !failFast && (isDown(host.limiter.state) || isDown(endpoint.state))
+      const seen = classifyError(failure)
+      const signal = toRefusal(findCause(seen, limiter, request), endpoint.state, host.now())
+      finish(signal, error)
+      const isDownNow = isDown(host.limiter.state) || isDown(endpoint.state)
+      const isOutage = seen.kind === 'trouble' && signal.kind !== 'refused' && !failFast && isDownNow
       return {
         failure: isOutage
           ? new HostDownError(formatError(error), { cause: error })
@@ -210,7 +211,7 @@ const findCause = (
 ): HealthSignal => {
   if (signal.kind !== 'trouble' || signal.sign === 'unreachable') return signal
   const isOwn = host.itemFailures.isOwn(`${endpoint.name} ${item}`, isList)
-  if (!isOwn || host.limiter.state.backoff !== undefined) return signal
+  if (!isOwn || host.limiter.state.backoff !== undefined || isLimited(endpoint.state)) return signal
   return signal.sign === 'slow' ? { kind: 'slow' } : inconclusive
 }
 

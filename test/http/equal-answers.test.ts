@@ -77,7 +77,8 @@ describe('answers to different items that are the same bytes', () => {
 
   it('pass if they are short, as long as there are others', () => {
     expect(findRefused({ answer: (item) => (rankOf(item) % 2 ? 'Results are out' : item) })).toEqual([])
-    expect(findRefused({ answer: () => 'Results are out' })).toEqual(ITEMS)
+    // The first two are stored before there is a reason to wait.
+    expect(findRefused({ answer: () => 'Results are out' })).toEqual(ITEMS.slice(2))
   })
 
   it('pass without records', () => {
