@@ -155,6 +155,7 @@ export const createItemWork = (stream: StreamDefinition, context: ItemContext): 
     random: context.random,
     clock: context.clock,
     drift: context.drift.forStream(stream.name),
+    onCached: tools.warn,
     // The file of a holiday may be that of the session before.
     refuseEqual: stream.work.of === DAYS ? undefined : (why) => refuse(tools, 'identity', why),
     onRequestEvent: (type, item) => {

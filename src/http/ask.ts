@@ -17,7 +17,7 @@ import {
   toComparedAnswer,
 } from './equal-answers.js'
 import { type AttemptWatch, createRequestBuilder, watchAttempts } from './request.js'
-import type { HttpReply, HttpRequest, RequestWatch, Transport } from './transport.js'
+import type { CachedReply, HttpReply, HttpRequest, RequestWatch, Transport } from './transport.js'
 
 /**
  * Sends one request to the provider. Emits the answer once, or errors with the last failure after the
@@ -60,6 +60,8 @@ export interface AskDependencies {
    * the same.
    */
   readonly refuseEqual?: ((why: string) => void) | undefined
+  /** Told once for an endpoint that a cache answered for it, with an answer of more than an hour ago. */
+  readonly onCached?: (text: string) => void
   /** The items are a few lists, not stocks or indices. */
   readonly isList?: boolean
   readonly onRequestEvent: (type: 'requested' | 'retried' | 'rate-limited', item?: string) => void
@@ -74,6 +76,7 @@ interface EndpointRoute<Input, Answer> extends AskDependencies {
   readonly shapes: ShapeWatch | undefined
   readonly redact: Redact
   readonly passEqual: EqualAnswers
+  readonly noteAge: (cache: CachedReply | undefined) => void
 }
 
 /**
@@ -82,7 +85,7 @@ interface EndpointRoute<Input, Answer> extends AskDependencies {
  */
 export const createAsk = (dependencies: AskDependencies): ((item?: string, pause?: Pause) => Ask) => {
   const { settings, limiters, timeoutMs, random, isList, drift, watch, clock, onRequestEvent } = dependencies
-  const { refuseEqual = noop } = dependencies
+  const { refuseEqual = noop, onCached = noop } = dependencies
   const { throttleGiveUpMs: _, downMs: __, ...policy } = limiters.policy
   const retry = retryFailures({ ...policy, random, hasLimiter: true })
   const redact = createRedactor(settings)
@@ -95,6 +98,7 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
     toRequest: createRequestBuilder(endpoint, settings, timeoutMs),
     shapes: drift?.(endpoint),
     passEqual: createEqualAnswers(refuseEqual),
+    noteAge: createAgeNote(endpoint, onCached),
   })
   return (item = '', pause) =>
     <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: Input, { failFast }: AskOptions = {}) =>
@@ -129,6 +133,17 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
       })
 }
 
+const MAX_AGE_SECONDS = 3_600
+
+const createAgeNote = ({ name }: AnyEndpoint, tell: (text: string) => void) => {
+  let isTold = false
+  return (cache: CachedReply | undefined): void => {
+    if (isTold || cache === undefined || cache.age <= MAX_AGE_SECONDS) return
+    isTold = true
+    tell(`${name} was answered from a cache, ${Math.round(cache.age / 3_600)} h old (${cache.shown})`)
+  }
+}
+
 /** One request, with its attempts so far. */
 interface Asked<Input> {
   readonly input: Input
@@ -159,6 +174,7 @@ const attempt = <Input, Answer>(
         if (reply.status === 429) onRequestEvent('rate-limited')
         try {
           const answer = decodeReply(reply, input, { ...route, item, now: clock() })
+          route.noteAge(reply.cache)
           asked.compared = toComparedAnswer(reply, answer, { item, isList: route.isList })
           return answer
         } catch (error) {
