@@ -39,6 +39,7 @@ class SlowFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     isolate: false,
+    globalSetup: ['test/support/shared-folder.ts'],
     setupFiles: ['test/support/fixed-seed.ts'],
     maxWorkers: 2,
     testTimeout: LIMIT_MS,

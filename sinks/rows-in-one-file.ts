@@ -170,7 +170,8 @@ const createStockFinder = (listed: readonly Item[]): ((row: Row) => Item | undef
   }
   const findReissued = (symbol: string, isin: string): Item | undefined => {
     const item = isin === '' ? undefined : bySymbol.get(symbol)
-    const isOne = item && (item.earlierIsin === isin || haveSameIssuer((item.value as Stock).ISIN, isin))
+    const isOne =
+      item && (item.earlierIsins?.includes(isin) || haveSameIssuer((item.value as Stock).ISIN, isin))
     return isOne ? item : undefined
   }
   return ({ Symbol: symbol, ISIN }) =>

@@ -27,7 +27,7 @@ import { checkOptionNames, createSettingsError, findSettingsIssues } from './mod
 import { readCalendar } from './storage/session-days.js'
 import { type WatchChanges, watchRuns } from './tables/changes/signals.js'
 
-export type { CollectorHealth, OpenOptions, Run, RunOptions }
+export type { Run, RunOptions }
 
 /** The row type of each stream, by the stream's name. */
 export type RowsOf<S extends readonly StreamDefinition[]> = {

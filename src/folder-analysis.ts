@@ -15,18 +15,18 @@ import { queryRows } from './tables/query.js'
 import type { Verification, VerifyOptions } from './verify/finding.js'
 import { verify as verifyFolder } from './verify/verify.js'
 
-export { type Change, SECTIONS } from './model/change.js'
+export type { Change } from './model/change.js'
 export * from './tables/export/index.js'
 export { wholeLake } from './tables/lake/whole-lake.js'
 export { readReport } from './tables/output-folder.js'
-export { CHECKS, type Finding, REMEDIES } from './verify/finding.js'
+export { type Finding, REMEDIES } from './verify/finding.js'
 export type { Difference, DiffOptions, Verification, VerifyOptions }
 
 const EXCHANGE = 'NSE'
 
 /**
  * Reads the files of a folder once and reports what is wrong: missing sessions, impossible candles,
- * unadjusted splits, damaged files and more (`CHECKS`). Findings that were accepted are not reported.
+ * unadjusted splits, damaged files and more. Findings that were accepted are not reported.
  *
  * @param options `streams`: those that wrote the folder (default: the built-in ones); `exchange`: default
  * NSE; `limits`: how many findings are allowed, by check, `errors` or `warnings`
@@ -40,7 +40,7 @@ export const verify = (folder: string, options: Optional<VerifyOptions> = {}): P
 
 /**
  * Lists what the last run that wrote files changed, or what changed since a recorded day: stocks, bands,
- * surveillance, deals, results, filings, news and more (`SECTIONS`).
+ * surveillance, deals, results, filings, news and more.
  *
  * @throws UsageError if there is no such folder, for a symbol that is listed neither now nor before, or for a
  * day that cannot be compared

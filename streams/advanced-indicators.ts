@@ -85,8 +85,8 @@ const indicator = post({
     symbol: z.string().min(1),
     minute: z.literal('D'),
   }),
-  read: (text, { isin }, seen): readonly Row[] =>
-    assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? []),
+  read: (text, { isin }, seen, earlier): readonly Row[] =>
+    assertSameIsin(isin, json(Rows)(text, undefined, seen).data ?? [], earlier),
   shape: dataEnvelope(z.array(Indicators)),
   sample: ({ security_id }, market) => {
     const now = market.asOf / 1_000

@@ -36,6 +36,7 @@ export const MarketIndex = row({
   PPerchange: column(z.number().nullable(), {
     about: 'against the close before, percent',
     sql: 'change_percent',
+    unit: '%',
     isChange: true,
     usual: true,
   }),

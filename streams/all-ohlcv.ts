@@ -1,13 +1,26 @@
 import { z } from 'zod'
-import { defineStream, perStock } from '../src/engine/define-stream.js'
+import { defineStream, perStock, type Tools } from '../src/engine/define-stream.js'
 import { createCandleEndpoint } from '../src/market/candle-answer.js'
 import { readStockActions } from '../src/market/price-actions.js'
-import { updateCandles } from '../src/market/update-candles.js'
+import { type CandleSeries, lookForCandles, updateCandles } from '../src/market/update-candles.js'
 import { CandleRow } from '../src/model/candle.js'
 import { ITEM_SYMBOL } from '../src/model/row-schema.js'
-import { requireSid } from '../src/model/stock.js'
+import { requireSid, type Stock } from '../src/model/stock.js'
 
 const stockCandles = createCandleEndpoint('ohlcv', z.literal('EQUITY'))
+
+const toSeries = (stock: Stock, tools: Tools, file: string): CandleSeries => ({
+  endpoint: stockCandles,
+  instrument: {
+    EXCH: tools.settings.exchange,
+    SYM: stock.Symbol,
+    SEG: 'E',
+    INST: 'EQUITY',
+    SEC_ID: requireSid(stock),
+  },
+  file,
+  readActions: () => readStockActions(stock.Symbol, tools),
+})
 
 /**
  * Daily candles of each stock: the full history first, later only the missing days, and the full history
@@ -23,17 +36,8 @@ export const allOhlcv = defineStream({
   followsAsOf: true,
   endpoints: [stockCandles],
   after: ['corporate-actions'],
-  work: perStock((stock, tools, file) => {
-    const instrument = {
-      EXCH: tools.settings.exchange,
-      SYM: stock.Symbol,
-      SEG: 'E',
-      INST: 'EQUITY',
-      SEC_ID: requireSid(stock),
-    }
-    const readActions = () => readStockActions(stock.Symbol, tools)
-    return updateCandles({ endpoint: stockCandles, instrument, file, readActions }, tools)
-  }),
+  work: perStock((stock, tools, file) => updateCandles(toSeries(stock, tools, file), tools)),
+  look: ({ value }, tools, file) => lookForCandles(toSeries(value as Stock, tools, file), tools),
   outputs: [
     {
       shape: 'candles-per-item',

@@ -22,13 +22,14 @@ const textOrNull = z.string().nullable()
 export const CircuitStock = row({
   Symbol: column(textOrNull, { about: 'trading symbol', sql: 'symbol' }),
   Name: column(textOrNull, { about: 'name of the company', sql: 'name' }),
-  LTP: column(numberOrNull, { about: 'last traded price, rupees', sql: 'price' }),
+  LTP: column(numberOrNull, { about: 'last traded price, rupees', sql: 'price', unit: '₹' }),
   ChangePercent: column(numberOrNull, {
     about: 'against the close before, percent',
     sql: 'change_percent',
+    unit: '%',
     isChange: true,
   }),
-  MarketCap: column(numberOrNull, { about: '₹ crore', sql: 'market_cap' }),
+  MarketCap: column(numberOrNull, { about: '₹ crore', sql: 'market_cap', unit: '₹ crore' }),
   Volume: column(z.int().nullable(), { about: 'shares traded', sql: 'volume' }),
   High5Yr: column(numberOrNull, { about: 'highest price of five years, rupees', sql: 'high_5y' }),
   High1Yr: column(numberOrNull, { about: 'highest price of a year, rupees', sql: 'high_1y' }),

@@ -3,12 +3,12 @@ import { z } from 'zod'
 import { defineStream, perStock, type Tools } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
-import { assertSameIsin, mergeShrunk } from '../src/market/list-rules.js'
+import { assertSameIsin, mergeShrunk, readOwnRecords } from '../src/market/list-rules.js'
 import { decodeEntities, ENTITIES } from '../src/model/entities.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
-import { isRow, MaybeRows, type Row, readText } from '../src/model/row.js'
+import { MaybeRows, type Row, readText } from '../src/model/row.js'
 import { column, dataEnvelope, ITEM_SYMBOL, type RowOf, row, textColumn } from '../src/model/row-schema.js'
 import { formatSecond } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
@@ -82,8 +82,8 @@ const createFilingsEndpoint = (path: 'company_filings' | 'lodr') =>
         count: z.literal(MAX_FILINGS),
       }),
     }),
-    read: (text, { data: { isin } }, seen): readonly Filing[] =>
-      assertSameIsin(isin, json(MaybeRows)(text, undefined, seen).data ?? []) as readonly Filing[],
+    read: (text, { data: { isin } }, seen, earlier): readonly Filing[] =>
+      assertSameIsin(isin, json(MaybeRows)(text, undefined, seen).data ?? [], earlier) as readonly Filing[],
     shape: dataEnvelope(column(z.array(rowsOn[path]), { usual: true, required: true }), {
       total_pages: z.number().optional(),
     }),
@@ -112,17 +112,6 @@ const createFetch = (endpoint: typeof legacy) => {
 }
 
 const [fetchLegacy, fetchLodr] = [createFetch(legacy), createFetch(lodr)]
-
-/**
- * Filings of an earlier run: those of a path that fails now must not get lost when the filings of the other
- * one are written.
- */
-const readStoredFilings = (file: string, { stored }: Tools): Observable<readonly Filing[]> =>
-  stored
-    .document(file)
-    .pipe(
-      map((document) => (isRow(document) && Array.isArray(document.data) ? document.data.filter(isRow) : [])),
-    )
 
 /**
  * A path answers its newest 100 filings at most. If it does, older stored ones may be missing from the
@@ -185,6 +174,7 @@ export const companyFilings = defineStream({
   work: perStock((stock, tools, file) => {
     // Not `forkJoin`: its array of answers is in the old generation when they arrive, and retains them until
     // the next major GC.
+    const own = { list: 'data', isin: stock.ISIN }
     const both$ = zip(fetchLegacy(stock.ISIN, tools), fetchLodr(stock.ISIN, tools)).pipe(
       switchMap((paths) => {
         const fresh = paths.flatMap(({ rows }) => rows)
@@ -195,7 +185,8 @@ export const companyFilings = defineStream({
           const errors = failures.map(({ error }) => error)
           return throwError(() => new NothingAnsweredError(reasons, errors))
         }
-        const earlier$ = failure && fresh.length > 0 ? readStoredFilings(file, tools) : of([])
+        // Those of a path that fails now must not get lost when the filings of the other one are written.
+        const earlier$ = failure && fresh.length > 0 ? readOwnRecords<Filing>(file, tools, own) : of([])
         return earlier$.pipe(
           map((earlier) => {
             const rows = mergeFilings(fresh, earlier)
@@ -205,7 +196,7 @@ export const companyFilings = defineStream({
           }),
           failure
             ? identity
-            : mergeShrunk(file, tools, { list: 'data', merge: mergeFilings, expect: expectFilings(paths) }),
+            : mergeShrunk(file, tools, { ...own, merge: mergeFilings, expect: expectFilings(paths) }),
         )
       }),
     )

@@ -45,6 +45,7 @@ export const CorporateAction = row({
         name: 'amount',
         type: 'DOUBLE',
         comment: 'rupees a share, such as a dividend; NULL for a ratio',
+        unit: '₹',
         from: { row: ['Note'] },
         convert: { sql: termsSql.amount, value: readAmount },
       },
@@ -141,6 +142,9 @@ type Mode = 'upcoming' | 'history'
 const computeWindow = (mode: Mode, today: Day): { readonly from: Day; readonly to: Day } =>
   mode === 'upcoming' ? { from: today, to: addMonths(today, 2) } : { from: addMonths(today, -24), to: today }
 
+/** The day by which the provider puts an action into a list, or else most likely its ex-date. */
+const readAskedDay = (action: Row): Day | undefined => readDay(action.ActDate) ?? readActionDay(action)
+
 /**
  * Without the actions of the border that are in the other list: the requests overlap there, because an action
  * of today is neither before nor after it. Those of today are upcoming.
@@ -149,7 +153,7 @@ const leaveToOtherList =
   (mode: Mode, today: Day) =>
   (row: Row): readonly Row[] => {
     const isOther = (action: unknown): boolean => {
-      const day = isRow(action) ? readActionDay(action) : undefined
+      const day = isRow(action) ? readAskedDay(action) : undefined
       return day !== undefined && day === (mode === 'upcoming' ? addDays(today, -1) : today)
     }
     const actions = [row.CorpAct].flat()

@@ -107,8 +107,8 @@ const fundamental = post({
   path: '/scanx/fundamental',
   headers: 'bare',
   input: z.strictObject({ data: z.strictObject({ isin: z.string().length(12) }) }),
-  read: (text, { data: { isin } }, seen): readonly Row[] =>
-    assertSameIsin(isin, [json(FundamentalAnswer)(text, undefined, seen).data ?? []].flat()),
+  read: (text, { data: { isin } }, seen, earlier): readonly Row[] =>
+    assertSameIsin(isin, [json(FundamentalAnswer)(text, undefined, seen).data ?? []].flat(), earlier),
   shape: row({ status: z.string().optional(), code: z.number().optional(), data: oneOrMore(Fundamentals) }),
   sample: ({ data: { isin } }, market) => {
     const stock = market.stockByIsin(isin)

@@ -64,8 +64,8 @@ const liveNews = post({
     stock_list: z.tuple([z.string().length(12)]),
     entity_id: z.literal(''),
   }),
-  read: (text, { stock_list: [isin] }, seen): readonly Row[] =>
-    assertSameIsin(isin, json(NewsAnswer)(text, undefined, seen).data?.latest_news ?? []),
+  read: (text, { stock_list: [isin] }, seen, earlier): readonly Row[] =>
+    assertSameIsin(isin, json(NewsAnswer)(text, undefined, seen).data?.latest_news ?? [], earlier),
   shape: row({
     code: z.number().optional(),
     status: z.union([z.string(), z.number()]).optional(),
@@ -229,6 +229,7 @@ export const marketNews = defineStream({
         map((rows) => createResult(rows.slice(0, newsLimit).map(toNewsItem))),
         mergeShrunk(file, tools, {
           list: 'News',
+          isin: stock.ISIN,
           most: newsLimit,
           expect: (stored) => stored.slice(0, newsLimit),
           merge: (rows, stored) =>

@@ -1,7 +1,8 @@
-import { map, switchMap } from 'rxjs'
+import { forkJoin, map, switchMap } from 'rxjs'
 import { z } from 'zod'
 import { defineStream, MASTER, once } from '../src/engine/define-stream.js'
 import { post } from '../src/http/endpoint.js'
+import { readFormerStocks } from '../src/market/former-stocks.js'
 import { keepUnits, rejectShrunk, rejectTruncated } from '../src/market/list-rules.js'
 import { condition, constants, exchangeCondition, readCountedRows } from '../src/market/list-sources.js'
 import {
@@ -161,8 +162,8 @@ export const masterData = defineStream({
         rejectShrunk(file, tools, { countRecords: (rows) => toStocks(rows.filter(isRow)).length }),
         keepUnits(tools),
         switchMap((found) =>
-          readStoredStocks(tools.stored).pipe(
-            map((earlier) => {
+          forkJoin([readStoredStocks(tools.stored), readFormerStocks(tools.stored)]).pipe(
+            map(([earlier, former]) => {
               const stocks = toStocks([...found.rows])
               const comparison = compareIdentifiers(
                 earlier.map(toStockIdentifiers),
@@ -172,7 +173,7 @@ export const masterData = defineStream({
                 // A list that is known to be incomplete was accepted.
                 if (code !== 'shrink' || !tools.accepts('count')) refuse(tools, code, message)
               }
-              for (const text of listingWarnings(earlier, stocks)) tools.warn(text)
+              for (const text of listingWarnings(earlier, stocks, former)) tools.warn(text)
               return found
             }),
           ),

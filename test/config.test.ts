@@ -147,7 +147,7 @@ describe('settings', () => {
     expect(complaintOf({ configFile })).toContain(message)
   })
 
-  it('refuse two standing queries of one name', () => {
+  it('refuse two rules of one name', () => {
     const rule = { name: 'twice', query: 'from master' }
     expect(complaintOf({ configFile: fileOf({ watch: [rule, { ...rule, name: 'once' }, rule] }) })).toContain(
       'must be the name of one rule only',

@@ -126,6 +126,7 @@ export const formerNames: ReadonlyMap<string, string> = new Map([
   ['query --file', '--file is gone: scripstream query - < FILE'],
   ['query -f', '-f is gone: scripstream query - < FILE'],
   ['query --rows', '--rows is gone: --format csv has all rows'],
+  ['run --accept-shrink', '--accept-shrink is now --accept shrink'],
   ['run --retry-failed', '--retry-failed is gone: run again; it requests what is missing'],
   ['schedule --print', '--print is gone: scripstream schedule SCHEDULER'],
   ['verify --history', '--history is now part of verify --deep'],

@@ -4,7 +4,8 @@ import type { Collector, CollectorOptions } from '../collector.js'
 import type { SettingRow, SettingsSources } from '../config.js'
 import type { StreamDefinition } from '../engine/define-stream.js'
 import type { Storage } from '../engine/storage.js'
-import type * as Fleet from '../fleet/index.js'
+import type * as FleetDriver from '../fleet/driver.js'
+import type * as FleetWorker from '../fleet/worker.js'
 import type { Settings } from '../model/settings.js'
 import type { Wall } from '../model/wall.js'
 import type { Simulator, SimulatorOptions } from '../simulator/index.js'
@@ -43,7 +44,9 @@ export interface Dependencies {
   readonly createCollector: (options: CollectorOptions) => Pick<Collector, 'events' | 'run' | 'stream'>
   /** The output folder, for documents of a run as a whole. */
   readonly storage: (settings: Settings) => Pick<Storage, 'stored' | 'storeDocument'>
-  readonly fleet: () => Promise<Pick<typeof Fleet, 'fleet' | 'fleetWorker' | 'reachFleet' | 'workerName'>>
+  readonly fleet: () => Promise<
+    Pick<typeof FleetDriver & typeof FleetWorker, 'fleet' | 'fleetWorker' | 'reachFleet' | 'workerName'>
+  >
   /** How many files the process may have open; infinite if the system does not say. */
   readonly findMaxOpenFiles: () => number
   readonly serveSimulator: (options: SimulatorOptions) => Promise<Simulator>

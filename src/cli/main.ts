@@ -64,7 +64,7 @@ const dependencies: Dependencies = {
   loadNotifySettings,
   findOrigins,
   createCollector,
-  fleet: () => import('../fleet/index.js'),
+  fleet: async () => ({ ...(await import('../fleet/driver.js')), ...(await import('../fleet/worker.js')) }),
   findMaxOpenFiles,
   // Loaded on demand: a run on a real provider saves 20 ms.
   serveSimulator: async (options) => (await import('../simulator/index.js')).serveSimulator(options),

@@ -1,6 +1,7 @@
 import { formatCrore, formatNumber, formatPercent, formatPrice } from '../model/format.js'
 import type { Row } from '../model/row.js'
 import type { StockView } from '../tables/stock-view.js'
+import { screener } from '../tables/views/screener/screener.js'
 import type { Finding } from '../verify/finding.js'
 import { defineCommand } from './command.js'
 import { flag, folderFlags, jsonFlag } from './options.js'
@@ -144,10 +145,11 @@ const joinFigures = (parts: readonly string[]): readonly string[] =>
 const formatFigure = (value: unknown, digits = 2): string =>
   typeof value === 'number' ? formatNumber(value, digits) : ''
 
-/** A number in the unit that the name of its column ends in. */
+/** A number in the unit of its column. */
 const formatColumn = (column: string, value: number): string => {
-  if (column.endsWith('_pct')) return formatPercent(value)
-  if (column.endsWith('_cr')) return formatCrore(value)
+  const { unit } = screener.columns.find(({ name }) => name === column) ?? {}
+  if (unit === '%') return formatPercent(value)
+  if (unit === '₹ crore') return formatCrore(value)
   return formatNumber(value, column === 'volume' ? 0 : 2)
 }
 
@@ -174,10 +176,13 @@ const priceLines = (facts: Row): readonly AnswerLine[] => {
 const BAR_WIDTH = 20
 
 /** Where the close is between the lowest and the highest price of 52 weeks. */
-const rangeLines = ({ low_52w_inr: low, high_52w_inr: high, close_inr: close }: Row): readonly string[] => {
-  if (typeof low !== 'number' || typeof high !== 'number' || typeof close !== 'number' || high <= low)
-    return []
-  const place = Math.round(((close - low) / (high - low)) * (BAR_WIDTH - 1))
+const rangeLines = ({
+  low_52w_inr: low,
+  high_52w_inr: high,
+  place_52w_pct: share,
+}: Row): readonly string[] => {
+  if (typeof share !== 'number') return []
+  const place = Math.round((share / 100) * (BAR_WIDTH - 1))
   const bar = Array.from({ length: BAR_WIDTH }, (_, index) => (index === place ? '#' : '-')).join('')
   return [`  52 weeks ${formatFigure(low)} ${bar} ${formatFigure(high)}`]
 }

@@ -23,12 +23,11 @@ const splitNames = (text: string): readonly string[] => trimDistinct(text.split(
 
 export const addWatch = defineCommand({
   name: 'watch',
-  about:
-    'Lists the signals of standing queries: what entered, left or changed in their rows. Adds and removes such queries.',
+  about: 'Lists the signals of rules: what entered, left or changed in their rows. Adds and removes rules.',
   args: [
     choiceArgument(
       '[action]',
-      'add: let a query stand; remove: end that (its signals stay); rules: list the worked ones',
+      'add: add a rule; remove: remove it (its signals stay); rules: list the worked ones',
       ['add', 'remove', 'rules'],
     ),
     ['[name]', 'the rule; without a statement a worked one'],
@@ -157,7 +156,7 @@ const showSignals = async (
   const states = days === undefined ? await describeRules(root, rules) : []
   return {
     lines: () => [
-      ...(rules.length === 0 ? ['No query stands here; "scripstream watch rules" lists some to add.'] : []),
+      ...(rules.length === 0 ? ['There is no rule; "scripstream watch rules" lists some to add.'] : []),
       ...states.map(
         ({ name, text, isBad }) =>
           [

@@ -174,8 +174,8 @@ const workInTwoPasses = ({
 }
 
 const emitOutcome = ({ stream, run, journal }: Branch, outcome: ItemOutcome): void => {
-  const { item, status, degraded, remark, newest, reason, code, causes, isTemporary } = outcome
-  const why = omitUndefined({ degraded, remark, newest, reason, code, causes })
+  const { item, status, degraded, remark, onlyDay, newest, reason, code, causes, isTemporary } = outcome
+  const why = omitUndefined({ degraded, remark, onlyDay, newest, reason, code, causes })
   const is = {
     ...(journal.findStored(item) ? { isTakenOver: true } : {}),
     ...(isTemporary ? { isTemporary } : {}),

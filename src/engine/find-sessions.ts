@@ -15,7 +15,7 @@ import {
 } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import type { WantedRun } from './earlier-runs.js'
-import { isCandleLook, type Looked, type LookedAt, look, lookAtCandles } from './look.js'
+import { type Looked, type LookedAt, listCandleLooks, look, lookAtCandles } from './look.js'
 import type { RunDependencies } from './run-options.js'
 import type { PlannedRun } from './run-services.js'
 import { REPORT_FILE, type Stored, toStatePath } from './storage.js'
@@ -265,7 +265,7 @@ const readLastReport = ({ storage, streams }: RunDependencies) =>
     map((report) => {
       const newest = isRow(report) && isRow(report.newest) ? report.newest : {}
       // Without enough series of its own, what other streams end with is the newest session, too.
-      const own = streams.filter(isCandleLook).map(({ name }) => newest[name])[0]
+      const [own] = listCandleLooks(streams).flatMap(({ name }) => newest[name] ?? [])
       const day = readDay(own ?? Object.values(newest).map(String).sort().at(-1))
       const at = isRow(report) ? Date.parse(String(report.asOf)) : Number.NaN
       return day === undefined || Number.isNaN(at)

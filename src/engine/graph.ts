@@ -16,7 +16,7 @@ import {
   throwError,
   toArray,
 } from 'rxjs'
-import { planListings, readStoredStocks } from '../market/listings.js'
+import { FORMER_STOCKS, settleStocks } from '../market/former-stocks.js'
 import { NothingAnsweredError } from '../model/errors.js'
 import type { Item, ItemOutcome } from '../model/outcome.js'
 import { isRow } from '../model/row.js'
@@ -65,7 +65,7 @@ const fetchMasterList = (master: StreamDefinition | undefined, graph: Graph): Ob
   if (master === undefined) return commitSession(run).pipe(map(() => []))
   return defer(() => {
     let stocks: readonly Item[] = []
-    const isins = new Map<string, string>()
+    const isins: EarlierIsins['isins'] = new Map()
     const narrow = (all: readonly Item[]): readonly Item[] =>
       (stocks = selectSymbols(all, run.request, run.emit))
     return runBranch(
@@ -79,8 +79,8 @@ const fetchMasterList = (master: StreamDefinition | undefined, graph: Graph): Ob
           : (run.offered.get(stream) ?? of([])),
       ),
       map((all) => {
-        run.listed.push(...(isins.size === 0 ? all : addEarlierIsins(all, isins)))
-        return stocks
+        run.listed.push(...addEarlierIsins(all, { isins }))
+        return addEarlierIsins(stocks, { isins })
       }),
     )
   })
@@ -100,8 +100,8 @@ const commitSession = ({ plan, session, emit }: RunContext): Observable<void> =>
   )
 
 /** The earlier ISINs of stocks that have another one now, by their ISIN. */
-interface ChangedIsins {
-  readonly isins: Map<string, string>
+interface EarlierIsins {
+  readonly isins: Map<string, readonly string[]>
 }
 
 const listStocks = (all: readonly Item[]): readonly Stock[] =>
@@ -111,11 +111,13 @@ const listStocks = (all: readonly Item[]): readonly Stock[] =>
       : [],
   )
 
-const addEarlierIsins = (all: readonly Item[], isins: ReadonlyMap<string, string>): readonly Item[] =>
-  all.map((item) => {
-    const earlierIsin = isins.get(listStocks([item])[0]?.ISIN ?? '')
-    return earlierIsin === undefined ? item : { ...item, earlierIsin }
-  })
+const addEarlierIsins = (all: readonly Item[], { isins }: EarlierIsins): readonly Item[] =>
+  isins.size === 0
+    ? all
+    : all.map((item) => {
+        const earlierIsins = isins.get(listStocks([item])[0]?.ISIN ?? '')
+        return earlierIsins === undefined ? item : { ...item, earlierIsins }
+      })
 
 /**
  * Moves the files of stocks whose name belongs to another stock now, before anything is stored under it. The
@@ -123,23 +125,22 @@ const addEarlierIsins = (all: readonly Item[], isins: ReadonlyMap<string, string
  */
 const settleNames = (
   all: readonly Item[],
-  { plan, settings, storage, isins }: RunContext & ChangedIsins,
+  { plan, settings, storage, asOf, isins }: RunContext & EarlierIsins,
 ): Observable<unknown> =>
-  readStoredStocks(storage.stored).pipe(
-    concatMap((before) => {
-      if (before.length === 0) return EMPTY
-      const { moves, isins: changed } = planListings(before, listStocks(all))
-      for (const [isin, earlier] of changed) isins.set(isin, earlier)
+  settleStocks(() => listStocks(all), { stored: storage.stored, asOf }).pipe(
+    concatMap(({ moves, document, earlierIsins }) => {
+      for (const [isin, earlier] of earlierIsins) isins.set(isin, earlier)
       const outputs = plan
         .filter(({ stream }) => stream.work.of === MASTER)
         .flatMap(({ stream }) => stream.outputs.filter(({ file }) => ITEM.test(file)))
       const toPath = (output: Output, fileName: string) => toFilePath(output, settings.exchange, { fileName })
-      return from(moves).pipe(
+      const move$ = from(moves).pipe(
         concatMap(([name, to]) =>
           from(outputs.map((output) => [toPath(output, name), toPath(output, to)] as const)),
         ),
         concatMap(([file, to]) => storage.move?.(file, to) ?? EMPTY),
       )
+      return document ? concat(move$, storage.storeDocument(FORMER_STOCKS, document)) : move$
     }),
     toArray(),
   )
@@ -149,7 +150,7 @@ const settleNames = (
  * symbol is known, the storage stays unchanged.
  */
 const commitMaster =
-  (narrow: (all: readonly Item[]) => readonly Item[], run: RunContext & ChangedIsins) =>
+  (narrow: (all: readonly Item[]) => readonly Item[], run: RunContext & EarlierIsins) =>
   (store: OperatorFunction<ItemOutcome, number>): OperatorFunction<ItemOutcome, number> =>
   (outcome$) => {
     const offered$: Observable<readonly Item[]> = run.offered.get(MASTER) ?? of([])

@@ -171,12 +171,20 @@ export const createItemWork = (stream: StreamDefinition, context: ItemContext): 
   return (item, pause) =>
     stream.work.each(
       item,
-      { ...tools, ask: askOf(item.key, pause), pause: pause ?? identity },
+      {
+        ...tools,
+        earlierIsins: item.earlierIsins,
+        ask: askOf(item.key, pause, item.earlierIsins),
+        pause: pause ?? identity,
+      },
       toFilePath(output, context.settings.exchange, item),
     )
 }
 
-const createTools = (stream: StreamDefinition, context: ItemContext): Omit<Tools, 'ask' | 'pause'> => {
+const createTools = (
+  stream: StreamDefinition,
+  context: ItemContext,
+): Omit<Tools, 'ask' | 'pause' | 'earlierIsins'> => {
   const options = readOptions(context.settings, stream.name, stream.options ?? {})
   return {
     stored: context.storage.stored,

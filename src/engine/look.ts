@@ -1,4 +1,16 @@
-import { concatMap, defer, filter, finalize, first, from, map, type Observable, of, switchMap } from 'rxjs'
+import {
+  concatMap,
+  defer,
+  EMPTY,
+  filter,
+  finalize,
+  first,
+  from,
+  map,
+  type Observable,
+  of,
+  switchMap,
+} from 'rxjs'
 import { openConnections } from '../http/connections.js'
 import { SharedLimiters } from '../limiter/limiter-registry.js'
 import type { Item, ItemResult } from '../model/outcome.js'
@@ -6,7 +18,7 @@ import type { Row } from '../model/row.js'
 import { findAddress } from '../model/settings.js'
 import { type Day, toDay } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
-import { type StreamDefinition, toFilePath } from './define-stream.js'
+import { MASTER, type StreamDefinition, toFilePath } from './define-stream.js'
 import { createRunDriftWatch } from './drift.js'
 import { createItemWork } from './in-process.js'
 import { oncePerRun } from './once-per-run.js'
@@ -15,7 +27,7 @@ import type { PlannedRun } from './run-services.js'
 type Dependencies = PlannedRun['dependencies']
 
 /** Whether a stream looks at candles. */
-export const isCandleLook = ({ look, outputs: [output] }: StreamDefinition): boolean =>
+const isCandleLook = ({ look, outputs: [output] }: StreamDefinition): boolean =>
   look !== undefined && output.shape === 'candles-per-item'
 
 /** What one request shows: the result, why it failed, or nothing if none can be sent. */
@@ -40,27 +52,42 @@ export const look = (at: LookedAt, day: Day, dependencies: Dependencies, now: nu
   )
 }
 
-/** Looks at the candle of the first item whose stored candles end with a day. */
+/** The streams that look at candles; those of stocks last, because a stock may be suspended, an index not. */
+export const listCandleLooks = (streams: readonly StreamDefinition[]): readonly StreamDefinition[] =>
+  streams
+    .filter(isCandleLook)
+    .toSorted((one, other) => Number(one.work.of === MASTER) - Number(other.work.of === MASTER))
+
+/** Looks at the candle of the first item whose stored candles end with a day; of stocks, the largest one. */
 export const lookAtCandles = (day: Day, dependencies: Dependencies, now: number): Observable<Looked> => {
   const { streams, settings, storage } = dependencies
-  const stream = streams.find(isCandleLook)
-  const source = streams.find(({ name }) => name === stream?.work.of)
-  if (stream === undefined || source?.offers === undefined) return of(undefined)
   const fileOf = ({ outputs: [output] }: StreamDefinition, item?: Item): string =>
     toFilePath(output, settings.exchange, item ?? { fileName: '' })
-  return storage.stored.document(fileOf(source)).pipe(
-    catchItemFailure(() => of([])),
-    concatMap((rows) =>
-      from(source.offers?.((Array.isArray(rows) ? rows : []) as readonly Row[], () => undefined) ?? []),
-    ),
-    concatMap((item) =>
-      storage.stored.tail(fileOf(stream, item)).pipe(
-        filter((tail) => toDay(Number(tail?.lines.at(-1)?.split(',')[0]) * 1_000 || 0) === day),
-        map(() => item),
+  const listItems = (stream: StreamDefinition): Observable<Item> => {
+    const source = streams.find(({ name }) => name === stream.work.of)
+    if (source?.offers === undefined) return EMPTY
+    return storage.stored.document(fileOf(source)).pipe(
+      catchItemFailure(() => of([])),
+      concatMap((rows) =>
+        from(source.offers?.((Array.isArray(rows) ? rows : []) as readonly Row[], () => undefined) ?? []),
+      ),
+    )
+  }
+  return from(listCandleLooks(streams)).pipe(
+    concatMap((stream) =>
+      listItems(stream).pipe(
+        concatMap((item) =>
+          storage.stored.tail(fileOf(stream, item)).pipe(
+            filter((tail) => toDay(Number(tail?.lines.at(-1)?.split(',')[0]) * 1_000 || 0) === day),
+            map(() => ({ stream, item })),
+          ),
+        ),
       ),
     ),
     first(undefined, undefined),
-    switchMap((item) => (item === undefined ? of(undefined) : askOnce(stream, item, dependencies, now))),
+    switchMap((found) =>
+      found === undefined ? of(undefined) : askOnce(found.stream, found.item, dependencies, now),
+    ),
     map((found) => (typeof found === 'object' && found.status === 'empty' ? undefined : found)),
   )
 }

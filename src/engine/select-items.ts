@@ -1,5 +1,6 @@
-import { concatMap, EMPTY, forkJoin, from, map, type Observable, of, toArray } from 'rxjs'
-import { MASTER_MAP, readStoredStocks } from '../market/listings.js'
+import { forkJoin, map, type Observable, of } from 'rxjs'
+import { readFormerStocks } from '../market/former-stocks.js'
+import { readStoredStocks } from '../market/listings.js'
 import {
   createUnknownSymbolsError,
   describeWrongSymbol,
@@ -9,16 +10,14 @@ import {
 import type { Emit } from '../model/event.js'
 import type { Item } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
-import { createFileNames } from '../model/stock.js'
 import type { Stored } from '../model/stored.js'
-import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { MASTER } from './define-stream.js'
-import { PREVIOUS_FOLDER, type RunSelection } from './storage.js'
+import type { RunSelection } from './storage.js'
 
 /** The stocks that a folder knows. */
 export interface KnownStocks {
   readonly listed: readonly NamedStock[]
-  /** Those of earlier lists and files, under the symbols of that time. */
+  /** Those of earlier lists, under the symbols of that time. */
   readonly earlier: readonly NamedStock[]
 }
 
@@ -38,36 +37,10 @@ export const readKnownStocks = (
   symbols: readonly string[] | undefined,
 ): Observable<KnownStocks> => {
   if (symbols === undefined) return of({ listed: [], earlier: [] })
-  return forkJoin([
-    readStoredStocks(stored),
-    readStoredStocks(stored, `${PREVIOUS_FOLDER}/${MASTER_MAP}`),
-  ]).pipe(
-    concatMap(([listed, before]) =>
-      readFormerStocks(stored, resolveSymbols(symbols, listed.map(withoutName)).wrong).pipe(
-        map((former) => ({ listed, earlier: [...before, ...former] })),
-      ),
-    ),
+  return forkJoin([readStoredStocks(stored), readFormerStocks(stored)]).pipe(
+    map(([listed, former]) => ({ listed, earlier: former.map(({ stock }) => stock).toReversed() })),
   )
 }
-
-/** An earlier symbol goes before a name. */
-const withoutName = (stock: NamedStock): NamedStock => ({ ...stock, Name: '' })
-
-/** A renamed stock leaves a file of news under its former symbol, with its ISIN. */
-const readFormerStocks = (
-  stored: Stored,
-  unknown: readonly { readonly given: string }[],
-): Observable<readonly NamedStock[]> =>
-  from(unknown).pipe(
-    concatMap(({ given }) => {
-      const [fileName] = createFileNames([{ key: given.toUpperCase(), id: '' }])
-      return stored.document(`market_news/${fileName}_news.json`).pipe(catchItemFailure(() => of(undefined)))
-    }),
-    concatMap((news) =>
-      isRow(news) ? of({ Symbol: readText(news.Symbol), ISIN: readText(news.ISIN), Name: '' }) : EMPTY,
-    ),
-    toArray(),
-  )
 
 /** The stocks among items, as lists name them. */
 const toNamedStocks = (items: readonly Item[]): readonly NamedStock[] =>

@@ -67,6 +67,8 @@ const startRun = (given: RunDependencies, options: RunOptions, isRemainder: bool
             switchMap((found) => {
               const here = { earlier: locked, stored: storage.stored }
               return decide(plan, found.wanted, here).pipe(
+                // Again with the calendar of a run that begins: what it resumes must not depend on the answer
+                // to one request about a day, because its own data shows whether there was a session.
                 switchMap((decision) =>
                   decision.kind === 'begin' ? decide(plan, found.begun, here) : of(decision),
                 ),

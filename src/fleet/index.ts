@@ -6,6 +6,6 @@
  * @beta
  */
 export type { FleetState } from '../model/report.js'
-export { fleet, reachFleet } from './driver.js'
+export { fleet } from './driver.js'
 export type { FleetOptions } from './options.js'
 export { fleetWorker, type WorkerNews, type WorkerOptions, workerName } from './worker.js'

@@ -14,6 +14,7 @@ import type { HttpReply, HttpRequest } from './transport.js'
 interface ReplyContext<Input, Answer> {
   readonly endpoint: Endpoint<Input, Answer>
   readonly item: string
+  readonly earlierIsins?: readonly string[] | undefined
   readonly shapes: ShapeWatch | undefined
   /** The base of `Retry-After`, epoch milliseconds. */
   readonly now: number
@@ -27,11 +28,12 @@ interface ReplyContext<Input, Answer> {
 export const decodeReply = <Input, Answer>(
   reply: HttpReply,
   input: Input,
-  { endpoint, item, shapes, now }: ReplyContext<Input, Answer>,
+  { endpoint, item, earlierIsins, shapes, now }: ReplyContext<Input, Answer>,
 ): Answer => {
   checkReply(reply, now)
   const answer = endpoint.readBytes?.(reply.body)
-  if (answer === undefined) return endpoint.read(readReplyText(reply, endpoint), input, shapes?.forItem(item))
+  if (answer === undefined)
+    return endpoint.read(readReplyText(reply, endpoint), input, shapes?.forItem(item), earlierIsins)
   shapes?.countAsExpected()
   return answer
 }

@@ -83,7 +83,9 @@ interface EndpointRoute<Input, Answer> extends AskDependencies {
  * Creates the request function of an item: each request is an attempt behind the limiters of its endpoint and
  * host, retried. `pause` is how a refused request of the item waits.
  */
-export const createAsk = (dependencies: AskDependencies): ((item?: string, pause?: Pause) => Ask) => {
+export const createAsk = (
+  dependencies: AskDependencies,
+): ((item?: string, pause?: Pause, earlierIsins?: readonly string[]) => Ask) => {
   const { settings, limiters, timeoutMs, random, isList, drift, watch, clock, onRequestEvent } = dependencies
   const { refuseEqual = noop, onCached = noop } = dependencies
   const { throttleGiveUpMs: _, downMs: __, ...policy } = limiters.policy
@@ -100,13 +102,14 @@ export const createAsk = (dependencies: AskDependencies): ((item?: string, pause
     passEqual: createEqualAnswers(refuseEqual),
     noteAge: createAgeNote(endpoint, onCached),
   })
-  return (item = '', pause) =>
+  return (item = '', pause, earlierIsins) =>
     <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: Input, { failFast }: AskOptions = {}) =>
       defer(() => {
         const route = getOrAdd(routes, endpoint, () => open(endpoint)) as EndpointRoute<Input, Answer>
         const asked: Asked<Input> = {
           input,
           item,
+          earlierIsins,
           attempts: 0,
           watched: watch && watchAttempts(watch, endpoint, clock),
         }
@@ -148,6 +151,7 @@ const createAgeNote = ({ name }: AnyEndpoint, tell: (text: string) => void) => {
 interface Asked<Input> {
   readonly input: Input
   readonly item: string
+  readonly earlierIsins: readonly string[] | undefined
   attempts: number
   readonly watched: AttemptWatch | undefined
   /** What its answer is compared by. */
@@ -160,7 +164,7 @@ const attempt = <Input, Answer>(
   asked: Asked<Input>,
 ): Observable<Answer> => {
   const { transport, limiters, redact, timeoutMs, clock, onRequestEvent } = route
-  const { input, item, watched } = asked
+  const { input, item, earlierIsins, watched } = asked
   return defer(() => {
     const transfer = new LinkTransfer(limiters.link)
     const request: HttpRequest = { ...route.toRequest(input), transfer }
@@ -173,7 +177,7 @@ const attempt = <Input, Answer>(
         watched?.onReply(reply)
         if (reply.status === 429) onRequestEvent('rate-limited')
         try {
-          const answer = decodeReply(reply, input, { ...route, item, now: clock() })
+          const answer = decodeReply(reply, input, { ...route, item, earlierIsins, now: clock() })
           route.noteAge(reply.cache)
           asked.compared = toComparedAnswer(reply, answer, { item, isList: route.isList })
           return answer

@@ -28,11 +28,17 @@ export interface Endpoint<Input, Answer> {
    */
   readonly input: z.ZodType<Input>
   /**
-   * Reads the text of a 200. Must refuse a truncated text, except a CSV.
+   * Reads the text of a 200. Must refuse a truncated text, except a CSV. `earlierIsins`: those that the stock
+   * had in earlier lists, for `assertSameIsin`.
    *
    * @throws BadAnswerError the text is not an answer of this endpoint, or not to this input
    */
-  readonly read: (text: string, input: Input, inspect?: AnswerInspector) => Answer
+  readonly read: (
+    text: string,
+    input: Input,
+    inspect?: AnswerInspector,
+    earlierIsins?: readonly string[],
+  ) => Answer
   /**
    * The schema of an answer, such as `dataEnvelope(z.array(Announcement))`, for the drift check: `read`
    * passes the parsed answer to its third parameter. See `row`.

@@ -15,6 +15,5 @@ export { sortDescending, uniqueBy } from '../operators/row-lists.js'
 export {
   createLimiter,
   type LimiterOptions,
-  type LimiterReading,
   type RequestLimiter,
 } from './create-limiter.js'

@@ -3,6 +3,9 @@
  * so they use what both have: no look-ahead.
  */
 
+/** The same action with the same terms within this many days is one that moved. */
+export const MOVED_DAYS = 31
+
 export type ActionKind = (typeof KINDS)[number]['kind']
 
 interface KindFacts {
@@ -38,6 +41,10 @@ const NO_EQUITY =
 const PLAN = '\\bto consider\\b|\\bproposal\\b'
 /** The type of an event whose note may name an action. */
 const EVENT = '\\bboard\\b|\\begm\\b|extra-?ordinary|\\bresults?\\b'
+/** Of these and of no equity it is known that they are no actions of the share. */
+const NO_ACTION = `${NO_EQUITY}|${PLAN}|${EVENT}|\\bagm\\b|annual general|^\\s*$`
+/** What a trust pays in percent is not a part of its face value. */
+const INTEREST = '\\binterest\\b'
 
 const SPLIT = 'spli?t|sub[ -]*di?v|face value change|change (?:in|of) face value'
 
@@ -86,7 +93,11 @@ const KINDS = [
   },
   { kind: 'merger', sign: 'merge|amalgamation' },
   { kind: 'buyback', sign: 'buy[ -]*back' },
-  { kind: 'dividend', sign: 'dividend|div\\b|distribution' },
+  // A trust pays interest and returns capital: for whoever holds its units that is money, like a dividend.
+  {
+    kind: 'dividend',
+    sign: `dividend|div\\b|distribution|${INTEREST}|(?:return|repayment|payment) of (?:capital|debt)|capital repayment`,
+  },
 ] as const satisfies readonly KindFacts[]
 
 /** A factor beyond is an error. */
@@ -105,6 +116,8 @@ const TERMS = {
   /** `1:10`, `1 for 10`. */
   ratio: `${PRINTED_NUMBER}[ ]*(?::|for(?: every)?)[ ]*${PRINTED_NUMBER}`,
   percent: `${PRINTED_NUMBER}[ ]*(?:%|per ?cent)`,
+  /** The dividend in a text about another action, too. */
+  beside: `dividend[^0-9:/&;,]{0,16}?${RUPEES}${PRINTED_NUMBER}`,
   paise: `${PRINTED_NUMBER}[ ]*(?:paise|ps?\\b)`,
   rupees: `${RUPEES}${PRINTED_NUMBER}`,
   /** The number of a year, such as FY26. */
@@ -113,6 +126,13 @@ const TERMS = {
   only: `^[^0-9.:%$]*\\.??[^0-9.:%$]*?${PRINTED_NUMBER}[^0-9:%]*$`,
 }
 
+const RATIOS = `${TERMS.change}|${TERMS.ratio}`
+/** In a text about another action: a dividend, too. */
+const BESIDE = 'dividend'
+/** Rupees in a text about these are no price of theirs. */
+const WITHOUT_PRICE: readonly ActionKind[] = ['bonus', 'split', 'consolidation']
+
+const has = (text: string, pattern: string): boolean => find(pattern, text).length > 0
 const find = (pattern: string, text: string): readonly string[] => new RegExp(pattern, 'i').exec(text) ?? []
 const readTermNumber = (text = ''): number => (text === '' ? Number.NaN : Number(text.replaceAll(',', '')))
 
@@ -125,25 +145,37 @@ export interface ActionTerms {
   readonly amount?: number | undefined
   /** A dividend in percent of the face value. */
   readonly percent?: number | undefined
+  /** A dividend in the same text, rupees a share; null if that is not known. */
+  readonly beside?: number | null
   /** Whether its terms say what its kind needs. */
   readonly isReadable: boolean
 }
 
 /** Reads the kind and the terms of an action; undefined for what is no action of the share. */
 export const readTerms = (type: string, note: string): ActionTerms | undefined => {
-  if (find(NO_EQUITY, `${type} ${note}`).length > 0) return undefined
-  if (find(PLAN, `${type} ${note}`).length > 0) return undefined
-  const findKind = (text: string) => READ_KINDS.find(({ sign }) => find(sign, text).length > 0)
-  const facts = findKind(type) ?? (find(EVENT, type).length > 0 ? undefined : findKind(note))
+  const all = `${type} ${note}`
+  if (has(all, `${NO_EQUITY}|${PLAN}`)) return undefined
+  const findKind = (text: string) => READ_KINDS.find(({ sign }) => has(text, sign))
+  const own = findKind(type) ?? (has(type, EVENT) ? undefined : findKind(note))
+  const text = has(note, '[0-9]') ? note : type
+  // A ratio is not that of the dividend.
+  const facts = own?.kind === 'dividend' && has(text, RATIOS) ? findKind(all) : own
   if (facts === undefined) return undefined
   const kind = facts.kind as ActionKind
-  const text = /[0-9]/.test(note) ? note : type
-  const dividend = kind === 'dividend' ? readDividend(text) : {}
   const factors = readFactors(facts, text)
-  const isReadable =
-    kind === 'dividend' ? Object.keys(dividend).length > 0 : !isRead(facts) || factors.length > 0
-  return { kind, factors, ...dividend, isReadable }
+  if (kind === 'dividend') {
+    const dividend = readDividend(text, has(all, INTEREST))
+    return { kind, factors, ...dividend, isReadable: Object.keys(dividend).length > 0 }
+  }
+  const isReadable = !isRead(facts) || factors.length > 0
+  if (!has(all, BESIDE)) return { kind, factors, isReadable }
+  const beside = readBeside(kind, all) ?? null
+  return { kind, factors, beside, isReadable: isReadable && beside !== null }
 }
+
+/** Whether nobody knows what an action is: neither one of the share nor an event such as a meeting. */
+export const isUnknownAction = (type: string, note: string): boolean =>
+  readTerms(type, note) === undefined && !has(`${type} ${note}`.trim(), NO_ACTION)
 
 /** Whether the price follows from its terms: that of a rights issue is unknown. */
 const isRead = ({ kind, factors }: KindFacts): boolean => factors !== undefined && kind !== 'rights'
@@ -152,7 +184,7 @@ const readFactors = (
   { factors = [], range: [above, below] = ANY_FACTOR, second, isRatio }: KindFacts,
   note: string,
 ) => {
-  if (second !== undefined && find(second, note).length > 0) return []
+  if (second !== undefined && has(note, second)) return []
   const [, from, to] = isRatio ? [] : find(TERMS.change, note)
   const [, one, other] = find(TERMS.ratio, note)
   const [a, b] =
@@ -164,10 +196,20 @@ const readFactors = (
     .filter((factor) => factor > above && factor < below && factor !== 1)
 }
 
-const readDividend = (note: string): Pick<ActionTerms, 'amount' | 'percent'> => {
+const readDividend = (note: string, isInterest: boolean): Pick<ActionTerms, 'amount' | 'percent'> => {
   const amount = readAmount(note)
-  const percent = readTermNumber(find(TERMS.percent, note)[1])
+  const percent = isInterest ? Number.NaN : readTermNumber(find(TERMS.percent, note)[1])
   return amount === undefined ? (percent >= 0 ? { percent } : {}) : { amount }
+}
+
+/** The rupees of a dividend in a text about another action, which may have a price of its own. */
+const readBeside = (kind: ActionKind, all: string): number | undefined => {
+  const text = all.replace(new RegExp(FACE_VALUE, 'gi'), '').replace(new RegExp(TERMS.change, 'gi'), '')
+  const read = (pattern: string): readonly number[] =>
+    [...text.matchAll(new RegExp(pattern, 'gi'))].map(([, amount]) => readTermNumber(amount))
+  const named = read(TERMS.beside)
+  const amounts = named.length > 0 || !WITHOUT_PRICE.includes(kind) ? named : read(TERMS.rupees)
+  return amounts.length > 0 ? amounts.reduce((sum, amount) => sum + amount, 0) : undefined
 }
 
 /**
@@ -175,7 +217,7 @@ const readDividend = (note: string): Pick<ActionTerms, 'amount' | 'percent'> => 
  * others.
  */
 export const readAmount = (note: string): number | undefined => {
-  if ([TERMS.change, TERMS.ratio].some((pattern) => find(pattern, note).length > 0)) return undefined
+  if (has(note, RATIOS)) return undefined
   const text = note.replace(new RegExp(FACE_VALUE, 'gi'), '')
   const paise = readTermNumber(find(TERMS.paise, text)[1]) / 100
   const rupees = [...text.matchAll(new RegExp(TERMS.rupees, 'gi'))].map(([, amount]) =>
@@ -184,7 +226,7 @@ export const readAmount = (note: string): number | undefined => {
   const sum = rupees.reduce((all, amount) => all + amount, 0)
   const total = 2 * Math.max(...rupees) === sum && rupees.length > 2 ? sum / 2 : sum
   if (rupees.length > 0) return total + (paise || 0)
-  const only = find(TERMS.label, text).length > 0 ? Number.NaN : readTermNumber(find(TERMS.only, text)[1])
+  const only = has(text, TERMS.label) ? Number.NaN : readTermNumber(find(TERMS.only, text)[1])
   return [paise, only].find((amount) => amount >= 0)
 }
 
@@ -199,6 +241,7 @@ const castNumber = (text: string): string => `TRY_CAST(replace(${text}, ',', '')
  */
 export const [SAME_PRICES, AS_BEFORE] = [', with the same prices', ' as before it'] as const
 
+const joinSql = (type: string, note: string): string => `${type} || ' ' || ${note}`
 const kindSql = (text: string): string =>
   KINDS.map(({ kind, sign }) => `WHEN ${matches(text, sign)} THEN '${kind}'`).join(' ')
 
@@ -206,9 +249,23 @@ const kindSql = (text: string): string =>
 export const termsSql = {
   /** Where the terms stand. */
   text: (type: string, note: string): string => `if(${matches(note, '[0-9]')}, ${note}, ${type})`,
-  kind: (type: string, note: string): string =>
-    `CASE WHEN ${matches(`${type} || ' ' || ${note}`, `${NO_EQUITY}|${PLAN}`)} THEN NULL ${kindSql(type)}
-      WHEN ${matches(type, EVENT)} THEN NULL ${kindSql(note)} END`,
+  kind: (type: string, note: string): string => {
+    const all = joinSql(type, note)
+    const own = `CASE ${kindSql(type)} WHEN ${matches(type, EVENT)} THEN NULL ${kindSql(note)} END`
+    return `CASE WHEN ${matches(all, `${NO_EQUITY}|${PLAN}`)} THEN NULL
+      WHEN ${own} = 'dividend' AND ${matches(termsSql.text(type, note), RATIOS)} THEN CASE ${kindSql(all)} END ELSE ${own} END`
+  },
+  /** Whether a text about an action of another kind names a dividend, too. */
+  isBeside: (kind: string, type: string, note: string): string =>
+    `(${kind} <> 'dividend' AND ${matches(joinSql(type, note), BESIDE)})`,
+  /** Rupees of that dividend. */
+  beside: (kind: string, type: string, note: string): string => {
+    const text = `regexp_replace(regexp_replace(${joinSql(type, note)}, '${FACE_VALUE}', '', 'gi'), '${TERMS.change}', '', 'gi')`
+    const read = (pattern: string): string =>
+      `list_sum(list_transform(regexp_extract_all(${text}, '${pattern}', 1, 'i'), lambda x: ${castNumber('x')}))`
+    const kinds = WITHOUT_PRICE.map((one) => `'${one}'`).join(', ')
+    return `coalesce(${read(TERMS.beside)}, if(${kind} IN (${kinds}), ${read(TERMS.rupees)}, NULL))`
+  },
   /** The factors of a kind, as a list. */
   factors: (kind: string, note: string): string => {
     const list = (
@@ -239,9 +296,11 @@ export const termsSql = {
     const all = `list_transform(${rupees}, lambda x: ${castNumber('x')})`
     const sum = `(list_sum(${all}) / if(len(${all}) > 2 AND 2 * list_max(${all}) = list_sum(${all}), 2, 1))`
     const paise = `${extract(text, TERMS.paise)} / 100`
-    return `CASE WHEN ${matches(note, TERMS.change)} OR ${matches(note, TERMS.ratio)} THEN NULL
+    return `CASE WHEN ${matches(note, RATIOS)} THEN NULL
       WHEN len(${rupees}) > 0 THEN ${sum} + coalesce(${paise}, 0)
       ELSE coalesce(${paise}, if(${matches(text, TERMS.label)}, NULL, ${extract(text, TERMS.only)})) END`
   },
+  /** In percent of the face value. */
   percent: (note: string): string => extract(note, TERMS.percent),
+  isInterest: (type: string, note: string): string => matches(joinSql(type, note), INTEREST),
 }

@@ -247,9 +247,6 @@ export const dayToNumber = (day: Day): number => Date.parse(`${day}T00:00:00Z`) 
 export const isDifferentPrice = (one: number, other: number): boolean =>
   Math.abs(one - other) > Math.max(Math.min(0.011, Math.abs(one) * 0.02), Math.abs(one) * 1e-4)
 
-/** How the remark begins of an update that replaced the candle of one day alone; the day follows. */
-export const ONE_REPLACED = 'replaced alone: the candle of '
-
 /**
  * How the first `length` candles of an answered history differ from the stored ones: in a price, or because
  * they are not stored.

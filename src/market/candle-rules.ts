@@ -3,7 +3,7 @@ import type { Candle, Candles } from '../model/candle.js'
 import { formatNumber, formatQuantity, groupDigits } from '../model/format.js'
 import { median } from '../model/map.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
-import { addDays, type Day, toDay } from '../model/trading-day.js'
+import { addDays, toDay } from '../model/trading-day.js'
 import { AS_BEFORE, SAME_PRICES } from './action-terms.js'
 import {
   type CandleArrays,
@@ -14,11 +14,11 @@ import {
   toCandleDay,
   toDayNumber,
 } from './candle-file.js'
-import { findAction, type PriceAction } from './price-actions.js'
+import { findAction, listLateFactors, type PriceAction } from './price-actions.js'
 import { refuse, type SuspectCounts, thresholds } from './refusal-policy.js'
 import type { Tools } from './tools.js'
 
-const { newest, actionDays } = thresholds.prices
+const { newest, actionDays, lateGap } = thresholds.prices
 
 /** A candle to store, and the one before it. */
 export type NewCandle = readonly [before: Candle | undefined, candle: Candle]
@@ -38,6 +38,16 @@ const findExplanation = (
   from: string,
   { actions, tools }: Pick<CheckContext, 'actions' | 'tools'>,
 ): string | undefined => findAction(actions, { since: addDays(from, -actionDays), until: toDay(tools.asOf) })
+
+/** Whether a price opens at the factor of an action that moved to this session. */
+const isLateMove = (
+  [before, [, open]]: NewCandle,
+  { actions, tools }: Pick<CheckContext, 'actions' | 'tools'>,
+): boolean =>
+  before !== undefined &&
+  listLateFactors(actions, { since: toCandleDay(before), until: toDay(tools.asOf) }).some(
+    (factor) => Math.abs((open * factor) / before[CLOSE] - 1) <= lateGap,
+  )
 
 /**
  * Checks new candles: each must be possible by itself, and a jump from the close before it must have a
@@ -59,7 +69,8 @@ export const checkNewCandles = (candles: readonly NewCandle[], context: CheckCon
       before !== undefined &&
       leap !== undefined &&
       fault === undefined &&
-      findExplanation(toCandleDay(before), context) === undefined
+      findExplanation(toCandleDay(before), context) === undefined &&
+      !isLateMove([before, candle], context)
     )
       refuse(tools, 'prices', `a new candle has an unexplained price jump (${toCandleDay(candle)}: ${leap})`)
   }
@@ -76,7 +87,10 @@ export const checkMoves = (
   )
   const at = moves.findIndex((move) => move !== undefined)
   const first = added[at]
-  if (first === undefined || findExplanation(toCandleDay(first[1]), context) !== undefined) {
+  if (
+    first === undefined ||
+    (findExplanation(toCandleDay(first[1]), context) ?? isLateMove(first, context))
+  ) {
     watch.countUsual()
     return of(undefined)
   }
@@ -221,32 +235,19 @@ const checkLevel = (
   const { tools } = context
   const { factor, reason, stored } = compared
   const isHigher = factor > thresholds.rescale.usualRise
-  const change = isListedFactor(factor, toDay(stored.newest * 1_000), context)
-    ? undefined
-    : describeLevelChange(compared)
+  const [since, until] = [toDay(stored.newest * 1_000), toDay(tools.asOf)]
+  const listed = listLateFactors(context.actions, { since, until })
+  const change = listed.some((one) => !isMultiple(factor * one)) ? undefined : describeLevelChange(compared)
   if (change === undefined) counts.countUsual()
   if (change === undefined || (reason.isAdjusted && !isHigher && !isErrorFactor(factor))) return of(undefined)
   counts.countSuspect()
   if (isErrorFactor(factor))
     refuse(tools, 'rescale', `no corporate action explains the new price level (${change})`)
   if (tools.accepts('rescale')) return of(undefined)
-  if (isHigher && findExplanation(toDay(stored.newest * 1_000), context) === undefined)
+  if (isHigher && findExplanation(since, context) === undefined)
     refuse(tools, 'rescale', `no corporate action explains the higher prices (${change})`)
   return refuseIfMany(change, tools, counts)
 }
-
-/** Whether the new prices are the stored ones divided by the factors of listed actions. */
-const isListedFactor = (factor: number, newestDay: Day, { actions, tools }: CheckContext): boolean => {
-  const [since, until] = [addDays(newestDay, -actionDays), toDay(tools.asOf)]
-  const near = actions.filter(({ on }) => on >= since && on <= until).slice(0, MAX_ACTIONS)
-  let listed: readonly number[] = [1]
-  for (const { factors } of near)
-    listed = listed.concat(listed.flatMap((one) => factors.map((by) => one / by)))
-  return listed.slice(1).some((one) => !isMultiple(factor / one))
-}
-
-/** Every combination of their factors is tried. */
-const MAX_ACTIONS = 5
 
 const refuseIfMany = (
   change: string,

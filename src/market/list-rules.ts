@@ -12,6 +12,7 @@ import { formatNumber, formatPart, formatQuantity } from '../model/format.js'
 import { median } from '../model/map.js'
 import { createResult, type ItemResult } from '../model/outcome.js'
 import { isRow, type Row, readText } from '../model/row.js'
+import { haveSameIssuer } from '../model/stock.js'
 import type { Stored } from '../model/stored.js'
 import { catchDamagedFile } from '../operators/catch-item-failure.js'
 import { MASTER_FIGURES, readStoredRows } from './listings.js'
@@ -91,6 +92,8 @@ export const rejectShrunk =
 interface StoredRecords<R> {
   /** The list of the stored document. */
   readonly list: string
+  /** The ISIN of the stock. */
+  readonly isin: string
   /** An answer needs no more records than this, however many are stored: then the file is not read. */
   readonly most?: number
   /** The stored records that an answer with these rows must have, too; all of them if absent. */
@@ -100,26 +103,48 @@ interface StoredRecords<R> {
 }
 
 /**
+ * The records of a stock's stored document. Those that name another company are none of its own: a storage
+ * that cannot move files has them under a symbol that was given away.
+ */
+export const readOwnRecords = <R extends Row>(
+  file: string,
+  { stored, earlierIsins = [] }: Pick<Tools, 'stored' | 'earlierIsins'>,
+  { list, isin }: { readonly list: string; readonly isin: string },
+): Observable<readonly R[]> => {
+  const isOwn = (named: unknown): boolean => {
+    const text = readText(named)
+    return text === '' || haveSameIssuer(text, isin) || earlierIsins.includes(text)
+  }
+  return stored.document(file).pipe(
+    map((document) => {
+      const records = isRow(document) && isOwn(document.ISIN) ? document[list] : undefined
+      return (Array.isArray(records) ? records : []).filter((row): row is R => isRow(row) && isOwn(row.isin))
+    }),
+  )
+}
+
+/**
  * Merges the records of an item with the stored ones if the answer has less than 70 % of those that it must
  * have, unless the run accepts that (`shrink`): one filing must not replace 162. An answer without records
  * changes nothing anyway. A damaged file is replaced.
  */
 export const mergeShrunk = <R extends Row>(
   file: string,
-  { stored, accepts, warn }: Pick<Tools, 'stored' | 'accepts' | 'warn'>,
-  { list, most = Number.POSITIVE_INFINITY, expect = (all) => all, merge }: StoredRecords<R>,
+  tools: Pick<Tools, 'stored' | 'accepts' | 'warn' | 'earlierIsins'>,
+  { most = Number.POSITIVE_INFINITY, expect = (all) => all, merge, ...own }: StoredRecords<R>,
 ): MonoTypeOperatorFunction<ItemResult<R>> =>
   switchMap((found) => {
     const rows = [...found.rows]
     if (rows.length === 0 || rows.length >= most * thresholds.minShare) return of(found)
-    return stored.document(file).pipe(
-      catchDamagedFile(() => warn(`${file} is damaged, so the new records were not compared with it`)),
-      map((document) => {
-        const records = isRow(document) ? document[list] : undefined
-        const before = Array.isArray(records) ? (records.filter(isRow) as unknown as readonly R[]) : []
+    return readOwnRecords<R>(file, tools, own).pipe(
+      catchDamagedFile((): readonly R[] => {
+        tools.warn(`${file} is damaged, so the new records were not compared with it`)
+        return []
+      }),
+      map((before) => {
         if (rows.length >= expect(before, rows).length * thresholds.minShare) return found
         const counts = `(${formatNumber(rows.length)} instead of ${formatNumber(before.length)})`
-        return accepts('shrink')
+        return tools.accepts('shrink')
           ? { ...found, remark: `accepted although much shorter ${counts}` }
           : { ...found, rows: merge(rows, before), remark: `${MERGED} ${counts}` }
       }),

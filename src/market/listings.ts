@@ -5,6 +5,7 @@ import { groupBy } from '../model/map.js'
 import { isRow, type Row, readText } from '../model/row.js'
 import { isSameCompany, type Stock, toFormerName, toStockItems, toStocks } from '../model/stock.js'
 import type { Stored } from '../model/stored.js'
+import type { Day } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { type RefusalCode, thresholds } from './refusal-policy.js'
 
@@ -36,8 +37,13 @@ export const readStoredStocks = (stored: Stored, file = MASTER_MAP): Observable<
   )
 
 interface MasterEntry {
-  readonly stock: Stock
+  readonly stock: Omit<Stock, 'FnoFlag'>
   readonly fileName: string
+}
+
+/** A stock as it was listed last, with the last day on which it was. */
+export interface FormerEntry extends MasterEntry {
+  readonly until: Day
 }
 
 interface Pair {
@@ -46,19 +52,24 @@ interface Pair {
 }
 
 /**
- * What a new master list means for stored files. `moves`: files whose name belongs to another stock now, and
- * the name under which they stay; a stock that is back gets its own again. `isins`: the earlier ISIN of each
- * stock that has another one, by its ISIN.
+ * What a new master list means for what is stored. `moves`: files whose name belongs to another stock now,
+ * and the name under which they stay; a stock that is back gets its own again. `left`: the stocks that are
+ * not listed any more as they were. `former`: those that left earlier lists, whose files are still there.
  */
-export const planListings = (before: readonly Stock[], now: readonly Stock[]) => {
-  const [earlier, present] = [toListings(before), toListings(now)]
-  const matches = matchListings(earlier, present)
+export const planListings = (
+  before: readonly Stock[],
+  now: readonly Stock[],
+  former: readonly FormerEntry[],
+) => {
+  const present = toListings(now)
+  const matches = matchListings(toListings(before), present)
+  const same = new Set(matches.same.map((pair) => pair.before))
   return {
-    moves: findTaken(earlier, present, matches).flatMap((pair) => [
-      [pair.before.fileName, toFormerName(pair.before)],
-      [toFormerName(pair.now), pair.now.fileName],
-    ]) as readonly (readonly [from: string, to: string])[],
-    isins: new Map(matches.reissued.map((pair) => [pair.now.stock.ISIN, pair.before.stock.ISIN])),
+    left: matches.earlier.filter((entry) => !same.has(entry)),
+    moves: findTaken(former, present, matches).flatMap((pair) => [
+      [pair.before.fileName, toFormerName(pair.before)] as const,
+      [toFormerName(pair.now), pair.now.fileName] as const,
+    ]),
   }
 }
 
@@ -66,15 +77,23 @@ type Matches = ReturnType<typeof matchListings>
 
 /** The stocks whose files have the name that those of another stock had. */
 const findTaken = (
-  earlier: readonly MasterEntry[],
+  former: readonly FormerEntry[],
   present: readonly MasterEntry[],
-  { same, renamed, reissued }: Matches,
+  { earlier, same, renamed, reissued }: Matches,
 ): readonly Pair[] => {
-  const owners = new Map(earlier.map((listing) => [listing.fileName, listing]))
+  const owners = new Map([...former, ...earlier].map((listing) => [listing.fileName, listing]))
   const origins = new Map([...same, ...renamed, ...reissued].map(({ before, now }) => [now, before]))
+  const isOwner = (before: MasterEntry, now: MasterEntry): boolean => {
+    const origin = origins.get(now)
+    if (before === origin || earlier.includes(before)) return before === origin
+    // A stock that is back, after days without it.
+    return (
+      before.stock.ISIN === now.stock.ISIN || (origin === undefined && isSameCompany(before.stock, now.stock))
+    )
+  }
   return present.flatMap((now) => {
     const before = owners.get(now.fileName)
-    return before === undefined || before === origins.get(now) ? [] : [{ before, now }]
+    return before === undefined || isOwner(before, now) ? [] : [{ before, now }]
   })
 }
 
@@ -83,9 +102,13 @@ const findTaken = (
  * another symbol or ISIN, files whose name changes because several stocks share a symbol, stocks that are no
  * longer listed. Independent of the order of both lists.
  */
-export const listingWarnings = (before: readonly Stock[], now: readonly Stock[]): readonly string[] => {
-  const [earlier, present] = [toListings(before), toListings(now)]
-  const matches = matchListings(earlier, present)
+export const listingWarnings = (
+  before: readonly Stock[],
+  now: readonly Stock[],
+  former: readonly FormerEntry[] = [],
+): readonly string[] => {
+  const present = toListings(now)
+  const matches = matchListings(toListings(before), present)
   return [
     ...formatSentence(
       'renamed',
@@ -99,7 +122,7 @@ export const listingWarnings = (before: readonly Stock[], now: readonly Stock[])
     ),
     ...formatSentence(
       'file names',
-      describeFileChanges(earlier, present, matches),
+      describeFileChanges(former, present, matches),
       'files under earlier names stay as they are',
     ),
     ...formatSentence(
@@ -126,7 +149,7 @@ const matchListings = (earlier: readonly MasterEntry[], present: readonly Master
   /** Takes out the stocks of both lists with the same key, if exactly one stock of each list has it. */
   const takePairs = (
     of: (listing: MasterEntry) => string,
-    isOne: (before: Stock, now: Stock) => boolean = () => true,
+    isOne: typeof isSameCompany = () => true,
   ): readonly Pair[] => {
     const are = groupBy(added, of)
     const pairs = [...groupBy(gone, of)].flatMap(([key, [before, otherBefore]]): readonly Pair[] => {
@@ -143,18 +166,18 @@ const matchListings = (earlier: readonly MasterEntry[], present: readonly Master
   const same = takePairs(getKey)
   const renamed = takePairs(({ stock }) => stock.ISIN)
   const reissued = takePairs(({ stock }) => stock.Symbol, isSameCompany)
-  return { same, renamed, reissued, gone: [...gone] }
+  return { earlier, same, renamed, reissued, gone: [...gone] }
 }
 
 /** Stocks that share a symbol, whose file name changed, or whose file name belonged to another stock. */
 const describeFileChanges = (
-  earlier: readonly MasterEntry[],
+  former: readonly FormerEntry[],
   present: readonly MasterEntry[],
   matches: Matches,
 ): readonly string[] => {
   const sharing = groupBy(present, ({ stock }) => stock.Symbol)
   const matched = new Map([...matches.same, ...matches.reissued].map(({ before, now }) => [now, before]))
-  const taken = new Map(findTaken(earlier, present, matches).map(({ before, now }) => [now, before]))
+  const taken = new Map(findTaken(former, present, matches).map(({ before, now }) => [now, before]))
   return present.flatMap((now) => {
     const [before, owner] = [matched.get(now), taken.get(now)]
     const isMoved = before !== undefined && before.fileName !== now.fileName
@@ -294,15 +317,22 @@ const describeExamples = (changed: readonly ListingMatch[]): string => {
 }
 
 /**
- * Returns the records if none names another ISIN; records without an ISIN pass. A wrong ISIN means that the
- * whole answer belongs to another stock, such as a late answer on a reused connection.
+ * Returns the records if none names another ISIN; records without an ISIN pass, and those with an earlier
+ * ISIN of the stock. A wrong ISIN means that the whole answer belongs to another stock, such as a late answer
+ * on a reused connection.
  *
  * @throws BadAnswerError with the reason `other-stock`
  */
-export const assertSameIsin = <R extends Row>(isin: string, rows: readonly R[]): readonly R[] => {
+export const assertSameIsin = <R extends Row>(
+  isin: string,
+  rows: readonly R[],
+  earlierIsins: readonly string[] = [],
+): readonly R[] => {
   for (const { isin: one = isin, Isin: two = isin, ISIN: three = isin } of rows) {
     if (one === isin && two === isin && three === isin) continue
-    const named = [one, two, three].map(readText).find((text) => text !== '' && text !== isin)
+    const named = [one, two, three]
+      .map(readText)
+      .find((text) => text !== '' && text !== isin && !earlierIsins.includes(text))
     if (named !== undefined)
       throw new BadAnswerError('other-stock', `the answer is about another stock (${named}, not ${isin})`)
   }

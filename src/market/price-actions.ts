@@ -1,9 +1,11 @@
 import { concat, defer, forkJoin, map, type Observable, of } from 'rxjs'
 import { formatPart } from '../model/format.js'
+import { groupBy } from '../model/map.js'
 import { isRow, type Row, readText } from '../model/row.js'
-import { type Day, readDay } from '../model/trading-day.js'
+import { addDays, type Day, readDay } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
-import { type ActionKind, readTerms } from './action-terms.js'
+import { type ActionKind, isUnknownAction, MOVED_DAYS, readTerms } from './action-terms.js'
+import { type OwnerFinder, readOwners } from './former-stocks.js'
 import type { Tools } from './tools.js'
 
 /** The stream that fetches corporate actions, and its output files. */
@@ -43,7 +45,9 @@ export const readStockActions = (
   return shared('price actions', () =>
     concat(
       after(ACTIONS_STREAM),
-      defer(() => forkJoin(ACTION_FILES.map(readRows))).pipe(map(readPriceActions)),
+      defer(() => forkJoin([readOwners(stored), ...ACTION_FILES.map(readRows)])).pipe(
+        map(([owners, ...lists]) => readPriceActions(lists, owners as OwnerFinder)),
+      ),
     ),
   ).pipe(map((all) => all.get(symbol) ?? []))
 }
@@ -64,19 +68,62 @@ export const findAction = (
   return found && `${nameKind(found.kind)} on ${found.on}`
 }
 
+/**
+ * What actions divide earlier prices by, each of them and several together: those of some days, and of a
+ * month before them, which may have moved. In the other order of the terms, a jump is more likely an error.
+ */
+export const listLateFactors = (
+  actions: readonly PriceAction[],
+  { since, until }: { readonly since: Day; readonly until: Day },
+): readonly number[] => {
+  const late = actions.filter(({ on }) => on >= addDays(since, -MOVED_DAYS) && on <= until)
+  const usual = late.map(({ factors }) => ({ factors: factors.slice(0, 1) }))
+  return combineFactors(usual).map(({ factor }) => factor)
+}
+
+/** Every combination of more actions would be too many. */
+const MAX_COMBINED = 5
+
+/** The factors of each action, and the products of those of several. `parts` are the actions. */
+export const combineFactors = <A extends { readonly factors: readonly number[] }>(actions: readonly A[]) => {
+  let combined: readonly { readonly factor: number; readonly parts: readonly A[] }[] = [
+    { factor: 1, parts: [] },
+  ]
+  for (const action of actions.slice(0, MAX_COMBINED))
+    combined = combined.concat(
+      combined.flatMap(({ factor, parts }) =>
+        action.factors.map((by) => ({ factor: factor * by, parts: [...parts, action] })),
+      ),
+    )
+  return combined.slice(1)
+}
+
 export const nameKind = (kind: ActionKind): string => (kind === 'rights' ? 'rights issue' : kind)
 
 /**
- * The price actions in lists of corporate actions, by symbol. Skips rows of another shape, another kind or
- * without a day.
+ * The price actions in lists of corporate actions, by the present symbol of their stock. Skips rows of
+ * another shape, another kind or without a day.
  */
-export const readPriceActions = (lists: readonly unknown[]): ReadonlyMap<string, readonly PriceAction[]> => {
-  const all = new Map<string, PriceAction[]>()
-  for (const row of lists.flat().filter(isRow)) {
-    const found = [row.CorpAct].flat().filter(isRow).flatMap(readPriceAction)
-    if (found.length > 0) all.set(readText(row.Sym), [...(all.get(readText(row.Sym)) ?? []), ...found])
-  }
-  return all
+export const readPriceActions = (
+  lists: readonly unknown[],
+  { findSymbol }: Pick<OwnerFinder, 'findSymbol'>,
+): ReadonlyMap<string, readonly PriceAction[]> => {
+  const found = lists
+    .flat()
+    .filter(isRow)
+    .flatMap(({ Sym, DispSym, CorpAct }) =>
+      [CorpAct]
+        .flat()
+        .filter(isRow)
+        .flatMap(readPriceAction)
+        .map((action) => ({ symbol: findSymbol(readText(Sym), action.on, readText(DispSym)), action })),
+    )
+  return new Map(
+    [...groupBy(found, ({ symbol }) => symbol)].map(([symbol, own]) => [
+      symbol,
+      own.map(({ action }) => action),
+    ]),
+  )
 }
 
 const readPriceAction = (row: Row): readonly PriceAction[] => {
@@ -90,17 +137,27 @@ const readPriceAction = (row: Row): readonly PriceAction[] => {
 export const readActionDay = ({ ExDate, RecDate, ActDate }: Row): Day | undefined =>
   readDay(ExDate) ?? readDay(RecDate) ?? readDay(ActDate)
 
-/** Warns of actions whose terms `readTerms` cannot read: in the tables they are NULL. */
+/**
+ * Warns of actions that the tables cannot use: of an unknown type, or with terms that `readTerms` cannot
+ * read.
+ */
 export const warnIfUnreadable = (rows: readonly Row[], { warn }: Pick<Tools, 'warn'>, list: string): void => {
-  const all = rows.flatMap(({ Sym, CorpAct }) =>
+  const listed = rows.flatMap(({ Sym, CorpAct }) =>
     [CorpAct]
       .flat()
       .filter(isRow)
-      .flatMap(({ ActType, Note }) => {
-        const terms = readTerms(readText(ActType), readText(Note))
-        return terms === undefined ? [] : [{ ...terms, text: [Sym, ActType, Note].map(readText).join(' ') }]
+      .map(({ ActType, Note }) => {
+        const texts = [readText(ActType), readText(Note)] as const
+        const text = [readText(Sym), ...texts].join(' ')
+        return { terms: readTerms(...texts), isUnknown: isUnknownAction(...texts), text }
       }),
   )
+  const unknown = listed.filter(({ isUnknown }) => isUnknown)
+  if (unknown[0] !== undefined)
+    warn(
+      `${list}: the type of ${formatPart(unknown.length, listed.length, 'action')} is unknown, such as "${unknown[0].text}"; prices and returns leave them out`,
+    )
+  const all = listed.flatMap(({ terms, text }) => (terms === undefined ? [] : [{ ...terms, text }]))
   const unread = all.filter(({ isReadable }) => !isReadable)
   for (const kind of new Set(unread.map((one) => one.kind))) {
     const [first, ...more] = unread.filter((one) => one.kind === kind)

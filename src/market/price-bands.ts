@@ -1,7 +1,11 @@
 import type { ChangeText } from '../model/change.js'
 import { type Row, readText } from '../model/row.js'
 
-const nameBand = (band: string): string => (/^[\d.]+$/.test(band) ? `${band} %` : band.toLowerCase())
+const nameBand = (band: string): string => (Number(band) > 0 ? `${Number(band)} %` : band.toLowerCase())
+
+/** The same in SQL, of the text of a list. */
+export const nameBandSql = (band: string): string =>
+  `CASE WHEN TRY_CAST(${band} AS DOUBLE) > 0 THEN printf('%g %%', TRY_CAST(${band} AS DOUBLE)) ELSE lower(${band}) END`
 
 /** Another price band of a security, in words. */
 export const describeBandChange = ({ Series }: Row, earlier: unknown, now: unknown): ChangeText => {

@@ -69,6 +69,8 @@ export const thresholds = {
      * Corporate actions explain a move this many days before or after their date (a session or a weekend).
      */
     actionDays: 4,
+    /** An action of the month before explains a move that opens this near to its factor. */
+    lateGap: 0.1,
     /** This many of the newest candles count as new; older ones are history and stored as served. */
     newest: 30,
     /**

@@ -1,4 +1,5 @@
-import type { CandleArrays } from './candle-file.js'
+import { type Day, lastWeekday } from '../model/trading-day.js'
+import { type CandleArrays, dayToNumber, numberToDay } from './candle-file.js'
 
 export type DaySet = NonNullable<ReturnType<typeof createDaySet>>
 
@@ -69,4 +70,20 @@ export const countDays = (all: readonly DaySet[]) => {
     newest: to,
     on: (day: number): DayCount => ({ trading: trading[day - from] ?? 0, listed: listed[day - from] ?? 0 }),
   }
+}
+
+/**
+ * The session that a day is about. Of a weekend that is the day itself if at least half as many stocks
+ * traded as on the fullest of the days before, a Saturday for a Sunday likewise, or else the Friday. A
+ * weekday stays.
+ */
+export const findMarketDay = (counts: Pick<ReturnType<typeof countDays>, 'on'>, day: Day): Day => {
+  const [last, friday] = [dayToNumber(day), dayToNumber(lastWeekday(day))]
+  const before = Array.from({ length: 7 }, (_, place) => counts.on(friday - place).trading)
+  const fullest = Math.max(...before)
+  for (let one = last; one > friday; one -= 1) {
+    const { trading, listed } = counts.on(one)
+    if (isSessionOf({ trading, listed: Math.max(listed, fullest) })) return numberToDay(one)
+  }
+  return numberToDay(friday)
 }

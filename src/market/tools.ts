@@ -11,6 +11,8 @@ import type { RefusalCode } from './refusal-policy.js'
 export interface Tools {
   readonly ask: Ask
   readonly stored: Stored
+  /** The ISINs that the stock had in earlier lists; absent without any. */
+  readonly earlierIsins?: readonly string[] | undefined
   readonly settings: Settings
   /** The settings of the stream itself, with their defaults, as its definition declares them. */
   readonly options: <Shape extends DeclaredOptions>(declared: Shape) => z.output<z.ZodObject<Shape>>

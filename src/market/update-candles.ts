@@ -20,7 +20,6 @@ import {
   findFileFault,
   formatCandleFile,
   isDifferentPrice,
-  ONE_REPLACED,
   readCandleFile,
   toCandleDay,
 } from './candle-file.js'
@@ -250,7 +249,11 @@ const addLater = (rows: Candles, update: Update): Observable<ItemResult<Candle>>
     const unfinished = { ...stored, isComplete: false, join: before }
     const replaceEnd = (end: Candles): Observable<ItemResult<Candle>> =>
       addLater(end, { ...update, stored: unfinished }).pipe(
-        map((result) => ({ ...result, remark: `${ONE_REPLACED}${toCandleDay(join)} (${change})` })),
+        map((result) => ({
+          ...result,
+          remark: `replaced alone: the candle of ${toCandleDay(join)} (${change})`,
+          onlyDay: toCandleDay(join),
+        })),
       )
     if (isOfficialClose(join, first)) return replaceEnd([before, ...rows])
     // Only the last candle may have changed: then the one before it is as stored, and nothing else is

@@ -41,7 +41,7 @@ export type RunEvent =
   | { readonly type: 'retried'; readonly stream: string; readonly item?: string }
   | (Pick<
       ItemOutcome,
-      'status' | 'degraded' | 'remark' | 'newest' | 'reason' | 'code' | 'causes' | 'isTemporary'
+      'status' | 'degraded' | 'remark' | 'onlyDay' | 'newest' | 'reason' | 'code' | 'causes' | 'isTemporary'
     > & {
       readonly type: 'item-finished'
       readonly stream: string

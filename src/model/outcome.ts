@@ -11,8 +11,8 @@ export interface Item<T = unknown> {
   readonly rank: number
   readonly fileName: string
   readonly value: T
-  /** The ISIN of the stock in the list before, if it is another one. */
-  readonly earlierIsin?: string
+  /** The ISINs that the stock had in earlier lists. */
+  readonly earlierIsins?: readonly string[]
 }
 
 /** The rows of an item; iterable more than once. An array is a `RowList`. */
@@ -38,6 +38,8 @@ export interface ItemResult<R = unknown> {
   readonly whole?: boolean
   /** Why a stored file is replaced as a whole or repaired. */
   readonly remark?: string
+  /** The day of the only candle that is replaced; absent if all are, or none. */
+  readonly onlyDay?: Day
   /**
    * The newest session of the item, stored earlier or fetched now: the day of its newest candle, or of its
    * file.

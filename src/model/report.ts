@@ -1,4 +1,5 @@
 import type { ErrorCode, Status } from './errors.js'
+import type { Day } from './trading-day.js'
 
 /**
  * How a stream ended: complete, with failed items or items that may lack rows (`partial`), or without any
@@ -32,6 +33,8 @@ export interface ReportedCause {
 export interface RewrittenFile {
   readonly item: string
   readonly reason: string
+  /** The day of the only candle that was replaced; absent if the whole file was. */
+  readonly onlyDay?: Day
 }
 
 /** A symbol given to a run that is not the symbol of a listed stock. */

@@ -17,8 +17,12 @@ export interface Conversion {
   readonly value: (text: string) => string | number | undefined
 }
 
-/** How a column is shown to people. Its unit is the end of its name: see `displayColumns`. */
+/** What percentages and money are in. */
+export type Unit = '%' | '₹' | '₹ crore'
+
+/** How a column is shown to people. */
 export interface ColumnDisplay {
+  readonly unit?: Unit
   /** Its title, where its name in words does not do. */
   readonly title?: string
   /** It is a change: its sign matters. */
@@ -63,6 +67,7 @@ export interface ColumnFacts {
   readonly sql?: string | readonly [name: string, type: SqlType] | undefined
   /** Converts its text to its value, if a cast alone cannot. */
   readonly convert?: Conversion | undefined
+  readonly unit?: Unit | undefined
   /** It is a change: its sign matters. */
   readonly isChange?: true | undefined
   /** Further columns that are read from it, placed behind its own. */

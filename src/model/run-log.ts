@@ -44,38 +44,18 @@ export const toRunLogEntry = (
   report: RunReport,
   failed: Readonly<Record<string, readonly string[] | 'all'>>,
 ): RunLogEntry => {
-  const {
-    run,
-    asOf,
-    startedAt,
-    finishedAt,
-    durationMs,
-    outcome,
-    stocks,
-    error,
-    scripts,
-    stale,
-    drift = [],
-  } = report
   const missing = Object.entries(failed).map(([name, items]) => [name, countFailed(items)] as const)
-  const unaccepted = drift.filter(isSignificant).length
-  const logged = Object.entries(scripts).flatMap(([name, script]) =>
-    hasRun(script) ? [[name, toLoggedScript(script)] as const] : [],
+  const logged = Object.entries(report.scripts).flatMap(([name, script]) =>
+    hasRun(script) ? [[name, omitNothing(script)] as const] : [],
   )
-  return omitUndefined({
-    run,
-    asOf,
-    startedAt,
-    finishedAt,
-    durationMs,
-    outcome,
-    stocks,
-    error,
-    scripts: Object.fromEntries(logged),
-    missing: missing.length === 0 ? undefined : Object.fromEntries(missing),
-    stale,
-    drift: unaccepted || undefined,
-  })
+  return EntryShape.parse(
+    omitUndefined({
+      ...report,
+      scripts: Object.fromEntries(logged),
+      missing: missing.length === 0 ? undefined : Object.fromEntries(missing),
+      drift: report.drift?.filter(isSignificant).length || undefined,
+    }),
+  )
 }
 
 const countFailed = (items: readonly string[] | 'all'): FailedCount =>
@@ -84,37 +64,13 @@ const countFailed = (items: readonly string[] | 'all'): FailedCount =>
 const hasRun = ({ outcome, requests }: ScriptReport): boolean =>
   requests > 0 || outcome === 'failed' || outcome === 'partial'
 
-const toLoggedScript = (script: ScriptReport): LoggedScript => {
-  const {
-    outcome,
-    durationMs,
-    requests,
-    retries,
-    rateLimited,
-    items,
-    files,
-    bytes,
-    degraded,
-    error,
-    problems,
-  } = script
-  return omitUndefined({
-    outcome,
-    durationMs,
-    requests,
-    retries,
-    rateLimited,
-    items,
-    files,
-    bytes,
+/** Without the figures that say that there is nothing. */
+const omitNothing = ({ degraded, problems, ...script }: ScriptReport) =>
+  omitUndefined({
+    ...script,
     degraded: degraded || undefined,
-    error,
-    problems:
-      problems.length === 0
-        ? undefined
-        : problems.map(({ item, status, reason }) => omitUndefined({ item, status, reason })),
+    problems: problems.length === 0 ? undefined : problems,
   })
-}
 
 /** A run of the log as a report, without what the log does not have. */
 export const toRunReport = ({ scripts, missing = {}, drift: _, ...entry }: RunLogEntry): RunReport =>
@@ -136,10 +92,9 @@ const countField = z.number().default(0)
 const instant = z.string().refine((text) => !Number.isNaN(Date.parse(text)))
 const missingCount = z.union([z.number(), z.literal('all')])
 const problems = z.array(z.looseObject({ reason: z.string() }))
+const rows = z.array(z.looseObject({}))
 
-/**
- * What a report and its line in the log have in common. Each reader depends on it; other fields pass through.
- */
+/** What a report and its line in the log have in common. Each reader depends on it. */
 const runShape = {
   run: z.string(),
   asOf: instant,
@@ -162,19 +117,27 @@ const scriptShape = {
   error: z.string().optional(),
 }
 
-const EntryShape = z.looseObject({
+/** A line of the log, as it is written and read: all of a report that it has. */
+const EntryShape = z.object({
   ...runShape,
   scripts: z.record(
     z.string(),
-    z.looseObject({ ...scriptShape, degraded: z.number().optional(), problems: problems.optional() }),
+    z.object({
+      ...scriptShape,
+      degraded: z.number().optional(),
+      problems: z
+        .array(z.object({ item: z.string().optional(), status: z.string().optional(), reason: z.string() }))
+        .optional(),
+    }),
   ),
   missing: z
-    .record(z.string(), z.looseObject({ count: missingCount, items: z.array(z.string()).optional() }))
+    .record(z.string(), z.object({ count: missingCount, items: z.array(z.string()).optional() }))
     .optional(),
+  stale: rows.optional(),
   drift: z.number().optional(),
-})
+}) as unknown as z.ZodType<RunLogEntry>
 
-const rows = z.array(z.looseObject({}))
+/** A report; other fields pass through. */
 const ReportShape = z.looseObject({
   ...runShape,
   scripts: z.record(
@@ -207,7 +170,7 @@ export const parseRunLog = (
     .split('\n')
     .map((line, index) => ({ line, number: index + 1, entry: EntryShape.safeParse(parseFields(line)).data }))
   return {
-    runs: lines.flatMap(({ entry }) => (entry === undefined ? [] : [entry as unknown as RunLogEntry])),
+    runs: lines.flatMap(({ entry }) => (entry === undefined ? [] : [entry])),
     badLines: lines.flatMap(({ line, number, entry }) =>
       entry === undefined && line.trim() !== '' ? [number] : [],
     ),

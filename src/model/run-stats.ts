@@ -258,7 +258,8 @@ const finishItem = (stats: StreamStats, event: RunEvent & { readonly type: 'item
   stats.finished += 1
   if (event.isTakenOver) stats.takenOver += 1
   stats.items[event.status] = (stats.items[event.status] ?? 0) + 1
-  if (event.remark !== undefined) stats.rewritten.push({ item: event.item, reason: event.remark })
+  const { item, remark: reason, onlyDay } = event
+  if (reason !== undefined) stats.rewritten.push(omitUndefined({ item, reason, onlyDay }))
   if (isLost(event) || event.degraded !== undefined) stats.incomplete.push(event.item)
   if (event.isTemporary) stats.temporary += 1
   if (event.newest !== undefined) stats.newest.set(event.newest, (stats.newest.get(event.newest) ?? 0) + 1)

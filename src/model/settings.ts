@@ -89,10 +89,10 @@ const PATIENCE = 'must be a time such as 90s, 10m or 1h, at most 24h'
 /** When a notification is sent; each one includes the ones before. */
 export const NOTIFY_CONDITIONS = ['failure', 'change', 'always'] as const
 
-/** What may happen to a row of a standing query from one session to the next. */
+/** What may happen to a row of a rule from one session to the next. */
 export const ROW_CHANGES = ['entered', 'left', 'changed'] as const
 
-/** A standing query. */
+/** A rule: a query whose rows are compared from one session to the next. */
 export const WatchRule = z.strictObject({
   name: z
     .string()

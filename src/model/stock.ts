@@ -89,16 +89,8 @@ export const toFormerName = ({
   stock,
 }: {
   readonly fileName: string
-  readonly stock: Stock
+  readonly stock: Pick<Stock, 'ISIN'>
 }): string => (fileName.endsWith(`~${stock.ISIN}`) ? fileName : `${fileName}~${stock.ISIN}`)
-
-/** The symbol and the ISIN in such a name; undefined for another one. */
-export const readFormerName = (
-  name: string,
-): { readonly symbol: string; readonly isin: string } | undefined => {
-  const [, symbol, isin] = /^(.+)~([A-Z]{2}[A-Z0-9]{9}\d)$/.exec(name) ?? []
-  return symbol === undefined || isin === undefined ? undefined : { symbol, isin }
-}
 
 /** The fields that every record starts with in a file over many stocks. */
 export const StockRecord = row(ownFields())

@@ -57,8 +57,8 @@ export const toColumns = (schema: z.ZodObject): readonly TableColumn[] =>
     const { facts } = description
     if (facts.sql === undefined) return facts.further ?? []
     const [name, type = toSqlType(description)] = typeof facts.sql === 'string' ? [facts.sql] : facts.sql
-    const { about: comment = '', convert, further = [], isChange } = facts
-    return [omitUndefined({ name, type, comment, from: { row: [key] }, convert, isChange }), ...further]
+    const { about: comment = '', convert, further = [], unit, isChange } = facts
+    return [omitUndefined({ name, type, comment, from: { row: [key] }, convert, unit, isChange }), ...further]
   })
 
 /** The same columns, read from the document around the rows. */

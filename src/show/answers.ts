@@ -67,7 +67,7 @@ export interface TodayAnswer {
   readonly actions: Panel<UpcomingAction>
 }
 
-/** `GET /api/signals`: what standing queries found in the newest session, or in that of a day. */
+/** `GET /api/signals`: what rules found in the newest session, or in that of a day. */
 export interface SignalRow {
   readonly day: string
   readonly rule: string
@@ -225,6 +225,8 @@ export interface PriceFacts {
   /** Of the last 52 weeks, or since the listing; absent if candles are missing before. */
   readonly high52?: number
   readonly low52?: number
+  /** The close between these two: 0 to 100. */
+  readonly place52Pct?: number
   /** Returns in percent by `1W`, `1M`, `3M`, `6M`, `1Y`; absent without the candles. */
   readonly returns: Readonly<Record<string, number>>
 }
@@ -324,7 +326,7 @@ export interface CandlesAnswer {
   readonly low: readonly number[]
   readonly close: readonly number[]
   readonly volume: readonly number[]
-  /** The average close of the last 50 and 200 candles; null where there are fewer. */
+  /** The average close of the last 50 and 200 sessions, also of weeks; null where there are fewer. */
   readonly averages: readonly { readonly length: number; readonly values: readonly (number | null)[] }[]
   /** Whether splits and bonuses changed anything; without any, both kinds of prices are the same. */
   readonly isAdjusted: boolean

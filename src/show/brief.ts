@@ -64,9 +64,9 @@ export interface Brief {
   readonly since: { readonly run?: string; readonly asOf?: string } | null
   /** New findings of `verify`, errors and recent days first; absent if it failed. */
   readonly findings?: readonly Finding[]
-  /** What standing queries found in the newest session; absent without any. */
+  /** What rules found in the newest session; absent without any. */
   readonly signals?: readonly Signal[]
-  /** Which standing queries failed, and why, a sentence each; absent if none did. */
+  /** Which rules failed, and why, a sentence each; absent if none did. */
   readonly failedRules?: readonly string[]
   /**
    * Symbols of the run and of the watchlist that are not listed, or that have changed, and what they may
@@ -77,7 +77,7 @@ export interface Brief {
   readonly notes: readonly string[]
 }
 
-export interface BriefOptions {
+interface BriefOptions {
   readonly report: RunReport
   readonly runs: readonly RunLogEntry[]
   readonly streams: readonly StreamDefinition[]

@@ -8,6 +8,7 @@ import { keepLastOfDays, parseCandles, pickCandles } from '../verify/candle-seri
 import { findImpossibleCandles } from '../verify/series-checks.js'
 import type { About, CandlesAnswer } from './answers.js'
 import type { DataSource } from './folder.js'
+import { listOf } from './tables.js'
 
 export type ShownCandles = Awaited<ReturnType<typeof readShownCandles>>
 
@@ -68,6 +69,15 @@ const describeCleaning = (
  */
 export type Factors = readonly { readonly until: string; readonly factor: number }[]
 
+interface DayAverages {
+  readonly day: string
+  readonly values: readonly (number | undefined)[]
+}
+
+/** The averages of a stock in the view `candle_averages`, or of an index in `index_averages`. */
+export const averagesOf = (view: string, own: string) =>
+  listOf<DayAverages>(`SELECT day, [sma_50_inr, sma_200_inr] AS values FROM ${view} WHERE ${own}`, 'r.day')
+
 export interface ChartWishes {
   /** Whether prices are as stored, not adjusted for splits and bonuses. */
   readonly isStored?: boolean
@@ -80,14 +90,19 @@ export const toCandlesAnswer = (
   {
     about,
     factors = [],
+    averages = [],
     isStored = false,
     isWeekly = false,
-  }: ChartWishes & { readonly about: About; readonly factors?: Factors },
+  }: ChartWishes & {
+    readonly about: About
+    readonly factors?: Factors
+    readonly averages?: readonly DayAverages[]
+  },
 ): CandlesAnswer => {
   const days = Array.from(stored.day.subarray(0, stored.length), numberToDay)
-  const divisors = days.map((day) =>
-    isStored ? 1 : (factors.find(({ until }) => day <= until)?.factor ?? 1),
-  )
+  const factorOf = (day: string): number => factors.find(({ until }) => day <= until)?.factor ?? 1
+  const divisors = days.map((day) => (isStored ? 1 : factorOf(day)))
+  const known = new Map(averages.map(({ day, values }) => [day, values]))
   const divide = (values: Float64Array): readonly number[] =>
     divisors.map((factor, index) => roundPrice((values[index] as number) / factor))
   const daily: ChartColumns = {
@@ -104,7 +119,13 @@ export const toCandlesAnswer = (
     // Candles are about their newest day, not about the day of the run.
     about: last === undefined ? about : { ...about, day: last },
     ...columns,
-    averages: AVERAGE_CANDLES.map((length) => ({ length, values: averageOf(columns.close, length) })),
+    averages: [50, 200].map((length, place) => ({
+      length,
+      values: columns.days.map((day) => {
+        const value = known.get(day)?.[place]
+        return value === undefined ? null : roundPrice(value * (isStored ? factorOf(day) : 1))
+      }),
+    })),
     isAdjusted: factors.length > 0,
     cleaned: [...cleaned, ...(fault === undefined ? [] : [`the file is damaged: ${fault}`])],
   }
@@ -128,18 +149,6 @@ const toWeeks = ({ days, open, high, low, close, volume }: ChartColumns): ChartC
     close: weeks.map(([, to]) => close[to - 1] as number),
     volume: each(volume, (week) => roundPrice(week.reduce((sum, one) => sum + one, 0))),
   }
-}
-
-/** As many candles, or weeks, as the averages of the screener have days. */
-const AVERAGE_CANDLES = [50, 200] as const
-
-/** The average of the last closes at each candle; null where there are fewer. */
-const averageOf = (close: readonly number[], length: number): readonly (number | null)[] => {
-  let sum = 0
-  return close.map((value, index) => {
-    sum += value - (close[index - length] ?? 0)
-    return index < length - 1 ? null : Math.round((sum * 1e4) / length) / 1e4
-  })
 }
 
 /**

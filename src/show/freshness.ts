@@ -36,9 +36,7 @@ export const readRunFacts = async ({ root, day, streams, remember }: MarketFolde
   return { ...facts, runs, report: last && toRunReport(last) }
 }
 
-/** The day that lists are about: that of the last run, on a weekend without a session the Friday before. */
-export const getRunDay = (facts: KnownRuns): Day | undefined => toListDay(facts.report?.asOf, facts)
-
+/** The day that lists of a run are about: its own, on a weekend without a session the Friday before. */
 const toListDay = (asOf: string | undefined, { toMarketDay }: KnownRuns): Day | undefined => {
   const instant = Date.parse(asOf ?? '')
   return Number.isNaN(instant) ? undefined : toMarketDay(toDay(instant))

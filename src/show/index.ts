@@ -2,13 +2,12 @@ import type { Day } from '../model/trading-day.js'
 import type { ChartWishes } from './candles.js'
 import type { MarketFolder } from './folder.js'
 import { readFeed, readMarket, readOwnStocks, readToday } from './market.js'
-import { readCandles, readIndex, readStock } from './stock.js'
+import { readCandles, readIndex, readIndexChart, readStock } from './stock.js'
 import { readWholeList } from './whole-lists.js'
 
 export { type DataSource, type MarketFolder, openMarketFolder } from './folder.js'
 export { REPORT } from './freshness.js'
 export { readSignalRows } from './market.js'
-export { readIndexChart } from './stock.js'
 export { search } from './stocks.js'
 
 /** What the morning's page shows of the market, in every format. */
@@ -29,6 +28,7 @@ const readers = {
   stock: readStock,
   candles: readCandles,
   index: readIndex,
+  indexCandles: readIndexChart,
   list: readWholeList,
   today: readToday,
   stocks: readOwnStocks,

@@ -4,8 +4,8 @@ import type { Day } from '../model/trading-day.js'
 import { quoteText } from '../storage/duckdb.js'
 import { describeSignal } from '../tables/changes/signals.js'
 import { readSignals } from '../tables/changes/watch-record.js'
-import { BREADTH_SUMMARY } from '../tables/views/breadth.js'
-import { ACTION_DAYS, RESULT_DAYS } from '../tables/views/screener/session.js'
+import { BREADTH_FIGURES, selectBreadth } from '../tables/views/breadth.js'
+import { ACTION_DAYS } from '../tables/views/screener/session.js'
 import { RUN_DAY } from '../tables/views/view.js'
 import type {
   About,
@@ -26,29 +26,18 @@ import type { MarketFolder, StoredList } from './folder.js'
 import { describeAbout, findMissingFile, type KnownRuns, readRunFacts } from './freshness.js'
 import { EVENT_STREAMS, toLink } from './stock.js'
 import { INDEX_STREAM, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
-import { isOfUniverse, listOf, readAnswer, rowOf, STOCK_NAMES } from './tables.js'
+import { isOfUniverse, isUpToRun, listOf, NEW_RESULTS, readAnswer, rowOf, STOCK_NAMES } from './tables.js'
 
 type BreadthRow = Omit<Breadth, 'about' | 'sessions'> & { readonly day: string }
 type FoundIndex = Omit<IndexRow, 'key'> & { readonly sid: string }
 
 const SHOWN_SESSIONS = 60
-/** What the breadth of some stocks is counted from. */
-const PRICE_COLUMNS =
-  'traded, price_day, change_pct, turnover_cr, new_high_52w, new_low_52w, from_sma_20_pct, from_sma_50_pct, from_sma_200_pct'
-
-/**
- * The stocks of a universe, with the columns that their breadth needs. All columns of a view are asked for
- * where its rows are stored. For a day of the past they are not, and `*` would take ten times as long.
- */
-const listPrices = (universe: string, isPast: boolean): readonly string[] => [
-  `prices AS MATERIALIZED (SELECT ${isPast ? PRICE_COLUMNS : '*'} FROM screener WHERE ${isOfUniverse(universe)})`,
-]
 
 const MARKET_PARTS = {
   breadth:
     rowOf<BreadthRow>(`SELECT day, (SELECT count(*) FROM prices) AS listed, stocks AS traded, advances, declines, unchanged, new_highs AS "newHighs", new_lows AS "newLows",
     above_sma50_pct AS "above50Pct", above_sma200_pct AS "above200Pct", median_change_pct AS "medianChangePct", turnover_cr AS "turnoverCr"
-    FROM (SELECT max(price_day) AS day, ${BREADTH_SUMMARY} FROM prices WHERE traded = 1 HAVING count(*) > 0)`),
+    FROM (${selectBreadth("'' AS universe", 'prices WHERE true')})`),
   // All slow columns are named, because the rows of a whole view are stored.
   sessions: listOf<{ readonly day: string; readonly advances: number; readonly declines: number }>(
     `SELECT day, advances, declines FROM (SELECT day, advances, declines, above_sma20_pct, above_sma50_pct, above_sma200_pct, new_highs, new_lows
@@ -75,8 +64,11 @@ export const readMarket = async (folder: MarketFolder, universe = ''): Promise<M
     await readStockNames(folder),
     await readIndices(folder),
   ]
+  // All columns of a view are asked for where its rows are stored. For a day of the past they are not, and
+  // `*` would take ten times as long.
+  const columns = folder.day === undefined ? '*' : BREADTH_FIGURES
   const { answer, damage, problem } = await readAnswer(folder, MARKET_PARTS, {
-    with: listPrices(universe, folder.day !== undefined),
+    with: [`prices AS MATERIALIZED (SELECT ${columns} FROM screener WHERE ${isOfUniverse(universe)})`],
   })
   const { breadth, sessions = [] } = answer
   const about = omitUndefined({
@@ -129,19 +121,16 @@ const toIndexPanel = (
     'indices-ohlcv',
     omitUndefined({ isMissing: rows.length === 0 && list.rows.length > 0, damage: problem }),
   )
-  const day = rows.reduce<string | undefined>(
-    (newest, row) => (newest === undefined || row.day > newest ? row.day : newest),
-    undefined,
-  )
+  const day = rows
+    .map((row) => row.day)
+    .sort()
+    .at(-1)
   const about: About = omitUndefined({ ...(listed.problem === undefined ? candles : listed), day })
   return { about, rows: orderIndices(rows), total: list.rows.length }
 }
 
 const MAX_FEED_STOCKS = 400
 const MAX_STOCK_EVENTS = 5
-/** Not after the last run: news that the provider dates ahead would hide the others. */
-export const isUpToRun = (day: string): string => `${day} <= coalesce(${RUN_DAY}, DATE '9999-12-31')`
-
 const FEED_KINDS = "('filing', 'news', 'announcement', 'deal')"
 
 const FEED_WITH = [
@@ -195,24 +184,17 @@ export const readFeed = async (folder: MarketFolder): Promise<FeedAnswer> => {
 
 const MAX_TODAY_ROWS = 14
 
-const RUN_OR_LAST_DAY = `coalesce(${RUN_DAY}, (SELECT max(day) FROM candle_days))`
-
 const TODAY_WITH = [
-  `results AS MATERIALIZED (SELECT symbol, name, CAST(results_at AS DATE) AS day, results_quarter AS quarter, market_cap_cr,
-    if(figures_are_of_results = 1, sales_q0_cr, NULL) AS "salesCr", if(figures_are_of_results = 1, sales_yoy_pct, NULL) AS "salesYoyPct", if(figures_are_of_results = 1, sales_qoq_pct, NULL) AS "salesQoqPct",
-    if(figures_are_of_results = 1, net_profit_q0_cr, NULL) AS "profitCr", if(figures_are_of_results = 1, net_profit_yoy_pct, NULL) AS "profitYoyPct",
-    if(figures_are_of_results = 1, net_profit_qoq_pct, NULL) AS "profitQoqPct", results_day_return_pct AS "dayReturnPct"
-    FROM screener WHERE CAST(results_at AS DATE) > ${RUN_OR_LAST_DAY} - ${RESULT_DAYS})`,
-  // Copies count once, two dividends of one day are a sum.
-  `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, ex_date AS day, action, sum(amount) AS amount
-    FROM (SELECT DISTINCT coalesce(symbol_now, symbol) AS symbol, ex_date, lower(action) AS action, amount FROM corporate_actions LEFT JOIN symbol_isins USING (symbol))
-    LEFT JOIN ${STOCK_NAMES} AS m USING (symbol)
-    WHERE ex_date BETWEEN ${RUN_OR_LAST_DAY} AND ${RUN_OR_LAST_DAY} + ${ACTION_DAYS} AND action NOT LIKE '%result%' GROUP BY symbol, ex_date, action)`,
+  `results AS MATERIALIZED (FROM ${NEW_RESULTS})`,
+  `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, day, lower(action) AS action, sum(amount_inr) AS amount
+    FROM actions_unique LEFT JOIN ${STOCK_NAMES} AS m USING (symbol)
+    WHERE day BETWEEN ${RUN_DAY} AND ${RUN_DAY} + ${ACTION_DAYS} AND action NOT LIKE '%RESULT%' GROUP BY symbol, day, action)`,
 ]
 
 const TODAY_PARTS = {
   results: listOf<ResultsRow>(
-    `SELECT symbol, name, day, quarter, "salesCr", "salesYoyPct", "salesQoqPct", "profitCr", "profitYoyPct", "profitQoqPct", "dayReturnPct",
+    `SELECT symbol, name, results_day AS day, results_quarter AS quarter, sales_cr AS "salesCr", sales_yoy_pct AS "salesYoyPct", sales_qoq_pct AS "salesQoqPct",
+      net_profit_cr AS "profitCr", net_profit_yoy_pct AS "profitYoyPct", net_profit_qoq_pct AS "profitQoqPct", results_day_return_pct AS "dayReturnPct",
       row_number() OVER (ORDER BY market_cap_cr DESC NULLS LAST, symbol) AS place FROM results
       ORDER BY market_cap_cr DESC NULLS LAST, symbol LIMIT ${MAX_TODAY_ROWS}`,
     'r.place',
@@ -253,7 +235,7 @@ export const readToday = async (folder: MarketFolder): Promise<TodayAnswer> => {
 /** How far back the notes of a stock go. */
 const NOTE_DAYS = 2
 const MAX_STOCK_NOTES = 4
-export const MAX_OWN_STOCKS = 200
+const MAX_OWN_STOCKS = 200
 
 /**
  * The stocks of a list, each with its price and with what happened to it. Symbols that are in no list are
@@ -269,7 +251,7 @@ export const readOwnStocks = async (folder: MarketFolder, text: string): Promise
     `SELECT symbol, name, price_day AS day, close_inr AS close, change_pct AS "changePct", rvol AS "volumeTimes", circuit, asm_stage AS asm, gsm_stage AS gsm,
       if(band_before_pct IS NULL, NULL, band) AS band, notes, list_position([${list}], symbol) AS place FROM screener LEFT JOIN (
         SELECT symbol, list({ day: day, kind: kind, title: title } ORDER BY day DESC, happened_at DESC)[:${MAX_STOCK_NOTES}] AS notes FROM events
-        WHERE symbol IN (${list}) AND day BETWEEN ${RUN_OR_LAST_DAY} - ${NOTE_DAYS} AND ${RUN_OR_LAST_DAY} + ${ACTION_DAYS} GROUP BY symbol
+        WHERE symbol IN (${list}) AND day BETWEEN ${RUN_DAY} - ${NOTE_DAYS} AND ${RUN_DAY} + ${ACTION_DAYS} GROUP BY symbol
       ) AS e USING (symbol) WHERE symbol IN (${list})`,
     'r.place',
   )
@@ -282,7 +264,7 @@ export const readOwnStocks = async (folder: MarketFolder, text: string): Promise
   })
 }
 
-/** What standing queries found in the newest session, or in that of a day. */
+/** What rules found in the newest session, or in that of a day. */
 export const readSignalRows = async (root: string, until: Day | undefined): Promise<readonly SignalRow[]> =>
   (await readSignals(root, { since: 'newest', until })).map((signal) => ({
     day: signal.day,

@@ -1,11 +1,7 @@
-import { join } from 'node:path'
-import { ACTION_FILES } from '../market/price-actions.js'
 import { formatNumber, formatPrice } from '../model/format.js'
 import { omitUndefined, readText } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
-import { readStateDocument } from '../storage/file-system.js'
 import { compareWithBaseline, readBaseline } from '../verify/life-of-findings.js'
-import { readKnownActions } from '../verify/price-moves.js'
 import { checkSeries } from '../verify/series-checks.js'
 import type {
   About,
@@ -20,6 +16,7 @@ import type {
   StockFindings,
 } from './answers.js'
 import {
+  averagesOf,
   type ChartWishes,
   type Factors,
   readShownCandles,
@@ -28,35 +25,21 @@ import {
 } from './candles.js'
 import { type DataSource, type MarketFolder, tellUnreadable } from './folder.js'
 import { describeAbout, readRunFacts } from './freshness.js'
-import { nameIndex, readIndices, readSid, readStockNames } from './stocks.js'
+import { nameIndex, readActionLists, readIndices, readSid, readStockNames } from './stocks.js'
 import { listOf, readAnswer, rowOf } from './tables.js'
 
-interface FactsRow extends Omit<StockFacts, 'problems' | 'surveillance' | 'bandChange'> {
+interface FactsRow extends Omit<StockFacts, 'problems'> {
   readonly price: Omit<PriceFacts, 'about'>
-  readonly asm?: string
-  readonly gsm?: string
 }
 
-interface EventRow {
-  readonly day: string
-  readonly time?: string
-  readonly kind: string
-  readonly title: string
-  readonly detail?: string
+interface EventRow extends StockEvent {
   readonly value?: number
   readonly unit?: string
-  readonly url?: string
-  readonly summary?: string
 }
 
-interface StockDeal {
-  readonly day: string
-  readonly client: string
-  readonly side: string
-  readonly kind: string
+interface StockDeal extends StockEvent {
   readonly quantity: number
   readonly price: number
-  readonly value: number
 }
 
 /** The streams whose tables are shown beside the prices, and these tables. */
@@ -75,8 +58,11 @@ const LIST_STREAMS = {
 } as const
 
 /** The columns of the views `screener` and `index_prices` that a price line has. */
-const PRICE_LINE = `{ day: price_day, close: close_inr, changePct: change_pct, volume: volume, volumeTimes: rvol, high52: high_52w_inr, low52: low_52w_inr,
+const PRICE_LINE = `{ day: price_day, close: close_inr, changePct: change_pct, volume: volume, volumeTimes: rvol, high52: high_52w_inr, low52: low_52w_inr, place52Pct: place_52w_pct,
   returns: { '1W': return_1w_pct, '1M': return_1m_pct, '3M': return_3m_pct, '6M': return_6m_pct, '1Y': return_1y_pct } } AS price`
+
+const EVENT_MARK = `CASE kind WHEN 'filing' THEN 'F' WHEN 'news' THEN 'N' WHEN 'announcement' THEN 'A'
+  ELSE CASE WHEN title LIKE '%dividend%' THEN 'D' WHEN regexp_matches(title, 'split|bonus|right') THEN 'S' ELSE 'A' END END`
 
 /**
  * Reads what the tables say about a stock; its own files only. `filled`: whether the table of a stream has
@@ -96,15 +82,20 @@ const readStockTables = (
       facts:
         rowOf<FactsRow>(`SELECT ${PRICE_LINE}, sector, industry, series, listed_on AS "listedOn", face_value_inr AS "faceValue", fno = 1 AS "hasDerivatives",
         market_cap_cr AS "marketCapCr", pe_ttm AS "peTtm", pe, roe_pct AS "roePct", roce_pct AS "rocePct", dividend_yield_pct AS "dividendYieldPct", band,
-        asm_stage AS asm, gsm_stage AS gsm, circuit,
+        list_filter(['ASM: ' || asm_stage, 'GSM: ' || gsm_stage], lambda stage: stage IS NOT NULL) AS surveillance, circuit,
+        (SELECT any_value(title) FROM events ${own} AND kind = 'price band') AS "bandChange",
         (SELECT any_value({ price: price, changePct: change_percent }) FROM circuits WHERE symbol = ${quoteText(symbol)} AND side = circuit) AS "atLimit"
         FROM screener ${own} AND symbol = ${quoteText(symbol)}`),
       events: listOf<EventRow>(
-        `SELECT day, strftime(happened_at, '%H:%M') AS time, kind, title, detail, value, unit, url, summary FROM events ${own} AND kind <> 'deal'`,
+        `SELECT day, strftime(happened_at, '%H:%M') AS time, if(kind = 'corporate action', 'action', kind) AS kind, ${EVENT_MARK} AS mark,
+          if(kind = 'corporate action', upper(title[1]) || title[2:], title) AS title,
+          if(kind = 'news', nullif(summary, ''), nullif(nullif(detail, 'NA'), title)) AS detail, if(kind = 'news', lower(detail), NULL) AS sentiment,
+          value, unit, url FROM events ${own} AND kind NOT IN ('deal', 'price band')`,
         'r.day DESC, r.time DESC',
       ),
       deals: listOf<StockDeal>(
-        `SELECT day, client, side, kind, quantity, price_inr AS price, net_value_cr AS value FROM deals_valued ${own}`,
+        `SELECT day, 'deal' AS kind, 'B' AS mark, lower(kind) || ' deal' AS detail, net_value_cr AS "valueCr", client || if(side = 'S', ' sold', ' bought') AS title,
+          quantity, price_inr AS price FROM deals_valued ${own}`,
         'r.day DESC',
       ),
       // Consolidated ones, or standalone ones if there are no others; newest first.
@@ -128,83 +119,26 @@ const toStockEvents = (
   events: readonly EventRow[] = [],
   deals: readonly StockDeal[] = [],
 ): readonly StockEvent[] => {
-  const all = [...events.flatMap(toStockEvent), ...deals.map(toDeal)]
+  const all = [...events.map(toStockEvent), ...deals.map(toDeal)]
   const keyOf = ({ day, time = '' }: StockEvent): string => `${day} ${time}`
   return all.toSorted((one, other) => (keyOf(one) < keyOf(other) ? 1 : keyOf(one) > keyOf(other) ? -1 : 0))
 }
 
-const toStockEvent = ({
-  day,
-  time,
-  kind,
-  title,
-  detail,
-  value,
-  unit,
-  url,
-  summary,
-}: EventRow): readonly StockEvent[] => {
-  const event = { day, time, title, detail }
-  switch (kind) {
-    case 'filing':
-      return [
-        omitUndefined({
-          ...event,
-          kind,
-          mark: 'F',
-          detail: detail === title ? undefined : detail,
-          url: toLink(url),
-        } as const),
-      ]
-    case 'news':
-      return [
-        omitUndefined({
-          ...event,
-          kind,
-          mark: 'N',
-          detail: summary || undefined,
-          sentiment: detail?.toLowerCase(),
-        } as const),
-      ]
-    case 'announcement':
-      return [omitUndefined({ ...event, kind, mark: 'A' } as const)]
-    case 'corporate action': {
-      const mark = /dividend/.test(title) ? 'D' : /split|bonus|right/.test(title) ? 'S' : 'A'
-      const terms =
-        unit === 'rupees a share' ? `${formatPrice(value)} a share` : detail === 'NA' ? undefined : detail
-      return [
-        omitUndefined({
-          day,
-          kind: 'action',
-          mark,
-          title: title.slice(0, 1).toUpperCase() + title.slice(1),
-          detail: terms,
-        } as const),
-      ]
-    }
-    default:
-      return []
-  }
-}
+const toStockEvent = ({ value, unit, url, ...event }: EventRow): StockEvent =>
+  omitUndefined({
+    ...event,
+    detail: unit === 'rupees a share' ? `${formatPrice(value)} a share` : event.detail,
+    url: toLink(url),
+  })
 
 /** Only addresses of the web; a text of the provider must not become a script. */
 export const toLink = (url: unknown): string | undefined =>
   /^https?:\/\//i.test(readText(url)) ? readText(url) : undefined
 
-const toDeal = ({ day, client, side, kind, quantity, price, value }: StockDeal): StockEvent => {
-  const terms = `${formatNumber(quantity)} at ${formatPrice(price)}`
-  return {
-    ...({ day, kind: 'deal', mark: 'B', detail: `${kind.toLowerCase()} deal`, valueCr: value } as const),
-    title: `${client} ${side === 'S' ? 'sold' : 'bought'} ${terms}`,
-  }
-}
-
-/** `from 10 % to no band`: the change of the price band on the day of the run. */
-const findBandChange = (events: readonly EventRow[] = []): string | undefined =>
-  events
-    .find(({ kind }) => kind === 'price band')
-    ?.title.toLowerCase()
-    .replace(/[\d.]+/g, '$& %')
+const toDeal = ({ quantity, price, ...event }: StockDeal): StockEvent => ({
+  ...event,
+  title: `${event.title} ${formatNumber(quantity)} at ${formatPrice(price)}`,
+})
 
 /** The stock of a symbol, also of one that it had earlier; undefined without one. */
 const findStock = async (folder: MarketFolder, symbol: string) => {
@@ -240,7 +174,7 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
   const problems = Object.entries(LIST_STREAMS).flatMap(
     ([stream, table]) => describe(stream, table).problem ?? [],
   )
-  const { price, asm, gsm, ...own } = facts ?? { hasDerivatives: item.value.FnoFlag === 1 }
+  const { price, ...own } = facts ?? { hasDerivatives: item.value.FnoFlag === 1, surveillance: [] }
   return omitUndefined({
     symbol: item.key,
     name,
@@ -250,11 +184,6 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
     price: toPrice(price, describeAbout(runs, 'all-ohlcv')),
     facts: omitUndefined({
       ...own,
-      bandChange: findBandChange(answer.events),
-      surveillance: [
-        ...(asm === undefined ? [] : [`ASM: ${asm}`]),
-        ...(gsm === undefined ? [] : [`GSM: ${gsm}`]),
-      ],
       listDay: describe('circuit-stocks', 'circuits').day,
       problems: [...new Set(problems)],
     }),
@@ -295,7 +224,10 @@ export const readCandles = async (
   const rows = `SELECT max(day) AS until, factor FROM candles_adjusted WHERE symbol = ${quoteText(stock)} AND factor <> 1 GROUP BY factor`
   const { answer, problem } = await readAnswer(
     folder,
-    { factors: listOf<Factors[number]>(rows, 'r.until') },
+    {
+      factors: listOf<Factors[number]>(rows, 'r.until'),
+      averages: averagesOf('candle_averages', `symbol = ${quoteText(stock)}`),
+    },
     { symbol: stock },
   )
   const cleaned =
@@ -314,7 +246,8 @@ const findIndex = async (folder: MarketFolder, key: string) => {
   const about = describeAbout(await readRunFacts(folder), 'indices-ohlcv', {
     isMissing: shown.raw.length === 0,
   })
-  return { item, file, shown, about, isStock: false }
+  const own = `symbol = ${quoteText(item.key)} AND sid = ${quoteText(readSid(item))}`
+  return { item, file, shown, about, own, isStock: false }
 }
 
 /** What the page of an index shows; undefined for an unknown one. */
@@ -322,7 +255,7 @@ export const readIndex = async (folder: MarketFolder, key: string): Promise<Inde
   const found = await findIndex(folder, key)
   if (found === undefined) return undefined
   const { item, about } = found
-  const row = `SELECT ${PRICE_LINE} FROM index_prices WHERE symbol = ${quoteText(item.key)} AND sid = ${quoteText(readSid(item))}`
+  const row = `SELECT ${PRICE_LINE} FROM index_prices WHERE ${found.own}`
   const { answer, problem } = await readAnswer(folder, {
     facts: rowOf<{ readonly price: Partial<PriceFacts> }>(row),
   })
@@ -339,10 +272,12 @@ export const readIndex = async (folder: MarketFolder, key: string): Promise<Inde
 export const readIndexChart = async (
   folder: MarketFolder,
   key: string,
-  wishes: ChartWishes = {},
+  wishes: ChartWishes,
 ): Promise<CandlesAnswer | undefined> => {
   const found = await findIndex(folder, key)
-  return found && toCandlesAnswer(found.shown, { ...wishes, about: found.about })
+  if (found === undefined) return undefined
+  const { answer } = await readAnswer(folder, { averages: averagesOf('index_averages', found.own) })
+  return toCandlesAnswer(found.shown, { ...answer, ...wishes, about: found.about })
 }
 
 /**
@@ -386,15 +321,3 @@ const findInCandles = async (
     )
   return { rows, problems: [...known.problems, ...accepted.problems] }
 }
-
-/** The price actions of all stocks, as `verify` reads them. Without a list, moves have fewer explanations. */
-const readActionLists = ({ root, remember }: MarketFolder) =>
-  remember('price actions', ACTION_FILES, async () => {
-    const lists = await Promise.all(
-      ACTION_FILES.map((file) => tellUnreadable(readStateDocument(join(root, file)))),
-    )
-    return {
-      bySymbol: readKnownActions(lists.map(({ value }) => value ?? [])),
-      problems: lists.flatMap(({ problems }) => problems),
-    }
-  })

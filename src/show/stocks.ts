@@ -1,28 +1,53 @@
-import { PREVIOUS_FOLDER } from '../engine/storage.js'
+import { join } from 'node:path'
+import { createOwnerFinder, FORMER_STOCKS_FILE } from '../market/former-stocks.js'
 import { MASTER_MAP } from '../market/listings.js'
+import { ACTION_FILES } from '../market/price-actions.js'
 import type { Item } from '../model/outcome.js'
 import { isRow, readText } from '../model/row.js'
 import { type Stock, toStockItems } from '../model/stock.js'
-import { readFormerSymbols } from '../tables/former-symbols.js'
+import { readStateDocument } from '../storage/file-system.js'
+import { readFormerList } from '../tables/output-folder.js'
+import { readKnownActions } from '../verify/price-moves.js'
 import type { NamedInstrument } from './answers.js'
-import { type MarketFolder, readStoredList, type StoredList } from './folder.js'
+import { type MarketFolder, readStoredList, type StoredList, tellUnreadable } from './folder.js'
 
 /**
  * Reads the master list, and what is known of former symbols. `find`: the stock of a symbol, also of an
  * earlier one.
  */
 export const readStockNames = (folder: MarketFolder) =>
-  folder.remember('stock names', [MASTER_MAP, PREVIOUS_FOLDER, 'market_news'], async () => {
+  folder.remember('stock names', [MASTER_MAP, FORMER_STOCKS_FILE], async () => {
     const items = toStockItems((await readListedStocks(folder)).rows)
     const bySymbol = new Map(items.toReversed().map((item) => [item.key, item]))
     const byIsin = new Map(items.toReversed().map((item) => [item.value.ISIN, item]))
+    const left = await readFormerList(folder.root)
+    const owners = createOwnerFinder(
+      items.map(({ value }) => value),
+      left,
+    )
     const former = new Map(
-      (await readFormerSymbols(folder.root, items)).flatMap(({ symbol, isin }) => {
-        const item = byIsin.get(isin)
-        return item === undefined ? [] : [[symbol, item] as const]
+      left.flatMap(({ stock }) => {
+        const item = byIsin.get(owners.present(stock)?.ISIN ?? '')
+        return item === undefined || bySymbol.has(stock.Symbol) ? [] : [[stock.Symbol, item] as const]
       }),
     )
-    return { items, former, find: (symbol: string) => bySymbol.get(symbol) ?? former.get(symbol) }
+    return { items, former, owners, find: (symbol: string) => bySymbol.get(symbol) ?? former.get(symbol) }
+  })
+
+/** The price actions of all stocks, as `verify` reads them. Without a list, moves have fewer explanations. */
+export const readActionLists = (folder: MarketFolder) =>
+  folder.remember('price actions', [...ACTION_FILES, MASTER_MAP, FORMER_STOCKS_FILE], async () => {
+    const { owners } = await readStockNames(folder)
+    const lists = await Promise.all(
+      ACTION_FILES.map(async (file) => ({
+        file,
+        ...(await tellUnreadable(readStateDocument(join(folder.root, file)))),
+      })),
+    )
+    return {
+      bySymbol: readKnownActions(new Map(lists.map(({ file, value }) => [file, value])), owners),
+      problems: lists.flatMap(({ problems }) => problems),
+    }
   })
 
 const readListedStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
@@ -35,7 +60,7 @@ const readListedStocks = (folder: MarketFolder): Promise<StoredList<Stock>> =>
   )
 
 export const INDEX_STREAM = 'all-indices'
-export const INDEX_LIST = 'all_indices_list.json'
+const INDEX_LIST = 'all_indices_list.json'
 
 /** The indices as items, each with the name of its candle file. */
 export const readIndices = async (folder: MarketFolder): Promise<StoredList<Item>> => {

@@ -19,6 +19,18 @@ interface Readable<Answer> {
 
 export const STOCK_NAMES = '(SELECT symbol, any_value(name) AS name FROM master GROUP BY symbol)'
 
+/** The day of the folder, as views have it. A statement over tables alone has no variables. */
+export const FOLDER_DAY = '(SELECT max(day) FROM symbol_isins)'
+
+/** Not after the last run: what the provider dates ahead would hide the others. */
+export const isUpToRun = (day: string): string => `${day} <= coalesce(${FOLDER_DAY}, DATE '9999-12-31')`
+
+/** New results, without figures while the provider still has those of the quarter before. */
+export const NEW_RESULTS = `(SELECT symbol, name, CAST(results_at AS DATE) AS results_day, results_at, results_quarter, results_day_return_pct, sector, market_cap_cr,
+  CASE WHEN figures_are_of_results = 1 THEN sales_q0_cr END AS sales_cr, CASE WHEN figures_are_of_results = 1 THEN sales_yoy_pct END AS sales_yoy_pct, CASE WHEN figures_are_of_results = 1 THEN sales_qoq_pct END AS sales_qoq_pct,
+  CASE WHEN figures_are_of_results = 1 THEN net_profit_q0_cr END AS net_profit_cr, CASE WHEN figures_are_of_results = 1 THEN net_profit_yoy_pct END AS net_profit_yoy_pct, CASE WHEN figures_are_of_results = 1 THEN net_profit_qoq_pct END AS net_profit_qoq_pct
+  FROM screener WHERE new_results = 1)`
+
 /** SQL whose one value is JSON of this type. */
 type Statement<Json> = string & { readonly json?: Json }
 
@@ -111,5 +123,5 @@ export const isOfUniverse = (universe: string): string => {
   if (universe === 'F&O') return 'fno = 1'
   if (universe.startsWith(OWN_PREFIX))
     return `symbol IN (${universe.slice(OWN_PREFIX.length).split(',').map(quoteText).join(', ')})`
-  return `isin IN (SELECT isin FROM index_spells WHERE until IS NULL AND "index" = ${quoteText(universe)})`
+  return `isin IN (SELECT isin FROM index_members WHERE "index" = ${quoteText(universe)})`
 }

@@ -2,21 +2,18 @@ import { listTables } from '../engine/define-stream.js'
 import { omitUndefined } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
 import { type LimitedResult, runLimitedQuery } from '../tables/limited-query.js'
-import { BREADTH_SUMMARY } from '../tables/views/breadth.js'
-import { RESULT_DAYS } from '../tables/views/screener/session.js'
-import { RUN_DAY } from '../tables/views/view.js'
+import { selectBreadth } from '../tables/views/breadth.js'
 import type { ListTable } from './answers.js'
 import type { MarketFolder } from './folder.js'
-import { describeAbout, findMissingFile, getRunDay, readRunFacts } from './freshness.js'
-import { isUpToRun } from './market.js'
+import { describeAbout, findMissingFile, readRunFacts } from './freshness.js'
 import { readIndices, readSid } from './stocks.js'
-import { isOfUniverse, readUndamaged, STOCK_NAMES } from './tables.js'
+import { FOLDER_DAY, isOfUniverse, isUpToRun, NEW_RESULTS, readUndamaged, STOCK_NAMES } from './tables.js'
 
 /** A whole list: one statement over the tables, and the columns of which one value can be chosen. */
-export interface ListDefinition {
+interface ListDefinition {
   readonly title: string
   readonly about: string
-  readonly facets: readonly string[]
+  readonly facets?: readonly string[]
   /** The streams that it is made of. */
   readonly streams: readonly string[]
   readonly sql: string
@@ -28,7 +25,6 @@ const item = (name: string, column = 'value'): string => `max(${column}) FILTER 
 const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
   quarters: {
     title: 'Quarters',
-    facets: [],
     streams: ['fundamental-data'],
     about: 'Results by quarter against the year and the quarter before',
     sql: `SELECT quarter, day, sales_cr, sales_yoy_pct, sales_qoq_pct, net_profit_cr, net_profit_yoy_pct, net_profit_qoq_pct, ebitda_cr, opm_pct, eps_inr, basis
@@ -37,7 +33,6 @@ const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
   years: {
     title: 'Years',
     about: 'Results and balance sheet by year',
-    facets: [],
     streams: ['fundamental-data'],
     sql: `SELECT year, y.day, sales_cr, sales_yoy_pct, net_profit_cr, net_profit_yoy_pct, opm_pct, eps_inr,
       total_assets_cr, total_equity_cr, basis FROM (
@@ -51,7 +46,6 @@ const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
   holders: {
     title: 'Shareholding',
     about: 'Who held the shares by quarter, percent',
-    facets: [],
     streams: ['fundamental-data'],
     sql: `SELECT day AS quarter_to, promoter_pct, promoter_change_1q_pct, fii_pct, fii_change_1q_pct, dii_pct, public_pct FROM shareholding WHERE {own} ORDER BY place`,
   },
@@ -73,7 +67,6 @@ const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
   },
   peers: {
     title: 'Peers',
-    facets: [],
     streams: ['fundamental-data', 'all-ohlcv'],
     about: 'The stocks of the same industry, the largest first',
     sql: `SELECT symbol, name, close_inr, change_pct, return_1m_pct, return_1y_pct, market_cap_cr, pe_ttm, roe_pct, sales_yoy_pct, net_profit_yoy_pct
@@ -83,7 +76,7 @@ const STOCK_LISTS: Readonly<Record<string, ListDefinition>> = {
 }
 
 /** A list of one stock by `NAME/SYMBOL`; undefined for an unknown one. */
-export const findListOfStock = (name: string): ListDefinition | undefined => {
+const findListOfStock = (name: string): ListDefinition | undefined => {
   const [, kind = '', symbol = ''] = /^(\w+)\/(.+)$/.exec(name) ?? []
   const list = Object.hasOwn(STOCK_LISTS, kind) ? STOCK_LISTS[kind] : undefined
   return (
@@ -108,23 +101,11 @@ const selectNewest = (
 ): string => `SELECT ${rows} FROM ${table} ${NAMED}
   WHERE ${isUpToRun(day)} AND ${day} > (SELECT max(${day}) FROM ${table} WHERE ${isUpToRun(day)}) - ${days}`
 
-const figures = (before: string, after: string): string =>
-  [
-    'sales_q0_cr',
-    'sales_yoy_pct',
-    'sales_qoq_pct',
-    'net_profit_q0_cr',
-    'net_profit_yoy_pct',
-    'net_profit_qoq_pct',
-  ]
-    .map((column) => `${before}${column}${after} AS ${column.replace('_q0', '')}`)
-    .join(', ')
-
 /** Where a statement is narrowed to a universe. */
-const UNIVERSE_PLACE = ' /* universe */'
+const UNIVERSE_PLACE = 'true /* universe */'
 
 /** The indices of each stock, where an optional stream collects them. */
-const MEMBERS = `(SELECT isin, string_agg(DISTINCT "index", ' · ' ORDER BY "index") AS indices FROM index_spells WHERE until IS NULL GROUP BY isin)`
+const MEMBERS = `(SELECT isin, string_agg(DISTINCT "index", ' · ' ORDER BY "index") AS indices FROM index_members GROUP BY isin)`
 const NO_MEMBERS = '(SELECT isin, CAST(NULL AS VARCHAR) AS indices FROM master WHERE false)'
 
 const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
@@ -139,12 +120,12 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
   },
   sectors: {
     title: 'Sectors',
-    facets: [],
     streams: ['all-ohlcv'],
     about:
       'The stocks of each sector that traded in the newest session: how many rose and fell, and their turnover',
-    sql: `SELECT sector, '/market?is.sector=' || url_encode(sector) AS path, ${BREADTH_SUMMARY}, median(return_1m_pct) AS median_return_1m_pct
-      FROM screener WHERE traded = 1${UNIVERSE_PLACE} GROUP BY sector ORDER BY turnover_cr DESC NULLS LAST`,
+    sql: `SELECT sector, '/market?is.sector=' || url_encode(sector) AS path, stocks, advances, declines, unchanged, change_pct, median_change_pct, above_sma20_pct, above_sma50_pct,
+      above_sma200_pct, new_highs, new_lows, turnover_cr, median_return_1m_pct FROM (${selectBreadth('sector', `screener WHERE ${UNIVERSE_PLACE}`)})
+      ORDER BY turnover_cr DESC NULLS LAST`,
   },
   indices: {
     title: 'Indices',
@@ -159,8 +140,8 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     facets: ['side', 'band'],
     streams: ['circuit-stocks'],
     about: 'Stocks at the upper or the lower limit of their price band',
-    sql: `SELECT c.symbol, c.name, c.side, c.price, c.change_percent, b.band, c.volume FROM circuits AS c
-      LEFT JOIN (SELECT symbol, any_value(band) AS band FROM bands GROUP BY symbol) AS b USING (symbol) ORDER BY c.side DESC, c.volume DESC NULLS LAST, c.symbol`,
+    sql: `SELECT c.symbol, c.name, c.side, c.price, c.change_percent, s.band, c.volume FROM circuits AS c
+      LEFT JOIN screener AS s USING (symbol) ORDER BY c.side DESC, c.volume DESC NULLS LAST, c.symbol`,
   },
   surveillance: {
     title: 'Surveillance',
@@ -210,8 +191,8 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     facets: ['action', 'ex_date'],
     streams: ['corporate-actions'],
     about: 'Dividends, splits, bonuses and others with an ex-date from the day of the run on, the next first',
-    sql: `SELECT DISTINCT symbol, m.name, ex_date, lower(action) AS action, amount, note, record_date FROM corporate_actions ${NAMED}
-      WHERE ex_date >= ${RUN_DAY} ORDER BY ex_date, symbol`,
+    sql: `SELECT symbol, m.name, a.day AS ex_date, lower(action) AS action, amount_inr AS amount, terms AS note, record_date FROM actions_unique AS a ${NAMED}
+      WHERE a.day >= ${FOLDER_DAY} ORDER BY ex_date, symbol`,
   },
   results: {
     title: 'Results',
@@ -219,9 +200,8 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     streams: ['company-filings'],
     about:
       'Results of the last days, the newest first, with the growth against the year and the quarter before; without figures while the provider still has the quarter before',
-    sql: `SELECT symbol, name, CAST(results_at AS DATE) AS results_day, results_quarter, ${figures('if(figures_are_of_results = 1, ', ', NULL)')},
-      results_day_return_pct, sector FROM screener
-      WHERE CAST(results_at AS DATE) > ${RUN_DAY} - ${RESULT_DAYS} ORDER BY results_at DESC, symbol`,
+    sql: `SELECT symbol, name, results_day, results_quarter, sales_cr, sales_yoy_pct, sales_qoq_pct, net_profit_cr, net_profit_yoy_pct, net_profit_qoq_pct,
+      results_day_return_pct, sector FROM ${NEW_RESULTS} ORDER BY results_at DESC, symbol`,
   },
   quarters: {
     title: 'Newest quarters',
@@ -229,7 +209,8 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     streams: ['fundamental-data'],
     about:
       'The newest quarter that is known of every stock, with the growth against the year and the quarter before',
-    sql: `SELECT symbol, name, quarter, ${figures('', '')}, eps_q0_inr AS eps_inr, sector FROM screener WHERE quarter IS NOT NULL ORDER BY sales_q0_cr DESC NULLS LAST, symbol`,
+    sql: `SELECT symbol, name, quarter, sales_q0_cr AS sales_cr, sales_yoy_pct, sales_qoq_pct, net_profit_q0_cr AS net_profit_cr,
+      net_profit_yoy_pct, net_profit_qoq_pct, eps_q0_inr AS eps_inr, sector FROM screener WHERE quarter IS NOT NULL ORDER BY sales_q0_cr DESC NULLS LAST, symbol`,
   },
 }
 
@@ -248,15 +229,12 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   const list = Object.hasOwn(MARKET_LISTS, base) ? MARKET_LISTS[base] : findListOfStock(name)
   if (list === undefined) return undefined
   const { root, streams, day } = folder
-  const { sql: whole, streams: own, ...about } = list
-  const raw = whole.replace(UNIVERSE_PLACE, () => ` AND ${isOfUniverse(universe)}`)
+  const { sql: whole, streams: own, facets = [], ...about } = list
+  const raw = whole.replace(UNIVERSE_PLACE, () => isOfUniverse(universe))
   const facts = await readRunFacts(folder)
-  const runDay = day ?? getRunDay(facts)
-  // A statement over tables alone has no variables.
-  const known = listTables(streams).some(({ name: table }) => table === 'index_spells')
+  const sql = listTables(streams).some(({ name: table }) => table === 'index_spells')
     ? raw
     : raw.replace(MEMBERS, NO_MEMBERS)
-  const sql = runDay === undefined ? known : known.replaceAll(RUN_DAY, `DATE '${runDay}'`)
   const limits = { rows: MAX_LIST_ROWS, timeMs: LIST_TIME_MS }
   const read = (without: ReadonlySet<string>): Promise<LimitedResult> =>
     runLimitedQuery({ sql, root, streams, asOf: day, without }, limits, new AbortController().signal)
@@ -277,6 +255,7 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   })
   return {
     ...about,
+    facets,
     sql,
     isCut,
     rows: name === 'indices' ? await addPaths(folder, answer) : rows,

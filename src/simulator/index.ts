@@ -10,6 +10,6 @@
  */
 export type { SampleMarket, SampleStock } from '../model/market.js'
 export { Fault } from './conditions.js'
-export { createMarket, createTimeline } from './market.js'
+export { createMarket } from './market.js'
 export type { SimulatorStats } from './request-log.js'
 export { type Simulator, type SimulatorOptions, serveSimulator } from './server.js'

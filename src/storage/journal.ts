@@ -17,6 +17,7 @@ interface JournalLine {
   /** Why the item may lack rows; a later run fetches it again. */
   readonly degraded?: string
   readonly remark?: string
+  readonly onlyDay?: string
   readonly newest?: string
 }
 
@@ -41,7 +42,8 @@ interface LineRecords<Place> {
 }
 
 /** An item that an unfinished run stored. */
-type EarlierItem = Pick<ItemOutcome, 'status' | 'rows' | 'remark' | 'newest'> & Pick<SinkItem, 'files'>
+type EarlierItem = Pick<ItemOutcome, 'status' | 'rows' | 'remark' | 'onlyDay' | 'newest'> &
+  Pick<SinkItem, 'files'>
 
 /** What a journal has at its start: the items of an unfinished run, and their records by item. */
 interface JournalContent<Place> {
@@ -71,8 +73,8 @@ export const createJournal = <Place>(
     },
     write: appendEach((stored, done) => {
       if (isLost(stored.outcome)) return done()
-      const { item, rows, status, degraded, remark, newest } = stored.outcome
-      const line = { item: item.fileName, status, files: stored.files, degraded, remark, newest }
+      const { item, rows, status, degraded, remark, onlyDay, newest } = stored.outcome
+      const line = { item: item.fileName, status, files: stored.files, degraded, remark, onlyDay, newest }
       if (!facts.carriesRows) return void store.append(line, undefined, done)
       records.set(item.fileName, appendRecords(line, [...rows], { facts, store, done }))
       ranks.set(item.fileName, item.rank)
@@ -231,7 +233,7 @@ export const createFolderJournal = (
     return file
   }
   const copyLine = ({ rows = [], ...line }: StoredLine): void => {
-    const { item, status, files, remark, newest } = line
+    const { item, status, files, remark, onlyDay, newest } = line
     if (facts.carriesRows && line.degraded === undefined)
       found.records.set(item, appendRecords(line, rows, { facts, store: opened(), done: throwError }))
     else opened().append(line, undefined, throwError)
@@ -242,7 +244,7 @@ export const createFolderJournal = (
     else
       found.earlier.set(
         item,
-        omitUndefined({ status, files, rows: facts.offersRows ? rows : [], remark, newest }),
+        omitUndefined({ status, files, rows: facts.offersRows ? rows : [], remark, onlyDay, newest }),
       )
   }
   const open = async (): Promise<void> => {

@@ -43,7 +43,7 @@ export const statePaths = (root: string) => {
     /** Whether the data is real or simulated. */
     source: join(folder, 'source.json'),
     queries: join(folder, 'queries'),
-    /** Standing queries, and what they found. */
+    /** Rules, and what they found. */
     watch: join(folder, 'watch'),
     /** The format of all this. */
     format: join(folder, 'format.json'),

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { dayToNumber, findFileFault, numberToDay, readCandleFile } from '../market/candle-file.js'
-import { countDays, createDaySet, type DaySet, isSessionOf } from '../market/series-days.js'
+import { findFileFault, numberToDay, readCandleFile } from '../market/candle-file.js'
+import { countDays, createDaySet, type DaySet, findMarketDay, isSessionOf } from '../market/series-days.js'
 import { UsageError } from '../model/errors.js'
 import type { SessionEvidence } from '../model/history.js'
 import type { Settings } from '../model/settings.js'
@@ -48,10 +48,8 @@ const countCandleDays = async (root: string, patterns: readonly string[]) => {
 }
 
 /**
- * Reads what the candles of stocks show of weekends. The result turns a day of a weekend into the session
- * that it is about: itself if at least half as many stocks traded as on the fullest of the days before, a
- * Saturday for a Sunday likewise, or else the Friday. A weekday stays. Reads nothing unless `days` has a
- * weekend.
+ * Reads what the candles of stocks show of weekends. The result turns a day into the session that it is
+ * about: see `findMarketDay`. Reads nothing unless `days` has a weekend.
  */
 export const readMarketDays = async (
   root: string,
@@ -62,16 +60,7 @@ export const readMarketDays = async (
   const ofStocks = tables.filter(({ shape, items }) => shape === 'candles' && items === 'stocks')
   const patterns = ofStocks.flatMap(({ files }) => files.map(({ path }) => path.replace(/\{\w+\}/, '*')))
   const counts = await countCandleDays(root, patterns)
-  return (day) => {
-    const [last, friday] = [dayToNumber(day), dayToNumber(lastWeekday(day))]
-    const before = Array.from({ length: 7 }, (_, place) => counts.on(friday - place).trading)
-    const fullest = Math.max(...before)
-    for (let one = last; one > friday; one -= 1) {
-      const { trading, listed } = counts.on(one)
-      if (isSessionOf({ trading, listed: Math.max(listed, fullest) })) return numberToDay(one)
-    }
-    return numberToDay(friday)
-  }
+  return (day) => findMarketDay(counts, day)
 }
 
 const readDaySet = (path: string): Promise<readonly DaySet[]> =>

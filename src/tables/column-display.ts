@@ -1,7 +1,8 @@
-import type { ColumnDisplay } from '../model/row-schema.js'
-import type { Table } from '../model/table.js'
+import { omitUndefined } from '../model/row.js'
+import type { ColumnDisplay, Unit } from '../model/row-schema.js'
+import type { Columned } from '../model/table.js'
 import type { ResultColumn } from './result-values.js'
-import { listViews } from './views/index.js'
+import { unitOf } from './views/view.js'
 
 /** A column of a result, as people read it. */
 export interface DisplayedColumn extends Pick<ResultColumn, 'name' | 'isNumber'> {
@@ -12,40 +13,31 @@ export interface DisplayedColumn extends Pick<ResultColumn, 'name' | 'isNumber'>
   readonly isChange?: true
 }
 
-type Unit = (typeof UNITS)[number][1]
-
-/** A name ends in the unit of its values. */
-const UNITS = [
-  ['_pct', '%'],
-  ['_inr', '₹'],
-  ['_cr', '₹ crore'],
-] as const
-
 /** Of columns that several tables have. */
 const TITLES: Readonly<Record<string, string>> = { isin: 'ISIN', url: 'document' }
 
+const UNIT_WORD = /_(?:pct|percent|inr|cr)$/
+
 /**
- * How the columns of a result are shown: as the table or view describes them that has a column of that name,
- * or by their names.
+ * How the columns of a result are shown: as the tables and views of the statement describe theirs of that
+ * name. A name that the statement gives says its unit itself.
  */
 export const displayColumns = (
   columns: readonly ResultColumn[],
-  tables: readonly Table[],
+  used: readonly Columned[],
 ): readonly DisplayedColumn[] => {
-  const known = new Map<string, ColumnDisplay>()
-  for (const table of [...tables, ...listViews(tables)])
-    for (const { name, title, isChange } of table.columns)
-      if (title !== undefined || isChange)
-        known.set(name, { ...(title && { title }), ...(isChange && { isChange }) })
+  const known = new Map<string, ColumnDisplay>(
+    used.flatMap((table) => table.columns.map((column) => [column.name, column])),
+  )
   return columns.map(({ name, isNumber }) => {
-    const [end = '', unit] = UNITS.find(([suffix]) => name.endsWith(suffix)) ?? []
-    const words = TITLES[name] ?? name.slice(0, name.length - end.length).replaceAll('_', ' ')
-    return {
+    const { unit, isChange, title } = known.get(name) ?? ({ unit: unitOf(name) } as const)
+    const words = TITLES[name] ?? name.replace(UNIT_WORD, '').replaceAll('_', ' ')
+    return omitUndefined({
       name,
       isNumber,
-      title: unit === undefined ? words : `${words} ${unit}`,
-      ...(unit && { unit }),
-      ...known.get(name),
-    }
+      title: title ?? (unit ? `${words} ${unit}` : words),
+      unit,
+      isChange,
+    })
   })
 }

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { DuckDBResult } from '@duckdb/node-api'
 import { listTables, type StreamDefinition } from '../engine/define-stream.js'
 import { UsageError } from '../model/errors.js'
+import { omitUndefined } from '../model/row.js'
 import type { Day } from '../model/trading-day.js'
 import { type DisplayedColumn, displayColumns } from './column-display.js'
 import { type QueryResult, readQuery } from './query.js'
@@ -71,21 +72,15 @@ const runToEnd = async (
   limits: QueryLimits,
   onBegin: (interrupt: () => void) => void,
 ): Promise<LimitedResult> => {
-  const source = {
-    out: root,
-    tables: listTables(streams),
-    room: ROOM,
-    asOf,
-    ...(without === undefined ? {} : { without }),
-  }
-  const read = async ({ result, usedDay, answers, warnings }: QueryResult): Promise<LimitedResult> => {
-    const lists = {
-      ...(answers.length === 0 ? {} : { answers }),
-      ...(warnings.length === 0 ? {} : { warnings }),
-    }
-    const collected = await collectRows(result, limits)
-    const columns = displayColumns(describeResultColumns(result), source.tables)
-    return { ...collected, columns, ...(usedDay === undefined ? {} : { usedDay }), ...lists }
+  const source = omitUndefined({ out: root, tables: listTables(streams), room: ROOM, asOf, without })
+  const read = async ({ result, used, usedDay, answers, warnings }: QueryResult): Promise<LimitedResult> => {
+    return omitUndefined({
+      ...(await collectRows(result, limits)),
+      columns: displayColumns(describeResultColumns(result), used),
+      usedDay,
+      answers: answers.length > 0 ? answers : undefined,
+      warnings: warnings.length > 0 ? warnings : undefined,
+    })
   }
   return readQuery(await resolveQuery(sql, root), source, read, onBegin)
 }

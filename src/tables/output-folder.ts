@@ -3,13 +3,14 @@ import { firstValueFrom } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import type { RunOptions } from '../engine/run-options.js'
 import { readKnownStocks } from '../engine/select-items.js'
-import { MASTER_MAP } from '../market/listings.js'
+import { FORMER_STOCKS_FILE, parseFormerStocks } from '../market/former-stocks.js'
+import { type FormerEntry, MASTER_MAP } from '../market/listings.js'
 import { createUnknownSymbolsError, describeWrongSymbol, resolveSymbols } from '../market/symbols.js'
 import { DamagedFileError, UsageError } from '../model/errors.js'
 import type { RunReport, WrongSymbol } from '../model/report.js'
 import { isRow } from '../model/row.js'
 import type { Stock } from '../model/stock.js'
-import { readStateDocument, statPath } from '../storage/file-system.js'
+import { readStateDocument, statFile, statPath } from '../storage/file-system.js'
 import { readRunRecords } from '../storage/run-records.js'
 import { requireFolder } from '../storage/run-state.js'
 
@@ -34,6 +35,21 @@ export const readStocks = async (root: string): Promise<readonly Stock[]> => {
     (row): row is Stock & Record<string, unknown> =>
       isRow(row) && typeof row.Symbol === 'string' && typeof row.ISIN === 'string',
   )
+}
+
+/** The stocks that left the master list of a folder; none if that is unknown. */
+export const readFormerList = async (
+  root: string,
+  warn?: (text: string) => void,
+): Promise<readonly FormerEntry[]> => {
+  const path = join(root, FORMER_STOCKS_FILE)
+  // A damaged document is undefined, one that cannot be read an error: both are warned of.
+  const document = await readStateDocument(path).catch(() => undefined)
+  if (document === undefined && statFile(path))
+    warn?.(
+      `${FORMER_STOCKS_FILE} cannot be read: candles of a former symbol may count as those of another stock`,
+    )
+  return parseFormerStocks(document)
 }
 
 /** The stocks of the master list; undefined while it is damaged. */

@@ -38,6 +38,8 @@ export interface Source {
 
 export interface QueryResult {
   readonly result: DuckDBResult
+  /** The tables and views of the statement. */
+  readonly used: readonly Columned[]
   /** The recorded day that answers a query as of a day, if a table needed one. */
   readonly usedDay?: Day
   /** Which records answer a query as of a day, where they are not of that day or were not collected on it. */
@@ -129,7 +131,14 @@ export const runQuery = async (
       throw new UsageError(`${out} contains no outputs`, { code: 'no-outputs' })
     await restrictAccess(duck, files)
     const result = await duck.connection.stream(statement.sql)
-    return { result, close, answers, warnings: [...warnings], ...(usedDay === undefined ? {} : { usedDay }) }
+    return {
+      result,
+      used,
+      close,
+      answers,
+      warnings: [...warnings],
+      ...(usedDay === undefined ? {} : { usedDay }),
+    }
   } catch (error) {
     close()
     throw explainQueryError(error, all, used)

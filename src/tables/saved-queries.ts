@@ -56,19 +56,22 @@ interface QueryToSave extends Omit<NamedQuery, 'about'> {
 }
 
 /**
- * Saves a query in the state of a folder; replaces one of the same name. @throws UsageError for a wrong name
- * or statement
+ * Saves a query in the state of a folder; replaces a saved one of the same name. @throws UsageError for a
+ * name that is wrong or means something else, or a wrong statement
  */
 export const saveQuery = async ({ name, sql, out, streams }: QueryToSave): Promise<void> => {
   if (!QUERY_NAME.test(name))
     throw new UsageError(
       `invalid name ${JSON.stringify(name)}; use small letters, digits and dashes, such as my-screen`,
     )
+  const tables = listTables(streams)
+  const relations = [...tables, ...listViews(tables)]
+  if ([...relations, ...workedQueries].some((one) => one.name === name))
+    throw new UsageError(`${name} is the name of a table or a worked query; choose another one`)
   const { root } = await openFolder(out)
   const { connection, close } = await openDuckDb()
   try {
-    const tables = listTables(streams)
-    await checkStatement(connection, sql, [...tables, ...listViews(tables)])
+    await checkStatement(connection, sql, relations)
   } finally {
     close()
   }

@@ -1,12 +1,13 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { ONE_REPLACED } from '../market/candle-file.js'
 import type { Table } from '../model/table.js'
 import { type Day, toDay } from '../model/trading-day.js'
 import { quoteText } from '../storage/duckdb.js'
-import { describeDamage, type History, type RewrittenRow } from '../storage/history/record.js'
+import { describeDamage, type History } from '../storage/history/record.js'
 import { readMarketDays } from '../storage/session-days.js'
 import { readRecordedSymbols, type SymbolIsin, toFormerSql } from './former-symbols.js'
+import { listHistoryTables, readAllDays } from './history/as-of.js'
 import { readReport } from './output-folder.js'
+import { RECORDED_ACTIONS, RECORDED_VARIABLE, selectRecorded } from './views/actions.js'
 import { REWRITTEN_ROWS, REWRITTEN_TYPE, REWRITTEN_VIEW } from './views/candles.js'
 import type { View } from './views/view.js'
 
@@ -27,10 +28,11 @@ export const toMarketDay = async <D extends Day | undefined>(
 ): Promise<Day | D> => (day === undefined ? day : (await readMarketDays(root, tables, [day]))(day))
 
 /** Of two histories on a day the later one counts. */
-export const listRewrittenRows = ({ records }: History): readonly RewrittenRow[] => {
-  const all = records.flatMap(({ rewritten = [] }) => rewritten)
-  const toKey = ({ day, stream, item, reason }: RewrittenRow): string =>
-    `${day} ${stream} ${item} ${reason.startsWith(ONE_REPLACED) ? reason : ''}`
+export const listRewrittenRows = ({ records }: History) => {
+  // A cast to a struct needs every key.
+  const all = records.flatMap(({ rewritten = [] }) => rewritten.map((row) => ({ only_day: null, ...row })))
+  const toKey = ({ day, stream, item, only_day }: (typeof all)[number]): string =>
+    `${day} ${stream} ${item} ${only_day}`
   return [...new Map(all.map((row) => [toKey(row), row])).values()]
 }
 
@@ -58,6 +60,7 @@ export const setVariables = async (
   const symbols = [...former, ...(await readRecordedSymbols(connection, views, recorded))]
   if (day !== undefined) await connection.run(`SET VARIABLE run_day = DATE '${day}'`)
   if (symbols.length > 0) await connection.run(`SET VARIABLE former = ${toFormerSql(symbols)}`)
+  if (views.some(({ sql }) => sql.includes(RECORDED_ACTIONS))) await setRecordedActions(connection, variables)
   if (!views.some(({ sql }) => sql.includes(REWRITTEN_ROWS))) return
   history.damages.map(describeDamage).forEach(warn)
   const rows = listRewrittenRows(history).map((row) => ({
@@ -67,4 +70,14 @@ export const setVariables = async (
   await connection.run(
     `SET VARIABLE ${REWRITTEN_VIEW} = CAST(${quoteText(JSON.stringify(rows))}::JSON AS ${REWRITTEN_TYPE})`,
   )
+}
+
+/** The lists have the actions of two years; the recorded ones have had those before them. */
+const setRecordedActions = async (
+  connection: DuckDBConnection,
+  { recorded: { history, tables, warn }, until }: Pick<Variables, 'recorded' | 'until'>,
+): Promise<void> => {
+  const [actions] = listHistoryTables(tables.filter(({ name }) => name === 'corporate_actions'))
+  const { files = [], select = '' } = actions ? await readAllDays(history, actions, { until, warn }) : {}
+  if (files.length > 0) await connection.run(`SET VARIABLE ${RECORDED_VARIABLE} = ${selectRecorded(select)}`)
 }

@@ -55,7 +55,7 @@ SELECT s.symbol, s.circuit, c.price, c.change_percent, s.band_before_pct, s.band
 calendar: corporate actions ahead, and then results, of all stocks that the provider lists
 SELECT DISTINCT day, symbol, title, detail AS terms, value, unit FROM events WHERE kind = 'corporate action' AND day >= (SELECT max(day) FROM symbols) ORDER BY title LIKE '%result%', day, symbol
 
-breadth: advances, declines and the share of stocks above their averages, the last 20 sessions
+market-breadth: advances, declines and the share of stocks above their averages, the last 20 sessions
 SELECT day, stocks, advances, declines, change_pct, above_sma50_pct, above_sma200_pct, new_highs, new_lows FROM breadth WHERE level = 'market' ORDER BY day DESC LIMIT 20
 
 sectors: sectors and indices of the newest session by their change
@@ -68,7 +68,7 @@ FROM (
   FROM candles_adjusted WHERE day >= date_trunc('month', (SELECT max(day) FROM candle_days)) - INTERVAL 12 MONTH GROUP BY ALL
 ) QUALIFY return_pct IS NOT NULL ORDER BY symbol, month
 
-adjustments: splits and bonuses that the stored candles lack, and other actions with their factors, or why they have none
+price-adjustments: splits and bonuses that the stored candles lack, and other actions with their factors, or why they have none
 SELECT day, symbol, kind, terms, factor, is_applied, amount_inr, reason FROM adjustments ORDER BY kind = 'dividend', is_applied NULLS LAST, day DESC
 
 universe: stocks of the NIFTY 500 by delivery against their average; as of a day with the members of that day

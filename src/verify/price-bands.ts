@@ -1,7 +1,8 @@
 import { dayToNumber, numberToDay } from '../market/candle-file.js'
+import { countDays, findMarketDay } from '../market/series-days.js'
 import { groupDigits } from '../model/format.js'
 import { type Row, readText } from '../model/row.js'
-import { lastWeekday, toDay } from '../model/trading-day.js'
+import { isWeekday, toDay } from '../model/trading-day.js'
 import type { Finding } from './finding.js'
 import type { KnownAction } from './price-moves.js'
 import type { SeriesDays } from './sessions.js'
@@ -74,6 +75,7 @@ export const findWidestBands = (rows: ListRows): ReadonlyMap<string, number> => 
  */
 export const readBandDay = (stocks: readonly SeriesDays[], asOf: number | undefined): number | undefined => {
   if (asOf === undefined) return undefined
-  const day = dayToNumber(toDay(asOf))
-  return stocks.some(({ days }) => days.last === day) ? day : dayToNumber(lastWeekday(toDay(asOf)))
+  const day = toDay(asOf)
+  if (isWeekday(day)) return dayToNumber(day)
+  return dayToNumber(findMarketDay(countDays(stocks.map(({ days }) => days)), day))
 }

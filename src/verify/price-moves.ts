@@ -1,5 +1,12 @@
 import { type CandleArrays, dayToNumber, numberToDay } from '../market/candle-file.js'
-import { nameKind, type PriceAction, readPriceActions } from '../market/price-actions.js'
+import type { OwnerFinder } from '../market/former-stocks.js'
+import {
+  ACTION_FILES,
+  combineFactors,
+  nameKind,
+  type PriceAction,
+  readPriceActions,
+} from '../market/price-actions.js'
 import { formatNumber, formatQuantity, groupDigits } from '../model/format.js'
 import { median } from '../model/map.js'
 import type { CheckName, Finding, Severity } from './finding.js'
@@ -28,9 +35,19 @@ export interface KnownAction {
   readonly factors: readonly number[]
 }
 
-/** The price actions of each symbol, from rows of corporate actions. */
-export const readKnownActions = (rows: readonly unknown[]): ReadonlyMap<string, readonly KnownAction[]> =>
-  new Map([...readPriceActions(rows)].map(([symbol, actions]) => [symbol, actions.map(toKnownAction)]))
+/** The price actions of each present symbol, from the lists of corporate actions among those of a folder. */
+export const readKnownActions = (
+  rows: ReadonlyMap<string, unknown>,
+  owners: OwnerFinder,
+): ReadonlyMap<string, readonly KnownAction[]> =>
+  new Map(
+    [
+      ...readPriceActions(
+        ACTION_FILES.map((file) => rows.get(file)),
+        owners,
+      ),
+    ].map(([symbol, actions]) => [symbol, actions.map(toKnownAction)]),
+  )
 
 const toKnownAction = ({ kind, on, factors }: PriceAction): KnownAction => ({
   kind: nameKind(kind),
@@ -117,7 +134,8 @@ const findJumps = (candles: CandleArrays, impossibleDays: ReadonlySet<number>): 
 }
 
 /**
- * Prices that open at the factor of an action, too little for a jump, such as after a bonus of 1 for 5.
+ * Prices that open at the factor of an action, or of those of one session together, too little for a jump,
+ * such as after a bonus of 1 for 5.
  */
 const findSmallActions = (
   candles: CandleArrays,
@@ -125,11 +143,13 @@ const findSmallActions = (
   jumps: readonly Jump[],
 ): readonly Jump[] => {
   const { day, open, close, length } = candles
-  return actions.flatMap(({ day: on, factors }) => {
-    const index = day.subarray(0, length).findIndex((one) => one >= on)
+  const days = day.subarray(0, length)
+  const placed = actions.map((one) => ({ ...one, index: days.findIndex((session) => session >= one.day) }))
+  return [...new Set(placed.map(({ index }) => index))].flatMap((index) => {
+    const own = placed.filter((one) => one.index === index)
     const opening = (open[index] ?? 0) / (close[index - 1] ?? 0)
-    const isUnadjusted = factors.some(
-      (factor) => Math.abs(Math.log(opening * factor)) < Math.abs(Math.log(factor)) / 4,
+    const isUnadjusted = combineFactors(own).some(
+      ({ factor }) => Math.abs(Math.log(opening * factor)) < Math.abs(Math.log(factor)) / 4,
     )
     return index < 1 || jumps.some((jump) => jump.index === index) || !isUnadjusted
       ? []
@@ -311,9 +331,11 @@ const describeJump = (
     (action) => action.day > before - ACTION_NEAR_DAYS && action.day < today + ACTION_NEAR_DAYS,
   )
   const opening = (open[index] as number) / (close[index - 1] as number)
-  const unadjusted = near.find(({ factors }) =>
-    factors.some((factor) => [ratio, opening].some((move) => isNearFactor(move * factor, 1))),
-  )
+  const distanceOf = ({ factor }: { readonly factor: number }): number =>
+    Math.min(...[ratio, opening].map((move) => Math.abs(move * factor - 1)))
+  const [unadjusted] = combineFactors(near)
+    .filter((one) => distanceOf(one) <= NEAR_FACTOR)
+    .sort((one, other) => distanceOf(one) - distanceOf(other))
   const create = (check: CheckName, severity: Severity, ...notes: readonly string[]): Finding => {
     const detail = `the close goes ${describeCloses(candles, index)} (${formatMove(ratio)})`
     return { check, severity, day: numberToDay(today), detail: [detail, ...notes].join(', ') }
@@ -322,7 +344,7 @@ const describeJump = (
     const finding = create('unadjusted-actions', 'error')
     return {
       ...finding,
-      detail: `${finding.detail} with the ${unadjusted.kind} of ${numberToDay(unadjusted.day)}`,
+      detail: `${finding.detail} with the ${unadjusted.parts.map((one) => `${one.kind} of ${numberToDay(one.day)}`).join(' and the ')}`,
     }
   }
   const listing = listedOn > before && listedOn <= today ? [`at its listing of ${numberToDay(listedOn)}`] : []
@@ -340,9 +362,6 @@ const describeJump = (
   )
 }
 
-const isNearFactor = (value: number, goal: number, by = NEAR_FACTOR): boolean =>
-  Math.abs(value / goal - 1) <= by
-
 const formatMove = (ratio: number): string =>
   `${ratio < 1 ? '-' : '+'}${Math.abs((ratio - 1) * 100).toFixed(0)} %`
 
@@ -350,6 +369,6 @@ const SPLIT_FACTORS = [2, 3, 4, 5, 10] as const
 
 /** A hint if the price opened at a round fraction: lists of actions do not reach back far. */
 const describeFactor = (opening: number): readonly string[] => {
-  const factor = SPLIT_FACTORS.find((one) => isNearFactor(opening * one, 1, 0.03))
+  const factor = SPLIT_FACTORS.find((one) => Math.abs(opening * one - 1) <= 0.03)
   return factor === undefined ? [] : [`like a split of 1 into ${factor} that was not adjusted`]
 }

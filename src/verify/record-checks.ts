@@ -3,9 +3,8 @@ import { CsvError } from 'csv-parse/sync'
 import { DAYS, listTables } from '../engine/define-stream.js'
 import { readTradesOf, type TradesByDay, WITNESSED_EXCHANGE } from '../market/witness.js'
 import { DamagedFileError } from '../model/errors.js'
-import { formatNumber, formatQuantity, nameFirst } from '../model/format.js'
+import { formatNumber, formatQuantity } from '../model/format.js'
 import { isRow, type Row, readText, toNumber } from '../model/row.js'
-import { haveSameIssuer, type Stock } from '../model/stock.js'
 import { disk } from '../storage/disk.js'
 import { yieldTurn } from '../storage/file-system.js'
 import { readRecords } from '../storage/record-file.js'
@@ -13,6 +12,7 @@ import { readRepaired } from '../storage/repaired-files.js'
 import { parseCsv } from '../storage/table-rows.js'
 import type { Finding } from './finding.js'
 import type { OutputFile, StreamFiles } from './output-files.js'
+import { findStrayDocument, findStrayRecords, findStrayRows, type StockIndex } from './stray-records.js'
 
 interface RecordContext {
   readonly listed: StockIndex
@@ -106,7 +106,7 @@ const checkFile = async (
     }
     case 'document-per-item': {
       const document: unknown = JSON.parse(await disk.readFile(path, 'utf8'))
-      return item === undefined ? [] : findStrayDocument(file, document, item.value as Stock)
+      return item === undefined ? [] : findStrayDocument(file, document, item, listed)
     }
     case 'array-per-item': {
       const list: unknown = JSON.parse(await disk.readFile(path, 'utf8'))
@@ -129,13 +129,6 @@ const checkFile = async (
   }
 }
 
-export type StockIndex = ReturnType<typeof createStockIndex>
-
-export const createStockIndex = (stocks: readonly Stock[]) => ({
-  bySymbol: new Map(stocks.map((stock) => [stock.Symbol, stock])),
-  byIsin: new Map(stocks.map((stock) => [stock.ISIN, stock])),
-})
-
 /** Finds rows of a market-wide list that are there twice, field by field. */
 const findDuplicateRecords = (file: string, rows: readonly unknown[]): readonly Finding[] => {
   const count = rows.length - new Set(rows.map((row) => JSON.stringify(row))).size
@@ -146,75 +139,6 @@ const findDuplicateRecords = (file: string, rows: readonly unknown[]): readonly 
       severity: 'error',
       file,
       detail: `${formatNumber(count)} of its ${formatNumber(rows.length)} records repeat another one`,
-    },
-  ]
-}
-
-/**
- * Finds records, in a file over all stocks, whose symbol and ISIN do not match a listed stock. One finding
- * per file.
- */
-const findStrayRecords = (
-  file: string,
-  records: readonly Row[],
-  { bySymbol, byIsin }: StockIndex,
-): readonly Finding[] => {
-  const strays = records
-    .map((record) => ({ symbol: readText(record.Symbol), isin: readText(record.ISIN) }))
-    .filter(({ symbol, isin }) => byIsin.get(isin)?.Symbol !== symbol && bySymbol.get(symbol)?.ISIN !== isin)
-    .map(({ symbol, isin }) => `${symbol} (${isin})`)
-  return createStrayFinding(file, strays, 'warning')
-}
-
-/**
- * Finds rows of a market-wide list that name no listed stock. Such lists may name more than stocks, so the
- * severity is `info`.
- */
-const findStrayRows = (
-  file: string,
-  rows: readonly Row[],
-  { bySymbol, byIsin }: StockIndex,
-  exchange: string,
-): readonly Finding[] => {
-  const strays = rows
-    .filter(({ exch }) => exch === undefined || readText(exch) === exchange)
-    .map((row) => ({ symbol: readText(row.Symbol ?? row.sym), isin: readText(row.ISIN ?? row.isin) }))
-    .filter(({ symbol, isin }) => !bySymbol.has(symbol) && !byIsin.has(isin))
-    .map(({ symbol }) => symbol)
-  return createStrayFinding(file, strays, 'info')
-}
-
-const createStrayFinding = (
-  file: string,
-  strays: readonly string[],
-  severity: Finding['severity'],
-): readonly Finding[] => {
-  const count = strays.length
-  if (count === 0) return []
-  const names = nameFirst([...new Set(strays)])
-  const detail = `${formatQuantity(count, 'record names a stock', 'records name stocks')} that the master list does not have: ${names}`
-  return [{ check: 'stray-records', severity, file, detail }]
-}
-
-/** Checks that a stock's own file names no other company: the ISIN of a stock changes with its face value. */
-const findStrayDocument = (
-  file: string,
-  document: unknown,
-  { Symbol: symbol, ISIN }: Stock,
-): readonly Finding[] => {
-  const { ISIN: named, data } = (document ?? {}) as { readonly ISIN?: unknown; readonly data?: unknown }
-  const others = [named, ...(Array.isArray(data) ? data.map((row: Row | null) => row?.isin) : [])].map(
-    readText,
-  )
-  const other = others.find((isin) => isin !== '' && !haveSameIssuer(isin, ISIN))
-  if (other === undefined) return []
-  return [
-    {
-      check: 'stray-records',
-      severity: 'error',
-      symbol,
-      file,
-      detail: `it has records of ${other}, not of ${symbol} (${ISIN})`,
     },
   ]
 }

@@ -9,7 +9,7 @@ import type { MarketCalendar } from './calendar.js'
 import { ofSeries, type RecentCandles, type SeriesFile } from './candle-series.js'
 import { type Finding, isMany } from './finding.js'
 import { NOTED_REST_DAYS } from './price-moves.js'
-import type { StockIndex } from './record-checks.js'
+import type { StockIndex } from './stray-records.js'
 
 export interface SeriesDays extends SeriesFile {
   readonly days: DaySet

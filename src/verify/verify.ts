@@ -1,11 +1,11 @@
 import { listTables, MASTER, toFilePath } from '../engine/define-stream.js'
 import { numberToDay } from '../market/candle-file.js'
-import { ACTION_FILES } from '../market/price-actions.js'
 import { type Stock, toStockItems } from '../model/stock.js'
 import {
   checkFolder,
   describeUnlisted,
   type FolderSymbols,
+  readFormerList,
   readReport,
   readStocksIfIntact,
   selectFolderSymbols,
@@ -39,8 +39,9 @@ import {
   readRecordedFiles,
 } from './output-files.js'
 import { readKnownActions } from './price-moves.js'
-import { createStockIndex, verifyRecords } from './record-checks.js'
+import { verifyRecords } from './record-checks.js'
 import { readListingDays } from './sessions.js'
+import { createStockIndex, findOtherIssuers } from './stray-records.js'
 import { findContradictions } from './witness.js'
 
 /**
@@ -117,10 +118,10 @@ const readFolderFacts = async (
   const report = await readReport(root)
   const files = await findStreamFiles(root, streams, { exchange, items: toStockItems(stocks) })
   const written = await readRecordedFiles(root)
-  const listed = createStockIndex(stocks)
+  const listed = createStockIndex(stocks, await readFormerList(root))
   const lists = await verifyRecords(root, files, { listed, exchange })
   const listings = [...lists.rows].find(([file]) => file.endsWith('_equity_list.csv'))?.[1] ?? []
-  const actions = readKnownActions(ACTION_FILES.flatMap((file) => lists.rows.get(file) ?? []))
+  const actions = readKnownActions(lists.rows, listed.owners)
   const market = await readCandleFacts(root, files, {
     rows: lists.rows,
     actions,
@@ -134,7 +135,7 @@ const readFolderFacts = async (
     exchange,
     isDeep,
   })
-  return { ...market, root, report, files, written, isDeep, lists, history }
+  return { ...market, root, index: listed, report, files, written, isDeep, lists, history }
 }
 
 type FolderFacts = Awaited<ReturnType<typeof readFolderFacts>>
@@ -145,6 +146,7 @@ const makeChecks = async (facts: FolderFacts): Promise<readonly Finding[]> => {
   const found = [
     ...(await checkFiles(facts)),
     ...lists.findings,
+    ...findOtherIssuers(facts.index),
     ...checkCandles(facts),
     ...findContradictions({ ...facts, trades: lists.trades }),
     ...history.findings,

@@ -15,8 +15,8 @@ import { drawChart } from './report/chart.js'
 import { mergeByKey, type ScalePoint } from './report/results.js'
 import { formatMachines, formatTable } from './report/table.js'
 
-const counts = { requests: 30, duplicates: 0, maxInFlight: 1, latencyMs: 1_500, measuredMs: 1_500 }
-const stats = { violations: [], firstAt: 0, cpuMicros: 0, rssBytes: 0 }
+const counts = { requests: 30, duplicates: 0, maxInFlight: 1, latencyMs: 1_500 }
+const stats = { violations: [], cpuMicros: 0 }
 const { stocks } = createBenchTimeline(30)(Date.parse(FIRST_RUN_AT))
 
 describe('the bound', () => {

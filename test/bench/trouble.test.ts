@@ -7,7 +7,6 @@ import { parseOptions } from './options.js'
 import { openFront } from './provider/front.js'
 import { createLine } from './provider/line.js'
 import { createOutages } from './provider/outage.js'
-import { createJsonResponse, createPadding } from './provider/template.js'
 import { formatOutages, formatWorstOutages, mergeTrouble, type OutageRow } from './report/trouble.js'
 
 const connectError = async (port: number): Promise<string | undefined> => {
@@ -81,18 +80,6 @@ describe('a slow line', () => {
   })
 })
 
-it('pads an answer to the requested size as valid JSON with its rows', () => {
-  const padding = createPadding()
-  padding.set({ endpoint: 'news', bytes: 1_000 })
-  const text = Buffer.concat([
-    ...padding.splitIntoPieces('news', createJsonResponse({ data: [1] })),
-  ]).toString()
-  const body = text.slice(text.indexOf('\r\n\r\n') + 4)
-  expect(text).toContain(`content-length: ${body.length}\r\n`)
-  expect(JSON.parse(body)).toEqual({ data: [1], padding: 'x'.repeat(1_000) })
-  expect(padding.splitIntoPieces('lodr', createJsonResponse({}))).toEqual([createJsonResponse({})])
-})
-
 const script = (items: Readonly<Record<string, number>>, degraded = 0) => ({ items, degraded })
 const runOf = (
   code: number,
@@ -101,7 +88,7 @@ const runOf = (
 ): TroubledRun => ({
   code,
   wallMs: 1,
-  stats: { endpoints: {}, violations: [], firstAt: 0, cpuMicros: 0, rssBytes: 0 },
+  stats: { endpoints: {}, violations: [], cpuMicros: 0 },
   digests: new Map(Object.entries(digests)),
   report: { scripts } as unknown as RunReport,
   peakRssBytes: 1,

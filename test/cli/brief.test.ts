@@ -97,7 +97,7 @@ describe('the brief', () => {
     )
   })
 
-  it('names standing queries that failed, also without a signal', () =>
+  it('names rules that failed, also without a signal', () =>
     expect(text(120, { failedRules: ['deals: failed on 2026-11-20: 583 rows, but 40 keys'] })).toEqual(
       expect.arrayContaining(['Signals: 0', '  deals: failed on 2026-11-20: 583 rows, but 40 keys']),
     ))

@@ -7,8 +7,9 @@ import { createProgress } from '../../src/cli/terminal/progress.js'
 import { width } from '../../src/cli/terminal/text.js'
 import type { CollectorOptions } from '../../src/collector.js'
 import type { Engine } from '../../src/engine/run.js'
+import * as fleetDriver from '../../src/fleet/driver.js'
 import type { FleetOptions, WorkerNews, WorkerOptions } from '../../src/fleet/index.js'
-import * as realFleet from '../../src/fleet/index.js'
+import * as fleetWorker from '../../src/fleet/worker.js'
 import type { RunEvent } from '../../src/model/event.js'
 import { createRunProgress } from '../../src/model/progress.js'
 import type { FleetState } from '../../src/model/report.js'
@@ -22,6 +23,8 @@ import {
   summaryLines,
   type TestIo,
 } from './support.js'
+
+const realFleet = { ...fleetDriver, ...fleetWorker }
 
 const PLACE = ['--engine', 'redis://10.0.0.5', '--blobs', '/mnt/market']
 const SECRET = 'hunter2'
@@ -208,7 +211,10 @@ describe.each(['run', 'worker'])('%s', (command) => {
       vi.resetModules()
     })
     const { code, err } = await typed([command, ...PLACE], {
-      fleet: () => import('../../src/fleet/index.js'),
+      fleet: async () => ({
+        ...(await import('../../src/fleet/driver.js')),
+        ...(await import('../../src/fleet/worker.js')),
+      }),
     })
     // The class of the error is another one where modules are loaded anew, so its code is not looked at here.
     expect(code).not.toBe(0)

@@ -66,7 +66,7 @@ describeInBrowser('a comparison with a stock of other sessions', (openPage) => {
     ['range=1Y&step=week', '13 Dec 2024 to 9 Dec 2025: +20.8 %'],
   ])('is of the period that the stock has without it: %s', async (query, period) => {
     const page = await open(`/stock/GAPS?${query}`)
-    await expectSeen(page, `${period} average of 50 average of 200`)
+    await expectSeen(page, `${period} average of 50 days average of 200 days`)
     await page.getByRole('textbox', { name: 'Compare with a stock or an index' }).fill('FULL')
     await page.keyboard.press('Enter')
     await expectSeen(page, `${period} FULL`)

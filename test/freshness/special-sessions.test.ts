@@ -117,6 +117,22 @@ describe('a session on a Sunday', () => {
     expect(records()).toEqual(['01 final'])
   })
 
+  it.each([
+    ['is found by the candle of a stock in a folder without index candles', special, 'Complete', 2],
+    ['does not exist if that stock has none, and one request says so', {}, 'no session since 2026-01-30', 1],
+  ])('%s', async (_, market, word, least) => {
+    const { type, out } = createEvenings({ holidays: [], frozen: {}, isLive: true, ...market })
+    const only = 'run --progress none --only master-data,all-ohlcv'
+    await type('2026-01-30', '20:30', only)
+    const { out: text, requests } = await type(SUNDAY, '18:05', only)
+    expect(text).toContain(word)
+    expect([requests.length >= least, requests[0], lastCandle(out).slice(0, 2)]).toEqual([
+      true,
+      'getDataH',
+      word === 'Complete' ? '01' : '30',
+    ])
+  })
+
   it('has its deals and bands once they are published', async () => {
     const { run } = await openFolder('2026-01-30', special)
     await run(SUNDAY, '12:00')

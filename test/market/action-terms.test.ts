@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readAmount, readTerms } from '../../src/market/action-terms.js'
+import { isUnknownAction, readAmount, readTerms } from '../../src/market/action-terms.js'
 
 describe('the terms of a corporate action', () => {
   it.each([
@@ -92,6 +92,51 @@ describe('the terms of a corporate action', () => {
     })
     for (const type of ['INTERIM DIVIDEND', 'Final dividend', 'SPECIAL DIVIDEND'])
       expect(readTerms(type, '5')).toEqual({ kind: 'dividend', factors: [], amount: 5, isReadable: true })
+  })
+
+  it.each([
+    ['DISTRIBUTION', 'Rs 2.5 Per Unit', 2.5],
+    ['INTEREST', '1.75', 1.75],
+    ['RETURN OF CAPITAL', 'Re 0.50', 0.5],
+    ['Repayment of debt', '0.4', 0.4],
+    ['InvIT', 'Interest - Rs 2.50 Per Unit/Return Of Capital - Re 0.50 Per Unit', 3],
+    ['INTEREST', '8%', undefined],
+  ])('have what a trust pays, like a dividend: %s, %s: %s', (type, note, amount) => {
+    expect(readTerms(type, note)).toEqual({
+      kind: 'dividend',
+      factors: [],
+      ...(amount === undefined ? {} : { amount }),
+      isReadable: amount !== undefined,
+    })
+  })
+
+  it.each([
+    ['BONUS & DIVIDEND', 'Bonus 1:1/Dividend Rs 5 Per Share', 'bonus', 5],
+    ['BONUS & DIVIDEND', '1:1 & Rs 5', 'bonus', 5],
+    ['DIVIDEND', 'Rs 5 Per Share/Bonus 1:1', 'bonus', 5],
+    ['SPLIT', 'From Rs 10/- To Rs 2/- / Dividend Rs 5', 'split', 5],
+    ['SPLIT', 'Interim Dividend - Re 1, Special Dividend - Rs 2/Split From Rs 10 To Rs 2', 'split', 3],
+    ['RIGHTS', '1:4 @ Rs 100 / Dividend - Rs 5', 'rights', 5],
+    ['RIGHTS AND DIVIDEND', '1:4 @ Rs 100', 'rights', null],
+    ['BONUS AND DIVIDEND', '1:1', 'bonus', null],
+    ['BONUS', '1:1', 'bonus', undefined],
+  ])('have the dividend beside another action: %s, %s: %s, %s', (type, note, kind, beside) => {
+    const terms = readTerms(type, note)
+    expect([terms?.kind, terms?.beside]).toEqual([kind, beside])
+    expect(terms?.isReadable).toBe(beside !== null)
+  })
+
+  it.each([
+    ['SCRIP RECOMMENDED', '1', true],
+    ['OFFER FOR SALE', '', true],
+    ['AGM', 'NA', false],
+    ['Annual General Meeting', 'NA', false],
+    ['QUARTERLY RESULT ANNOUNCEMENT', 'NA', false],
+    ['BONUS NCRPS', '4:1', false],
+    ['', '', false],
+    ['SPLIT', 'soon', false],
+  ])('of %s, %s are those of an unknown action: %s', (type, note, isUnknown) => {
+    expect(isUnknownAction(type, note)).toBe(isUnknown)
   })
 
   it.each([

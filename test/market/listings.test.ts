@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { listingWarnings, planListings } from '../../src/market/listings.js'
+import { type FormerEntry, listingWarnings, planListings } from '../../src/market/listings.js'
 import { type Stock, toStockItems } from '../../src/model/stock.js'
 
 const stock = (symbol: string, place: number): Stock => ({
@@ -133,35 +133,48 @@ describe('the warnings about a new list of stocks', () => {
 describe('the files of a symbol with another ISIN', () => {
   const [OLD, NEW] = ['INE149K01016', 'INE0ZZZ01018']
   const a = { ...A, ISIN: OLD }
-  const plan = (before: readonly Stock[], now: readonly Stock[]) => {
-    const { moves, isins } = planListings(before, now)
-    return { moves: moves.map((move) => move.join(' > ')), isins: [...isins].map((pair) => pair.join(' < ')) }
-  }
+  const formerly = (stock: Stock): FormerEntry => ({ stock, fileName: stock.Symbol, until: '2026-02-05' })
+  const plan = (before: readonly Stock[], now: readonly Stock[], former: readonly FormerEntry[] = []) =>
+    planListings(before, now, former).moves.map((move) => move.join(' > '))
 
   it.each([
     ['of the same issuer', { ...a, ISIN: 'INE149K01024', Sid: '99' }],
     ['of the same security', { ...a, ISIN: NEW }],
   ])('stay if it is %s', (_, now) => {
-    expect(plan([a], [now])).toEqual({ moves: [], isins: [`${now.ISIN} < ${OLD}`] })
+    expect(plan([a], [now])).toEqual([])
+    expect(plan([], [now], [formerly(a)])).toEqual([])
   })
 
   it('make room for those of another company, and come back with their own', () => {
     const other = { ...a, ISIN: NEW, Sid: '99' }
-    expect(plan([a], [other])).toEqual({
-      moves: [`A > A~${OLD}`, `A~${NEW} > A`],
-      isins: [],
-    })
-    expect(plan([other], [a]).moves).toEqual([`A > A~${NEW}`, `A~${OLD} > A`])
+    expect(plan([a], [other])).toEqual([`A > A~${OLD}`, `A~${NEW} > A`])
+    expect(plan([other], [a])).toEqual([`A > A~${NEW}`, `A~${OLD} > A`])
     expect(listingWarnings([a], [other])).toEqual([
       `file names: A (${NEW}) is A, which belonged to A (${OLD}), whose files are now A~${OLD}; files under earlier names stay as they are`,
       `no longer listed: A (${OLD}); their own files stay; their records are removed from files over all stocks`,
     ])
   })
 
+  it('make room after days on which nobody had the symbol, too, and then it is told', () => {
+    const [other, b] = [
+      { ...a, ISIN: NEW, Sid: '99' },
+      { ...B, ISIN: 'INE222B01011' },
+    ]
+    expect(plan([b], [b, other], [formerly(a)])).toEqual([`A > A~${OLD}`, `A~${NEW} > A`])
+    expect(listingWarnings([b], [b, other], [formerly(a)])).toEqual([
+      `file names: A (${NEW}) is A, which belonged to A (${OLD}), whose files are now A~${OLD}; files under earlier names stay as they are`,
+    ])
+    // The last one to have it counts, and a listed company that takes it is another one, too.
+    expect(plan([b], [b, a], [formerly(a), formerly(other)])).toEqual([`A > A~${NEW}`, `A~${OLD} > A`])
+    expect(plan([b], [{ ...b, Symbol: 'A' }], [formerly(a)])).toEqual([`A > A~${OLD}`, `A~${b.ISIN} > A`])
+    expect(plan([b], [b, a], [formerly(a)])).toEqual([])
+    expect(plan([{ ...a, Symbol: 'B2' }], [a], [formerly(a)])).toEqual([])
+  })
+
   it('make room for another share of the issuer that takes the symbol', () => {
     const dvr = { ...a, Symbol: 'ADVR', ISIN: 'INE149K01032', Sid: '7' }
-    expect(plan([a, dvr], [{ ...dvr, Symbol: 'A' }]).moves).toEqual([`A > A~${OLD}`, `A~${dvr.ISIN} > A`])
-    expect(plan([a, dvr], [a, dvr])).toEqual({ moves: [], isins: [] })
-    expect(plan([a], [a, dvr])).toEqual({ moves: [], isins: [] })
+    expect(plan([a, dvr], [{ ...dvr, Symbol: 'A' }])).toEqual([`A > A~${OLD}`, `A~${dvr.ISIN} > A`])
+    expect(plan([a, dvr], [a, dvr])).toEqual([])
+    expect(plan([a], [a, dvr])).toEqual([])
   })
 })

@@ -96,4 +96,43 @@ describe('new candles', () => {
     expect(check([closeOnly(1)], { before: closeOnly(0), isIndex: true })).toEqual([])
     expect(failure([closeOnly(1)], { before: closeOnly(0) })).toMatchObject({ code: 'prices' })
   })
+
+  const late = (on: string, factors: readonly number[]): PriceAction => ({
+    kind: 'consolidation',
+    divides: false,
+    on,
+    factors,
+  })
+  it.each([
+    {
+      what: 'consolidation of three weeks ago',
+      on: '2026-01-13',
+      factors: [0.1],
+      price: 1_010,
+      isRefused: false,
+    },
+    {
+      what: 'consolidation of six weeks ago',
+      on: '2025-12-20',
+      factors: [0.1],
+      price: 1_010,
+      isRefused: true,
+    },
+    { what: 'other factor', on: '2026-01-13', factors: [0.2], price: 1_010, isRefused: true },
+    {
+      what: 'factor in the other order',
+      on: '2026-01-13',
+      factors: [10, 0.1],
+      price: 1_010,
+      isRefused: true,
+    },
+  ])('that jump by a $what are refused: $isRefused', ({ on, factors, price, isRefused }) => {
+    const found = failure([flat(101, 0), flat(price, 1)], { actions: [late(on, factors)] })
+    expect(found instanceof Error).toBe(isRefused)
+  })
+
+  it('that jump by two late actions together are stored', () => {
+    const actions = [late('2026-01-13', [2]), late('2026-01-14', [5])]
+    expect(check([flat(1_010, 0), flat(101, 1)], { actions })).toEqual([])
+  })
 })

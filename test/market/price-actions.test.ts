@@ -2,9 +2,12 @@ import fc from 'fast-check'
 import { EMPTY, lastValueFrom, map, type Observable, of, Subject, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { oncePerRun } from '../../src/engine/once-per-run.js'
+import { createOwnerFinder } from '../../src/market/former-stocks.js'
 import { findAction, readPriceActions, readStockActions } from '../../src/market/price-actions.js'
 import type { Tools } from '../../src/market/tools.js'
 import { DamagedFileError } from '../../src/model/errors.js'
+
+const NOBODY_LEFT = createOwnerFinder([], [])
 
 const action = (ActType: unknown, ExDate: unknown, more: object = {}) => ({
   Sym: 'TCS',
@@ -64,13 +67,12 @@ describe('the adjustments of a stock', () => {
 
   it('are dated by the ex-date, else by the record date, else by the date of the action', () => {
     const dates = { RecDate: '2026-02-02', ActDate: '2026-02-03' }
-    const all = readPriceActions([
-      [
-        action('SPLIT', '2026-02-01', dates),
-        action('BONUS', 'NA', dates),
-        action('RIGHTS', null, { ActDate: '2026-02-03' }),
-      ],
-    ])
+    const rows = [
+      action('SPLIT', '2026-02-01', dates),
+      action('BONUS', 'NA', dates),
+      action('RIGHTS', null, { ActDate: '2026-02-03' }),
+    ]
+    const all = readPriceActions([rows], NOBODY_LEFT)
     expect(all.get('TCS')?.map(({ on }) => on)).toEqual(['2026-02-01', '2026-02-02', '2026-02-03'])
   })
 
@@ -80,13 +82,29 @@ describe('the adjustments of a stock', () => {
     expect(await since(rows, '2026-02-11', 'INFY')).toBeUndefined()
   })
 
+  it.each([
+    ['of a list with a former symbol, too', 'OLD', '2026-02-10', 'split on 2026-02-10'],
+    ['not those of the company that had its symbol before', 'TCS', '2026-02-01', undefined],
+    ['those of the time since it has the symbol', 'TCS', '2026-02-10', 'split on 2026-02-10'],
+  ])('are %s', async (_, Sym, day, found) => {
+    const until = '2026-02-05'
+    const { tools } = toolsOf({
+      'history_corporate_actions.json': of([{ ...action('SPLIT', day), Sym }]),
+      'master_isin_map.json': of([{ Symbol: 'TCS', ISIN: 'INE111A01011', Name: 'Tata', Sid: '1' }]),
+      '.scripstream/former-stocks.json': of([
+        { symbol: 'OLD', isin: 'INE111A01011', name: 'Tata', sid: '1', file: 'OLD', until },
+        { symbol: 'TCS', isin: 'INE222A01011', name: 'Tea', sid: '2', file: 'TCS', until },
+      ]),
+    })
+    expect(await lastValueFrom(find(tools, '2026-01-01'))).toBe(found)
+  })
+
   it('are read from whatever shape without a failure', () => {
-    fc.assert(fc.property(fc.array(fc.jsonValue()), (lists) => void readPriceActions(lists)))
-    fc.assert(fc.property(fc.jsonValue(), (CorpAct) => void readPriceActions([[{ Sym: 'TCS', CorpAct }]])))
-    expect(
-      readPriceActions([[{ Sym: 'TCS', CorpAct: { ActType: 'SPLIT', ExDate: '2026-02-10' } }], undefined, 7])
-        .size,
-    ).toBe(1)
+    const read = (lists: readonly unknown[]) => readPriceActions(lists, NOBODY_LEFT)
+    fc.assert(fc.property(fc.array(fc.jsonValue()), (lists) => void read(lists)))
+    fc.assert(fc.property(fc.jsonValue(), (CorpAct) => void read([[{ Sym: 'TCS', CorpAct }]])))
+    const split = { ActType: 'SPLIT', ExDate: '2026-02-10' }
+    expect(read([[{ Sym: 'TCS', CorpAct: split }], undefined, 7]).size).toBe(1)
   })
 
   it('are read from both lists, past and upcoming', async () => {

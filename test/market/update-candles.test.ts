@@ -278,7 +278,7 @@ describe('the join of stored and answered candles', () => {
     const ended = await end({ ...stored, has })
     expect(ended.starts).toEqual([timeOf(thursday), timeOf(wednesday)])
     const remark = `replaced alone: the candle of ${thursday} (differs (close 1.5, now 1.6))`
-    expect(ended.found).toEqual({ ...createResult(has), remark })
+    expect(ended.found).toEqual({ ...createResult(has), remark, onlyDay: thursday })
     const other = [candleOn(wednesday, { close: 1.4 }), candleOn(thursday, { close: 1.6 })]
     expect((await end({ ...stored, has: other })).starts).toEqual([timeOf(thursday), timeOf(wednesday), ALL])
   })
@@ -318,6 +318,7 @@ describe('the join of stored and answered candles', () => {
       found: {
         ...createResult(has),
         remark: `replaced alone: the candle of ${thursday} (differs (close 1.5, now 1.52))`,
+        onlyDay: thursday,
       },
       starts: [timeOf(thursday)],
     })
@@ -331,7 +332,7 @@ describe('the join of stored and answered candles', () => {
     const has = [candleOn(wednesday), [time, open, ...others] as Candle, candleOn(friday)]
     const { found, starts } = await end({ ...stored, has })
     expect(starts).toEqual([timeOf(thursday), timeOf(wednesday)])
-    expect(found.remark).toMatch(/^replaced alone: the candle of 2026-02-12/)
+    expect(found.onlyDay).toBe('2026-02-12')
   })
 
   it('is the candle before the last one, if that was stored during its session', async () => {

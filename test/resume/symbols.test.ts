@@ -35,14 +35,14 @@ describe('a renamed stock of a watchlist', () => {
     expect(newsIn(out, 'OMEGA')).toBe(true)
   })
 
-  it('is known in later runs by its earlier list, and then by the file of its news', async () => {
+  it('is known in later runs by the document of former stocks', async () => {
     const out = temporaryFolder()
     await tryRun({ out, only, now: EVENING - DAY })
     await tryRun({ out, only, now: EVENING, stocks: RENAMED })
     const later = { out, only, stocks: RENAMED, symbols: watchlist }
     for (const now of [EVENING + DAY, EVENING + 2 * DAY, EVENING + 3 * DAY])
       expect((await tryRun({ ...later, now })).report?.wrongSymbols).toEqual(WRONG)
-    rmSync(join(out, 'market_news', 'ALPHA_news.json'))
+    rmSync(join(out, '.scripstream', 'former-stocks.json'))
     const forgotten = await tryRun({ ...later, now: EVENING + 4 * DAY })
     // Alpha is still the name of the company.
     expect(forgotten.report?.wrongSymbols).toEqual([{ given: 'NOBODY', near: [] }])

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addDays } from '../../src/model/trading-day.js'
+import type { ChartWishes } from '../../src/show/candles.js'
+import type { MarketFolder } from '../../src/show/folder.js'
 import { readCandles } from '../../src/show/stock.js'
 import { collected, duckdb, objectsOf } from '../tables/support.js'
 import { candleFile, candleLine, marketWith, openFolder, stock } from './support.js'
@@ -86,6 +89,45 @@ describe('the candles of the page', () => {
       close: [100, 102, 10.3],
       volume: [1000, 1000, 1000],
     })
+  })
+})
+
+describe.skipIf(!duckdb)('the averages of a chart', () => {
+  const LAST = '2026-02-12'
+  /** Candles of closes 1, 2, 3 …, some days apart. */
+  const rising = (count: number, daysApart: number): string =>
+    candleFile(
+      Array.from({ length: count }, (_, place) => [
+        addDays(LAST, (place + 1 - count) * daysApart),
+        place + 1,
+      ]),
+    )
+  const lastAverages = async (folder: MarketFolder, wishes: ChartWishes = {}) =>
+    (await readCandles(folder, 'A', wishes))?.averages.map(({ values }) => values.at(-1))
+
+  it('are of sessions within 420 days, as the screener has them: not of 200 candles in 600 days', async () => {
+    expect(await lastAverages(oneStock(rising(200, 2)))).toEqual([175.5, 100.5])
+    expect(await lastAverages(oneStock(rising(200, 3)))).toEqual([175.5, null])
+    expect(await lastAverages(oneStock(rising(49, 1)))).toEqual([null, null])
+  })
+
+  it('are of sessions beside the candles of weeks, too', async () => {
+    const folder = oneStock(rising(210, 1))
+    expect(await lastAverages(folder, { isWeekly: true })).toEqual(await lastAverages(folder))
+  })
+
+  it('are in the rupees of the prices that are shown', async () => {
+    const split = {
+      'history_corporate_actions.json': [
+        { Sym: 'A', CorpAct: [{ ActType: 'SPLIT', ExDate: LAST, Note: '1:10' }] },
+      ],
+    }
+    const rows = Array.from({ length: 60 }, (_, place) => [addDays(LAST, place - 59), 100] as const)
+    const folder = oneStock(candleFile([...rows.slice(0, -1), [LAST, 10]]), split)
+    const read = async (isStored: boolean) =>
+      (await readCandles(folder, 'A', { isStored }))?.averages[0]?.values.slice(-2)
+    expect(await read(false)).toEqual([10, 10])
+    expect(await read(true)).toEqual([100, 10])
   })
 })
 

@@ -14,9 +14,10 @@ const folder = marketWith({
     { Sym: 'CAPINS', DispSym: 'One', Sid: 2 },
     { Sym: 'CAPINS', DispSym: 'Two', Sid: 3 },
   ],
-  '.scripstream/previous/master_isin_map.json': [stock('ZOMATO', 'INE758T01015', 'Zomato')],
-  'market_news/OLDTCS_news.json': `{"Symbol":"OLDTCS","ISIN":"${ISIN}","News":[]}`,
-  'market_news/BROKEN_news.json': '{"Symbol":"BRO',
+  '.scripstream/former-stocks.json': [
+    { symbol: 'ZOMATO', isin: 'INE758T01015', file: 'ZOMATO', until: '2025-04-08' },
+    { symbol: 'BROKEN', until: '2025-04-08' },
+  ],
 })
 
 const found = async (text: string) => (await search(folder, text)).map(({ key }) => key)
@@ -30,9 +31,8 @@ describe('the search', () => {
     expect(await found('NSE:TCS')).toEqual(['TCS'])
   })
 
-  it('finds a stock by the symbol that it had in an earlier list or in its news, and names it', async () => {
+  it('finds a stock by the symbol that it had in an earlier list, and names it', async () => {
     expect(await search(folder, 'zomato')).toMatchObject([{ key: 'ETERNAL', oldSymbol: 'ZOMATO' }])
-    expect(await search(folder, 'OLDTCS')).toMatchObject([{ key: 'TCS', oldSymbol: 'OLDTCS' }])
   })
 
   it('finds indices, and tells two of one symbol apart', async () => {

@@ -156,7 +156,10 @@ describe.skipIf(!duckdb)('a stock', () => {
   })
 
   it('is found by the symbol that it had earlier', async () => {
-    const folder = marketWith({ ...files, '.scripstream/previous/master_isin_map.json': [stock('OLD')] })
+    const folder = marketWith({
+      ...files,
+      '.scripstream/former-stocks.json': [{ symbol: 'OLD', isin: ISIN, file: 'OLD', until: '2026-02-01' }],
+    })
     expect(await readStock(folder, 'old')).toMatchObject({ symbol: 'A', oldSymbol: 'OLD' })
     expect((await readCandles(folder, 'OLD', {}))?.close).toEqual([100, 110])
   })
@@ -238,7 +241,7 @@ describe.skipIf(!duckdb)('an index', () => {
       price: { close: 25_250, day: '2026-02-12' },
       findings: { rows: [] },
     })
-    expect((await readIndexChart(folder, 'NIFTY'))?.days).toEqual(['2026-02-11', '2026-02-12'])
+    expect((await readIndexChart(folder, 'NIFTY', {}))?.days).toEqual(['2026-02-11', '2026-02-12'])
   })
 })
 

@@ -1,6 +1,12 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openMarketFolder } from '../../src/show/folder.js'
 import { readOwnStocks, readToday } from '../../src/show/market.js'
 import { LIST_NAMES, readWholeList } from '../../src/show/whole-lists.js'
+import { streams } from '../../streams/registry.js'
+import { temporaryFolder } from '../support/folders.js'
+import { DAYS, MISSED, recordIndex, storeDay } from '../tables/history/ten-days.js'
 import { collected, duckdb, objectsOf } from '../tables/support.js'
 import { ISIN, marketWith, openFolder, report, stock } from './support.js'
 
@@ -161,5 +167,70 @@ describe.skipIf(!duckdb)('the morning', () => {
       ],
     })
     expect(results).toMatchObject({ total: 0, rows: [] })
+  })
+})
+
+it.skipIf(!duckdb)(
+  'a list as of a day between two records is about the day of the record, as Today is',
+  async () => {
+    const root = temporaryFolder()
+    mkdirSync(join(root, '.scripstream'))
+    const record = MISSED - 1
+    const CorpAct = [record, MISSED].map((index) => ({ ActType: 'DIVIDEND', ExDate: DAYS[index], Note: '2' }))
+    writeFileSync(join(root, 'upcoming_corporate_actions.json'), JSON.stringify([{ Sym: 'S1', CorpAct }]))
+    for (const index of [record, MISSED + 1]) {
+      storeDay(root, index)
+      await recordIndex(root, index)
+    }
+    const folder = openMarketFolder({ root, exchange: 'NSE', streams, day: DAYS[MISSED] })
+    const { columns = [], rows, usedDay } = (await readWholeList(folder, 'actions')) ?? {}
+    const place = columns.findIndex(({ name }) => name === 'ex_date')
+    expect(usedDay).toBe(DAYS[record])
+    expect(rows?.map((row) => row[place])).toEqual([DAYS[record], DAYS[MISSED]])
+    expect((await readToday(folder)).actions.rows.map(({ day }) => day)).toEqual([DAYS[record], DAYS[MISSED]])
+  },
+)
+
+it.skipIf(!duckdb)('the price band of a stock at its limit is that of its listed series', async () => {
+  const band = { Symbol: 'A', 'Security Name': 'A', Remarks: '-' }
+  const folder = marketWith({
+    'master_isin_map.json': [stock('A')],
+    'complete_price_bands.json': [
+      { ...band, Series: 'W1', Band: '40' },
+      { ...band, Series: 'EQ', Band: '5' },
+    ],
+    'nse_equity_list.csv': `SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, PAID UP VALUE, MARKET LOT, ISIN NUMBER, FACE VALUE\nA,A,EQ,06-OCT-2008,5,1,${ISIN},5\n`,
+    'upper_circuit_stocks.json': [{ Symbol: 'A', LTP: 110 }],
+  })
+  const { columns = [], rows = [] } = (await readWholeList(folder, 'circuits')) ?? {}
+  expect(rows[0]?.[columns.findIndex(({ name }) => name === 'band')]).toBe('5 %')
+})
+
+it.skipIf(!duckdb)('the columns of lists have the units of their tables', async () => {
+  const folder = marketWith({
+    'master_isin_map.json': [stock('A')],
+    'upper_circuit_stocks.json': [{ Symbol: 'A', LTP: 110 }],
+  })
+  const readUnits = async (name: string) =>
+    Object.fromEntries(
+      ((await readWholeList(folder, name))?.columns ?? []).flatMap(
+        ({ name: column, title, unit, isChange }) =>
+          unit === undefined && !isChange ? [] : [[column, [title, unit, isChange === true]]],
+      ),
+    )
+  expect(await readUnits('actions')).toEqual({ amount: ['amount ₹', '₹', false] })
+  expect(await readUnits('circuits')).toEqual({
+    price: ['price ₹', '₹', false],
+    change_percent: ['change %', '%', true],
+  })
+  // In points.
+  expect(Object.keys(await readUnits('indices'))).toEqual(
+    ['change', 'return_1w', 'return_1m', 'return_3m', 'return_1y', 'from_high_52w', 'from_low_52w'].map(
+      (column) => `${column}_pct`,
+    ),
+  )
+  expect(await readUnits('deals')).toEqual({
+    price_inr: ['price ₹', '₹', false],
+    value_cr: ['value ₹ crore', '₹ crore', false],
   })
 })

@@ -6,9 +6,9 @@ import { allIndices } from '../../streams/index.js'
 import { duckdb } from '../tables/support.js'
 
 /** More of them: `npm run simulate -- --seeds 10000`. */
-const SEEDS = 188
+const SEEDS = 100
 /** Seeds of three days each: only these have stored files of an earlier session, and planted events. */
-const LONGER_SEEDS = 12
+const LONGER_SEEDS = 6
 
 describe('whole daily runs on virtual time', () => {
   it(`keep every invariant, whatever goes wrong, with ${SEEDS} seeds`, async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isRow, type Row } from '../../src/model/row.js'
 import { toInstant } from '../../src/model/trading-day.js'
-import { createTimeline } from '../../src/simulator/index.js'
+import { createTimeline } from '../../src/simulator/market.js'
 import { streams } from '../../streams/registry.js'
 
 const asOf = toInstant('2026-02-12', '09:20')

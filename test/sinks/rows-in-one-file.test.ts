@@ -126,7 +126,9 @@ describe('the sink of rows-in-one-file', () => {
       const reused = storing(foreign)
       await sink(reused, output, [outcomeOf(1, [row(1, 'new')])], {
         ...contextOf(2),
-        listed: listed.map((item) => (earlierIsin && item.rank === 0 ? { ...item, earlierIsin } : item)),
+        listed: listed.map((item) =>
+          earlierIsin && item.rank === 0 ? { ...item, earlierIsins: [earlierIsin] } : item,
+        ),
       })
       expect(reused.files()).toEqual({ [FILE]: textOf(...expected) })
     }

@@ -88,6 +88,45 @@ describe('corporate-actions', () => {
     expect(text(HISTORY)).toBe(arrayOf(rowOn('2026-02-10', '2026-02-11', '2026-02-13')))
   })
 
+  it.each([
+    ['2026-02-11', '2026-02-12', 'history'],
+    ['2026-02-12', '2026-02-11', 'upcoming'],
+    ['2026-02-13', '2026-02-11', 'upcoming'],
+    ['2026-02-11', '2026-02-13', 'history'],
+    ['2026-02-12', '2026-02-12', 'upcoming'],
+  ])('has an action with the dates %s and %s in one list: %s', async (ActDate, ExDate, list) => {
+    const row = {
+      Sym: 'ALPHA',
+      CorpAct: [{ ActType: 'DIVIDEND', ActDate, ExDate, RecDate: ExDate, Note: '1' }],
+    }
+    // As the provider answers: by its date of the action.
+    const { text } = await actions(
+      { data: ActDate > '2026-02-11' ? [row] : [] },
+      { data: ActDate < '2026-02-13' ? [row] : [] },
+    )
+    expect([UPCOMING, HISTORY].filter((file) => text(file) === arrayOf(row))).toEqual([
+      list === 'upcoming' ? UPCOMING : HISTORY,
+    ])
+  })
+
+  it('counts the actions of an unknown type', async () => {
+    const CorpAct = ['SCRIP RECOMMENDED', 'DIVIDEND', 'AGM', 'INTEREST', 'BONUS NCRPS', 'EGM'].map(
+      (ActType) => ({
+        ActType,
+        ExDate: '2026-03-01',
+        RecDate: null,
+        Note: '1',
+      }),
+    )
+    const { script } = await actions({ data: [{ Sym: 'ALPHA', DispSym: 'A', CorpAct }] }, { data: [] })
+    expect(script.problems).toEqual([
+      {
+        reason:
+          'upcoming: the type of 1 of 6 actions is unknown, such as "ALPHA SCRIP RECOMMENDED 1"; prices and returns leave them out',
+      },
+    ])
+  })
+
   it('counts the actions whose terms cannot be read', async () => {
     const act = (ActType: string, Note: string | null) => ({
       ActType,

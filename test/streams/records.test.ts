@@ -238,6 +238,26 @@ describe('new-announcements', () => {
     expect(events).toEqual(['b2', 'a2', 'a1', 'a3', 'b1', 'a4'])
   })
 
+  it('replaces the earlier ones of a stock, however many: an answer goes back a few days only', async () => {
+    const files: MemoryFiles = new Map()
+    const days = ['2026-02-11', '2026-02-10', '2026-02-09', '2026-02-08']
+    const of =
+      (...dates: readonly string[]): Answer =>
+      () => ({ data: dates.map((date) => ({ date, events: date })) })
+    await collect({ stream: 'new-announcements', answer: of(...days), files })
+    const { text, script } = await collect({
+      stream: 'new-announcements',
+      answer: of('2026-02-12'),
+      files,
+      fresh: true,
+    })
+    expect(script).toMatchObject({ outcome: 'success', problems: [] })
+    expect(JSON.parse(text('all_company_announcements.json') ?? '')).toMatchObject([
+      { Symbol: 'ALPHA', date: '2026-02-12' },
+      { Symbol: 'BETA', date: '2026-02-12' },
+    ])
+  })
+
   it('sorts retained records among the new ones', async () => {
     const files: MemoryFiles = new Map()
     const on =

@@ -19,14 +19,19 @@ const DATES = [
 const filings = (isin: string) =>
   DATES.map((day) => ({ isin, news_id: `${isin}${day}`, news_date: day, caption: day }))
 
-/** Two runs, the second one with another stock under the symbol, which has one filing and no results. */
-const run = async (now: FakeStock, stream: string) => {
+const ELSE = stockNamed('ELSE', 2)
+
+/**
+ * Runs with a stock, and at last with another one under the symbol, which has one filing and no results; in
+ * between evenings on which nobody has it.
+ */
+const run = async (now: FakeStock, stream: string, evenings = 0) => {
   const files: MemoryFiles = new Map()
   const answers: Readonly<Record<string, (isin: string) => readonly object[]>> = {
     'company-filings': (isin) => (isin === BEFORE.Isin ? filings(isin) : filings(isin).slice(6)),
     'fundamental-data': (isin) => (isin === BEFORE.Isin ? [{ isin, CV: { PE: '20' } }] : []),
   }
-  for (const master of [[BEFORE], [now]])
+  for (const master of [[BEFORE], ...Array.from({ length: evenings }, () => [ELSE]), [now]])
     await collect({
       stream,
       master,
@@ -54,6 +59,12 @@ describe.each([
     expect(countOf(files, `company_filings/ALPHA~${BEFORE.Isin}_filings.json`)).toBe(isSame ? undefined : 7)
   })
 
+  it('the filings are so after evenings on which nobody had the symbol', async () => {
+    const files = await run(now, 'company-filings', 2)
+    expect(countOf(files, 'company_filings/ALPHA_filings.json')).toBe(isSame ? 8 : 1)
+    expect(countOf(files, `company_filings/ALPHA~${BEFORE.Isin}_filings.json`)).toBe(isSame ? undefined : 7)
+  })
+
   it(`the fundamentals are ${isSame ? 'carried on' : 'gone'}`, async () => {
     const files = await run(now, 'fundamental-data')
     expect(JSON.parse(files.get('fundamental_data.json')?.text ?? '')).toEqual(
@@ -61,3 +72,31 @@ describe.each([
     )
   })
 })
+
+it.each([
+  ['company-filings', 'company_filings/ALPHA_filings.json', [SPLIT, true]],
+  ['new-announcements', 'all_company_announcements.json', [SPLIT, true]],
+  ['new-announcements', 'all_company_announcements.json', [MERGED, true]],
+  ['new-announcements', 'all_company_announcements.json', [OTHER, false]],
+] as const)(
+  'the answer of %s may name the ISIN that the stock had before, on later evenings, too',
+  async (stream, file, [now, isTaken]) => {
+    const files: MemoryFiles = new Map()
+    for (const [place, stock] of [BEFORE, now, now].entries()) {
+      const { script } = await collect({
+        stream,
+        master: [stock],
+        answer: () => ({
+          data: [
+            { isin: BEFORE.Isin, date: '2026-02-10', events: 'e', news_date: '2026-02-10', caption: 'c' },
+          ],
+        }),
+        files,
+        fresh: true,
+        settings: { retries: 0 },
+      })
+      expect([place, script.items.error]).toEqual([place, place > 0 && !isTaken ? 1 : 0])
+    }
+    expect(countOf(files, file)).toBe(1)
+  },
+)

@@ -29,6 +29,8 @@ const WORDS: readonly [string, ...string[]] = [
     'on Rs',
     '50p',
     'buy back',
+    'interest',
+    'return of capital',
     'interim dividend',
     'face value of',
     'per share',
@@ -68,7 +70,8 @@ describe.skipIf(!duckdb)('the terms of a corporate action in SQL', () => {
     const { connection, close } = await openDuckDb()
     const values = texts.map((pair, place) => `(${place}, ${pair.map(quoteText).join(', ')})`).join(', ')
     const reader = await connection.runAndReadAll(`
-      SELECT kind, ${termsSql.factors('kind', 'text')}, ${termsSql.amount('note')}, ${termsSql.amount('text')}, ${termsSql.percent('text')}
+      SELECT kind, ${termsSql.factors('kind', 'text')}, ${termsSql.amount('note')}, ${termsSql.amount('text')}, ${termsSql.percent('text')},
+        ${termsSql.isInterest('type', 'note')}, if(${termsSql.isBeside('kind', 'type', 'note')}, ${termsSql.beside('kind', 'type', 'note')}, -1)
       FROM (SELECT *, ${termsSql.kind('type', 'note')} AS kind, ${termsSql.text('type', 'note')} AS text FROM (VALUES ${values}) AS t (place, type, note)) ORDER BY place`)
     const rows = reader.getRowsJS() as unknown as (readonly [
       string | null,
@@ -76,11 +79,13 @@ describe.skipIf(!duckdb)('the terms of a corporate action in SQL', () => {
       number | null,
       number | null,
       number | null,
+      boolean,
+      number | null,
     ])[]
     close()
     texts.forEach(([type, note], place) => {
       const terms = readTerms(type, note)
-      const [kind, factors, amount, dividend, percent] = rows[place] ?? []
+      const [kind, factors, amount, dividend, percent, isInterest, beside] = rows[place] ?? []
       const isDividend = terms?.kind === 'dividend'
       expect({ type, note, kind, factors, amount }).toEqual({
         ...{
@@ -91,8 +96,10 @@ describe.skipIf(!duckdb)('the terms of a corporate action in SQL', () => {
           amount: readAmount(note) ?? null,
         },
       })
+      if (terms && !isDividend)
+        expect([type, note, terms.beside]).toEqual([type, note, beside === -1 ? undefined : beside])
       if (isDividend)
-        expect([type, note, dividend, dividend === null ? percent : null]).toEqual([
+        expect([type, note, dividend, dividend === null && !isInterest ? percent : null]).toEqual([
           type,
           note,
           terms.amount ?? null,

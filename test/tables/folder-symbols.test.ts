@@ -20,7 +20,9 @@ const gone = [stock('GONE', 'INE999Z01011', 'Gone')]
 const select = (symbols: readonly string[], wrongSymbols?: 'report' | 'reject') => {
   const out = folderWith({
     'master_isin_map.json': stocks,
-    'market_news/ZOMATO_news.json': { Symbol: 'ZOMATO', ISIN: 'INE758T01015', News: [] },
+    '.scripstream/former-stocks.json': [
+      { symbol: 'ZOMATO', isin: 'INE758T01015', file: 'ZOMATO', until: '2025-04-08' },
+    ],
   })
   onTestFinished(() => rmSync(out, { recursive: true }))
   return selectFolderSymbols(out, { symbols, ...(wrongSymbols ? { wrongSymbols } : {}) }, { stocks, gone })

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listTables } from '../../src/engine/define-stream.js'
 import { UsageError } from '../../src/model/errors.js'
+import { workedRules } from '../../src/tables/changes/watch-rules.js'
 import { listSavedQueries, resolveQuery, saveQuery } from '../../src/tables/saved-queries.js'
+import { listViews } from '../../src/tables/views/index.js'
 import { workedQueries } from '../../src/tables/worked-queries.js'
 import { streams } from '../../streams/registry.js'
 import { collected, duckdb, folderWith, objectsOf, rowsOf } from './support.js'
@@ -11,6 +14,12 @@ describe('worked queries', () => {
   it('each have a name of their own', () => {
     expect(workedQueries.length).toBeGreaterThan(10)
     expect(new Set(workedQueries.map(({ name }) => name)).size).toBe(workedQueries.length)
+  })
+
+  it('have no name of a table, which "query NAME" describes', () => {
+    const tables = listTables(streams)
+    const relations = new Set([...tables, ...listViews(tables)].map(({ name }) => name))
+    expect([...workedQueries, ...workedRules].filter(({ name }) => relations.has(name))).toEqual([])
   })
 
   it.each(workedQueries)('$name is found by its name', async ({ name, sql }) =>
@@ -80,15 +89,13 @@ describe.skipIf(!duckdb)('worked queries on a run', () => {
 describe.skipIf(!duckdb)('saved queries', () => {
   const save = (name: string, sql: string, out: string) => saveQuery({ name, sql, out, streams })
 
-  it('are found by name, before worked ones, and can be replaced', async () => {
+  it('are found by name, and can be replaced', async () => {
     const out = folderWith({})
     await save('mine', 'select 1', out)
     await save('mine', 'select 2', out)
-    await save('breakouts', 'from screener', out)
     expect(readFileSync(join(out, '.scripstream/queries/mine.sql'), 'utf8')).toBe('select 2\n')
-    expect((await listSavedQueries(out)).map(({ name }) => name)).toEqual(['breakouts', 'mine'])
+    expect((await listSavedQueries(out)).map(({ name }) => name)).toEqual(['mine'])
     expect(await resolveQuery('mine', out)).toBe('select 2\n')
-    expect(await resolveQuery('breakouts', out)).toBe('from screener\n')
     expect(await resolveQuery('select 3', out)).toBe('select 3')
   })
 
@@ -100,6 +107,17 @@ describe.skipIf(!duckdb)('saved queries', () => {
       await expect(save('mine', sql, out)).rejects.toThrow(UsageError)
     expect(await listSavedQueries(out)).toEqual([])
   })
+
+  it.each(['screener', 'master', 'breakouts'])(
+    'refuse the name %s, which means something else',
+    async (name) => {
+      const out = folderWith({})
+      await expect(save(name, 'select 1', out)).rejects.toThrow(
+        `${name} is the name of a table or a worked query; choose another one`,
+      )
+      expect(await listSavedQueries(out)).toEqual([])
+    },
+  )
 
   it('say which one is meant', async () => {
     await expect(resolveQuery('breakout', '/nowhere')).rejects.toThrow(

@@ -8,6 +8,7 @@ import { serveSimulator } from '../../src/simulator/index.js'
 import { queryRows, readQuery } from '../../src/tables/query.js'
 import { streams } from '../../streams/registry.js'
 import { temporaryFolder } from '../support/folders.js'
+import { copyShared } from '../support/shared-folder.js'
 
 /** Whether DuckDB is available: not every system has a binary. */
 export const duckdb = await import('@duckdb/node-api').then(
@@ -20,31 +21,27 @@ export const duckdb = await import('@duckdb/node-api').then(
   },
 )
 
-/** A simulated market in its own folder. */
+/** A simulated market in its own folder, a copy of the one that all test files share. */
 export const collected = async (
   stocks = 12,
   candleDays = 40,
 ): Promise<{ readonly out: string; readonly remove: () => void }> => {
   const out = mkdtempSync(join(tmpdir(), 'scripstream-tables-'))
-  const provider = await serveSimulator({
-    endpoints: streams.flatMap(({ endpoints }) => endpoints),
-    stocks,
-    asOf: Date.parse('2026-02-12T20:00:00+05:30'),
-    candleDays,
-  })
+  await copyShared(`market-${stocks}-${candleDays}`, out, (folder) => collectInto(folder, stocks, candleDays))
+  return { out, remove: () => rmSync(out, { recursive: true, force: true }) }
+}
+
+const collectInto = async (out: string, stocks: number, candleDays: number): Promise<void> => {
+  const asOf = Date.parse('2026-02-12T20:00:00+05:30')
+  const endpoints = streams.flatMap((stream) => stream.endpoints)
+  const provider = await serveSimulator({ endpoints, stocks, asOf, candleDays })
+  const optional = streams.flatMap((stream) => (stream.optional ? [stream.name] : []))
   try {
-    const collector = createCollector({
-      settings: {
-        ...provider.settings,
-        out,
-        with: streams.flatMap(({ name, optional }) => (optional ? [name] : [])),
-      },
-    })
-    await lastValueFrom(collector.run({ asOf: Date.parse('2026-02-12T20:00:00+05:30') }))
+    const collector = createCollector({ settings: { ...provider.settings, out, with: optional } })
+    await lastValueFrom(collector.run({ asOf }))
   } finally {
     await provider.close()
   }
-  return { out, remove: () => rmSync(out, { recursive: true, force: true }) }
 }
 
 /** A folder with exactly these files; it is deleted when the test ends, or else the test file. */

@@ -256,11 +256,12 @@ describe('a missing input', () => {
 
 describe('price bands of a run on a weekend', () => {
   it.each([
-    ['2026-02-14', 1],
-    ['2026-02-15', 1],
-    ['2026-02-12', 1],
-    ['2026-02-16', 0],
-  ])('(%s) are those of the Friday before', async (day, count) => {
+    ['2026-02-14', 1, 0],
+    ['2026-02-15', 1, 0],
+    ['2026-02-15', 1, 1],
+    ['2026-02-12', 1, 0],
+    ['2026-02-16', 0, 0],
+  ])('(%s) are those of the Friday before: %i, with %i stray candle', async (day, count, stray) => {
     const folder = copyOfAnother()
     const isThursday = day === '2026-02-12'
     folder.put(
@@ -281,6 +282,11 @@ describe('price bands of a run on a weekend', () => {
           ? jumped
           : jumped.with(-1, (jumped.at(-1) as number[]).with(0, Number(jumped.at(-1)?.[0]) + 86_400))
       })
+    if (stray > 0)
+      change(folder, names.b, (all) => [
+        ...all,
+        (all.at(-1) as number[]).with(0, Number(all.at(-1)?.[0]) + 2 * 86_400),
+      ])
     const { findings, notes } = await verified(folder, { only: ['price-bands'] })
     expect([findings.length, notes.length]).toEqual([count, 1 - count])
   })
@@ -556,6 +562,27 @@ const faults: readonly Planted[] = [
     },
     found: 'unadjusted-actions error',
     detail: /with the split of/,
+  },
+  {
+    fault: 'a split and a bonus of one day that were not adjusted',
+    plant: (folder) => {
+      change(folder, names.c, (all) =>
+        all.map((candle, place) => (place < all.length - 20 ? divided(candle, 0.1) : candle)),
+      )
+      const [time = 0] = folder.candles(names.c).at(-20) ?? []
+      const ExDate = new Date((time + 19_800) * 1_000).toISOString().slice(0, 10)
+      const CorpAct = [
+        { ActType: 'SPLIT', ExDate, Note: '2:10' },
+        { ActType: 'BONUS', ExDate, Note: '1:1' },
+      ]
+      folder.putRows('history_corporate_actions.json', [
+        ...folder.rows('history_corporate_actions.json'),
+        { Sym: names.c, CorpAct },
+      ])
+      return names.c
+    },
+    found: 'unadjusted-actions error',
+    detail: /with the split of \S+ and the bonus of/,
   },
   {
     fault: 'a fall by half that no action explains',

@@ -109,7 +109,7 @@ export const collectBrief = async (
     ({ severity, state }) => severity !== 'info' && state === 'new',
   )
   const rules = await listRules(out, watch).catch((error: unknown) => {
-    unchecked.push(`standing queries: ${formatError(error)}`)
+    unchecked.push(`rules: ${formatError(error)}`)
     return []
   })
   const failedRules = (await describeRules(out, rules)).flatMap(({ name, text, isBad }) =>

@@ -252,7 +252,7 @@ const changes = tool({
 
 const signals = tool({
   description:
-    'Lists what the standing queries of the folder found: rows that entered, left or changed from one session to the next.',
+    'Lists what the rules of the folder found: rows that entered, left or changed from one session to the next.',
   input: z.object({ since: day('signals from this day on; of the newest session by default') }),
   answer: async ({ since = 'newest' }, { out }) => {
     const { readSignals } = await import('../../tables/changes/watch-record.js')

@@ -8,7 +8,7 @@ import { clean, formatCount } from '../terminal/text.js'
 import type { EndScreen, RunCommandContext, RunEnding } from './context.js'
 
 /**
- * Asks the standing queries of the folder after a complete run that had something to do; emits the new
+ * Asks the rules of the folder after a complete run that had something to do; emits the new
  * signals. What fails is a warning.
  */
 export const watchAfterRun = (
@@ -22,7 +22,7 @@ export const watchAfterRun = (
     const { listRules } = await import('../../tables/changes/watch-rules.js')
     const rules = await listRules(settings.out, settings.watch)
     if (rules.length === 0) return { signals: [], failures: [] }
-    step('checking the watch rules')
+    step('checking the rules')
     const { evaluateRules } = await import('../../tables/changes/watch.js')
     return evaluateRules(rules, { root: settings.out, streams: dependencies.streams }, () =>
       io.scheduler.now(),

@@ -108,7 +108,7 @@ const verifyFolder = async (
   // What cannot be answered fails before the findings count as reported.
   const answers = drift ? await readChangedAnswers(storage(own), out) : undefined
   const countGaps = flags.backtest
-    ? await (await import('../../show/backtest.js')).countBacktestGaps(out, { streams, exchange })
+    ? await (await import('../../verify/backtest.js')).countBacktestGaps(out, { streams, exchange })
     : undefined
   const { verifyAndRecord } = await import('../../verify/recorded-checks.js')
   const { verification } = await verifyAndRecord(out, options, () => io.scheduler.now())

@@ -2,7 +2,7 @@ import { isSignificant } from '../../model/drift.js'
 import { groupBy } from '../../model/map.js'
 import type { Drift } from '../../model/report.js'
 import { formatMinute } from '../../model/trading-day.js'
-import type { Backtest } from '../../show/backtest.js'
+import type { Backtest } from '../../verify/backtest.js'
 import {
   CHECKS,
   type CheckName,

@@ -2,6 +2,7 @@ import type { Place } from '../../market/calendar.js'
 import { MERGED } from '../../market/refusal-policy.js'
 import type { RecordedDocuments } from '../../model/history.js'
 import type { RunReport } from '../../model/report.js'
+import { omitUndefined } from '../../model/row.js'
 import { type Day, formatSecond, toDay, toInstant } from '../../model/trading-day.js'
 import { createParquet, GROUP_ROWS, type NewParquet, readParquet } from '../parquet.js'
 import { findNewRecords } from '../seen-records.js'
@@ -66,7 +67,9 @@ export const listRewrittenRows = (
   return Object.entries(scripts).flatMap(([stream, { rewritten = [] }]) =>
     rewritten
       .filter(({ reason }) => !reason.startsWith(MERGED))
-      .map(({ item, reason }) => ({ day, known_at, stream, item, reason })),
+      .map(({ item, reason, onlyDay }) =>
+        omitUndefined({ day, known_at, stream, item, reason, only_day: onlyDay }),
+      ),
   )
 }
 

@@ -83,7 +83,11 @@ export interface RecordFacts {
  * A candle file that was replaced: the session until which its prices had been known otherwise, and when that
  * was, in India.
  */
-export type RewrittenRow = Readonly<Record<'day' | 'known_at' | 'stream' | 'item' | 'reason', string>>
+export interface RewrittenRow
+  extends Readonly<Record<'day' | 'known_at' | 'stream' | 'item' | 'reason', string>> {
+  /** The day of the only candle that was replaced. */
+  readonly only_day?: Day
+}
 
 /** A record in its folder: its facts, its place below the history, and the digest of its facts. */
 export interface StoredRecord extends RecordFacts {

@@ -24,7 +24,7 @@ export interface WatchChanges extends RowChanges {
   readonly since?: Day
 }
 
-/** Something that a standing query found. */
+/** Something that a rule found. */
 export interface Signal {
   readonly rule: string
   /** The session whose rows differ from those of the session before. */
@@ -168,7 +168,7 @@ export const describeSignal = ({ change, row, from, subject }: Signal): string =
   return [change, ...facts.map(([name, value]) => `${name} ${toText(value)}`)].join(', ')
 }
 
-/** Whether standing queries are asked after a run: it is complete, and had something to do. */
+/** Whether rules are asked after a run: it is complete, and had something to do. */
 export const isWatched = ({ outcome, finishedBefore }: RunReport): boolean =>
   outcome === 'complete' && finishedBefore === undefined
 

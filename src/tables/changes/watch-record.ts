@@ -72,7 +72,7 @@ export const applyEvaluation = (
 }
 
 /** Which signals: from a day, or of the newest session that any rule was asked about, until another one. */
-export interface SignalDays {
+interface SignalDays {
   readonly since?: Day | 'newest' | undefined
   readonly until?: Day | undefined
 }

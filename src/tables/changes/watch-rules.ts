@@ -8,7 +8,7 @@ import { resolveQuery } from '../saved-queries.js'
 import { type NamedQuery, OF_NEWEST_SESSION } from '../worked-queries.js'
 
 /** A statement that is worth to stand. */
-export interface WorkedRule extends NamedQuery {
+interface WorkedRule extends NamedQuery {
   readonly key: string[]
   readonly only: (typeof ROW_CHANGES)[number][]
 }
@@ -50,8 +50,7 @@ export const workedRules: readonly WorkedRule[] = [
   rule(
     'promoter-buys',
     'the share of the promoters is higher than the quarter before',
-    `SELECT isin, symbol, day, promoter_pct, lead(promoter_pct) OVER (PARTITION BY isin ORDER BY place) AS before_pct FROM shareholding
-QUALIFY place = 0 AND promoter_pct > before_pct`,
+    'SELECT isin, symbol, day, promoter_pct, promoter_change_1q_pct FROM shareholding WHERE place = 0 AND promoter_change_1q_pct > 0',
     ['isin', 'day'],
   ),
   rule(
@@ -76,10 +75,9 @@ WHERE day IN (SELECT DISTINCT day FROM history.indices ORDER BY day DESC LIMIT 3
   rule(
     'bulk-buys',
     'a bulk purchase of more than 0.5 % of the company by one client',
-    `SELECT d.symbol, d.date AS day, client, round(sum(quantity * price) / 1e7, 2) AS value_cr,
-  round(sum(quantity * price) / any_value(market_cap) / 1e5, 2) AS share_pct
-FROM deals AS d JOIN master_data AS m USING (symbol) WHERE kind = 'BULK' AND side = 'B' AND d.date > (SELECT max(date) FROM deals) - 7
-GROUP BY d.symbol, d.date, client HAVING sum(quantity * price) > 0.005 * any_value(market_cap) * 1e7`,
+    `SELECT m.symbol, d.day, client, round(sum(value_cr), 2) AS value_cr, round(100 * sum(value_cr) / any_value(market_cap), 2) AS share_pct
+FROM deals_valued AS d JOIN master_data AS m USING (isin) WHERE kind = 'BULK' AND side = 'B' AND d.day > (SELECT max(day) FROM deals_valued) - 7
+GROUP BY m.symbol, d.day, client HAVING sum(value_cr) > 0.005 * any_value(market_cap)`,
     ['symbol', 'day', 'client'],
   ),
   rule(

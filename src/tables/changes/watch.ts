@@ -73,7 +73,7 @@ const readTogether = async (
 /** Sessions that no run asked about are asked about later, the newest of them. */
 const MAX_LATE_DAYS = 20
 
-/** What standing queries found, and which of them failed. */
+/** What rules found, and which of them failed. */
 export interface WatchResult {
   readonly signals: readonly Signal[]
   /** A sentence each. */
@@ -193,7 +193,7 @@ export const evaluateRules = async (
   try {
     const days = await listWatchDays(root)
     const failures: string[] =
-      days.length === 0 ? ['standing queries need a recorded day; the setting "history" is off'] : []
+      days.length === 0 ? ['rules need a recorded day; the setting "history" is off'] : []
     const watched = await openEach(rules, failures, async (one) =>
       openRule(await resolveRule(one, root), root, days),
     )

@@ -53,8 +53,8 @@ const SELECT_SESSIONS = `WITH acts AS (
   SELECT a.symbol, c.day, product(split) AS split, sum(dividend) AS dividend
   FROM acts AS a ASOF JOIN (SELECT symbol, day FROM candle_days WHERE symbol IN (SELECT symbol FROM acts)) AS c ON a.symbol = c.symbol AND a.day <= c.day GROUP BY a.symbol, c.day
 )
-SELECT c.symbol, CAST(c.day AS VARCHAR), open, high, low, close, volume, coalesce(close_first / close, 1),
-  coalesce(split, 1), coalesce(dividend * close_first / close / factor, 0)
+SELECT c.symbol, CAST(c.day AS VARCHAR), open, high, low, close, volume, coalesce(close_first / close, c.factor, 1),
+  coalesce(split, 1), coalesce(dividend * coalesce(close_first / close / factor, 1), 0)
 FROM candles_adjusted AS c LEFT JOIN placed AS p ON p.symbol = c.symbol AND p.day = c.day ORDER BY c.symbol, c.day`
 
 /**

@@ -1,12 +1,9 @@
-import { AS_BEFORE, SAME_PRICES, termsSql } from '../../market/action-terms.js'
-import { REWRITTEN_ROWS } from './candles.js'
-import { ofOwner } from './symbols.js'
+import { AS_BEFORE, MOVED_DAYS, SAME_PRICES, termsSql } from '../../market/action-terms.js'
+import { REWRITTEN_ROWS, TWICE_OR_REVERSE } from './candles.js'
 import { col, defineView, identity, RUN_DAY } from './view.js'
 
 /** The session before an action and that of the action are at most this many days away. */
 const NEAR_DAYS = 10
-/** The same action with the same terms within this many days is one that moved. */
-const MOVED_DAYS = 31
 /** Actions that are this many days apart may share a session, over a weekend with a holiday. */
 const SHARED_DAYS = 4
 /** Every combination of actions is tried. */
@@ -46,23 +43,12 @@ const MOVING_KINDS = [
   'dividend',
 ]
 
-/** The actions of the lists, exact copies once, with what `termsSql` reads. */
-const READ = [
-  `listed AS (
-    SELECT *, ${termsSql.kind('action', 'note')} AS kind, ${termsSql.text('action', 'note')} AS text
-    FROM (
-      SELECT DISTINCT coalesce(s.symbol_now, symbol) AS symbol, s.isin, coalesce(ex_date, record_date) AS day,
-        upper(trim(coalesce(action, ''))) AS action, trim(coalesce(note, '')) AS note
-      FROM ${ofOwner('corporate_actions', 'ex_date')} LEFT JOIN symbol_isins AS s USING (symbol)
-    ) WHERE day IS NOT NULL
-  )`,
-  `readable AS (
-    SELECT symbol, isin, day, kind, action, note AS terms, if(kind = 'rights', [], ${termsSql.factors('kind', 'text')}) AS factors,
-      CASE WHEN kind = 'dividend' THEN coalesce(${termsSql.amount('text')}, ${termsSql.percent('text')} / 100 * face) END AS amount, ${termsSql.amount('text')} IS NULL AS is_percent
-    FROM listed LEFT JOIN (SELECT symbol, max(face_value) AS face FROM listing_dates GROUP BY symbol) USING (symbol)
-    WHERE kind IN (${MOVING_KINDS.map((kind) => `'${kind}'`).join(', ')})
-  )`,
-]
+/** The actions that move a price, with their factors. */
+const READ = `readable AS (
+  SELECT symbol, isin, day, kind, action, coalesce(terms, '') AS terms, if(kind = 'rights', [], ${termsSql.factors('kind', 'text')}) AS factors, amount_inr AS amount, is_percent = 1 AS is_percent
+  FROM (SELECT *, ${termsSql.text('action', "coalesce(terms, '')")} AS text FROM actions_unique)
+  WHERE kind IN (${MOVING_KINDS.map((kind) => `'${kind}'`).join(', ')})
+)`
 
 /** Actions with factors: copies and moved ones once, with all their days; neighbours are a group. */
 const ACTS = [
@@ -88,11 +74,12 @@ const MOVES = [
   // Names the columns: without that, DuckDB reads all of the candles.
   `sessions AS (
     SELECT a.symbol, a.day AS listed, max_by(c.close, c.day, 2) FILTER (c.day < a.day) AS closes, min_by(c.open, c.day, 2) FILTER (c.day >= a.day) AS opens,
-      max(c.day) FILTER (c.day < a.day) AS last_day, max_by(c.open, c.day) FILTER (c.day < a.day) AS last_open,
+      list_distinct(list(c.open) FILTER (c.day < a.day) || list(c.close) FILTER (c.day < a.day)) AS prices, max(c.day) FILTER (c.day < a.day) AS last_day, max_by(c.open, c.day) FILTER (c.day < a.day) AS last_open,
       min_by(c.day, c.day, 2) FILTER (c.day >= a.day) AS next_days, min_by(c.close, c.day) FILTER (c.day >= a.day) AS own_close
     FROM (SELECT DISTINCT symbol, day FROM readable) AS a JOIN (SELECT symbol, day, open, close FROM candle_days) AS c ON c.symbol = a.symbol
       AND c.day BETWEEN a.day - ${NEAR_DAYS} AND a.day + ${NEAR_DAYS} GROUP BY a.symbol, a.day
   )`,
+  // A percent is of a face value that a later split changes: what it is in rupees is not known yet.
   // The listed day may be the record date. On a day without a session, the session before may trade without
   // the action; that of an action to come is only known to be such a day on a weekend.
   `slots AS (
@@ -100,7 +87,10 @@ const MOVES = [
       SELECT symbol, listed, next_days[1] AS slot, closes[1] AS before, opens[1] AS after, true AS is_own, 0 AS penalty FROM sessions
       UNION ALL SELECT symbol, listed, last_day, closes[2], last_open, false, if(next_days[1] = listed, ${OTHER_SESSION}, 0) FROM sessions WHERE next_days[1] IS NOT NULL OR isodow(listed) > 5
       UNION ALL SELECT symbol, listed, next_days[2], own_close, opens[2], false, ${OTHER_SESSION} FROM sessions
-    ) LEFT JOIN (SELECT symbol, day AS listed, sum(amount) AS paid FROM readable GROUP BY ALL) USING (symbol, listed)
+    ) LEFT JOIN (
+      SELECT symbol, day AS listed, sum(amount) AS paid FROM readable AS r
+      WHERE NOT is_percent OR NOT EXISTS (FROM readable AS f WHERE f.symbol = r.symbol AND f.day > r.day AND f.kind IN ('split', 'consolidation')) GROUP BY ALL
+    ) USING (symbol, listed)
     WHERE before > 0 AND after > 0
   )`,
   'own AS (FROM slots WHERE is_own)',
@@ -142,11 +132,34 @@ const CHOICE = [
   )`,
 ]
 
+/** A few prices may be of the same grid by chance. */
+const MIN_PRICES = 8
+/**
+ * The exchange's steps between prices in paise, by rupees from which on they count; earlier ones were
+ * smaller. Prices that were divided have steps that are a part of one of these.
+ */
+const TICKS = [
+  [20_000, 500],
+  [10_000, 100],
+  [5_000, 50],
+  [1_000, 10],
+  [250, 5],
+] as const
+const STEPS_IN_PAISE = `[1, ${TICKS.map(([, paise]) => paise).join(', ')}]`
+const tickOf = (rupees: string): string =>
+  `CASE ${TICKS.map(([from, paise]) => `WHEN ${rupees} >= ${from} THEN ${paise}`).join(' ')} ELSE 1 END`
+
 /**
  * Where the candles show no jump, the provider has applied the action, or it did not happen. It is taken as
- * applied, unless a run fetched the history again for it and got the same prices.
+ * applied, unless a run fetched the history again for it and got the same prices, or the steps between those
+ * before it are not those of prices that were divided.
  */
 const JUDGED = [
+  // Whole rupees say nothing: they are not of an exchange.
+  `grids AS (
+    SELECT symbol, listed, closes[1] AS close, list_reduce([CAST(round(x * 100) AS BIGINT) FOR x IN prices], lambda x, y: gcd(x, y)) AS grid FROM sessions
+    WHERE len(prices) >= ${MIN_PRICES} AND list_max([abs(x * 100 - round(x * 100)) FOR x IN prices]) < 1e-6
+  )`,
   `fetched AS (
     SELECT coalesce(symbol_now, item) AS symbol, day, reason LIKE '%${SAME_PRICES}%' AS is_same, reason LIKE '%${AS_BEFORE}' AS is_known FROM ${REWRITTEN_ROWS}
     LEFT JOIN (SELECT symbol, symbol_now FROM symbol_isins) AS s ON s.symbol = item WHERE stream = 'all-ohlcv'
@@ -154,6 +167,9 @@ const JUDGED = [
   `unseen AS (
     SELECT symbol, place, n FROM numbered JOIN fetched AS f USING (symbol)
     WHERE f.day BETWEEN days[1] - ${NEAR_DAYS} AND days[-1] + ${MOVED_DAYS} GROUP BY ALL HAVING bool_and(is_same) AND bool_or(is_known)
+    UNION SELECT symbol, place, n FROM numbered JOIN grids USING (symbol)
+    WHERE listed = days[-1] AND factors[1] > 1 AND grid % 100 <> 0 AND grid >= 5
+      AND NOT list_contains([step / factors[1] FOR step IN ${STEPS_IN_PAISE} IF step <= ${tickOf('close * factors[1] * 1.1')}], grid)
   )`,
   `picked AS (
     SELECT a.*, best, list_filter(best.picks, lambda p: p.n = a.n)[1] AS pick, len(list_distinct([list_filter(r.picks, lambda p: p.n = a.n) FOR r IN readings IF r.cost < best.cost + ${MIN_COST_LEAD}])) > 1 AS is_open, u.n IS NOT NULL AS is_unseen FROM numbered AS a
@@ -168,7 +184,7 @@ const JUDGED = [
     SELECT d.symbol, isin, d.day, kind, terms, coalesce(pick.factor, factors[1]) AS factor, before, after, d.slot,
       CASE WHEN d.slot IS NULL THEN 'no candles of its day' WHEN best IS NULL THEN '${TOO_MANY}'
         WHEN best.rest > ${MAX_RESIDUAL} THEN '${OTHER_MOVE}' WHEN is_open THEN '${BESIDE_UNKNOWN}' WHEN pick IS NULL AND is_unseen THEN 'not seen in the candles' END AS reason,
-      if(pick IS NULL, 1, 0) AS state
+      if(pick IS NULL, 1, 0) AS state, if(kind = 'split' AND pick.factor < 1 AND pick.factor <> factors[1], '${TWICE_OR_REVERSE}', NULL) AS doubt
     FROM (SELECT d.*, coalesce(pick.slot, own.slot) AS slot FROM dated AS d LEFT JOIN own ON own.symbol = d.symbol AND listed = d.day) AS d
     LEFT JOIN (SELECT symbol, slot, any_value(before) AS before, any_value(after) AS after FROM slots GROUP BY ALL) AS s ON s.symbol = d.symbol AND s.slot = d.slot
   )`,
@@ -215,7 +231,7 @@ export const adjustments = defineView({
   about:
     'splits, consolidations, bonuses, rights issues, demergers, capital reductions and dividends with the factor that earlier prices are divided by, one row each',
   isShared: true,
-  needs: ['corporate_actions', 'candle_days', 'symbol_isins', 'listing_dates'],
+  needs: ['actions_unique', 'candle_days', 'symbol_isins'],
   columns: [
     ...identity(
       'first day on which the share trades without it: the listed one, unless the candles show a session beside it',
@@ -252,11 +268,11 @@ export const adjustments = defineView({
       'DOUBLE',
       `open of the first session from that day on as stored, at most ${NEAR_DAYS} days later, rupees`,
     ),
-    col('reason', 'VARCHAR', 'why factor or is_applied is NULL'),
+    col('reason', 'VARCHAR', 'why factor or is_applied is NULL, or close_first of earlier days'),
   ],
-  with: [...READ, ...ACTS, ...MOVES, ...CHOICE, ...JUDGED, ...DIVIDENDS],
+  with: [READ, ...ACTS, ...MOVES, ...CHOICE, ...JUDGED, ...DIVIDENDS],
   from: `FROM (
-    SELECT isin, symbol, day, kind, terms, factor, if(reason IS NULL, state, NULL) AS is_applied, NULL AS amount_inr, before AS close_before_inr, after AS open_after_inr, reason FROM judged
+    SELECT isin, symbol, day, kind, terms, factor, if(reason IS NULL, state, NULL) AS is_applied, NULL AS amount_inr, before AS close_before_inr, after AS open_after_inr, coalesce(reason, doubt) AS reason FROM judged
     UNION ALL SELECT isin, symbol, day, 'dividend', terms, CASE WHEN reason IS NULL AND total < base THEN (base - up_to + inr) / (base - up_to) END,
       CASE WHEN day <= coalesce(${RUN_DAY}, day) AND reason IS DISTINCT FROM 'moved to another day' THEN 0 END, inr, before, after, if(reason IS NULL AND total >= base, 'more than the price', reason) FROM paid
     UNION ALL SELECT DISTINCT r.isin, r.symbol, day, kind, terms, NULL, NULL, NULL, before, after, ${UNREAD} FROM readable AS r

@@ -12,8 +12,11 @@ export const FIGURE_DAYS = 420
 const BEFORE = `RANGE BETWEEN ${DAYS_OF_52_WEEKS} PRECEDING AND 1 PRECEDING`
 const HAS_52_WEEKS = `min(day) OVER (w RANGE BETWEEN ${FIGURE_DAYS - 1} PRECEDING AND CURRENT ROW) <= day - ${DAYS_OF_52_WEEKS}`
 
-const fromAverage = (sessions: number): string =>
-  `CASE WHEN lag(day, ${sessions - 1}) OVER w > day - ${FIGURE_DAYS} THEN 100 * (close / NULLIF(avg(close) OVER (w ROWS ${sessions - 1} PRECEDING), 0) - 1) END`
+/** The average close of the last sessions at each candle; NULL if there are fewer in these days. */
+export const averageOf = (sessions: number): string =>
+  `CASE WHEN lag(day, ${sessions - 1}) OVER w > day - ${FIGURE_DAYS} THEN avg(close) OVER (w ROWS ${sessions - 1} PRECEDING) END`
+
+const fromAverage = (sessions: number): string => `100 * (close / NULLIF(${averageOf(sessions)}, 0) - 1)`
 
 /** The columns whose facts take most of the time, and these facts, with the names of the screener. */
 const SLOW = {
@@ -45,14 +48,22 @@ const isAbove = (sessions: number): string => `round(from_sma_${sessions}_pct, 9
 const aboveShare = (sessions: number): string =>
   `100 * avg(CAST(${isAbove(sessions)} AS INTEGER)) AS above_sma${sessions}_pct`
 
-/**
- * The breadth of some stocks that traded in a session, with the columns of `screener`: what did not trade
- * does not count.
- */
-export const BREADTH_SUMMARY = `count(*) AS stocks, count(*) FILTER (change_pct > 0) AS advances, count(*) FILTER (change_pct < 0) AS declines,
+/** The breadth of some stocks that traded in a session, with the columns of `screener`. */
+const BREADTH_SUMMARY = `count(*) AS stocks, count(*) FILTER (change_pct > 0) AS advances, count(*) FILTER (change_pct < 0) AS declines,
   count(*) FILTER (change_pct = 0) AS unchanged, avg(change_pct) AS change_pct, median(change_pct) AS median_change_pct,
   ${[20, 50, 200].map(aboveShare).join(', ')}, count(*) FILTER (new_high_52w = 1) AS new_highs, count(*) FILTER (new_low_52w = 1) AS new_lows,
   sum(turnover_cr) AS turnover_cr`
+
+/** The columns of `screener` that `selectBreadth` reads. */
+export const BREADTH_FIGURES =
+  'traded, price_day, change_pct, turnover_cr, return_1m_pct, new_high_52w, new_low_52w, from_sma_20_pct, from_sma_50_pct, from_sma_200_pct'
+
+/**
+ * The breadth of the newest session over some rows of `screener`, one row for each value of `by`: a stock
+ * that did not trade does not count.
+ */
+export const selectBreadth = (by: string, stocks: string): string =>
+  `SELECT ${by}, max(price_day) AS day, ${BREADTH_SUMMARY}, median(return_1m_pct) AS median_return_1m_pct FROM ${stocks} AND traded = 1 GROUP BY ALL HAVING count(*) > 0`
 
 /** Whether a day is a session of the market: at least half of the stocks traded. */
 export const isMarketSession = (stocks: string, all: string): string => `2 * ${stocks} >= ${all}`

@@ -1,7 +1,14 @@
-import { ONE_REPLACED } from '../../market/candle-file.js'
-import { col, defineView, identity } from './view.js'
+import { col, defineView, identity, type ViewColumn } from './view.js'
 
-const PRICES = ['open', 'high', 'low', 'close'] as const
+/** Rupees under a short name. */
+const price = (name: string, comment: string, sql: string): ViewColumn => ({
+  ...col(name, 'DOUBLE', comment, sql),
+  unit: '₹',
+})
+
+/** The prices of a candle: what stands before and after the name of each in SQL. */
+const priceColumns = (comment: string, before: string, after = ''): readonly ViewColumn[] =>
+  ['open', 'high', 'low', 'close'].map((name) => price(name, comment, `${before}${name}${after}`))
 
 /** The name of this view, which a cache can stand for. */
 export const CANDLE_DAYS = 'candle_days'
@@ -14,7 +21,7 @@ export const candleDays = defineView({
   columns: [
     col('symbol', 'VARCHAR', 'trading symbol'),
     col('day', 'DATE', 'trading day in India', 'date'),
-    ...PRICES.map((name) => col(name, 'DOUBLE', 'rupees')),
+    ...priceColumns('rupees', ''),
     col('volume', 'BIGINT', 'shares traded'),
   ],
   from: `FROM (SELECT *, row_number() OVER () AS place FROM candles) WHERE date IS NOT NULL
@@ -25,19 +32,23 @@ export const candleDays = defineView({
 const LISTED =
   '(SELECT o.*, s.isin FROM candle_days AS o LEFT JOIN symbol_isins AS s USING (symbol) WHERE coalesce(symbol_now, symbol) = symbol)'
 
+/**
+ * Why the first closes before a split are not known: its terms are in the other order, or the provider has
+ * divided by it twice. Divided by the factor, the prices are those of today in both cases.
+ */
+export const TWICE_OR_REVERSE = 'a consolidation, or divided twice'
+
 /** The factors of later actions, cumulated. Each counts from `since` to before `until`. */
 const STEPS = `steps AS (
   SELECT symbol, coalesce(lag(day) OVER w, DATE '0001-01-01') AS since, day AS until,
     product(price) OVER later AS price, product(dividend) OVER later AS dividend, product(applied) OVER later AS applied
   FROM (
     SELECT symbol, day, product(if(is_applied = 0 AND kind <> 'dividend', factor, 1)) AS price,
-      product(if(is_applied = 0 AND kind = 'dividend', factor, 1)) AS dividend, product(if(is_applied = 1, factor, 1)) AS applied
+      product(if(is_applied = 0 AND kind = 'dividend', factor, 1)) AS dividend, product(if(reason = '${TWICE_OR_REVERSE}', 'NaN', if(is_applied = 1, factor, 1))) AS applied
     FROM adjustments WHERE is_applied IS NOT NULL AND factor IS NOT NULL GROUP BY symbol, day
   )
   WINDOW w AS (PARTITION BY symbol ORDER BY day), later AS (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)
 )`
-
-const adjust = (column: string): string => `c.${column} / coalesce(a.price, 1)`
 
 export const candlesAdjusted = defineView({
   name: 'candles_adjusted',
@@ -45,7 +56,7 @@ export const candlesAdjusted = defineView({
   needs: ['candle_days', 'adjustments', 'symbol_isins'],
   columns: [
     ...identity('trading day in India', 'c.'),
-    ...PRICES.map((name) => col(name, 'DOUBLE', 'rupees of today', adjust(name))),
+    ...priceColumns('rupees of today', 'c.', ' / coalesce(a.price, 1)'),
     col('volume', 'DOUBLE', 'shares of today', 'c.volume * coalesce(a.price, 1)'),
     col(
       'factor',
@@ -53,16 +64,14 @@ export const candlesAdjusted = defineView({
       'the stored prices were divided by it; 1 if the provider had adjusted them',
       'coalesce(a.price, 1)',
     ),
-    col(
+    price(
       'close_total_return',
-      'DOUBLE',
       'close, also divided by later dividends, rupees',
-      `${adjust('close')} / coalesce(a.dividend, 1)`,
+      'c.close / coalesce(a.price, 1) / coalesce(a.dividend, 1)',
     ),
-    col(
+    price(
       'close_first',
-      'DOUBLE',
-      'close as collected on its day, not divided by later splits, rupees',
+      'close as collected on its day, not divided by later splits, rupees; NULL if the candles do not say by what it was divided',
       'c.close * coalesce(a.applied, 1)',
     ),
   ],
@@ -78,14 +87,12 @@ export const REWRITTEN_VIEW = 'rewritten'
  * nevertheless those of today.
  */
 export const REWRITTEN_TYPE =
-  'STRUCT(day DATE, known_at TIMESTAMP, stream VARCHAR, item VARCHAR, reason VARCHAR, is_later BOOLEAN)[]'
+  'STRUCT(day DATE, known_at TIMESTAMP, stream VARCHAR, item VARCHAR, reason VARCHAR, only_day DATE, is_later BOOLEAN)[]'
 
 export const REWRITTEN_ROWS = `(SELECT unnest(CAST(getvariable('${REWRITTEN_VIEW}') AS ${REWRITTEN_TYPE}), recursive := true))`
 
-/** The day of the only candle that was replaced; NULL for a history. */
-const REPLACED_DAY = `TRY_CAST(NULLIF(regexp_extract(reason, '^${ONE_REPLACED}(.{10})', 1), '') AS DATE)`
 /** Of whole histories. */
-export const REWRITTEN_HISTORIES = `(FROM ${REWRITTEN_ROWS} WHERE ${REPLACED_DAY} IS NULL)`
+export const REWRITTEN_HISTORIES = `(FROM ${REWRITTEN_ROWS} WHERE only_day IS NULL)`
 
 export const rewritten = defineView({
   name: REWRITTEN_VIEW,
@@ -114,7 +121,7 @@ export const candlesKnown = defineView({
   needs: ['candle_days', 'symbol_isins'],
   columns: [
     ...identity('trading day in India', 'c.'),
-    ...PRICES.map((name) => col(name, 'DOUBLE', 'rupees', `c.${name}`)),
+    ...priceColumns('rupees', 'c.'),
     col('volume', 'BIGINT', 'shares traded', 'c.volume'),
     col(
       'known_since',
@@ -134,7 +141,7 @@ export const candlesKnown = defineView({
       WINDOW w AS (PARTITION BY symbol ORDER BY day)
     )`,
     `replaced_alone AS (
-      SELECT coalesce(symbol_now, item) AS symbol, ${REPLACED_DAY} AS day, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} AS r
+      SELECT coalesce(symbol_now, item) AS symbol, only_day AS day, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} AS r
       LEFT JOIN symbol_isins AS s ON s.symbol = item WHERE stream = 'all-ohlcv' GROUP BY ALL
     )`,
   ],

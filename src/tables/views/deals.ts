@@ -9,7 +9,7 @@ export const dealsValued = defineView({
   needs: ['deals', 'symbol_isins'],
   columns: [
     col('isin', 'VARCHAR', 'ISIN of the stock; NULL if no list names it', ISIN),
-    col('symbol', 'VARCHAR', 'trading symbol', 'd.symbol'),
+    col('symbol', 'VARCHAR', 'trading symbol', 'coalesce(if(owner IS NULL, NULL, s.symbol_now), d.symbol)'),
     col('day', 'DATE', 'day of the deal', 'd.date'),
     col('exchange', 'VARCHAR', 'exchange of the deal'),
     col('kind', 'VARCHAR', 'BULK or BLOCK'),

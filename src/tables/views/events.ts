@@ -1,4 +1,5 @@
-import { FORMER_OWNERS, ofOwner, presentIsin } from './symbols.js'
+import { nameBandSql } from '../../market/price-bands.js'
+import { FORMER_OWNERS, presentIsin } from './symbols.js'
 import { col, defineView, RUN_DAY } from './view.js'
 
 /**
@@ -128,9 +129,8 @@ const EVENT_SELECTS = [
   "SELECT isin, symbol, CAST(announced_at AS DATE), announced_at, 'announcement', event, kind, NULL, NULL, NULL, NULL FROM announcements",
   `SELECT isin, symbol, day, CAST(NULL AS TIMESTAMP), 'deal', kind || if(side = 'B', ' purchase by ', ' sale by ') || client, exchange, net_value_cr,
     'crore rupees', NULL, NULL FROM deals_valued`,
-  `SELECT s.isin, symbol, ex_date, CAST(NULL AS TIMESTAMP), 'corporate action', lower(action), note, amount, if(amount IS NULL, NULL, 'rupees a share'), NULL, NULL
-    FROM (SELECT DISTINCT symbol, ex_date, action, note, amount FROM ${ofOwner('corporate_actions', 'ex_date')}) LEFT JOIN symbol_isins AS s USING (symbol)`,
-  `SELECT s.isin, symbol, ${RUN_DAY}, CAST(NULL AS TIMESTAMP), 'price band', 'from ' || from_band || ' to ' || to_band, series, to_percent,
+  "SELECT isin, symbol, day, CAST(NULL AS TIMESTAMP), 'corporate action', lower(action), terms, amount_inr, if(amount_inr IS NULL, NULL, 'rupees a share'), NULL, NULL FROM actions_unique",
+  `SELECT s.isin, symbol, ${RUN_DAY}, CAST(NULL AS TIMESTAMP), 'price band', 'from ' || ${nameBandSql('from_band')} || ' to ' || ${nameBandSql('to_band')}, series, to_percent,
     if(to_percent IS NULL, NULL, 'percent'), NULL, NULL FROM band_changes LEFT JOIN symbol_isins AS s USING (symbol)`,
 ]
 
@@ -143,7 +143,7 @@ export const events = defineView({
     'news_unique',
     'announcements',
     'deals_valued',
-    'corporate_actions',
+    'actions_unique',
     'band_changes',
     'symbol_isins',
   ],

@@ -152,7 +152,7 @@ const defineYears = (
         "'FY' || right(CAST(year(period + INTERVAL 9 MONTH) AS VARCHAR), 2)",
       ),
       col('item', 'VARCHAR', "the provider's name in small letters", 'lower(figure)'),
-      col('value', 'DOUBLE', unit),
+      { ...col('value', 'DOUBLE', unit), ...(unit === '₹ crore' && { unit }) },
       changing(
         col(
           'yoy_pct',

@@ -1,5 +1,7 @@
 import type { Columned, Table } from '../../model/table.js'
+import { actionsUnique } from './actions.js'
 import { adjustments } from './adjustments.js'
+import { candleAverages, indexAverages } from './averages.js'
 import { breadth } from './breadth.js'
 import { candleDays, candlesAdjusted, candlesKnown, rewritten } from './candles.js'
 import { dealsReturns, dealsValued } from './deals.js'
@@ -23,8 +25,10 @@ const ALL: readonly View[] = [
   balanceSheet,
   shareholding,
   ratios,
+  actionsUnique,
   adjustments,
   candlesAdjusted,
+  candleAverages,
   candlesKnown,
   rewritten,
   candlesDaily,
@@ -39,6 +43,7 @@ const ALL: readonly View[] = [
   events,
   breadth,
   indexPrices,
+  indexAverages,
   screener,
 ]
 

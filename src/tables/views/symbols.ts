@@ -5,21 +5,39 @@ const SOURCES = ['master', 'listing_dates', 'surveillance', 'fundamentals', 'dea
 
 /** The name of this view. Symbols that no list of the day has are in the variable `former`. */
 export const FORMER_VIEW = 'symbol_isins'
-/** The type of that variable. `until`: the last day of a stock whose symbol another company has now. */
-export const FORMER_TYPE = 'STRUCT(symbol VARCHAR, isin VARCHAR, until DATE)[]'
+/**
+ * The type of that variable. `until`: the last day of a stock whose symbol another company has now. `name`:
+ * that of the company, if no other one that had the symbol has it; `other_names`: theirs.
+ */
+export const FORMER_TYPE =
+  'STRUCT(symbol VARCHAR, isin VARCHAR, until DATE, name VARCHAR, other_names VARCHAR[])[]'
 const FORMER = `(SELECT unnest(CAST(getvariable('former') AS ${FORMER_TYPE}), recursive := true))`
 const FORMER_SYMBOLS = `SELECT symbol, isin, 99 AS place FROM ${FORMER}`
 
 /** The stocks that lost their symbol to another company: `symbol` is that of their candles. */
 export const FORMER_OWNERS = `(
-  SELECT symbol AS owner, split_part(symbol, '~', 1) AS symbol, isin, until,
+  SELECT symbol AS owner, split_part(symbol, '~', 1) AS symbol, isin, until, name, other_names,
     coalesce(lag(until) OVER (PARTITION BY split_part(symbol, '~', 1) ORDER BY until), DATE '0001-01-01') AS since
   FROM ${FORMER} WHERE until IS NOT NULL
 )`
 
-/** Rows that only a symbol names, under the symbol of the company that had it on their day. */
-export const ofOwner = (table: string, day: string): string =>
-  `(SELECT t.* REPLACE (coalesce(owner, t.symbol) AS symbol) FROM ${table} AS t LEFT JOIN ${FORMER_OWNERS} AS o ON o.symbol = t.symbol AND t.${day} > o.since AND t.${day} <= o.until)`
+/**
+ * Rows that only a symbol names, under the symbol of the company that had it on their day; `owner`: the same,
+ * if another one has it now.
+ */
+export const ofOwner = (table: string, day: string): string => ofOwnerIf(table, isOwnDay(day))
+
+/** The same of a table with names of companies: they decide where they are those of the master list. */
+export const ofNamedOwner = (table: string, day: string): string =>
+  ofOwnerIf(
+    table,
+    `CASE WHEN t.name = o.name THEN true WHEN list_contains(o.other_names, t.name) THEN false ELSE ${isOwnDay(day)} END`,
+  )
+
+const isOwnDay = (day: string): string => `t.${day} > o.since AND t.${day} <= o.until`
+
+const ofOwnerIf = (table: string, isOwn: string): string =>
+  `(SELECT t.* REPLACE (coalesce(owner, t.symbol) AS symbol), owner FROM ${table} AS t LEFT JOIN ${FORMER_OWNERS} AS o ON o.symbol = t.symbol AND ${isOwn})`
 
 /** The stock that a symbol means. If several had it, the master list decides, then the exchange's list. */
 export const symbolIsins = defineView({

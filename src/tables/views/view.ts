@@ -1,4 +1,4 @@
-import type { ColumnDisplay, SqlType } from '../../model/row-schema.js'
+import type { ColumnDisplay, SqlType, Unit } from '../../model/row-schema.js'
 import type { ShownColumn } from '../../model/table.js'
 
 /** A column of a view: its SQL, and what the other columns of tables have. */
@@ -31,13 +31,16 @@ export interface View extends Pick<ViewFacts, 'name' | 'needs' | 'columns' | 'is
 /** The day that snapshots, such as price bands, are about. NULL without a record of a run. */
 export const RUN_DAY = "CAST(getvariable('run_day') AS DATE)"
 
+const UNITS: Readonly<Record<string, Unit>> = { pct: '%', inr: '₹', cr: '₹ crore' }
+
+/** The unit that a name ends in: so do the names of columns of views, and of results. */
+export const unitOf = (name: string): Unit | undefined => UNITS[name.replace(/.*_/, '')]
+
 /** A column; its SQL is its name unless given. */
-export const col = (name: string, type: SqlType, comment: string, sql = name): ViewColumn => ({
-  name,
-  type,
-  comment,
-  sql,
-})
+export const col = (name: string, type: SqlType, comment: string, sql = name): ViewColumn => {
+  const unit = unitOf(name)
+  return { name, type, comment, sql, ...(unit && { unit }) }
+}
 
 /** A column of a change, whose sign matters. */
 export const changing = <C extends ViewColumn>(column: C): C => ({ ...column, isChange: true })

@@ -7,7 +7,6 @@ import {
   type MarketFolder,
   openMarketFolder,
   REPORT,
-  readIndexChart,
   readSignalRows,
   type ShowAnswers,
   type ShowRunner,
@@ -95,7 +94,7 @@ export const createRoutes = (
     { path: '/api/market/feed', answer: (request) => readFeed(request).catch(refuseRequest) },
     { path: '/api/market/stocks', answer: (request) => readStocks(request).catch(refuseRequest) },
     ...listRoutes(show),
-    ...instrumentRoutes(folder, show),
+    ...instrumentRoutes(show),
     {
       path: '/api/search',
       answer: async ({ query }) => ({
@@ -142,7 +141,7 @@ const listRoutes = (show: ShowRunner): readonly Route[] => [
 ]
 
 /** One stock, or one index. */
-const instrumentRoutes = (folder: MarketFolder, show: ShowRunner): readonly Route[] => [
+const instrumentRoutes = (show: ShowRunner): readonly Route[] => [
   {
     path: '/api/stock/:symbol',
     answer: ({ params: { symbol = '' }, query, signal }) =>
@@ -172,8 +171,10 @@ const instrumentRoutes = (folder: MarketFolder, show: ShowRunner): readonly Rout
   },
   {
     path: '/api/index/:name/candles',
-    answer: ({ params: { name = '' }, query }) =>
-      found(readIndexChart({ ...folder, ...readAsOf(query) }, name, toWishes(query)), name),
+    answer: ({ params: { name = '' }, query, signal }) =>
+      found(show({ show: 'indexCandles', name, ...toWishes(query), ...readAsOf(query) }, signal), name).catch(
+        refuseRequest,
+      ),
   },
 ]
 

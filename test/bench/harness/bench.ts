@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createBenchTimeline, FIRST_RUN_AT, formatLatency } from '../provider/conditions.js'
 import { type Provider, startProvider } from '../provider/process.js'
 import type { ProviderOptions } from '../provider/provider.js'
-import { countRequests } from '../provider/request-counter.js'
+import { countRequests } from '../provider/stats.js'
 import { computeBound } from './bound.js'
 import { createSameRunCheck, failOn, findWrongFiles, findWrongRequests } from './check.js'
 import type { Context } from './figure.js'
@@ -69,12 +69,10 @@ export const withBench = async <T>(
 }
 
 const describeRun = ({ wallMs, cpuMicros, peakRssBytes, stats }: ProductRun, boundMs: number): string => {
-  const all = Object.values(stats.endpoints)
   const requests = countRequests(stats)
-  const late = all.reduce((sum, { measuredMs, latencyMs }) => sum + measuredMs - latencyMs, 0) / requests
   return [
     `${formatSeconds(wallMs)}${boundMs > 0 ? ` (bound ${formatSeconds(boundMs)})` : ''}, CPU ${formatSeconds(cpuMicros / 1_000)}, ${(peakRssBytes / 1e6).toFixed(0)} MB;`,
-    `provider: ${requests} requests, ${(stats.cpuMicros / requests).toFixed(0)} µs CPU each, answers ${late.toFixed(2)} ms late`,
+    `provider: ${requests} requests, ${(stats.cpuMicros / requests).toFixed(0)} µs CPU each`,
   ].join(' ')
 }
 

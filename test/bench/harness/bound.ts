@@ -2,7 +2,7 @@ import type { StreamDefinition } from '../../../src/engine/define-stream.js'
 import type { SampleStock } from '../../../src/model/market.js'
 import { streams } from '../../../streams/registry.js'
 import { computeLatency, type Latency } from '../provider/conditions.js'
-import type { ProviderStats } from '../provider/request-counter.js'
+import type { ProviderStats } from '../provider/stats.js'
 
 type Counts = ProviderStats['endpoints']
 

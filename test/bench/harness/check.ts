@@ -1,6 +1,6 @@
 import { streams } from '../../../streams/registry.js'
 import { isEmpty, isShared, type SharedEndpoint } from '../provider/bodies.js'
-import type { ProviderStats } from '../provider/request-counter.js'
+import type { ProviderStats } from '../provider/stats.js'
 import type { Outputs } from './outputs.js'
 
 const INDICES = 194

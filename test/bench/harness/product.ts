@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { FIRST_RUN_AT, fixed, type Latency } from '../provider/conditions.js'
 import type { Provider } from '../provider/process.js'
-import type { ProviderStats } from '../provider/request-counter.js'
+import type { ProviderStats } from '../provider/stats.js'
 import type { ProbeResult } from './probe.js'
 import { runProcess } from './process.js'
 

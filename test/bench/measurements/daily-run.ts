@@ -7,7 +7,7 @@ import type { Figure, Measurement } from '../harness/figure.js'
 import { countWritten, readFileMarks, readOutputs } from '../harness/outputs.js'
 import { runProduct, warmUp } from '../harness/product.js'
 import { fixed, NEXT_RUN_AT } from '../provider/conditions.js'
-import { countRequests } from '../provider/request-counter.js'
+import { countRequests } from '../provider/stats.js'
 
 const getStockCount = (isQuick: boolean): number => (isQuick ? 60 : 2_775)
 

@@ -3,7 +3,7 @@ import { type CheckedRun, runInTurns, withBench } from '../harness/bench.js'
 import type { Figure, Measurement } from '../harness/figure.js'
 import { type BenchFleet, readRedisUsage, startFleet } from '../harness/fleet.js'
 import { fixed } from '../provider/conditions.js'
-import { countRequests } from '../provider/request-counter.js'
+import { countRequests } from '../provider/stats.js'
 
 const WORKERS = 3
 const SCRIPTS = [

@@ -3,7 +3,6 @@ import { pathToFileURL } from 'node:url'
 import type * as Streams from '../../../streams/registry.js'
 import { createBodies, isEmpty } from '../provider/bodies.js'
 import { createBenchTimeline, FIRST_RUN_AT } from '../provider/conditions.js'
-import { fillTemplate } from '../provider/template.js'
 
 /** CPU of one pass over the bodies, for each round. */
 export interface ParseCosts {
@@ -28,17 +27,11 @@ const bodies = (() => {
   return (['company_filings', 'lodr'] as const).flatMap((name) => {
     const endpoint = endpoints.find((one) => one.name === name)
     if (endpoint === undefined) throw new Error(`unknown endpoint ${name}`)
-    return stocks.map(({ ISIN }, rank) => {
-      const response = fillTemplate(
-        bodyOf(name, isEmpty(name, rank) ? rank + 1 : rank, false),
-        ISIN,
-      ).toString()
-      return {
-        text: response.slice(response.indexOf('\r\n\r\n') + 4),
-        endpoint,
-        input: { data: { isin: ISIN, pg_no: 1, count: 100 } },
-      }
-    })
+    return stocks.map(({ ISIN: isin }, rank) => ({
+      text: bodyOf(name, { rank: isEmpty(name, rank) ? rank + 1 : rank, isin }),
+      endpoint,
+      input: { data: { isin, pg_no: 1, count: 100 } },
+    }))
   })
 })()
 

@@ -1,7 +1,7 @@
 import { type CheckedRun, withBench } from '../harness/bench.js'
 import { type Context, median } from '../harness/figure.js'
 import { fixed } from '../provider/conditions.js'
-import { countRequests } from '../provider/request-counter.js'
+import { countRequests } from '../provider/stats.js'
 import type { ScalePoint } from '../report/results.js'
 
 const STOCKS_TODAY = 2_775

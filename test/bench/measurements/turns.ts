@@ -7,7 +7,7 @@ import { readDigests } from '../harness/outputs.js'
 import type { ProbeResult } from '../harness/probe.js'
 import { fixed } from '../provider/conditions.js'
 import { startProvider } from '../provider/process.js'
-import { countRequests } from '../provider/request-counter.js'
+import { countRequests } from '../provider/stats.js'
 import { FLOOR_STREAMS, JOURNAL, runFloor } from '../references/run-floor.js'
 
 /** The limits that each commit keeps or lowers. */

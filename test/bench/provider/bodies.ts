@@ -2,8 +2,8 @@ import type { AnyEndpoint } from '../../../src/http/endpoint.js'
 import type { SampleMarket, SampleStock } from '../../../src/model/market.js'
 import { isRow, readText } from '../../../src/model/row.js'
 import { createBenchTimeline, FIRST_RUN_AT } from './conditions.js'
-import { createSamples, type Row, type Samples } from './samples.js'
-import { createTemplate, type Template } from './template.js'
+
+type Row = Readonly<Record<string, unknown>>
 
 /** Bytes of one answer, for samples that are smaller than the real answers. */
 const SIZE = { filings: 44_000, fundamental: 12_000, announcements: 3_000, indicator: 3_000 } as const
@@ -30,10 +30,26 @@ function* generateRows(
   for (let at = 0; at < pool.length; at++) yield* rowsOf(pool[(place + at) % pool.length] as SampleStock)
 }
 
+/** What the samples of the endpoints answer about a stock. */
+const createSamples = (endpoints: readonly AnyEndpoint[], market: SampleMarket) => {
+  const dataOf = (name: SharedEndpoint, input: unknown): unknown => {
+    const sample = endpoints.find((endpoint) => endpoint.name === name)?.sample
+    if (sample === undefined) throw new Error(`no endpoint ${name} with a sample`)
+    return (sample(input, market) as { readonly data: unknown }).data
+  }
+  return {
+    rows: (endpoint: SharedEndpoint, { ISIN, Sid }: SampleStock): readonly Row[] =>
+      ([dataOf(endpoint, { security_id: Sid, data: { isin: ISIN } }) ?? []] as Row[]).flat(),
+    news: ({ ISIN }: SampleStock) =>
+      (dataOf('news', { stock_list: [ISIN], limit: NEWS_ITEMS }) as { readonly latest_news: readonly Row[] })
+        .latest_news,
+  }
+}
+
 /** Creates full-size answers about a stock of the pool from its samples and those of the next stocks. */
-const createFullSize = (pool: readonly SampleStock[], { rows, news }: Samples) => {
+const createFullSize = (pool: readonly SampleStock[], { rows, news }: ReturnType<typeof createSamples>) => {
   const about = (place: number): SampleStock => pool[place % pool.length] as SampleStock
-  const rowsOf = (endpoint: Parameters<typeof rows>[0]) => (stock: SampleStock) => rows(endpoint, stock)
+  const rowsOf = (endpoint: SharedEndpoint) => (stock: SampleStock) => rows(endpoint, stock)
   return {
     /**
      * The answers of both endpoints. They share one row in sixteen, so they merge to nearly twice the size of
@@ -131,36 +147,33 @@ const VARIANTS = 64
 /** Number of stocks from which the variants are made. */
 const POOL = 1_500
 
-/** The answer about the stock at a rank; on the later day, every third stock has a different one. */
-export type Bodies = (endpoint: SharedEndpoint, rank: number, isLater: boolean) => Template
+/** The answer about the stock of a rank and ISIN; on the later day, every third stock has a different one. */
+export type Bodies = (endpoint: SharedEndpoint, stock: RankedStock, isLater?: boolean) => string
 
-/** Full-size answers about a few stocks, used for all stocks. */
-export const createBodies = (endpoints: readonly AnyEndpoint[]): Bodies => {
-  const market = createBenchTimeline(POOL)(Date.parse(FIRST_RUN_AT))
-  const empty = Object.fromEntries(
-    Object.entries(emptyBodies).map(([name, value]) => [name, createTemplate(value)]),
-  )
-  const full = createTemplates(endpoints, market)
-  return (endpoint, rank, isLater) => {
-    const variant = (rank + (isLater && rank % 3 === 0 ? 1 : 0)) % VARIANTS
-    return (isEmpty(endpoint, rank) ? empty[endpoint] : full[endpoint][variant]) as Template
-  }
+export interface RankedStock {
+  readonly rank: number
+  readonly isin: string
 }
 
-const createTemplates = (
-  endpoints: readonly AnyEndpoint[],
-  market: SampleMarket,
-): Readonly<Record<SharedEndpoint, readonly Template[]>> => {
-  const make = createFullSize(market.stocks, createSamples(endpoints, market))
-  const variants = (value: (place: number) => unknown) =>
-    market.stocks.slice(0, VARIANTS).map(({ ISIN }, place) => createTemplate(value(place), ISIN))
-  const filings = Array.from({ length: VARIANTS }, (_, place) => make.filings(place))
-  return {
-    company_filings: variants((place) => filings[place]?.legacy),
-    lodr: variants((place) => filings[place]?.lodr),
-    fundamental: variants(make.fundamental),
-    announcements: variants(make.announcements),
-    indicator: variants(make.indicator),
-    news: variants(make.news),
+/** Full-size answers about a few stocks, used for all stocks with their own ISIN. */
+export const createBodies = (endpoints: readonly AnyEndpoint[]): Bodies => {
+  const { stocks, ...market } = createBenchTimeline(POOL)(Date.parse(FIRST_RUN_AT))
+  const make = createFullSize(stocks, createSamples(endpoints, { ...market, stocks }))
+  const about = stocks.slice(0, VARIANTS).map(({ ISIN }) => ISIN)
+  const write = (value: (place: number) => unknown) => about.map((_, place) => JSON.stringify(value(place)))
+  const filings = about.map((_, place) => make.filings(place))
+  const full: Readonly<Record<SharedEndpoint, readonly string[]>> = {
+    company_filings: write((place) => filings[place]?.legacy),
+    lodr: write((place) => filings[place]?.lodr),
+    fundamental: write(make.fundamental),
+    announcements: write(make.announcements),
+    indicator: write(make.indicator),
+    news: write(make.news),
+  }
+  return (endpoint, { rank, isin }, isLater = false) => {
+    if (isEmpty(endpoint, rank)) return JSON.stringify(emptyBodies[endpoint])
+    const variant = (rank + (isLater && rank % 3 === 0 ? 1 : 0)) % VARIANTS
+    const [text = '', other = ''] = [full[endpoint][variant], about[variant]]
+    return text.replaceAll(other, isin).replaceAll(other.toLowerCase(), isin.toLowerCase())
   }
 }

@@ -1,5 +1,26 @@
 import { connect, type Socket } from 'node:net'
-import { createAfter } from './after.js'
+
+/** Gain of the moving average of the timers' lateness. */
+const GAIN = 0.02
+
+/**
+ * Creates delays that are exact on average. Timers have a resolution of 1 ms and fire about 1 ms late: the
+ * measured lateness is subtracted, and rounding errors are carried over to the next delay.
+ */
+const createAfter = () => {
+  let lateness = 0.5
+  let carry = 0
+  return (ms: number, run: () => void): void => {
+    const wanted = ms - lateness + carry
+    const whole = Math.max(1, Math.round(wanted))
+    carry = Math.max(-1, Math.min(1, wanted - whole))
+    const from = performance.now()
+    setTimeout(() => {
+      lateness += GAIN * (performance.now() - from - whole - lateness)
+      run()
+    }, whole)
+  }
+}
 
 const after = createAfter()
 

@@ -1,6 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import type { Front } from './front.js'
-import { createResponse } from './template.js'
 
 /**
  * Kinds of outages. `killed`: connections are reset and new ones refused. `frozen`: requests are accepted and
@@ -26,7 +25,9 @@ export interface OutageSpan {
 const PAGE =
   '<!DOCTYPE html><html><head><title>503 Service Temporarily Unavailable</title></head><body><h1>503</h1></body></html>'
 
-export const unavailable = createResponse(503, 'text/html', Buffer.from(PAGE))
+export const unavailable = Buffer.from(
+  `HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/html\r\ncontent-length: ${PAGE.length}\r\n\r\n${PAGE}`,
+)
 
 /**
  * @param namesFile exists while the host name must not resolve; `failing-names.ts` checks it in the product's

@@ -1,17 +1,14 @@
-import { spawn } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { ProviderControl, ProviderOptions, ProviderReady } from './provider.js'
-import type { ProviderStats } from './request-counter.js'
+import type { ProviderStats } from './stats.js'
 
 /** A provider in a separate process. */
-export interface Provider {
+export interface Provider extends ProviderReady {
   readonly stocks: number
-  readonly port: number
-  readonly env: ProviderReady['env']
-  readonly startMs: number
-  control(change: ProviderControl): Promise<void>
+  /** Changes the provider, one call at a time. */
+  control(change: ProviderControl): Promise<ProviderStats>
   stats(): Promise<ProviderStats>
   close(): Promise<void>
 }
@@ -19,29 +16,26 @@ export interface Provider {
 const script = fileURLToPath(new URL('./provider.js', import.meta.url))
 
 export const startProvider = async (options: ProviderOptions): Promise<Provider> => {
-  const from = performance.now()
-  const child = spawn(process.execPath, [script, JSON.stringify(options)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const [line] = (await Promise.race([
-    once(createInterface(child.stdout), 'line'),
-    once(child, 'exit').then(() => ['']),
-  ])) as [string]
-  if (line === '') throw new Error('the provider did not start')
-  const { control, port, env } = JSON.parse(line) as ProviderReady
+  const child = fork(script, [JSON.stringify(options)])
+  const exited = once(child, 'exit')
+  const receive = async <T>(): Promise<T> => {
+    const [message] = await Promise.race([
+      once(child, 'message'),
+      exited.then(() => Promise.reject(new Error('the provider has ended'))),
+    ])
+    return message as T
+  }
+  const control = (change: ProviderControl): Promise<ProviderStats> => {
+    child.send(change)
+    return receive()
+  }
   return {
+    ...(await receive<ProviderReady>()),
     stocks: options.stocks,
-    port,
-    env,
-    startMs: performance.now() - from,
-    control: async (change) => {
-      const { status } = await fetch(`${control}/__control`, { method: 'POST', body: JSON.stringify(change) })
-      if (status !== 200) throw new Error(`the provider rejected ${JSON.stringify(change)}`)
-    },
-    stats: async () => (await (await fetch(`${control}/__stats`)).json()) as ProviderStats,
+    control,
+    stats: () => control({}),
     close: async () => {
-      const exited = once(child, 'exit')
-      child.stdin.end()
+      child.disconnect()
       await exited
     },
   }

@@ -1,17 +1,20 @@
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { createServer as createTlsServer } from 'node:tls'
 import { builtInHosts } from '../../../src/model/settings.js'
+import { createConditions } from '../../../src/simulator/conditions.js'
+import { createHandler } from '../../../src/simulator/handler.js'
+import { createRequestLog } from '../../../src/simulator/request-log.js'
 import { streams } from '../../../streams/registry.js'
-import { createAfter } from './after.js'
-import { createAnswers } from './answers.js'
-import { computeLatency, createBenchTimeline, FIRST_RUN_AT, type Latency } from './conditions.js'
+import { computeLatency, createBenchTimeline, FIRST_RUN_AT, fixed, type Latency, SEED } from './conditions.js'
 import { forwardDelayed } from './delayed.js'
+import { addPadding, createPreparedEndpoints } from './endpoints.js'
 import { openFront } from './front.js'
 import { createLine, type LineSpeed } from './line.js'
-import { createOutages, type Outage, unavailable } from './outage.js'
-import { createRequestCounter } from './request-counter.js'
-import { type ReceivedRequest, readRequests } from './requests.js'
-import { createJsonResponse, createPadding, type Padding, tooManyRequests } from './template.js'
+import { createOutages, type Outage } from './outage.js'
+import type { ProviderStats } from './stats.js'
 
 /** The only argument of the process, as JSON. */
 export interface ProviderOptions {
@@ -27,107 +30,171 @@ export interface ProviderOptions {
   readonly namesFile?: string
 }
 
-/** Changes to a running provider. */
+/** A message to the process: changes of the provider. It answers with its `ProviderStats`. */
 export interface ProviderControl {
   readonly latency?: Latency
   /** The market's "now", ISO 8601 with an offset. */
   readonly asOf?: string
   /** The next outage; `null` ends the current one and plans none. */
   readonly outage?: Outage | null
-  /** A slow line, shared by all connections; `null` for none. */
+  /** A slow line, shared by all later connections; `null` for none. */
   readonly line?: LineSpeed | null
   /** An endpoint that always answers 429; `null` for none. */
   readonly refuse?: string | null
   /** Makes the answers of an endpoint large; `null` for none. */
-  readonly padding?: Padding | null
+  readonly padding?: { readonly endpoint: string; readonly bytes: number } | null
   /** Resets all counts. */
   readonly reset?: boolean
 }
 
-/** The line that the process prints when it is ready, as JSON. */
+/** The first message of the process. */
 export interface ProviderReady {
-  /** For `GET /__stats` and `POST /__control`; never delayed, never over TLS. */
-  readonly control: string
   /** The port of the data. */
   readonly port: number
   /** The environment with which a collector uses this provider. */
   readonly env: Readonly<Record<string, string>>
 }
 
-const options = JSON.parse(process.argv[2] ?? '{}') as ProviderOptions
-const { answer, moveTo } = createAnswers(
-  streams.flatMap(({ endpoints }) => endpoints),
-  options.stocks,
-)
-const ledger = createRequestCounter()
-const after = createAfter()
+const { stocks, namesFile, tls } = JSON.parse(process.argv[2] ?? '{}') as ProviderOptions
+const marketAt = createBenchTimeline(stocks)
+const simulated = createConditions({
+  seed: SEED,
+  latencyMs: 0,
+  faults: [],
+  limits: {},
+  asOf: Date.parse(FIRST_RUN_AT),
+  marketAt,
+})
+const log = createRequestLog()
 const line = createLine()
-const padding = createPadding()
-const front = await openFront((socket) => readRequests(socket, handle))
-const outages = createOutages(front, options.namesFile)
-let latency: Latency = { kind: 'fixed', ms: 0 }
+let latency = fixed(0)
+let latencies: Record<string, number> = {}
+let cpu = process.cpuUsage()
+let firstAt: number | undefined
+let isSlow = false
 let refused: string | null = null
+let padding: ProviderControl['padding'] = null
 
-const handle = (asked: ReceivedRequest, socket: Socket): void => {
-  const { endpoint, key, response, violation } = answer(asked)
-  if (violation !== undefined) ledger.addViolation(violation)
-  const ms = computeLatency(latency, endpoint, key)
-  const answered = ledger.countRequest(endpoint, key, ms)
-  const isAskedFrozen = outages.activeKind() === 'frozen'
-  after(ms, () => {
+const pad = (endpoint: string, sample: unknown): unknown =>
+  typeof sample === 'string' && padding?.endpoint === endpoint ? addPadding(sample, padding.bytes) : sample
+
+const endpoints = createPreparedEndpoints(
+  streams.flatMap((stream) => stream.endpoints),
+  stocks,
+).map((endpoint) => ({
+  ...endpoint,
+  sample: (...given: Parameters<NonNullable<typeof endpoint.sample>>) =>
+    pad(endpoint.name, endpoint.sample?.(...given)),
+}))
+
+const conditions: ReturnType<typeof createConditions> = {
+  ...simulated,
+  computeLatency: (endpoint, key) => {
+    const name = String(endpoint)
+    const ms = computeLatency(latency, name, toItem(String(key)))
+    latencies[name] = (latencies[name] ?? 0) + ms
+    return ms
+  },
+  findFault: ({ name }) => {
     const kind = outages.activeKind()
-    if (isAskedFrozen || kind === 'frozen') return
-    answered()
-    if (kind === '503') line.send(socket, unavailable)
-    else if (refused === endpoint) line.send(socket, tooManyRequests)
-    else for (const piece of padding.splitIntoPieces(endpoint, response())) line.send(socket, piece)
-    if (kind === undefined) outages.countAnswer(endpoint)
-  })
+    if (kind === undefined) outages.countAnswer(name)
+    if (kind === 'frozen') return { on: '*', mode: 'hang' }
+    if (kind === '503') return { on: '*', mode: 'status', status: 503 }
+    return refused === name ? { on: name, mode: 'status', status: 429 } : undefined
+  },
 }
 
-const answerControl = async ({ path, body }: ReceivedRequest): Promise<Buffer> => {
-  if (path === '/__stats') return createJsonResponse({ ...ledger.stats(), outage: outages.span() })
-  const control = JSON.parse(body) as ProviderControl
+/** The ISIN or Sid in a request, which its latency depends on; all of a request about neither. */
+const toItem = (key: string): string =>
+  /"(IN[A-Z0-9]{10})"|"SEC_ID":"(\w+)"/.exec(key)?.slice(1).join('') ?? key
+
+const handle = createHandler(endpoints, conditions, log)
+const server = createServer({ keepAliveTimeout: 30_000 }, (request, response) => {
+  firstAt ??= Date.now()
+  const { method = '', url = '', headers } = request
+  text(request).then(
+    (body) => handle({ method, url, headers, body }, response),
+    () => response.destroy(),
+  )
+})
+
+/** Serves a connection; over a slow line the bytes of its answers wait their turn. */
+const serve = (socket: Socket): void => {
+  socket.setNoDelay(true).on('error', () => socket.destroy())
+  if (!isSlow) {
+    server.emit('connection', socket)
+    return
+  }
+  const slowed = new Duplex({
+    read: () => undefined,
+    write: (chunk: Buffer, _, done) => {
+      line.send(socket, chunk)
+      done()
+    },
+  })
+  socket.on('data', (chunk) => slowed.push(chunk)).on('close', () => slowed.destroy())
+  server.emit('connection', slowed)
+}
+
+const front = await openFront(serve)
+const outages = createOutages(front, namesFile)
+
+const readStats = (): ProviderStats => {
+  const { endpoints: asked, violations, unknown } = log.read()
+  const { user, system } = process.cpuUsage(cpu)
+  return {
+    endpoints: Object.fromEntries(
+      Object.entries(asked).map(([name, { requests, maxInFlight, items }]) => {
+        const duplicates = requests - Object.keys(items).length
+        return [name, { requests, maxInFlight, duplicates, latencyMs: latencies[name] ?? 0 }]
+      }),
+    ),
+    violations: [...violations, ...unknown.map((request) => `${request} is unknown`)],
+    firstAt,
+    cpuMicros: user + system,
+    outage: outages.span(),
+  }
+}
+
+const reset = (): void => {
+  log.reset()
+  latencies = {}
+  cpu = process.cpuUsage()
+  firstAt = undefined
+}
+
+const change = async (control: ProviderControl): Promise<void> => {
   latency = control.latency ?? latency
-  if (control.asOf !== undefined) moveTo(Date.parse(control.asOf))
-  if (control.reset) ledger.reset()
-  if (control.line !== undefined) line.setSpeed(control.line)
-  if (control.padding !== undefined) padding.set(control.padding)
+  if (control.asOf !== undefined) simulated.change({ asOf: Date.parse(control.asOf) })
+  if (control.reset) reset()
+  if (control.line !== undefined) {
+    line.setSpeed(control.line)
+    isSlow = control.line !== null
+  }
+  if (control.padding !== undefined) padding = control.padding
   if (control.refuse !== undefined) refused = control.refuse
   if (control.outage !== undefined) await outages.plan(control.outage)
-  return createJsonResponse({})
 }
 
-const listenOnFreePort = (server: ReturnType<typeof createServer>): Promise<number> =>
+const listenOnFreePort = (listener: Server): Promise<number> =>
   new Promise((resolve) => {
-    server.listen({ port: 0, host: '127.0.0.1', backlog: 1_024 }, () =>
-      resolve((server.address() as AddressInfo).port),
+    listener.listen({ port: 0, host: '127.0.0.1', backlog: 1_024 }, () =>
+      resolve((listener.address() as AddressInfo).port),
     )
   })
 
 const start = async (): Promise<ProviderReady> => {
-  // A separate port, which stays open during outages.
-  const ownPort = await listenOnFreePort(
-    createServer((socket) =>
-      readRequests(socket, (asked) => void answerControl(asked).then((bytes) => socket.write(bytes))),
-    ),
-  )
-  const control = `http://127.0.0.1:${ownPort}`
-  const { tls } = options
-  if (tls === undefined)
-    return { control, port: front.port, env: createEnvironment(`http://127.0.0.1:${front.port}`) }
-  const secure = await listenOnFreePort(
-    createTlsServer({ key: tls.key, cert: tls.cert }, (socket) => readRequests(socket, handle)),
-  )
-  const way = await listenOnFreePort(
-    createServer({ allowHalfOpen: true }, (socket) => forwardDelayed(socket, secure, tls.roundTripMs)),
+  if (tls === undefined) return { port: front.port, env: createEnvironment(`http://127.0.0.1:${front.port}`) }
+  const secure = await listenOnFreePort(createTlsServer({ key: tls.key, cert: tls.cert }, serve))
+  const port = await listenOnFreePort(
+    createTcpServer({ allowHalfOpen: true }, (socket) => forwardDelayed(socket, secure, tls.roundTripMs)),
   )
   const trust = { NODE_EXTRA_CA_CERTS: tls.certFile, REQUESTS_CA_BUNDLE: tls.certFile }
-  return { control, port: way, env: { ...createEnvironment(`https://127.0.0.1:${way}`), ...trust } }
+  return { port, env: { ...createEnvironment(`https://127.0.0.1:${port}`), ...trust } }
 }
 
 const createEnvironment = (origin: string): Readonly<Record<string, string>> => {
-  const { sheet } = createBenchTimeline(0)(Date.parse(FIRST_RUN_AT))
+  const { sheet } = marketAt(Date.parse(FIRST_RUN_AT))
   return {
     ...Object.fromEntries(
       builtInHosts.map((host) => [`SCRIPSTREAM_${host.toUpperCase()}_URL`, `${origin}/${host}`]),
@@ -139,5 +206,9 @@ const createEnvironment = (origin: string): Readonly<Record<string, string>> => 
 }
 
 // Exits with its parent process.
-process.stdin.on('end', () => process.exit()).resume()
-console.log(JSON.stringify(await start()))
+process.on('disconnect', () => process.exit())
+process.on(
+  'message',
+  (control: ProviderControl) => void change(control).then(() => process.send?.(readStats())),
+)
+process.send?.(await start())

@@ -3,7 +3,7 @@ import type { Context } from '../harness/figure.js'
 import { computeLosses, sumCounts, type TroubledRun } from '../harness/troubled.js'
 import { fixed } from '../provider/conditions.js'
 import type { Outage, OutageKind } from '../provider/outage.js'
-import { countRequests } from '../provider/request-counter.js'
+import { countRequests } from '../provider/stats.js'
 import type { OutageRow } from '../report/trouble.js'
 import { type TroubleBench, withTrouble } from './with-provider.js'
 

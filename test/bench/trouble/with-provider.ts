@@ -6,7 +6,7 @@ import type { Latency } from '../provider/conditions.js'
 import { FIRST_RUN_AT } from '../provider/conditions.js'
 import { type Provider, startProvider } from '../provider/process.js'
 import type { ProviderControl } from '../provider/provider.js'
-import { countRequests } from '../provider/request-counter.js'
+import { countRequests } from '../provider/stats.js'
 
 export interface TroubleProviderOptions {
   readonly stocks: number

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { DamagedFileError } from '../../../src/model/errors.js'
 import { findDamages } from '../../../src/storage/history/check.js'
 import { findAnswer } from '../../../src/storage/history/choose.js'
@@ -33,7 +33,7 @@ const DAYS = [
 const DELETED = '2026-03-27'
 /** This day has a second record, with other rows. */
 const TWICE = '2026-04-01'
-const DAMAGES = 120
+const DAMAGES = 60
 
 /**
  * A history with everything in it: two quarters, changes and whole lists, a second and a late record, a
@@ -139,8 +139,18 @@ const KINDS: Readonly<Record<string, (folder: string, random: Random) => readonl
 }
 
 describe('a damage anywhere in the record', () => {
+  let source: string
+  beforeAll(async () => {
+    source = await createHistory()
+  })
+  const copyHistory = (): string => {
+    const root = temporaryFolder()
+    mkdirSync(join(root, '.scripstream'))
+    cpSync(toHistoryFolder(source), toHistoryFolder(root), { recursive: true })
+    return root
+  }
+
   it.each(Object.keys(KINDS))('is noticed, and spreads to no other day: %s', async (kind) => {
-    const source = await createHistory()
     const expected = await readAnswers(source)
     expect(await findDamages(await openHistory(source))).toEqual([])
     expect([...expected.values()].filter((answer) => answer.startsWith('rows'))).toHaveLength(
@@ -148,9 +158,7 @@ describe('a damage anywhere in the record', () => {
     )
     const random = seeded(kind.length)
     for (let done = 0; done < DAMAGES / Object.keys(KINDS).length; ) {
-      const root = temporaryFolder()
-      mkdirSync(join(root, '.scripstream'))
-      cpSync(toHistoryFolder(source), toHistoryFolder(root), { recursive: true })
+      const root = copyHistory()
       const changed = KINDS[kind]?.(toHistoryFolder(root), random) ?? []
       if (changed.length === 0) continue
       done++
@@ -175,7 +183,7 @@ describe('a damage anywhere in the record', () => {
     ['number', '"number":3', '"number":9'],
     ['rows', '"rows":300', '"rows":301'],
   ])('of the facts of a record is seen by every reader: %s', async (_, text, other) => {
-    const root = await createHistory()
+    const root = copyHistory()
     const path = join(
       toHistoryFolder(root),
       listFiles(toHistoryFolder(root)).find((name) => /^2026-03-31.*record\.json$/.test(name)) ?? '',
@@ -187,7 +195,7 @@ describe('a damage anywhere in the record', () => {
   })
 
   it('of a base is survived by its copy, and of both copies is an error of the days that need it', async () => {
-    const root = await createHistory()
+    const root = copyHistory()
     const expected = await readAnswers(root)
     const folder = toHistoryFolder(root)
     const base = listFiles(folder).find((name) => name.startsWith('bases/prices-2026-04')) ?? ''

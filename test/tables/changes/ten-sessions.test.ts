@@ -135,19 +135,22 @@ describe.runIf(duckdb)('ten sessions with planted events', () => {
     )
   })
 
-  it('replay each worked rule as the difference of ten answers as of their days', async () => {
+  it('replay each worked rule as the difference of the answers as of five days', async () => {
     const known = new Set(listViews(tables).flatMap(({ columns }) => columns.map(({ name }) => name)))
     // An optional stream provides the delivery.
     const usable = workedRules.filter(({ sql }) => known.has('delivery_x') || !sql.includes('delivery_x'))
     const rules = usable.map(({ name }): WatchRule => ({ name, query: name }))
-    const { signals, failures } = await replayRules(rules, { from: FIRST, to: LAST }, { root, streams })
+    // Every answer is one of the dearest queries.
+    const from = DAYS[6] as Day
+    const { signals, failures } = await replayRules(rules, { from, to: LAST }, { root, streams })
     expect(failures).toEqual([])
+    expect(signals.length).toBeGreaterThan(5)
     for (const rule of rules) {
       const { sql, key = [], only = [] } = await resolveRule(rule, root)
       const keyOf = (row: Row): string => key.map((column) => row[column]).join(' ')
       const found: string[] = []
       let before: readonly Row[] | undefined
-      for (const day of await listWatchDays(root)) {
+      for (const day of (await listWatchDays(root)).filter((one) => one >= String(DAYS[5]))) {
         const after = await queryRows(sql, { out: root, tables, asOf: day, lakeFrom: false })
         const has = (rows: readonly Row[], row: Row): boolean => rows.some((one) => keyOf(one) === keyOf(row))
         for (const row of before ? after : [])

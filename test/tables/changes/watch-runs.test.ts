@@ -22,7 +22,7 @@ const RUNS = {
   u: report({ finishedBefore: 'x' }),
 }
 
-describe('a standing query of a collector', () => {
+describe('a rule of a collector', () => {
   itWithMarbles('is asked after each complete run that had something to do, one after the other', (m) => {
     const run$ = m.hot('  -a-b-p-u-a-|', RUNS)
     let asked = 0

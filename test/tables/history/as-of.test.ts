@@ -284,10 +284,10 @@ describe.runIf(duckdb)('the candle histories that runs replaced', () => {
       join(root, 'ohlcv_data/S1.csv'),
       ['Timestamp,Open,High,Low,Close,Volume', ...lines, ''].join('\n'),
     )
-    const reason = 'replaced alone: the candle of 2026-02-10 (differs (close 1.01, now 1))'
+    const rewritten = [{ item: 'S1', reason: 'another close', onlyDay: '2026-02-10' }]
     await recordRun(root, {
       day: '2026-02-11',
-      scripts: { 'all-ohlcv': { ...replaced('S1'), rewritten: [{ item: 'S1', reason }] } },
+      scripts: { 'all-ohlcv': { ...replaced('S1'), rewritten } },
     })
     expect((await ask('select day, known_since from candles_known order by day', root)).rows).toEqual([
       ['2026-02-09', null],

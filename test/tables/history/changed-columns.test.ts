@@ -2,7 +2,6 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { listTables } from '../../../src/engine/define-stream.js'
-import { PREVIOUS_FOLDER } from '../../../src/engine/storage.js'
 import type { RecordedTable } from '../../../src/model/history.js'
 import type { TableColumn } from '../../../src/model/row-schema.js'
 import { diff } from '../../../src/tables/changes/diff.js'
@@ -149,13 +148,13 @@ describe.runIf(duckdb)('a stock that was renamed', () => {
     expect(await ask(counts, root)).toEqual([['NEW', 'INE000000001', '2']])
   })
 
-  it('is warned of if the master list before, which names it, cannot be read', async () => {
+  it('is warned of if the document of former stocks, which names it, cannot be read', async () => {
     const root = temporaryFolder()
-    mkdirSync(join(root, PREVIOUS_FOLDER), { recursive: true })
+    mkdirSync(join(root, '.scripstream'))
     writeFileSync(join(root, MASTER), JSON.stringify([{ Symbol: 'NEW', ISIN: 'INE000000001' }]))
-    writeFileSync(join(root, PREVIOUS_FOLDER, MASTER), '[{"Symbol":"OLD","IS')
+    writeFileSync(join(root, '.scripstream/former-stocks.json'), '[{"symbol":"OLD","is')
     const { warnings, close } = await runQuery('from candles_adjusted', { out: root, tables })
     close()
-    expect(warnings).toEqual([expect.stringContaining(`${PREVIOUS_FOLDER}/${MASTER} cannot be read`)])
+    expect(warnings).toEqual([expect.stringContaining('.scripstream/former-stocks.json cannot be read')])
   })
 })

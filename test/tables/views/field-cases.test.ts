@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { duckdb, objectsOf } from '../support.js'
-import { before, DAYS, type ListedAction, market, PRICES } from './one-stock.js'
+import { before, DAYS, ISIN, type ListedAction, market, PRICES } from './one-stock.js'
 
 // What users of other collectors reported about their data, planted here. The number is that of their issue.
 
 const judge = (out: string) =>
-  objectsOf('select kind, factor, is_applied, amount_inr, reason from adjustments order by day', out)
+  objectsOf(
+    "select kind, factor, is_applied, amount_inr, reason from adjustments order by day, kind = 'dividend'",
+    out,
+  )
 
 const readCloses = async (out: string, column = 'close'): Promise<readonly number[]> =>
   (await objectsOf(`select ${column} as c from candles_adjusted order by day`, out)).map(({ c }) => Number(c))
@@ -131,6 +134,151 @@ describe.skipIf(!duckdb)('a dividend', () => {
       paid.map((price, place) => (place < 5 ? price - 5 : price)),
       'close_total_return',
     )
+  })
+})
+
+describe.skipIf(!duckdb)('a split', () => {
+  it('that reads as a consolidation may be divided twice: the first closes are unknown', async () => {
+    const out = market(before(4, 0.2), [['SPLIT', DAYS[4], '2:10']])
+    expect(await judge(out)).toMatchObject([
+      { factor: 0.2, is_applied: 0, reason: 'a consolidation, or divided twice' },
+    ])
+    const rows = await objectsOf('select close_first from candles_adjusted order by day', out)
+    expect(rows.map((row) => row.close_first)).toEqual([null, null, null, null, ...PRICES.slice(4)])
+  })
+
+  it('is a consolidation by the order of its terms', async () => {
+    const out = market(before(4, 0.2), [['SPLIT', DAYS[4], '10:2']])
+    expect(await judge(out)).toMatchObject([{ factor: 0.2, is_applied: 0, reason: null }])
+    await expectCloses(out, before(4, 0.2), 'close_first')
+  })
+})
+
+describe.skipIf(!duckdb)('a dividend in percent of a face value that a later consolidation changes', () => {
+  it('is not what moves the price of a bonus of its day', async () => {
+    // Three old shares were worth one new one of today, a hundredth each.
+    const closes = PRICES.map((price, place) => (place < 3 ? 3 : 1) * (place < 6 ? price / 100 : price))
+    const out = market(
+      closes,
+      [
+        ['BONUS', DAYS[3], '2:1'],
+        ['DIVIDEND', DAYS[3], '20.3%'],
+        ['CONSOLIDATION', DAYS[6], '100:1'],
+      ],
+      'A',
+      {
+        'nse_equity_list.csv': `SYMBOL,NAME OF COMPANY,SERIES,DATE OF LISTING,PAID UP VALUE,MARKET LOT,ISIN NUMBER,FACE VALUE\nA,A,EQ,01-JAN-2020,10,1,${ISIN},10\n`,
+      },
+    )
+    expect(await judge(out)).toContainEqual(
+      expect.objectContaining({ kind: 'bonus', factor: 3, is_applied: 0 }),
+    )
+    await expectCloses(out, PRICES)
+  })
+})
+
+// BennyThadikaran/eod2#264: a bonus of preference shares, listed as a bonus. No earlier run has seen its day.
+describe.skipIf(!duckdb)('a bonus without a jump', () => {
+  const paise = [801.05, 803.3, 798.35, 805.7, 800.6, 810.15, 812.5, 808.05]
+  it.each([
+    ['did not happen, if the prices before it are those of the exchange', paise, 0.35, null],
+    [
+      'is applied, if they are finer',
+      paise.map((price, place) => Math.round((place < 6 ? price - 0.02 : price) * 100) / 100),
+      0.35,
+      1,
+    ],
+    ['is applied, if nobody can tell', paise.map(Math.round), 1, 1],
+  ] as const)('%s', async (_, closes, step, isApplied) => {
+    const out = market(closes, [['BONUS', DAYS[6], '4:1']], 'A', {
+      'ohlcv_data/A.csv': `Timestamp,Open,High,Low,Close,Volume\n${closes
+        .map((close, place) => {
+          const open = Math.round((close + (place + 1) * step) * 100) / 100
+          const time = Date.parse(`${DAYS[place]}T00:00:00+05:30`) / 1000
+          return [time, open, Math.max(open, close), Math.min(open, close), close, 1000].join()
+        })
+        .join('\n')}\n`,
+    })
+    expect(await judge(out)).toMatchObject([
+      { factor: 5, is_applied: isApplied, reason: isApplied === null ? 'not seen in the candles' : null },
+    ])
+  })
+})
+
+describe.skipIf(!duckdb)('a text about two actions', () => {
+  it.each([
+    ['BONUS & DIVIDEND', 'Bonus 1:1/Dividend Rs 5 Per Share', 2, 5],
+    ['DIVIDEND', 'Dividend - Rs 5 Per Share/Bonus 1:1', 2, 5],
+    ['SPLIT', 'From Rs 10/- To Rs 2/- & Dividend Rs 5', 5, 5],
+    ['BONUS AND DIVIDEND', '1:1', 2, null],
+  ] as const)('has both: %s, %s', async (type, note, factor, amount) => {
+    expect(await judge(market(before(4, factor), [[type, DAYS[4], note]]))).toEqual([
+      expect.objectContaining({ factor, is_applied: 0 }),
+      expect.objectContaining({
+        kind: 'dividend',
+        amount_inr: amount,
+        reason: amount === null ? 'amount not read' : null,
+      }),
+    ])
+  })
+})
+
+describe.skipIf(!duckdb)('what a trust pays', () => {
+  it('counts for the total return, or says why not', async () => {
+    const paid = PRICES.map((price, place) => (place < 4 ? price : price - 5))
+    const out = market(paid, [
+      ['INTEREST', DAYS[4], 'Rs 3 Per Unit'],
+      ['RETURN OF CAPITAL', DAYS[4], '2'],
+      ['INTEREST', DAYS[6], '8%'],
+    ])
+    const close = paid[3] as number
+    expect((await readCloses(out, 'close_total_return'))[3]).toBeCloseTo(close - 5, 9)
+    expect((await judge(out)).at(-1)).toMatchObject({ kind: 'dividend', reason: 'amount not read' })
+  })
+})
+
+describe.skipIf(!duckdb)('the next dividend', () => {
+  const next = async (...actions: readonly ListedAction[]) =>
+    (
+      await objectsOf(
+        'select next_dividend_inr as amount, CAST(next_dividend_day AS VARCHAR) as day, next_action as action from screener',
+        market(PRICES, actions),
+      )
+    )[0]
+  it.each([
+    [
+      'written twice',
+      20,
+      [
+        ['DIVIDEND', '20'],
+        ['DIVIDEND', 'Rs 20 Per Share'],
+      ],
+    ],
+    [
+      'and a special one',
+      40,
+      [
+        ['INTERIM DIVIDEND', '20'],
+        ['SPECIAL DIVIDEND', '20'],
+      ],
+    ],
+    ['whose amount is in its type', 5, [['DIVIDEND RS 5 PER SHARE', 'NA']]],
+    ['beside a bonus', 5, [['BONUS', 'Bonus 1:1/Dividend Rs 5']]],
+    ['of a trust', 2, [['DISTRIBUTION', 'Rs 2 Per Unit']]],
+    [
+      'with one of unknown amount',
+      null,
+      [
+        ['INTERIM DIVIDEND', '20'],
+        ['SPECIAL DIVIDEND', 'soon'],
+      ],
+    ],
+  ] as const)('%s is %s', async (_, amount, actions) => {
+    const day = '2026-02-20'
+    expect(await next(...actions.map(([type, note]): ListedAction => [type, day, note]))).toMatchObject({
+      amount,
+      day,
+    })
   })
 })
 

@@ -10,7 +10,7 @@ import {
 } from '../../../src/storage/history/record.js'
 import { BESIDE_UNKNOWN } from '../../../src/tables/views/adjustments.js'
 import { duckdb, folderWith, objectsOf } from '../support.js'
-import { plantActions, SESSIONS } from './planted-actions.js'
+import { FACE_VALUE, type ListedAction, plantActions, SESSIONS } from './planted-actions.js'
 
 /** `PLANTED_SETS=20000` tries as many. */
 const SETS = Number(process.env.PLANTED_SETS ?? 400)
@@ -34,21 +34,33 @@ const toCsv = ({ rows }: Planted): string =>
     .join('\n')
     .concat('\n')
 
+const toIsin = (place: number): string => `INE${String(place).padStart(6, '0')}A01`
+const toStockRow = (Sym: string, actions: readonly ListedAction[]) => ({
+  Sym,
+  CorpAct: actions.map(([ActType, ExDate, Note]) => ({ ActType, ExDate, RecDate: ExDate, Note })),
+})
+
 /** A folder with a stock for each set, and the record of a run that fetched some histories again. */
 const createFolder = (sets: readonly Planted[]): string => {
   const out = folderWith({
     '.scripstream/report.json': { run: 'a', asOf: '2026-02-12T14:30:00.000Z', scripts: {} },
     'master_isin_map.json': sets.map(({ symbol }, place) => ({
       Symbol: symbol,
-      ISIN: `INE${String(place).padStart(6, '0')}A01`,
+      ISIN: toIsin(place),
       Name: symbol,
       Sid: String(place),
       FnoFlag: 0,
     })),
-    'history_corporate_actions.json': sets.map(({ symbol, listed }) => ({
-      Sym: symbol,
-      CorpAct: listed.map(([ActType, ExDate, Note]) => ({ ActType, ExDate, RecDate: ExDate, Note })),
-    })),
+    'history_corporate_actions.json': sets.map(({ symbol, listed }) => toStockRow(symbol, listed)),
+    'upcoming_corporate_actions.json': sets.map(({ symbol, upcoming }) => toStockRow(symbol, upcoming)),
+    'nse_equity_list.csv': [
+      'SYMBOL,NAME OF COMPANY,SERIES,DATE OF LISTING,PAID UP VALUE,MARKET LOT,ISIN NUMBER,FACE VALUE',
+      ...sets.map(
+        ({ symbol }, place) => `${symbol},${symbol},EQ,01-JAN-2020,10,1,${toIsin(place)},${FACE_VALUE}`,
+      ),
+    ]
+      .join('\n')
+      .concat('\n'),
     ...Object.fromEntries(sets.map((one) => [`ohlcv_data/${one.symbol}.csv`, toCsv(one)])),
   })
   const day = SESSIONS[8] as string

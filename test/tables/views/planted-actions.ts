@@ -21,6 +21,7 @@ const KINDS: readonly [Terms, ...Terms[]] = [
   ['SUB-DIVISION', 'From Rs 2/- Per Share To Re.1/- Per Share', 2],
   ['SPLIT', '10:1', 0.1],
   ['CONSOLIDATION', '100:1', 0.01],
+  ['CONSOLIDATION', '1:20', 0.05],
   ['BONUS', '1:1', 2],
   ['BONUS', '2:1', 3],
   ['BONUS', '4:1', 5],
@@ -46,13 +47,32 @@ export const plantActions = (set: number) => {
       .filter((event) => event.place > place && isCounted(event))
       .reduce((all, { factor }) => all * factor, 1)
   const dividends = drawDividends(random)
+  const more = createRandom(48, 'more', set)
+  const [first] = dividends
+  const bonusOn = SESSIONS.indexOf(listed.find(([type]) => type === 'BONUS')?.[1] ?? '')
+  if (first !== undefined && bonusOn > 0 && more.chance(0.5)) first.place = bonusOn
   const unknown = drawUnknown(createRandom(48, 'unknown', set), listed)
   listed.push(...unknown.listed)
   const prices = drawPrices(random, dividends, unknown)
   for (const { place, amounts, fate } of dividends)
     amounts.forEach((amount, index) => {
       const day = SESSIONS[place] as string
-      const note = String(Number((amount * productFrom(place)).toPrecision(12)))
+      const rupees = amount * productFrom(place)
+      const form = more.pick(['number', 'rupees', 'percent'] as const)
+      // Of the face value of that day: a later split changes it, a bonus does not.
+      const percent = (rupees / FACE_VALUE / productFrom(place, ({ isBonus }) => !isBonus)) * 100
+      const isPercent = form === 'percent' && fate !== 'moved'
+      const text = `Rs ${formatRupees(rupees)} Per Share`
+      const number = form === 'rupees' ? text : String(Number(rupees.toPrecision(12)))
+      const note = isPercent ? `${formatRupees(percent)}%` : number
+      const beside = listed.findIndex(([type, on]) => type === 'BONUS' && on === day)
+      const bonus = listed[beside]
+      if (form !== 'percent' && fate === 'paid' && bonus !== undefined && amounts.length === 1) {
+        listed[beside] = ['BONUS & DIVIDEND', day, `Bonus ${bonus[2]}/Dividend - ${text}`]
+        fates.push('dividend in the text of a bonus')
+        return
+      }
+      if (isPercent) fates.push('dividend in percent')
       const type = `${['INTERIM', 'SPECIAL', 'FINAL'][index]} DIVIDEND`
       listed.push([type, day, note])
       if (fate === 'doubled') listed.push([type, day, note])
@@ -60,6 +80,7 @@ export const plantActions = (set: number) => {
     })
   return {
     listed,
+    upcoming: drawUpcoming(more, listed),
     isUnseen,
     crosses: unknown.listed[0]?.[1] ?? null,
     isBeside: unknown.isBeside,
@@ -83,6 +104,29 @@ interface Event {
   readonly place: number
   readonly factor: number
   readonly isApplied: boolean
+  readonly isBonus: boolean
+}
+
+/** Rupees, of every stock. */
+export const FACE_VALUE = 10
+
+const formatRupees = (value: number): string => value.toFixed(12)
+
+type Coming = readonly [type: string, note: string]
+
+const COMING: readonly [Coming, ...Coming[]] = [
+  ['SPLIT', '1:4'],
+  ['BONUS', '7:1'],
+  ['CONSOLIDATION', '30:1'],
+  ['DEMERGER', ''],
+  ['FINAL DIVIDEND', '50'],
+]
+
+/** An action to come, which changes nothing yet. One of the same terms would be one that moved. */
+const drawUpcoming = (random: Random, listed: readonly ListedAction[]): readonly ListedAction[] => {
+  const [type, note] = random.pick(COMING)
+  const isTaken = listed.some(([one]) => one === type || (type === 'DEMERGER' && one === 'SPIN OFF'))
+  return random.chance(0.5) || isTaken ? [] : [[type, '2026-02-20', note]]
 }
 
 const drawActions = (random: Random) => {
@@ -111,7 +155,8 @@ const drawActions = (random: Random) => {
     else listed.push([type, ex, note])
     if (fate === 'moved') listed.push([type, shift(ex, -random.int(5, 25)), note])
     if (fate === 'doubled') listed.push([type, ex, note])
-    if (fate !== 'foreign' && fate !== 'never') events.push({ place: on, factor, isApplied })
+    if (fate !== 'foreign' && fate !== 'never')
+      events.push({ place: on, factor, isApplied, isBonus: type === 'BONUS' })
   }
   return { listed, events, isUnseen, fates }
 }

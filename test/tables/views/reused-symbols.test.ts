@@ -19,9 +19,19 @@ const deal = (date: string, more: object = {}) => ({
   ...more,
 })
 
+const formerly = (symbol: string, isin: string, name: string, until: string) => ({
+  symbol,
+  isin,
+  name,
+  sid: isin,
+  file: symbol,
+  until,
+})
+
 /** A has been another company since 4 February. */
 const REUSED = {
   '.scripstream/report.json': { run: 'a', asOf: '2026-02-06T14:30:00.000Z', scripts: {} },
+  '.scripstream/former-stocks.json': [formerly('A', OLD, 'Old', '2026-02-03')],
   'master_isin_map.json': [{ Symbol: 'A', ISIN: NEW, Name: 'New', Sid: '9', FnoFlag: 0 }],
   'history_corporate_actions.json': [
     {
@@ -98,6 +108,47 @@ describe.skipIf(!duckdb)('a symbol of two companies, one after the other', () =>
       { ...a, kind: 'news' },
       { ...b, kind: 'filing' },
       { ...b, kind: 'news' },
+    ])
+  })
+
+  it('has the actions of each by the name in the list, and by the days of the document of former stocks', async () => {
+    const rename = (file: keyof typeof REUSED, more: object) =>
+      (REUSED[file] as readonly object[]).map((row) => ({ ...row, ...more }))
+    const named = (name: string) =>
+      folderWith({
+        ...REUSED,
+        'history_corporate_actions.json': rename('history_corporate_actions.json', { DispSym: name }),
+        '.scripstream/former-stocks.json': [formerly('A', OLD, 'Old', '2026-02-05')],
+      })
+    const counts =
+      "select symbol, count(*) AS n from events where kind = 'corporate action' group by all order by 1"
+    expect(await objectsOf(counts, named('New'))).toEqual([{ symbol: 'A', n: 2 }])
+    for (const name of ['Old', ''])
+      expect(await objectsOf(counts, named(name))).toEqual([{ symbol: b.symbol, n: 2 }])
+  })
+
+  it('has the actions of two companies that exchanged their symbols under those of now', async () => {
+    const [one, two] = ['INE111A01011', 'INE222A01011']
+    const swapped = folderWith({
+      ...REUSED,
+      'master_isin_map.json': [
+        ['A', two],
+        ['B', one],
+      ].map(([symbol, isin]) => ({ Symbol: symbol, ISIN: isin, Name: isin, Sid: isin, FnoFlag: 0 })),
+      'ohlcv_data/B.csv': REUSED['ohlcv_data/A.csv'],
+      '.scripstream/former-stocks.json': [
+        formerly('A', one, one, '2026-02-03'),
+        formerly('B', two, two, '2026-02-03'),
+      ],
+    })
+    const list = "select day, symbol, isin from events where kind = 'corporate action' order by day"
+    expect(await objectsOf(list, swapped)).toEqual([
+      { day: '2026-02-03', symbol: 'B', isin: one },
+      { day: '2026-02-05', symbol: 'A', isin: two },
+    ])
+    expect(await objectsOf(list.replace('corporate action', 'deal'), swapped)).toEqual([
+      { day: '2026-02-03', symbol: 'B', isin: one },
+      { day: '2026-02-05', symbol: 'A', isin: two },
     ])
   })
 

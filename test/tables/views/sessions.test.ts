@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { RunReport } from '../../../src/model/report.js'
 import { createBrief } from '../../../src/show/brief.js'
-import { getRunDay, readRunFacts } from '../../../src/show/freshness.js'
+import { readRunFacts } from '../../../src/show/freshness.js'
 import { openMarketFolder } from '../../../src/show/index.js'
 import { streams } from '../../../streams/registry.js'
 import { duckdb, folderWith, objectsOf, rowsOf } from '../support.js'
@@ -67,7 +67,7 @@ describe.skipIf(!duckdb)('the day of a run', () => {
     const out = folderOf(run, days)
     expect(await rowsOf('select distinct day from screener', out)).toEqual([[day]])
     const folder = openMarketFolder({ root: out, exchange: 'NSE', streams })
-    expect(getRunDay(await readRunFacts(folder))).toBe(day)
+    expect((await readRunFacts(folder)).toMarketDay(run)).toBe(day)
   })
 
   it('that is a session of a weekend ends the windows of deals, and is the newest session of the brief', async () => {

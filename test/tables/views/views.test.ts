@@ -162,13 +162,18 @@ describe.skipIf(!duckdb)('the views of a run', () => {
   })
 })
 
+/** NEW had another symbol. */
+const FORMER_STOCKS = [
+  { symbol: 'OLD', isin: 'INE009A01021', name: 'N', sid: '1', file: 'OLD', until: '2026-02-10' },
+]
+
 describe.skipIf(!duckdb)('single views', () => {
-  it('candles of a former symbol that only its news has are not those of another stock', async () => {
+  it('candles of a former symbol are not those of another stock', async () => {
     const candles = `Timestamp,Open,High,Low,Close,Volume\n${Date.parse('2026-02-11T00:00:00+05:30') / 1000},5,5,5,5,1\n`
     const out = folderWith({
       '.scripstream/report.json': { run: 'a', asOf: '2026-02-12T14:30:00.000Z', scripts: {} },
       'master_isin_map.json': [{ Symbol: 'NEW', ISIN: 'INE009A01021', Name: 'N', Sid: '1', FnoFlag: 0 }],
-      'market_news/OLD_news.json': { Symbol: 'OLD', ISIN: 'INE009A01021', News: [] },
+      '.scripstream/former-stocks.json': FORMER_STOCKS,
       'ohlcv_data/NEW.csv': candles,
       'ohlcv_data/OLD.csv': candles,
     })
@@ -196,6 +201,7 @@ describe.skipIf(!duckdb)('single views', () => {
     const out = folderWith({
       'master_isin_map.json': MASTER,
       '.scripstream/report.json': { run: 'a', asOf: '2026-02-12T14:30:00.000Z', scripts: {} },
+      '.scripstream/former-stocks.json': FORMER_STOCKS,
       'company_filings/NEW_filings.json': filings,
       'company_filings/OLD_filings.json': filings,
       'market_news/NEW_news.json': news('NEW'),

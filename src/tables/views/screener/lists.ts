@@ -1,3 +1,4 @@
+import { nameBandSql } from '../../../market/price-bands.js'
 import { isSameIssuer } from '../symbols.js'
 import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 
@@ -16,7 +17,7 @@ export const lists: ScreenerGroup = {
     'circuits',
     'deals',
     'deals_valued',
-    'corporate_actions',
+    'actions_unique',
     'symbols',
   ],
   with: [
@@ -29,8 +30,8 @@ export const lists: ScreenerGroup = {
       FROM (
         SELECT symbol, from_percent, to_percent, NULL AS side, NULL AS day, NULL AS action, NULL AS amount FROM band_changes
         UNION ALL SELECT symbol, NULL, NULL, side, NULL, NULL, NULL FROM circuits
-        UNION ALL SELECT symbol, NULL, NULL, NULL, ex_date, if(kind LIKE '%dividend%', 'dividend', kind) AS what, sum(amount) FROM (SELECT DISTINCT symbol, ex_date, lower(action) AS kind, note, amount FROM corporate_actions)
-        WHERE ex_date >= coalesce(${RUN_DAY}, current_date) GROUP BY symbol, ex_date, what
+        UNION ALL SELECT symbol, NULL, NULL, NULL, day, coalesce(kind, lower(action)) AS what, if(count(amount_inr) = count(*), sum(amount_inr), NULL) FROM actions_unique
+        WHERE day >= coalesce(${RUN_DAY}, current_date) GROUP BY symbol, day, what
       ) GROUP BY symbol
     )`,
     `recent_deals AS (
@@ -57,15 +58,7 @@ export const lists: ScreenerGroup = {
         'm.band_percent',
       ),
     ),
-    reading(
-      [],
-      col(
-        'band',
-        'VARCHAR',
-        'such as 20 %, or no band; NULL: unknown',
-        `coalesce(printf('%g %%', m.band_percent), lower(m.band))`,
-      ),
-    ),
+    reading([], col('band', 'VARCHAR', 'such as 20 %, or no band; NULL: unknown', nameBandSql('m.band'))),
     col('band_before_pct', 'DOUBLE', 'price band before a change of that day, percent', 'from_percent'),
     col('circuit', 'VARCHAR', 'upper or lower if the price is at its limit', 'side'),
     col('deals_7d', 'BIGINT', `bulk and block deals of ${WEEK}`, ofDeals('deals')),

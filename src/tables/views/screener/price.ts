@@ -273,10 +273,13 @@ export const indexPrices = defineView({
     col('day', 'DATE', 'day of the run, on a weekend without a session the Friday before', RUN_DAY),
     col('sid', 'VARCHAR', 'id of the index, which may share its symbol', 'm.sid'),
     col('name', 'VARCHAR', 'name of the index', 'm.name'),
-    ...LATEST_COLUMNS.filter(({ name }) => !/^listed_days$|^total_return|_cr$/.test(name)).map((column) => ({
-      ...column,
-      comment: column.comment.replace('the listing', 'the first candle').replaceAll('rupees', 'points'),
-    })),
+    ...LATEST_COLUMNS.filter(({ name }) => !/^listed_days$|^total_return|_cr$/.test(name)).map(
+      ({ unit, ...column }) => ({
+        ...column,
+        ...(unit === '%' && { unit }),
+        comment: column.comment.replace('the listing', 'the first candle').replaceAll('rupees', 'points'),
+      }),
+    ),
   ],
   with: [
     `items AS (SELECT symbol, sid, symbol || '/' || sid AS item, max(name) AS name, CAST(NULL AS DATE) AS listed_on FROM indices GROUP BY ALL)`,

@@ -4,7 +4,8 @@ import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 import { priceGroup } from './price.js'
 
 /** Days before the day of the run whose results are new: those of a weekend are of its Friday or Saturday. */
-export const RESULT_DAYS = 3
+const RESULT_DAYS = 3
+const HAS_NEW_RESULTS = `CAST(results_at AS DATE) > ${RUN_DAY} - ${RESULT_DAYS}`
 /** Days from the day of the run on whose ex-dates are near. */
 export const ACTION_DAYS = 7
 
@@ -16,7 +17,7 @@ const TAGS = [
   `if(asm IS NULL, NULL, 'ASM')`,
   `if(gsm IS NULL, NULL, 'GSM')`,
   `if(from_percent IS NULL, NULL, 'band changed')`,
-  `if(CAST(results_at AS DATE) > ${RUN_DAY} - ${RESULT_DAYS}, 'results', NULL)`,
+  `if(${HAS_NEW_RESULTS}, 'results', NULL)`,
   `if(next_day <= ${RUN_DAY} + ${ACTION_DAYS}, 'ex-date', NULL)`,
   `if(l.deals > 0, 'deals', NULL)`,
 ]
@@ -42,6 +43,15 @@ export const sessionGroup: ScreenerGroup = {
       'DATE',
       'newest ex-date of an action that earlier prices cannot be divided by, such as a demerger or a rights issue: figures of days before it cross it; NULL without one',
       'crosses',
+    ),
+    reading(
+      ['reaction'],
+      col(
+        'new_results',
+        'BIGINT',
+        `1 if the newest results came on the day of the run or in the ${RESULT_DAYS - 1} days before, 0 if not`,
+        HAS_NEW_RESULTS,
+      ),
     ),
     reading(
       ['price', 'session', 'lists', 'reaction'],

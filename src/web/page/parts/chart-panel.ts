@@ -131,7 +131,7 @@ const renderChart = (
         other === undefined
           ? candles.averages.map(
               ({ length }, place) =>
-                html`<span><i class=${`key average-${place + 1}`}></i>average of ${length}</span> `,
+                html`<span><i class=${`key average-${place + 1}`}></i>average of ${length} days</span> `,
             )
           : html`<span><i class="key average-1"></i>${page.place.query.get('compare')}${seen?.otherFrom === undefined ? '' : ` from ${formatDay(seen.otherFrom)}`}</span>`
       }</p>

@@ -184,7 +184,7 @@ const valueCell = (
   if (name === 'tags')
     return html`<td class="text" title=${text}>${text.split(SEVERAL).map((tag) => html`<span class="tag">${tag}</span> `)}</td>`
   if (name === RANGE_COLUMN)
-    return html`<td class="number" title=${`${text} %`}>${rangeBar(0, 100, Number(text))}</td>`
+    return html`<td class="number" title=${`${text} %`}>${rangeBar(Number(text))}</td>`
   const shown = formatCell(text, isNumber ? format : undefined)
   // A colour shows the sign of a change, too.
   const isMove = isNumber && isChange && /[1-9]/.test(shown)

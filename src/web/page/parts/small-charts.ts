@@ -37,11 +37,9 @@ export const balanceChart = (
   return html`<svg class="balance" viewBox=${`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label="Advances and declines of the last sessions">${columns}</svg>`
 }
 
-/** Where a value is between two ends. */
-export const rangeBar = (low: number, high: number, value: number): TemplateResult => {
-  const share = high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5
-  return html`<span class="range" aria-hidden="true"><i .style=${`left:${roundPixel(share * 100)}%`}></i></span>`
-}
+/** Where a value is between two ends, percent. */
+export const rangeBar = (place: number): TemplateResult =>
+  html`<span class="range" aria-hidden="true"><i .style=${`left:${roundPixel(Math.min(100, Math.max(0, place)))}%`}></i></span>`
 
 /** Shares of a whole side by side. */
 export const shareBar = (shares: readonly (readonly [name: string, share: number])[]): TemplateResult => html`

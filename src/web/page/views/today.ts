@@ -320,7 +320,7 @@ const changesPanel = (changes: FolderChanges, path: string): TemplateResult => {
 
 let shownSignals: { readonly page: PageContext; readonly later: Later<readonly SignalRow[]> } | undefined
 
-/** What standing queries found, once it is there; nothing without any. */
+/** What rules found, once it is there; nothing without any. */
 const signalsPanel = (page: PageContext, run = ''): TemplateResult | typeof nothing => {
   if (shownSignals?.page !== page) shownSignals = { page, later: createLater(page.update, true) }
   const rows = shownSignals.later.read(`${asOfPath('/api/signals', page.place)}#${run}`)

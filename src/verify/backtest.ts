@@ -8,10 +8,10 @@ import { describeEarlier } from '../storage/history/choose.js'
 import { readSessionDays } from '../storage/session-days.js'
 import { describeHistory } from '../tables/history/describe-history.js'
 import { queryRows } from '../tables/query.js'
-import type { Verification, VerifyOptions } from '../verify/finding.js'
+import type { Verification, VerifyOptions } from './finding.js'
 
 /** One way in which a back-test on a folder differs from what was known then. */
-export interface BacktestPart {
+interface BacktestPart {
   readonly name: string
   /** How many there are, and of how many. */
   readonly count: number

@@ -1,0 +1,106 @@
+import { lastValueFrom } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { type MemoryFiles, memory } from '../../sinks/memory.js'
+import { createOwnerFinder, parseFormerStocks, settleStocks } from '../../src/market/former-stocks.js'
+import type { Stock } from '../../src/model/stock.js'
+import { type Day, toInstant } from '../../src/model/trading-day.js'
+
+const stock = (symbol: string, isin: string, sid: string): Stock => ({
+  Symbol: symbol,
+  ISIN: `INE${isin}A01011`,
+  Name: `${isin} Limited`,
+  Sid: sid,
+  FnoFlag: 0,
+})
+const [F, N, B] = [stock('A', '111', '1'), stock('A', '222', '2'), stock('B', '333', '3')]
+
+/** Evenings with a master list each; the files as a run would leave them. */
+const createDays = () => {
+  const files: MemoryFiles = new Map()
+  const storage = memory(files)
+  return async (day: Day, ...now: readonly Stock[]) => {
+    const asOf = toInstant(day, '20:00')
+    const { moves, document, earlierIsins } = await lastValueFrom(
+      settleStocks(() => now, { stored: storage.stored, asOf }),
+    )
+    if (document) await lastValueFrom(storage.storeDocument('former-stocks.json', document))
+    await lastValueFrom(storage.storeDocument('report.json', { asOf: new Date(asOf).toISOString() }))
+    files.set('master_isin_map.json', { text: JSON.stringify(now) })
+    const former = parseFormerStocks(
+      JSON.parse(files.get('.scripstream/former-stocks.json')?.text ?? '[]') as unknown,
+    )
+    return {
+      moves: moves.map((move) => move.join(' > ')),
+      isins: [...earlierIsins].map(([isin, earlier]) => `${isin} < ${earlier.join()}`),
+      former: former.map((one) => `${one.stock.Symbol} ${one.stock.ISIN} ${one.until}`),
+      find: createOwnerFinder(now, former).findSymbol,
+    }
+  }
+}
+
+describe('the stocks that left the master list', () => {
+  it('are known after evenings without them, with the last day on which they were listed', async () => {
+    const settle = createDays()
+    expect(await settle('2026-02-02', F, B)).toMatchObject({ former: [], moves: [] })
+    const left = [`A ${F.ISIN} 2026-02-02`]
+    expect(await settle('2026-02-03', B)).toMatchObject({ former: left, moves: [] })
+    expect(await settle('2026-02-04', B)).toMatchObject({ former: left, moves: [] })
+    const { moves, former, find } = await settle('2026-02-05', B, N)
+    expect(moves).toEqual([`A > A~${F.ISIN}`, `A~${N.ISIN} > A`])
+    expect(former).toEqual(left)
+    expect([find('A', '2026-02-02'), find('A', '2026-02-03'), find('A', '2026-02-05', F.Name)]).toEqual([
+      `A~${F.ISIN}`,
+      'A',
+      `A~${F.ISIN}`,
+    ])
+    expect((await settle('2026-02-06', B, N)).moves).toEqual([])
+  })
+
+  it('are themselves when they are back, also with a new ISIN of their issuer', async () => {
+    const settle = createDays()
+    await settle('2026-02-02', F, B)
+    await settle('2026-02-03', B)
+    const split = { ...F, ISIN: 'INE111A01029', Sid: '9' }
+    const isins = [`${split.ISIN} < ${F.ISIN}`]
+    expect(await settle('2026-02-04', B, split)).toMatchObject({ moves: [], isins })
+    // On later evenings, too.
+    const { isins: later, find } = await settle('2026-02-05', B, split)
+    expect([later, find('A', '2026-02-02')]).toEqual([isins, 'A'])
+  })
+
+  it('own the files and the rows of their days after two of them exchanged their symbols', async () => {
+    const settle = createDays()
+    await settle('2026-02-02', F, B)
+    const { moves, find } = await settle('2026-02-03', { ...F, Symbol: 'B' }, { ...B, Symbol: 'A' })
+    expect(moves).toEqual([`A > A~${F.ISIN}`, `A~${B.ISIN} > A`, `B > B~${B.ISIN}`, `B~${F.ISIN} > B`])
+    expect([find('A', '2026-02-02'), find('B', '2026-02-02')]).toEqual(['B', 'A'])
+    expect([find('A', '2026-02-03'), find('B', '2026-02-03')]).toEqual(['A', 'B'])
+    // A list that names the company means it by its present symbol, whatever the day.
+    expect([find('A', '2026-02-02', B.Name), find('B', '2026-02-03', B.Name)]).toEqual(['A', 'A'])
+  })
+
+  it('are the listed stock of a free symbol that it takes, from then on', async () => {
+    const settle = createDays()
+    await settle('2026-02-02', F, B)
+    const { moves, find } = await settle('2026-02-03', { ...B, Symbol: 'A' })
+    expect(moves).toEqual([`A > A~${F.ISIN}`, `A~${B.ISIN} > A`])
+    expect([find('A', '2026-02-02'), find('A', '2026-02-03'), find('B', '2026-02-02')]).toEqual([
+      `A~${F.ISIN}`,
+      'A',
+      'A',
+    ])
+  })
+
+  it('are added once, however often a killed run is resumed', async () => {
+    const settle = createDays()
+    await settle('2026-02-02', F, B)
+    await settle('2026-02-03', B)
+    await settle('2026-02-04', F, B)
+    expect((await settle('2026-02-05', B)).former).toEqual([`A ${F.ISIN} 2026-02-04`])
+  })
+
+  it('are none in a document of another shape', () => {
+    for (const document of [undefined, {}, [7, { symbol: 'A' }, { symbol: 'A', isin: 'I', until: 'x' }]])
+      expect(parseFormerStocks(document)).toEqual([])
+  })
+})
