@@ -76,7 +76,8 @@ interface SameBytes {
   at: readonly number[]
 }
 
-interface Waiting {
+/** An answer that others are to decide about. */
+interface Doubt {
   readonly same: SameBytes
   /** The answers before it. */
   readonly compared: number
@@ -84,40 +85,45 @@ interface Waiting {
   others: number
 }
 
-export type EqualAnswers = ReturnType<typeof createEqualAnswers>
-
-/**
- * Finds answers of an endpoint that are the same bytes for different items: those of a cache that ignores
- * the body of requests, or of a service that answers every item with its default. `refuse` throws unless the
- * run accepts them. The first answer waits for a different one, and a later one with bytes of another item
- * until there are enough of either; at the latest until no other request to the endpoint is under way.
- */
-export const createEqualAnswers = (refuse: (why: string) => void) => {
+/** Counts the answers of an endpoint with records, by their bytes. */
+const createCounts = () => {
   const known = new Map<string, SameBytes>()
-  const waiting = new Map<Subject<boolean>, Waiting>()
-  let [compared, active, hasFound] = [0, 0, false]
+  let hasFound = false
+  const counts = {
+    compared: 0,
+    count: ({ digest, item, most }: ComparedAnswer): Doubt => {
+      counts.compared += 1
+      const { compared } = counts
+      const same = known.get(digest) ?? { most, items: new Set(), at: [] }
+      known.set(digest, same)
+      if (!same.items.has(item)) same.at = [...same.at, compared].filter((at) => compared - at < WINDOW)
+      same.items.add(item)
+      hasFound ||= same.at.length >= most
+      return { same, compared, others: 0 }
+    },
+    /** Whether it is refused; undefined while others are to decide. */
+    judge: ({ same: { items, most }, others }: Doubt): boolean | undefined => {
+      const isAlone = items.size === 1
+      if (hasFound && !isAlone) return true
+      if (most === MOST_OF_SHORT && items.size < MIN_SHORT) return false
+      if (known.size === 1) return undefined
+      return isAlone || others > WINDOW - most ? false : undefined
+    },
+    /** The same if no others will come. */
+    judgeAtEnd: ({ same: { items, most } }: Doubt): boolean =>
+      known.size === 1 && items.size > 1 && most < MOST_OF_SHORT,
+  }
+  return counts
+}
 
-  const count = ({ digest, item, most }: ComparedAnswer): SameBytes => {
-    compared += 1
-    const same = known.get(digest) ?? { most, items: new Set(), at: [] }
-    known.set(digest, same)
-    if (same.items.has(item)) return same
-    same.items.add(item)
-    same.at = [...same.at, compared].filter((at) => compared - at < WINDOW)
-    hasFound ||= same.at.length >= most
-    return same
-  }
-  /** Whether an answer is refused; undefined while others are to decide. */
-  const judge = ({ same, others }: Waiting): boolean | undefined => {
-    const isAlone = same.items.size === 1
-    if (hasFound && !isAlone) return true
-    if (same.most === MOST_OF_SHORT && same.items.size < MIN_SHORT) return false
-    if (known.size === 1) return undefined
-    return isAlone || others > WINDOW - same.most ? false : undefined
-  }
-  const release = (decide: (waits: Waiting) => boolean | undefined): void => {
-    for (const [decided, waits] of [...waiting]) {
-      const isRefused = decide(waits)
+/** The answers that wait until it is decided whether they are refused. */
+const createWaiting = (judgeAtEnd: (doubt: Doubt) => boolean) => {
+  const waiting = new Map<Subject<boolean>, Doubt>()
+  /** The requests to the endpoint that are under way and do not wait. */
+  let active = 0
+  const release = (decide: (doubt: Doubt) => boolean | undefined): void => {
+    for (const [decided, doubt] of [...waiting]) {
+      const isRefused = decide(doubt)
       if (isRefused === undefined || !waiting.delete(decided)) continue
       decided.next(isRefused)
       decided.complete()
@@ -131,14 +137,13 @@ export const createEqualAnswers = (refuse: (why: string) => void) => {
     if (active > 0 || waiting.size === 0) return
     // Deferred: the worker of what has ended takes its next item first.
     asapScheduler.schedule(() => {
-      if (active === 0)
-        release(({ same }) => known.size === 1 && same.items.size > 1 && same.most < MOST_OF_SHORT)
+      if (active === 0) release(judgeAtEnd)
     })
   }
-  const whenDecided = (waits: Waiting): Observable<boolean> => {
+  const whenDecided = (doubt: Doubt): Observable<boolean> => {
     const decided = new Subject<boolean>()
     const begin = (): void => {
-      waiting.set(decided, waits)
+      waiting.set(decided, doubt)
       leave()
     }
     const end = (): void => {
@@ -147,6 +152,20 @@ export const createEqualAnswers = (refuse: (why: string) => void) => {
     }
     return decided.pipe(tap({ subscribe: begin, finalize: end }))
   }
+  return { enter, leave, release, whenDecided, doubts: () => waiting.values() }
+}
+
+export type EqualAnswers = ReturnType<typeof createEqualAnswers>
+
+/**
+ * Finds answers of an endpoint that are the same bytes for different items: those of a cache that ignores
+ * the body of requests, or of a service that answers every item with its default. `refuse` throws unless the
+ * run accepts them. The first answer waits for a different one, and a later one with bytes of another item
+ * until there are enough of either; at the latest until no other request to the endpoint is under way.
+ */
+export const createEqualAnswers = (refuse: (why: string) => void) => {
+  const counts = createCounts()
+  const waiting = createWaiting(counts.judgeAtEnd)
   /** Emits the answer once it is known to be of its item. `find` returns what it is compared by. */
   return <T>(find: () => ComparedAnswer | undefined, pause: Pause): MonoTypeOperatorFunction<T> =>
     (answer$) => {
@@ -154,26 +173,25 @@ export const createEqualAnswers = (refuse: (why: string) => void) => {
       const pass = (answer: T): Iterable<T> | Observable<T> => {
         const one = find()
         if (one === undefined) return [answer]
-        const same = count(one)
-        for (const waits of waiting.values())
-          if (waits.same !== same && before >= waits.compared) waits.others += 1
-        release(judge)
-        const waits = { same, compared, others: 0 }
-        const isRefused = judge(waits)
+        const doubt = counts.count(one)
+        for (const earlier of waiting.doubts())
+          if (earlier.same !== doubt.same && before >= earlier.compared) earlier.others += 1
+        waiting.release(counts.judge)
+        const isRefused = counts.judge(doubt)
         if (isRefused === false) return [answer]
-        const decided$ = isRefused ? of(true) : pause(whenDecided(waits))
+        const decided$ = isRefused ? of(true) : pause(waiting.whenDecided(doubt))
         return decided$.pipe(
           map((mustRefuse) => {
-            if (mustRefuse) refuse(formatEqual(same, one.cache))
+            if (mustRefuse) refuse(formatEqual(doubt.same, one.cache))
             return answer
           }),
         )
       }
       const begin = (): void => {
-        before = compared
-        enter()
+        before = counts.compared
+        waiting.enter()
       }
-      return answer$.pipe(mergeMap(pass), tap({ subscribe: begin, finalize: leave }))
+      return answer$.pipe(mergeMap(pass), tap({ subscribe: begin, finalize: waiting.leave }))
     }
 }
 

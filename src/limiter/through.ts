@@ -10,9 +10,10 @@ import {
 } from 'rxjs'
 import { CollectError, formatError, HostDownError, ThrottledError } from '../model/errors.js'
 import type { Pause } from '../operators/merge-map-with-pauses.js'
+import { computeRefusalPause } from './backoff.js'
 import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
 import type { HostContext, HostLimiter, Limiter, Permit, QueuedRequest } from './limiter.js'
-import { computeRefusalPause, isDown, isLimited, isRefusing, type LimiterState, toRefusal } from './state.js'
+import { isDown, isLimited, isRefusing, type LimiterState, toRefusal } from './state.js'
 
 export type { Pause } from '../operators/merge-map-with-pauses.js'
 
@@ -191,13 +192,15 @@ const createAttemptEnd = (
   }
 }
 
+const toExchange = ({ request, response }: CollectError) => ({ request, response })
+
 /** A failure that is a refusal, as the error of one, so that it is not counted as a retry. */
 const toThrottled = (failure: unknown, signal: HealthSignal, endpoint: LimiterState): unknown =>
   signal.kind === 'refused' &&
   failure instanceof CollectError &&
   failure.verdict !== 'wait' &&
   isLimited(endpoint)
-    ? new ThrottledError(signal.retryAfterMs, failure, failure.message)
+    ? new ThrottledError(signal.retryAfterMs, toExchange(failure), failure.message)
     : failure
 
 /**

@@ -148,10 +148,7 @@ export function isInstance(
   return isOfAnotherCopy && (this.name === 'CollectError' || this.name === name)
 }
 
-/**
- * The host refused the request: with a 429, or with another failure while it answered others. The request is
- * sent again after a pause, which does not count as a retry.
- */
+/** The host refused the request, while it answered others or with a 429. It waits; that is no retry. */
 export class ThrottledError extends CollectError {
   override readonly name = 'ThrottledError'
   readonly verdict = 'wait'
@@ -164,15 +161,13 @@ export class ThrottledError extends CollectError {
     exchange?: FailedExchange,
     private readonly answer = 'the provider answered 429',
   ) {
-    super(`${answer}: rate limited`, { isTemporary: true, ...pickExchange(exchange) })
+    super(`${answer}: rate limited`, { isTemporary: true, ...exchange })
   }
 
   override during(exchange: FailedExchange): ThrottledError {
     return new ThrottledError(this.retryAfterMs, exchange, this.answer)
   }
 }
-
-const pickExchange = ({ request, response }: FailedExchange = {}): FailedExchange => ({ request, response })
 
 /** Statuses that mean that the host is overloaded or down, not that the request was wrong. */
 const TEMPORARY_STATUSES: ReadonlySet<number> = new Set([408, 425, 500, 502, 503, 504])
