@@ -50,6 +50,9 @@ export const MarketIndex = row({
 })
 export interface MarketIndex extends RowOf<typeof MarketIndex> {}
 
+/** `Exch` and `Inst` of an index. Other lists, such as that of all stocks, have the same address. */
+const INDEX = 'IDX'
+
 /** As observed on the web site of the provider; the interface document does not describe it. */
 const REQUEST = {
   data: {
@@ -72,8 +75,8 @@ const REQUEST = {
       'Volume',
     ],
     params: [
-      { field: 'Inst', op: '', val: 'IDX' },
-      { field: 'Exch', op: '', val: 'IDX' },
+      { field: 'Inst', op: '', val: INDEX },
+      { field: 'Exch', op: '', val: INDEX },
     ],
     pgno: 1,
   },
@@ -86,7 +89,8 @@ const indices = post({
   input: z.strictObject({ data: exactly(REQUEST.data) }),
   read: (text, _, seen) => {
     const answer = readCountedRows<MarketIndex>(text, seen)
-    if (answer.rows.length === 0) throw new BadAnswerError('schema', 'the list has no index')
+    if (!answer.rows.some(({ Exch, Inst }) => Exch === INDEX || Inst === INDEX))
+      throw new BadAnswerError('schema', 'the list has no index')
     return answer
   },
   shape: dataEnvelope(z.array(MarketIndex)),
@@ -101,9 +105,9 @@ const indices = post({
         DispSym,
         Sym,
         Sid,
-        Exch: 'IDX',
+        Exch: INDEX,
         Seg: 'I',
-        Inst: 'IDX',
+        Inst: INDEX,
         Ltp,
         Pchange: isKnown ? Ltp - before : null,
         PPerchange: isKnown ? ((Ltp - before) / before) * 100 : null,

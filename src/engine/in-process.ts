@@ -15,13 +15,14 @@ import {
   tap,
 } from 'rxjs'
 import { createAsk } from '../http/ask.js'
+import { refuse } from '../market/refusal-policy.js'
 import { type CollectError, nameBug } from '../model/errors.js'
 import type { Item, ItemOutcome, ItemResult } from '../model/outcome.js'
 import { readOptions } from '../model/stream-options.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { mergeMapWithPauses, type Pause } from '../operators/merge-map-with-pauses.js'
 import { whenRoom } from '../operators/when-room.js'
-import { isListWork, type StreamDefinition, type Tools, toFilePath } from './define-stream.js'
+import { DAYS, isListWork, type StreamDefinition, type Tools, toFilePath } from './define-stream.js'
 import { oncePerSecondPass } from './once-per-run.js'
 import { type Activity, type Engine, type ItemContext, MAX_BACKLOG, type Stage } from './run.js'
 
@@ -154,6 +155,9 @@ export const createItemWork = (stream: StreamDefinition, context: ItemContext): 
     random: context.random,
     clock: context.clock,
     drift: context.drift.forStream(stream.name),
+    onCached: tools.warn,
+    // The file of a holiday may be that of the session before.
+    refuseEqual: stream.work.of === DAYS ? undefined : (why) => refuse(tools, 'identity', why),
     onRequestEvent: (type, item) => {
       if (type === 'requested') context.emit(requested)
       else

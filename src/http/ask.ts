@@ -1,4 +1,4 @@
-import { defer, type MonoTypeOperatorFunction, map, type Observable, take } from 'rxjs'
+import { defer, identity, type MonoTypeOperatorFunction, map, noop, type Observable, take } from 'rxjs'
 import { type HostLimiter, LinkTransfer } from '../limiter/limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import { type Pause, through } from '../limiter/through.js'
@@ -10,8 +10,14 @@ import { retryFailures } from '../operators/retry-failures.js'
 import { addExchange, decodeReply } from './answer.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
+import {
+  type ComparedAnswer,
+  createEqualAnswers,
+  type EqualAnswers,
+  toComparedAnswer,
+} from './equal-answers.js'
 import { type AttemptWatch, createRequestBuilder, watchAttempts } from './request.js'
-import type { HttpReply, HttpRequest, RequestWatch, Transport } from './transport.js'
+import type { CachedReply, HttpReply, HttpRequest, RequestWatch, Transport } from './transport.js'
 
 /**
  * Sends one request to the provider. Emits the answer once, or errors with the last failure after the
@@ -49,6 +55,13 @@ export interface AskDependencies {
   readonly clock: () => number
   /** The drift check of an endpoint's answers. */
   readonly drift?: (endpoint: AnyEndpoint) => ShapeWatch | undefined
+  /**
+   * Refuses the same answer for different items: throws unless the run accepts it. Without it, items may have
+   * the same.
+   */
+  readonly refuseEqual?: ((why: string) => void) | undefined
+  /** Told once for an endpoint that a cache answered for it, with an answer of more than an hour ago. */
+  readonly onCached?: (text: string) => void
   /** The items are a few lists, not stocks or indices. */
   readonly isList?: boolean
   readonly onRequestEvent: (type: 'requested' | 'retried' | 'rate-limited', item?: string) => void
@@ -62,6 +75,8 @@ interface EndpointRoute<Input, Answer> extends AskDependencies {
   readonly toRequest: (input: Input) => HttpRequest
   readonly shapes: ShapeWatch | undefined
   readonly redact: Redact
+  readonly passEqual: EqualAnswers
+  readonly noteAge: (cache: CachedReply | undefined) => void
 }
 
 /**
@@ -72,6 +87,7 @@ export const createAsk = (
   dependencies: AskDependencies,
 ): ((item?: string, pause?: Pause, earlierIsins?: readonly string[]) => Ask) => {
   const { settings, limiters, timeoutMs, random, isList, drift, watch, clock, onRequestEvent } = dependencies
+  const { refuseEqual = noop, onCached = noop } = dependencies
   const { throttleGiveUpMs: _, downMs: __, ...policy } = limiters.policy
   const retry = retryFailures({ ...policy, random, hasLimiter: true })
   const redact = createRedactor(settings)
@@ -83,12 +99,14 @@ export const createAsk = (
     limiter: limiters.forEndpoint(endpoint),
     toRequest: createRequestBuilder(endpoint, settings, timeoutMs),
     shapes: drift?.(endpoint),
+    passEqual: createEqualAnswers(refuseEqual),
+    noteAge: createAgeNote(endpoint, onCached),
   })
   return (item = '', pause, earlierIsins) =>
     <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: Input, { failFast }: AskOptions = {}) =>
       defer(() => {
         const route = getOrAdd(routes, endpoint, () => open(endpoint)) as EndpointRoute<Input, Answer>
-        const asked = {
+        const asked: Asked<Input> = {
           input,
           item,
           earlierIsins,
@@ -113,8 +131,20 @@ export const createAsk = (
             onEnd: asked.watched?.end,
           }),
           retry as MonoTypeOperatorFunction<Answer>,
+          route.passEqual(() => asked.compared, pause ?? identity),
         )
       })
+}
+
+const MAX_AGE_SECONDS = 3_600
+
+const createAgeNote = ({ name }: AnyEndpoint, tell: (text: string) => void) => {
+  let isTold = false
+  return (cache: CachedReply | undefined): void => {
+    if (isTold || cache === undefined || cache.age <= MAX_AGE_SECONDS) return
+    isTold = true
+    tell(`${name} was answered from a cache, ${Math.round(cache.age / 3_600)} h old (${cache.shown})`)
+  }
 }
 
 /** One request, with its attempts so far. */
@@ -122,8 +152,10 @@ interface Asked<Input> {
   readonly input: Input
   readonly item: string
   readonly earlierIsins: readonly string[] | undefined
-  readonly attempts: number
+  attempts: number
   readonly watched: AttemptWatch | undefined
+  /** What its answer is compared by. */
+  compared?: ComparedAnswer | undefined
 }
 
 /** One attempt per subscription: sends the request, and reads and checks its reply. */
@@ -145,7 +177,10 @@ const attempt = <Input, Answer>(
         watched?.onReply(reply)
         if (reply.status === 429) onRequestEvent('rate-limited')
         try {
-          return decodeReply(reply, input, { ...route, item, earlierIsins, now: clock() })
+          const answer = decodeReply(reply, input, { ...route, item, earlierIsins, now: clock() })
+          route.noteAge(reply.cache)
+          asked.compared = toComparedAnswer(reply, answer, { item, isList: route.isList })
+          return answer
         } catch (error) {
           throw addExchange(error, route, asked, reply)
         }

@@ -9,6 +9,11 @@ import { findProxy, type NetworkProxy } from './proxy.js'
 import type { HttpRequest, Transport } from './transport.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
+/**
+ * How long before the `Keep-Alive` of a host its connections are not used any more. With undici's 2 s, a host
+ * that keeps them for 1 or 2 s would get a new one for each request; a reset is retried anyway.
+ */
+const KEEP_ALIVE_MARGIN_MS = 500
 
 export interface ConnectionOptions {
   /** Sends all requests. Default: own pools, one per origin, through the proxies of the environment. */
@@ -78,7 +83,12 @@ const openOwn = (
 ): Connections => {
   const { connect, abandon } = createConnector(undici)
   const { send, close } = sendThrough((origin) => {
-    const options = { connections: maxConnections?.get(origin) ?? null, pipelining: 1, connect }
+    const options = {
+      connections: maxConnections?.get(origin) ?? null,
+      pipelining: 1,
+      connect,
+      keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
+    }
     const proxy = findProxy(origin, env)
     if (proxy) {
       const own = openProxied(undici, proxy, options)

@@ -6,7 +6,7 @@ import { findAddress, listHeaders, listHosts, type Settings } from '../model/set
 import type { Transfer } from '../operators/deadline.js'
 import { toTransportReason } from '../operators/request-errors.js'
 import { type NetworkProxy, toProxyError } from './proxy.js'
-import type { HttpReply, HttpRequest, Transport } from './transport.js'
+import type { CachedReply, HttpReply, HttpRequest, Transport } from './transport.js'
 
 /**
  * A dispatcher of undici: an agent, a proxy, a mock, or one with interceptors. Whoever creates it closes it.
@@ -221,8 +221,23 @@ const toHttpReply = (status: number, headers: ReplyHeaders, body: Uint8Array): H
   retryAfter: toHeaderText(headers['retry-after']),
   location: toHeaderText(headers.location),
   contentType: toHeaderText(headers['content-type']),
+  cache: describeCache(headers),
   isUnframed: (headers['content-length'] ?? headers['transfer-encoding']) === undefined ? true : undefined,
 })
+
+const CACHE_HEADERS = ['age', 'x-cache', 'via', 'warning'] as const
+const MAX_CACHE_TEXT = 60
+
+/** What the headers say about a cache; nothing if there is none. */
+const describeCache = (headers: ReplyHeaders): CachedReply | undefined => {
+  if (CACHE_HEADERS.every((name) => headers[name] === undefined)) return undefined
+  const shown = CACHE_HEADERS.flatMap((name) => {
+    const text = toHeaderText(headers[name])?.slice(0, MAX_CACHE_TEXT)
+    return text === undefined ? [] : [`${name}: ${text}`]
+  })
+  const age = Number(toHeaderText(headers.age) ?? 0)
+  return { age: age > 0 ? age : 0, shown: shown.join(', ') }
+}
 
 const toHeaderText = (field: string | string[] | undefined): string | undefined =>
   typeof field === 'string' ? field : undefined

@@ -30,10 +30,12 @@ export const createRequestBuilder = <Input>(
   const usual = { 'accept-encoding': 'gzip', ...selectHeaders(set, settings), ...findHeaders(settings, host) }
   const headers = method === 'POST' ? { 'content-type': 'application/json', ...usual } : usual
   if (method === 'POST') return (input) => ({ method, url, headers, timeoutMs, body: JSON.stringify(input) })
+  // A proxy may keep a list whose address is the same every day.
+  const fresh = { 'cache-control': 'no-cache', pragma: 'no-cache', ...headers }
   return (input) => ({
     method,
     url: base + fillPath(path, input as Readonly<Record<string, string>>),
-    headers,
+    headers: fresh,
     timeoutMs,
   })
 }

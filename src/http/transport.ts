@@ -26,8 +26,17 @@ export interface HttpReply {
   /** The target of a redirect. */
   readonly location?: string | undefined
   readonly body: Uint8Array
+  /** That the reply was stored by a cache on the way, as its headers say. */
+  readonly cache?: CachedReply | undefined
   /** The reply has neither Content-Length nor chunked encoding: its body may be truncated. */
   readonly isUnframed?: boolean | undefined
+}
+
+export interface CachedReply {
+  /** Seconds since the provider sent it; 0 if unknown. */
+  readonly age: number
+  /** `Age`, `X-Cache`, `Via` and `Warning`, for messages. */
+  readonly shown: string
 }
 
 /**

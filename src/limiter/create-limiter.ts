@@ -11,9 +11,10 @@ import { CollectError, HostClosedError, ThrottledError, UsageError } from '../mo
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions } from '../operators/request-errors.js'
 import { RETRY_DEFAULTS, retryFailures } from '../operators/retry-failures.js'
+import type { LimiterSettings } from './backoff.js'
 import { createStopwatch, type HostContext, ItemFailures, Limiter, NetworkLink } from './limiter.js'
 import { computeMaxInFlight, computeRate } from './rate.js'
-import { isDown, isRefusing, type LimiterSettings, renewPatience } from './state.js'
+import { isDown, isRefusing, renewPatience } from './state.js'
 import { through } from './through.js'
 
 /** How a limiter is at one instant. */

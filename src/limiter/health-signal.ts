@@ -31,6 +31,8 @@ export interface RefusalSignal {
   readonly retryAfterMs: number | undefined
   /** The host is known to refuse requests: it backs off at once. */
   readonly isCertain?: boolean
+  /** It was no 429, but a failure beside answers. */
+  readonly isDoubtful?: boolean
 }
 
 export interface TroubleSignal {
@@ -39,6 +41,11 @@ export interface TroubleSignal {
   readonly reason: string
   readonly causes?: readonly FailureCause[]
   readonly retryAfterMs: number | undefined
+  /**
+   * A host that answers others meanwhile says "too fast" or "too many connections" with it: a 502 to 504, a
+   * reset, a refused connection.
+   */
+  readonly mayBeLimit?: boolean
 }
 
 export const answered: HealthSignal = { kind: 'answered' }
@@ -58,13 +65,15 @@ export const classifyError = (error: unknown): HealthSignal => {
     return error.reason === 'html' || error.reason === 'empty' ? { kind: 'non-answer' } : answered
   if (error instanceof HttpError) {
     if (!error.isTemporary) return answered
-    return toTrouble(error, error.statusCode >= 502 ? 'gateway' : 'item', error.retryAfterMs)
+    const isGateway = error.statusCode >= 502
+    return { ...toTrouble(error, isGateway ? 'gateway' : 'item', error.retryAfterMs), mayBeLimit: isGateway }
   }
   if (!(error instanceof TransportError)) return inconclusive
   if (error.reason === 'slow') return { kind: 'slow' }
   if (error.reason === 'deadline') return toTrouble(error, error.hasBegun ? 'slow' : 'gateway')
   const sign = SIGNS[error.reason]
-  return sign === undefined ? inconclusive : toTrouble(error, sign)
+  if (sign === undefined) return inconclusive
+  return { ...toTrouble(error, sign), mayBeLimit: error.reason === 'reset' || error.reason === 'connect' }
 }
 
 const toTrouble = (

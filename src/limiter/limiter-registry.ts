@@ -1,6 +1,7 @@
 import { getOrAdd } from '../model/map.js'
 import { findAddress, type Host, listHosts, parseDuration, type Settings } from '../model/settings.js'
 import { RETRY_DEFAULTS, type RetryPolicy } from '../operators/retry-failures.js'
+import type { LimiterSettings } from './backoff.js'
 import { type LimiterReading, readLimiter } from './create-limiter.js'
 import {
   createStopwatch,
@@ -17,7 +18,6 @@ import {
   extendPatience,
   isDown,
   isRefusing,
-  type LimiterSettings,
   type LimiterState,
   renewPatience,
   toBackoffStatus,

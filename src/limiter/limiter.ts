@@ -1,16 +1,15 @@
 import { asyncScheduler, type Observable, type Subscription, timer } from 'rxjs'
 import { type HostClosedError, TransportError } from '../model/errors.js'
 import type { Transfer } from '../operators/deadline.js'
+import { createFailFastError, type LimiterSettings } from './backoff.js'
 import {
   type AttemptEnd,
   applyAttemptEnd,
   countAnswer,
   countSent,
-  createFailFastError,
   createLimiterState,
   decideAdmission,
   isProbedLate,
-  type LimiterSettings,
   type LimiterState,
 } from './state.js'
 

@@ -147,6 +147,8 @@ const forget = ({ hasGranted }: RefusalSigns): RefusalSigns => ({
 
 /** So many refusals may be a limit. */
 const MIN_REFUSALS = 4
+/** The same of failures that may be those of items, or of single connections. */
+const MIN_DOUBTFUL = 5
 /**
  * Above this share of refusals the host backs off. At a lower one the rate is lowered, to see whether that
  * ends them.
@@ -177,9 +179,9 @@ type Judgement = { readonly verdict: 'isolated' | 'slower' | 'hold'; readonly ra
  * Judges a refusal by an endpoint, or by a host without endpoints: `isolated`, it delays its own request
  * only; `slower`, the rate is lowered; `hold`, all requests wait. A host that limits the rate grants every
  * request far below it. If it refuses some there too, they are accidents, such as those of one bad server
- * behind a load balancer.
+ * behind a load balancer. `isDoubtful`: it was no 429.
  */
-export const judgeRefusal = (before: RateState, now: number): Judgement => {
+export const judgeRefusal = (before: RateState, now: number, isDoubtful = false): Judgement => {
   const { perSecond } = before
   const isBelow = computeLimit(perSecond, now) < BELOW_LEVEL * perSecond.level
   const signs = { ...countRefusal(before.signs, now), below: isBelow ? perSecond.since : before.signs.below }
@@ -198,8 +200,9 @@ export const judgeRefusal = (before: RateState, now: number): Judgement => {
   if (accidents && now < accidents.until)
     return refused > MIN_REFUSALS && share > (1 + accidents.share) / 2 ? hold(0) : isolated
   if (perSecond.isKnown && signs.below !== perSecond.since) return hold(0)
-  if (refused < MIN_REFUSALS) return isolated
-  const mayBeAccidents = share <= (signs.holds < MAX_HOLDS ? MIN_SHARE_TO_HOLD : MAX_SHARE_TO_TEST)
+  if (refused < (isDoubtful ? MIN_DOUBTFUL : MIN_REFUSALS)) return isolated
+  const isTested = isDoubtful || signs.holds >= MAX_HOLDS
+  const mayBeAccidents = share <= (isTested ? MAX_SHARE_TO_TEST : MIN_SHARE_TO_HOLD)
   return mayBeAccidents
     ? { verdict: 'slower', rate: beginTest(before, signs, share, now) }
     : hold(signs.holds + 1)

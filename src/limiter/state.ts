@@ -1,5 +1,11 @@
-import { type FailureCause, HostClosedError } from '../model/errors.js'
-import type { RetryPolicy } from '../operators/retry-failures.js'
+import type { HostClosedError } from '../model/errors.js'
+import {
+  type Backoff,
+  computeRefusalBackoff,
+  createHostClosedError,
+  type LimiterSettings,
+  openCircuit,
+} from './backoff.js'
 import type { HealthSignal, RefusalSignal, TroubleSignal } from './health-signal.js'
 import {
   computeDelay,
@@ -13,107 +19,8 @@ import {
   onRefusal,
   onSlowReply,
   type RateState,
+  unlimited,
 } from './rate.js'
-
-/** When a limiter gives a host up, and how long it waits before that. */
-export interface LimiterSettings
-  extends Pick<RetryPolicy, 'retries' | 'backoffMs' | 'throttleMs' | 'throttleMaxMs'> {
-  /** How long an endpoint may refuse every request before its requests fail. */
-  readonly throttleGiveUpMs: number
-  /** How long outages are waited for, in total. */
-  readonly downMs: number
-}
-
-/**
- * A back-off after refusals (`refuses`), or an open circuit (`down`). Instants are milliseconds of the
- * limiter's stopwatch.
- */
-interface Backoff {
-  readonly why: 'refuses' | 'down'
-  /** The refusals were HTML pages or empty bodies, not 429s. */
-  readonly isByPages?: boolean
-  /** When the trouble began. */
-  readonly since: number
-  /** When one probe request may be sent (half-open). */
-  readonly until: number
-  /** Failed probes so far. */
-  readonly attempts: number
-  /** When the host is given up: waiting and new requests fail. */
-  readonly giveUpAt: number
-  /** The error message of those requests. */
-  readonly reason: string
-  /** The failures behind it. */
-  readonly causes?: readonly FailureCause[] | undefined
-}
-
-const MAX_PROBE_INTERVAL_MS = 15_000
-
-/** The pause after a refusal: the host's `Retry-After`, or exponential where it names none. */
-export const computeRefusalPause = (
-  retryAfterMs: number | undefined,
-  { throttleMs, throttleMaxMs }: LimiterSettings,
-  attempts = 0,
-): number =>
-  Math.min(
-    Math.max(retryAfterMs ?? throttleMs * 2 ** attempts, throttleMs),
-    Math.max(throttleMs, throttleMaxMs),
-  )
-
-/** The back-off after refusals. */
-const computeRefusalBackoff = (
-  before: Backoff | undefined,
-  retryAfterMs: number | undefined,
-  now: number,
-  settings: LimiterSettings,
-): Backoff => {
-  const { since, attempts } =
-    before?.why === 'refuses'
-      ? { since: before.since, attempts: before.attempts + 1 }
-      : { since: now, attempts: 0 }
-  const pauseMs = computeRefusalPause(retryAfterMs, settings, attempts)
-  const isFinal = attempts > 0 && now - since >= settings.throttleGiveUpMs
-  const reason = `429: every request was refused for ${Math.round((now - since) / 1_000)} s`
-  return {
-    why: 'refuses',
-    since,
-    until: now + pauseMs,
-    attempts,
-    giveUpAt: isFinal ? now : Number.POSITIVE_INFINITY,
-    reason,
-  }
-}
-
-/**
- * Opens the circuit, or keeps it open after a failed probe. Probes: after 1 s (2 × `backoffMs`), 2 s, 4 s, …,
- * 15 s, not before `Retry-After`.
- */
-const openCircuit = (
-  { backoff, failingSince, waitedMs }: LimiterState,
-  { signal: { reason: lastError, causes, retryAfterMs = 0 }, now }: FailedAttempt,
-  { backoffMs, throttleMaxMs, downMs }: LimiterSettings,
-): Backoff => {
-  const { since, attempts } =
-    backoff?.why === 'down'
-      ? { since: backoff.since, attempts: backoff.attempts + 1 }
-      : { since: failingSince, attempts: 0 }
-  const pauseMs = Math.max(
-    Math.min(Math.max(1, 2 * backoffMs) * 2 ** attempts, MAX_PROBE_INTERVAL_MS),
-    Math.min(retryAfterMs, throttleMaxMs),
-  )
-  const giveUpAt = Math.max(since, since + downMs - waitedMs)
-  const reason = `host-down: the host did not recover within ${Math.round(downMs / 1_000)} s (patience); last error: ${lastError}`
-  return { why: 'down', since, until: now + pauseMs, attempts, giveUpAt, reason, causes }
-}
-
-/** The error of a request that fails fast: the circuit is open. */
-export const createFailFastError = ({ since }: Backoff, now: number): HostClosedError =>
-  new HostClosedError(
-    'error',
-    `host-down: the host has been unreachable for ${Math.round((now - since) / 1_000)} s`,
-  )
-
-const createHostClosedError = ({ why, reason, causes }: Backoff): HostClosedError =>
-  new HostClosedError(why === 'refuses' ? 'rate_limit' : 'error', reason, causes && { causes })
 
 /**
  * The limiter's state of a host, or of one endpoint: in-flight count, circuit breaker, adaptive rate.
@@ -136,6 +43,11 @@ export interface LimiterState {
   /** Consecutive requests that failed by the host's fault. */
   readonly failures: number
   readonly failingSince: number
+  /** Those of them that may be a limit, and when the first was sent. */
+  readonly doubtful: number
+  readonly doubtfulFrom: number
+  /** Until then the host counts as one that answers while it refuses: such a failure is a refusal. */
+  readonly refusesSomeUntil: number
   /** The distinct items of those requests, at most as many as open the circuit. */
   readonly failedItems: readonly string[]
   /** Time spent waiting in past outages; all outages of a run share `downMs`. */
@@ -150,6 +62,9 @@ export const createLimiterState = (maxRate: number, maxInFlight?: number): Limit
   nonAnswers: 0,
   failures: 0,
   failingSince: 0,
+  doubtful: 0,
+  doubtfulFrom: 0,
+  refusesSomeUntil: 0,
   failedItems: [],
   waitedMs: 0,
 })
@@ -162,6 +77,7 @@ export const renewPatience = ({ backoff, ...state }: LimiterState, now: number):
   ...state,
   waitedMs: 0,
   failures: 0,
+  doubtful: 0,
   failedItems: [],
   nonAnswers: 0,
   backoff:
@@ -267,13 +183,16 @@ export const applyAttemptEnd = (
       return host
     case 'slow':
       return { ...host, rate: onSlowReply(host.rate, { ...end, inFlight: before.inFlight }) }
-    case 'answered':
-      return applyAnswer({ ...host, nonAnswers: 0, failures: 0, failedItems: [] }, end)
+    case 'answered': {
+      const working = { ...host, nonAnswers: 0, failures: 0, doubtful: 0, failedItems: [] }
+      const isBeside = before.doubtful > 0 && end.sentAt >= before.doubtfulFrom && settings.throttleMs > 0
+      return isBeside ? refuseEarlier(working, before.doubtful, end, settings) : applyAnswer(working, end)
+    }
     case 'non-answer': {
       if (!isCurrent) return host
       const nonAnswers = host.nonAnswers + 1
       if (nonAnswers < MIN_NON_ANSWERS_FOR_REFUSAL)
-        return { ...host, nonAnswers, failures: 0, failedItems: [] }
+        return { ...host, nonAnswers, failures: 0, doubtful: 0, failedItems: [] }
       const next = applyRefusal(host, { ...end, retryAfterMs: undefined, isCertain: true }, settings)
       return next.backoff ? { ...next, backoff: { ...next.backoff, isByPages: true } } : next
     }
@@ -307,6 +226,31 @@ const applyAnswer = (host: LimiterState, { generation, now }: AttemptEnd): Limit
   return now < backoff.until ? host : { ...host, backoff: undefined, rate: onRecovery(rate, now) }
 }
 
+/** How long a host that has refused some requests while it answered others counts as one that does. */
+const REFUSES_SOME_MS = 10_000
+
+/**
+ * An answer to a request that was sent with or after some that failed: the host was not down when they did,
+ * so they are refusals.
+ */
+const refuseEarlier = (
+  host: LimiterState,
+  doubtful: number,
+  end: AttemptEnd,
+  settings: LimiterSettings,
+): LimiterState => {
+  countGrant(host.rate, end.now, end.generation !== host.generation)
+  const alive = { ...host, backoff: undefined, isProbing: false, refusesSomeUntil: end.now + REFUSES_SOME_MS }
+  let state: LimiterState = alive
+  for (let left = doubtful; left > 0 && state.generation === alive.generation; left -= 1)
+    state = applyRefusal(
+      state,
+      { ...end, generation: state.generation, retryAfterMs: undefined, isDoubtful: true },
+      settings,
+    )
+  return state
+}
+
 const applyRefusal = (
   before: LimiterState,
   {
@@ -314,15 +258,16 @@ const applyRefusal = (
     now,
     retryAfterMs,
     isCertain = false,
+    isDoubtful = false,
   }: Omit<AttemptEnd, 'signal'> & Omit<RefusalSignal, 'kind'>,
   settings: LimiterSettings,
 ): LimiterState => {
   const { backoff, rate } = before
   const waitedMs = before.waitedMs + (backoff?.why === 'down' ? now - backoff.since : 0)
-  const host = { ...before, nonAnswers: 0, failures: 0, failedItems: [], waitedMs }
+  const host = { ...before, nonAnswers: 0, failures: 0, doubtful: 0, failedItems: [], waitedMs }
   if (generation === host.generation) {
     const isNew = backoff === undefined && settings.throttleMs > 0
-    const judged = isNew && !isCertain ? judgeRefusal(rate, now) : { verdict: 'hold', rate }
+    const judged = isNew && !isCertain ? judgeRefusal(rate, now, isDoubtful) : { verdict: 'hold', rate }
     if (judged.verdict === 'isolated') return { ...host, rate: judged.rate }
     if (judged.verdict === 'slower') return { ...host, generation: generation + 1, rate: judged.rate }
     const next = computeRefusalBackoff(backoff, retryAfterMs, now, settings)
@@ -349,9 +294,16 @@ const applyFailure = (host: LimiterState, end: FailedAttempt, settings: LimiterS
   const failedItems = host.failedItems.includes(item)
     ? host.failedItems
     : [...host.failedItems, item].slice(0, MIN_ITEMS_FOR_OUTAGE)
-  const next = { ...host, failures, failedItems, failingSince: host.failures === 0 ? now : host.failingSince }
+  const next = {
+    ...host,
+    failures,
+    failedItems,
+    failingSince: host.failures === 0 ? now : host.failingSince,
+    doubtful: host.doubtful + (end.signal.mayBeLimit ? 1 : 0),
+    doubtfulFrom: host.doubtful === 0 ? end.sentAt : Math.min(host.doubtfulFrom, end.sentAt),
+  }
   if (host.backoff?.why !== 'down' && !isOutage(next, end, settings)) return next
-  return { ...next, generation: host.generation + 1, backoff: openCircuit(next, end, settings) }
+  return { ...next, generation: host.generation + 1, backoff: openCircuit(next, end.signal, now, settings) }
 }
 
 const isOutage = (
@@ -378,6 +330,16 @@ export const isDown = ({ backoff }: LimiterState): boolean => backoff?.why === '
 /** A back-off after refusals lasts. That of an endpoint which no stream uses any more ends by itself. */
 export const isRefusing = ({ backoff, isProbing }: LimiterState, now: number): boolean =>
   backoff?.why === 'refuses' && (isProbing || now < backoff.until)
+
+/** A failure that may be a limit is a refusal while the host answers others. */
+export const toRefusal = (signal: HealthSignal, state: LimiterState, now: number): HealthSignal =>
+  signal.kind === 'trouble' && signal.mayBeLimit && now < state.refusesSomeUntil
+    ? { kind: 'refused', retryAfterMs: signal.retryAfterMs, isDoubtful: true }
+    : signal
+
+/** The host is held, or its limit was found: a refused request need not count as failed. */
+export const isLimited = ({ backoff, rate: { perSecond, signs } }: LimiterState): boolean =>
+  backoff?.why === 'refuses' || (perSecond !== unlimited && signs.test === undefined)
 
 export const hasTrouble = ({ backoff, failures, nonAnswers }: LimiterState): boolean =>
   backoff !== undefined || failures > 0 || nonAnswers > 0

@@ -8,11 +8,12 @@ import {
   tap,
   timer,
 } from 'rxjs'
-import { formatError, HostDownError } from '../model/errors.js'
+import { CollectError, formatError, HostDownError, ThrottledError } from '../model/errors.js'
 import type { Pause } from '../operators/merge-map-with-pauses.js'
+import { computeRefusalPause } from './backoff.js'
 import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
 import type { HostContext, HostLimiter, Limiter, Permit, QueuedRequest } from './limiter.js'
-import { computeRefusalPause, isDown, isRefusing } from './state.js'
+import { isDown, isLimited, isRefusing, type LimiterState, toRefusal } from './state.js'
 
 export type { Pause } from '../operators/merge-map-with-pauses.js'
 
@@ -176,17 +177,31 @@ const createAttemptEnd = (
     leave,
     onFailure: (error: unknown) => {
       const failure = idleMs > 0 ? host.link.reclassify(error, idleMs) : error
-      const signal = classifyError(failure)
-      finish(findCause(signal, limiter, request), error)
-      const isOutage =
-        signal.kind === 'trouble' && !failFast && (isDown(host.limiter.state) || isDown(endpoint.state))
+      const seen = classifyError(failure)
+      const signal = toRefusal(findCause(seen, limiter, request), endpoint.state, host.now())
+      finish(signal, error)
+      const isDownNow = isDown(host.limiter.state) || isDown(endpoint.state)
+      const isOutage = seen.kind === 'trouble' && signal.kind !== 'refused' && !failFast && isDownNow
       return {
-        failure: isOutage ? new HostDownError(formatError(error), { cause: error }) : failure,
+        failure: isOutage
+          ? new HostDownError(formatError(error), { cause: error })
+          : toThrottled(failure, signal, endpoint.state),
         pauseMs: signal.kind === 'refused' ? findOwnPause(signal.retryAfterMs, limiter) : undefined,
       }
     },
   }
 }
+
+const toExchange = ({ request, response }: CollectError) => ({ request, response })
+
+/** A failure that is a refusal, as the error of one, so that it is not counted as a retry. */
+const toThrottled = (failure: unknown, signal: HealthSignal, endpoint: LimiterState): unknown =>
+  signal.kind === 'refused' &&
+  failure instanceof CollectError &&
+  failure.verdict !== 'wait' &&
+  isLimited(endpoint)
+    ? new ThrottledError(signal.retryAfterMs, toExchange(failure), failure.message)
+    : failure
 
 /**
  * The signal of a failure for the limiters: none if the item fails by itself. No item is to blame for a host
@@ -199,7 +214,7 @@ const findCause = (
 ): HealthSignal => {
   if (signal.kind !== 'trouble' || signal.sign === 'unreachable') return signal
   const isOwn = host.itemFailures.isOwn(`${endpoint.name} ${item}`, isList)
-  if (!isOwn || host.limiter.state.backoff !== undefined) return signal
+  if (!isOwn || host.limiter.state.backoff !== undefined || isLimited(endpoint.state)) return signal
   return signal.sign === 'slow' ? { kind: 'slow' } : inconclusive
 }
 
@@ -245,7 +260,9 @@ const returnPermits = (
     limiter.release(permits.ofHost, { signal: isForAll ? hostSignal : inconclusive, item, isOneItemEnough })
     return
   }
-  limiter.release(permits.ofHost, { signal, item, isOneItemEnough, isList })
+  // Whether failures are refusals is the endpoint's to judge: another one may answer while this one is down.
+  const ofHost = signal.kind === 'trouble' ? { ...signal, mayBeLimit: false } : signal
+  limiter.release(permits.ofHost, { signal: ofHost, item, isOneItemEnough, isList })
   const isForHost = signal.kind === 'slow' || (signal.kind === 'trouble' && isDown(limiter.state))
   endpoint.release(permits.ofEndpoint, {
     signal: isForHost ? inconclusive : signal,

@@ -148,7 +148,7 @@ export function isInstance(
   return isOfAnotherCopy && (this.name === 'CollectError' || this.name === name)
 }
 
-/** The host answered 429. The request is sent again after a pause, which does not count as a retry. */
+/** The host refused the request, while it answered others or with a 429. It waits; that is no retry. */
 export class ThrottledError extends CollectError {
   override readonly name = 'ThrottledError'
   readonly verdict = 'wait'
@@ -159,12 +159,13 @@ export class ThrottledError extends CollectError {
   constructor(
     readonly retryAfterMs: number | undefined,
     exchange?: FailedExchange,
+    private readonly answer = 'the provider answered 429',
   ) {
-    super('the provider answered 429: rate limited', { isTemporary: true, ...exchange })
+    super(`${answer}: rate limited`, { isTemporary: true, ...exchange })
   }
 
   override during(exchange: FailedExchange): ThrottledError {
-    return new ThrottledError(this.retryAfterMs, exchange)
+    return new ThrottledError(this.retryAfterMs, exchange, this.answer)
   }
 }
 

