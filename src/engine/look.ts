@@ -59,8 +59,8 @@ export const listCandleLooks = (streams: readonly StreamDefinition[]): readonly 
     .toSorted((one, other) => Number(one.work.of === MASTER) - Number(other.work.of === MASTER))
 
 /**
- * Looks at the candle of the first item whose stored candles end with a day: of an index, on a weekend also of
- * the largest stock.
+ * Looks at the candle of the first item whose stored candles end with a day: of an index, on a weekend also
+ * of the largest stock.
  */
 export const lookAtCandles = (day: Day, dependencies: Dependencies, now: number): Observable<Looked> => {
   const { streams, settings, storage } = dependencies
