@@ -65,8 +65,11 @@ export const scriptedUrls = Object.fromEntries(
  */
 export const createScriptedProvider = (answers: Answers): ScriptedProvider => {
   const asked: ScriptedRequest[] = []
+  const places = new Map<string, number>()
   const transport: Transport = ({ url, body, headers }) =>
     defer(() => {
+      const place = places.get(url + body) ?? places.size
+      places.set(url + body, place)
       const { hostname, pathname, search } = new URL(url)
       const posted: unknown = body === undefined ? undefined : JSON.parse(body)
       const one: ScriptedRequest = {
@@ -77,14 +80,16 @@ export const createScriptedProvider = (answers: Answers): ScriptedProvider => {
         at: asyncScheduler.now(),
       }
       asked.push(one)
-      return answers(one).pipe(map(toReply))
+      return answers(one).pipe(map((answer) => toReply(answer, place)))
     })
   return { transport, requests: asked }
 }
 
-const toReply = (answer: unknown): HttpReply => {
+/** No two requests get the same bytes, which a run refuses: line ends behind a JSON make no other answer. */
+const toReply = (answer: unknown, place: number): HttpReply => {
   if (typeof answer === 'number') return { status: answer, body: Buffer.alloc(0) }
-  return { status: 200, body: Buffer.from(typeof answer === 'string' ? answer : JSON.stringify(answer)) }
+  const text = typeof answer === 'string' ? answer : JSON.stringify(answer) + '\n'.repeat(place)
+  return { status: 200, body: Buffer.from(text) }
 }
 
 /** The input of a trial. */

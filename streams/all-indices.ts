@@ -50,8 +50,11 @@ export const MarketIndex = row({
 })
 export interface MarketIndex extends RowOf<typeof MarketIndex> {}
 
-/** `Exch` and `Inst` of an index. Other lists, such as that of all stocks, have the same address. */
+/** `Exch` and `Inst` of an index. */
 const INDEX = 'IDX'
+
+/** Other lists, such as that of all stocks, have the same address. */
+const isNoIndex = ({ Inst = INDEX, Isin }: Row): boolean => Inst !== INDEX || Isin !== undefined
 
 /** As observed on the web site of the provider; the interface document does not describe it. */
 const REQUEST = {
@@ -89,8 +92,7 @@ const indices = post({
   input: z.strictObject({ data: exactly(REQUEST.data) }),
   read: (text, _, seen) => {
     const answer = readCountedRows<MarketIndex>(text, seen)
-    if (!answer.rows.some(({ Exch, Inst }) => Exch === INDEX || Inst === INDEX))
-      throw new BadAnswerError('schema', 'the list has no index')
+    if (answer.rows.every(isNoIndex)) throw new BadAnswerError('schema', 'the list has no index')
     return answer
   },
   shape: dataEnvelope(z.array(MarketIndex)),

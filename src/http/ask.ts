@@ -1,4 +1,4 @@
-import { defer, identity, type MonoTypeOperatorFunction, map, noop, type Observable, take } from 'rxjs'
+import { defer, type MonoTypeOperatorFunction, map, noop, type Observable, take } from 'rxjs'
 import { type HostLimiter, LinkTransfer } from '../limiter/limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
 import { type Pause, through } from '../limiter/through.js'
@@ -131,7 +131,7 @@ export const createAsk = (
             onEnd: asked.watched?.end,
           }),
           retry as MonoTypeOperatorFunction<Answer>,
-          route.passEqual(() => asked.compared, pause ?? identity),
+          route.passEqual(() => asked.compared),
         )
       })
 }
@@ -179,7 +179,7 @@ const attempt = <Input, Answer>(
         try {
           const answer = decodeReply(reply, input, { ...route, item, earlierIsins, now: clock() })
           route.noteAge(reply.cache)
-          asked.compared = toComparedAnswer(reply, answer, { item, isList: route.isList })
+          asked.compared = toComparedAnswer(reply, answer, request, { item, isList: route.isList })
           return answer
         } catch (error) {
           throw addExchange(error, route, asked, reply)

@@ -10,40 +10,43 @@ import {
   tap,
 } from 'rxjs'
 import { isRow } from '../model/row.js'
-import type { Pause } from '../operators/merge-map-with-pauses.js'
-import type { HttpReply } from './transport.js'
+import type { HttpReply, HttpRequest } from './transport.js'
 
 /** The last answers with records of an endpoint that are compared. */
 const WINDOW = 10
-/** The same long bytes for three items of ten are no chance; two series of a company may have the same. */
+/** The same long bytes for three requests of ten are no chance; two series of a company may have the same. */
 const MOST_OF_LONG = 3
-/** On a day of results many stocks have the same announcement, of 150 bytes. */
+/** On a day of results many stocks have the same announcement, of 150 bytes: only if there is nothing else. */
 const MOST_OF_SHORT = WINDOW
 /** Fewer short ones say nothing, also if nothing else was answered. */
 const MIN_SHORT = 3
 /** Two lists that are asked for in different words are never the same. */
 const MOST_OF_LISTS = 2
-const LONG = 1_024
+const LONG = 700
 
 /** An answer that has records, as others are compared with it. */
 export interface ComparedAnswer {
   readonly digest: string
+  /** What was asked for: the same request may have the same answer. */
+  readonly asked: string
   readonly item: string
-  /** So many items of the last ten with these bytes are refused. */
+  /** So many requests of the last ten with these bytes are refused. */
   readonly most: number
   readonly cache: string | undefined
 }
 
-/** What the reply to a request for an item is compared by; nothing if its answer has no records. */
+/** What the reply to a request is compared by; nothing if its answer has no records. */
 export const toComparedAnswer = (
   { body, cache }: HttpReply,
   answer: unknown,
+  request: Pick<HttpRequest, 'url' | 'body'>,
   { item, isList = false }: { readonly item: string; readonly isList?: boolean | undefined },
 ): ComparedAnswer | undefined => {
   const isLong = body.length >= LONG
   if (!hasRecords(answer, isLong)) return undefined
   const ofLong = isList ? MOST_OF_LISTS : MOST_OF_LONG
-  return { digest: toDigest(body), item, most: isLong ? ofLong : MOST_OF_SHORT, cache: cache?.shown }
+  const most = isLong ? ofLong : MOST_OF_SHORT
+  return { digest: toDigest(body), asked: `${request.url} ${request.body}`, item, most, cache: cache?.shown }
 }
 
 /** Lists are empty or not; of what is no list, such as candles as text, the length decides. */
@@ -54,25 +57,28 @@ const hasRecords = (answer: unknown, isLong: boolean): boolean => {
   )
 }
 
-const SAMPLE = 512
+const MAX_WHOLE = 8_192
+const PARTS = 8
+const PART = 512
 
-/** Of the begin, the middle and the end: a digest of all bytes takes 20 times as long. */
+/** Of all bytes; of a long body, of parts of it, because all bytes would take 20 times as long. */
 const toDigest = (body: Uint8Array): string => {
   const digest = createHash('md5').update(`${body.length} `)
-  if (body.length <= 3 * SAMPLE) return digest.update(body).digest('base64')
-  const middle = body.length >> 1
-  return digest
-    .update(body.subarray(0, SAMPLE))
-    .update(body.subarray(middle, middle + SAMPLE))
-    .update(body.subarray(-SAMPLE))
-    .digest('base64')
+  if (body.length <= MAX_WHOLE) return digest.update(body).digest('base64')
+  const step = (body.length - PART) / (PARTS - 1)
+  for (let part = 0; part < PARTS; part += 1) {
+    const from = Math.floor(part * step)
+    digest.update(body.subarray(from, from + PART))
+  }
+  return digest.digest('base64')
 }
 
 /** The answers of one digest. */
 interface SameBytes {
   readonly most: number
+  readonly asked: Set<string>
   readonly items: Set<string>
-  /** The numbers of the answers that were the first for their item, of the last ten. */
+  /** The numbers of the answers that were the first to their request, of the last ten. */
   at: readonly number[]
 }
 
@@ -88,36 +94,35 @@ interface Doubt {
 /** Counts the answers of an endpoint with records, by their bytes. */
 const createCounts = () => {
   const known = new Map<string, SameBytes>()
-  let hasFound = false
+  let foundAt = Number.NEGATIVE_INFINITY
   const counts = {
     compared: 0,
-    count: ({ digest, item, most }: ComparedAnswer): Doubt => {
+    count: ({ digest, asked, item, most }: ComparedAnswer): Doubt => {
       counts.compared += 1
       const { compared } = counts
-      const same = known.get(digest) ?? { most, items: new Set(), at: [] }
+      const same = known.get(digest) ?? { most, asked: new Set(), items: new Set(), at: [] }
       known.set(digest, same)
-      if (!same.items.has(item)) same.at = [...same.at, compared].filter((at) => compared - at < WINDOW)
+      if (!same.asked.has(asked)) same.at = [...same.at, compared]
+      same.at = same.at.filter((at) => compared - at < WINDOW)
+      same.asked.add(asked)
       same.items.add(item)
-      hasFound ||= same.at.length >= most
+      if (same.at.length >= most && (most < MOST_OF_SHORT || known.size === 1)) foundAt = compared
       return { same, compared, others: 0 }
     },
     /** Whether it is refused; undefined while others are to decide. */
-    judge: ({ same: { items, most }, others }: Doubt): boolean | undefined => {
-      const isAlone = items.size === 1
-      if (hasFound && !isAlone) return true
-      if (most === MOST_OF_SHORT && items.size < MIN_SHORT) return false
+    judge: ({ same: { asked, most }, others }: Doubt): boolean | undefined => {
+      const isAlone = asked.size === 1
+      if (!isAlone && counts.compared - foundAt < WINDOW) return true
+      if (most === MOST_OF_SHORT && (known.size > 1 || asked.size < MIN_SHORT)) return false
       if (known.size === 1) return undefined
       return isAlone || others > WINDOW - most ? false : undefined
     },
-    /** The same if no others will come. */
-    judgeAtEnd: ({ same: { items, most } }: Doubt): boolean =>
-      known.size === 1 && items.size > 1 && most < MOST_OF_SHORT,
   }
   return counts
 }
 
 /** The answers that wait until it is decided whether they are refused. */
-const createWaiting = (judgeAtEnd: (doubt: Doubt) => boolean) => {
+const createWaiting = () => {
   const waiting = new Map<Subject<boolean>, Doubt>()
   /** The requests to the endpoint that are under way and do not wait. */
   let active = 0
@@ -132,12 +137,14 @@ const createWaiting = (judgeAtEnd: (doubt: Doubt) => boolean) => {
   const enter = (): void => {
     active += 1
   }
+  /** Whether a request that is under way is the only one. */
+  const isLast = (): boolean => active === 1
   const leave = (): void => {
     active -= 1
     if (active > 0 || waiting.size === 0) return
     // Deferred: the worker of what has ended takes its next item first.
     asapScheduler.schedule(() => {
-      if (active === 0) release(judgeAtEnd)
+      if (active === 0) release(() => false)
     })
   }
   const whenDecided = (doubt: Doubt): Observable<boolean> => {
@@ -152,7 +159,7 @@ const createWaiting = (judgeAtEnd: (doubt: Doubt) => boolean) => {
     }
     return decided.pipe(tap({ subscribe: begin, finalize: end }))
   }
-  return { enter, leave, release, whenDecided, doubts: () => waiting.values() }
+  return { enter, leave, isLast, release, whenDecided, doubts: () => waiting.values() }
 }
 
 export type EqualAnswers = ReturnType<typeof createEqualAnswers>
@@ -160,14 +167,14 @@ export type EqualAnswers = ReturnType<typeof createEqualAnswers>
 /**
  * Finds answers of an endpoint that are the same bytes for different items: those of a cache that ignores
  * the body of requests, or of a service that answers every item with its default. `refuse` throws unless the
- * run accepts them. The first answer waits for a different one, and a later one with bytes of another item
- * until there are enough of either; at the latest until no other request to the endpoint is under way.
+ * run accepts them. While other requests to the endpoint are under way, the first answer waits for a
+ * different one, and a later one with the bytes of another item until there are enough of either.
  */
 export const createEqualAnswers = (refuse: (why: string) => void) => {
   const counts = createCounts()
-  const waiting = createWaiting(counts.judgeAtEnd)
+  const waiting = createWaiting()
   /** Emits the answer once it is known to be of its item. `find` returns what it is compared by. */
-  return <T>(find: () => ComparedAnswer | undefined, pause: Pause): MonoTypeOperatorFunction<T> =>
+  return <T>(find: () => ComparedAnswer | undefined): MonoTypeOperatorFunction<T> =>
     (answer$) => {
       let before = 0
       const pass = (answer: T): Iterable<T> | Observable<T> => {
@@ -177,9 +184,9 @@ export const createEqualAnswers = (refuse: (why: string) => void) => {
         for (const earlier of waiting.doubts())
           if (earlier.same !== doubt.same && before >= earlier.compared) earlier.others += 1
         waiting.release(counts.judge)
-        const isRefused = counts.judge(doubt)
+        const isRefused = counts.judge(doubt) ?? (waiting.isLast() ? false : undefined)
         if (isRefused === false) return [answer]
-        const decided$ = isRefused ? of(true) : pause(waiting.whenDecided(doubt))
+        const decided$ = isRefused ? of(true) : waiting.whenDecided(doubt)
         return decided$.pipe(
           map((mustRefuse) => {
             if (mustRefuse) refuse(formatEqual(doubt.same, one.cache))

@@ -31,8 +31,10 @@ export interface RefusalSignal {
   readonly retryAfterMs: number | undefined
   /** The host is known to refuse requests: it backs off at once. */
   readonly isCertain?: boolean
-  /** It was no 429, but a failure beside answers. */
+  /** It was no 429, but a failure beside answers, */
   readonly isDoubtful?: boolean
+  /** this one. */
+  readonly trouble?: TroubleSignal
 }
 
 export interface TroubleSignal {

@@ -281,7 +281,7 @@ const createHostSummary = ({ limiter, host: service, endpoint, now: readClock }:
       return [
         ...(backoffs > 0
           ? [
-              `${name} refused requests (429, or pages instead of data); backed off ${formatTimes(backoffs)}${rate}`,
+              `${name} refused requests (429, pages, or failures beside answers); backed off ${formatTimes(backoffs)}${rate}`,
             ]
           : []),
         ...(outages > 0

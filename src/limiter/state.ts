@@ -196,8 +196,18 @@ export const applyAttemptEnd = (
       const next = applyRefusal(host, { ...end, retryAfterMs: undefined, isCertain: true }, settings)
       return next.backoff ? { ...next, backoff: { ...next.backoff, isByPages: true } } : next
     }
-    case 'refused':
-      return applyRefusal(host, { ...end, ...signal }, settings)
+    case 'refused': {
+      // No limit refuses a probe that is alone after a pause: the host is down.
+      const { trouble } = signal
+      if (trouble === undefined || !isCurrent || host.backoff?.why !== 'refuses')
+        return applyRefusal(host, { ...end, ...signal }, settings)
+      const down = { ...host, backoff: undefined, failingSince: end.now, refusesSomeUntil: 0 }
+      return {
+        ...down,
+        generation: host.generation + 1,
+        backoff: openCircuit(down, trouble, end.now, settings),
+      }
+    }
     case 'trouble': {
       const isSlow = signal.sign === 'slow'
       const next = isSlow
@@ -334,7 +344,7 @@ export const isRefusing = ({ backoff, isProbing }: LimiterState, now: number): b
 /** A failure that may be a limit is a refusal while the host answers others. */
 export const toRefusal = (signal: HealthSignal, state: LimiterState, now: number): HealthSignal =>
   signal.kind === 'trouble' && signal.mayBeLimit && now < state.refusesSomeUntil
-    ? { kind: 'refused', retryAfterMs: signal.retryAfterMs, isDoubtful: true }
+    ? { kind: 'refused', retryAfterMs: signal.retryAfterMs, isDoubtful: true, trouble: signal }
     : signal
 
 /** The host is held, or its limit was found: a refused request need not count as failed. */

@@ -181,7 +181,7 @@ const createAttemptEnd = (
       const signal = toRefusal(findCause(seen, limiter, request), endpoint.state, host.now())
       finish(signal, error)
       const isDownNow = isDown(host.limiter.state) || isDown(endpoint.state)
-      const isOutage = seen.kind === 'trouble' && signal.kind !== 'refused' && !failFast && isDownNow
+      const isOutage = seen.kind === 'trouble' && !failFast && isDownNow
       return {
         failure: isOutage
           ? new HostDownError(formatError(error), { cause: error })
@@ -214,7 +214,7 @@ const findCause = (
 ): HealthSignal => {
   if (signal.kind !== 'trouble' || signal.sign === 'unreachable') return signal
   const isOwn = host.itemFailures.isOwn(`${endpoint.name} ${item}`, isList)
-  if (!isOwn || host.limiter.state.backoff !== undefined || isLimited(endpoint.state)) return signal
+  if (!isOwn || host.limiter.state.backoff !== undefined) return signal
   return signal.sign === 'slow' ? { kind: 'slow' } : inconclusive
 }
 

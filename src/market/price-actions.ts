@@ -52,6 +52,9 @@ export const readStockActions = (
   ).pipe(map((all) => all.get(symbol) ?? []))
 }
 
+const listActions = (actions: readonly PriceAction[], since: Day, until: Day): readonly PriceAction[] =>
+  actions.filter(({ on }) => on >= since && on <= until)
+
 /**
  * The first action between two days, both included, as its kind and day; `dividing`: only one by which the
  * provider divides earlier candles.
@@ -64,7 +67,7 @@ export const findAction = (
     dividing = false,
   }: { readonly since: Day; readonly until: Day; readonly dividing?: boolean },
 ): string | undefined => {
-  const found = actions.find(({ on, divides }) => on >= since && on <= until && (divides || !dividing))
+  const found = listActions(actions, since, until).find(({ divides }) => divides || !dividing)
   return found && `${nameKind(found.kind)} on ${found.on}`
 }
 
@@ -76,8 +79,9 @@ export const listLateFactors = (
   actions: readonly PriceAction[],
   { since, until }: { readonly since: Day; readonly until: Day },
 ): readonly number[] => {
-  const late = actions.filter(({ on }) => on >= addDays(since, -MOVED_DAYS) && on <= until)
-  const usual = late.map(({ factors }) => ({ factors: factors.slice(0, 1) }))
+  const usual = listActions(actions, addDays(since, -MOVED_DAYS), until).map(({ factors }) => ({
+    factors: factors.slice(0, 1),
+  }))
   return combineFactors(usual).map(({ factor }) => factor)
 }
 

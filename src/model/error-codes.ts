@@ -6,7 +6,7 @@ export const refusals = {
   prices: 'a new candle is impossible, or its price move is',
   rescale: 'many stored series disagree with the answers of one day',
   identity:
-    'a series belongs to another stock, many stocks have another symbol, ISIN or Sid at once, or listed stocks exchanged theirs',
+    'a series belongs to another stock, different stocks got the same answer, many stocks have another symbol, ISIN or Sid at once, or listed stocks exchanged theirs',
   witness: "the closes of many stocks differ from the exchange's own file of that day",
   units: 'the market cap, P/E or volume of half of the stocks is a multiple of the one before',
 } as const

@@ -53,7 +53,7 @@ const grownBy = async ({ only, data, requests }) => {
   const answer = JSON.stringify({ code: 0, data })
   const most = { heap: 0, buffers: 0 }
   let waiting = []
-  let [begun, stored] = [0, 0]
+  let [begun, stored, answered] = [0, 0, 0]
   const goOn = () => {
     if (waiting.length < requests || stored < begun) return
     const now = inUse()
@@ -67,7 +67,10 @@ const grownBy = async ({ only, data, requests }) => {
     request.resume()
     request.on('end', () => {
       if (request.url.includes('fetchdt')) return response.end(list)
-      waiting.push(() => response.end(answer))
+      // Not the same bytes for two items, which a run refuses.
+      answered += 1
+      const own = answer + '\n'.repeat(answered)
+      waiting.push(() => response.end(own))
       return goOn()
     })
   })

@@ -121,7 +121,7 @@ describe('a 429', () => {
         [
           {
             reason:
-              'static news refused requests (429, or pages instead of data); backed off once; the lowest rate was 5 requests/s',
+              'static news refused requests (429, pages, or failures beside answers); backed off once; the lowest rate was 5 requests/s',
           },
         ],
       ],

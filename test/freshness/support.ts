@@ -19,6 +19,7 @@ import { createTestDependencies, createTestIo } from '../cli/support.js'
 import { SETTINGS, stockNamed } from '../streams/support.js'
 import { temporaryFolder } from '../support/folders.js'
 import { createQuickCollector } from '../support/limits.js'
+import { createOwnBytes } from '../support/own-bytes.js'
 
 const STOCKS = ['ALPHA', 'BETA', 'GAMMA', 'DELTA'].map(stockNamed)
 const INDICES = ['ONE', 'TWO', 'THREE'].map((Sym, place) => ({
@@ -191,13 +192,14 @@ export const createEvenings = (market: Market, settings: object = {}) => {
   const type = async (day: Day, time: string, command = `run --quiet --only ${only}`): Promise<Said> => {
     const now = toInstant(day, time)
     const requests: string[] = []
+    const toBytes = createOwnBytes()
     const transport: Transport = (request) => {
       requests.push(new URL(request.url).pathname.split('/').at(-1) ?? '')
       const answer = market.isAway ? 503 : answerTo(request, market, now)
       if (typeof answer === 'number') return of({ status: answer, body: Buffer.alloc(0) })
       return of({
         status: 200,
-        body: Buffer.from(typeof answer === 'string' ? answer : JSON.stringify(answer)),
+        body: toBytes(typeof answer === 'string' ? answer : JSON.stringify(answer), request),
       })
     }
     const io = createTestIo({ now, env: { PATH: process.env.PATH }, out: { columns: 200 } })

@@ -138,7 +138,7 @@ describe('a host limiter during a back-off', () => {
 
       expect(log).toStrictEqual(['9002 A'])
       expect(limiter.warnings()).toStrictEqual([
-        'static note refused requests (429, or pages instead of data); backed off once; the lowest rate was 5 requests/s',
+        'static note refused requests (429, pages, or failures beside answers); backed off once; the lowest rate was 5 requests/s',
       ])
     },
   )

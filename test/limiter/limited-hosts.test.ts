@@ -106,6 +106,22 @@ describe('a host with an unknown limit', () => {
       expect(refused).toBeLessThanOrEqual(0.1)
     })
 
+  for (const refusesWith of [503, 'reset'] as const)
+    for (const limits of [{ perSecond: 40, burst: 5 }, { perSecond: 40, burst: 20 }, { inFlight: 8 }])
+      itWithMarbles(`of ${JSON.stringify(limits)} that is told by ${refusesWith} loses nothing`, (m) => {
+        const { times, ends } = runCase(m, {
+          items: 1_200,
+          workers: [20, 15],
+          latencyMs: 40,
+          refusesWith,
+          within: 2,
+          ...limits,
+        })
+
+        expect(ends).toStrictEqual({ served: 1_200 })
+        expect(times).toBeLessThanOrEqual(2)
+      })
+
   itWithMarbles('that is lifted is fully used again within about half a minute', (m) => {
     const { bySecond, ends } = runCase(m, {
       items: 8_000,

@@ -5,7 +5,7 @@ import type { HttpReply, Transport } from '../../src/http/transport.js'
 import type { HostLimiter } from '../../src/limiter/limiter.js'
 import { type LimiterRegistry, SharedLimiters } from '../../src/limiter/limiter-registry.js'
 import { through } from '../../src/limiter/through.js'
-import type { CollectError } from '../../src/model/errors.js'
+import { type CollectError, TransportError } from '../../src/model/errors.js'
 import { createResult, type Item } from '../../src/model/outcome.js'
 import type { SettingsInput } from '../../src/model/settings.js'
 import { note, settingsOf } from '../http/support.js'
@@ -44,6 +44,8 @@ export interface HostLimits {
   /** The host also refuses this share of the items, each once, whatever the rate. */
   readonly refusesOnce?: number
   readonly retryAfter?: string
+  /** How it refuses: a status, or by closing the connection. Default: 429. */
+  readonly refusesWith?: number | 'reset'
   readonly latencyMs?: number
   /** Of the choice of `refusesOnce`. */
   readonly seed?: number
@@ -72,6 +74,7 @@ export const createLimitedHost = (m: Context, limits: HostLimits): LimitedHost =
     inFlight = Number.POSITIVE_INFINITY,
     latencyMs = 50,
     retryAfter,
+    refusesWith = 429,
   } = limits
   const { from: servesFrom = 0, freeFrom = Number.POSITIVE_INFINITY, refusesOnce = 0 } = limits
   const log: { at: number; status: number }[] = []
@@ -86,15 +89,15 @@ export const createLimitedHost = (m: Context, limits: HostLimits): LimitedHost =
     refusedItems.add(item)
     return random() < refusesOnce
   }
-  const arrive = (item: string): number => {
-    if (isAccident(item)) return 429
+  const arrive = (item: string): number | 'reset' => {
+    if (isAccident(item)) return refusesWith
     const isBucket = perSecond < Number.POSITIVE_INFINITY
     const tokens = isBucket
       ? Math.min(burst, bucket.tokens + ((now() - bucket.at) * perSecond) / 1_000)
       : burst
     const isGranted = now() >= servesFrom && (now() >= freeFrom || (tokens >= 1 && busy < inFlight))
     bucket = { tokens: isGranted ? tokens - 1 : tokens, at: now() }
-    return isGranted ? 200 : 429
+    return isGranted ? 200 : refusesWith
   }
   const transport: Transport = ({ body = '' }) =>
     defer(() => {
@@ -107,6 +110,7 @@ export const createLimitedHost = (m: Context, limits: HostLimits): LimitedHost =
           return timer(half).pipe(
             map((): HttpReply => {
               if (status === 200) busy -= 1
+              if (status === 'reset') throw new TransportError('reset', 'other side closed')
               log.push({ at: sentAt, status })
               return { status, body: Buffer.from('x'), ...(retryAfter === undefined ? {} : { retryAfter }) }
             }),

@@ -10,6 +10,7 @@ import type { RunReport } from '../../src/model/report.js'
 import { EVENING, SETTINGS, stockNamed } from '../streams/support.js'
 import { temporaryFolder } from '../support/folders.js'
 import { createQuickCollector } from '../support/limits.js'
+import { createOwnBytes } from '../support/own-bytes.js'
 
 export const STOCKS = ['ALPHA', 'BETA', 'GAMMA', 'DELTA'].map(stockNamed)
 
@@ -109,6 +110,7 @@ export const tryRun = async ({
   const hung: string[] = []
   const events: RunEvent[] = []
   const crash$ = new Subject<void>()
+  const toBytes = createOwnBytes()
   const transport: Transport = (request) => {
     const name = nameOf(request)
     requests.push(name)
@@ -116,7 +118,7 @@ export const tryRun = async ({
     if (hangs?.(name)) return NEVER
     return of({
       status: isAway?.(name) ? 500 : fails?.(name) ? 404 : 200,
-      body: Buffer.from(JSON.stringify(answers?.(name) ?? answerTo(request, stocks))),
+      body: toBytes(JSON.stringify(answers?.(name) ?? answerTo(request, stocks)), request),
     })
   }
   const collector = createQuickCollector({

@@ -15,7 +15,7 @@ describe('whole daily runs on virtual time', () => {
     const result = await simulate({ seed: 1, seeds: SEEDS })
     expect(result.kills).toBeGreaterThan(20)
     for (const kind of SIMULATED_FAULTS.filter(
-      (one) => !['kill', 'power-cut', 'clock', 'midnight', 'two-starts', 'divided'].includes(one),
+      (one) => !['kill', 'power-cut', 'clock', 'midnight', 'two-starts', 'divided', 'renamed'].includes(one),
     ))
       expect(result.faults[kind], kind).toBeGreaterThan(0)
     expect(Object.keys(result.checks).length).toBeGreaterThan(14)
@@ -48,9 +48,9 @@ describe('whole daily runs on virtual time', () => {
       seeds: 12,
       days: 2,
       stocks: 30,
-      faults: ['doubled', 'divided', 'exchanged'],
+      faults: ['doubled', 'divided', 'exchanged', 'renamed'],
     })
-    for (const kind of ['doubled', 'divided', 'exchanged'])
+    for (const kind of ['doubled', 'divided', 'exchanged', 'renamed'])
       expect(result.faults[kind], kind).toBeGreaterThan(0)
     expect(result.codes).not.toEqual({})
   })

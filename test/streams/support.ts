@@ -1,12 +1,13 @@
 import { lastValueFrom, map, of } from 'rxjs'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
 import type { RunOptions } from '../../src/engine/run-options.js'
-import type { HttpReply, HttpRequest, Transport } from '../../src/http/transport.js'
+import type { Transport } from '../../src/http/transport.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
 import type { SettingsInput } from '../../src/model/settings.js'
 import { toInstant } from '../../src/model/trading-day.js'
 import { createScriptedProvider, scriptedUrls } from '../../src/testing.js'
 import { createQuickCollector, type TestSettings } from '../support/limits.js'
+import { createOwnBytes } from '../support/own-bytes.js'
 
 /** The evening of Thursday, 12 February 2026. */
 export const EVENING = toInstant('2026-02-12', '20:00')
@@ -50,25 +51,15 @@ export const fakeProvider = (
   answer: Answer,
 ): { readonly send: Transport; readonly requests: readonly SentRequest[] } => {
   const requests: SentRequest[] = []
-  const differ = createDiffer()
+  const toBytes = createOwnBytes()
   const { transport } = createScriptedProvider(({ host, path, body, headers }) => {
     const request = { path: `/${host}${path}`, headers, body }
     requests.push(request)
     return of(answer(request))
   })
-  const send: Transport = (request) => transport(request).pipe(map((reply) => differ(reply, request)))
+  const send: Transport = (request) =>
+    transport(request).pipe(map((reply) => ({ ...reply, body: toBytes(reply.body, request) })))
   return { send, requests }
-}
-
-/** No two requests get the same bytes, as from a real provider: line ends after them make no other answer. */
-const createDiffer = () => {
-  const seen = new Map<string, number>()
-  return (reply: HttpReply, { url, body = '' }: HttpRequest): HttpReply => {
-    if (reply.status !== 200 || reply.body.length === 0) return reply
-    const number = seen.get(url + body) ?? seen.size
-    seen.set(url + body, number)
-    return { ...reply, body: Buffer.concat([reply.body, Buffer.from('\n'.repeat(number))]) }
-  }
 }
 
 export interface Collecting extends RunOptions {
