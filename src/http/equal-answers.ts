@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
 import {
   asapScheduler,
+  catchError,
   type MonoTypeOperatorFunction,
   map,
-  mergeMap,
   type Observable,
-  of,
   Subject,
   tap,
 } from 'rxjs'
@@ -16,7 +15,7 @@ import type { HttpReply, HttpRequest } from './transport.js'
 const WINDOW = 10
 /** The same long bytes for three requests of ten are no chance; two series of a company may have the same. */
 const MOST_OF_LONG = 3
-/** On a day of results many stocks have the same announcement, of 150 bytes: only if there is nothing else. */
+/** On a day of results many stocks have one announcement, of 150 bytes: only if there is nothing else. */
 const MOST_OF_SHORT = WINDOW
 /** Fewer short ones say nothing, also if nothing else was answered. */
 const MIN_SHORT = 3
@@ -82,7 +81,7 @@ interface SameBytes {
   at: readonly number[]
 }
 
-/** An answer that others are to decide about. */
+/** An answer that is compared. */
 interface Doubt {
   readonly same: SameBytes
   /** The answers before it. */
@@ -177,29 +176,40 @@ export const createEqualAnswers = (refuse: (why: string) => void) => {
   return <T>(find: () => ComparedAnswer | undefined): MonoTypeOperatorFunction<T> =>
     (answer$) => {
       let before = 0
-      const pass = (answer: T): Iterable<T> | Observable<T> => {
+      // Most answers pass at once. An inner Observable for each would keep it until the next major GC.
+      const pass = (answer: T): T => {
         const one = find()
-        if (one === undefined) return [answer]
+        if (one === undefined) return answer
         const doubt = counts.count(one)
         for (const earlier of waiting.doubts())
           if (earlier.same !== doubt.same && before >= earlier.compared) earlier.others += 1
         waiting.release(counts.judge)
+        const decide = (isRefused: boolean): T => {
+          if (isRefused) refuse(formatEqual(doubt.same, one.cache))
+          return answer
+        }
         const isRefused = counts.judge(doubt) ?? (waiting.isLast() ? false : undefined)
-        if (isRefused === false) return [answer]
-        const decided$ = isRefused ? of(true) : waiting.whenDecided(doubt)
-        return decided$.pipe(
-          map((mustRefuse) => {
-            if (mustRefuse) refuse(formatEqual(doubt.same, one.cache))
-            return answer
-          }),
-        )
+        if (isRefused !== undefined) return decide(isRefused)
+        throw new Undecided(waiting.whenDecided(doubt).pipe(map(decide)))
       }
       const begin = (): void => {
         before = counts.compared
         waiting.enter()
       }
-      return answer$.pipe(mergeMap(pass), tap({ subscribe: begin, finalize: waiting.leave }))
+      return answer$.pipe(
+        map(pass),
+        catchError((error: unknown) => {
+          if (error instanceof Undecided) return error.answer$ as Observable<T>
+          throw error
+        }),
+        tap({ subscribe: begin, finalize: waiting.leave }),
+      )
     }
+}
+
+/** An answer that others are to decide about. */
+class Undecided {
+  constructor(readonly answer$: Observable<unknown>) {}
 }
 
 const formatEqual = ({ items }: SameBytes, cache: string | undefined): string => {
