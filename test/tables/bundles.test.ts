@@ -9,12 +9,14 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { lastValueFrom } from 'rxjs'
-import { describe, expect, it } from 'vitest'
+import { lastValueFrom, toArray } from 'rxjs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createExport } from '../../src/cli/export/targets.js'
 import { qlib, zipline } from '../../src/tables/export/bundle.js'
+import { wholeLake } from '../../src/tables/lake/whole-lake.js'
 import { streams } from '../../streams/registry.js'
 import { temporaryFolder } from '../support/folders.js'
-import { duckdb, folderWith } from './support.js'
+import { collected, duckdb, folderWith } from './support.js'
 
 const DAYS = ['2026-02-02', '2026-02-03', '2026-02-04', '2026-02-05', '2026-02-06'] as const
 type Price = readonly [day: number, price: number]
@@ -146,5 +148,21 @@ describe.runIf(duckdb)('bundles', () => {
     writeFileSync(whole, csv([[0, 42], ...A.slice(1)]))
     await write()
     expect(readFileSync(path).readFloatLE(4)).toBe(42)
+  })
+})
+
+describe.runIf(duckdb)('of a simulated market', () => {
+  let [out, remove] = ['', (): void => undefined]
+  beforeAll(async () => {
+    ;({ out, remove } = await collected(8, 60))
+    await lastValueFrom(wholeLake({ streams }).write(out))
+  })
+  afterAll(() => remove())
+
+  it.each(['qlib', 'zipline', 'duckdb', 'xlsx'] as const)('exports to %s read the whole lake', async (kind) => {
+    const location = join(temporaryFolder(), 'new/screener.xlsx')
+    const sink = await createExport({ kind, location, typed: kind }, { streams })
+    const loaded = await lastValueFrom(sink.write(out).pipe(toArray()))
+    expect(loaded.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(0)
   })
 })

@@ -9,7 +9,7 @@ import {
   writeFileAtomically,
 } from '../../storage/file-system.js'
 import { ONLY_LARGE } from '../lake/lake.js'
-import { defineExport, loadEach } from './define-export.js'
+import { defineExport, type ExportedTable, loadEach } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
 
 interface BundleSession {
@@ -45,6 +45,11 @@ interface Bundle {
   readonly whole?: { readonly folder: string; readonly header: string }
 }
 
+/** The rows that are exported, and what is read beside them. */
+const BUNDLE_TABLES = ['candles_adjusted', 'adjustments', 'candle_days']
+
+const isLoaded = ({ name }: ExportedTable): boolean => name === BUNDLE_TABLES[0]
+
 /** Actions count on the first session from their day on. */
 const SELECT_SESSIONS = `WITH acts AS (
   SELECT symbol, day, product(if(kind = 'dividend', 1, factor)) AS split, sum(coalesce(amount_inr, 0)) AS dividend
@@ -64,9 +69,10 @@ FROM candles_adjusted AS c LEFT JOIN placed AS p ON p.symbol = c.symbol AND p.da
 const defineBundle = (dir: string, { ofStock, ofAll, whole }: Bundle, options: ExportOptions): Export => {
   if (options.tables !== undefined)
     throw new UsageError(`${dir} has the candles of all stocks; leave the tables out`)
-  const own = { tables: ['candles_adjusted'], lake: ONLY_LARGE }
+  // All that its statements read: of a table in the lake, what it is made of is not opened.
+  const own = { tables: BUNDLE_TABLES, lake: ONLY_LARGE }
   return defineExport({ ...options, ...own, name: dir }, (exporting) =>
-    loadEach(exporting, async () => {
+    loadEach({ ...exporting, tables: exporting.tables.filter(isLoaded) }, async () => {
       const { connection } = exporting
       const target = resolve(dir)
       await assertOutside(target, exporting.root)
