@@ -57,7 +57,8 @@ export const createParquet = (columns: readonly ParquetColumn[]): NewParquet => 
     ],
     codec: 'BROTLI',
     compressors: { BROTLI: compressPage },
-    statistics: false,
+    // fastparquet reads other integers from a column of this kind without them, and others skip groups by them.
+    statistics: true,
     createdBy: 'scripstream',
   })
   return {

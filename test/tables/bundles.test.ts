@@ -159,10 +159,13 @@ describe.runIf(duckdb)('of a simulated market', () => {
   })
   afterAll(() => remove())
 
-  it.each(['qlib', 'zipline', 'duckdb', 'xlsx'] as const)('exports to %s read the whole lake', async (kind) => {
-    const location = join(temporaryFolder(), 'new/screener.xlsx')
-    const sink = await createExport({ kind, location, typed: kind }, { streams })
-    const loaded = await lastValueFrom(sink.write(out).pipe(toArray()))
-    expect(loaded.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(0)
-  })
+  it.each(['qlib', 'zipline', 'duckdb', 'xlsx'] as const)(
+    'exports to %s read the whole lake',
+    async (kind) => {
+      const location = join(temporaryFolder(), 'new/screener.xlsx')
+      const sink = await createExport({ kind, location, typed: kind }, { streams })
+      const loaded = await lastValueFrom(sink.write(out).pipe(toArray()))
+      expect(loaded.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(0)
+    },
+  )
 })
