@@ -45,8 +45,8 @@ interface BundleCalendar {
 
 type BundleFiles = Readonly<Record<string, Buffer>>
 
-/** The time of a stock: symbol, first and last day. */
-type Spell = readonly [symbol: string, first: string, last: string]
+/** Rows of symbol, first and last day. */
+type Spells = readonly (readonly string[])[]
 
 /** What a back-test program reads: the files of each stock, and those about all of them. */
 interface Bundle {
@@ -54,12 +54,8 @@ interface Bundle {
   readonly ofSeries: (name: string, series: BundleSeries, calendar: BundleCalendar) => BundleFiles
   /** Whether indices are series, too. */
   readonly hasIndices: boolean
-  /** `members`: rows of index, symbol, first and last day. */
-  readonly ofAll: (
-    stocks: readonly Spell[],
-    members: readonly (readonly string[])[],
-    calendar: BundleCalendar,
-  ) => BundleFiles
+  /** `members`: with the index first. */
+  readonly ofAll: (stocks: Spells, members: Spells, days: readonly string[]) => BundleFiles
   /** What the program cannot store of a session, and what it does then. */
   readonly lost?: { readonly isLost: (session: BundleSession) => boolean; readonly text: string }
   /**
@@ -107,7 +103,7 @@ const selectIndices = (candles: string): string =>
   `SELECT symbol, CAST(date AS VARCHAR), open, high, low, close, volume, 1, 1, 0
   FROM (FROM (${candles}) QUALIFY sid = min(sid) OVER (PARTITION BY symbol)) WHERE date IN (FROM bundle_days) AND symbol NOT IN (SELECT symbol FROM candles_adjusted) ORDER BY symbol, date`
 
-/** A stock is in the index from the first fetched list with it to the session before the first one without. */
+/** A stock is in an index from the first fetched list with it until the first one without. */
 const SELECT_SPELLS = `SELECT index, symbol, CAST(min(day) AS VARCHAR), CAST(max(day) AS VARCHAR) FROM (
   SELECT index, coalesce(symbol_now, symbol) AS symbol, since, until FROM index_spells LEFT JOIN symbol_isins USING (symbol)
 ) JOIN bundle_days ON day >= since AND day < coalesce(until, DATE '9999-12-31') GROUP BY index, symbol, since ORDER BY ALL`
@@ -168,9 +164,8 @@ const writeBundle = async (
     }
   }
   const calendar = await createCalendar(connection, note)
-  const indices = hasIndices && tables.find(({ name }) => name === 'index_candles')
-  const fileNames = await nameFiles(connection, ['candles_adjusted', ...(indices ? [indices.name] : [])])
-  const [stocks, cut]: [Spell[], string[]] = [[], []]
+  const fileNames = await nameFiles(connection)
+  const [stocks, cut]: [(readonly string[])[], string[]] = [[], []]
   let rows = 0
   for await (const series of readSeries(connection, SELECT_SESSIONS)) {
     const { symbol, sessions, first, last } = series
@@ -180,10 +175,11 @@ const writeBundle = async (
     if (lost && sessions.some(lost.isLost)) cut.push(symbol)
   }
   if (lost && cut.length > 0) note(`${lost.text}: ${cut.join(', ')}`)
-  if (indices)
-    for await (const series of readSeries(connection, selectIndices(indices.select)))
+  const indices = tables.find(({ name }) => name === 'index_candles')?.select
+  if (hasIndices && indices)
+    for await (const series of readSeries(connection, selectIndices(indices)))
       await write(ofSeries(fileNames.get(series.symbol) ?? series.symbol, series, calendar))
-  await write(ofAll(stocks, await readTexts(connection, SELECT_SPELLS), calendar))
+  await write(ofAll(stocks, await readTexts(connection, SELECT_SPELLS), calendar.days))
   for (const path of old) await disk.rm(join(target, path), { force: true })
   return rows
 }
@@ -200,13 +196,10 @@ const createCalendar = async (
   return { days, places: new Map(days.map((day, place) => [day, place])) }
 }
 
-/** Names of the files of each symbol in tables. */
-const nameFiles = async (
-  connection: DuckDBConnection,
-  tables: readonly string[],
-): Promise<ReadonlyMap<string, string>> => {
-  const symbols = tables.map((table) => `SELECT symbol FROM ${table}`).join(' UNION ')
-  const keys = (await readTexts(connection, `SELECT DISTINCT symbol FROM (${symbols}) ORDER BY 1`)).flat()
+/** The name of the files of each symbol. */
+const nameFiles = async (connection: DuckDBConnection): Promise<ReadonlyMap<string, string>> => {
+  const symbols = 'SELECT symbol FROM candles_adjusted UNION SELECT symbol FROM index_candles ORDER BY 1'
+  const keys = (await readTexts(connection, symbols)).flat()
   const names = createFileNames(keys.map((key) => ({ key, id: '' })))
   return new Map(keys.map((key, place) => [key, names[place] ?? key]))
 }
@@ -291,7 +284,7 @@ const encode = (
   return bytes
 }
 
-const formatSpells = (spells: readonly (readonly string[])[]): Buffer =>
+const formatSpells = (spells: Spells): Buffer =>
   Buffer.from(spells.map((spell) => `${spell.join('\t')}\n`).join(''))
 
 const QLIB: Bundle = {
@@ -303,7 +296,7 @@ const QLIB: Bundle = {
       ]),
     ),
   hasIndices: true,
-  ofAll: (stocks, members, { days }) => ({
+  ofAll: (stocks, members, days) => ({
     'calendars/day.txt': Buffer.from(days.map((day) => `${day}\n`).join('')),
     'instruments/all.txt': formatSpells(stocks),
     ...Object.fromEntries(
@@ -347,7 +340,7 @@ const ZIPLINE: Bundle = {
     return { [`daily/${name}.csv`]: Buffer.from(`${ZIPLINE_HEADER}${text}`) }
   },
   hasIndices: false,
-  ofAll: (_stocks, _members, { days }) => ({
+  ofAll: (_stocks, _members, days) => ({
     'sessions.txt': Buffer.from(days.map((day) => `${day}\n`).join('')),
     [ZIPLINE_EXTENSION.path]: Buffer.from(ZIPLINE_EXTENSION.text),
   }),

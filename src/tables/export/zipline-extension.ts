@@ -1,4 +1,4 @@
-const HEADER = '# Written by "scripstream export --to zipline:DIR", which replaces it.\n'
+const HEADER = '# Written by an export to zipline, which replaces it.\n'
 
 /**
  * An extension for zipline-reloaded. Without a calendar of its own, a bundle lacks the sessions on weekends;
@@ -7,8 +7,7 @@ const HEADER = '# Written by "scripstream export --to zipline:DIR", which replac
 export const ZIPLINE_EXTENSION = {
   path: 'extension.py',
   header: HEADER,
-  text: `${HEADER}# zipline -e extension.py ingest -b scripstream
-# zipline -e extension.py run -b scripstream --trading-calendar SCRIPSTREAM --no-benchmark -s START -e END -f ALGORITHM.py
+  text: `${HEADER}# The bundle is "scripstream", its calendar "SCRIPSTREAM".
 import inspect
 from datetime import time
 from pathlib import Path
