@@ -146,7 +146,7 @@ const defineBundle = (dir: string, bundle: Bundle, options: ExportOptions): Expo
     loadEach({ ...exporting, tables: exporting.tables.filter(isLoaded) }, async () => {
       const target = resolve(dir)
       await assertOutside(target, exporting.root)
-      return writeBundle(target, bundle, { ...exporting, note: (text) => options.warn?.(text) })
+      return writeBundle(target, bundle, { ...exporting, warn: options.warn })
     }),
   )
 }
@@ -154,7 +154,7 @@ const defineBundle = (dir: string, bundle: Bundle, options: ExportOptions): Expo
 const writeBundle = async (
   target: string,
   { ofSeries, hasIndices, ofAll, lost, whole }: Bundle,
-  { connection, tables, note }: ExportContext & { readonly note: (text: string) => void },
+  { connection, tables, warn }: ExportContext & Pick<ExportOptions, 'warn'>,
 ): Promise<number> => {
   const old = new Set(whole && (await listOwnFiles(target, whole)))
   const write = async (files: BundleFiles): Promise<void> => {
@@ -163,7 +163,7 @@ const writeBundle = async (
       old.delete(path)
     }
   }
-  const calendar = await createCalendar(connection, note)
+  const calendar = await createCalendar(connection, warn)
   const fileNames = await nameFiles(connection)
   const [stocks, cut]: [(readonly string[])[], string[]] = [[], []]
   let rows = 0
@@ -174,7 +174,7 @@ const writeBundle = async (
     rows += sessions.length
     if (lost && sessions.some(lost.isLost)) cut.push(symbol)
   }
-  if (lost && cut.length > 0) note(`${lost.text}: ${cut.join(', ')}`)
+  if (lost && cut.length > 0) warn?.(`${lost.text}: ${cut.join(', ')}`)
   const indices = tables.find(({ name }) => name === 'index_candles')?.select
   if (hasIndices && indices)
     for await (const series of readSeries(connection, selectIndices(indices)))
@@ -186,13 +186,13 @@ const writeBundle = async (
 
 const createCalendar = async (
   connection: DuckDBConnection,
-  note: (text: string) => void,
+  warn: ExportOptions['warn'],
 ): Promise<BundleCalendar> => {
   await connection.run(CREATE_DAYS)
   const days = (await readTexts(connection, 'FROM bundle_days ORDER BY 1')).flat()
   const beside = 'SELECT count(*) FROM candles_adjusted ANTI JOIN bundle_days USING (day) HAVING count(*) > 0'
   for (const [count] of await readTexts(connection, beside))
-    note(`candles that are left out, of days that are no session: ${count}`)
+    warn?.(`candles that are left out, of days that are no session: ${count}`)
   return { days, places: new Map(days.map((day, place) => [day, place])) }
 }
 
@@ -329,7 +329,7 @@ const formatSession = ({ day, prices, volume, then, split, dividend }: BundleSes
   `${[day, ...prices.map((price) => formatDecimal(price * then)), Math.round(volume / then), formatDecimal(dividend), split].join(',')}\n`
 
 const ZIPLINE_HEADER = 'date,open,high,low,close,volume,dividend,split\n'
-const [MAX_VOLUME, MAX_PRICE] = [2 ** 32 - 1, (2 ** 32 - 1) / 1_000]
+const MAX_VOLUME = 2 ** 32 - 1
 
 const ZIPLINE: Bundle = {
   // Its writer wants each session of a stock: one without a price is stored as such.
@@ -345,9 +345,8 @@ const ZIPLINE: Bundle = {
     [ZIPLINE_EXTENSION.path]: Buffer.from(ZIPLINE_EXTENSION.text),
   }),
   lost: {
-    isLost: ({ prices, volume, then }) =>
-      volume / then > MAX_VOLUME || prices.some((price) => price * then > MAX_PRICE),
-    text: 'zipline reads 0 for a volume above 4,294,967,295 or a price above 4,294,967, which have',
+    isLost: ({ volume, then }) => volume / then > MAX_VOLUME,
+    text: 'zipline reads 0 for a volume above 4,294,967,295, which have',
   },
   whole: {
     folder: 'daily',
