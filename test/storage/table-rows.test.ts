@@ -208,3 +208,34 @@ describe.runIf(duckdb)('a row of a list is the same in SQL and in its record', (
     expect(found.rows).toBeGreaterThan(10)
   })
 })
+
+describe.skipIf(!duckdb)('a file of recorded rows', () => {
+  it('has the bounds of each column, by which readers skip groups of rows', async () => {
+    const columns = [
+      { name: 'shares', type: 'BIGINT' },
+      { name: 'price', type: 'DOUBLE' },
+      { name: 'day', type: 'DATE' },
+      { name: 'at', type: 'TIMESTAMP' },
+      { name: 'nested', type: 'JSON' },
+    ] as const
+    const rows = [9_007_199_254_740_993n, -3, 7].map((shares, place) => ({
+      shares,
+      price: place === 1 ? null : place - 0.5,
+      day: `2026-02-1${place}`,
+      at: `2026-02-1${place} 09:15:30`,
+      nested: `{"id":${place}}`,
+    }))
+    const file = join(temporaryFolder(), 'rows.parquet')
+    writeFileSync(file, writeParquet(columns, rows))
+    const { connection, close } = await openDuckDb()
+    const bounds = `SELECT path_in_schema, stats_min_value, stats_max_value, stats_null_count FROM parquet_metadata(${quoteText(file)})`
+    expect((await connection.runAndReadAll(bounds)).getRows().map((row) => row.map(String))).toEqual([
+      ['shares', '-3', '9007199254740993', '0'],
+      ['price', '-0.5', '1.5', '1'],
+      ['day', '2026-02-10', '2026-02-12', '0'],
+      ['at', '2026-02-10 09:15:30', '2026-02-12 09:15:30', '0'],
+      ['nested', '{"id":0}', '{"id":2}', '0'],
+    ])
+    close()
+  })
+})

@@ -9,12 +9,14 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { lastValueFrom } from 'rxjs'
-import { describe, expect, it } from 'vitest'
+import { lastValueFrom, toArray } from 'rxjs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createExport } from '../../src/cli/export/targets.js'
 import { qlib, zipline } from '../../src/tables/export/bundle.js'
+import { wholeLake } from '../../src/tables/lake/whole-lake.js'
 import { streams } from '../../streams/registry.js'
 import { temporaryFolder } from '../support/folders.js'
-import { duckdb, folderWith } from './support.js'
+import { collected, duckdb, folderWith, rowsOf } from './support.js'
 
 const DAYS = ['2026-02-02', '2026-02-03', '2026-02-04', '2026-02-05', '2026-02-06'] as const
 type Price = readonly [day: number, price: number]
@@ -58,6 +60,8 @@ const market = (): string =>
     'ohlcv_data/B&B.csv': csv(B),
   })
 
+const readRows = (path: string): readonly string[] => readFileSync(path, 'utf8').trim().split('\n').slice(1)
+
 /** 32-bit floats, little-endian, as hexadecimal digits: worked out by hand. */
 const HEX = {
   0: '00000000',
@@ -100,6 +104,43 @@ describe.runIf(duckdb)('bundles', () => {
       '2026-02-06,20,21,19,20,1000,0,1',
       '',
     ])
+  })
+
+  it('for zipline have a row for each session of a stock and none beside, the exact split, and a calendar', async () => {
+    const notes: string[] = []
+    const dir = temporaryFolder()
+    const out = market()
+    // One row of three stocks on a Sunday is no session.
+    writeFileSync(join(out, 'ohlcv_data/C.csv'), csv(A))
+    const sunday = `${Date.parse('2026-02-08T00:00:00+05:30') / 1000},9,9,9,9,9\n`
+    writeFileSync(
+      join(out, 'ohlcv_data/A.csv'),
+      csv(A.map(([day, price]) => [day, price < 21 ? 15 : 20])) + sunday,
+    )
+    writeFileSync(join(out, 'ohlcv_data/B&B.csv'), csv(B).replace(/1000\n$/, '4294967296\n'))
+    writeFileSync(
+      join(out, 'history_corporate_actions.json'),
+      JSON.stringify([
+        { Sym: 'A', CorpAct: [{ ActType: 'BONUS', ExDate: DAYS[1], RecDate: DAYS[1], Note: '1:3' }] },
+      ]),
+    )
+    await lastValueFrom(zipline(dir, { streams, warn: (text) => notes.push(text) }).write(out))
+    expect(readRows(join(dir, 'daily/B&B.csv'))).toEqual([
+      '2026-02-04,50,51,49,50,1000,0,1',
+      '2026-02-05,,,,,0,0,1',
+      '2026-02-06,52,53,51,52,4294967296,0,1',
+    ])
+    expect(readRows(join(dir, 'daily/A.csv'))[1]).toBe('2026-02-03,15,16,14,15,1000,0,1.3333333333333333')
+    expect(readFileSync(join(dir, 'sessions.txt'), 'utf8').trim().split('\n')).toEqual(DAYS)
+    expect(readFileSync(join(dir, 'extension.py'), 'utf8')).toContain("register('scripstream', ingest")
+    expect(notes).toEqual([
+      'candles that are left out, of days that are no session: 1',
+      expect.stringMatching(/a volume above 4,294,967,295, which have: B&B$/),
+    ])
+    writeFileSync(join(dir, 'extension.py'), 'mine')
+    await expect(lastValueFrom(zipline(dir, { streams }).write(out))).rejects.toThrow(
+      'has a file that no export creates: extension.py',
+    )
   })
 
   it('for zipline lose the files of symbols that are gone, but no file of others', async () => {
@@ -146,5 +187,81 @@ describe.runIf(duckdb)('bundles', () => {
     writeFileSync(whole, csv([[0, 42], ...A.slice(1)]))
     await write()
     expect(readFileSync(path).readFloatLE(4)).toBe(42)
+  })
+})
+
+describe.runIf(duckdb)('of a simulated market', () => {
+  let [out, remove] = ['', (): void => undefined]
+  beforeAll(async () => {
+    ;({ out, remove } = await collected(8, 60))
+    await lastValueFrom(wholeLake({ streams }).write(out))
+  })
+  afterAll(() => remove())
+
+  it.each(['qlib', 'zipline', 'duckdb', 'xlsx'] as const)(
+    'exports to %s read the whole lake',
+    async (kind) => {
+      const location = join(temporaryFolder(), 'screener.xlsx')
+      const sink = await createExport({ kind, location, typed: kind }, { streams })
+      const loaded = await lastValueFrom(sink.write(out).pipe(toArray()))
+      expect(loaded.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(0)
+    },
+  )
+
+  it('for zipline have a row for each session from the first to the last day of each stock, and no other', async () => {
+    const dir = temporaryFolder()
+    await lastValueFrom(zipline(dir, { streams }).write(out))
+    const sessions = readFileSync(join(dir, 'sessions.txt'), 'utf8').trim().split('\n')
+    const names = readdirSync(join(dir, 'daily'))
+    expect(names.length).toBeGreaterThan(5)
+    for (const name of names) {
+      const rows = readRows(join(dir, 'daily', name)).map((line) => line.split(','))
+      const days = rows.map(([day = '']) => day)
+      const [first = '', last = ''] = [days[0], days.at(-1)]
+      expect(days, name).toEqual(sessions.filter((day) => day >= first && day <= last))
+      // A day without a price has no volume.
+      expect(
+        rows.filter((cells) => cells[4] === '' && cells[5] !== '0'),
+        name,
+      ).toEqual([])
+    }
+  })
+
+  it('for qlib have features within the calendar, of stocks and indices, and universes of those stocks', async () => {
+    const dir = temporaryFolder()
+    await lastValueFrom(qlib(dir, { streams }).write(out))
+    const lines = (path: string): readonly string[] =>
+      readFileSync(join(dir, path), 'utf8').trim().split('\n')
+    const days = lines('calendars/day.txt')
+    const sessions = await rowsOf(
+      "select day from sessions where kind in ('open', 'special') order by day",
+      out,
+    )
+    expect(days).toEqual(sessions.flat())
+    const floats = (name: string, field: string): readonly number[] => {
+      const bytes = readFileSync(join(dir, 'features', name.toLowerCase(), `${field}.day.bin`))
+      return Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4))
+    }
+    const all = new Map(lines('instruments/all.txt').map((line) => [line.split('\t')[0] ?? '', line]))
+    for (const [symbol, line] of all) {
+      const [, first = '', last = ''] = line.split('\t')
+      const [place, ...closes] = floats(symbol, 'close')
+      expect([days[place ?? -1], days[(place ?? 0) + closes.length - 1]], symbol).toEqual([first, last])
+      const [, ...changes] = floats(symbol, 'change')
+      const known = closes.filter((close) => !Number.isNaN(close))
+      const wanted = known.slice(1).map((close, at) => close / Number(known[at]) - 1)
+      const found = changes.filter((change) => !Number.isNaN(change))
+      expect(found.length, symbol).toBe(wanted.length)
+      for (const [at, change] of found.entries()) expect(change).toBeCloseTo(Number(wanted[at]), 4)
+      expect(floats(symbol, 'vwap')).toHaveLength(closes.length + 1)
+    }
+    const [[index = ''] = []] = await rowsOf('select min(symbol) from index_candles', out)
+    expect(floats(String(index), 'close').length).toBeGreaterThan(10)
+    for (const universe of ['nifty50', 'nifty500'])
+      for (const line of lines(`instruments/${universe}.txt`)) {
+        const [symbol = '', since = '', until = ''] = line.split('\t')
+        expect(all.has(symbol), symbol).toBe(true)
+        expect([days.includes(since), days.includes(until), since <= until]).toEqual([true, true, true])
+      }
   })
 })

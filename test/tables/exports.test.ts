@@ -219,6 +219,9 @@ describe.skipIf(!isThere || !server)(
           `SELECT pg_typeof(date)::text AS type, obj_description('${SCHEMA}.candles'::regclass) AS said FROM ${SCHEMA}.candles LIMIT 1`,
         ),
       ).toEqual([{ type: 'date', said: expect.stringMatching(/daily candles/) }])
+      expect(await select(`SELECT obj_description('${SCHEMA}'::regnamespace) AS said`)).toEqual([
+        { said: expect.stringMatching(/\n.*AT TIME ZONE 'Asia\/Kolkata'/) },
+      ])
       rmSync(join(out, 'ohlcv_data/TCS.csv'))
       await loaded(sink, out)
       await loaded(sink, out)

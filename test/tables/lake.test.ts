@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   cpSync,
   existsSync,
@@ -10,6 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { lastValueFrom, toArray } from 'rxjs'
@@ -21,6 +23,16 @@ import { listViews } from '../../src/tables/views/index.js'
 import { streams } from '../../streams/registry.js'
 import { openPlain } from './history/known-answers.js'
 import { collected, duckdb, objectsOf, rowsOf } from './support.js'
+
+/** The file of the oldest DuckDB, which no package brings: npm install --no-save duckdb-oldest@npm:@duckdb/node-api@1.4.4-r.1 */
+const oldest = ((): string | undefined => {
+  try {
+    return createRequire(import.meta.url).resolve('duckdb-oldest')
+  } catch {
+    process.stderr.write('skipped: views.sql in the oldest DuckDB: duckdb-oldest is not installed\n')
+    return undefined
+  }
+})()
 
 describe.skipIf(!duckdb)('the lake, for a query', () => {
   let [out, remove] = ['', (): void => undefined]
@@ -193,6 +205,35 @@ describe.skipIf(!duckdb)('the whole lake', () => {
     expect(await lake.ask(unsorted)).toEqual([['0']])
     lake.close()
   })
+
+  it('has JSON as text, which each reader reads alike, and a query as JSON', async () => {
+    await write()
+    const schemas = `select distinct converted_type from parquet_schema('${join(out, 'lake/*/*.parquet')}') where name = 'extra'`
+    const lake = await openPlain(out, 'lake')
+    const columns = await lake.ask(schemas)
+    lake.close()
+    expect(columns).toEqual([['UTF8']])
+    expect(await rowsOf('select typeof(extra) from indicators limit 1', out, 0)).toEqual([['JSON']])
+  })
+
+  it.skipIf(!oldest)(
+    'has a views.sql for the oldest DuckDB that it names (1.4, as duckdb-oldest)',
+    async () => {
+      await write()
+      const sql = readFileSync(join(out, 'lake/views.sql'), 'utf8')
+      expect(sql).toContain('for DuckDB 1.4 or newer')
+      // Two versions in one process are one engine.
+      const script = `(async () => {
+      const { DuckDBInstance } = require(${JSON.stringify(oldest)})
+      const connection = await (await DuckDBInstance.create(':memory:')).connect()
+      await connection.run(require('fs').readFileSync('views.sql', 'utf8'))
+      for (const name of ${JSON.stringify(names)}) await connection.run('select * from ' + name)
+      console.log((await connection.runAndReadAll('select version()')).getRows()[0][0])
+    })()`
+      const ended = spawnSync(process.execPath, ['-e', script], { cwd: join(out, 'lake'), encoding: 'utf8' })
+      expect([ended.stdout, ended.stderr]).toEqual([expect.stringMatching(/^v1\.4\./), ''])
+    },
+  )
 
   it('of some tables has a views.sql that DuckDB reads, with these', async () => {
     const some = mkdtempSync(join(tmpdir(), 'scripstream-some-'))

@@ -23,7 +23,10 @@ export interface ExportOptions {
   readonly tables?: readonly string[] | undefined
   /** Tables are loaded as they stood on this day. Default: now. */
   readonly asOf?: Day | undefined
-  /** Gets what is left out of the history because it is damaged. Without it, that is a `DamagedFileError`. */
+  /**
+   * Gets what is left out of the history because it is damaged, and what a target cannot have. Without it,
+   * damage is a `DamagedFileError`.
+   */
   readonly warn?: ((text: string) => void) | undefined
 }
 

@@ -33,6 +33,9 @@ const POSTGRES_TYPES: Readonly<Record<SqlType, string>> = {
   JSON: 'json',
 }
 
+const SCHEMA_COMMENT = `Tables of scripstream. Times are timestamps without a zone, those of India: a literal with a zone, such as '2026-02-11T18:30:00Z', is compared without its zone.
+For such literals: WHERE filed_at AT TIME ZONE 'Asia/Kolkata' BETWEEN … For the day of India now: SET timezone = 'Asia/Kolkata', then CURRENT_DATE.`
+
 /** The versions of the tables as they were loaded. */
 const VERSIONS = 'loaded_tables'
 
@@ -52,6 +55,10 @@ export const postgres = (url: string, { schema = 'scripstream', ...options }: Po
     try {
       return await sql.begin(async (transaction) => {
         await transaction.unsafe(`CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`)
+        // Only its owner may describe a schema; others load into it, too.
+        const owned = `SELECT FROM pg_namespace WHERE nspname = ${quoteText(schema)} AND pg_has_role(nspowner, 'USAGE')`
+        if ((await transaction.unsafe(owned)).length > 0)
+          await transaction.unsafe(`COMMENT ON SCHEMA ${quoteName(schema)} IS ${quoteText(SCHEMA_COMMENT)}`)
         await transaction.unsafe(
           `CREATE TABLE IF NOT EXISTS ${quoteName(schema)}.${VERSIONS} (name text PRIMARY KEY, version text)`,
         )

@@ -155,7 +155,7 @@ const fillIn = (text: string, { history, tables, stored }: ShownLake): string =>
   return lines.join('\n')
 }
 
-const LAKE_HEAD = `-- The tables of "scripstream query", for DuckDB 1.1 or newer. Start it in this folder: duckdb -init views.sql
+const LAKE_HEAD = `-- The tables of "scripstream query", for DuckDB 1.4 or newer. Start it in this folder: duckdb -init views.sql
 --   FROM {table};
 --   SET VARIABLE as_of = DATE '{day}';       -- from now on as of this day; RESET VARIABLE as_of: now
 -- "scripstream export" rewrites this file.
@@ -168,13 +168,13 @@ Each folder is a table of \`scripstream query\`, with one Parquet file: the coll
 
 - A file is written beside the lake and renamed, so that a reader sees the old or the new table. \`scripstream export\` writes those that have changed, and so does a run
   with the setting \`"lake": true\`. A query writes only what it needs.
-- Times are those of India, without a zone. The units of the columns: \`scripstream query\`. \`extra\` has the fields without a column, as JSON.
+- Times are those of India, without a zone. The units of the columns: \`scripstream query\`. \`extra\` has the fields without a column. JSON is text.
 - Of two candles of one day the last one counts: \`is_last\` in \`candles\` and \`index_candles\`. \`candles_adjusted\` has each day once.
 - As of a day, lists are those of the newest recorded day until then, and filings and news those that a run had collected by then (\`first_seen\`), or that are dated until
   then if they were there before the first record. A lake without the table \`first_seen\` has those that are dated until then.
 - Files of other outputs than the present ones are never used by \`scripstream\`. The folder may be deleted at any time.
 
-Start in this folder. DuckDB, version 1.1 or newer:
+Start in this folder. DuckDB, version 1.4 or newer (earlier ones read a view once for each place that names it, and do not come to an end):
 
     duckdb -init views.sql
     FROM {table};

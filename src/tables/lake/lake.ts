@@ -14,7 +14,7 @@ import { addNeeded, isView, listViews } from '../views/index.js'
 import type { View } from '../views/view.js'
 
 /** Raise it when the same SQL gives other files. */
-const FORMAT = 1
+const FORMAT = 2
 /** The name of the key in the metadata of a file. */
 const LAKE_KEY = 'scripstream'
 
@@ -234,10 +234,19 @@ const readKey = (connection: DuckDBConnection, path: string): Promise<string | u
  * write it, 0 if it was read.
  */
 const buildReader = (relation: Columned, path: string, inputs: Inputs, ms = 0) => {
-  const names = listColumns(relation).map(({ name }) => quoteName(name))
-  const select = `SELECT ${names.join(', ')} FROM read_parquet(${quoteText(path)})`
+  const select = `SELECT ${castJson(relation, 'JSON').join(', ')} FROM read_parquet(${quoteText(path)})`
   return { files: [path], select, unique: `${select} WHERE is_last AND date IS NOT NULL`, inputs, ms }
 }
+
+/**
+ * The columns, with those of JSON in a type. Files have text: of a JSON column some readers get bytes, some
+ * round long integers, and some fail.
+ */
+const castJson = (relation: Columned, to: 'JSON' | 'VARCHAR'): readonly string[] =>
+  listColumns(relation).map(({ name, type }) => {
+    const quoted = quoteName(name)
+    return type === 'JSON' ? `CAST(${quoted} AS ${to}) AS ${quoted}` : quoted
+  })
 
 interface NewLakeFile {
   readonly relation: Relation
@@ -256,14 +265,15 @@ const writeSorted = async (
   const order = [...columns.filter(({ name }) => name === 'symbol'), ...(time ? [time] : [])].map(
     ({ name }) => quoteName(name),
   )
-  const sorted = `FROM (SELECT *, row_number() OVER () AS lake_place FROM (${select})) ORDER BY ${[...order, 'lake_place'].join(', ')}`
+  const own = castJson(relation, 'VARCHAR').join(', ')
+  const sorted = `FROM (SELECT ${own}, row_number() OVER () AS lake_place FROM (${select})) ORDER BY ${[...order, 'lake_place'].join(', ')}`
   const { key: day = [] } = relation
   const rows =
     day.length === 0
       ? `SELECT * EXCLUDE (lake_place) ${sorted}`
       : (await hasRepeatedDays(connection, day, select))
         ? `SELECT * EXCLUDE (lake_place), row_number() OVER (PARTITION BY ${day.map(quoteName).join(', ')} ORDER BY lake_place DESC) = 1 AS is_last ${sorted}`
-        : `SELECT *, true AS is_last FROM (${select})`
+        : `SELECT ${own}, true AS is_last FROM (${select})`
   await connection.run(
     `COPY (${rows}) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd, KV_METADATA {${LAKE_KEY}: ${quoteText(key)}})`,
   )

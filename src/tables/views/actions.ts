@@ -10,7 +10,7 @@ export const RECORDED_ACTIONS = `(SELECT unnest(CAST(getvariable('${RECORDED_VAR
 
 /** What an action of a list is, so that spaces and capitals make no other one. */
 const SAME_ACTION =
-  "symbol, ex_date, record_date, upper(trim(coalesce(action, ''))) AS action, trim(coalesce(note, '')) AS terms"
+  "symbol, ex_date, record_date, upper(trim(coalesce(action, ''))) AS action, if(trim(note) = 'NA', '', trim(coalesce(note, ''))) AS terms"
 
 /** The value of that variable. Results move no price and are many. */
 export const selectRecorded = (select: string): string => `(SELECT list(a) FROM (

@@ -125,6 +125,16 @@ describe.skipIf(!duckdb)('a dividend', () => {
     ])
   })
 
+  it('and other actions have NULL for terms that the provider does not know', async () => {
+    const out = market(PRICES, [['BUYBACK', DAYS[4], 'NA']])
+    expect(await objectsOf("select kind, detail from events where kind = 'corporate action'", out)).toEqual([
+      { kind: 'corporate action', detail: null },
+    ])
+    expect(await objectsOf('select action, terms from actions_unique', out)).toEqual([
+      { action: 'BUYBACK', terms: null },
+    ])
+  })
+
   // FinMind/FinMind#127: the market was closed on the listed day.
   it('of a day without a session counts from the next one', async () => {
     const paid = PRICES.map((price, place) => (place < 5 ? 105 : price - 5))
