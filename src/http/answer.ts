@@ -161,7 +161,7 @@ export const wrappedJson =
     const from = text.indexOf('setResponse(')
     const to = text.lastIndexOf(')')
     if (from < 0 || to < from) throw toBadAnswer(text, 'no setResponse(…)')
-    const value = parseBoundedJson(text.slice(from + 'setResponse('.length, to))
+    const value = assertSuccess(parseBoundedJson(text.slice(from + 'setResponse('.length, to)))
     inspect?.(value)
     return applySchema(shape, value)
   }
@@ -248,9 +248,17 @@ const parseBoundedJson = (text: string): unknown => {
 /** Rejects a 200 whose body reports a failure; it must not count as an empty answer. */
 const assertSuccess = (value: unknown): unknown => {
   if (!isRow(value) || hasContent(value.data) || !reportsFailure(value)) return value
-  const message = readText(value.message) || readText(value.error) || JSON.stringify(value).slice(0, 80)
+  const details = [value.errors].flat().filter(isRow).map(describeDetail).join('; ')
+  const message =
+    readText(value.message) || readText(value.error) || details || JSON.stringify(value).slice(0, 80)
   throw new BadAnswerError('schema', `the provider reports a failure: ${message}`)
 }
+
+const describeDetail = ({ reason, message, detailed_message }: Row): string =>
+  [reason, message, detailed_message]
+    .map((text) => readText(text).slice(0, 200))
+    .filter((text) => text !== '')
+    .join(', ')
 
 const reportsFailure = ({ success, status, code, error, errors }: Row): boolean =>
   success === false ||
