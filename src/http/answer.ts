@@ -94,12 +94,18 @@ const MAX_BYTES_READ = 4_096
 const MAX_CHARACTERS_SHOWN = 60
 
 export const describeResponse = (
-  { status, contentType, body }: HttpReply,
+  { status, contentType, body, location }: HttpReply,
   redact: Redact,
   maxCharacters = MAX_CHARACTERS_SHOWN,
 ): FailedResponse => {
   const [type, start] = [formatContentType(contentType), formatStart(body, maxCharacters)]
-  return { status, type: type && redact(type), bytes: body.length, start: start && redact(start) }
+  return {
+    status,
+    type: type && redact(type),
+    bytes: body.length,
+    start: start && redact(start),
+    location: location && redact(location),
+  }
 }
 
 /** Without parameters. An invalid value is dropped: it may be anything, of any length. */
@@ -172,7 +178,10 @@ export const pageJson =
   (text: string): T => {
     const data = findNextData(text)
     if (data === undefined)
-      throw new BadAnswerError('schema', 'the page has no complete __NEXT_DATA__ element')
+      throw new BadAnswerError(
+        'schema',
+        `the page has no complete __NEXT_DATA__ element${text.includes('__next_f.push(') ? ': it is of the app router' : ''}`,
+      )
     return applySchema(shape, parseBoundedJson(data))
   }
 

@@ -279,6 +279,60 @@ describe('surveillance-lists', () => {
     expect(pathsOf(requests).filter((path) => path === BUILD_PAGE)).toHaveLength(1)
   })
 
+  const buildOf = (script: string) => `<html><script>${script}</script></html>`
+  const flight = (text: string) => buildOf(`self.__next_f.push([1,${JSON.stringify(text)}])`)
+  it.each([
+    { page: buildOf('{"buildId":"1.4.0+2026-02-12T18:30"}'), path: '1.4.0+2026-02-12T18:30' },
+    { page: buildOf('{"buildId":"R\\u0026D@a,b;c=$1"}'), path: 'R&D@a,b;c=$1' },
+    { page: buildOf('{"buildId":"a b?c#"}'), path: 'a%20b%3Fc%23' },
+    { page: flight('0:["$","L1",null,{"buildId":"of-14"}]'), path: 'of-14' },
+    { page: `${flight('1:"x"')}${flight('0:{"P":null,"b":"of-16"}')}`, path: 'of-16' },
+  ])('asks for the data of build $path as the site answers it', async ({ page, path }) => {
+    const { text } = await lists({
+      [ASM]: sheet,
+      [BUILD_PAGE]: page,
+      [`/web/_next/data/${path}/nse-gsm-list.json`]: dataFile(webRows('gsmStage')),
+    })
+    expect(text('nse_gsm_list.json')).toBe(arrayOf(...webRecords))
+  })
+
+  it('asks with the locale of the site where there is no file without it', async () => {
+    const { text, requests } = await lists({
+      [ASM]: sheet,
+      [BUILD_PAGE]: buildOf('{"buildId":"b","locale":"en","defaultLocale":"en"}'),
+      '/web/_next/data/b/nse-gsm-list.json': 404,
+      '/web/_next/data/b/en/nse-gsm-list.json': dataFile(webRows('gsmStage')),
+    })
+    expect(text('nse_gsm_list.json')).toBe(arrayOf(...webRecords))
+    expect(pathsOf(requests)).toHaveLength(5)
+  })
+
+  it('reads a page that was answered in place of its data', async () => {
+    const { text } = await lists({
+      [ASM]: sheet,
+      [BUILD_PAGE]: buildPage,
+      [dataPath('nse-gsm-list')]: webPage(webRows('gsmStage')),
+    })
+    expect(text('nse_gsm_list.json')).toBe(arrayOf(...webRecords))
+  })
+
+  const fallback =
+    '<script id="__NEXT_DATA__">{"props":{"pageProps":{}},"isFallback":true,"buildId":"build-1"}</script>'
+  it.each([
+    { data: 404, page: 503, why: '/_next/data/build-1/{key}.json: the provider answered 404' },
+    { data: { pageProps: { __N_REDIRECT: '/new/' } }, page: 503, why: 'the page has moved to /new/' },
+    { data: 404, page: fallback, why: 'the page is a fallback that the site has not filled' },
+    { data: 404, page: flight('0:{}'), why: 'it is of the app router' },
+  ])('says why the web site has no list: $why', async ({ data, page, why }) => {
+    const { script } = await lists({
+      [ASM]: sheet,
+      [BUILD_PAGE]: buildPage,
+      [dataPath('nse-gsm-list')]: data,
+      [pagePath('nse-gsm-list')]: page,
+    })
+    expect(script.error).toContain(why)
+  })
+
   it('reads the build id once for all streams of a run', async () => {
     const { requests } = await lists(
       { [BUILD_PAGE]: buildPage },
