@@ -5,11 +5,13 @@ import { wrappedJson } from '../src/http/answer.js'
 import { get } from '../src/http/endpoint.js'
 import { rejectShrunk, withoutCopies } from '../src/market/list-rules.js'
 import { createWebSource } from '../src/market/list-sources.js'
-import { NothingAnsweredError } from '../src/model/errors.js'
+import { BadAnswerError, NothingAnsweredError } from '../src/model/errors.js'
+import { formatPart, formatQuantity } from '../src/model/format.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { createResult, type ItemResult } from '../src/model/outcome.js'
 import { isRow, type Row, readText } from '../src/model/row.js'
 import { type BuiltRowOf, row, textColumn } from '../src/model/row-schema.js'
+import { isIsin } from '../src/model/stock.js'
 import { firstThatAnswers, type Tier } from '../src/operators/first-that-answers.js'
 
 /**
@@ -27,23 +29,78 @@ export interface SurveillanceEntry extends BuiltRowOf<typeof SurveillanceEntry> 
 type ListName = 'asm' | 'gsm'
 
 const Sheet = z.looseObject({
-  table: z.looseObject({ rows: z.array(z.looseObject({ c: z.array(z.unknown()).nullish() })) }),
+  table: z.looseObject({
+    cols: z.array(z.unknown()).nullish(),
+    rows: z.array(z.looseObject({ c: z.array(z.unknown()).nullish() })),
+  }),
 })
+
+/** What a tab of the spreadsheet has. */
+interface SheetList {
+  readonly entries: readonly SurveillanceEntry[]
+  /** The rows that are no stock: without a symbol, or of fewer than five cells. */
+  readonly skipped: number
+}
+
+const HEADER_SYMBOL = 'Symbol'
+
+/** A word of every known stage: LTASM - I (13), GSM - 0 (99), IBC - Receipt & GSM 0 (62). */
+const KNOWN_STAGE = /\b(?:(?:LT|ST)?ASM|GSM|ESM|IBC)\b/
+
+const splitAt = (end: RegExp, text: string): readonly string[] =>
+  text.split(end).filter((part) => part !== '')
+
+/**
+ * The rows that the service took for a part of the header, if all cells of a column are text: it joins them
+ * to the label of the column. Only an ISIN tells them from a header.
+ */
+const readLabels = (cols: readonly unknown[]): readonly SurveillanceEntry[] => {
+  const labels = cols.map((col) => (isRow(col) ? readText(col.label) : ''))
+  const [, symbols = '', names = '', isins = '', stages = ''] = labels
+  const ISIN = splitAt(/\s+/, isins).filter(isIsin)
+  const count = ISIN.length
+  if (count === 0) return []
+  const words = splitAt(/\s+/, symbols)
+  const name = words.length > count ? names.replace(/^(?:\w+\s+)?name\s+/i, '') : names
+  const columns = {
+    Symbol: words.slice(-count),
+    Name: count === 1 ? [name] : splitAt(/(?<=\b(?:limited|ltd\.?))\s+/i, name),
+    ISIN,
+    Stage: splitAt(/(?<=\))\s+/, stages.slice(Math.max(0, stages.search(KNOWN_STAGE)))),
+  }
+  if (Object.values(columns).some((cells) => cells.length !== count))
+    throw new BadAnswerError(
+      'schema',
+      `the labels of the columns hold ${count} rows that cannot be told apart`,
+    )
+  return ISIN.map((isin, place) => ({
+    Symbol: columns.Symbol[place] ?? '',
+    Name: columns.Name[place] ?? '',
+    ISIN: isin,
+    Stage: columns.Stage[place] ?? '',
+  }))
+}
 
 const sheet = get({
   name: 'sheet',
   host: 'sheet',
   path: '/spreadsheets/d/{sheetId}/gviz/tq?tqx=out:json&gid={tabId}',
   input: z.strictObject({ sheetId: z.string().min(1), tabId: z.string().min(1) }),
-  read: (text, _, seen): readonly SurveillanceEntry[] =>
-    wrappedJson(Sheet)(text, undefined, seen).table.rows.flatMap(({ c }) => {
-      const [, symbol, Name = '', ISIN = '', Stage = ''] = (c ?? []).map((cell) =>
-        isRow(cell) ? readText(cell.v) : '',
-      )
-      return c && c.length >= 5 && symbol && symbol !== 'Symbol'
-        ? [{ Symbol: symbol, Name, ISIN, Stage }]
-        : []
-    }),
+  read: (text, _, seen): SheetList => {
+    const { table, warnings } = wrappedJson(Sheet)(text, undefined, seen)
+    if (JSON.stringify(warnings ?? '').includes('truncated'))
+      throw new BadAnswerError('truncated', 'the service has left out rows (data_truncated)')
+    const rows = table.rows
+      .map(({ c }) => (c ?? []).map((cell) => (isRow(cell) ? readText(cell.v) : '')))
+      .filter((cells) => cells[1] !== HEADER_SYMBOL && cells.some((cell) => cell !== ''))
+    const entries = rows.flatMap(([, symbol, Name = '', ISIN = '', Stage]) =>
+      symbol && Stage !== undefined ? [{ Symbol: symbol, Name, ISIN, Stage }] : [],
+    )
+    return {
+      entries: [...readLabels(table.cols ?? []), ...entries],
+      skipped: rows.length - entries.length,
+    }
+  },
   shape: row({
     version: z.string().optional(),
     reqId: z.string().optional(),
@@ -118,6 +175,36 @@ const toSurveillanceEntry = (row: Row): SurveillanceEntry => ({
   Stage: readText(row.asmStage ?? row.gsmStage ?? row.Stage),
 })
 
+const DATE = /^Date\(|^\d{1,4}([-/.])(?:\d{1,2}|[a-z]{3,9})\1\d{1,4}$/i
+
+/** Why a record is none: its columns are not what they claim, as after a column was inserted before them. */
+const findFault = ({ Symbol: symbol, ISIN, Stage }: SurveillanceEntry): string | undefined => {
+  if (DATE.test(symbol)) return `the symbol ${symbol} is a date`
+  if (ISIN !== '' && !isIsin(ISIN)) return `the ISIN of ${symbol} is ${JSON.stringify(ISIN)}`
+  if (Stage !== '' && !KNOWN_STAGE.test(Stage)) return `the stage of ${symbol} is ${JSON.stringify(Stage)}`
+  return undefined
+}
+
+/** With a larger share of wrong records, a source is not read right; a wrong record is never stored. */
+const MAX_WRONG_SHARE = 0.1
+
+/** @throws BadAnswerError for a list whose columns are not what they claim */
+const takeSoundRecords = (
+  rows: readonly SurveillanceEntry[],
+  tell: (text: string) => void,
+): readonly SurveillanceEntry[] => {
+  if (rows.length === 0) throw new NothingAnsweredError('the list has no stock')
+  const empty = (['ISIN', 'Stage'] as const).find((name) => rows.every((row) => row[name] === ''))
+  if (empty !== undefined) throw new BadAnswerError('schema', `no record has a value in ${empty}`)
+  const sound = rows.filter((row) => findFault(row) === undefined)
+  const wrong = rows.flatMap((row) => findFault(row) ?? [])
+  if (wrong.length === 0) return rows
+  const text = `${formatPart(wrong.length, rows.length, 'record')} with wrong columns, such as: ${wrong[0]}`
+  if (wrong.length > rows.length * MAX_WRONG_SHARE) throw new BadAnswerError('schema', text)
+  tell(`left out ${text}`)
+  return sound
+}
+
 const sheetOption = (description: string) =>
   z.string().min(1).optional().meta({ description, resume: 'same', isRequired: true })
 
@@ -144,10 +231,20 @@ export const surveillanceLists = defineStream({
     const { ask, settings, stored, accepts, warn } = tools
     const { sheetId = '', asmTabId = '', gsmTabId = '' } = tools.options(sheetOptions)
     const tabId = list === 'asm' ? asmTabId : gsmTabId
+    const tell = (text: string): void => warn(`${list}: ${text}`)
     const sources = [
       {
         name: 'spreadsheet',
-        ask: () => ask(sheet, { sheetId, tabId }, { failFast: true }),
+        ask: () =>
+          ask(sheet, { sheetId, tabId }, { failFast: true }).pipe(
+            map(({ entries, skipped }) => {
+              if (skipped > 0)
+                tell(
+                  `skipped ${formatQuantity(skipped, 'row')} of the spreadsheet without a symbol or five cells`,
+                )
+              return entries
+            }),
+          ),
       },
       ...surveillancePages.tiers(toWebKey(list, settings.exchange), tools).map((tier) => ({
         ...tier,
@@ -162,17 +259,14 @@ export const surveillanceLists = defineStream({
         ...source,
         ask: (isLast) =>
           source.ask(isLast).pipe(
-            map((rows) => {
-              if (rows.length === 0) throw new NothingAnsweredError('the list has no stock')
-              return createResult(withoutCopies(rows, tools, list))
-            }),
+            map((rows) => createResult(withoutCopies(takeSoundRecords(rows, tell), tools, list))),
             rejectShrunk(file, { stored, warn, accepts: () => shrink }),
           ),
       }))
     // A source may be cut while the next one is whole, so a short list is accepted only if no source has a
     // longer one.
     const tiers = [...tiersThatMay(false), ...(accepts('shrink') ? tiersThatMay(true) : [])]
-    return firstThatAnswers(tiers, (failure) => warn(`${list}: a source failed: ${failure}`))
+    return firstThatAnswers(tiers, (failure) => tell(`a source failed: ${failure}`))
   }),
   outputs: [
     {

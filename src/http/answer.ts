@@ -94,12 +94,18 @@ const MAX_BYTES_READ = 4_096
 const MAX_CHARACTERS_SHOWN = 60
 
 export const describeResponse = (
-  { status, contentType, body }: HttpReply,
+  { status, contentType, body, location }: HttpReply,
   redact: Redact,
   maxCharacters = MAX_CHARACTERS_SHOWN,
 ): FailedResponse => {
   const [type, start] = [formatContentType(contentType), formatStart(body, maxCharacters)]
-  return { status, type: type && redact(type), bytes: body.length, start: start && redact(start) }
+  return {
+    status,
+    type: type && redact(type),
+    bytes: body.length,
+    start: start && redact(start),
+    location: location && redact(location),
+  }
 }
 
 /** Without parameters. An invalid value is dropped: it may be anything, of any length. */
@@ -161,7 +167,7 @@ export const wrappedJson =
     const from = text.indexOf('setResponse(')
     const to = text.lastIndexOf(')')
     if (from < 0 || to < from) throw toBadAnswer(text, 'no setResponse(…)')
-    const value = parseBoundedJson(text.slice(from + 'setResponse('.length, to))
+    const value = assertSuccess(parseBoundedJson(text.slice(from + 'setResponse('.length, to)))
     inspect?.(value)
     return applySchema(shape, value)
   }
@@ -172,7 +178,10 @@ export const pageJson =
   (text: string): T => {
     const data = findNextData(text)
     if (data === undefined)
-      throw new BadAnswerError('schema', 'the page has no complete __NEXT_DATA__ element')
+      throw new BadAnswerError(
+        'schema',
+        `the page has no complete __NEXT_DATA__ element${text.includes('__next_f.push(') ? ': it is of the app router' : ''}`,
+      )
     return applySchema(shape, parseBoundedJson(data))
   }
 
@@ -248,9 +257,17 @@ const parseBoundedJson = (text: string): unknown => {
 /** Rejects a 200 whose body reports a failure; it must not count as an empty answer. */
 const assertSuccess = (value: unknown): unknown => {
   if (!isRow(value) || hasContent(value.data) || !reportsFailure(value)) return value
-  const message = readText(value.message) || readText(value.error) || JSON.stringify(value).slice(0, 80)
+  const details = [value.errors].flat().filter(isRow).map(describeDetail).join('; ')
+  const message =
+    readText(value.message) || readText(value.error) || details || JSON.stringify(value).slice(0, 80)
   throw new BadAnswerError('schema', `the provider reports a failure: ${message}`)
 }
+
+const describeDetail = ({ reason, message, detailed_message }: Row): string =>
+  [reason, message, detailed_message]
+    .map((text) => readText(text).slice(0, 200))
+    .filter((text) => text !== '')
+    .join(', ')
 
 const reportsFailure = ({ success, status, code, error, errors }: Row): boolean =>
   success === false ||

@@ -219,7 +219,8 @@ const toHttpReply = (status: number, headers: ReplyHeaders, body: Uint8Array): H
   status,
   body,
   retryAfter: toHeaderText(headers['retry-after']),
-  location: toHeaderText(headers.location),
+  // The site redirects its data files so.
+  location: toHeaderText(headers.location ?? headers['x-nextjs-redirect']),
   contentType: toHeaderText(headers['content-type']),
   cache: describeCache(headers),
   isUnframed: (headers['content-length'] ?? headers['transfer-encoding']) === undefined ? true : undefined,

@@ -40,11 +40,15 @@ export const createRequestBuilder = <Input>(
   })
 }
 
-/** Fills the placeholders of a path. Values are percent-encoded, except for slashes. */
+/** Characters that a segment of a path may have as they are (RFC 3986): some servers take no others. */
+const PATH_CHARACTERS = /%(?:24|26|2B|2C|3A|3B|3D|40)/g
+
+/** Fills the placeholders of a path. Values are percent-encoded where they must be, except for slashes. */
 const fillPath = (path: string, values: Readonly<Record<string, string>>): string =>
-  path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    (values[name] ?? '').split('/').map(encodeURIComponent).join('/'),
-  )
+  path.replace(/\{(\w+)\}/g, (_, name: string, at: number) => {
+    const encoded = (values[name] ?? '').split('/').map(encodeURIComponent).join('/')
+    return path.slice(0, at).includes('?') ? encoded : encoded.replace(PATH_CHARACTERS, decodeURIComponent)
+  })
 
 /** The headers that the interface document specifies for each endpoint. */
 const selectHeaders = (set: HeaderSet, settings: Settings): Readonly<Record<string, string>> => {

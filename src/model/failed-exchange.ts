@@ -20,6 +20,8 @@ export interface FailedResponse {
   readonly bytes: number
   /** The beginning of the body as a quoted text; the title or the text of an HTML page. */
   readonly start: string | undefined
+  /** The target of a redirect. */
+  readonly location?: string | undefined
 }
 
 /** A failed request and, if there was one, its reply. */
@@ -42,8 +44,10 @@ export const formatExchange = ({
   ].join('')
 
 /** For example `text/html, 812 B, "Access Denied"`. */
-export const formatResponse = ({ type, bytes, start }: FailedResponse): string =>
-  [type, formatSize(bytes), start].filter((part) => part !== undefined).join(', ')
+export const formatResponse = ({ type, bytes, start, location }: FailedResponse): string =>
+  [type, formatSize(bytes), location && `redirect to ${location}`, start]
+    .filter((part) => part !== undefined)
+    .join(', ')
 
 const formatSize = (bytes: number): string =>
   bytes === 0 ? 'empty body' : bytes < 10_000 ? `${bytes} B` : `${Math.round(bytes / 1_000)} kB`

@@ -83,6 +83,21 @@ export const isSameCompany = (
   other: Pick<Stock, 'ISIN' | 'Sid'>,
 ): boolean => haveSameIssuer(one.ISIN, other.ISIN) || (one.Sid !== '' && one.Sid === other.Sid)
 
+/**
+ * The check digit of ISO 6166: letters become 10 to 35, then Luhn over all digits; the last digit is doubled.
+ */
+export const computeCheckDigit = (body: string): number => {
+  const digits = [...body].map((character) => Number.parseInt(character, 36)).join('')
+  const sum = [...digits].reverse().reduce((total, digit, index) => {
+    const weighted = Number(digit) * (index % 2 === 0 ? 2 : 1)
+    return total + (weighted > 9 ? weighted - 9 : weighted)
+  }, 0)
+  return (10 - (sum % 10)) % 10
+}
+
+export const isIsin = (text: string): boolean =>
+  /^[A-Z]{2}[A-Z\d]{9}\d$/.test(text) && computeCheckDigit(text.slice(0, -1)) === Number(text.at(-1))
+
 /** The name of the files of a stock that lost its symbol, as that of a stock which shares it. */
 export const toFormerName = ({
   fileName,

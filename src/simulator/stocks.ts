@@ -1,5 +1,6 @@
 import { toCents } from '../model/format.js'
 import type { SampleSplit, SampleStock } from '../model/market.js'
+import { computeCheckDigit } from '../model/stock.js'
 import { addDays, type Day } from '../model/trading-day.js'
 import { createPermutation, createRandom, readLines } from './random.js'
 
@@ -239,16 +240,4 @@ export const createNextIsin = (isin: string, isTaken: (isin: string) => boolean)
   const body = `${isin.slice(0, 9)}${String((Number(isin.slice(9, 11)) % 99) + 1).padStart(2, '0')}`
   const next = `${body}${computeCheckDigit(body)}`
   return isTaken(next) ? createNextIsin(next, isTaken) : next
-}
-
-/**
- * The check digit of ISO 6166: letters become 10 to 35, then Luhn over all digits; the last digit is doubled.
- */
-export const computeCheckDigit = (body: string): number => {
-  const digits = [...body].map((character) => Number.parseInt(character, 36)).join('')
-  const sum = [...digits].reverse().reduce((total, digit, index) => {
-    const weighted = Number(digit) * (index % 2 === 0 ? 2 : 1)
-    return total + (weighted > 9 ? weighted - 9 : weighted)
-  }, 0)
-  return (10 - (sum % 10)) % 10
 }

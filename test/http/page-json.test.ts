@@ -88,6 +88,10 @@ describe('pageJson', () => {
     ['blanks in an attribute', '<script id   =  x></script>'],
     ['closing tags cut short', '</script'],
     ['build ids cut short', '"buildId":"'],
+    ['blanks after a name', '"buildId"      '],
+    ['chunks that never close', '__next_f.push([1,"'],
+    ['escaped characters', '__next_f.push([1,"\\\\n'],
+    ['chunks without an id', '__next_f.push([1,"\\\\"b"])'],
   ])('scans 2 MB of %s only once', (_, piece) => {
     for (const before of ['', '<script>', '<script id="__NEXT_DATA__">', '<script ']) {
       const text = before + piece.repeat(2e6 / piece.length)

@@ -1,7 +1,9 @@
 import { firstValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import { describeResponse } from '../../src/http/answer.js'
 import { createRedirect } from '../../src/http/exchange.js'
 import type { HttpReply, HttpRequest } from '../../src/http/transport.js'
+import { formatResponse } from '../../src/model/failed-exchange.js'
 import { connect, getOf, serveHttp, settingsOf } from './support.js'
 
 const settings = settingsOf({
@@ -114,6 +116,22 @@ describe('a redirect', () => {
       status: 302,
       urls: ['https://one.test/base/a'],
     })
+  })
+
+  it('of the site for a data file is followed, too', async () => {
+    const { url } = await serveHttp(({ url: path }, response) => {
+      if (path === '/a') response.writeHead(307, { 'x-nextjs-redirect': '/b' }).end()
+      else response.end('here')
+    })
+    const { send } = connect({ settings: settingsOf({ urls: { web: url } }) })
+    expect((await firstValueFrom(send(getOf(`${url}/a`)))).body.toString()).toBe('here')
+  })
+
+  it('that is not followed is named in the message', () => {
+    const reply = { status: 307, location: 'https://elsewhere.test/x', body: Buffer.alloc(0) }
+    expect(formatResponse(describeResponse(reply, (text) => text))).toBe(
+      'empty body, redirect to https://elsewhere.test/x',
+    )
   })
 
   it('is followed over real connections', async () => {

@@ -50,9 +50,9 @@ describe('a request', () => {
     expect(urlOf(base, { key: 'k', day: 'd', tab: 't' })).toBe(url)
   })
 
-  it('percent-encodes values, except for slashes', () => {
+  it('percent-encodes what a path cannot have, except for slashes', () => {
     expect(urlOf('https://w', { key: 'a b/c?d#e&f=g%h', day: 'ä', tab: '1&gid=2' })).toBe(
-      'https://w/pages/a%20b/c%3Fd%23e%26f%3Dg%25h/%C3%A4.csv?tab=1%26gid%3D2&x=1',
+      'https://w/pages/a%20b/c%3Fd%23e&f=g%25h/%C3%A4.csv?tab=1%26gid%3D2&x=1',
     )
   })
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { computeCheckDigit } from '../../src/model/stock.js'
 import { toInstant } from '../../src/model/trading-day.js'
 import { createMarket } from '../../src/simulator/index.js'
-import { computeCheckDigit } from '../../src/simulator/stocks.js'
 
 const asOf = toInstant('2026-02-12', '20:00')
 const marketOf = (stocks: number, seed = 1) => createMarket({ seed, stocks, asOf, exchange: 'NSE' })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Answer, collect, stockNamed, withFile } from './support.js'
+import { type Answer, collect, isinOf, stockNamed, withFile } from './support.js'
 import { BUILD_PAGE, buildPage, dataFile, dataPath } from './web-support.js'
 
 const numbered = <T>(make: (place: number) => T): readonly T[] =>
@@ -53,7 +53,7 @@ const lists: Readonly<
       ),
   },
   'surveillance-lists': {
-    rows: numbered((place) => [place, `S${place}`, 'S', `INE${place}`, 'GSM']),
+    rows: numbered((place) => [place, `S${place}`, 'S', isinOf(place), 'GSM']),
     answer: (rows) => {
       const cells = rows.map((row) => ({ c: (row as readonly unknown[]).map((v) => ({ v })) }))
       return `setResponse(${JSON.stringify({ table: { rows: cells } })});`
@@ -83,7 +83,7 @@ describe('a list with each record twice', () => {
 
   it('is stored once also from the web site', async () => {
     const rows = twice(
-      numbered((place) => ({ sym: `S${place}`, DispSym: 'S', isin: `INE${place}`, Stage: 'GSM' })),
+      numbered((place) => ({ sym: `S${place}`, DispSym: 'S', isin: isinOf(place), Stage: 'GSM' })),
     )
     const answer: Answer = ({ path }) =>
       path === BUILD_PAGE ? buildPage : path === dataPath('nse-asm-list') ? dataFile(rows) : 404

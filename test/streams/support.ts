@@ -4,6 +4,7 @@ import type { RunOptions } from '../../src/engine/run-options.js'
 import type { Transport } from '../../src/http/transport.js'
 import type { RunReport, ScriptReport } from '../../src/model/report.js'
 import type { SettingsInput } from '../../src/model/settings.js'
+import { computeCheckDigit } from '../../src/model/stock.js'
 import { toInstant } from '../../src/model/trading-day.js'
 import { createScriptedProvider, scriptedUrls } from '../../src/testing.js'
 import { createQuickCollector, type TestSettings } from '../support/limits.js'
@@ -21,6 +22,12 @@ export interface SentRequest {
 
 /** Answers a request: a number is a status, text a 200 as it is, anything else a 200 as JSON. */
 export type Answer = (request: SentRequest) => unknown
+
+/** A valid ISIN. */
+export const isinOf = (number: number): string => {
+  const body = `INE${String(number).padStart(8, '0')}`
+  return `${body}${computeCheckDigit(body)}`
+}
 
 export interface FakeStock {
   readonly Sym: string

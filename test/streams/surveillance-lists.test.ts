@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { findHints } from '../../src/cli/hints.js'
-import { arrayOf, type Collecting, collect, withFile } from './support.js'
+import { arrayOf, type Collecting, collect, isinOf, withFile } from './support.js'
 import {
   BUILD_PAGE,
   buildPage,
@@ -18,12 +18,14 @@ const GSM = '/sheet/spreadsheets/d/SHEET/gviz/tq?tqx=out:json&gid=22'
 const cellsOf = (values: readonly unknown[]): object => ({
   c: values.map((v) => (v === null ? null : { v })),
 })
-const sheetOf = (...rows: readonly (readonly unknown[])[]): string =>
-  `/*O_o*/\ngoogle.visualization.Query.setResponse(${JSON.stringify({ table: { rows: rows.map(cellsOf) } })});`
+const tableOf = (rows: readonly (readonly unknown[])[]): object => ({ rows: rows.map(cellsOf) })
+const setResponse = (answer: unknown): string =>
+  `/*O_o*/\ngoogle.visualization.Query.setResponse(${JSON.stringify(answer)});`
+const sheetOf = (...rows: readonly (readonly unknown[])[]): string => setResponse({ table: tableOf(rows) })
 
 const HEADER = ['No', 'Symbol', 'Name', 'ISIN', 'Stage']
-const sheet = sheetOf(HEADER, [1, 'ALPHA', 'Alpha Ltd', 'INE000000001', 'LTASM - I (13)'])
-const RECORD = { Symbol: 'ALPHA', Name: 'Alpha Ltd', ISIN: 'INE000000001', Stage: 'LTASM - I (13)' }
+const sheet = sheetOf(HEADER, [1, 'ALPHA', 'Alpha Ltd', isinOf(1), 'LTASM - I (13)'])
+const RECORD = { Symbol: 'ALPHA', Name: 'Alpha Ltd', ISIN: isinOf(1), Stage: 'LTASM - I (13)' }
 
 const lists = (answers: Readonly<Record<string, unknown>>, more: Partial<Collecting> = {}) =>
   collect({ stream: 'surveillance-lists', answer: byPath(answers), settings: { retries: 0 }, ...more })
@@ -32,13 +34,13 @@ const webRows = (stage: string) =>
   ['A', 'B', 'C', 'D'].map((sym, place) => ({
     sym,
     DispSym: `${sym} Ltd`,
-    isin: `INE00000000${place}`,
+    isin: isinOf(place),
     [stage]: `GSM ${place}`,
   }))
 const webRecords = ['A', 'B', 'C', 'D'].map((sym, place) => ({
   Symbol: sym,
   Name: `${sym} Ltd`,
-  ISIN: `INE00000000${place}`,
+  ISIN: isinOf(place),
   Stage: `GSM ${place}`,
 }))
 
@@ -55,25 +57,149 @@ describe('surveillance-lists', () => {
   it('skips the header, rows of fewer than five cells and rows without a symbol', async () => {
     const rows = sheetOf(
       HEADER,
-      [1, 'SHORT', 'Short Ltd', 'INE000000002'],
-      [2, '', 'Empty Ltd', 'INE000000003', 'GSM'],
-      [3, null, 'Null Ltd', 'INE000000004', 'GSM'],
-      [4, 'ALPHA', 'Alpha Ltd', 'INE000000001', 'LTASM - I (13)', 'a sixth cell'],
+      [1, 'SHORT', 'Short Ltd', isinOf(2)],
+      [2, '', 'Empty Ltd', isinOf(3), 'GSM'],
+      [3, null, 'Null Ltd', isinOf(4), 'GSM'],
+      [4, 'ALPHA', 'Alpha Ltd', isinOf(1), 'LTASM - I (13)', 'a sixth cell'],
       [],
-      [5, 'BETA', null, 'INE000000005', null],
+      [5, 'BETA', null, isinOf(5), null],
     )
     const noCells = rows.replace('"rows":[', '"rows":[{"c":null},{},')
     const { text } = await lists({ [ASM]: noCells, [GSM]: sheet })
     expect(text('nse_asm_list.json')).toBe(
-      arrayOf(RECORD, { Symbol: 'BETA', Name: '', ISIN: 'INE000000005', Stage: '' }),
+      arrayOf(RECORD, { Symbol: 'BETA', Name: '', ISIN: isinOf(5), Stage: '' }),
     )
   })
 
   it('reads a symbol that the spreadsheet holds as a number', async () => {
-    const { text } = await lists({ [ASM]: sheetOf([1, 3_600, 'x', 'INE000000001', 'GSM']), [GSM]: sheet })
+    const { text } = await lists({ [ASM]: sheetOf([1, 3_600, 'x', isinOf(1), 'GSM']), [GSM]: sheet })
     expect(text('nse_asm_list.json')).toBe(
-      arrayOf({ Symbol: '3600', Name: 'x', ISIN: 'INE000000001', Stage: 'GSM' }),
+      arrayOf({ Symbol: '3600', Name: 'x', ISIN: isinOf(1), Stage: 'GSM' }),
     )
+  })
+
+  it('says how many rows are no stock', async () => {
+    const rows = sheetOf(HEADER, [1, 'ALPHA', 'Alpha Ltd', isinOf(1), 'LTASM - I (13)'], [2, null, 'Null'])
+    const { script } = await lists({ [ASM]: rows, [GSM]: sheet })
+    expect(script.problems).toEqual([
+      { reason: 'asm: skipped 1 row of the spreadsheet without a symbol or five cells' },
+    ])
+  })
+
+  const labelled = (labels: readonly string[], ...rows: readonly (readonly unknown[])[]): string =>
+    setResponse({ status: 'ok', table: { cols: labels.map((label) => ({ label })), ...tableOf(rows) } })
+
+  it.each([
+    { what: 'the first row', labels: ['1', 'BETA', 'Beta Name Co', isinOf(5), 'IBC - Receipt & GSM 0 (62)'] },
+    {
+      what: 'a header and the first row',
+      labels: [
+        'No 1',
+        'Symbol BETA',
+        'Name Beta Name Co',
+        `ISIN ${isinOf(5)}`,
+        'Stage IBC - Receipt & GSM 0 (62)',
+      ],
+    },
+    {
+      what: 'a header and several rows',
+      labels: [
+        'No',
+        'Symbol BETA GAMMA',
+        'Company Name Beta Name Co LIMITED Gamma Ltd.',
+        `ISIN ${isinOf(5)} ${isinOf(6)}`,
+        'Stage IBC - Receipt & GSM 0 (62) GSM - I (1)',
+      ],
+    },
+  ])('puts back $what that the service took for a header', async ({ what, labels }) => {
+    const answer = labelled(labels, [1, 'ALPHA', 'Alpha Ltd', isinOf(1), 'LTASM - I (13)'])
+    const { text, script } = await lists({ [ASM]: answer, [GSM]: sheet })
+    const stage = 'IBC - Receipt & GSM 0 (62)'
+    const lifted = what.includes('several')
+      ? [
+          { Symbol: 'BETA', Name: 'Beta Name Co LIMITED', ISIN: isinOf(5), Stage: stage },
+          { Symbol: 'GAMMA', Name: 'Gamma Ltd.', ISIN: isinOf(6), Stage: 'GSM - I (1)' },
+        ]
+      : [{ Symbol: 'BETA', Name: 'Beta Name Co', ISIN: isinOf(5), Stage: stage }]
+    expect(text('nse_asm_list.json')).toBe(arrayOf(...lifted, RECORD))
+    expect(script.problems).toEqual([])
+  })
+
+  it('takes labels that are only the names of columns for no row', async () => {
+    const answer = labelled(HEADER, [1, 'ALPHA', 'Alpha Ltd', isinOf(1), 'LTASM - I (13)'])
+    const { text } = await lists({ [ASM]: answer, [GSM]: sheet })
+    expect(text('nse_asm_list.json')).toBe(arrayOf(RECORD))
+  })
+
+  const stocks: readonly (readonly unknown[])[] = Array.from({ length: 20 }, (_, place) => [
+    place,
+    `S${place}`,
+    `S${place} Ltd`,
+    isinOf(place),
+    'GSM',
+  ])
+  const inserted = (at: number, value: unknown): string =>
+    sheetOf(...stocks.map((cells) => cells.toSpliced(at, 0, value)))
+  it.each([
+    { what: 'a date before the symbol', answer: inserted(1, 'Date(2026,1,12)'), why: 'is a date' },
+    { what: 'a text before the symbol', answer: inserted(1, 'NSE'), why: 'the ISIN of NSE is "S0 Ltd"' },
+    { what: 'a number before the ISIN', answer: inserted(3, 12), why: 'the ISIN of S0 is "12"' },
+    {
+      what: 'an empty column before the ISIN',
+      answer: inserted(3, null),
+      why: 'no record has a value in ISIN',
+    },
+    { what: 'a remark before the stage', answer: inserted(4, 'x'), why: 'the stage of S0 is "x"' },
+    {
+      what: 'an empty column before the stage',
+      answer: inserted(4, null),
+      why: 'no record has a value in Stage',
+    },
+  ])('stores no list with $what', async ({ answer, why }) => {
+    const files = () => withFile('nse_asm_list.json', arrayOf(RECORD))
+    const web = { [BUILD_PAGE]: buildPage, [dataPath('nse-asm-list')]: dataFile(webRows('asmStage')) }
+    const good = await lists({ [ASM]: answer, [GSM]: sheet, ...web }, { files: files() })
+    expect(good.text('nse_asm_list.json')).toBe(arrayOf(...webRecords))
+    expect(good.script.problems).toEqual([{ reason: expect.stringContaining(why) }])
+    const lost = await lists({ [ASM]: answer, [GSM]: sheet }, { files: files(), accept: ['shrink'] })
+    expect(lost.text('nse_asm_list.json')).toBe(arrayOf(RECORD))
+    expect(lost.script.error).toContain(why)
+  })
+
+  it('leaves out a single record that is none, and says so', async () => {
+    const rows = [...stocks, [20, 'ODD', 'Odd Ltd', 'INE000000019', 'GSM']]
+    const { text, script } = await lists({ [ASM]: sheetOf(...rows), [GSM]: sheet })
+    expect(JSON.parse(text('nse_asm_list.json') ?? '')).toHaveLength(20)
+    expect(script.problems).toEqual([
+      {
+        reason:
+          'asm: left out 1 of 21 records with wrong columns, such as: the ISIN of ODD is "INE000000019"',
+      },
+    ])
+  })
+
+  it.each([
+    {
+      failure: { reason: 'access_denied', message: 'ACCESS_DENIED', detailed_message: 'Sign in' },
+      text: 'access_denied, ACCESS_DENIED, Sign in',
+    },
+    { failure: { reason: 'timeout', message: 'Time out' }, text: 'timeout, Time out' },
+  ])('tells a failure of the spreadsheet ($text) from a change of its answers', async ({ failure, text }) => {
+    const failed = setResponse({ version: '0.6', status: 'error', errors: [failure] })
+    const { report, script } = await lists({ [ASM]: failed, [GSM]: failed })
+    expect(report.drift ?? []).toEqual([])
+    expect(script.error).toContain(`the provider reports a failure: ${text}`)
+  })
+
+  it('refuses rows of which the service has left out others, with an empty folder, too', async () => {
+    const cut = setResponse({
+      status: 'warning',
+      warnings: [{ reason: 'data_truncated', message: 'Retrieved data was truncated' }],
+      table: tableOf(stocks),
+    })
+    const { text, script } = await lists({ [ASM]: cut, [GSM]: sheet })
+    expect(text('nse_asm_list.json')).toBe('[]\n')
+    expect(script.error).toContain('the service has left out rows (data_truncated)')
   })
 
   it.each([
@@ -153,6 +279,60 @@ describe('surveillance-lists', () => {
     expect(pathsOf(requests).filter((path) => path === BUILD_PAGE)).toHaveLength(1)
   })
 
+  const buildOf = (script: string) => `<html><script>${script}</script></html>`
+  const flight = (text: string) => buildOf(`self.__next_f.push([1,${JSON.stringify(text)}])`)
+  it.each([
+    { page: buildOf('{"buildId":"1.4.0+2026-02-12T18:30"}'), path: '1.4.0+2026-02-12T18:30' },
+    { page: buildOf('{"buildId":"R\\u0026D@a,b;c=$1"}'), path: 'R&D@a,b;c=$1' },
+    { page: buildOf('{"buildId":"a b?c#"}'), path: 'a%20b%3Fc%23' },
+    { page: flight('0:["$","L1",null,{"buildId":"of-14"}]'), path: 'of-14' },
+    { page: `${flight('1:"x"')}${flight('0:{"P":null,"b":"of-16"}')}`, path: 'of-16' },
+  ])('asks for the data of build $path as the site answers it', async ({ page, path }) => {
+    const { text } = await lists({
+      [ASM]: sheet,
+      [BUILD_PAGE]: page,
+      [`/web/_next/data/${path}/nse-gsm-list.json`]: dataFile(webRows('gsmStage')),
+    })
+    expect(text('nse_gsm_list.json')).toBe(arrayOf(...webRecords))
+  })
+
+  it('asks with the locale of the site where there is no file without it', async () => {
+    const { text, requests } = await lists({
+      [ASM]: sheet,
+      [BUILD_PAGE]: buildOf('{"buildId":"b","locale":"en","defaultLocale":"en"}'),
+      '/web/_next/data/b/nse-gsm-list.json': 404,
+      '/web/_next/data/b/en/nse-gsm-list.json': dataFile(webRows('gsmStage')),
+    })
+    expect(text('nse_gsm_list.json')).toBe(arrayOf(...webRecords))
+    expect(pathsOf(requests)).toHaveLength(5)
+  })
+
+  it('reads a page that was answered in place of its data', async () => {
+    const { text } = await lists({
+      [ASM]: sheet,
+      [BUILD_PAGE]: buildPage,
+      [dataPath('nse-gsm-list')]: webPage(webRows('gsmStage')),
+    })
+    expect(text('nse_gsm_list.json')).toBe(arrayOf(...webRecords))
+  })
+
+  const fallback =
+    '<script id="__NEXT_DATA__">{"props":{"pageProps":{}},"isFallback":true,"buildId":"build-1"}</script>'
+  it.each([
+    { data: 404, page: 503, why: '/_next/data/build-1/{key}.json: the provider answered 404' },
+    { data: { pageProps: { __N_REDIRECT: '/new/' } }, page: 503, why: 'the page has moved to /new/' },
+    { data: 404, page: fallback, why: 'the page is a fallback that the site has not filled' },
+    { data: 404, page: flight('0:{}'), why: 'it is of the app router' },
+  ])('says why the web site has no list: $why', async ({ data, page, why }) => {
+    const { script } = await lists({
+      [ASM]: sheet,
+      [BUILD_PAGE]: buildPage,
+      [dataPath('nse-gsm-list')]: data,
+      [pagePath('nse-gsm-list')]: page,
+    })
+    expect(script.error).toContain(why)
+  })
+
   it('reads the build id once for all streams of a run', async () => {
     const { requests } = await lists(
       { [BUILD_PAGE]: buildPage },
@@ -184,7 +364,7 @@ describe('surveillance-lists', () => {
 
   describe('with a list that lost more than 30 % of the stored one', () => {
     const numbered = (count: number) =>
-      Array.from({ length: count }, (_, place) => [place, `S${place}`, 'S', `INE${place}`, 'LTASM'])
+      Array.from({ length: count }, (_, place) => [place, `S${place}`, 'S', isinOf(place), 'LTASM'])
     const rowsOnWeb = (count: number) =>
       numbered(count).map(([, sym, DispSym, isin, asmStage]) => ({ sym, DispSym, isin, asmStage }))
     const recordsOf = (count: number) =>

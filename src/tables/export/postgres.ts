@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { ReservedSql, Sql, TransactionSql } from 'postgres'
+import type { Sql } from 'postgres'
 import { CollectError, describeNetworkError, StorageError, UsageError } from '../../model/errors.js'
 import { requireOptional } from '../../model/optional-package.js'
 import { createRedactor } from '../../model/redact.js'
@@ -36,6 +36,11 @@ const POSTGRES_TYPES: Readonly<Record<SqlType, string>> = {
 const SCHEMA_COMMENT = `Tables of scripstream. Times are timestamps without a zone, those of India: a literal with a zone, such as '2026-02-11T18:30:00Z', is compared without its zone.
 For such literals: WHERE filed_at AT TIME ZONE 'Asia/Kolkata' BETWEEN … For the day of India now: SET timezone = 'Asia/Kolkata', then CURRENT_DATE.`
 
+const CLOSED = 'the server closed the connection; its log has the reason'
+
+/** SQLSTATE of a lock timeout. */
+const LOCK_NOT_AVAILABLE = '55P03'
+
 /** The versions of the tables as they were loaded. */
 const VERSIONS = 'loaded_tables'
 
@@ -51,40 +56,64 @@ export const postgres = (url: string, { schema = 'scripstream', ...options }: Po
   const redact = createRedactor({ headers: { password: parsePassword(url) } })
   const name = url === '' ? 'PostgreSQL' : redact(url)
   return defineExport({ ...options, name }, async (exporting) => {
-    const sql = await connectPostgres(url)
+    const session = connectPostgres(url)
+    const { run } = session
     try {
-      return await sql.begin(async (transaction) => {
-        await transaction.unsafe(`CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`)
-        // Only its owner may describe a schema; others load into it, too.
-        const owned = `SELECT FROM pg_namespace WHERE nspname = ${quoteText(schema)} AND pg_has_role(nspowner, 'USAGE')`
-        if ((await transaction.unsafe(owned)).length > 0)
-          await transaction.unsafe(`COMMENT ON SCHEMA ${quoteName(schema)} IS ${quoteText(SCHEMA_COMMENT)}`)
-        await transaction.unsafe(
-          `CREATE TABLE IF NOT EXISTS ${quoteName(schema)}.${VERSIONS} (name text PRIMARY KEY, version text)`,
-        )
-        return await loadEach(exporting, (table) =>
-          loadPostgresTable(exporting, transaction, { table, schema }),
-        )
-      })
+      await run('BEGIN')
+      await run(`CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`)
+      // Only its owner may describe a schema; others load into it, too.
+      const owned = `SELECT FROM pg_namespace WHERE nspname = ${quoteText(schema)} AND pg_has_role(nspowner, 'USAGE')`
+      if ((await run(owned)).length > 0)
+        await run(`COMMENT ON SCHEMA ${quoteName(schema)} IS ${quoteText(SCHEMA_COMMENT)}`)
+      await run(
+        `CREATE TABLE IF NOT EXISTS ${quoteName(schema)}.${VERSIONS} (name text PRIMARY KEY, version text)`,
+      )
+      const loaded = await loadEach(exporting, (table) =>
+        loadPostgresTable(exporting, session, { table, schema }),
+      )
+      await run('COMMIT')
+      return loaded
     } catch (error) {
       if (error instanceof CollectError) throw error
-      throw createWriteError(name, redact(describeNetworkError(error) || describeCode(error)))
+      throw createWriteError(name, redact(describeFailure(error)))
     } finally {
-      await sql.end({ timeout: 1 })
+      await session.end()
     }
   })
 }
 
-const connectPostgres = async (url: string): Promise<Sql> => {
+/**
+ * One connection, for the statements of one transaction. Without a COMMIT, the server undoes them when it
+ * ends: a ROLLBACK over a connection that the server has closed would end the process.
+ */
+interface Session {
+  readonly run: (statement: string) => ReturnType<Sql['unsafe']>
+  readonly end: () => Promise<void>
+}
+
+const connectPostgres = (url: string): Session => {
   const connect = loadPostgres()
+  let isClosed = false
   const options = {
     max: 1,
+    max_lifetime: null,
     onnotice: () => undefined,
+    onclose: () => {
+      isClosed = true
+    },
     connect_timeout: 10,
     connection: { application_name: 'scripstream', DateStyle: 'ISO' },
   }
   try {
-    return url === '' ? connect(options) : connect(url, options)
+    const sql = url === '' ? connect(options) : connect(url, options)
+    return {
+      run: (statement) => {
+        // The client would open another connection, outside of the transaction.
+        if (isClosed) throw new Error(CLOSED)
+        return sql.unsafe(statement)
+      },
+      end: () => sql.end({ timeout: 1 }),
+    }
   } catch {
     // Drop the original message: it contains the address with the password.
     throw new UsageError('invalid PostgreSQL address; use postgres://user:password@host:5432/database')
@@ -99,14 +128,20 @@ const parsePassword = (url: string): string => {
   }
 }
 
-const describeCode = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : 'no reason given'
+const describeFailure = (error: unknown): string => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (/^(?:CONNECTION_(?:CLOSED|DESTROYED)|ECONNRESET|EPIPE)$/.test(code)) return CLOSED
+  if (code === LOCK_NOT_AVAILABLE)
+    return `other sessions use a table that needs new columns, for more than 2 s; end them`
+  return describeNetworkError(error) || code || 'no reason given'
+}
 
 const loadPostgresTable = async (
   exporting: ExportContext,
-  sql: TransactionSql | ReservedSql,
+  session: Session,
   { table, schema }: { readonly table: ExportedTable; readonly schema: string },
 ): Promise<number> => {
+  const { run } = session
   const [versions, target] = [VERSIONS, table.name].map(
     (name) => `${quoteName(schema)}.${quoteName(name)}`,
   ) as [string, string]
@@ -115,17 +150,17 @@ const loadPostgresTable = async (
   const version = rows && hash('md5', JSON.stringify([table.version, rows, table.comment, table.columns]))
   const loaded = `SELECT version FROM ${versions} WHERE name = ${name} AND to_regclass(${quoteText(target)}) IS NOT NULL`
   // The number of rows shows whether somebody has emptied the table.
-  if (version !== undefined && (await sql.unsafe(loaded))[0]?.version === version) {
-    const [found] = await sql.unsafe(`SELECT count(*) FROM ${target}`)
+  if (version !== undefined && (await run(loaded))[0]?.version === version) {
+    const [found] = await run(`SELECT count(*) FROM ${target}`)
     if (found?.count === rows) return Number(rows)
   }
   const staging = quoteName(`staging_${table.name}`)
   const create = [
-    ...createTableStatements(target, table),
-    `CREATE TEMPORARY TABLE ${staging} (LIKE ${target}) ON COMMIT DROP`,
+    ...createTableStatements(target, table, await listStoredColumns(session, target)),
+    `CREATE TEMPORARY TABLE ${staging} (${defineColumns(table).join(', ')}) ON COMMIT DROP`,
   ]
-  await sql.unsafe(create.join(';\n'))
-  const count = await copyIntoTable(exporting, sql, {
+  await run(create.join(';\n'))
+  const count = await copyIntoTable(exporting, session, {
     into: `${staging} (${table.columns.map((one) => quoteName(one.name)).join(', ')})`,
     table,
   })
@@ -135,19 +170,46 @@ const loadPostgresTable = async (
     `DELETE FROM ${versions} WHERE name = ${name}`,
   ]
   const note = `INSERT INTO ${versions} VALUES (${name}, ${version === undefined ? 'NULL' : quoteText(version)})`
-  await sql.unsafe([...merge, note].join(';\n'))
+  await run([...merge, note].join(';\n'))
   return count
 }
 
-/** The statements that create a table, or add missing columns to a table of an older version. */
+/** The columns of a table; none if there is no such table. */
+const listStoredColumns = async ({ run }: Session, target: string): Promise<readonly string[]> => {
+  const found = await run(
+    `SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(${quoteText(target)}) AND attnum > 0 AND NOT attisdropped`,
+  )
+  return found.map(({ attname }) => String(attname))
+}
+
+const defineColumns = ({ columns }: ExportedTable): readonly string[] =>
+  columns.map(({ name, type }) => `${quoteName(name)} ${POSTGRES_TYPES[type]}`)
+
+/** A change of a table waits for its readers, and other readers wait for the change. */
+const LOCK_TIMEOUT = '2s'
+
+/**
+ * The statements that create a table, or add the columns that a table of an older version lacks. A table
+ * without `as_of` is somebody else's: to load it would delete its rows.
+ */
 const createTableStatements = (
   target: string,
-  { key = [], columns, comment }: ExportedTable,
+  table: ExportedTable,
+  stored: readonly string[],
 ): readonly string[] => {
-  const all = columns.map(({ name, type }) => `${quoteName(name)} ${POSTGRES_TYPES[type]}`)
+  const { key = [], columns, comment } = table
+  const all = defineColumns(table)
+  const isThere = stored.length > 0
+  if (isThere && !stored.includes('as_of'))
+    throw new StorageError(`${target} is a table of another program; export to another schema`)
+  const primary = key.length > 0 ? [`PRIMARY KEY (${key.map(quoteName).join(', ')})`] : []
+  const added = all.filter((_, place) => !stored.includes(columns[place]?.name ?? ''))
+  const add =
+    added.length === 0 ? [] : [`ALTER TABLE ${target} ${added.map((one) => `ADD COLUMN ${one}`).join(', ')}`]
   return [
-    `CREATE TABLE IF NOT EXISTS ${target} (${[...all, ...(key.length > 0 ? [`PRIMARY KEY (${key.map(quoteName).join(', ')})`] : [])].join(', ')})`,
-    ...all.map((column) => `ALTER TABLE ${target} ADD COLUMN IF NOT EXISTS ${column}`),
+    ...(isThere
+      ? [`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`, ...add, 'SET LOCAL lock_timeout TO DEFAULT']
+      : [`CREATE TABLE ${target} (${[...all, ...primary].join(', ')})`]),
     `COMMENT ON TABLE ${target} IS ${quoteText(comment)}`,
     ...columns.map(
       (column) => `COMMENT ON COLUMN ${target}.${quoteName(column.name)} IS ${quoteText(column.comment)}`,
@@ -193,7 +255,7 @@ const createMergeStatements = (
 /** Streams rows into a table, as lines that DuckDB formats. Resolves to their number. */
 const copyIntoTable = async (
   { connection, isStopped }: ExportContext,
-  sql: TransactionSql | ReservedSql,
+  { run }: Session,
   { into, table }: { readonly into: string; readonly table: ExportedTable },
 ): Promise<number> => {
   const cells = table.columns.map(({ name, type }) => `coalesce(${formatCell(quoteName(name), type)}, '\\N')`)
@@ -208,7 +270,12 @@ const copyIntoTable = async (
       if (chunk.rowCount > 0) yield `${chunk.getColumnValues(0).join('\n')}\n`
     }
   }
-  await pipeline(Readable.from(lines()), await sql.unsafe(`COPY ${into} FROM STDIN`).writable())
+  const copy = run(`COPY ${into} FROM STDIN`)
+  // The client calls this for an error of the server at any time. After the last line nothing else does: the
+  // stream of the lines would never end.
+  const failed = new Promise<never>((_, reject) => Object.assign(copy, { reject }))
+  const target = await Promise.race([copy.writable(), failed])
+  await Promise.race([pipeline(Readable.from(lines()), target), failed])
   return rows
 }
 

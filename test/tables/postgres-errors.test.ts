@@ -1,0 +1,230 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { lastValueFrom, toArray } from 'rxjs'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { StorageError } from '../../src/model/errors.js'
+import { postgres } from '../../src/tables/export/postgres.js'
+import { streams } from '../../streams/registry.js'
+import { folderWith, duckdb as isThere } from './support.js'
+
+const SERVER = process.env.POSTGRES_TEST_URL ?? 'postgres://postgres@127.0.0.1:5432'
+const DATABASE = `export_errors_${process.pid}`
+
+const folder = (deals = 1): string =>
+  folderWith({ 'bulk_block_deals.json': Array.from({ length: deals }, () => ({ sym: 'B' })) })
+
+const write = (url: string, out: string, schema?: string): Promise<unknown> =>
+  lastValueFrom(
+    postgres(url, { streams, schema, tables: ['deals'] })
+      .write(out)
+      .pipe(toArray()),
+  )
+
+const failureOf = (written: Promise<unknown>): Promise<unknown> =>
+  written.then(
+    () => 'it did not fail',
+    (error: unknown) => error,
+  )
+
+type Reply = readonly [type: string, ...parts: readonly (string | number)[]]
+
+const toMessage = ([type, ...parts]: Reply): Buffer => {
+  const body = Buffer.concat(
+    parts.map((part) => {
+      if (typeof part === 'string') return Buffer.from(part)
+      const number = Buffer.alloc(4)
+      number.writeInt32BE(part)
+      return number
+    }),
+  )
+  const head = Buffer.from(`${type}    `)
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}
+
+const READY: Reply = ['Z', 'T']
+const refusal = (text: string): Reply => ['E', `SERROR\0C53100\0M${text}\0\0`]
+const COPY_IN: Reply = ['G', '\0\0\0']
+const DONE: Reply = ['C', 'SELECT 0\0']
+/** The replies to the messages of a statement with parameters. */
+const EXTENDED: Readonly<Record<string, readonly Reply[]>> = {
+  P: [['1']],
+  D: [['t', '\0\0'], ['n']],
+  B: [['2']],
+  E: [DONE],
+  S: [READY],
+}
+
+/** A server that accepts every statement, and answers the messages of COPY of one type as a test says. */
+const startServer = async (on: 'd' | 'c', answer: (socket: Socket) => void): Promise<string> => {
+  const server = createServer((socket) => {
+    let received = Buffer.alloc(0)
+    let isStarted = false
+    let isRefused = false
+    const reply = (...replies: readonly Reply[]): boolean =>
+      replies.length > 0 && socket.write(Buffer.concat(replies.map(toMessage)))
+    const take = (type: string, body: Buffer): void => {
+      if (type === 'Q') reply(...(body.toString().startsWith('COPY') ? [COPY_IN] : [DONE, READY]))
+      else if (type === on && !isRefused) {
+        isRefused = true
+        answer(socket)
+      } else reply(...(EXTENDED[type] ?? []))
+    }
+    socket.on('error', () => undefined)
+    socket.on('data', (bytes) => {
+      received = Buffer.concat([received, bytes])
+      for (;;) {
+        const head = isStarted ? 1 : 0
+        if (received.length < head + 4) return
+        const end = head + received.readInt32BE(head)
+        if (received.length < end) return
+        const message = received.subarray(0, end)
+        received = received.subarray(end)
+        if (isStarted) take(message.toString('latin1', 0, 1), message.subarray(5))
+        else reply(['R', 0], READY)
+        isStarted = true
+      }
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return `postgres://me@127.0.0.1:${(server.address() as AddressInfo).port}/x`
+}
+
+const refuseRows = (socket: Socket): void =>
+  void socket.write(Buffer.concat([refusal('no space left on device'), READY].map(toMessage)))
+
+describe.skipIf(!isThere)('an export to a server that stops a table', () => {
+  it.each([
+    { what: 'at its first rows', on: 'd', answer: refuseRows, text: 'no space left on device' },
+    { what: 'after its last row', on: 'c', answer: refuseRows, text: 'no space left on device' },
+    {
+      what: 'by closing the connection at its first rows',
+      on: 'd',
+      answer: (socket: Socket) => socket.destroy(),
+      text: 'the server closed the connection',
+    },
+    {
+      what: 'by closing the connection after its last row',
+      on: 'c',
+      answer: (socket: Socket) => void socket.end(),
+      text: 'the server closed the connection',
+    },
+  ] as const)('$what ends with its reason', async ({ on, answer, text }) => {
+    const url = await startServer(on, answer)
+    const failure = await failureOf(write(url, folder(5_000)))
+    expect(failure).toBeInstanceOf(StorageError)
+    expect(String(failure)).toMatch(text)
+  })
+})
+
+const run = async (database: string, ...statements: readonly string[]) => {
+  const { default: connect } = await import('postgres')
+  const client = connect(`${SERVER}/${database}`, { max: 1, connect_timeout: 2, onnotice: () => undefined })
+  try {
+    let rows: readonly Record<string, unknown>[] = []
+    for (const statement of statements) rows = await client.unsafe(statement)
+    return rows
+  } finally {
+    await client.end({ timeout: 1 })
+  }
+}
+
+const hasServer = await run('postgres', 'SELECT 1').then(
+  () => true,
+  () => false,
+)
+
+/** Adds a check to the table that rows are copied into, as a way to stop the server at any row. */
+const createCheck = (check: string): string => `
+  CREATE OR REPLACE FUNCTION stop_copy() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF to_regclass('pg_temp.staging_deals') IS NOT NULL AND NOT EXISTS
+      (SELECT FROM pg_constraint WHERE conrelid = to_regclass('pg_temp.staging_deals'))
+    THEN ALTER TABLE pg_temp.staging_deals ADD CONSTRAINT stopped CHECK (${check}); END IF;
+  END $$;
+  DROP EVENT TRIGGER IF EXISTS stop_copy;
+  CREATE EVENT TRIGGER stop_copy ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION stop_copy();`
+
+describe.skipIf(!isThere || !hasServer)(
+  `an export that PostgreSQL stops${hasServer ? '' : ' (skipped: no server answers at 127.0.0.1:5432)'}`,
+  () => {
+    const url = `${SERVER}/${DATABASE}`
+    const deals = () => run(DATABASE, 'SELECT symbol FROM scripstream.deals')
+    beforeAll(() => run('postgres', `CREATE DATABASE ${DATABASE}`))
+    afterAll(() => run('postgres', `DROP DATABASE ${DATABASE} WITH (FORCE)`))
+
+    it.each([
+      { what: 'the only row', check: "symbol <> 'B'", rows: 1, text: 'violates check constraint "stopped"' },
+      { what: 'rows in the middle', check: "symbol <> 'B'", rows: 50_000, text: 'violates check constraint' },
+      { what: 'a statement in time', check: 'pg_sleep(60) IS NULL', rows: 1, text: 'statement timeout' },
+      {
+        what: 'the connection',
+        check: 'pg_terminate_backend(pg_backend_pid())',
+        rows: 1,
+        text: 'the server closed the connection',
+      },
+    ])('at $what ends with its reason, and changes nothing', async ({ check, rows, text }) => {
+      await run(
+        DATABASE,
+        'DROP EVENT TRIGGER IF EXISTS stop_copy',
+        'DROP SCHEMA IF EXISTS scripstream CASCADE',
+        `ALTER DATABASE ${DATABASE} SET statement_timeout = '2s'`,
+      )
+      await write(url, folder())
+      const dropTrigger = () => run(DATABASE, 'DROP EVENT TRIGGER IF EXISTS stop_copy')
+      onTestFinished(() => dropTrigger().then(() => undefined))
+      await run(DATABASE, createCheck(check))
+      const failure = await failureOf(write(url, folder(rows)))
+      expect(failure).toBeInstanceOf(StorageError)
+      expect(String(failure)).toContain(text)
+      await dropTrigger()
+      expect(await deals()).toEqual([{ symbol: 'B' }])
+      await write(url, folder(2))
+      expect(await deals()).toHaveLength(2)
+    })
+
+    it('leaves a column that somebody added, and adds those that are missing', async () => {
+      await write(url, folder(), 'added')
+      await run(
+        DATABASE,
+        'ALTER TABLE added.deals ADD COLUMN seen boolean NOT NULL DEFAULT false',
+        'ALTER TABLE added.deals DROP COLUMN client',
+      )
+      await write(url, folder(2), 'added')
+      expect(await run(DATABASE, 'SELECT symbol, seen, client FROM added.deals')).toEqual(
+        Array.from({ length: 2 }, () => ({ symbol: 'B', seen: false, client: null })),
+      )
+    })
+
+    it('needs no lock on a complete table that others read, and says which table is in use', async () => {
+      const { default: connect } = await import('postgres')
+      const reader = connect(url, { max: 1, onnotice: () => undefined })
+      onTestFinished(() => reader.end({ timeout: 1 }))
+      await write(url, folder(), 'used')
+      const exported = await reader.begin(async (transaction) => {
+        await transaction.unsafe('SELECT * FROM used.deals')
+        await write(url, folder(2), 'used')
+        return (await run(DATABASE, 'SELECT count(*)::int AS deals FROM used.deals'))[0]
+      })
+      expect(exported).toEqual({ deals: 2 })
+      await run(
+        DATABASE,
+        'ALTER TABLE used.deals DROP COLUMN client',
+        `ALTER DATABASE ${DATABASE} RESET statement_timeout`,
+      )
+      const failure = await reader.begin(async (transaction) => {
+        await transaction.unsafe('SELECT * FROM used.deals')
+        return failureOf(write(url, folder(3), 'used'))
+      })
+      expect(String(failure)).toMatch(/other sessions use a table that needs new columns, for more than 2 s/)
+    })
+
+    it('never loads into a table of another program', async () => {
+      await run(DATABASE, 'CREATE TABLE public.deals (id serial PRIMARY KEY, note text)')
+      await run(DATABASE, "INSERT INTO public.deals (note) VALUES ('mine')")
+      expect(String(await failureOf(write(url, folder(), 'public')))).toMatch(
+        /"public"."deals" is a table of another program; export to another schema/,
+      )
+      expect(await run(DATABASE, 'SELECT * FROM public.deals')).toEqual([{ id: 1, note: 'mine' }])
+    })
+  },
+)
