@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { defineStream, perPart } from '../src/engine/define-stream.js'
 import { json } from '../src/http/answer.js'
 import { post } from '../src/http/endpoint.js'
-import { readAmount, termsSql } from '../src/market/action-terms.js'
+import { LISTED_MONTHS, readAmount, termsSql } from '../src/market/action-terms.js'
 import { rejectShrunk, warnIfFull, withoutCopies } from '../src/market/list-rules.js'
 import { readActionDay, warnIfUnreadable } from '../src/market/price-actions.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
@@ -140,7 +140,9 @@ type Action = readonly [type: string, day: Day, note: string]
 type Mode = 'upcoming' | 'history'
 
 const computeWindow = (mode: Mode, today: Day): { readonly from: Day; readonly to: Day } =>
-  mode === 'upcoming' ? { from: today, to: addMonths(today, 2) } : { from: addMonths(today, -24), to: today }
+  mode === 'upcoming'
+    ? { from: today, to: addMonths(today, 2) }
+    : { from: addMonths(today, -LISTED_MONTHS), to: today }
 
 /** The day by which the provider puts an action into a list, or else most likely its ex-date. */
 const readAskedDay = (action: Row): Day | undefined => readDay(action.ActDate) ?? readActionDay(action)

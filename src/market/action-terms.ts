@@ -6,6 +6,9 @@
 /** The same action with the same terms within this many days is one that moved. */
 export const MOVED_DAYS = 31
 
+/** The list has an action until this many months after its day. */
+export const LISTED_MONTHS = 24
+
 export type ActionKind = (typeof KINDS)[number]['kind']
 
 interface KindFacts {
@@ -302,5 +305,8 @@ export const termsSql = {
   },
   /** In percent of the face value. */
   percent: (note: string): string => extract(note, TERMS.percent),
+  /** The types that tell two dividends of one amount apart. */
+  dividend: (type: string, note: string): string =>
+    `CAST(list_sort(list_distinct(regexp_extract_all(upper(${joinSql(type, note)}), 'INTERIM|FINAL|SPECIAL'))) AS VARCHAR)`,
   isInterest: (type: string, note: string): string => matches(joinSql(type, note), INTEREST),
 }

@@ -78,6 +78,7 @@ const setRecordedActions = async (
   { recorded: { history, tables, warn }, until }: Pick<Variables, 'recorded' | 'until'>,
 ): Promise<void> => {
   const [actions] = listHistoryTables(tables.filter(({ name }) => name === 'corporate_actions'))
-  const { files = [], select = '' } = actions ? await readAllDays(history, actions, { until, warn }) : {}
-  if (files.length > 0) await connection.run(`SET VARIABLE ${RECORDED_VARIABLE} = ${selectRecorded(select)}`)
+  const { days = [], select = '' } = actions ? await readAllDays(history, actions, { until, warn }) : {}
+  if (days.length > 0)
+    await connection.run(`SET VARIABLE ${RECORDED_VARIABLE} = ${selectRecorded(select, days)}`)
 }

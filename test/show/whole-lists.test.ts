@@ -73,6 +73,20 @@ describe.skipIf(!duckdb)('a list that lacks something', () => {
     ])
   })
 
+  it('has no action of a company that lost its symbol, nor has Today', async () => {
+    const old = { symbol: 'A', isin: 'INE149K01016', name: 'Old', sid: '7', file: 'A', until: '2026-02-10' }
+    const folder = marketWith({
+      ...files,
+      'upcoming_corporate_actions.json': [
+        { ...action('A', '2026-02-13'), DispSym: 'Old' },
+        { ...action('A', '2026-02-16'), DispSym: 'A Ltd' },
+      ],
+      '.scripstream/former-stocks.json': [old],
+    })
+    expect((await readWholeList(folder, 'actions'))?.rows.map(([symbol]) => symbol)).toEqual(['A'])
+    expect((await readToday(folder)).actions).toMatchObject({ total: 1, rows: [{ symbol: 'A' }] })
+  })
+
   it('names the file that is missing: no stock at a limit is another thing than no list', async () => {
     const one = { ...files, 'upper_circuit_stocks.json': [] }
     expect(await readWholeList(marketWith(one), 'circuits')).toMatchObject({

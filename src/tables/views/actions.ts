@@ -1,47 +1,51 @@
-import { MOVED_DAYS, termsSql } from '../../market/action-terms.js'
+import { LISTED_MONTHS, termsSql } from '../../market/action-terms.js'
+import type { Day } from '../../model/trading-day.js'
 import { ofNamedOwner } from './symbols.js'
-import { col, defineView, identity } from './view.js'
+import { col, defineView, identity, RUN_DAY } from './view.js'
 
 /** The name of the variable with the actions that recorded lists had. */
 export const RECORDED_VARIABLE = 'recorded_actions'
-/** Their rows. The days are the first and the last one whose list had the action. */
+/** Their rows. The days are the last one whose list had the action, and the next one that has a list. */
 export const RECORDED_ACTIONS = `(SELECT unnest(CAST(getvariable('${RECORDED_VARIABLE}')
-  AS STRUCT(symbol VARCHAR, ex_date DATE, record_date DATE, action VARCHAR, terms VARCHAR, first_day DATE, last_day DATE)[]), recursive := true))`
+  AS STRUCT(symbol VARCHAR, ex_date DATE, record_date DATE, action VARCHAR, terms VARCHAR, last_day DATE, next_day DATE)[]), recursive := true))`
 
 /** What an action of a list is, so that spaces and capitals make no other one. */
 const SAME_ACTION =
   "symbol, ex_date, record_date, upper(trim(coalesce(action, ''))) AS action, if(trim(note) = 'NA', '', trim(coalesce(note, ''))) AS terms"
 
-/** The value of that variable. Results move no price and are many. */
-export const selectRecorded = (select: string): string => `(SELECT list(a) FROM (
-  SELECT ${SAME_ACTION}, CAST(min(day) AS DATE) AS first_day, CAST(max(day) AS DATE) AS last_day FROM (${select})
-  WHERE ${termsSql.kind("coalesce(action, '')", "coalesce(note, '')")} IS NOT NULL GROUP BY ALL
+/** The value of that variable, from the rows of the lists and their days. Results move no price and are many. */
+export const selectRecorded = (select: string, days: readonly Day[]): string => `(SELECT list(a) FROM (
+  SELECT *, (SELECT min(d) FROM unnest([${days.map((day) => `DATE '${day}'`).join(', ')}]) AS n(d) WHERE d > last_day) AS next_day FROM (
+    SELECT ${SAME_ACTION}, CAST(max(day) AS DATE) AS last_day FROM (${select})
+    WHERE ${termsSql.kind("coalesce(action, '')", "coalesce(note, '')")} IS NOT NULL GROUP BY ALL
+  )
 ) AS a)`
 
 /** What a row says by itself: its kind, and where its terms stand. */
 const READ_ACTIONS = `ever AS (
-  SELECT symbol, ex_date, record_date, action, terms, max(name) AS name, max(amount) AS amount, bool_or(is_listed) AS is_listed,
-    coalesce(min(first_day), DATE '9999-12-31') AS first_day, max(last_day) AS last_day
+  SELECT symbol, coalesce(ex_date, record_date) AS day, record_date, action, terms, max(name) AS name, max(amount) AS amount,
+    bool_or(is_listed) AS is_listed, max(last_day) AS last_day, max(next_day) AS next_day
   FROM (
-    SELECT ${SAME_ACTION}, name, amount, true AS is_listed, NULL AS first_day, NULL AS last_day FROM corporate_actions
+    SELECT ${SAME_ACTION}, name, amount, true AS is_listed, NULL AS last_day, NULL AS next_day FROM corporate_actions
     UNION ALL BY NAME SELECT *, NULL AS name, NULL AS amount, false AS is_listed FROM ${RECORDED_ACTIONS}
   ) GROUP BY symbol, ex_date, record_date, action, terms
 ), known_actions AS (
   SELECT *, ${termsSql.kind('action', 'terms')} AS kind, ${termsSql.text('action', 'terms')} AS text FROM (
-    SELECT e.* EXCLUDE (symbol, ex_date), coalesce(s.symbol_now, symbol) AS symbol, s.isin, coalesce(ex_date, record_date) AS day
-    FROM ${ofNamedOwner('ever', 'ex_date')} AS e LEFT JOIN symbol_isins AS s USING (symbol)
+    SELECT e.* EXCLUDE (symbol), coalesce(s.symbol_now, symbol) AS symbol, s.isin
+    FROM ${ofNamedOwner('ever', 'day')} AS e LEFT JOIN symbol_isins AS s USING (symbol)
   ) WHERE day IS NOT NULL
 )`
 
 /**
- * An action leaves the list after two years, but the prices stay divided by it. One that left before its day
- * was called off, and one for which another one came later was corrected.
+ * An action leaves the list after two years, or with its stock, but the prices stay divided by it. One that
+ * the next list lacks before that was called off or corrected. The list of now may be of no recorded run.
  */
 const LASTING = `read_actions AS (
-  SELECT * EXCLUDE (is_listed, first_day, last_day) FROM known_actions AS e
-  WHERE is_listed OR (kind IS NOT NULL AND day <= last_day AND NOT EXISTS (
-    FROM known_actions AS o WHERE o.symbol = e.symbol AND o.kind = e.kind AND abs(o.day - e.day) <= ${MOVED_DAYS} AND o.first_day > e.last_day
-  ))
+  SELECT * EXCLUDE (is_listed, last_day, next_day) FROM known_actions
+  QUALIFY is_listed OR kind IS NOT NULL AND (
+    coalesce(next_day, if(EXISTS (FROM corporate_actions WHERE list = 'history'), ${RUN_DAY}, NULL), DATE '9999-12-31') > day + INTERVAL ${LISTED_MONTHS} MONTH
+    OR symbol NOT IN (SELECT symbol FROM master) AND last_day >= greatest(day, max(last_day) OVER (PARTITION BY symbol))
+  )
 )`
 
 /** A text about another action may name a dividend, which is a row of its own. */
@@ -59,7 +63,7 @@ export const actionsUnique = defineView({
   name: 'actions_unique',
   about:
     'corporate actions without repetitions, also those that the recorded lists have had, one row each; a text about two actions, such as a bonus and a dividend, has a row for the dividend',
-  needs: ['corporate_actions', 'symbol_isins', 'listing_dates'],
+  needs: ['corporate_actions', 'symbol_isins', 'listing_dates', 'master'],
   columns: [
     ...identity(col('day', 'DATE', 'ex-date, which may lie ahead; the record date if there is none')),
     col('record_date', 'DATE', 'whoever holds the share on this day takes part', 'max(record_date)'),
@@ -79,5 +83,5 @@ export const actionsUnique = defineView({
   ],
   with: [READ_ACTIONS, LASTING, PARTS],
   // Two dividends of one amount are told apart by their types, and other actions by their terms.
-  from: `FROM parts GROUP BY isin, symbol, day, kind, action, amount_inr, if(kind = 'dividend' AND amount_inr IS NOT NULL, NULL, terms)`,
+  from: `FROM parts GROUP BY isin, symbol, day, kind, action, amount_inr, if(kind = 'dividend' AND amount_inr IS NOT NULL, ${termsSql.dividend('action', 'terms')}, terms)`,
 })

@@ -45,7 +45,8 @@ const MOVING_KINDS = [
 
 /** The actions that move a price, with their factors. */
 const READ = `readable AS (
-  SELECT symbol, isin, day, kind, action, coalesce(terms, '') AS terms, if(kind = 'rights', [], ${termsSql.factors('kind', 'text')}) AS factors, amount_inr AS amount, is_percent = 1 AS is_percent
+  SELECT symbol, isin, day, kind, action, coalesce(terms, '') AS terms, if(kind = 'rights', [], ${termsSql.factors('kind', 'text')}) AS factors, amount_inr AS amount, is_percent = 1 AS is_percent,
+    ${termsSql.dividend('action', "coalesce(terms, '')")} AS type
   FROM (SELECT *, ${termsSql.text('action', "coalesce(terms, '')")} AS text FROM actions_unique)
   WHERE kind IN (${MOVING_KINDS.map((kind) => `'${kind}'`).join(', ')})
 )`
@@ -201,7 +202,7 @@ const DIVIDENDS = [
       before / coalesce((SELECT product(factor) FROM judged AS j WHERE j.symbol = d.symbol AND j.slot = s.slot AND j.reason IS NULL AND state = 0), 1) AS base
     FROM (
       SELECT r.* EXCLUDE (amount), amount * if(is_percent, coalesce((SELECT product(factor) FROM judged AS j WHERE j.symbol = r.symbol AND j.day > r.day AND j.reason IS NULL AND kind IN ('split', 'consolidation')), 1), 1) AS amount FROM (
-        SELECT symbol, max(isin) AS isin, day, action, any_value(terms) AS terms, amount, bool_or(is_percent) AS is_percent FROM readable WHERE kind = 'dividend' GROUP BY symbol, day, action, amount, if(amount IS NULL, terms, NULL)
+        SELECT symbol, max(isin) AS isin, day, action, type, any_value(terms) AS terms, amount, bool_or(is_percent) AS is_percent FROM readable WHERE kind = 'dividend' GROUP BY symbol, day, action, type, amount, if(amount IS NULL, terms, NULL)
       ) AS r
     ) AS d
     LEFT JOIN own AS s ON s.symbol = d.symbol AND s.listed = d.day
@@ -211,7 +212,7 @@ const DIVIDENDS = [
       WHEN base IS NULL THEN 'no candles of its day' END AS reason FROM (
       SELECT *, lead(day) OVER w AS moved_to, lag(day) OVER w AS moved_from, lag(is_seen) OVER w AS was_seen FROM (
         SELECT *, coalesce(inr > ${SEEN_YIELD} * base AND base - after > inr / 2, false) AS is_seen FROM owed
-      ) WINDOW w AS (PARTITION BY symbol, action, amount ORDER BY day)
+      ) WINDOW w AS (PARTITION BY symbol, action, type, amount ORDER BY day)
     )
   )`,
   `paid AS (

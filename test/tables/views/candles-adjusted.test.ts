@@ -125,6 +125,27 @@ describe.skipIf(!duckdb)('adjusted candles', () => {
     for (const { close_total_return } of rows) expect(close_total_return).toBeCloseTo(19, 9)
   })
 
+  it('count two dividends of one amount whose types are in their terms, and copies once', async () => {
+    const notes = [
+      'Interim Dividend - Rs 2 Per Share',
+      'Special Dividend - Rs 2 Per Share',
+      'Interim dividend Rs. 2/-',
+    ]
+    const out = market(PRICES, [
+      ...notes.map((note) => ['DIVIDEND', DAYS[3], note] as const),
+      ['DIVIDEND', DAYS[5], 'Rs 1'],
+      ['DIVIDEND', DAYS[5], 'Rs. 1/-'],
+    ])
+    const sums =
+      'select sum(amount_inr) as sum, count(factor) as n from adjustments group by day order by day'
+    expect(await objectsOf(sums, out)).toEqual([
+      { sum: 4, n: 2 },
+      { sum: 1, n: 1 },
+    ])
+    const listed = 'select count(*) as n from actions_unique'
+    expect(await objectsOf(listed, out)).toEqual([{ n: 3 }])
+  })
+
   it('have a total return with a dividend in percent of the face value before a later split', async () => {
     // 250 % of 10 rupees are 25 for an old share, 5 for a new one; the list has the face value of today.
     const paid = PRICES.map((price, place) => (place < 3 ? price : price - 5))

@@ -127,6 +127,14 @@ describe.skipIf(!duckdb)('a symbol of two companies, one after the other', () =>
       expect(await objectsOf(counts, named(name))).toEqual([{ symbol: b.symbol, n: 2 }])
   })
 
+  it('has an action without an ex-date by its record date', async () => {
+    const CorpAct = [{ ActType: 'BONUS', ExDate: '', RecDate: '2026-02-03', Note: '1:1' }]
+    const dated = folderWith({ ...REUSED, 'history_corporate_actions.json': [{ Sym: 'A', CorpAct }] })
+    expect(await objectsOf('select symbol, isin, day from adjustments', dated)).toEqual([
+      { ...b, day: '2026-02-03' },
+    ])
+  })
+
   it('has the actions of two companies that exchanged their symbols under those of now', async () => {
     const [one, two] = ['INE111A01011', 'INE222A01011']
     const swapped = folderWith({
