@@ -12,10 +12,11 @@ import { readFormerList } from './output-folder.js'
 import { FORMER_TYPE, FORMER_VIEW } from './views/symbols.js'
 import type { View } from './views/view.js'
 
-/** A symbol and the ISIN that it means; `until`: see `FORMER_TYPE`. */
+/** A symbol and the ISIN that it means; for the others see `FORMER_TYPE`. */
 export interface SymbolIsin {
   readonly symbol: string
   readonly isin: string
+  readonly was?: string
   readonly until?: Day | undefined
   readonly name?: string | undefined
   readonly otherNames?: readonly string[]
@@ -44,30 +45,40 @@ export const readRecordedSymbols = async (
 const quoteOrNull = (text: string | undefined): string => (text === undefined ? 'NULL' : quoteText(text))
 
 export const toFormerSql = (symbols: readonly SymbolIsin[]): string =>
-  `CAST([${symbols.map(({ symbol, isin, until, name, otherNames = [] }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}, 'until': ${quoteOrNull(until)}, 'name': ${quoteOrNull(name)}, 'other_names': ${quoteList(otherNames)}}`).join(', ')}] AS ${FORMER_TYPE})`
+  `CAST([${symbols.map(({ symbol, isin, was, until, name, otherNames = [] }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}, 'was': ${quoteOrNull(was)}, 'until': ${quoteOrNull(until)}, 'name': ${quoteOrNull(name)}, 'other_names': ${quoteList(otherNames)}}`).join(', ')}] AS ${FORMER_TYPE})`
 
 /**
- * The stocks that left the master list, under the name of their files; with a last day, if another company
- * has their symbol now. Without those that have it again.
+ * The stocks that left the master list, under the name of their files and with the ISIN that they have now;
+ * with a last day, if another company has their symbol now. Without those that have it again.
  */
 const listFormerOwners = (
   former: readonly FormerEntry[],
   listed: readonly Stock[],
 ): readonly SymbolIsin[] => {
-  const { present } = createOwnerFinder(listed, former)
-  const owners = new Map(former.map(({ fileName, stock }) => [fileName, stock.ISIN]))
+  const { present, lastIsin } = createOwnerFinder(listed, former)
+  const owners = new Map(former.map(({ fileName, stock }) => [fileName, lastIsin(stock)]))
   for (const { fileName, value } of toStockItems(listed)) owners.set(fileName, value.ISIN)
   const stocks = [...listed, ...former.map(({ stock }) => stock)]
   const all = former.flatMap(({ stock, fileName, until }): readonly SymbolIsin[] => {
-    const { Symbol: symbol, ISIN: isin, Name } = stock
+    const { Symbol: symbol, Name } = stock
+    const isin = lastIsin(stock)
     if (present(stock)?.Symbol === symbol) return []
     if (owners.get(fileName) === isin) return [{ symbol: fileName, isin }]
-    const others = stocks.filter((one) => one.Symbol === symbol && one.ISIN !== isin).map((one) => one.Name)
+    const others = stocks
+      .filter((one) => one.Symbol === symbol && lastIsin(one) !== isin)
+      .map((one) => one.Name)
     const name = Name === '' || others.includes(Name) ? undefined : Name
     const otherNames = others.filter((one) => one !== '' && one !== Name)
-    return [{ symbol: toFormerName({ stock, fileName }), isin, until, name, otherNames }]
+    const last = former.findLast((one) => one.fileName === fileName && lastIsin(one.stock) === isin)
+    return [{ symbol: toFormerName(last ?? { stock, fileName }), isin, until, name, otherNames }]
   })
-  return [...new Map(all.map((one) => [one.symbol, one])).values()]
+  return [
+    ...new Map(all.map((one) => [one.symbol, one])).values(),
+    ...former.flatMap(({ stock }) => {
+      const isin = lastIsin(stock)
+      return isin === stock.ISIN ? [] : [{ symbol: '', isin, was: stock.ISIN }]
+    }),
+  ]
 }
 
 interface FormerOf {

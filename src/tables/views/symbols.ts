@@ -7,12 +7,17 @@ const SOURCES = ['master', 'listing_dates', 'surveillance', 'fundamentals', 'dea
 export const FORMER_VIEW = 'symbol_isins'
 /**
  * The type of that variable. `until`: the last day of a stock whose symbol another company has now. `name`:
- * that of the company, if no other one that had the symbol has it; `other_names`: theirs.
+ * that of the company, if no other one that had the symbol has it; `other_names`: theirs. `was`: an earlier
+ * ISIN of the stock, in a row without a symbol.
  */
 export const FORMER_TYPE =
-  'STRUCT(symbol VARCHAR, isin VARCHAR, until DATE, name VARCHAR, other_names VARCHAR[])[]'
+  'STRUCT(symbol VARCHAR, isin VARCHAR, was VARCHAR, until DATE, name VARCHAR, other_names VARCHAR[])[]'
 const FORMER = `(SELECT unnest(CAST(getvariable('former') AS ${FORMER_TYPE}), recursive := true))`
 const FORMER_SYMBOLS = `SELECT symbol, isin, 99 AS place FROM ${FORMER}`
+
+/** Rows with the ISIN that their stock has now as `company`, also where their own one is earlier. */
+const ofCompany = (rows: string): string =>
+  `(SELECT r.*, coalesce(f.isin, r.isin) AS company FROM ${rows} AS r LEFT JOIN (SELECT DISTINCT was, isin FROM ${FORMER} WHERE was IS NOT NULL) AS f ON f.was = r.isin)`
 
 /** The stocks that lost their symbol to another company: `symbol` is that of their candles. */
 export const FORMER_OWNERS = `(
@@ -46,7 +51,7 @@ export const symbolIsins = defineView({
   isShared: true,
   needs: SOURCES,
   columns: [
-    col('isin', 'VARCHAR', 'ISIN of the stock'),
+    col('isin', 'VARCHAR', 'ISIN of the stock', 'coalesce(now.isin, o.isin)'),
     col('symbol', 'VARCHAR', 'trading symbol now or earlier'),
     col('day', 'DATE', 'day of the run', RUN_DAY),
     col(
@@ -56,11 +61,11 @@ export const symbolIsins = defineView({
       'coalesce(now.symbol_now, symbol)',
     ),
   ],
-  from: `FROM (
+  from: `FROM ${ofCompany(`(
     SELECT symbol, arg_min(isin, place) AS isin
     FROM (${SOURCES.map((table, place) => `SELECT symbol, isin, ${place} AS place FROM ${table}`).join(' UNION ALL ')} UNION ALL ${FORMER_SYMBOLS})
     WHERE isin <> '' AND symbol <> '' GROUP BY symbol
-  ) LEFT JOIN (SELECT isin, min(symbol) AS symbol_now FROM master GROUP BY isin) AS now USING (isin)`,
+  )`)} AS o LEFT JOIN (SELECT company, arg_min(isin, symbol) AS isin, min(symbol) AS symbol_now FROM ${ofCompany('master')} GROUP BY company) AS now USING (company)`,
 })
 
 /**
