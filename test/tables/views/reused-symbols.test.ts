@@ -172,6 +172,23 @@ describe.skipIf(!duckdb)('a symbol of two companies, one after the other', () =>
     ])
   })
 
+  it('has the same rows without the document of former stocks: the files say whose they were', async () => {
+    const { '.scripstream/former-stocks.json': document, ...files } = REUSED
+    const lost = folderWith(files)
+    for (const rows of [
+      'adjustments',
+      'candles_adjusted',
+      'deals_valued',
+      'events',
+      'lifetimes',
+      'symbol_isins',
+    ])
+      expect(await objectsOf(`from ${rows} order by all`, lost), rows).toEqual(
+        await objectsOf(`from ${rows} order by all`, out),
+      )
+    expect(document).toHaveLength(1)
+  })
+
   it('has a lifetime of each', async () => {
     const columns = 'symbol, isin, is_now, listed_on, first_day, last_day, delisted_on'
     expect(await objectsOf(`select ${columns} from lifetimes order by 1`, out)).toEqual([
