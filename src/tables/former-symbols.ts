@@ -20,6 +20,7 @@ export interface SymbolIsin {
   readonly until?: Day | undefined
   readonly name?: string | undefined
   readonly otherNames?: readonly string[]
+  readonly isRecorded?: boolean
 }
 
 /** The symbols that a recorded master list has had, also those after the day as of which tables are read. */
@@ -39,13 +40,13 @@ export const readRecordedSymbols = async (
   const rows = `SELECT symbol, max_by(isin, known_at) FROM read_parquet(${quoteList(files)}, union_by_name = true) WHERE isin <> '' GROUP BY symbol`
   return (await connection.runAndReadAll(rows))
     .getRows()
-    .map(([symbol, isin]) => ({ symbol: String(symbol), isin: String(isin) }))
+    .map(([symbol, isin]) => ({ symbol: String(symbol), isin: String(isin), isRecorded: true }))
 }
 
 const quoteOrNull = (text: string | undefined): string => (text === undefined ? 'NULL' : quoteText(text))
 
 export const toFormerSql = (symbols: readonly SymbolIsin[]): string =>
-  `CAST([${symbols.map(({ symbol, isin, was, until, name, otherNames = [] }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}, 'was': ${quoteOrNull(was)}, 'until': ${quoteOrNull(until)}, 'name': ${quoteOrNull(name)}, 'other_names': ${quoteList(otherNames)}}`).join(', ')}] AS ${FORMER_TYPE})`
+  `CAST([${symbols.map(({ symbol, isin, was, until, name, otherNames = [], isRecorded = false }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}, 'was': ${quoteOrNull(was)}, 'until': ${quoteOrNull(until)}, 'name': ${quoteOrNull(name)}, 'other_names': ${quoteList(otherNames)}, 'is_recorded': ${isRecorded}}`).join(', ')}] AS ${FORMER_TYPE})`
 
 /**
  * The stocks that left the master list, under the name of their files and with the ISIN that they have now;
@@ -96,13 +97,20 @@ export const readFormer = async ({
   mayBePast,
   warn,
 }: FormerOf): Promise<readonly SymbolIsin[]> => {
-  if (!views.some(({ name }) => name === FORMER_VIEW)) return []
+  if (!mayBePast && !views.some(({ name }) => name === FORMER_VIEW)) return []
   const listed = await firstValueFrom(readStoredStocks(folder(root).stored))
   const former = await readFormerList(root, warn)
   // Candles of a former symbol must not count as those of another stock, also if no list of today has that
-  // symbol. As of a day before a rename, that is true of the present symbol.
+  // symbol. As of a day before a rename, that is true of the present symbol; as of one before a stock got the
+  // symbol of another, its candles are under the name that those of the other have now.
+  const owners = listFormerOwners(former, listed)
+  if (!mayBePast) return owners
+  const taken = new Set(former.map(({ fileName }) => fileName))
   return [
-    ...listFormerOwners(former, listed),
-    ...(mayBePast ? listed.map(({ Symbol: symbol, ISIN: isin }) => ({ symbol, isin })) : []),
+    ...listed.map(({ Symbol: symbol, ISIN: isin }) => ({ symbol, isin })),
+    ...owners.toReversed(),
+    ...toStockItems(listed).flatMap(({ fileName, value }) =>
+      taken.has(fileName) ? [{ symbol: toFormerName({ stock: value, fileName }), isin: value.ISIN }] : [],
+    ),
   ]
 }
