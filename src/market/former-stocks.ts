@@ -126,14 +126,23 @@ export const createOwnerFinder = (listed: readonly Stock[], former: readonly For
   const byIsin = new Map(listed.map((stock) => [stock.ISIN, stock]))
   const formerBySymbol = groupBy(former, ({ stock }) => stock.Symbol)
   const formerByIsin = groupBy(former, ({ stock }) => stock.ISIN)
+  /** The ISIN that a former stock has now, or had last: it may have had several, and another symbol since. */
+  const lastIsin = ({ ISIN }: Pick<Stock, 'ISIN'>): string => {
+    const isins = new Set([ISIN])
+    for (const isin of isins) {
+      if (byIsin.has(isin)) return isin
+      for (const entry of (formerByIsin.get(isin) ?? []).toReversed()) {
+        const { stock } = entry
+        const own = formerBySymbol.get(stock.Symbol) ?? []
+        const later = own.slice(own.indexOf(entry) + 1).map((one) => one.stock)
+        for (const one of [...(bySymbol.get(stock.Symbol) ?? []), ...later])
+          if (isSameCompany(stock, one)) isins.add(one.ISIN)
+      }
+    }
+    return [...isins].at(-1) ?? ISIN
+  }
   /** The listed stock that a former one is now, if it is listed. */
-  const present = ({ ISIN }: Pick<Stock, 'ISIN'>): Stock | undefined =>
-    byIsin.get(ISIN) ??
-    formerByIsin
-      .get(ISIN)
-      ?.flatMap(
-        ({ stock }) => bySymbol.get(stock.Symbol)?.filter((one) => isSameCompany(stock, one)) ?? [],
-      )[0]
+  const present = (stock: Pick<Stock, 'ISIN'>): Stock | undefined => byIsin.get(lastIsin(stock))
   /** The symbol that it has now, or the name of its files if it is not listed. */
   const findSymbol = (symbol: string, day: Day, name = ''): string => {
     const owners = formerBySymbol.get(symbol) ?? []
@@ -147,9 +156,10 @@ export const createOwnerFinder = (listed: readonly Stock[], former: readonly For
         ? owners.findLast(({ stock }) => stock === named[0])
         : (owners.find(({ until }) => day <= until) ?? (now === undefined ? owners.at(-1) : undefined))
     if (was === undefined) return symbol
-    return (
-      present(was.stock)?.Symbol ?? (now === undefined && was === owners.at(-1) ? symbol : toFormerName(was))
-    )
+    const isin = lastIsin(was.stock)
+    const last = owners.findLast(({ stock }) => lastIsin(stock) === isin) ?? was
+    const isOwner = now === undefined && last === owners.at(-1)
+    return byIsin.get(isin)?.Symbol ?? (isOwner ? symbol : toFormerName(last))
   }
-  return { present, findSymbol }
+  return { lastIsin, present, findSymbol }
 }

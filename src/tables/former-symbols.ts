@@ -12,13 +12,15 @@ import { readFormerList } from './output-folder.js'
 import { FORMER_TYPE, FORMER_VIEW } from './views/symbols.js'
 import type { View } from './views/view.js'
 
-/** A symbol and the ISIN that it means; `until`: see `FORMER_TYPE`. */
+/** A symbol and the ISIN that it means; for the others see `FORMER_TYPE`. */
 export interface SymbolIsin {
   readonly symbol: string
   readonly isin: string
+  readonly was?: string
   readonly until?: Day | undefined
   readonly name?: string | undefined
   readonly otherNames?: readonly string[]
+  readonly isRecorded?: boolean
 }
 
 /** The symbols that a recorded master list has had, also those after the day as of which tables are read. */
@@ -38,36 +40,46 @@ export const readRecordedSymbols = async (
   const rows = `SELECT symbol, max_by(isin, known_at) FROM read_parquet(${quoteList(files)}, union_by_name = true) WHERE isin <> '' GROUP BY symbol`
   return (await connection.runAndReadAll(rows))
     .getRows()
-    .map(([symbol, isin]) => ({ symbol: String(symbol), isin: String(isin) }))
+    .map(([symbol, isin]) => ({ symbol: String(symbol), isin: String(isin), isRecorded: true }))
 }
 
 const quoteOrNull = (text: string | undefined): string => (text === undefined ? 'NULL' : quoteText(text))
 
 export const toFormerSql = (symbols: readonly SymbolIsin[]): string =>
-  `CAST([${symbols.map(({ symbol, isin, until, name, otherNames = [] }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}, 'until': ${quoteOrNull(until)}, 'name': ${quoteOrNull(name)}, 'other_names': ${quoteList(otherNames)}}`).join(', ')}] AS ${FORMER_TYPE})`
+  `CAST([${symbols.map(({ symbol, isin, was, until, name, otherNames = [], isRecorded = false }) => `{'symbol': ${quoteText(symbol)}, 'isin': ${quoteText(isin)}, 'was': ${quoteOrNull(was)}, 'until': ${quoteOrNull(until)}, 'name': ${quoteOrNull(name)}, 'other_names': ${quoteList(otherNames)}, 'is_recorded': ${isRecorded}}`).join(', ')}] AS ${FORMER_TYPE})`
 
 /**
- * The stocks that left the master list, under the name of their files; with a last day, if another company
- * has their symbol now. Without those that have it again.
+ * The stocks that left the master list, under the name of their files and with the ISIN that they have now;
+ * with a last day, if another company has their symbol now. Without those that have it again.
  */
 const listFormerOwners = (
   former: readonly FormerEntry[],
   listed: readonly Stock[],
 ): readonly SymbolIsin[] => {
-  const { present } = createOwnerFinder(listed, former)
-  const owners = new Map(former.map(({ fileName, stock }) => [fileName, stock.ISIN]))
+  const { present, lastIsin } = createOwnerFinder(listed, former)
+  const owners = new Map(former.map(({ fileName, stock }) => [fileName, lastIsin(stock)]))
   for (const { fileName, value } of toStockItems(listed)) owners.set(fileName, value.ISIN)
   const stocks = [...listed, ...former.map(({ stock }) => stock)]
   const all = former.flatMap(({ stock, fileName, until }): readonly SymbolIsin[] => {
-    const { Symbol: symbol, ISIN: isin, Name } = stock
+    const { Symbol: symbol, Name } = stock
+    const isin = lastIsin(stock)
     if (present(stock)?.Symbol === symbol) return []
     if (owners.get(fileName) === isin) return [{ symbol: fileName, isin }]
-    const others = stocks.filter((one) => one.Symbol === symbol && one.ISIN !== isin).map((one) => one.Name)
+    const others = stocks
+      .filter((one) => one.Symbol === symbol && lastIsin(one) !== isin)
+      .map((one) => one.Name)
     const name = Name === '' || others.includes(Name) ? undefined : Name
     const otherNames = others.filter((one) => one !== '' && one !== Name)
-    return [{ symbol: toFormerName({ stock, fileName }), isin, until, name, otherNames }]
+    const last = former.findLast((one) => one.fileName === fileName && lastIsin(one.stock) === isin)
+    return [{ symbol: toFormerName(last ?? { stock, fileName }), isin, until, name, otherNames }]
   })
-  return [...new Map(all.map((one) => [one.symbol, one])).values()]
+  return [
+    ...new Map(all.map((one) => [one.symbol, one])).values(),
+    ...former.flatMap(({ stock }) => {
+      const isin = lastIsin(stock)
+      return isin === stock.ISIN ? [] : [{ symbol: '', isin, was: stock.ISIN }]
+    }),
+  ]
 }
 
 interface FormerOf {
@@ -85,13 +97,20 @@ export const readFormer = async ({
   mayBePast,
   warn,
 }: FormerOf): Promise<readonly SymbolIsin[]> => {
-  if (!views.some(({ name }) => name === FORMER_VIEW)) return []
+  if (!mayBePast && !views.some(({ name }) => name === FORMER_VIEW)) return []
   const listed = await firstValueFrom(readStoredStocks(folder(root).stored))
   const former = await readFormerList(root, warn)
   // Candles of a former symbol must not count as those of another stock, also if no list of today has that
-  // symbol. As of a day before a rename, that is true of the present symbol.
+  // symbol. As of a day before a rename, that is true of the present symbol; as of one before a stock got the
+  // symbol of another, its candles are under the name that those of the other have now.
+  const owners = listFormerOwners(former, listed)
+  if (!mayBePast) return owners
+  const taken = new Set(former.map(({ fileName }) => fileName))
   return [
-    ...listFormerOwners(former, listed),
-    ...(mayBePast ? listed.map(({ Symbol: symbol, ISIN: isin }) => ({ symbol, isin })) : []),
+    ...listed.map(({ Symbol: symbol, ISIN: isin }) => ({ symbol, isin })),
+    ...owners.toReversed(),
+    ...toStockItems(listed).flatMap(({ fileName, value }) =>
+      taken.has(fileName) ? [{ symbol: toFormerName({ stock: value, fileName }), isin: value.ISIN }] : [],
+    ),
   ]
 }

@@ -4,12 +4,14 @@ import { folder } from '../../sinks/folder.js'
 import type { RunOptions } from '../engine/run-options.js'
 import { readKnownStocks } from '../engine/select-items.js'
 import { FORMER_STOCKS_FILE, parseFormerStocks } from '../market/former-stocks.js'
-import { type FormerEntry, MASTER_MAP } from '../market/listings.js'
+import { type FormerEntry, MASTER_MAP, readStoredStocks } from '../market/listings.js'
 import { createUnknownSymbolsError, describeWrongSymbol, resolveSymbols } from '../market/symbols.js'
 import { DamagedFileError, UsageError } from '../model/errors.js'
 import type { RunReport, WrongSymbol } from '../model/report.js'
 import { isRow } from '../model/row.js'
-import type { Stock } from '../model/stock.js'
+import { type Stock, toFormerName, toStockItems } from '../model/stock.js'
+import { toDay } from '../model/trading-day.js'
+import { disk } from '../storage/disk.js'
 import { readStateDocument, statFile, statPath } from '../storage/file-system.js'
 import { readRunRecords } from '../storage/run-records.js'
 import { requireFolder } from '../storage/run-state.js'
@@ -37,7 +39,41 @@ export const readStocks = async (root: string): Promise<readonly Stock[]> => {
   )
 }
 
-/** The stocks that left the master list of a folder; none if that is unknown. */
+const CANDLES = 'ohlcv_data'
+const FORMER_CANDLES = /^((.+)~([A-Z0-9]{12}))\.csv$/
+
+/**
+ * The unlisted stocks with candles under the name of a former one, as far as they are not known: a folder may
+ * have lost the document of former stocks. Their names are not known.
+ */
+const findFormerCandles = async (
+  root: string,
+  known: readonly FormerEntry[],
+): Promise<readonly FormerEntry[]> => {
+  const names = new Set(known.map(toFormerName))
+  const files = (await disk.readdir(join(root, CANDLES)).catch(() => [])).flatMap((file) => {
+    const [, name = '', symbol = '', ISIN = ''] = FORMER_CANDLES.exec(file) ?? []
+    return name === '' || names.has(name)
+      ? []
+      : [{ file, name, stock: { Symbol: symbol, ISIN, Name: '', Sid: '' } }]
+  })
+  if (files.length === 0) return []
+  const { stored } = folder(root)
+  const items = toStockItems(await firstValueFrom(readStoredStocks(stored)))
+  const isins = new Set(items.map(({ value }) => value.ISIN))
+  const taken = new Set(items.map(({ fileName }) => fileName))
+  const entries = files
+    .filter(({ stock }) => !isins.has(stock.ISIN))
+    .map(async ({ file, name, stock }): Promise<readonly FormerEntry[]> => {
+      const tail = await firstValueFrom(stored.tail(`${CANDLES}/${file}`)).catch(() => undefined)
+      const seconds = Number.parseInt(tail?.lines.at(-1) ?? '', 10)
+      const fileName = taken.has(stock.Symbol) ? stock.Symbol : name
+      return Number.isNaN(seconds) ? [] : [{ stock, fileName, until: toDay(seconds * 1_000) }]
+    })
+  return (await Promise.all(entries)).flat()
+}
+
+/** The stocks that left the master list of a folder, the earliest first. */
 export const readFormerList = async (
   root: string,
   warn?: (text: string) => void,
@@ -49,7 +85,13 @@ export const readFormerList = async (
     warn?.(
       `${FORMER_STOCKS_FILE} cannot be read: candles of a former symbol may count as those of another stock`,
     )
-  return parseFormerStocks(document)
+  const known = parseFormerStocks(document)
+  const found = await findFormerCandles(root, known)
+  return found.length === 0
+    ? known
+    : [...known, ...found].sort((one, other) =>
+        one.until < other.until ? -1 : Number(one.until > other.until),
+      )
 }
 
 /** The stocks of the master list; undefined while it is damaged. */

@@ -16,7 +16,7 @@ import {
 } from './history/as-of.js'
 import { type Lake, type LakeSource, type LakeTable, openLake } from './lake/lake.js'
 import { readRunDay, setVariables, toMarketDay } from './variables.js'
-import { CANDLE_DAYS } from './views/candles.js'
+import { CANDLE_DAYS, candleDays, toPastCandles } from './views/candles.js'
 import { fillFirstSeen } from './views/fill-first-seen.js'
 import { addNeeded, isView, listViews } from './views/index.js'
 
@@ -179,6 +179,9 @@ const openPast = async (
   const past = await openDay({ folder: source.folder, ...asked })
   const isCandles = ({ name }: Table): boolean => name === 'candles'
   const present = await openPresent(tables.filter(isCandles), source, lake)
+  const candles = present.candleDays
+    ? `FROM (${present.candleDays}) WHERE day <= DATE ${quoteText(day)}`
+    : candleDays.sql
   const readers: (readonly [Table, TableReader])[] = []
   for (const table of tables.filter((one) => !isCandles(one))) readers.push([table, await past.read(table)])
   return {
@@ -193,7 +196,8 @@ const openPast = async (
       ),
       ...readers.map(([table, { select }]) => [table, select] as const),
     ],
-    candleDays: present.candleDays && `FROM (${present.candleDays}) WHERE day <= DATE ${quoteText(day)}`,
+    // Without the master list of the day, a name is that of the file.
+    candleDays: tables.some(({ name }) => name === 'master') ? toPastCandles(candles) : candles,
     answers: past.listAnswers(),
     ...(past.used === undefined ? {} : { usedDay: past.used }),
   }

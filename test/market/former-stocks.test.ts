@@ -68,6 +68,26 @@ describe('the stocks that left the master list', () => {
     expect([later, find('A', '2026-02-02')]).toEqual([isins, 'A'])
   })
 
+  it('are themselves after a new ISIN and a new symbol, and after several of each', async () => {
+    const settle = createDays()
+    const [split, again] = ['INE111A01029', 'INE111A01037'].map((ISIN) => ({ ...F, ISIN, Sid: ISIN }))
+    await settle('2026-02-02', F, B)
+    await settle('2026-02-03', { ...F, ...split }, B)
+    const { isins, find } = await settle('2026-02-04', { ...F, ...split, Symbol: 'C' }, B)
+    expect([isins, find('A', '2026-02-02'), find('A', '2026-02-03')]).toEqual([
+      [`${split?.ISIN} < ${F.ISIN}`],
+      'C',
+      'C',
+    ])
+    await settle('2026-02-05', { ...F, ...again, Symbol: 'C' }, B)
+    const late = await settle('2026-02-06', { ...F, ...again, Symbol: 'D' }, B)
+    expect(late.isins).toEqual([`${again?.ISIN} < ${F.ISIN},${split?.ISIN}`])
+    expect([late.find('A', '2026-02-02'), late.find('C', '2026-02-04')]).toEqual(['D', 'D'])
+    // Another company takes the symbol: the rows of both ISINs are those of the files.
+    const gone = await settle('2026-02-07', N, B)
+    expect([gone.find('A', '2026-02-02'), gone.find('D', '2026-02-02')]).toEqual([`A~${split?.ISIN}`, 'D'])
+  })
+
   it('own the files and the rows of their days after two of them exchanged their symbols', async () => {
     const settle = createDays()
     await settle('2026-02-02', F, B)

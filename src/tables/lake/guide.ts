@@ -8,7 +8,7 @@ import { type History, nameHistoryFile } from '../../storage/history/record.js'
 import { type SymbolIsin, toFormerSql } from '../former-symbols.js'
 import { isRecordedTable } from '../history/as-of.js'
 import { listRewrittenRows } from '../variables.js'
-import { REWRITTEN_ROWS, REWRITTEN_TYPE } from '../views/candles.js'
+import { CANDLE_DAYS, REWRITTEN_ROWS, REWRITTEN_TYPE, toPastCandles } from '../views/candles.js'
 import { FIRST_SEEN_VIEW, SEEN_DOCUMENTS } from '../views/events.js'
 import { listViews } from '../views/index.js'
 import { RUN_DAY, type View } from '../views/view.js'
@@ -124,7 +124,7 @@ const buildPastDocuments = (
 const buildPastView = ({ name, sql }: View, stored: ReadonlySet<string>): string =>
   name === FIRST_SEEN_VIEW && stored.has(name)
     ? `FROM ${readLakeFile(name)} WHERE coalesce(first_seen, day) <= as_of_day()`
-    : sql
+    : (name === CANDLE_DAYS && stored.has('master') ? toPastCandles(sql) : sql)
         .replaceAll(RUN_DAY, 'run_day()')
         .replaceAll(
           REWRITTEN_ROWS,

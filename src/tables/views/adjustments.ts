@@ -1,5 +1,5 @@
 import { AS_BEFORE, MOVED_DAYS, SAME_PRICES, termsSql } from '../../market/action-terms.js'
-import { REWRITTEN_ROWS, TWICE_OR_REVERSE } from './candles.js'
+import { REWRITTEN_STOCKS, TWICE_OR_REVERSE } from './candles.js'
 import { col, defineView, identity, RUN_DAY } from './view.js'
 
 /** The session before an action and that of the action are at most this many days away. */
@@ -162,8 +162,7 @@ const JUDGED = [
     WHERE len(prices) >= ${MIN_PRICES} AND list_max([abs(x * 100 - round(x * 100)) FOR x IN prices]) < 1e-6
   )`,
   `fetched AS (
-    SELECT coalesce(symbol_now, item) AS symbol, day, reason LIKE '%${SAME_PRICES}%' AS is_same, reason LIKE '%${AS_BEFORE}' AS is_known FROM ${REWRITTEN_ROWS}
-    LEFT JOIN (SELECT symbol, symbol_now FROM symbol_isins) AS s ON s.symbol = item WHERE stream = 'all-ohlcv'
+    SELECT symbol, day, reason LIKE '%${SAME_PRICES}%' AS is_same, reason LIKE '%${AS_BEFORE}' AS is_known FROM ${REWRITTEN_STOCKS}
   )`,
   `unseen AS (
     SELECT symbol, place, n FROM numbered JOIN fetched AS f USING (symbol)

@@ -1,3 +1,4 @@
+import { ofFile, ofOwner } from './symbols.js'
 import { col, defineView, identity, type ViewColumn } from './view.js'
 
 /** Rupees under a short name. */
@@ -27,6 +28,9 @@ export const candleDays = defineView({
   from: `FROM (SELECT *, row_number() OVER () AS place FROM candles) WHERE date IS NOT NULL
     QUALIFY row_number() OVER (PARTITION BY symbol, date ORDER BY place DESC) = 1`,
 })
+
+/** The rows of that view as of a day with a master list: the files have the names of now. */
+export const toPastCandles = (select: string): string => `FROM ${ofFile(`(${select})`)}`
 
 /** Candles under the symbol that their stock has now: a file of a former symbol repeats candles. */
 const LISTED =
@@ -91,8 +95,12 @@ export const REWRITTEN_TYPE =
 
 export const REWRITTEN_ROWS = `(SELECT unnest(CAST(getvariable('${REWRITTEN_VIEW}') AS ${REWRITTEN_TYPE}), recursive := true))`
 
-/** Of whole histories. */
-export const REWRITTEN_HISTORIES = `(FROM ${REWRITTEN_ROWS} WHERE only_day IS NULL)`
+/** Those of stocks, with the ISIN and the symbol that a stock has now; `item` is that of its day. */
+export const REWRITTEN_STOCKS = `(
+  SELECT r.* REPLACE (coalesce(s.symbol_now, r.symbol) AS symbol), s.isin
+  FROM ${ofFile(ofOwner(`(SELECT *, item AS symbol FROM ${REWRITTEN_ROWS} WHERE stream = 'all-ohlcv')`, 'day'))} AS r
+  LEFT JOIN symbol_isins AS s ON s.symbol = r.symbol
+)`
 
 export const rewritten = defineView({
   name: REWRITTEN_VIEW,
@@ -107,7 +115,7 @@ export const rewritten = defineView({
     col('stream', 'VARCHAR', 'all-ohlcv for stocks, indices-ohlcv for indices'),
     col('reason', 'VARCHAR', 'why it was replaced'),
   ],
-  from: `FROM (FROM ${REWRITTEN_ROWS} WHERE NOT is_later) LEFT JOIN (SELECT symbol, isin FROM symbol_isins) AS s ON s.symbol = item AND stream = 'all-ohlcv'`,
+  from: `FROM (FROM ${REWRITTEN_STOCKS} UNION ALL BY NAME FROM ${REWRITTEN_ROWS} WHERE stream <> 'all-ohlcv') WHERE NOT is_later`,
 })
 
 /**
@@ -136,13 +144,11 @@ export const candlesKnown = defineView({
     `replaced AS (
       SELECT symbol, coalesce(lag(day) OVER w, DATE '0001-01-01') AS after, day AS until,
         max(known_at) OVER (w ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS known_at
-      FROM (SELECT coalesce(symbol_now, item) AS symbol, r.day, max(known_at) AS known_at FROM ${REWRITTEN_HISTORIES} AS r
-        LEFT JOIN symbol_isins AS s ON s.symbol = item WHERE stream = 'all-ohlcv' GROUP BY ALL)
+      FROM (SELECT symbol, day, max(known_at) AS known_at FROM ${REWRITTEN_STOCKS} WHERE only_day IS NULL GROUP BY ALL)
       WINDOW w AS (PARTITION BY symbol ORDER BY day)
     )`,
     `replaced_alone AS (
-      SELECT coalesce(symbol_now, item) AS symbol, only_day AS day, max(known_at) AS known_at FROM ${REWRITTEN_ROWS} AS r
-      LEFT JOIN symbol_isins AS s ON s.symbol = item WHERE stream = 'all-ohlcv' GROUP BY ALL
+      SELECT symbol, only_day AS day, max(known_at) AS known_at FROM ${REWRITTEN_STOCKS} GROUP BY ALL
     )`,
   ],
   from: `FROM ${LISTED} AS c

@@ -7,12 +7,34 @@ const SOURCES = ['master', 'listing_dates', 'surveillance', 'fundamentals', 'dea
 export const FORMER_VIEW = 'symbol_isins'
 /**
  * The type of that variable. `until`: the last day of a stock whose symbol another company has now. `name`:
- * that of the company, if no other one that had the symbol has it; `other_names`: theirs.
+ * that of the company, if no other one that had the symbol has it; `other_names`: theirs. `was`: an earlier
+ * ISIN of the stock, in a row without a symbol. `is_recorded`: a symbol of a recorded list, not of a file.
  */
 export const FORMER_TYPE =
-  'STRUCT(symbol VARCHAR, isin VARCHAR, until DATE, name VARCHAR, other_names VARCHAR[])[]'
-const FORMER = `(SELECT unnest(CAST(getvariable('former') AS ${FORMER_TYPE}), recursive := true))`
+  'STRUCT(symbol VARCHAR, isin VARCHAR, was VARCHAR, until DATE, name VARCHAR, other_names VARCHAR[], is_recorded BOOLEAN)[]'
+const FORMER = `(SELECT unnest(list, recursive := true), generate_subscripts(list, 1) AS place FROM (SELECT CAST(getvariable('former') AS ${FORMER_TYPE}) AS list))`
 const FORMER_SYMBOLS = `SELECT symbol, isin, 99 AS place FROM ${FORMER}`
+
+/** Rows with the ISIN that their stock has now as `company`, also where their own one is earlier. */
+const ofCompany = (rows: string): string =>
+  `(SELECT r.*, coalesce(f.isin, r.isin) AS company FROM ${rows} AS r LEFT JOIN (SELECT DISTINCT was, isin FROM ${FORMER} WHERE was IS NOT NULL) AS f ON f.was = r.isin)`
+
+/**
+ * The files whose name was the symbol of another company on the day of the master list, and those of that
+ * company, with the symbol that each had on that day. The first row of a company is its newest file.
+ */
+const MOVED_FILES = `(
+  WITH files AS (FROM ${ofCompany(FORMER)} WHERE symbol <> '' AND NOT is_recorded),
+  taken AS (SELECT m.symbol, m.company, f.company AS other FROM ${ofCompany('master')} AS m JOIN files AS f USING (symbol) WHERE f.company <> m.company)
+  SELECT file, arg_min(symbol, rank) AS symbol FROM (
+    SELECT file, symbol, 0 AS rank FROM taken JOIN (SELECT company, arg_min(symbol, place) AS file FROM files GROUP BY company) USING (company)
+    UNION ALL SELECT symbol, symbol || '~' || other, 1 FROM taken
+  ) GROUP BY file
+)`
+
+/** Rows that the name of a file names, under the symbol of its company on the day of the master list. */
+export const ofFile = (table: string): string =>
+  `(SELECT t.* REPLACE (coalesce(m.symbol, t.symbol) AS symbol) FROM ${table} AS t LEFT JOIN ${MOVED_FILES} AS m ON m.file = t.symbol)`
 
 /** The stocks that lost their symbol to another company: `symbol` is that of their candles. */
 export const FORMER_OWNERS = `(
@@ -46,7 +68,7 @@ export const symbolIsins = defineView({
   isShared: true,
   needs: SOURCES,
   columns: [
-    col('isin', 'VARCHAR', 'ISIN of the stock'),
+    col('isin', 'VARCHAR', 'ISIN of the stock', 'coalesce(now.isin, o.isin)'),
     col('symbol', 'VARCHAR', 'trading symbol now or earlier'),
     col('day', 'DATE', 'day of the run', RUN_DAY),
     col(
@@ -56,11 +78,11 @@ export const symbolIsins = defineView({
       'coalesce(now.symbol_now, symbol)',
     ),
   ],
-  from: `FROM (
+  from: `FROM ${ofCompany(`(
     SELECT symbol, arg_min(isin, place) AS isin
     FROM (${SOURCES.map((table, place) => `SELECT symbol, isin, ${place} AS place FROM ${table}`).join(' UNION ALL ')} UNION ALL ${FORMER_SYMBOLS})
     WHERE isin <> '' AND symbol <> '' GROUP BY symbol
-  ) LEFT JOIN (SELECT isin, min(symbol) AS symbol_now FROM master GROUP BY isin) AS now USING (isin)`,
+  )`)} AS o LEFT JOIN (SELECT company, arg_min(isin, symbol) AS isin, min(symbol) AS symbol_now FROM ${ofCompany('master')} GROUP BY company) AS now USING (company)`,
 })
 
 /**

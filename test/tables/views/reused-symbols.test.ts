@@ -160,6 +160,43 @@ describe.skipIf(!duckdb)('a symbol of two companies, one after the other', () =>
     ])
   })
 
+  it('has the actions and deals of a stock with a new ISIN, and then a new symbol, under its present ISIN', async () => {
+    const [was, now] = [OLD, 'INE149K01024']
+    const renamed = folderWith({
+      ...REUSED,
+      'master_isin_map.json': [{ Symbol: 'B', ISIN: now, Name: 'Old', Sid: '9', FnoFlag: 0 }],
+      '.scripstream/former-stocks.json': [
+        formerly('A', was, 'Old', '2026-02-03'),
+        formerly('A', now, 'Old', '2026-02-04'),
+      ],
+    })
+    for (const rows of ["events where kind = 'corporate action'", 'adjustments'])
+      expect(await objectsOf(`select distinct symbol, isin from ${rows}`, renamed), rows).toEqual([
+        { symbol: 'B', isin: now },
+      ])
+    expect(await objectsOf('select distinct isin from deals_valued', renamed)).toEqual([{ isin: now }])
+    expect(await objectsOf("from symbol_isins where symbol = 'A'", renamed)).toEqual([
+      { symbol: 'A', isin: now, symbol_now: 'B', day: '2026-02-06' },
+    ])
+  })
+
+  it('has the same rows without the document of former stocks: the files say whose they were', async () => {
+    const { '.scripstream/former-stocks.json': document, ...files } = REUSED
+    const lost = folderWith(files)
+    for (const rows of [
+      'adjustments',
+      'candles_adjusted',
+      'deals_valued',
+      'events',
+      'lifetimes',
+      'symbol_isins',
+    ])
+      expect(await objectsOf(`from ${rows} order by all`, lost), rows).toEqual(
+        await objectsOf(`from ${rows} order by all`, out),
+      )
+    expect(document).toHaveLength(1)
+  })
+
   it('has a lifetime of each', async () => {
     const columns = 'symbol, isin, is_now, listed_on, first_day, last_day, delisted_on'
     expect(await objectsOf(`select ${columns} from lifetimes order by 1`, out)).toEqual([

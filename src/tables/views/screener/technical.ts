@@ -1,4 +1,4 @@
-import { REWRITTEN_HISTORIES } from '../candles.js'
+import { REWRITTEN_STOCKS } from '../candles.js'
 import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 import { PRICE_DAYS } from './price.js'
 
@@ -86,7 +86,7 @@ export const knownPrices: ScreenerGroup = {
   title: 'when the prices became known',
   needs: ['symbol_isins'],
   with: [
-    `known AS (SELECT isin, max(known_at) AS known_at FROM ${REWRITTEN_HISTORIES} JOIN symbol_isins ON symbol = item WHERE stream = 'all-ohlcv' GROUP BY isin)`,
+    `known AS (SELECT isin, max(known_at) AS known_at FROM ${REWRITTEN_STOCKS} WHERE only_day IS NULL GROUP BY isin)`,
   ],
   alias: 'k',
   columns: [
