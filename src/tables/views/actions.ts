@@ -13,7 +13,7 @@ export const RECORDED_ACTIONS = `(SELECT unnest(CAST(getvariable('${RECORDED_VAR
 const SAME_ACTION =
   "symbol, ex_date, record_date, upper(trim(coalesce(action, ''))) AS action, if(trim(note) = 'NA', '', trim(coalesce(note, ''))) AS terms"
 
-/** The value of that variable, from the rows of the lists and their days. Results move no price and are many. */
+/** The value of that variable, from the rows of the lists and their days. Results are many and move no price. */
 export const selectRecorded = (select: string, days: readonly Day[]): string => `(SELECT list(a) FROM (
   SELECT *, (SELECT min(d) FROM unnest([${days.map((day) => `DATE '${day}'`).join(', ')}]) AS n(d) WHERE d > last_day) AS next_day FROM (
     SELECT ${SAME_ACTION}, CAST(max(day) AS DATE) AS last_day FROM (${select})
