@@ -3,18 +3,17 @@ import { firstValueFrom } from 'rxjs'
 import { folder } from '../../sinks/folder.js'
 import type { RunOptions } from '../engine/run-options.js'
 import { readKnownStocks } from '../engine/select-items.js'
-import { FORMER_STOCKS_FILE, parseFormerStocks } from '../market/former-stocks.js'
-import { type FormerEntry, MASTER_MAP, readStoredStocks } from '../market/listings.js'
+import { MASTER_MAP } from '../market/listings.js'
 import { createUnknownSymbolsError, describeWrongSymbol, resolveSymbols } from '../market/symbols.js'
 import { DamagedFileError, UsageError } from '../model/errors.js'
 import type { RunReport, WrongSymbol } from '../model/report.js'
 import { isRow } from '../model/row.js'
-import { type Stock, toFormerName, toStockItems } from '../model/stock.js'
-import { toDay } from '../model/trading-day.js'
-import { disk } from '../storage/disk.js'
-import { readStateDocument, statFile, statPath } from '../storage/file-system.js'
+import type { Stock } from '../model/stock.js'
+import { readStateDocument, statPath } from '../storage/file-system.js'
 import { readRunRecords } from '../storage/run-records.js'
 import { requireFolder } from '../storage/run-state.js'
+
+export { readFormerList } from './former-list.js'
 
 /** @throws UsageError if the path is not an output folder */
 export const checkFolder = async (root: string): Promise<void> => {
@@ -37,61 +36,6 @@ export const readStocks = async (root: string): Promise<readonly Stock[]> => {
     (row): row is Stock & Record<string, unknown> =>
       isRow(row) && typeof row.Symbol === 'string' && typeof row.ISIN === 'string',
   )
-}
-
-const CANDLES = 'ohlcv_data'
-const FORMER_CANDLES = /^((.+)~([A-Z0-9]{12}))\.csv$/
-
-/**
- * The unlisted stocks with candles under the name of a former one, as far as they are not known: a folder may
- * have lost the document of former stocks. Their names are not known.
- */
-const findFormerCandles = async (
-  root: string,
-  known: readonly FormerEntry[],
-): Promise<readonly FormerEntry[]> => {
-  const names = new Set(known.map(toFormerName))
-  const files = (await disk.readdir(join(root, CANDLES)).catch(() => [])).flatMap((file) => {
-    const [, name = '', symbol = '', ISIN = ''] = FORMER_CANDLES.exec(file) ?? []
-    return name === '' || names.has(name)
-      ? []
-      : [{ file, name, stock: { Symbol: symbol, ISIN, Name: '', Sid: '' } }]
-  })
-  if (files.length === 0) return []
-  const { stored } = folder(root)
-  const items = toStockItems(await firstValueFrom(readStoredStocks(stored)))
-  const isins = new Set(items.map(({ value }) => value.ISIN))
-  const taken = new Set(items.map(({ fileName }) => fileName))
-  const entries = files
-    .filter(({ stock }) => !isins.has(stock.ISIN))
-    .map(async ({ file, name, stock }): Promise<readonly FormerEntry[]> => {
-      const tail = await firstValueFrom(stored.tail(`${CANDLES}/${file}`)).catch(() => undefined)
-      const seconds = Number.parseInt(tail?.lines.at(-1) ?? '', 10)
-      const fileName = taken.has(stock.Symbol) ? stock.Symbol : name
-      return Number.isNaN(seconds) ? [] : [{ stock, fileName, until: toDay(seconds * 1_000) }]
-    })
-  return (await Promise.all(entries)).flat()
-}
-
-/** The stocks that left the master list of a folder, the earliest first. */
-export const readFormerList = async (
-  root: string,
-  warn?: (text: string) => void,
-): Promise<readonly FormerEntry[]> => {
-  const path = join(root, FORMER_STOCKS_FILE)
-  // A damaged document is undefined, one that cannot be read an error: both are warned of.
-  const document = await readStateDocument(path).catch(() => undefined)
-  if (document === undefined && statFile(path))
-    warn?.(
-      `${FORMER_STOCKS_FILE} cannot be read: candles of a former symbol may count as those of another stock`,
-    )
-  const known = parseFormerStocks(document)
-  const found = await findFormerCandles(root, known)
-  return found.length === 0
-    ? known
-    : [...known, ...found].sort((one, other) =>
-        one.until < other.until ? -1 : Number(one.until > other.until),
-      )
 }
 
 /** The stocks of the master list; undefined while it is damaged. */
