@@ -9,7 +9,7 @@ import { requireSid, type Stock } from '../src/model/stock.js'
 
 const stockCandles = createCandleEndpoint('ohlcv', z.literal('EQUITY'))
 
-const toSeries = (stock: Stock, tools: Tools, file: string): CandleSeries => ({
+const toStockSeries = (stock: Stock, tools: Tools, file: string): CandleSeries => ({
   endpoint: stockCandles,
   instrument: {
     EXCH: tools.settings.exchange,
@@ -36,8 +36,8 @@ export const allOhlcv = defineStream({
   followsAsOf: true,
   endpoints: [stockCandles],
   after: ['corporate-actions'],
-  work: perStock((stock, tools, file) => updateCandles(toSeries(stock, tools, file), tools)),
-  look: ({ value }, tools, file) => lookForCandles(toSeries(value as Stock, tools, file), tools),
+  work: perStock((stock, tools, file) => updateCandles(toStockSeries(stock, tools, file), tools)),
+  look: ({ value }, tools, file) => lookForCandles(toStockSeries(value as Stock, tools, file), tools),
   outputs: [
     {
       shape: 'candles-per-item',

@@ -186,7 +186,7 @@ const findFault = ({ Symbol: symbol, ISIN, Stage }: SurveillanceEntry): string |
 }
 
 /** With a larger share of wrong records, a source is not read right; a wrong record is never stored. */
-const MAX_WRONG_SHARE = 0.1
+const MAX_BAD_RECORDS = 0.1
 
 /** @throws BadAnswerError for a list whose columns are not what they claim */
 const takeSoundRecords = (
@@ -200,7 +200,7 @@ const takeSoundRecords = (
   const wrong = rows.flatMap((row) => findFault(row) ?? [])
   if (wrong.length === 0) return rows
   const text = `${formatPart(wrong.length, rows.length, 'record')} with wrong columns, such as: ${wrong[0]}`
-  if (wrong.length > rows.length * MAX_WRONG_SHARE) throw new BadAnswerError('schema', text)
+  if (wrong.length > rows.length * MAX_BAD_RECORDS) throw new BadAnswerError('schema', text)
   tell(`left out ${text}`)
   return sound
 }

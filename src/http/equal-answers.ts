@@ -57,17 +57,17 @@ const hasRecords = (answer: unknown, isLong: boolean): boolean => {
 }
 
 const MAX_WHOLE = 8_192
-const PARTS = 8
-const PART = 512
+const SAMPLES = 8
+const SAMPLE = 512
 
 /** Of all bytes; of a long body, of parts of it, because all bytes would take 20 times as long. */
 const toDigest = (body: Uint8Array): string => {
   const digest = createHash('md5').update(`${body.length} `)
   if (body.length <= MAX_WHOLE) return digest.update(body).digest('base64')
-  const step = (body.length - PART) / (PARTS - 1)
-  for (let part = 0; part < PARTS; part += 1) {
+  const step = (body.length - SAMPLE) / (SAMPLES - 1)
+  for (let part = 0; part < SAMPLES; part += 1) {
     const from = Math.floor(part * step)
-    digest.update(body.subarray(from, from + PART))
+    digest.update(body.subarray(from, from + SAMPLE))
   }
   return digest.digest('base64')
 }
@@ -91,7 +91,7 @@ interface Doubt {
 }
 
 /** Counts the answers of an endpoint with records, by their bytes. */
-const createCounts = () => {
+const createByteCounts = () => {
   const known = new Map<string, SameBytes>()
   let foundAt = Number.NEGATIVE_INFINITY
   const counts = {
@@ -170,7 +170,7 @@ export type EqualAnswers = ReturnType<typeof createEqualAnswers>
  * different one, and a later one with the bytes of another item until there are enough of either.
  */
 export const createEqualAnswers = (refuse: (why: string) => void) => {
-  const counts = createCounts()
+  const counts = createByteCounts()
   const waiting = createWaiting()
   /** Emits the answer once it is known to be of its item. `find` returns what it is compared by. */
   return <T>(find: () => ComparedAnswer | undefined): MonoTypeOperatorFunction<T> =>

@@ -348,7 +348,7 @@ export const toRefusal = (signal: HealthSignal, state: LimiterState, now: number
     : signal
 
 /** The host is held, or its limit was found: a refused request need not count as failed. */
-export const isLimited = ({ backoff, rate: { perSecond, signs } }: LimiterState): boolean =>
+export const isHeldBack = ({ backoff, rate: { perSecond, signs } }: LimiterState): boolean =>
   backoff?.why === 'refuses' || (perSecond !== unlimited && signs.test === undefined)
 
 export const hasTrouble = ({ backoff, failures, nonAnswers }: LimiterState): boolean =>

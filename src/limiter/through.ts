@@ -13,7 +13,7 @@ import type { Pause } from '../operators/merge-map-with-pauses.js'
 import { computeRefusalPause } from './backoff.js'
 import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
 import type { HostContext, HostLimiter, Limiter, Permit, QueuedRequest } from './limiter.js'
-import { isDown, isLimited, isRefusing, type LimiterState, toRefusal } from './state.js'
+import { isDown, isHeldBack, isRefusing, type LimiterState, toRefusal } from './state.js'
 
 export type { Pause } from '../operators/merge-map-with-pauses.js'
 
@@ -199,7 +199,7 @@ const toThrottled = (failure: unknown, signal: HealthSignal, endpoint: LimiterSt
   signal.kind === 'refused' &&
   failure instanceof CollectError &&
   failure.verdict !== 'wait' &&
-  isLimited(endpoint)
+  isHeldBack(endpoint)
     ? new ThrottledError(signal.retryAfterMs, toExchange(failure), failure.message)
     : failure
 

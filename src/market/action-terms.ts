@@ -248,6 +248,10 @@ const joinSql = (type: string, note: string): string => `${type} || ' ' || ${not
 const kindSql = (text: string): string =>
   KINDS.map(({ kind, sign }) => `WHEN ${matches(text, sign)} THEN '${kind}'`).join(' ')
 
+/** What tells two dividends of one amount apart, in SQL over the columns `action` and `terms`. */
+export const DIVIDEND_TYPE =
+  "CAST(list_sort(list_distinct(regexp_extract_all(upper(concat_ws(' ', action, terms)), 'INTERIM|FINAL|SPECIAL'))) AS VARCHAR)"
+
 /** The same reading in SQL, of texts that are not NULL. */
 export const termsSql = {
   /** Where the terms stand. */
@@ -305,8 +309,5 @@ export const termsSql = {
   },
   /** In percent of the face value. */
   percent: (note: string): string => extract(note, TERMS.percent),
-  /** The types that tell two dividends of one amount apart. */
-  dividend: (type: string, note: string): string =>
-    `CAST(list_sort(list_distinct(regexp_extract_all(upper(${joinSql(type, note)}), 'INTERIM|FINAL|SPECIAL'))) AS VARCHAR)`,
   isInterest: (type: string, note: string): string => matches(joinSql(type, note), INTEREST),
 }

@@ -187,8 +187,8 @@ const MAX_TODAY_ROWS = 14
 const TODAY_WITH = [
   `results AS MATERIALIZED (FROM ${NEW_RESULTS})`,
   `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, day, lower(action) AS action, sum(amount_inr) AS amount
-    FROM actions_unique JOIN ${STOCK_NAMES} AS m USING (symbol)
-    WHERE day BETWEEN ${RUN_DAY} AND ${RUN_DAY} + ${ACTION_DAYS} AND action NOT LIKE '%RESULT%' GROUP BY symbol, day, action)`,
+    FROM actions_unique LEFT JOIN ${STOCK_NAMES} AS m USING (symbol)
+    WHERE symbol NOT LIKE '%~%' AND day BETWEEN ${RUN_DAY} AND ${RUN_DAY} + ${ACTION_DAYS} AND action NOT LIKE '%RESULT%' GROUP BY symbol, day, action)`,
 ]
 
 const TODAY_PARTS = {

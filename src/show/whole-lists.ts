@@ -190,10 +190,9 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     title: 'Corporate actions to come',
     facets: ['action', 'ex_date'],
     streams: ['corporate-actions'],
-    about:
-      'Dividends, splits, bonuses and others of the listed stocks, with an ex-date from the day of the run on, the next first',
-    sql: `SELECT symbol, m.name, a.day AS ex_date, lower(action) AS action, amount_inr, terms AS note, record_date FROM actions_unique AS a JOIN ${STOCK_NAMES} AS m USING (symbol)
-      WHERE a.day >= ${FOLDER_DAY} ORDER BY ex_date, symbol`,
+    about: 'Dividends, splits, bonuses and others with an ex-date from the day of the run on, the next first',
+    sql: `SELECT symbol, m.name, a.day AS ex_date, lower(action) AS action, amount_inr, terms AS note, record_date FROM actions_unique AS a ${NAMED}
+      WHERE symbol NOT LIKE '%~%' AND a.day >= ${FOLDER_DAY} ORDER BY ex_date, symbol`,
   },
   results: {
     title: 'Results',

@@ -10,7 +10,7 @@ import { readStateDocument, statFile } from '../storage/file-system.js'
 
 /** The candles under the name of a former stock. */
 const FOLDER = 'ohlcv_data'
-const FILE = /^((.+)~([A-Z0-9]{12}))\.csv$/
+const FORMER_FILE = /^((.+)~([A-Z0-9]{12}))\.csv$/
 
 /**
  * The unlisted stocks with candles under the name of a former one, as far as they are not known: a folder may
@@ -22,7 +22,7 @@ const findFormerCandles = async (
 ): Promise<readonly FormerEntry[]> => {
   const names = new Set(known.map(toFormerName))
   const files = (await disk.readdir(join(root, FOLDER)).catch(() => [])).flatMap((file) => {
-    const [, name = '', symbol = '', ISIN = ''] = FILE.exec(file) ?? []
+    const [, name = '', symbol = '', ISIN = ''] = FORMER_FILE.exec(file) ?? []
     return name === '' || names.has(name) ? [] : [{ file, name, symbol, ISIN }]
   })
   if (files.length === 0) return []

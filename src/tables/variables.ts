@@ -78,7 +78,6 @@ const setRecordedActions = async (
   { recorded: { history, tables, warn }, until }: Pick<Variables, 'recorded' | 'until'>,
 ): Promise<void> => {
   const [actions] = listHistoryTables(tables.filter(({ name }) => name === 'corporate_actions'))
-  const { days = [], select = '' } = actions ? await readAllDays(history, actions, { until, warn }) : {}
-  if (days.length > 0)
-    await connection.run(`SET VARIABLE ${RECORDED_VARIABLE} = ${selectRecorded(select, days)}`)
+  const { files = [], select = '' } = actions ? await readAllDays(history, actions, { until, warn }) : {}
+  if (files.length > 0) await connection.run(`SET VARIABLE ${RECORDED_VARIABLE} = ${selectRecorded(select)}`)
 }

@@ -130,7 +130,7 @@ async function* readSeries(connection: DuckDBConnection, sql: string): AsyncGene
   yield* end()
 }
 
-const readTexts = async (connection: DuckDBConnection, sql: string): Promise<readonly string[][]> =>
+const readColumn = async (connection: DuckDBConnection, sql: string): Promise<readonly string[][]> =>
   (await connection.runAndReadAll(sql)).getRows().map((row) => row.map(String))
 
 /**
@@ -179,7 +179,7 @@ const writeBundle = async (
   if (hasIndices && indices)
     for await (const series of readSeries(connection, selectIndices(indices)))
       await write(ofSeries(fileNames.get(series.symbol) ?? series.symbol, series, calendar))
-  await write(ofAll(stocks, await readTexts(connection, SELECT_SPELLS), calendar.days))
+  await write(ofAll(stocks, await readColumn(connection, SELECT_SPELLS), calendar.days))
   for (const path of old) await disk.rm(join(target, path), { force: true })
   return rows
 }
@@ -189,9 +189,9 @@ const createCalendar = async (
   warn: ExportOptions['warn'],
 ): Promise<BundleCalendar> => {
   await connection.run(CREATE_DAYS)
-  const days = (await readTexts(connection, 'FROM bundle_days ORDER BY 1')).flat()
+  const days = (await readColumn(connection, 'FROM bundle_days ORDER BY 1')).flat()
   const beside = 'SELECT count(*) FROM candles_adjusted ANTI JOIN bundle_days USING (day) HAVING count(*) > 0'
-  for (const [count] of await readTexts(connection, beside))
+  for (const [count] of await readColumn(connection, beside))
     warn?.(`candles that are left out, of days that are no session: ${count}`)
   return { days, places: new Map(days.map((day, place) => [day, place])) }
 }
@@ -199,7 +199,7 @@ const createCalendar = async (
 /** The name of the files of each symbol. */
 const nameFiles = async (connection: DuckDBConnection): Promise<ReadonlyMap<string, string>> => {
   const symbols = 'SELECT symbol FROM candles_adjusted UNION SELECT symbol FROM index_candles ORDER BY 1'
-  const keys = (await readTexts(connection, symbols)).flat()
+  const keys = (await readColumn(connection, symbols)).flat()
   const names = createFileNames(keys.map((key) => ({ key, id: '' })))
   return new Map(keys.map((key, place) => [key, names[place] ?? key]))
 }

@@ -75,7 +75,7 @@ export const postgres = (url: string, { schema = 'scripstream', ...options }: Po
       return loaded
     } catch (error) {
       if (error instanceof CollectError) throw error
-      throw createWriteError(name, redact(describeFailure(error)))
+      throw createWriteError(name, redact(describeServerFailure(error)))
     } finally {
       await session.end()
     }
@@ -86,12 +86,12 @@ export const postgres = (url: string, { schema = 'scripstream', ...options }: Po
  * One connection, for the statements of one transaction. Without a COMMIT, the server undoes them when it
  * ends: a ROLLBACK over a connection that the server has closed would end the process.
  */
-interface Session {
+interface CopySession {
   readonly run: (statement: string) => ReturnType<Sql['unsafe']>
   readonly end: () => Promise<void>
 }
 
-const connectPostgres = (url: string): Session => {
+const connectPostgres = (url: string): CopySession => {
   const connect = loadPostgres()
   let isClosed = false
   const options = {
@@ -128,7 +128,7 @@ const parsePassword = (url: string): string => {
   }
 }
 
-const describeFailure = (error: unknown): string => {
+const describeServerFailure = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (/^(?:CONNECTION_(?:CLOSED|DESTROYED)|ECONNRESET|EPIPE)$/.test(code)) return CLOSED
   if (code === LOCK_NOT_AVAILABLE)
@@ -138,7 +138,7 @@ const describeFailure = (error: unknown): string => {
 
 const loadPostgresTable = async (
   exporting: ExportContext,
-  session: Session,
+  session: CopySession,
   { table, schema }: { readonly table: ExportedTable; readonly schema: string },
 ): Promise<number> => {
   const { run } = session
@@ -175,7 +175,7 @@ const loadPostgresTable = async (
 }
 
 /** The columns of a table; none if there is no such table. */
-const listStoredColumns = async ({ run }: Session, target: string): Promise<readonly string[]> => {
+const listStoredColumns = async ({ run }: CopySession, target: string): Promise<readonly string[]> => {
   const found = await run(
     `SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(${quoteText(target)}) AND attnum > 0 AND NOT attisdropped`,
   )
@@ -255,7 +255,7 @@ const createMergeStatements = (
 /** Streams rows into a table, as lines that DuckDB formats. Resolves to their number. */
 const copyIntoTable = async (
   { connection, isStopped }: ExportContext,
-  { run }: Session,
+  { run }: CopySession,
   { into, table }: { readonly into: string; readonly table: ExportedTable },
 ): Promise<number> => {
   const cells = table.columns.map(({ name, type }) => `coalesce(${formatCell(quoteName(name), type)}, '\\N')`)

@@ -1,4 +1,4 @@
-const HEADER = '# Written by an export to zipline, which replaces it.\n'
+const EXTENSION_HEAD = '# Written by an export to zipline, which replaces it.\n'
 
 /**
  * An extension for zipline-reloaded. Without a calendar of its own, a bundle lacks the sessions on weekends;
@@ -6,8 +6,8 @@ const HEADER = '# Written by an export to zipline, which replaces it.\n'
  */
 export const ZIPLINE_EXTENSION = {
   path: 'extension.py',
-  header: HEADER,
-  text: `${HEADER}# The bundle is "scripstream", its calendar "SCRIPSTREAM".
+  header: EXTENSION_HEAD,
+  text: `${EXTENSION_HEAD}# The bundle is "scripstream", its calendar "SCRIPSTREAM".
 import inspect
 from datetime import time
 from pathlib import Path

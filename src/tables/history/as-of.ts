@@ -169,13 +169,13 @@ export const readFirstSeen = async (history: History, warn: Warn): Promise<Table
 
 /**
  * Reads all recorded days of a table, or those until a day: a query as of a day must not see later ones.
- * `days` are those of its files, oldest first. `warn` gets what is damaged and left out.
+ * `first` is the first of them. `warn` gets what is damaged and left out.
  */
 export const readAllDays = async (
   history: History,
   { table, ...shown }: HistoryTable,
   { until, warn }: { readonly until?: Day | undefined; readonly warn: Warn },
-): Promise<TableReader & { readonly days: readonly Day[] }> => {
+): Promise<TableReader & { readonly first?: Day }> => {
   for (const { day = '', ...damage } of history.damages)
     if (until === undefined || day <= until) warn(describeDamage(damage))
   const days: DayFiles[] = []
@@ -183,12 +183,9 @@ export const readAllDays = async (
     const names = await leaveOutDamaged(warn, () => findNames(history, chosen, warn))
     if (names) days.push({ record: chosen.record, names })
   }
-  if (days.length === 0) return { files: [], select: buildEmptySelect(shown), days: [] }
+  const [first] = days
+  if (first === undefined) return { files: [], select: buildEmptySelect(shown) }
   const toPath = (name: string): string => toHistoryPath(history.root, name)
   const files = [...new Set(days.flatMap(({ names }) => names))].map(toPath)
-  return {
-    files,
-    select: buildDaysSelect(days, selectColumns(table), toPath),
-    days: days.map(({ record }) => record.day),
-  }
+  return { files, select: buildDaysSelect(days, selectColumns(table), toPath), first: first.record.day }
 }

@@ -1,5 +1,4 @@
-import { LISTED_MONTHS, termsSql } from '../../market/action-terms.js'
-import type { Day } from '../../model/trading-day.js'
+import { DIVIDEND_TYPE, LISTED_MONTHS, termsSql } from '../../market/action-terms.js'
 import { ofNamedOwner } from './symbols.js'
 import { col, defineView, identity, RUN_DAY } from './view.js'
 
@@ -13,9 +12,9 @@ export const RECORDED_ACTIONS = `(SELECT unnest(CAST(getvariable('${RECORDED_VAR
 const SAME_ACTION =
   "symbol, ex_date, record_date, upper(trim(coalesce(action, ''))) AS action, if(trim(note) = 'NA', '', trim(coalesce(note, ''))) AS terms"
 
-/** The value of that variable, from the rows of the lists and their days. Results are many and move no price. */
-export const selectRecorded = (select: string, days: readonly Day[]): string => `(SELECT list(a) FROM (
-  SELECT *, (SELECT min(d) FROM unnest([${days.map((day) => `DATE '${day}'`).join(', ')}]) AS n(d) WHERE d > last_day) AS next_day FROM (
+/** The value of that variable. Results move no price and are many. */
+export const selectRecorded = (select: string): string => `(SELECT list(a) FROM (
+  SELECT *, (SELECT min(d) FROM (SELECT DISTINCT CAST(day AS DATE) AS d FROM (${select})) WHERE d > last_day) AS next_day FROM (
     SELECT ${SAME_ACTION}, CAST(max(day) AS DATE) AS last_day FROM (${select})
     WHERE ${termsSql.kind("coalesce(action, '')", "coalesce(note, '')")} IS NOT NULL GROUP BY ALL
   )
@@ -49,7 +48,7 @@ const LASTING = `read_actions AS (
 )`
 
 /** A text about another action may name a dividend, which is a row of its own. */
-const PARTS = `parts AS (
+const ACTION_PARTS = `parts AS (
   SELECT * EXCLUDE (amount, face, amount_listed), kind = 'dividend' AND amount_listed IS NULL AS is_percent,
     if(kind = 'dividend', coalesce(amount_listed, if(${termsSql.isInterest('action', 'terms')}, NULL, ${termsSql.percent('text')} / 100 * face)), amount) AS amount_inr
   FROM (SELECT *, if(kind = 'dividend', ${termsSql.amount('text')}, NULL) AS amount_listed FROM read_actions)
@@ -81,7 +80,7 @@ export const actionsUnique = defineView({
     ),
     col('is_percent', 'BIGINT', '1 if the terms are in percent of the face value', 'bool_or(is_percent)'),
   ],
-  with: [READ_ACTIONS, LASTING, PARTS],
+  with: [READ_ACTIONS, LASTING, ACTION_PARTS],
   // Two dividends of one amount are told apart by their types, and other actions by their terms.
-  from: `FROM parts GROUP BY isin, symbol, day, kind, action, amount_inr, if(kind = 'dividend' AND amount_inr IS NOT NULL, ${termsSql.dividend('action', 'terms')}, terms)`,
+  from: `FROM parts GROUP BY isin, symbol, day, kind, action, amount_inr, if(kind = 'dividend' AND amount_inr IS NOT NULL, ${DIVIDEND_TYPE}, terms)`,
 })

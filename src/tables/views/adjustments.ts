@@ -1,4 +1,4 @@
-import { AS_BEFORE, MOVED_DAYS, SAME_PRICES, termsSql } from '../../market/action-terms.js'
+import { AS_BEFORE, DIVIDEND_TYPE, MOVED_DAYS, SAME_PRICES, termsSql } from '../../market/action-terms.js'
 import { REWRITTEN_STOCKS, TWICE_OR_REVERSE } from './candles.js'
 import { col, defineView, identity, RUN_DAY } from './view.js'
 
@@ -46,7 +46,7 @@ const MOVING_KINDS = [
 /** The actions that move a price, with their factors. */
 const READ = `readable AS (
   SELECT symbol, isin, day, kind, action, coalesce(terms, '') AS terms, if(kind = 'rights', [], ${termsSql.factors('kind', 'text')}) AS factors, amount_inr AS amount, is_percent = 1 AS is_percent,
-    ${termsSql.dividend('action', "coalesce(terms, '')")} AS type
+    ${DIVIDEND_TYPE} AS type
   FROM (SELECT *, ${termsSql.text('action', "coalesce(terms, '')")} AS text FROM actions_unique)
   WHERE kind IN (${MOVING_KINDS.map((kind) => `'${kind}'`).join(', ')})
 )`

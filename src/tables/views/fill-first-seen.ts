@@ -77,15 +77,14 @@ export const fillFirstSeen = async (
   for (const { table, relation, same } of SEEN_LISTS) {
     const all = listHistoryTables(tables.filter(({ name }) => name === table))[0]
     const recorded = all && (await readAllDays(history, all, { until, warn }))
-    const [first] = recorded?.days ?? []
-    if (recorded === undefined || first === undefined) continue
+    if (recorded?.first === undefined) continue
     files.push(...recorded.files)
     const pairs = same
       .map((column) => column.split(' = '))
       .map(([now = '', then = now]) => [now, then] as const)
     fill(
       relation,
-      `SELECT t.*, NULLIF(s.seen_on, DATE ${quoteText(first)}) AS seen_on FROM ${relation} t
+      `SELECT t.*, NULLIF(s.seen_on, DATE ${quoteText(recorded.first)}) AS seen_on FROM ${relation} t
         LEFT JOIN (SELECT ${pairs.map(([, then]) => `${toPresent(then)} AS ${then}`).join(', ')}, min(r.day) AS seen_on
           FROM (${recorded.select}) AS r LEFT JOIN symbol_isins AS s USING (symbol) GROUP BY ALL) s
         ON ${pairs.map(([now, then]) => `${toRecorded(now)} IS NOT DISTINCT FROM s.${then}`).join(' AND ')}`,

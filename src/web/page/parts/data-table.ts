@@ -141,7 +141,7 @@ const renderSeenRows = (
   const cell = (row: Row, place: number): TemplateResult => {
     const [text, column, symbol] = [row[place] ?? null, columns[place], row[symbols]]
     if (symbol && place === names)
-      return html`<td class="text" title=${text ?? nothing}>${stockLink(symbol, { list, text: text ?? symbol, hasNoPage: text === null })}${text === null ? nothing : html` <bdi class="soft">${symbol}</bdi>`}</td>`
+      return html`<td class="text" title=${text ?? nothing}>${text === null ? stockLink(symbol, { hasNoPage: true }) : html`${stockLink(symbol, { list, text })} <bdi class="soft">${symbol}</bdi>`}</td>`
     if (symbol && place === symbols) return html`<td>${stockLink(symbol, { list })}</td>`
     const path = place === places[0] ? row[paths] : undefined
     if (text !== null && path) return html`<td><a href=${path}><bdi>${text}</bdi></a></td>`
