@@ -231,7 +231,7 @@ export const adjustments = defineView({
   about:
     'splits, consolidations, bonuses, rights issues, demergers, capital reductions and dividends with the factor that earlier prices are divided by, one row each',
   isShared: true,
-  needs: ['actions_unique', 'candle_days', 'symbol_isins'],
+  needs: ['actions_unique', 'candle_days', 'master', 'symbol_isins'],
   columns: [
     ...identity(
       'first day on which the share trades without it: the listed one, unless the candles show a session beside it',

@@ -106,7 +106,7 @@ export const rewritten = defineView({
   name: REWRITTEN_VIEW,
   about:
     'candle histories that a recorded run fetched again and replaced, or of which it replaced the last candle, one row for each file and run: what was known before had other prices',
-  needs: ['symbol_isins'],
+  needs: ['master', 'symbol_isins'],
   columns: [
     col('isin', 'VARCHAR', 'ISIN of the stock; NULL for an index, or if no list names it'),
     col('symbol', 'VARCHAR', 'trading symbol on that day, or name of the index', 'item'),
@@ -126,7 +126,7 @@ export const candlesKnown = defineView({
   name: 'candles_known',
   about:
     'daily candles of stocks as stored, and since when these prices are known, one row for each stock and day',
-  needs: ['candle_days', 'symbol_isins'],
+  needs: ['candle_days', 'master', 'symbol_isins'],
   columns: [
     ...identity('trading day in India', 'c.'),
     ...priceColumns('rupees', 'c.'),
