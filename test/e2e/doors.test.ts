@@ -82,9 +82,9 @@ const createFolder = (): string => {
 
 const isProgram = (line: string): boolean => line.startsWith('env/bin/python')
 
-/** What a test cannot do: ask a registry, and run Python without its packages. */
+/** What a test cannot do: ask a registry, run Python without its packages, or zipline. */
 const isLeftOut = (line: string): boolean => {
-  const isRegistry = /^npm init |-m venv |\/pip /.test(line)
+  const isRegistry = /^npm init |^zipline |-m venv |\/pip /.test(line)
   return isRegistry || (isProgram(line) && !hasPython)
 }
 

@@ -65,7 +65,9 @@ const createFolder = (): string =>
         sHp: { PROMOTER: '60|61', PUBLIC: '40|39', YEAR: '202512|202509' },
       },
     ],
-    '.scripstream/previous/master_isin_map.json': [stock('OLDTCS')],
+    '.scripstream/former-stocks.json': [
+      { symbol: 'OLDTCS', isin: ISIN, name: 'Tata Consultancy', file: 'OLDTCS', until: '2026-01-01' },
+    ],
     '.scripstream/report.json': report(
       { 'all-ohlcv': ['success'], 'market-news': ['success'], 'company-filings': ['success'] },
       { asOf: `${LAST}T14:30:00.000Z` },

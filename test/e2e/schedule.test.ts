@@ -71,13 +71,19 @@ describe('a printed entry', () => {
       expect([code, stderr]).toEqual([0, ''])
 
       const commands = readCommands[name]?.(entry) ?? []
-      const quiet = expect.objectContaining({ code: 0, stdout: '', stderr: '' })
+      // On some days the simulated market has a close outside its band, which the check tells.
+      const toQuiet = (command: readonly string[]) =>
+        expect.objectContaining({
+          code: 0,
+          stdout: command.join(' ').includes('verify') ? expect.any(String) : '',
+          stderr: '',
+        })
       for (const attempt of ['first', 'second']) {
         simulator.control({ reset: true })
         const ended = await runAll(commands, name === 'systemd' ? folder : temporaryFolder(), {
           PATH: '/usr/bin:/bin',
         })
-        expect(ended).toEqual(commands.map(() => quiet))
+        expect(ended).toEqual(commands.map(toQuiet))
         const requests = Object.values(simulator.stats().endpoints).reduce(
           (total, one) => total + one.requests,
           0,
