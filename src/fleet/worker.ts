@@ -5,7 +5,6 @@ import {
   filter,
   firstValueFrom,
   interval,
-  map,
   merge,
   NEVER,
   Observable,
@@ -85,8 +84,6 @@ export const fleetWorker = (options: WorkerOptions): Observable<WorkerNews> =>
 
 /** A worker that is connected to its fleet. */
 interface ConnectedWorker extends JobContext {
-  /** The address of the fleet, without its password. */
-  readonly shown: string
   readonly lost$: Subject<readonly string[]>
   activeJobs: number
   readonly disconnect: () => Promise<void>
@@ -102,12 +99,17 @@ const openWorker = async (
     throw new UsageError(
       `invalid worker name ${JSON.stringify(name)}; use 1 to 100 printable ASCII characters without spaces`,
     )
-  const connected = await connectWorker(options, report, fail)
+  let hasJoined = false
+  /** The first item may arrive before the first rebalance has ended. */
+  const reportAfterJoined = (news?: WorkerNews): void => {
+    if (!hasJoined) report({ type: 'joined', name, shown: readFleetAddress(options.address).shown })
+    hasJoined = true
+    if (news !== undefined) report(news)
+  }
+  const connected = await connectWorker(options, reportAfterJoined, fail)
   const workers = new Map(streams.map((stream) => [stream, openStreamWorker(stream, connected, concurrency)]))
   const rebalancing = rebalanceConcurrency(workers, connected, concurrency).subscribe({
-    next: (round) => {
-      if (round === 0) report({ type: 'joined', name, shown: connected.shown })
-    },
+    next: () => reportAfterJoined(),
     error: fail,
   })
   return async (isHurried: boolean): Promise<void> => {
@@ -144,7 +146,6 @@ const connectWorker = async (
   )
   return {
     name,
-    shown: address.shown,
     streams,
     packages,
     queues,
@@ -203,7 +204,7 @@ const rebalanceConcurrency = (
   workers: Workers,
   connected: ConnectedWorker,
   max: number,
-): Observable<number> =>
+): Observable<unknown> =>
   interval(REBALANCE_MS).pipe(
     startWith(0),
     exhaustMap(() =>
@@ -213,7 +214,6 @@ const rebalanceConcurrency = (
         ignoreError('rebalance the concurrency')(error)
       }),
     ),
-    map((_, round) => round),
   )
 
 const rebalance = async (workers: Workers, connected: ConnectedWorker, max: number): Promise<void> => {
