@@ -1,4 +1,5 @@
 import { DAYS_OF_52_WEEKS } from '../../model/trading-day.js'
+import { isSameIssuer } from './symbols.js'
 import { changing, col, defineView, RUN_DAY, type View, type ViewColumn } from './view.js'
 
 const SHOWN_DAYS = 366
@@ -8,9 +9,25 @@ const SHOWN_DAYS = 366
  */
 export const FIGURE_DAYS = 420
 
-/** Since when the figures of a day count, and whether its stock has candles of 52 weeks before. */
-const BEFORE = `RANGE BETWEEN ${DAYS_OF_52_WEEKS} PRECEDING AND 1 PRECEDING`
-const HAS_52_WEEKS = `min(day) OVER (w RANGE BETWEEN ${FIGURE_DAYS - 1} PRECEDING AND CURRENT ROW) <= day - ${DAYS_OF_52_WEEKS}`
+/** A common table expression: the first day of trading of each stock, also if the list has an older ISIN. */
+export const LISTING = `listing AS (SELECT coalesce(m.isin, l.isin) AS isin, min(listed_on) AS listed_on, max(series) AS series, max(face_value) AS face_value FROM listing_dates AS l LEFT JOIN master AS m ON m.symbol = l.symbol AND ${isSameIssuer('m.isin', 'l.isin')} GROUP BY ALL)`
+
+/** A stock may trade for the first time some days after its listing. */
+const LISTING_DAYS = 10
+
+/**
+ * A value over 52 weeks, or since the listing, by the first candle that counts; NULL if candles are missing
+ * before.
+ */
+export const since52Weeks = (value: string, { first, day, listedOn }: Readonly<Record<string, string>>) =>
+  `if(${first} <= ${day} - ${DAYS_OF_52_WEEKS} OR ${first} <= coalesce(${listedOn}, ${first}) + ${LISTING_DAYS}, ${value}, NULL)`
+
+const overBefore = (value: string): string =>
+  since52Weeks(`${value} OVER (w RANGE BETWEEN ${DAYS_OF_52_WEEKS} PRECEDING AND 1 PRECEDING)`, {
+    first: `min(day) OVER (w RANGE BETWEEN ${FIGURE_DAYS - 1} PRECEDING AND CURRENT ROW)`,
+    day: 'day',
+    listedOn: 'listed_on',
+  })
 
 /** The average close of the last sessions at each candle; NULL if there are fewer in these days. */
 export const averageOf = (sessions: number): string =>
@@ -23,14 +40,8 @@ const SLOW = {
   above_sma20_pct: ['from_sma_20_pct', fromAverage(20)],
   above_sma50_pct: ['from_sma_50_pct', fromAverage(50)],
   above_sma200_pct: ['from_sma_200_pct', fromAverage(200)],
-  new_highs: [
-    'new_high_52w',
-    `CASE WHEN ${HAS_52_WEEKS} THEN CAST(high > max(high) OVER (w ${BEFORE}) AS INTEGER) END`,
-  ],
-  new_lows: [
-    'new_low_52w',
-    `CASE WHEN ${HAS_52_WEEKS} THEN CAST(low < min(low) OVER (w ${BEFORE}) AS INTEGER) END`,
-  ],
+  new_highs: ['new_high_52w', `CAST(high > ${overBefore('max(high)')} AS INTEGER)`],
+  new_lows: ['new_low_52w', `CAST(low < ${overBefore('min(low)')} AS INTEGER)`],
 } as const
 
 const buildFacts = (
@@ -103,8 +114,16 @@ const BREADTH_COLUMNS: readonly ViewColumn[] = [
   ),
   col('above_sma50_pct', 'DOUBLE', 'the same for 50 sessions, percent'),
   col('above_sma200_pct', 'DOUBLE', 'the same for 200 sessions, percent'),
-  col('new_highs', 'BIGINT', 'stocks with a high above those of the 52 weeks before; 1 or 0 for an index'),
-  col('new_lows', 'BIGINT', 'stocks with a low below those of the 52 weeks before; 1 or 0 for an index'),
+  col(
+    'new_highs',
+    'BIGINT',
+    'stocks with a high above those of the 52 weeks before, or since the listing; 1 or 0 for an index',
+  ),
+  col(
+    'new_lows',
+    'BIGINT',
+    'stocks with a low below those of the 52 weeks before, or since the listing; 1 or 0 for an index',
+  ),
   col('turnover_cr', 'DOUBLE', 'close times volume of the stocks, ₹ crore'),
 ]
 
@@ -112,13 +131,14 @@ const buildBreadth = (isNamed: (column: string) => boolean): View =>
   defineView({
     name: 'breadth',
     about: 'how many stocks rise and fall, one row for each day of the last year and market, sector or index',
-    needs: ['candles_adjusted', 'index_candles', 'indices', 'fundamentals'],
+    needs: ['candles_adjusted', 'index_candles', 'indices', 'fundamentals', 'listing_dates', 'master'],
     columns: BREADTH_COLUMNS.filter(({ name }) => !(name in SLOW) || isNamed(name)),
     with: [
-      `stocks AS (SELECT f.*, coalesce(s.sector, 'no sector') AS sector FROM (${buildFacts('(SELECT *, symbol AS item FROM candles_adjusted)', isNamed)}) AS f
+      LISTING,
+      `stocks AS (SELECT f.*, coalesce(s.sector, 'no sector') AS sector FROM (${buildFacts('(SELECT c.*, symbol AS item, listed_on FROM candles_adjusted AS c LEFT JOIN listing USING (isin))', isNamed)}) AS f
       LEFT JOIN (SELECT isin, max(sector) AS sector FROM fundamentals GROUP BY isin) AS s USING (isin)
       WHERE day IN (${selectSessions('candles_adjusted')}))`,
-      `indexes AS (SELECT f.*, i.name FROM (${buildFacts("(SELECT *, date AS day, symbol || '/' || sid AS item FROM index_candles)", isNamed)}) AS f
+      `indexes AS (SELECT f.*, i.name FROM (${buildFacts("(SELECT *, date AS day, symbol || '/' || sid AS item, CAST(NULL AS DATE) AS listed_on FROM index_candles)", isNamed)}) AS f
       LEFT JOIN (SELECT symbol, sid, max(name) AS name FROM indices GROUP BY ALL) AS i USING (symbol, sid))`,
     ],
     from: `FROM (${SELECT_GROUPS}) WHERE day > coalesce(${RUN_DAY}, current_date) - ${SHOWN_DAYS}`,

@@ -1,4 +1,5 @@
 import { nameBandSql } from '../../market/price-bands.js'
+import { RESULT_PERIOD } from './result-filings.js'
 import { FORMER_OWNERS, presentIsin } from './symbols.js'
 import { col, defineView, RUN_DAY } from './view.js'
 
@@ -31,6 +32,12 @@ export const filingsUnique = defineView({
     col('caption', 'VARCHAR', 'title', "max(NULLIF(caption, ''))"),
     col('descriptor', 'VARCHAR', 'kind of filing', "max(NULLIF(descriptor, ''))"),
     col('category', 'VARCHAR', 'finer kind; NULL if the exchange gave none', "max(NULLIF(category, ''))"),
+    col(
+      'period_end',
+      'DATE',
+      'last day of the newest quarter that the title or text of results names; NULL if none, or of another filing',
+      `max(${RESULT_PERIOD})`,
+    ),
     col('url', 'VARCHAR', 'address of the document', "NULLIF(url, '')"),
     col('news_id', 'VARCHAR', 'id of the filing; NULL if it has none', "max(NULLIF(news_id, ''))"),
     col('copies', 'BIGINT', 'rows of the table filings that this row stands for', 'count(*)'),

@@ -87,12 +87,14 @@ const addDays = (day: string, days: number): string =>
   new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10)
 
 /** What a stock adds to the breadth of its newest session. */
-const computeBreadth = (candles: readonly Candle[]) => {
+const computeBreadth = (candles: readonly Candle[], listedOn: string | undefined) => {
   const now = candles.at(-1) as Candle
   const before = candles.at(-2)
   const recent = candles.filter(({ day }) => day > addDays(now.day, -420))
   const weeks52 = candles.slice(0, -1).filter(({ day }) => day >= addDays(now.day, -364))
-  const isOld = (recent[0] as Candle).day <= addDays(now.day, -364)
+  const first = (recent[0] as Candle).day
+  const isWhole = first <= addDays(now.day, -364) || first <= addDays(listedOn ?? first, 10)
+  const isKnown = isWhole && weeks52.length > 0
   const isAbove = (sessions: number): boolean | undefined =>
     recent.length < sessions
       ? undefined
@@ -101,8 +103,8 @@ const computeBreadth = (candles: readonly Candle[]) => {
     day: now.day,
     change: before && 100 * (now.close / before.close - 1),
     above: [20, 50, 200].map(isAbove),
-    isHigh: isOld && weeks52.every(({ high }) => high < now.high),
-    isLow: isOld && weeks52.every(({ low }) => low > now.low),
+    isHigh: isKnown && weeks52.every(({ high }) => high < now.high),
+    isLow: isKnown && weeks52.every(({ low }) => low > now.low),
     turnover: (now.close * now.volume) / 1e7,
   }
 }
@@ -228,10 +230,20 @@ describe.skipIf(!duckdb)('a plain script, from the files alone, computes the sam
       ),
       ({ symbol }) => String(symbol),
     )
+    const listings = new Map(
+      readFileSync(join(out, 'nse_equity_list.csv'), 'utf8')
+        .trim()
+        .split('\n')
+        .slice(1)
+        .map((line) => line.split(','))
+        .map(([symbol = '', , , day = '']) => [symbol, addDays(`${day} UTC`, 0)] as const),
+    )
     const all = screener.flatMap(({ symbol, sector }) => {
       const own =
         candles.get(symbol) ?? (adjusted.get(String(symbol)) as unknown as readonly Candle[] | undefined)
-      return own === undefined || own.length === 0 ? [] : [{ symbol, sector, ...computeBreadth(own) }]
+      return own === undefined || own.length === 0
+        ? []
+        : [{ symbol, sector, ...computeBreadth(own, listings.get(String(symbol))) }]
     })
     const days = [...groupBy([...candles.values()].flat(), ({ day }) => day)]
     const most = Math.max(...days.map(([, { length }]) => length))

@@ -21,6 +21,10 @@ const candles = (days: readonly (readonly [day: string, close: number])[]): stri
     )
     .join('\n')}\n`
 
+const listedOn = (day: string) => ({
+  'nse_equity_list.csv': `SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, PAID UP VALUE, MARKET LOT, ISIN NUMBER, FACE VALUE\nA,A,EQ,${day},5,1,${ISIN},5\n`,
+})
+
 describe.skipIf(!duckdb)('the screener reads prices by the calendar', () => {
   it('52 weeks end on the day of the newest candle, however rarely a stock trades', async () => {
     const row = await screen(
@@ -49,15 +53,16 @@ describe.skipIf(!duckdb)('the screener reads prices by the calendar', () => {
       ['2025-02-13', 80],
       ['2026-02-11', 100],
     ])
-    const listed = (day: string) => ({
-      'nse_equity_list.csv': `SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, PAID UP VALUE, MARKET LOT, ISIN NUMBER, FACE VALUE\nA,A,EQ,${day},5,1,${ISIN},5\n`,
-    })
     const read = (more = {}) =>
-      screen('high_52w_inr, listed_days, breakout_52w, return_1y_pct', { 'ohlcv_data/A.csv': file, ...more })
-    const none = { breakout_52w: null, return_1y_pct: null }
-    expect(await read()).toEqual({ high_52w_inr: 100, listed_days: null, ...none })
-    expect(await read(listed('10-FEB-2025'))).toEqual({ high_52w_inr: 100, listed_days: 366, ...none })
-    expect(await read(listed('06-OCT-2008'))).toEqual({ high_52w_inr: null, listed_days: 6337, ...none })
+      screen('high_52w_inr, listed_days, breakout_52w, new_high_52w, return_1y_pct', {
+        'ohlcv_data/A.csv': file,
+        ...more,
+      })
+    const counted = { high_52w_inr: 100, breakout_52w: 1, new_high_52w: 1, return_1y_pct: null }
+    const none = { high_52w_inr: null, breakout_52w: null, new_high_52w: null, return_1y_pct: null }
+    expect(await read()).toEqual({ listed_days: null, ...counted })
+    expect(await read(listedOn('10-FEB-2025'))).toEqual({ listed_days: 366, ...counted })
+    expect(await read(listedOn('06-OCT-2008'))).toEqual({ listed_days: 6337, ...none })
   })
 
   it('years count from the newest candle, also of a stock that no longer trades', async () => {
@@ -69,21 +74,25 @@ describe.skipIf(!duckdb)('the screener reads prices by the calendar', () => {
     expect((await screen('cagr_3y_pct', { 'ohlcv_data/A.csv': file }))?.cagr_3y_pct).toBeCloseTo(100, 9)
   })
 
-  it('new highs of the breadth are those of 52 weeks', async () => {
+  it.each([
+    ['of 52 weeks', '2025-02-06', '06-OCT-2008', 1],
+    ['since a listing within them', '2025-06-02', '30-MAY-2025', 1],
+    ['of no stock whose candles are missing before', '2025-06-02', '06-OCT-2008', 0],
+  ])('new highs of the breadth are those %s', async (_, first, listing, highs) => {
     const file = candles([
-      ['2025-02-06', 200],
+      ...(first < '2025-06-02' ? ([[first, 200]] as const) : []),
       ['2025-06-02', 90],
       ['2026-02-10', 95],
       ['2026-02-11', 94],
     ])
-    const out = folderWith({ ...FILES, 'ohlcv_data/A.csv': file })
+    const out = folderWith({ ...FILES, 'ohlcv_data/A.csv': file, ...listedOn(listing) })
     expect(
       await objectsOf(
         "select day, new_highs from breadth where level = 'market' and day > '2026-01-01' order by day",
         out,
       ),
     ).toEqual([
-      { day: '2026-02-10', new_highs: 1 },
+      { day: '2026-02-10', new_highs: highs },
       { day: '2026-02-11', new_highs: 0 },
     ])
   })
@@ -157,6 +166,46 @@ describe.skipIf(!duckdb)('the screener reads results', () => {
       'not with a notice of delay',
       filing('2026-02-02 10:00:00', 'Financial Results', 'Results-Delay in Financial Results'),
       '2025-10-20 17:00:00',
+    ],
+    [
+      'not with a clarification',
+      filing('2026-01-09 10:00:00', 'Clarification - Financial Results', 'Clarification sought'),
+      OLD.news_date,
+    ],
+    [
+      'with one that has the wrong year',
+      filing('2026-01-20 10:00:00', 'Financial Results', 'Results for the quarter ended 31.12.2024'),
+      '2026-01-20 10:00:00',
+    ],
+    ...[
+      'for the quarter and half year ended on the 30th September 2025',
+      'Second Quarter and Half\r\nYear',
+      'of the 2nd quarter',
+      'Q2FY26',
+      'for 30/09/2025, which were due in 2025',
+      'ended September 2025',
+      'For The 01St Quarter Ended On The 30Th June 2025',
+    ].map((period): [string, object, string] => [
+      `not with late ones: ${period}`,
+      filing('2026-01-02 10:00:00', 'Financial Results', `Unaudited Results ${period}`),
+      OLD.news_date,
+    ]),
+    [
+      'not with late ones, as the text says',
+      {
+        ...filing('2026-01-02 10:00:00', 'Financial Results', 'Outcome of Board Meeting'),
+        news_body: 'Results of the quarter ended<BR>30th September, 2025 are enclosed.',
+      },
+      OLD.news_date,
+    ],
+    [
+      'with those of two quarters, of which one is new',
+      filing(
+        '2026-02-09 10:00:00',
+        'Financial Results',
+        'Results for the quarter ended 31 December 2025, and review report of the quarter ended 30 September 2025',
+      ),
+      '2026-02-09 10:00:00',
     ],
     [
       'not with another outcome',
@@ -243,6 +292,15 @@ describe.skipIf(!duckdb)('the screener reads lists', () => {
     expect(Object.values((await screen(columns, {})) ?? {})).toEqual([null, null, null])
   })
 
+  it.each([
+    [-4.85, 'lower'],
+    [4.85, 'upper'],
+  ])('a stock in the lists of both limits at that of its change of %s %', async (ChangePercent, circuit) => {
+    const row = { Symbol: 'A', Name: 'A', LTP: 5, ChangePercent, Volume: 1 }
+    const files = { 'upper_circuit_stocks.json': [row], 'lower_circuit_stocks.json': [row] }
+    expect(await screen('circuit', files)).toEqual({ circuit })
+  })
+
   it('the price band of the series of the stock', async () => {
     const band = { Symbol: 'A', 'Security Name': 'A', Remarks: '-' }
     const bands = [
@@ -250,9 +308,8 @@ describe.skipIf(!duckdb)('the screener reads lists', () => {
       { ...band, Series: 'EQ', Band: '5' },
       { ...band, Series: 'AA', Band: '20' },
     ]
-    const listed = `SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, PAID UP VALUE, MARKET LOT, ISIN NUMBER, FACE VALUE\nA,A,EQ,06-OCT-2008,5,1,${ISIN},5\n`
     expect(
-      await screen('series, band_pct', { 'complete_price_bands.json': bands, 'nse_equity_list.csv': listed }),
+      await screen('series, band_pct', { 'complete_price_bands.json': bands, ...listedOn('06-OCT-2008') }),
     ).toEqual({
       series: 'EQ',
       band_pct: 5,

@@ -7,6 +7,9 @@ const WEEK = 'the day of the run and the 6 days before'
 /** The list of deals is about all stocks: one that it lacks has none. */
 const ofDeals = (figure: string): string => `if(has_deals, coalesce(${figure}, 0), NULL)`
 
+/** A stock may be in the lists of both limits: the one that its change tells. */
+const SIDE = `max_by(side, row(coalesce((side = 'upper') = (moved > 0), false), side)) FILTER (side IS NOT NULL)`
+
 export const lists: ScreenerGroup = {
   title: 'surveillance, price band, circuit, deals and upcoming actions',
   needs: [
@@ -23,14 +26,14 @@ export const lists: ScreenerGroup = {
   with: [
     `watch AS (SELECT coalesce(m.isin, s.isin) AS isin, max(stage) FILTER (list = 'ASM') AS asm, max(stage) FILTER (list = 'GSM') AS gsm FROM surveillance AS s LEFT JOIN master AS m ON m.symbol = s.symbol AND ${isSameIssuer('m.isin', 's.isin')} GROUP BY ALL)`,
     `by_symbol AS (
-      SELECT symbol, max(from_percent) AS from_percent, max(to_percent) AS to_percent, max(side) AS side,
+      SELECT symbol, max(from_percent) AS from_percent, max(to_percent) AS to_percent, ${SIDE} AS side,
         min(day) FILTER (action NOT LIKE '%result%') AS next_day, min_by(action, row(day, action)) FILTER (action NOT LIKE '%result%') AS next_action,
         min(day) FILTER (action = 'dividend') AS dividend_day, (min_by({'amount': amount}, day) FILTER (action = 'dividend')).amount AS dividend,
         min(day) FILTER (action LIKE '%result%') AS results_day
       FROM (
-        SELECT symbol, from_percent, to_percent, NULL AS side, NULL AS day, NULL AS action, NULL AS amount FROM band_changes
-        UNION ALL SELECT symbol, NULL, NULL, side, NULL, NULL, NULL FROM circuits
-        UNION ALL SELECT symbol, NULL, NULL, NULL, day, coalesce(kind, lower(action)) AS what, if(count(amount_inr) = count(*), sum(amount_inr), NULL) FROM actions_unique
+        SELECT symbol, from_percent, to_percent, NULL AS side, NULL AS moved, NULL AS day, NULL AS action, NULL AS amount FROM band_changes
+        UNION ALL SELECT symbol, NULL, NULL, side, change_percent, NULL, NULL, NULL FROM circuits
+        UNION ALL SELECT symbol, NULL, NULL, NULL, NULL, day, coalesce(kind, lower(action)) AS what, if(count(amount_inr) = count(*), sum(amount_inr), NULL) FROM actions_unique
         WHERE day >= coalesce(${RUN_DAY}, current_date) GROUP BY symbol, day, what
       ) GROUP BY symbol
     )`,

@@ -1,13 +1,16 @@
 import { nameQuarter } from '../fundamentals.js'
+import { IS_RESULT } from '../result-filings.js'
 import { changing, col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 import { RECENT } from './price.js'
 import { results } from './results.js'
 
 /** A common table expression: the filings, which are read once for several groups. */
-const FILED = 'filed AS (SELECT isin, day, filed_at, caption, descriptor, category, url FROM filings_unique)'
+const FILED =
+  'filed AS (SELECT isin, day, filed_at, caption, descriptor, category, period_end, url FROM filings_unique)'
 
-/** The last day of the quarter before the newest results. */
-const RESULTS_END = "CAST(date_trunc('quarter', results_at) - INTERVAL 1 DAY AS DATE)"
+/** The last day of the quarter before some time. */
+const endBefore = (time: string): string => `CAST(date_trunc('quarter', ${time}) - INTERVAL 1 DAY AS DATE)`
+const RESULTS_END = endBefore('results_at')
 
 const sinceBase = (close: string, isKnown = 'base_day IS NOT NULL'): string =>
   `if(${isKnown}, 100 * (${close} / NULLIF(base_close, 0) - 1), NULL)`
@@ -19,12 +22,9 @@ export const reaction: ScreenerGroup = {
     RECENT,
     FILED,
     ...results.with,
-    // Some companies file results only as the outcome of a meeting, and late ones file a notice of delay as
-    // results.
+    // Some companies file results only as the outcome of a meeting, and late ones those of an older quarter.
     `published AS (
-      SELECT isin, filed_at AS known_at FROM filed
-      WHERE (descriptor ILIKE '%financial result%' OR category ILIKE '%financial result%' OR (descriptor ILIKE '%outcome%board meeting%' AND caption ILIKE '%result%'))
-        AND coalesce(caption, '') NOT ILIKE '%delay in financial result%'
+      SELECT isin, filed_at AS known_at FROM filed WHERE ${IS_RESULT} AND coalesce(period_end >= ${endBefore('filed_at')}, true)
       UNION ALL SELECT isin, announced_at FROM announcements WHERE kind ILIKE '%result%'
     )`,
     // The first of them since the newest calendar quarter with one began. Before the end of the newest

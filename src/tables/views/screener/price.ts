@@ -1,5 +1,5 @@
 import { DAYS_OF_52_WEEKS } from '../../../model/trading-day.js'
-import { FIGURE_DAYS } from '../breadth.js'
+import { FIGURE_DAYS, since52Weeks } from '../breadth.js'
 import { changing, col, defineView, RUN_DAY, reading, type ScreenerGroup, type ViewColumn } from '../view.js'
 
 /** Calendar days before the day of the run in which a stock must have traded to have a price. */
@@ -13,12 +13,13 @@ const over = (sessions: number, aggregate: string, from = 1): string =>
 const overWeeks52 = (aggregate: string, from = 1): string =>
   `${aggregate} FILTER (n >= ${from} AND day >= last_day - ${DAYS_OF_52_WEEKS})`
 
-/** A stock may trade for the first time some days after its listing. */
-const LISTING_DAYS = 10
-
 /** A value over 52 weeks, or since the listing; NULL if candles are missing before. */
 const sinceListing = (value: string): string =>
-  `if(first_recent <= price_day - ${DAYS_OF_52_WEEKS} OR first_recent <= coalesce(m.listed_on, first_recent) + ${LISTING_DAYS}, ${value}, NULL)`
+  since52Weeks(value, { first: 'first_recent', day: 'price_day', listedOn: 'm.listed_on' })
+
+/** Whether the newest session has a high or low of 52 weeks, or since the listing. */
+export const IS_NEW_HIGH = `high_1 > ${sinceListing('high_52w_before')}`
+export const IS_NEW_LOW = `low_1 < ${sinceListing('low_52w_before')}`
 
 const ago = (period: string, column = 'close'): string =>
   `max_by(${column}, day) FILTER (day <= last_day - INTERVAL ${period})`
@@ -63,8 +64,8 @@ const AGGREGATES = [
   `CASE WHEN count(*) >= 4 THEN ${at(1, 'high - low')} < min(high - low) FILTER (n BETWEEN 2 AND 4) END AS nr4`,
   `${over(20, 'max(high)', 2)} AS high_20_before`,
   `${over(50, 'max(high)', 2)} AS high_50_before`,
-  `CASE WHEN min(day) <= max(last_day) - ${DAYS_OF_52_WEEKS} THEN ${overWeeks52('max(high)', 2)} END AS high_52w_before`,
-  `CASE WHEN min(day) <= max(last_day) - ${DAYS_OF_52_WEEKS} THEN ${overWeeks52('min(low)', 2)} END AS low_52w_before`,
+  `${overWeeks52('max(high)', 2)} AS high_52w_before`,
+  `${overWeeks52('min(low)', 2)} AS low_52w_before`,
   `${over(20, 'min(low)', 2)} AS low_20_before`,
   'min(n) FILTER (NOT coalesce(close > before, false)) - 1 AS up_days',
   'min(n) FILTER (NOT coalesce(close < before, false)) - 1 AS down_days',
@@ -241,11 +242,19 @@ const LATEST_COLUMNS = [
   ),
   flagColumn(
     'breakout_52w',
-    'the close is above the highs of the 52 weeks before',
-    'close_1 > high_52w_before',
+    'the close is above the highs of the 52 weeks before, or since the listing',
+    `close_1 > ${sinceListing('high_52w_before')}`,
   ),
-  flagColumn('new_high_52w', 'the high is above those of the 52 weeks before', 'high_1 > high_52w_before'),
-  flagColumn('new_low_52w', 'the low is below those of the 52 weeks before', 'low_1 < low_52w_before'),
+  flagColumn(
+    'new_high_52w',
+    'the high is above those of the 52 weeks before, or since the listing',
+    IS_NEW_HIGH,
+  ),
+  flagColumn(
+    'new_low_52w',
+    'the low is below those of the 52 weeks before, or since the listing',
+    IS_NEW_LOW,
+  ),
   flagColumn(
     'breakdown_20',
     'the close is below the lows of the 20 sessions before',

@@ -1,5 +1,5 @@
+import { LISTING } from '../breadth.js'
 import { delivery } from '../exchange.js'
-import { isSameIssuer } from '../symbols.js'
 import {
   col,
   defineView,
@@ -24,7 +24,7 @@ const identityGroup: ScreenerGroup = {
   needs: ['master', 'master_data', 'fundamentals', 'listing_dates', 'bands'],
   with: [
     `facts AS (SELECT isin, max(sector) AS sector, max(json_extract_string(ratios, '$.INDUSTRY_NAME')) AS industry FROM fundamentals GROUP BY isin)`,
-    `listing AS (SELECT coalesce(m.isin, l.isin) AS isin, min(listed_on) AS listed_on, max(series) AS series, max(face_value) AS face_value FROM listing_dates AS l LEFT JOIN master AS m ON m.symbol = l.symbol AND ${isSameIssuer('m.isin', 'l.isin')} GROUP BY ALL)`,
+    LISTING,
     'figures AS (SELECT isin, max_by(COLUMNS(* EXCLUDE (isin, extra)), symbol) FROM master_data GROUP BY isin)',
     // The list of price bands has a row for each series, also for warrants.
     'band AS (SELECT b.* FROM bands AS b LEFT JOIN (SELECT symbol, max(series) AS series FROM listing_dates GROUP BY symbol) AS l USING (symbol) QUALIFY row_number() OVER (PARTITION BY symbol ORDER BY b.series IS DISTINCT FROM l.series, b.series) = 1)',

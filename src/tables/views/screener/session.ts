@@ -1,7 +1,7 @@
 import { BESIDE_UNKNOWN, OTHER_MOVE, TOO_MANY } from '../adjustments.js'
 import { selectSessions } from '../breadth.js'
 import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
-import { priceGroup } from './price.js'
+import { IS_NEW_HIGH, IS_NEW_LOW, priceGroup } from './price.js'
 
 /** Days before the day of the run whose results are new: those of a weekend are of its Friday or Saturday. */
 const RESULT_DAYS = 3
@@ -11,8 +11,8 @@ export const ACTION_DAYS = 7
 
 const TAGS = [
   `if(is_traded = false, 'no trade', NULL)`,
-  `if(high_1 > high_52w_before, '52-week high', NULL)`,
-  `if(low_1 < low_52w_before, '52-week low', NULL)`,
+  `if(${IS_NEW_HIGH}, '52-week high', NULL)`,
+  `if(${IS_NEW_LOW}, '52-week low', NULL)`,
   `side || ' limit'`,
   `if(asm IS NULL, NULL, 'ASM')`,
   `if(gsm IS NULL, NULL, 'GSM')`,
