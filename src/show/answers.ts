@@ -127,19 +127,25 @@ export interface OwnStock {
   readonly notes?: readonly { readonly day: string; readonly kind: string; readonly title: string }[]
 }
 
-/** `GET /api/market/feed`: what happened on the newest day, grouped by stock, the largest stocks first. */
+/**
+ * `GET /api/market/feed`: what happened since the end of the last session (15:30), grouped by stock, what
+ * matters most first.
+ */
 export interface FeedAnswer {
+  /** The day of the newest event. */
   readonly day?: string
+  /** The day of that session; absent if none is known: then the events are those of `day`. */
+  readonly since?: string
   /** How many stocks there are; `rows` may be cut. */
   readonly stocks: number
-  /** How many filings, news, announcements and deals there are. */
+  /** How many events of each kind there are. */
   readonly kinds: Readonly<Record<string, number>>
   readonly rows: readonly FeedRow[]
   /** What is missing, damaged or older than the last run, a sentence each. */
   readonly problems: readonly string[]
 }
 
-/** A stock with the newest of its events of the day; `total` counts all. */
+/** A stock with the first of its events; `total` counts all. */
 export interface FeedRow {
   readonly symbol: string
   readonly name?: string
@@ -148,9 +154,9 @@ export interface FeedRow {
 }
 
 export interface FeedEvent {
-  /** `HH:MM`, India time. */
+  /** `HH:MM`, India time, on days before `day` as `12 Feb 18:05`. */
   readonly time?: string
-  readonly kind: 'filing' | 'news' | 'announcement' | 'deal'
+  readonly kind: 'filing' | 'news' | 'announcement' | 'deal' | 'price band'
   readonly title: string
   /** Kind of a filing or announcement, sentiment of news, exchange of a deal. */
   readonly detail?: string

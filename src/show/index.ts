@@ -1,7 +1,8 @@
 import type { Day } from '../model/trading-day.js'
 import type { ChartWishes } from './candles.js'
 import type { MarketFolder } from './folder.js'
-import { readFeed, readMarket, readOwnStocks, readToday } from './market.js'
+import { readFeed } from './happened.js'
+import { readMarket, readOwnStocks, readToday } from './market.js'
 import { readCandles, readIndex, readIndexChart, readStock } from './stock.js'
 import { readWholeList } from './whole-lists.js'
 

@@ -10,8 +10,6 @@ import { RUN_DAY } from '../tables/views/view.js'
 import type {
   About,
   Breadth,
-  FeedAnswer,
-  FeedRow,
   IndexRow,
   MarketAnswer,
   OwnStock,
@@ -24,9 +22,8 @@ import type {
 } from './answers.js'
 import type { MarketFolder, StoredList } from './folder.js'
 import { describeAbout, findMissingFile, type KnownRuns, readRunFacts } from './freshness.js'
-import { EVENT_STREAMS, toLink } from './stock.js'
 import { INDEX_STREAM, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
-import { isOfUniverse, isUpToRun, listOf, NEW_RESULTS, readAnswer, rowOf, STOCK_NAMES } from './tables.js'
+import { isOfUniverse, listOf, NEW_RESULTS, readAnswer, rowOf, STOCK_NAMES } from './tables.js'
 
 type BreadthRow = Omit<Breadth, 'about' | 'sessions'> & { readonly day: string }
 type FoundIndex = Omit<IndexRow, 'key'> & { readonly sid: string }
@@ -127,59 +124,6 @@ const toIndexPanel = (
     .at(-1)
   const about: About = omitUndefined({ ...(listed.problem === undefined ? candles : listed), day })
   return { about, rows: orderIndices(rows), total: list.rows.length }
-}
-
-const MAX_FEED_STOCKS = 400
-const MAX_STOCK_EVENTS = 5
-const FEED_KINDS = "('filing', 'news', 'announcement', 'deal')"
-
-const FEED_WITH = [
-  `known AS (SELECT symbol, day, happened_at, kind, title, detail, value, url FROM events WHERE kind IN ${FEED_KINDS} AND coalesce(title, '') <> '' AND ${isUpToRun('day')})`,
-  // Deals are published in the evening, before the last filings of the day.
-  `of_day AS MATERIALIZED (SELECT * FROM known WHERE day = (SELECT max(day) FROM known))`,
-  'names AS (SELECT symbol, any_value(name) AS name, max(market_cap_cr) AS size FROM screener GROUP BY symbol)',
-]
-
-const FEED_PARTS = {
-  rows: listOf<FeedRow>(
-    `SELECT symbol, name, size, total, events FROM (SELECT symbol, count(*) AS total, list({ time: strftime(happened_at, '%H:%M'), kind: kind, title: title,
-        detail: nullif(if(kind = 'news', lower(detail), detail), title), value: if(kind = 'deal', value, NULL), url: url }
-        ORDER BY kind = 'announcement', happened_at DESC NULLS LAST, title)[:${MAX_STOCK_EVENTS}] AS events FROM of_day GROUP BY symbol)
-      LEFT JOIN names USING (symbol) ORDER BY size DESC NULLS LAST, symbol LIMIT ${MAX_FEED_STOCKS}`,
-    'r.size DESC NULLS LAST, r.symbol',
-  ),
-  counts: rowOf<
-    Omit<FeedAnswer, 'rows' | 'problems'>
-  >(`SELECT max(day) AS day, count(DISTINCT symbol) AS stocks, coalesce((SELECT json_group_object(kind, n) FROM
-    (SELECT kind, count(*) AS n FROM of_day GROUP BY kind ORDER BY list_position(${FEED_KINDS.replace('(', '[').replace(')', ']')}, kind))), CAST('{}' AS JSON)) AS kinds FROM of_day`),
-}
-
-/**
- * What happened to each stock on the newest day: filings, news, announcements and deals, each document once;
- * the largest stocks first.
- */
-export const readFeed = async (folder: MarketFolder): Promise<FeedAnswer> => {
-  const facts = await readRunFacts(folder)
-  const { answer, damage, problem } = await readAnswer(folder, FEED_PARTS, { with: FEED_WITH })
-  const { rows = [], counts: { day, stocks = 0, kinds = {} } = {} } = answer
-  const problems = Object.entries(EVENT_STREAMS).flatMap(([stream, table]) => {
-    const own = describeAbout(
-      facts,
-      stream,
-      omitUndefined({ isMissing: false, damage: problem ?? damage.get(table) }),
-    )
-    return own.problem ?? []
-  })
-  return omitUndefined({
-    day,
-    stocks,
-    kinds,
-    problems: [...new Set(problems)],
-    rows: rows.map(({ events, ...row }) => ({
-      ...row,
-      events: events.map(({ url, ...event }) => omitUndefined({ ...event, url: toLink(url) })),
-    })),
-  })
 }
 
 const MAX_TODAY_ROWS = 14

@@ -6,6 +6,8 @@ import { selectBreadth } from '../tables/views/breadth.js'
 import type { ListTable } from './answers.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, readRunFacts } from './freshness.js'
+import { selectHappened } from './happened.js'
+import { EVENT_STREAMS } from './stock.js'
 import { readIndices, readSid } from './stocks.js'
 import { FOLDER_DAY, isOfUniverse, isUpToRun, NEW_RESULTS, readUndamaged, STOCK_NAMES } from './tables.js'
 
@@ -101,6 +103,9 @@ const selectNewest = (
 ): string => `SELECT ${rows} FROM ${table} ${NAMED}
   WHERE ${isUpToRun(day)} AND ${day} > (SELECT max(${day}) FROM ${table} WHERE ${isUpToRun(day)}) - ${days}`
 
+/** Where a statement selects what happened since the last close before the run. */
+const HAPPENED = '/* happened */'
+
 /** Where a statement is narrowed to a universe. */
 const UNIVERSE_PLACE = 'true /* universe */'
 
@@ -164,6 +169,14 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     about: 'The deals of the days that the provider lists, the newest and largest first',
     sql: `SELECT d.symbol, m.name, d.day, d.kind, if(d.side = 'B', 'bought', 'sold') AS side, d.client, d.quantity, d.price_inr, d.value_cr, d.exchange
       FROM deals_valued AS d ${NAMED} ORDER BY d.day DESC, d.value_cr DESC NULLS LAST`,
+  },
+  happened: {
+    title: 'Since the last close',
+    facets: ['kind'],
+    streams: Object.keys(EVENT_STREAMS),
+    about:
+      'What happened from the end of the last session to the run, each document once: results, orders, deals, surveillance and ratings first',
+    sql: `WITH ${HAPPENED} SELECT symbol, m.name, kind, day, happened_at, title, detail, value, unit, url FROM happened ${NAMED} ORDER BY rank, happened_at DESC NULLS LAST, symbol`,
   },
   filings: {
     title: 'Filings',
@@ -230,8 +243,10 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   if (list === undefined) return undefined
   const { root, streams, day } = folder
   const { sql: whole, streams: own, facets = [], ...about } = list
-  const raw = whole.replace(UNIVERSE_PLACE, () => isOfUniverse(universe))
   const facts = await readRunFacts(folder)
+  const raw = whole
+    .replace(UNIVERSE_PLACE, () => isOfUniverse(universe))
+    .replace(HAPPENED, () => selectHappened(facts).join(', '))
   const sql = listTables(streams).some(({ name: table }) => table === 'index_spells')
     ? raw
     : raw.replace(MEMBERS, NO_MEMBERS)

@@ -297,7 +297,7 @@ export const marketTables = (
         ]),
     },
     {
-      title: `Documents of ${formatDay(feed.day)}`,
+      title: `Documents ${feed.since === undefined ? `of ${formatDay(feed.day)}` : `since the close of ${formatDay(feed.since)}`}`,
       columns: ['Stock', '>At', 'Document'],
       problem: feed.problems[0],
       rows: documents.map(({ time, title, ...stock }) => [nameOf(stock), time, clean(title)]),

@@ -208,15 +208,12 @@ const markOwn = (data: MarketData, of: ListTable): ListTable => {
 }
 
 const FEED_STEP = 40
-const EVENT_LISTS: Readonly<Record<string, string>> = {
-  filing: 'filings',
-  announcement: 'announcements',
-  deal: 'deals',
-}
+const plural = (kind: string, count: number): string =>
+  kind === 'news' ? `${formatNumber(count)} news` : formatQuantity(count, kind)
 
 /** What happened, grouped by stock. */
 const renderFeed = (
-  { day, stocks, kinds, rows, problems }: FeedAnswer,
+  { day, since, stocks, kinds, rows, problems }: FeedAnswer,
   { stocks: all }: MarketData,
   page: PageContext,
 ): TemplateResult => {
@@ -225,7 +222,7 @@ const renderFeed = (
   const changes = all === undefined || all instanceof Error ? new Map<string, string>() : readChanges(all)
   return html`
     ${sentences(problems)}
-    <p class="feed-line">${day === undefined ? 'Nothing is known.' : html`${formatDay(day)}: ${Object.entries(kinds).map(([kind, count], place) => html`${place === 0 ? nothing : ' · '}<a href=${`/list/${EVENT_LISTS[kind] ?? kind}${kind === 'news' ? '' : `?is.day=${day}`}`}>${formatNumber(count)} ${EVENT_LISTS[kind] ?? kind}</a>`)} of ${formatQuantity(stocks, 'stock')}, the largest first`}</p>
+    <p class="feed-line">${day === undefined ? 'Nothing is known.' : html`${since === undefined ? formatDay(day) : `Since the close of ${formatDay(since)}`}: ${Object.entries(kinds).map(([kind, count], place) => html`${place === 0 ? nothing : ' · '}<a href=${`/list/happened?is.kind=${encodeURIComponent(kind)}`}>${plural(kind, count)}</a>`)} of ${formatQuantity(stocks, 'stock')}`}</p>
     <div class="feed">${rows.slice(0, most).map((row) => feedStock(row, changes.get(row.symbol), list))}</div>
     ${rows.length <= most ? nothing : html`<button type="button" @click=${() => page.setQuery({ most: String(most + 2 * FEED_STEP) })}>${formatNumber(Math.min(rows.length - most, 2 * FEED_STEP))} more stocks</button>`}
   `
