@@ -1,5 +1,6 @@
 import { formatCrore, formatNumber, formatPercent, formatPrice } from '../model/format.js'
 import type { Row } from '../model/row.js'
+import { hasNotTraded } from '../model/trading-day.js'
 import type { StockView } from '../tables/stock-view.js'
 import { screener } from '../tables/views/screener/screener.js'
 import type { Finding } from '../verify/finding.js'
@@ -58,7 +59,7 @@ export const stockLines = ({ facts, events, renamed, findings = [] }: ShownStock
     facts.deals_7d === 0 ? WATCH_FIGURES : { ...WATCH_FIGURES, ...DEAL_FIGURES },
   )
   const parts: readonly (readonly [title: string, lines: readonly AnswerLine[]])[] = [
-    [`Price of ${formatFact(facts.price_day)}`, facts.close_inr === null ? [] : priceLines(facts)],
+    [describePrice(facts), facts.close_inr === null ? [] : priceLines(facts)],
     [`Results: ${formatFact(facts.quarter)}`, facts.quarter === null ? [] : quarterLines(facts)],
     ['Valuation and holders', joinFigures(listFigures(facts, VALUATION))],
     ['Watch', joinFigures(surveillance)],
@@ -161,6 +162,11 @@ const listFigures = (facts: Row, figures: Figures): readonly string[] =>
       typeof value === 'number' ? formatColumn(column, value) : typeof value === 'string' ? clean(value) : ''
     return shown === '' ? [] : [`${label} ${shown}`]
   })
+
+const describePrice = ({ price_day, day }: Row): string =>
+  hasNotTraded(String(price_day), day === null ? undefined : String(day))
+    ? `No trade since ${formatFact(price_day)}`
+    : `Price of ${formatFact(price_day)}`
 
 const priceLines = (facts: Row): readonly AnswerLine[] => {
   const change = typeof facts.change_pct === 'number' ? facts.change_pct : 0

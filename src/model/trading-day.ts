@@ -74,6 +74,13 @@ export const lastWeekday = (day: Day): Day => {
 
 export const isWeekday = (day: Day): boolean => lastWeekday(day) === day
 
+/** More days than a market is ever closed at a stretch. */
+const LONGEST_CLOSURE = 7
+
+/** Whether a stock has not traded for so long before a day that its newest price is none of these days. */
+export const hasNotTraded = (priceDay: Day, day: Day | undefined): boolean =>
+  day !== undefined && addDays(priceDay, LONGEST_CLOSURE) < day
+
 /**
  * The same day of another month, or that month's last day if it is shorter (31 January + 1 month = 28
  * February).

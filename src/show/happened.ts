@@ -20,9 +20,9 @@ const RANKS = [
 const RANK = `CASE ${RANKS.map((condition, place) => `WHEN ${condition} THEN ${place}`).join(' ')} ELSE ${RANKS.length} END`
 
 /**
- * Common table expressions: `happened` has all events from the end of the last session to a run, each with its
- * rank. Deals and price bands have a day only: theirs is that of the session or later. If no session is known,
- * the events are those of the newest day.
+ * Common table expressions: `happened` has all events from the end of the last session to a run, each with
+ * its rank. Deals and price bands have a day only: theirs is that of the session or later. If no session is
+ * known, the events are those of the newest day.
  */
 export const selectHappened = ({ report }: Pick<KnownRuns, 'report'>): readonly string[] => [
   `known AS (SELECT *, lower(concat_ws(' ', title, detail)) AS words FROM events

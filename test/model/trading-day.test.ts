@@ -5,6 +5,7 @@ import {
   addMonths,
   formatCompactDmy,
   formatDashedDmy,
+  hasNotTraded,
   readDay,
   toDay,
   toInstant,
@@ -132,3 +133,12 @@ describe('a day in a request', () => {
     expect(formatCompactDmy('2026-02-03')).toBe('03022026')
   })
 })
+
+it.each([
+  ['2025-07-04', '2026-02-12', true],
+  ['2026-02-04', '2026-02-12', true],
+  ['2026-02-05', '2026-02-12', false],
+  ['2026-02-05', undefined, false],
+])('the price of %s on %s: no trade since, %s', (priceDay, day, expected) =>
+  expect(hasNotTraded(priceDay, day)).toBe(expected),
+)

@@ -2,7 +2,7 @@
 export const IS_RESULT = `((descriptor ILIKE '%financial result%' OR category ILIKE '%financial result%' OR (descriptor ILIKE '%outcome%board meeting%' AND caption ILIKE '%result%'))
   AND NOT regexp_matches(lower(concat_ws(' ', caption, descriptor)), 'delay in financial result|clarification'))`
 
-/** The end of a quarter as companies write it: "ended on the 30th June", "for 31-12-2025", "ended September". */
+/** The end of a quarter as companies write it: "ended on the 30th June", "for 31-12-2025". */
 const PERIOD = String.raw`\b(?:end|ended|ending|for|period|quarter)(?: on| the| of| as| at)* ((?:3[01](?:st|th)? ?(?:of )?[,./-]? ?)?(?:march|june|sept?(?:ember)?|dec(?:ember)?)\b|3[01] ?[./-] ?(?:0?[369]|12)\b)`
 const ORDINAL = String.raw`\b((?:0?[1-4](?:st|nd|rd|th)|first|second|third|fourth) quarter|q-?[1-4](?:fy|\b))`
 

@@ -41,7 +41,7 @@ export const asOfLine = ({ query }: Pick<Place, 'query'>): TemplateResult | type
   if (asked === null) return nothing
   const found = listKnownDays().find((one) => one.day <= asked)
   return html`<p class="as-of" role="status">${found ? describeKnown(found, asked) : html`As of <b>${formatDay(asked)}</b>.`}
-    Of filings and news only documents that the newest files still have.</p>`
+    Prices are divided by later splits and bonuses; of filings and news only documents that the newest files still have.</p>`
 }
 
 const describeKnown = ({ day, knownAt, timing, early = [] }: RecordedDay, asked: string): TemplateResult => {

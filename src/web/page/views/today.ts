@@ -154,6 +154,7 @@ const renderStrip = (market: MarketAnswer | Error | undefined): TemplateResult =
   const { breadth, indices } = market
   return html`
     <div class="strip">
+      ${indices.about.day === undefined || indices.about.day === breadth.about.day ? nothing : html`<span class="soft">Indices of ${formatDay(indices.about.day)}</span>`}
       ${indices.rows.slice(0, SHOWN_INDICES).map(indexCell)}
     </div>
     ${

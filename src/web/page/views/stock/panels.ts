@@ -8,6 +8,7 @@ import {
   formatPrice,
   formatSigned,
 } from '../../../../model/format.js'
+import { hasNotTraded } from '../../../../model/trading-day.js'
 import type {
   Holding,
   PriceFacts,
@@ -97,11 +98,11 @@ const listStockFacts = ({
 
 /** The close and its change, the range of 52 weeks, and the returns. */
 export const priceLine = (
-  { day, changePct, volume, volumeTimes, high52, low52, place52Pct, returns }: PriceFacts,
+  { about, day, changePct, volume, volumeTimes, high52, low52, place52Pct, returns }: PriceFacts,
   shown: string,
 ): TemplateResult => html`
   <div class="price">
-    <span class="close">${shown}</span> ${changeArrow(changePct)} <span class="soft">${formatDay(day)}</span>
+    <span class="close">${shown}</span> ${hasNotTraded(day, about.day) ? html`<span class="problem">no trade since ${formatDay(day)}</span>` : html`${changeArrow(changePct)} <span class="soft">${formatDay(day)}</span>`}
     ${low52 === undefined || high52 === undefined ? nothing : html`<span class="of52"><span class="soft">52 weeks</span> ${formatNumber(low52, 2)} ${place52Pct === undefined ? nothing : rangeBar(place52Pct)} ${formatNumber(high52, 2)}</span>`}
     ${Object.entries(returns).map(([name, value]) => html`<span><span class="soft">${name}</span> ${changeText(value)}</span>`)}
     ${volume > 0 ? html`<span><span class="soft">volume</span> ${formatNumber(volume)}${volumeTimes === undefined ? nothing : html` <span class="soft">${formatNumber(volumeTimes, 1)} × usual</span>`}</span>` : nothing}
