@@ -22,7 +22,15 @@ import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import { formatCrore, formatNumber, formatPrice } from '../src/model/format.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, omitUndefined, Row, readText } from '../src/model/row.js'
-import { column, dataEnvelope, type RowOf, row, textColumn, textSuchAs } from '../src/model/row-schema.js'
+import {
+  column,
+  dataEnvelope,
+  type RowOf,
+  row,
+  startOf,
+  textColumn,
+  textSuchAs,
+} from '../src/model/row-schema.js'
 import { addDays, type Day, formatDashedDmy, readDay, toDay } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { sortDescending, uniqueBy } from '../src/operators/row-lists.js'
@@ -32,15 +40,30 @@ import { sortDescending, uniqueBy } from '../src/operators/row-lists.js'
  * 00:00:00`), `bs` is B for bought and S for sold, `cname` the client, `avgprice` in rupees a share.
  */
 export const Deal = row({
-  date: textColumn('day of the deal', 'date', { format: 'day', required: true }),
+  date: textColumn('day of the deal', 'date', {
+    format: 'day',
+    required: true,
+    possible: { past: startOf },
+  }),
   sym: textColumn('trading symbol', 'symbol', { required: true, key: true }),
   isin: column(z.string().optional(), { about: 'ISIN of the stock; NULL if not answered', sql: 'isin' }),
   exch: textColumn('exchange of the deal', 'exchange', { key: true }),
   deal: column(textSuchAs('BULK', 'BLOCK'), { about: 'BULK or BLOCK', sql: 'kind', key: true }),
-  bs: column(textSuchAs('B', 'S'), { about: 'B for a purchase, S for a sale', sql: 'side', required: true }),
+  bs: column(textSuchAs('B', 'S'), {
+    about: 'B for a purchase, S for a sale',
+    sql: 'side',
+    required: true,
+    possible: { like: /^[BS]$/ },
+  }),
   cname: textColumn('who bought or sold', 'client', { required: true }),
-  qty: column(z.int(), { about: 'shares', sql: 'quantity', required: true }),
-  avgprice: column(z.number(), { about: 'average price, rupees', sql: 'price', unit: '₹', required: true }),
+  qty: column(z.int(), { about: 'shares', sql: 'quantity', required: true, possible: { from: 1 } }),
+  avgprice: column(z.number(), {
+    about: 'average price, rupees',
+    sql: 'price',
+    unit: '₹',
+    required: true,
+    possible: { from: 0.01 },
+  }),
   val: column(z.number().optional(), { about: 'rupees; NULL if not answered', sql: 'value', unit: '₹' }),
   sid: column(z.number().optional(), { or: 'text' }),
   seg: z.string().optional(),

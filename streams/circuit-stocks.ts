@@ -22,7 +22,12 @@ const textOrNull = z.string().nullable()
 export const CircuitStock = row({
   Symbol: column(textOrNull, { about: 'trading symbol', sql: 'symbol' }),
   Name: column(textOrNull, { about: 'name of the company', sql: 'name' }),
-  LTP: column(numberOrNull, { about: 'last traded price, rupees', sql: 'price', unit: '₹' }),
+  LTP: column(numberOrNull, {
+    about: 'last traded price, rupees',
+    sql: 'price',
+    unit: '₹',
+    possible: { from: 0.01 },
+  }),
   ChangePercent: column(numberOrNull, {
     about: 'against the close before, percent',
     sql: 'change_percent',
@@ -30,7 +35,7 @@ export const CircuitStock = row({
     isChange: true,
   }),
   MarketCap: column(numberOrNull, { about: '₹ crore', sql: 'market_cap', unit: '₹ crore' }),
-  Volume: column(z.int().nullable(), { about: 'shares traded', sql: 'volume' }),
+  Volume: column(z.int().nullable(), { about: 'shares traded', sql: 'volume', possible: { from: 0 } }),
   High5Yr: column(numberOrNull, { about: 'highest price of five years, rupees', sql: 'high_5y' }),
   High1Yr: column(numberOrNull, { about: 'highest price of a year, rupees', sql: 'high_1y' }),
   Low1Yr: column(numberOrNull, { about: 'lowest price of a year, rupees', sql: 'low_1y' }),

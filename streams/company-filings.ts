@@ -9,7 +9,15 @@ import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
 import { MaybeRows, type Row, readText } from '../src/model/row.js'
-import { column, dataEnvelope, ITEM_SYMBOL, type RowOf, row, textColumn } from '../src/model/row-schema.js'
+import {
+  column,
+  dataEnvelope,
+  ITEM_SYMBOL,
+  type RowOf,
+  row,
+  startOf,
+  textColumn,
+} from '../src/model/row-schema.js'
 import { formatSecond } from '../src/model/trading-day.js'
 import { catchItemFailure } from '../src/operators/catch-item-failure.js'
 import { keepUnique, sortListDescending } from '../src/operators/row-lists.js'
@@ -28,6 +36,7 @@ export const Filing = row({
     format: 'day',
     required: true,
     usual: true,
+    possible: { past: startOf },
   }),
   caption: textColumn('title', 'caption', { key: true, usual: true, convert: ENTITIES }),
   descriptor: textColumn('kind of filing', 'descriptor', { key: true, convert: ENTITIES }),

@@ -20,6 +20,11 @@ import { addDays, addMonths, type Day, readDay } from '../src/model/trading-day.
 export type FigureTable = Readonly<Record<string, string | undefined>>
 const figureTable = () => z.record(z.string(), z.string().optional())
 
+/** A period (`202512`) ends on the last day of its month. */
+const YEAR = { past: (month: string) => parseMonthEnd(month) ?? '' }
+const INCOME = { figures: { YEAR, SALES: { from: 0, times: 50 }, NET_PROFIT: { times: 50 } } }
+const incomeTable = () => column(figureTable().optional(), { possible: INCOME })
+
 /**
  * Results, balance sheet and ratios of one stock, with the fields observed in answers. `_cq` and `_cy` are
  * consolidated quarters and years, `_sq` and `_sy` standalone; the case of column names varies from stock to
@@ -27,10 +32,18 @@ const figureTable = () => z.record(z.string(), z.string().optional())
  */
 export const Fundamentals = row({
   isin: z.string(),
-  incomeStat_cq: column(figureTable(), { about: 'consolidated results by quarter', sql: 'quarters' }),
-  incomeStat_cy: column(figureTable(), { about: 'consolidated results by year', sql: 'years' }),
-  incomeStat_sq: figureTable().optional(),
-  incomeStat_sy: figureTable().optional(),
+  incomeStat_cq: column(figureTable(), {
+    about: 'consolidated results by quarter',
+    sql: 'quarters',
+    possible: INCOME,
+  }),
+  incomeStat_cy: column(figureTable(), {
+    about: 'consolidated results by year',
+    sql: 'years',
+    possible: INCOME,
+  }),
+  incomeStat_sq: incomeTable(),
+  incomeStat_sy: incomeTable(),
   TTM_cy: column(figureTable(), { about: 'the trailing twelve months', sql: 'ttm' }),
   TTM_sy: figureTable().optional(),
   CV: column(figureTable(), { about: 'ratios, sector and industry', sql: 'ratios' }),
@@ -38,8 +51,13 @@ export const Fundamentals = row({
   sHp: column(figureTable(), {
     about: 'shares of promoters, institutions and the public by quarter, percent',
     sql: 'shareholding',
+    possible: { figures: { YEAR, '*': { from: 0, to: 100 } } },
   }),
-  bs_c: column(figureTable(), { about: 'consolidated balance sheet by year', sql: 'balance_sheet' }),
+  bs_c: column(figureTable(), {
+    about: 'consolidated balance sheet by year',
+    sql: 'balance_sheet',
+    possible: { figures: { YEAR, TOTAL_ASSETS: { from: 0 } } },
+  }),
   bs_s: figureTable().optional(),
 })
 export interface Fundamentals extends RowOf<typeof Fundamentals> {}

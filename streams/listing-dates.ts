@@ -16,7 +16,7 @@ const Listing = row({
   SERIES: textColumn('series of the security, such as EQ', 'series'),
   'DATE OF LISTING': textColumn('first day of trading', ['listed_on', 'DATE'], { convert: LIST_DAY }),
   'ISIN NUMBER': textColumn('ISIN of the stock', 'isin'),
-  'FACE VALUE': textColumn('rupees', ['face_value', 'DOUBLE']),
+  'FACE VALUE': textColumn('rupees', ['face_value', 'DOUBLE'], { possible: { from: 0 } }),
   'PAID UP VALUE': textColumn('rupees', ['paid_up_value', 'DOUBLE']),
   'MARKET LOT': textColumn('shares', ['market_lot', 'BIGINT']),
 })

@@ -8,7 +8,7 @@ import { decodeEntities, ENTITIES } from '../src/model/entities.js'
 import type { SampleDocument, SampleQuarter } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
 import { isRow, Row, readText } from '../src/model/row.js'
-import { type BuiltRowOf, column, row, textColumn } from '../src/model/row-schema.js'
+import { type BuiltRowOf, column, row, startOf, textColumn } from '../src/model/row-schema.js'
 import { type Stock, StockRecord } from '../src/model/stock.js'
 import { toDocumentColumns } from '../src/model/table.js'
 import { formatSecond } from '../src/model/trading-day.js'
@@ -26,6 +26,7 @@ export const NewsItem = row({
       sql: (millis) => `make_timestamp((NULLIF(TRY_CAST(${millis} AS BIGINT), 0) + 19800000) * 1000)`,
       value: (millis) => (Number(millis) > 0 ? formatSecond(Number(millis)) : undefined),
     },
+    possible: { past: (millis) => startOf(formatSecond(Number(millis))) },
   }),
   Title: textColumn('headline', 'title', { convert: ENTITIES }),
   Summary: textColumn('a few sentences', 'summary', { convert: ENTITIES }),

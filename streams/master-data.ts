@@ -18,10 +18,11 @@ import { BadAnswerError } from '../src/model/errors.js'
 import { formatQuantity, toCents } from '../src/model/format.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { isRow } from '../src/model/row.js'
-import { column, dataEnvelope, type RowOf, row, textColumn } from '../src/model/row-schema.js'
+import { column, dataEnvelope, type Possible, type RowOf, row, textColumn } from '../src/model/row-schema.js'
 import { Stock, toStockItems, toStocks } from '../src/model/stock.js'
 
-const figureField = (sql: string, about: string) => column(z.number().nullable(), { about, sql, usual: true })
+const figureField = (sql: string, about: string, possible?: Possible) =>
+  column(z.number().nullable(), { about, sql, usual: true, possible })
 
 /**
  * A stock of the master list, with the fields observed in answers. Figures can be null; `Mcap` is in ₹ crore,
@@ -41,8 +42,9 @@ export const MasterRow = row({
     about: '1 where futures and options are traded on it',
     sql: 'fno',
     or: 'text',
+    possible: { from: 0, to: 1 },
   }),
-  Mcap: figureField('market_cap', 'market capitalisation, ₹ crore'),
+  Mcap: figureField('market_cap', 'market capitalisation, ₹ crore', { from: 0 }),
   Pe: figureField('pe', 'price to earnings'),
   DivYeild: figureField('dividend_yield', 'percent'),
   Revenue: figureField('revenue', '₹ crore'),
@@ -53,7 +55,7 @@ export const MasterRow = row({
     'profit of the newest quarter, percent against the year before',
   ),
   EBIDTAMargin: figureField('ebitda_margin', 'percent'),
-  volume: figureField('volume', 'shares traded'),
+  volume: figureField('volume', 'shares traded', { from: 0 }),
   PricePerchng1year: figureField('price_change_1y', 'percent against the year before'),
 })
 export interface MasterRow extends RowOf<typeof MasterRow> {}

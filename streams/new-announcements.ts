@@ -7,7 +7,7 @@ import { assertSameIsin } from '../src/market/listings.js'
 import { decodeEntities, ENTITIES } from '../src/model/entities.js'
 import { createResult } from '../src/model/outcome.js'
 import { type Row, Rows, readText } from '../src/model/row.js'
-import { dataEnvelope, type RowOf, row, textColumn } from '../src/model/row-schema.js'
+import { dataEnvelope, type RowOf, row, startOf, textColumn } from '../src/model/row-schema.js'
 import { StockRecord, toStockRecord } from '../src/model/stock.js'
 import { formatSecond } from '../src/model/trading-day.js'
 
@@ -20,6 +20,7 @@ export const Announcement = row({
     format: 'day',
     required: true,
     usual: true,
+    possible: { past: startOf },
   }),
   type: textColumn('such as Results Update', 'kind'),
   events: textColumn('text of the announcement', 'event', {

@@ -14,6 +14,9 @@ import { type BuiltRowOf, row, textColumn } from '../src/model/row-schema.js'
 import { isIsin } from '../src/model/stock.js'
 import { firstThatAnswers, type Tier } from '../src/operators/first-that-answers.js'
 
+/** A word of every known stage: LTASM - I (13), GSM - 0 (99), IBC - Receipt & GSM 0 (62). */
+const KNOWN_STAGE = /\b(?:(?:LT|ST)?ASM|GSM|ESM|IBC)\b/
+
 /**
  * A stock under surveillance. `Stage` is text such as `LTASM - I (13)` or `GSM - VI (6)`; a field that the
  * source lacks is empty.
@@ -22,7 +25,9 @@ export const SurveillanceEntry = row({
   Symbol: textColumn('trading symbol', 'symbol'),
   Name: textColumn('name of the company', 'name'),
   ISIN: textColumn('ISIN of the stock', 'isin'),
-  Stage: textColumn('stage of the surveillance, such as LTASM - I (13)', 'stage'),
+  Stage: textColumn('stage of the surveillance, such as LTASM - I (13)', 'stage', {
+    possible: { like: KNOWN_STAGE },
+  }),
 })
 export interface SurveillanceEntry extends BuiltRowOf<typeof SurveillanceEntry> {}
 
@@ -43,9 +48,6 @@ interface SheetList {
 }
 
 const HEADER_SYMBOL = 'Symbol'
-
-/** A word of every known stage: LTASM - I (13), GSM - 0 (99), IBC - Receipt & GSM 0 (62). */
-const KNOWN_STAGE = /\b(?:(?:LT|ST)?ASM|GSM|ESM|IBC)\b/
 
 const splitAt = (end: RegExp, text: string): readonly string[] =>
   text.split(end).filter((part) => part !== '')

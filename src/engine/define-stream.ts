@@ -6,7 +6,7 @@ import { omitUndefined, type Row } from '../model/row.js'
 import { checkOptionNames } from '../model/settings-issues.js'
 import type { Stock } from '../model/stock.js'
 import type { DeclaredOptions } from '../model/stream-options.js'
-import { type Table, type TableFacts, type TableFiles, toColumns } from '../model/table.js'
+import { listPossible, type Table, type TableFacts, type TableFiles, toColumns } from '../model/table.js'
 import { addDays, type Day, toDay } from '../model/trading-day.js'
 
 export type { Tools } from '../market/tools.js'
@@ -310,6 +310,7 @@ export const listTables = (
     files: listTableFiles(output, work),
     ...findItems(output),
     columns: columns.flatMap((part) => ('from' in part ? [part] : toColumns(part))),
+    possible: Object.assign({}, ...columns.map((part) => ('from' in part ? {} : listPossible(part)))),
   }))
 
 /** Streams or tables in the order of lists and reports; those without a position come last. */

@@ -56,6 +56,27 @@ export type ColumnSource =
 /** What a field of an answer is; null is allowed for every field. */
 export type Kind = 'text' | 'number' | 'flag' | 'list' | 'record'
 
+/**
+ * Which values a field can have. Others are stored as they were served; `verify` names them, and views leave
+ * them out of what they derive.
+ */
+export interface Possible {
+  /** The smallest and the largest number. */
+  readonly from?: number
+  readonly to?: number
+  /** What its text matches. */
+  readonly like?: RegExp
+  /** Nothing lies ahead: the day of a text, `YYYY-MM-DD`, which is not after that of the run. */
+  readonly past?: (text: string) => string
+  /** Of ₹ crore by period: the newest is at most so many times the median of the four before. */
+  readonly times?: number
+  /** Of a table of figures: those of each figure by its name in capitals, `*` of all others but `YEAR`. */
+  readonly figures?: Readonly<Record<string, Omit<Possible, 'figures'>>>
+}
+
+/** The day at the start of a text, for what cannot lie ahead. */
+export const startOf = (text: string): string => text.slice(0, 10)
+
 /** What a schema cannot say about a field. */
 export interface ColumnFacts {
   /** What it contains: unit, time zone, when it is empty. The comment of its column in SQL. */
@@ -87,6 +108,7 @@ export interface ColumnFacts {
   readonly usual?: true | undefined
   /** `day` is text that starts with a date (`2026-02-12`), `millis` a number of epoch milliseconds. */
   readonly format?: 'day' | 'millis' | undefined
+  readonly possible?: Possible | undefined
   /** A further kind that answers may have; its TypeScript type does not mention it. */
   readonly or?: Kind | undefined
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { ChangeRule } from './change.js'
 import { describeField, type FieldDescription } from './field-description.js'
 import { omitUndefined } from './row.js'
-import type { ColumnDisplay, SqlType, TableColumn } from './row-schema.js'
+import type { ColumnDisplay, Possible, SqlType, TableColumn } from './row-schema.js'
 
 /** What an output says about a table over its files. */
 export interface TableFacts {
@@ -48,6 +48,8 @@ export interface Table
   /** Which list names the items of the files. */
   readonly items?: 'stocks' | 'indices'
   readonly columns: readonly TableColumn[]
+  /** Which values the fields of a row can have, by their keys. */
+  readonly possible?: Readonly<Record<string, Possible>>
 }
 
 /** The columns of a row schema: its fields with the fact `sql`, and what is read from them. */
@@ -65,6 +67,15 @@ export const toColumns = (schema: z.ZodObject): readonly TableColumn[] =>
 export const toDocumentColumns = (schema: z.ZodObject): readonly TableColumn[] =>
   toColumns(schema).map((column) =>
     'row' in column.from ? { ...column, from: { document: column.from.row } } : column,
+  )
+
+/** What the fields of a row schema can have, by their keys. */
+export const listPossible = (schema: z.ZodObject): Readonly<Record<string, Possible>> =>
+  Object.fromEntries(
+    Object.entries(schema.shape).flatMap(([key, field]) => {
+      const { possible } = describeField(field).facts
+      return possible === undefined ? [] : [[key, possible]]
+    }),
   )
 
 const toSqlType = ({ kinds: [kind], isWhole, facts }: FieldDescription): SqlType => {

@@ -6,7 +6,7 @@ import { describeAbout, type KnownRuns, readRunFacts } from './freshness.js'
 import { EVENT_STREAMS, toLink } from './stock.js'
 import { isUpToRun, listOf, readAnswer, rowOf } from './tables.js'
 
-const MAX_STOCKS = 400
+const MAX_FEED_STOCKS = 400
 const MAX_STOCK_EVENTS = 5
 
 /** What matters more comes first; a pattern is of the title and the detail of a filing or announcement. */
@@ -41,7 +41,7 @@ const FEED_PARTS = {
     `SELECT symbol, name, size, total, rank, events FROM (SELECT symbol, count(*) AS total, min(rank) AS rank, list({ time: if(day < (SELECT max(day) FROM happened), strftime(happened_at, '%-d %b '), '') || strftime(happened_at, '%H:%M'), kind: kind, title: title,
         detail: nullif(if(kind = 'news', lower(detail), detail), title), value: if(kind = 'deal', value, NULL), url: url }
         ORDER BY rank, kind = 'announcement', happened_at DESC NULLS LAST, title)[:${MAX_STOCK_EVENTS}] AS events FROM happened GROUP BY symbol)
-      LEFT JOIN names USING (symbol) ORDER BY rank, size DESC NULLS LAST, symbol LIMIT ${MAX_STOCKS}`,
+      LEFT JOIN names USING (symbol) ORDER BY rank, size DESC NULLS LAST, symbol LIMIT ${MAX_FEED_STOCKS}`,
     'r.rank, r.size DESC NULLS LAST, r.symbol',
   ),
   counts: rowOf<

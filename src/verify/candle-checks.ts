@@ -2,6 +2,7 @@ import { countWeekdays } from '../market/calendar.js'
 import { numberToDay } from '../market/candle-file.js'
 import { formatNumber, formatPart, formatQuantity } from '../model/format.js'
 import { toDay } from '../model/trading-day.js'
+import { findAgainstLists } from './against-lists.js'
 import { deriveCalendar, type MarketCalendar, MIN_INDICES, mergeMarketDays } from './calendar.js'
 import { ofSeries } from './candle-series.js'
 import { type ListFacts, type Summaries, summarizeCandles } from './candle-summaries.js'
@@ -39,7 +40,12 @@ const ofEach = (
  * What the checks of candles find, of one file or against the market. Those of one file were made while it
  * was read.
  */
-export const checkCandles = (facts: CandleFacts): readonly Finding[] => [
+export const checkCandles = (facts: CandleFacts): readonly Finding[] => {
+  const doubts = listDoubts(facts)
+  return [...doubts, ...findAgainstLists({ ...facts, doubts })]
+}
+
+const listDoubts = (facts: CandleFacts): readonly Finding[] => [
   ...facts.shared.map(({ finding }) => finding),
   ...facts.findings,
   ...facts.shifted,

@@ -36,6 +36,8 @@ export const CHECKS = {
     'closes of the newest session outside the price band, and bands that the exchange does not have',
   witness: "closes, volumes and candles of the last 31 days that the exchange's own daily files contradict",
   'duplicate-records': 'records that are in a list twice',
+  'impossible-values':
+    'days that do not exist, and values that cannot be, such as a holding above 100 % or news of the future',
   'stray-records': 'records of a stock that is not in the master list, or of another stock than their file',
   leftovers: 'files of stocks and indices that are no longer listed',
   'dead-columns': 'columns of a list that lost their values within the last recorded days',
@@ -65,6 +67,7 @@ const OTHER_REMEDIES: Readonly<Partial<Record<CheckName, string>>> = {
   'price-bands': COMPARE,
   witness: `compare with the exchange's page; ${FETCH_AGAIN}`,
   'duplicate-records': 'delete the file; the next run fetches the list again',
+  'impossible-values': COMPARE,
   'stray-records':
     'accept lists that name more than listed stocks; delete the file of a stock that has those of another',
   leftovers: 'delete the files, or accept them to keep them',

@@ -22,6 +22,7 @@ import {
   type OutputDigest,
   readOutputDigests,
 } from '../storage/output-files.js'
+import { readRepaired } from '../storage/repaired-files.js'
 import { statePaths } from '../storage/run-state.js'
 import { checkNames, type Finding, type MissingInput } from './finding.js'
 
@@ -261,3 +262,20 @@ export const listMissingFiles = ({ root, files, written }: FilesContext): readon
     ],
   ]
 }
+
+const BROKEN_TEXTS =
+  'a text in it has half of a surrogate pair, or NUL; it is read with U+FFFD instead, and stored so when it is fetched again'
+
+/** A file of an earlier version with texts that DuckDB refuses. */
+export const findBrokenTexts = (root: string, output: OutputFile): readonly Finding[] =>
+  output.output.shape === 'text' || readRepaired(join(root, output.file)) === undefined
+    ? []
+    : [
+        {
+          check: 'files',
+          severity: 'warning',
+          ...(output.item && { symbol: output.item.key }),
+          file: output.file,
+          detail: BROKEN_TEXTS,
+        },
+      ]

@@ -3,20 +3,21 @@ import { CsvError } from 'csv-parse/sync'
 import { DAYS, listTables } from '../engine/define-stream.js'
 import { readTradesOf, type TradesByDay, WITNESSED_EXCHANGE } from '../market/witness.js'
 import { DamagedFileError } from '../model/errors.js'
-import { formatNumber, formatQuantity } from '../model/format.js'
-import { isRow, type Row, readText, toNumber } from '../model/row.js'
+import { formatNumber } from '../model/format.js'
+import { isRow, type Row } from '../model/row.js'
 import { disk } from '../storage/disk.js'
 import { yieldTurn } from '../storage/file-system.js'
 import { readRecords } from '../storage/record-file.js'
-import { readRepaired } from '../storage/repaired-files.js'
 import { parseCsv } from '../storage/table-rows.js'
 import type { Finding } from './finding.js'
-import type { OutputFile, StreamFiles } from './output-files.js'
+import { findBrokenTexts, type OutputFile, type StreamFiles } from './output-files.js'
+import { createValueCheck, findLatestDay } from './possible-values.js'
 import { findStrayDocument, findStrayRecords, findStrayRows, type StockIndex } from './stray-records.js'
 
 interface RecordContext {
   readonly listed: StockIndex
   readonly exchange: string
+  readonly report: Parameters<typeof findLatestDay>[0]
 }
 
 /** Lists with stocks of this exchange only. Others, such as price bands, also name funds and bonds. */
@@ -38,16 +39,16 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
   for (const { stream, files } of all)
     for (const file of stream.work.of === DAYS ? files.slice(-MAX_DAYS) : files) {
       if (file.output.shape === 'candles-per-item') continue
-      const fractions = createFractionCheck(listTables([stream]))
+      const values = createValueCheck(listTables([stream]), findLatestDay(against.report, stream))
       try {
         findings.push(
           ...(await checkFile(root, file, {
             ...against,
             rows,
-            fractions,
+            values,
             isOfStocks: STOCK_ONLY_STREAMS.includes(stream.name),
           })),
-          ...fractions.finish(file.file),
+          ...values.finish(file.file),
           ...findBrokenTexts(root, file),
         )
       } catch (error) {
@@ -68,25 +69,16 @@ export const verifyRecords = async (root: string, all: readonly StreamFiles[], a
 const ofItem = ({ item }: OutputFile): Pick<Finding, 'symbol'> =>
   item === undefined ? {} : { symbol: item.key }
 
-const BROKEN_TEXTS =
-  'a text in it has half of a surrogate pair, or NUL; it is read with U+FFFD instead, and stored so when it is fetched again'
-
-/** A file of an earlier version with texts that DuckDB refuses. */
-const findBrokenTexts = (root: string, output: OutputFile): readonly Finding[] =>
-  output.output.shape === 'text' || readRepaired(join(root, output.file)) === undefined
-    ? []
-    : [{ check: 'files', severity: 'warning', ...ofItem(output), file: output.file, detail: BROKEN_TEXTS }]
-
 interface FileContext extends RecordContext {
   readonly rows: Map<string, readonly Row[]>
-  readonly fractions: ReturnType<typeof createFractionCheck>
+  readonly values: ReturnType<typeof createValueCheck>
   readonly isOfStocks: boolean
 }
 
 const checkFile = async (
   root: string,
   { output, file, item }: OutputFile,
-  { listed, exchange, rows, fractions, isOfStocks }: FileContext,
+  { listed, exchange, rows, values, isOfStocks }: FileContext,
 ): Promise<readonly Finding[]> => {
   const path = join(root, file)
   switch (output.shape) {
@@ -95,7 +87,7 @@ const checkFile = async (
       for await (const some of readRecords(path, file))
         for (const record of some) {
           const { Symbol: symbol, ISIN, SMA, incomeStat_cq: quarters } = record
-          fractions.add(record)
+          values.add(record)
           records.push({ Symbol: symbol, ISIN, SMA, profits: isRow(quarters) && quarters.NET_PROFIT })
         }
       rows.set(
@@ -106,13 +98,14 @@ const checkFile = async (
     }
     case 'document-per-item': {
       const document: unknown = JSON.parse(await disk.readFile(path, 'utf8'))
+      if (isRow(document)) values.add(document, item?.key)
       return item === undefined ? [] : findStrayDocument(file, document, item, listed)
     }
     case 'array-per-item': {
       const list: unknown = JSON.parse(await disk.readFile(path, 'utf8'))
       if (!Array.isArray(list)) throw new DamagedFileError(`${file} is not a list`)
       rows.set(file, list.filter(isRow))
-      rows.get(file)?.forEach(fractions.add)
+      for (const record of rows.get(file) ?? []) values.add(record)
       return [
         ...findDuplicateRecords(file, list),
         ...(isOfStocks ? findStrayRows(file, list.filter(isRow), listed, exchange) : []),
@@ -121,7 +114,7 @@ const checkFile = async (
     default: {
       const text = await disk.readFile(path, 'utf8')
       rows.set(file, parseCsv(text))
-      rows.get(file)?.forEach(fractions.add)
+      for (const record of rows.get(file) ?? []) values.add(record)
       return text.endsWith('\n')
         ? []
         : [{ check: 'files', severity: 'error', file, detail: 'its last line is truncated' }]
@@ -141,33 +134,4 @@ const findDuplicateRecords = (file: string, rows: readonly unknown[]): readonly 
       detail: `${formatNumber(count)} of its ${formatNumber(rows.length)} records repeat another one`,
     },
   ]
-}
-
-/**
- * Finds numbers with a fraction in fields whose column has whole numbers: the column is NULL there, so that a
- * sum lacks them.
- */
-const createFractionCheck = (tables: ReturnType<typeof listTables>) => {
-  const columns = tables
-    .flatMap(({ shape, columns: own }) => (shape === 'candles' ? [] : own))
-    .filter(({ type }) => type === 'BIGINT')
-  const keys = new Set(
-    columns.flatMap(({ from, convert }) => ('row' in from && convert === undefined ? from.row : [])),
-  )
-  const found = new Map<string, string[]>()
-  return {
-    add: (row: Row): void => {
-      for (const key of keys) {
-        const text = readText(row[key])
-        if ((toNumber(text) ?? 0) % 1 !== 0) found.set(key, [...(found.get(key) ?? []), text])
-      }
-    },
-    finish: (file: string): readonly Finding[] =>
-      [...found].map(([key, texts]) => ({
-        check: 'files',
-        severity: 'warning',
-        file,
-        detail: `${key}: ${formatQuantity(texts.length, 'number has', 'numbers have')} a fraction, such as ${texts[0]}; the column is NULL there, and extra has the number`,
-      })),
-  }
 }

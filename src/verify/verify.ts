@@ -119,7 +119,7 @@ const readFolderFacts = async (
   const files = await findStreamFiles(root, streams, { exchange, items: toStockItems(stocks) })
   const written = await readRecordedFiles(root)
   const listed = createStockIndex(stocks, await readFormerList(root))
-  const lists = await verifyRecords(root, files, { listed, exchange })
+  const lists = await verifyRecords(root, files, { listed, exchange, report })
   const listings = [...lists.rows].find(([file]) => file.endsWith('_equity_list.csv'))?.[1] ?? []
   const actions = readKnownActions(lists.rows, listed.owners)
   const market = await readCandleFacts(root, files, {

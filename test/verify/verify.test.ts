@@ -752,6 +752,22 @@ const faults: readonly Planted[] = [
     detail: /^1 record names .*: GONE/,
   },
   {
+    fault: 'a holding above 100 %',
+    plant: (folder) => {
+      folder.putRows(
+        'fundamental_data.json',
+        folder
+          .rows('fundamental_data.json')
+          .map((row) =>
+            (row as { Symbol: string }).Symbol === names.a ? { ...row, sHp: { PROMOTER: '165|60' } } : row,
+          ),
+      )
+      return names.a
+    },
+    found: 'impossible-values warning',
+    detail: /^PROMOTER of sHp: 165 is above 100$/,
+  },
+  {
     fault: 'a record that another stock has under the symbol',
     plant: (folder) => {
       folder.putRows('advanced_indicator_data.json', [
@@ -767,7 +783,7 @@ const faults: readonly Planted[] = [
     plant: (folder) => {
       folder.putRows('nse_asm_list.json', [
         ...folder.rows('nse_asm_list.json'),
-        { Symbol: 'GONE', Name: '', ISIN: 'INE000000000', Stage: '' },
+        { Symbol: 'GONE', Name: '', ISIN: 'INE000000000', Stage: 'GSM - 0 (99)' },
       ])
       return 'nse_asm_list.json'
     },

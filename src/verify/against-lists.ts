@@ -1,0 +1,100 @@
+import { dayToNumber } from '../market/candle-file.js'
+import { formatNumber, formatPrice } from '../model/format.js'
+import { type Row, readText } from '../model/row.js'
+import { readDay } from '../model/trading-day.js'
+import type { Finding } from './finding.js'
+import type { KnownAction } from './price-moves.js'
+import type { SeriesDays } from './sessions.js'
+
+/** Days around a deal in which a finding about its stock puts the candles in doubt. */
+const DOUBT_DAYS = 60
+
+interface Lists {
+  readonly rows: ReadonlyMap<string, readonly Row[]>
+  readonly stocks: readonly Pick<SeriesDays, 'symbol' | 'recent'>[]
+  readonly actions: ReadonlyMap<string, readonly KnownAction[]>
+  /** What is wrong with candles: a deal that does not fit them may be right. */
+  readonly doubts: readonly Finding[]
+}
+
+const DEALS = 'bulk_block_deals.json'
+/** Deals of the block window may be outside of the range of the day. */
+const PRICE_SHARE = 0.5
+/** A deal may be of another exchange, with more volume than this one. */
+const MAX_VOLUMES = 10
+
+/** Finds deals that do not fit the candle of their day, and stocks in lists that exclude each other. */
+export const findAgainstLists = (lists: Lists): readonly Finding[] => [
+  ...findImpossibleDeals(lists),
+  ...findInBothLists(lists.rows),
+]
+
+const findImpossibleDeals = ({ rows, stocks, actions, doubts }: Lists): readonly Finding[] => {
+  const recent = new Map(stocks.map((stock) => [stock.symbol, stock.recent.candles]))
+  return (rows.get(DEALS) ?? []).flatMap(({ sym, date, qty, avgprice }): readonly Finding[] => {
+    const [symbol, day, price, quantity] = [readText(sym), readDay(date), Number(avgprice), Number(qty)]
+    const candles = recent.get(symbol)
+    if (candles === undefined || day === undefined) return []
+    const at = candles.day.indexOf(dayToNumber(day))
+    const [high = 0, low = 0, volume = 0] = [candles.high[at], candles.low[at], candles.volume[at]]
+    const isDoubtful = doubts.some(
+      (one) =>
+        (one.symbol ?? symbol) === symbol &&
+        Math.abs(Date.parse(one.day ?? day) - Date.parse(day)) < DOUBT_DAYS * 86_400_000,
+    )
+    // Candles are divided by later splits, and deals are not.
+    if (
+      at < 0 ||
+      volume === 0 ||
+      isDoubtful ||
+      actions.get(symbol)?.some((action) => action.day > dayToNumber(day))
+    )
+      return []
+    const found = (detail: string): Finding => ({
+      check: 'impossible-values',
+      severity: 'warning',
+      symbol,
+      day,
+      file: DEALS,
+      detail,
+    })
+    const isOutside = price > high * (1 + PRICE_SHARE) || price < low / (1 + PRICE_SHARE)
+    return [
+      ...(isOutside && price > 0
+        ? [
+            found(
+              `a deal at ${formatPrice(price)}; the prices of the day are ${formatPrice(low)} to ${formatPrice(high)}`,
+            ),
+          ]
+        : []),
+      ...(quantity > volume * MAX_VOLUMES
+        ? [
+            found(
+              `a deal of ${formatNumber(quantity)} shares; the volume of the day is ${formatNumber(volume)}`,
+            ),
+          ]
+        : []),
+    ]
+  })
+}
+
+/** Additional and graded surveillance exclude each other. */
+const EXCLUSIVE = ['asm', 'gsm'] as const
+
+const findInBothLists = (rows: Lists['rows']): readonly Finding[] => {
+  const [asm, gsm] = EXCLUSIVE.map((list) => [...rows].find(([file]) => file.endsWith(`_${list}_list.json`)))
+  const symbols = new Set(asm?.[1].map(({ Symbol: symbol }) => readText(symbol)))
+  return (gsm?.[1] ?? []).flatMap(({ Symbol: symbol }): readonly Finding[] =>
+    gsm !== undefined && symbols.has(readText(symbol))
+      ? [
+          {
+            check: 'impossible-values',
+            severity: 'warning',
+            symbol: readText(symbol),
+            file: gsm[0],
+            detail: `it is in ${asm?.[0]}, too: a stock is in one of the two at most`,
+          },
+        ]
+      : [],
+  )
+}

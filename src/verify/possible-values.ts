@@ -1,0 +1,196 @@
+import type { StreamDefinition } from '../engine/define-stream.js'
+import { formatNumber, formatQuantity } from '../model/format.js'
+import { groupBy, median } from '../model/map.js'
+import type { RunReport } from '../model/report.js'
+import { isRow, omitUndefined, type Row, readText, toNumber } from '../model/row.js'
+import type { Possible, TableColumn } from '../model/row-schema.js'
+import type { Table } from '../model/table.js'
+import { type Day, toDay } from '../model/trading-day.js'
+import { toValue } from '../storage/table-rows.js'
+import type { Finding } from './finding.js'
+
+/** A value that cannot be. */
+interface Impossible {
+  readonly field: string
+  readonly value: string
+  readonly reason: string
+  readonly symbol: string
+}
+
+/** More of a file with one reason are one finding. */
+const MAX_SINGLE = 10
+const NO_VALUE = /^\s*(?:-|NA|N\/A)?\s*$/i
+
+/**
+ * Finds values that cannot be: days that do not exist, and what the row schemas of some tables exclude.
+ * `latest`: the day after which nothing can have happened. Values stay as they were served.
+ */
+export const createValueCheck = (tables: readonly Table[], latest: Day) => {
+  const found: Impossible[] = []
+  const fractions = createFractionCheck(tables)
+  const readers = tables
+    .filter(({ shape }) => shape !== 'candles')
+    .map((table) => createRowJudge(table, latest))
+  return {
+    /** `item` is the symbol of a file of one stock. */
+    add: (record: Row, item?: string): void => {
+      if (item === undefined) fractions.add(record)
+      for (const read of readers) found.push(...read(record, item))
+    },
+    finish: (file: string): readonly Finding[] => {
+      const groups = groupBy(found.splice(0), ({ field, reason }) => `${field} ${reason}`)
+      return [...fractions.finish(file), ...[...groups.values()].flatMap((own) => describeGroup(file, own))]
+    },
+  }
+}
+
+const describeGroup = (file: string, own: readonly Impossible[]): readonly Finding[] => {
+  const [first] = own
+  if (first === undefined || own.length <= MAX_SINGLE)
+    return own.map(({ field, value, reason, symbol }) =>
+      toImpossible(file, `${field}: ${value} ${reason}`, symbol),
+    )
+  const count = formatNumber(own.length)
+  return [toImpossible(file, `${first.field}: ${count} values like ${name(first)}, which ${first.reason}`)]
+}
+
+const name = ({ value, symbol }: Impossible): string => (symbol === '' ? value : `${value} of ${symbol}`)
+
+const toImpossible = (file: string, detail: string, symbol = ''): Finding =>
+  omitUndefined({
+    check: 'impossible-values' as const,
+    severity: 'warning' as const,
+    symbol: symbol === '' ? undefined : symbol,
+    file,
+    detail,
+  })
+
+const listRows = (value: unknown): readonly Row[] => (Array.isArray(value) ? value : [value]).filter(isRow)
+
+const readKeys = (from: TableColumn['from'], row: Row, document: Row): unknown => {
+  const [keys, fields] = 'row' in from ? [from.row, row] : 'document' in from ? [from.document, document] : []
+  return keys?.map((key) => fields?.[key]).find((value) => value !== undefined && value !== null)
+}
+
+/** Reads the impossible values of a record: its own, or those of the lists in it. */
+const createRowJudge = ({ columns, lists, possible = {} }: Table, latest: Day) => {
+  const symbolOf = columns.find((column) => column.name === 'symbol')
+  const days = columns.filter(({ type, from }) => (type === 'DATE' || type === 'TIMESTAMP') && 'row' in from)
+  const judged = Object.entries(possible)
+  const read = (row: Row, document: Row, item: string | undefined): readonly Impossible[] => {
+    const symbol = item ?? (symbolOf === undefined ? '' : readText(readKeys(symbolOf.from, row, document)))
+    return [
+      ...days.flatMap((column) => findImpossibleDay(column, readKeys(column.from, row, {}))),
+      ...judged.flatMap(([field, bounds]) => findImpossible(field, row[field], { bounds, latest })),
+    ].map((one) => ({ ...one, symbol }))
+  }
+  return (document: Row, item?: string): readonly Impossible[] =>
+    lists === undefined
+      ? read(document, document, item)
+      : lists.flatMap((key) => listRows(document[key]).flatMap((row) => read(row, document, item)))
+}
+
+type Judged = readonly Omit<Impossible, 'symbol'>[]
+
+const findImpossibleDay = (column: TableColumn, value: unknown): Judged => {
+  const text = readText(value)
+  return NO_VALUE.test(text) || toValue(column, value) !== null
+    ? []
+    : [{ field: column.name, value: text, reason: 'is no day' }]
+}
+
+const findImpossible = (
+  field: string,
+  value: unknown,
+  { bounds, latest }: { readonly bounds: Possible; readonly latest: Day },
+): Judged => {
+  if (bounds.figures !== undefined)
+    return isRow(value) ? findInFigures(field, value, bounds.figures, latest) : []
+  const text = readText(value)
+  const reason = bounds.like === undefined && NO_VALUE.test(text) ? undefined : judge(text, bounds, latest)
+  return reason === undefined ? [] : [{ field, value: bounds.past?.(text) ?? JSON.stringify(value), reason }]
+}
+
+/** Figures are texts with a value for each period, the newest first. */
+const findInFigures = (
+  field: string,
+  table: Row,
+  figures: NonNullable<Possible['figures']>,
+  latest: Day,
+): Judged =>
+  Object.entries(table).flatMap(([key, values]) => {
+    const bounds = figures[key.toUpperCase()] ?? (/^year$/i.test(key) ? undefined : figures['*'])
+    if (bounds === undefined) return []
+    const periods = readText(values).split('|')
+    const reasons = periods.map((value) => (NO_VALUE.test(value) ? undefined : judge(value, bounds, latest)))
+    reasons[0] ??= judgeNewest(periods, bounds)
+    return reasons.flatMap((reason, place) =>
+      reason === undefined ? [] : [{ field: `${key} of ${field}`, value: periods[place] ?? '', reason }],
+    )
+  })
+
+/** A figure below this, in crore, grows more than fiftyfold where a company begins. */
+const LARGE_CRORE = 100
+
+const judgeNewest = (periods: readonly string[], { times }: Possible): string | undefined => {
+  const [newest = 0, ...before] = periods.slice(0, 5).map((value) => Math.abs(toNumber(value) ?? 0))
+  const usual = median(before)
+  return times === undefined ||
+    before.length < 4 ||
+    usual === 0 ||
+    newest < Math.max(LARGE_CRORE, times * usual)
+    ? undefined
+    : `is ${formatNumber(newest / usual)} times the median of the four before`
+}
+
+/** Why a value cannot be; undefined if it can. */
+const judge = (text: string, { from, to, like, past }: Possible, latest: Day): string | undefined => {
+  if (like?.test(text) === false) return 'is none of those known'
+  if (past !== undefined) return past(text) > latest ? `is after ${latest}` : undefined
+  const number = toNumber(text)
+  if (number === undefined) return undefined
+  if (from !== undefined && number < from) return `is below ${from}`
+  return to !== undefined && number > to ? `is above ${to}` : undefined
+}
+
+/**
+ * The day after which nothing can have happened: that of the run, or, for what does not follow its time, of
+ * its end.
+ */
+export const findLatestDay = (
+  report: RunReport | undefined,
+  { followsAsOf }: Pick<StreamDefinition, 'followsAsOf'>,
+): Day => {
+  if (report === undefined) return '9999-12-31'
+  const times = followsAsOf ? [report.asOf] : [report.asOf, report.finishedAt]
+  return toDay(Math.max(...times.map((time) => Date.parse(time))))
+}
+
+/**
+ * Finds numbers with a fraction in fields whose column has whole numbers: the column is NULL there, so that a
+ * sum lacks them.
+ */
+const createFractionCheck = (tables: readonly Table[]) => {
+  const columns = tables
+    .flatMap(({ shape, columns: own }) => (shape === 'candles' ? [] : own))
+    .filter(({ type }) => type === 'BIGINT')
+  const keys = new Set(
+    columns.flatMap(({ from, convert }) => ('row' in from && convert === undefined ? from.row : [])),
+  )
+  const found = new Map<string, string[]>()
+  return {
+    add: (row: Row): void => {
+      for (const key of keys) {
+        const text = readText(row[key])
+        if ((toNumber(text) ?? 0) % 1 !== 0) found.set(key, [...(found.get(key) ?? []), text])
+      }
+    },
+    finish: (file: string): readonly Finding[] =>
+      [...found].map(([key, texts]) => ({
+        check: 'files',
+        severity: 'warning',
+        file,
+        detail: `${key}: ${formatQuantity(texts.length, 'number has', 'numbers have')} a fraction, such as ${texts[0]}; the column is NULL there, and extra has the number`,
+      })),
+  }
+}
