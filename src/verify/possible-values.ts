@@ -67,22 +67,29 @@ const toImpossible = (file: string, detail: string, symbol = ''): Finding =>
 
 const listRows = (value: unknown): readonly Row[] => (Array.isArray(value) ? value : [value]).filter(isRow)
 
-const readKeys = (from: TableColumn['from'], row: Row, document: Row): unknown => {
-  const [keys, fields] = 'row' in from ? [from.row, row] : 'document' in from ? [from.document, document] : []
-  return keys?.map((key) => fields?.[key]).find((value) => value !== undefined && value !== null)
+const readFirst = (keys: readonly string[], fields: Row): unknown => {
+  for (const key of keys) if (fields[key] !== undefined && fields[key] !== null) return fields[key]
+  return undefined
 }
+
+type Judged = readonly Omit<Impossible, 'symbol'>[]
 
 /** Reads the impossible values of a record: its own, or those of the lists in it. */
 const createRowJudge = ({ columns, lists, possible = {} }: Table, latest: Day) => {
-  const symbolOf = columns.find((column) => column.name === 'symbol')
-  const days = columns.filter(({ type, from }) => (type === 'DATE' || type === 'TIMESTAMP') && 'row' in from)
-  const judged = Object.entries(possible)
+  const from = columns.find((column) => column.name === 'symbol')?.from ?? { row: [] }
+  const readSymbol = (row: Row, document: Row): string =>
+    readText(
+      'row' in from ? readFirst(from.row, row) : 'document' in from ? readFirst(from.document, document) : '',
+    )
+  const judges = [
+    ...columns.flatMap((column) => createDayJudge(column)),
+    ...Object.entries(possible).map(([field, bounds]) => createFieldJudge(field, bounds, latest)),
+  ]
   const read = (row: Row, document: Row, item: string | undefined): readonly Impossible[] => {
-    const symbol = item ?? (symbolOf === undefined ? '' : readText(readKeys(symbolOf.from, row, document)))
-    return [
-      ...days.flatMap((column) => findImpossibleDay(column, readKeys(column.from, row, {}))),
-      ...judged.flatMap(([field, bounds]) => findImpossible(field, row[field], { bounds, latest })),
-    ].map((one) => ({ ...one, symbol }))
+    let found: Impossible[] = NONE
+    for (const judge of judges)
+      for (const one of judge(row)) found = [...found, { ...one, symbol: item ?? readSymbol(row, document) }]
+    return found
   }
   return (document: Row, item?: string): readonly Impossible[] =>
     lists === undefined
@@ -90,26 +97,41 @@ const createRowJudge = ({ columns, lists, possible = {} }: Table, latest: Day) =
       : lists.flatMap((key) => listRows(document[key]).flatMap((row) => read(row, document, item)))
 }
 
-type Judged = readonly Omit<Impossible, 'symbol'>[]
+const NONE: never[] = []
 
-const findImpossibleDay = (column: TableColumn, value: unknown): Judged => {
-  const text = readText(value)
-  return NO_VALUE.test(text) || toValue(column, value) !== null
-    ? []
-    : [{ field: column.name, value: text, reason: 'is no day' }]
+/** Days repeat: each is read once. */
+const createDayJudge = (column: TableColumn): readonly ((row: Row) => Judged)[] => {
+  const { name: field, type, from, convert } = column
+  if ((type !== 'DATE' && type !== 'TIMESTAMP') || !('row' in from)) return []
+  const { row: keys } = from
+  const known = new Set<unknown>()
+  return [
+    (row) => {
+      const value = readFirst(keys, row)
+      const day = convert === undefined && typeof value === 'string' ? value.slice(0, 10) : value
+      // A number is an instant.
+      if (known.has(day) || (typeof value === 'number' && value > 0)) return NONE
+      const text = readText(value)
+      if (!NO_VALUE.test(text) && toValue(column, value) === null)
+        return [{ field, value: text, reason: 'is no day' }]
+      known.add(day)
+      return NONE
+    },
+  ]
 }
 
-const findImpossible = (
-  field: string,
-  value: unknown,
-  { bounds, latest }: { readonly bounds: Possible; readonly latest: Day },
-): Judged => {
-  if (bounds.figures !== undefined)
-    return isRow(value) ? findInFigures(field, value, bounds.figures, latest) : []
-  const text = readText(value)
-  const reason = bounds.like === undefined && NO_VALUE.test(text) ? undefined : judge(text, bounds, latest)
-  return reason === undefined ? [] : [{ field, value: bounds.past?.(text) ?? JSON.stringify(value), reason }]
-}
+const createFieldJudge =
+  (field: string, bounds: Possible, latest: Day) =>
+  (row: Row): Judged => {
+    const value = row[field]
+    if (bounds.figures !== undefined)
+      return isRow(value) ? findInFigures(field, value, bounds.figures, latest) : NONE
+    const text = readText(value)
+    const reason = bounds.like === undefined && NO_VALUE.test(text) ? undefined : judge(text, bounds, latest)
+    return reason === undefined
+      ? NONE
+      : [{ field, value: bounds.past?.(text) ?? JSON.stringify(value), reason }]
+  }
 
 /** Figures are texts with a value for each period, the newest first. */
 const findInFigures = (
