@@ -34,8 +34,17 @@ export const openDuckDb = async (options: Readonly<Record<string, string>> = {})
     close: () => {
       connection.closeSync()
       instance.closeSync()
+      for (const release of releases.get(connection) ?? []) release()
+      releases.delete(connection)
     },
   }
+}
+
+const releases = new WeakMap<DuckDBConnection, readonly (() => void)[]>()
+
+/** Calls a function once the database of a connection is closed. */
+export const whenClosed = (connection: DuckDBConnection, release: () => void): void => {
+  releases.set(connection, [...(releases.get(connection) ?? []), release])
 }
 
 /** Where the database of a process moves what has no room in its memory. */

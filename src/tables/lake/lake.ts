@@ -12,6 +12,7 @@ import { buildSelect, type CsvMode } from '../../storage/table-views.js'
 import { replaceExport } from '../export/replace-file.js'
 import { addNeeded, isView, listViews } from '../views/index.js'
 import type { View } from '../views/view.js'
+import { pinFile, removeOldPins } from './pin-file.js'
 
 /** Raise it when the same SQL gives other files. */
 const FORMAT = 2
@@ -137,9 +138,11 @@ export const openLake = (
 }
 
 const createFiles = (connection: DuckDBConnection, root: string, inputs: ReturnType<typeof createInputs>) => {
+  const pins = toLakePath(root, '.reading')
   const readFile = async (relation: Columned): Promise<LakeTable | undefined> => {
-    const path = toLakePath(root, nameLakeFile(relation.name))
-    if (statFile(path) === undefined) return undefined
+    const file = toLakePath(root, nameLakeFile(relation.name))
+    if (statFile(file) === undefined) return undefined
+    const path = pinFile(connection, file, pins)
     const described = await inputs.describe(relation)
     return (await readKey(connection, path)) === described.key
       ? buildReader(relation, path, described)
@@ -158,7 +161,13 @@ const createFiles = (connection: DuckDBConnection, root: string, inputs: ReturnT
         )
     }
     await replaceExport(path, write, { workFolder: toLakePath(root) })
-    return buildReader(relation, path, described, Math.round(performance.now() - startedAt))
+    await removeOldPins(pins)
+    return buildReader(
+      relation,
+      pinFile(connection, path, pins),
+      described,
+      Math.round(performance.now() - startedAt),
+    )
   }
   return { readFile, writeFile }
 }
