@@ -64,11 +64,15 @@ export const planListings = (
   const present = toListings(now)
   const matches = matchListings(toListings(before), present)
   const same = new Set(matches.same.map((pair) => pair.before))
+  // It may have another ISIN than when it lost them.
+  const findLost = (now: MasterEntry): MasterEntry =>
+    former.findLast(({ fileName, stock }) => fileName === now.fileName && isSameCompany(stock, now.stock)) ??
+    now
   return {
     left: matches.earlier.filter((entry) => !same.has(entry)),
     moves: findTaken(former, present, matches).flatMap((pair) => [
       [pair.before.fileName, toFormerName(pair.before)] as const,
-      [toFormerName(pair.now), pair.now.fileName] as const,
+      [toFormerName(findLost(pair.now)), pair.now.fileName] as const,
     ]),
   }
 }
