@@ -53,14 +53,18 @@ export const FORMER_OWNERS = `(
  */
 export const ofOwner = (table: string, day: string): string => ofOwnerIf(table, isOwnDay(day))
 
+/** The same of a table with ISINs, which decide where they are known. */
+export const ofIsinOwner = (table: string, day: string): string =>
+  ofOwnerIf(table, `CASE ${IS_OWN_ISIN} ELSE ${isOwnDay(day)} END`)
+
 /**
- * The same of a table with names of companies: they decide where they are those of the master list, and ISINs
- * wherever they are.
+ * The same of a table with ISINs and names of companies, which decide where they are those of the master
+ * list.
  */
 export const ofNamedOwner = (table: string, day: string): string =>
   ofOwnerIf(
     table,
-    `CASE WHEN t.isin <> '' THEN ${isSameIssuer('t.isin', 'o.isin')} WHEN t.name = o.name THEN true WHEN list_contains(o.other_names, t.name) THEN false ELSE ${isOwnDay(day)} END`,
+    `CASE ${IS_OWN_ISIN} WHEN t.name = o.name THEN true WHEN list_contains(o.other_names, t.name) THEN false ELSE ${isOwnDay(day)} END`,
   )
 
 const isOwnDay = (day: string): string =>
@@ -68,6 +72,14 @@ const isOwnDay = (day: string): string =>
 
 const ofOwnerIf = (table: string, isOwn: string): string =>
   `(SELECT t.* REPLACE (coalesce(owner, t.symbol) AS symbol), owner FROM ${table} AS t LEFT JOIN ${FORMER_OWNERS} AS o ON o.symbol = t.symbol AND ${isOwn})`
+
+/**
+ * Whether two ISINs have one issuer. A split gives a stock a new ISIN, and lists take it on different days.
+ */
+export const isSameIssuer = (one: string, other: string): string =>
+  `left(${one}, ${ISSUER_LENGTH}) = left(${other}, ${ISSUER_LENGTH})`
+
+const IS_OWN_ISIN = `WHEN t.isin <> '' THEN ${isSameIssuer('t.isin', 'o.isin')}`
 
 /** The stock that a symbol means. If several had it, the master list decides, then the exchange's list. */
 export const symbolIsins = defineView({
@@ -92,12 +104,6 @@ export const symbolIsins = defineView({
     WHERE isin <> '' AND symbol <> '' GROUP BY symbol
   )`)} AS o LEFT JOIN (SELECT company, arg_min(isin, symbol) AS isin, min(symbol) AS symbol_now FROM ${ofCompany('master')} GROUP BY company) AS now USING (company)`,
 })
-
-/**
- * Whether two ISINs have one issuer. A split gives a stock a new ISIN, and lists take it on different days.
- */
-export const isSameIssuer = (one: string, other: string): string =>
-  `left(${one}, ${ISSUER_LENGTH}) = left(${other}, ${ISSUER_LENGTH})`
 
 /** The ISIN that the stock of a row has now, as far as its symbol (`s`) says. */
 export const presentIsin = (row: string, s: string): string =>

@@ -111,6 +111,18 @@ describe.skipIf(!duckdb)('a symbol of two companies, one after the other', () =>
     ])
   })
 
+  it('has the deals of each by their ISIN, whatever their day', async () => {
+    const deals = [
+      deal('2026-02-05 00:00:00', { isin: 'INE149K01008' }),
+      deal('2026-02-03 00:00:00', { isin: NEW }),
+    ]
+    const named = folderWith({ ...REUSED, 'bulk_block_deals.json': deals })
+    expect(await objectsOf('select symbol, isin, day from deals_valued order by 1', named)).toEqual([
+      { ...a, day: '2026-02-03' },
+      { ...b, day: '2026-02-05' },
+    ])
+  })
+
   it('has the actions of each by the name in the list, and by the days of the document of former stocks', async () => {
     const rename = (file: keyof typeof REUSED, more: object) =>
       (REUSED[file] as readonly object[]).map((row) => ({ ...row, ...more }))
