@@ -1,7 +1,7 @@
 import { concat, EMPTY, filter, forkJoin, map, type Observable, of, switchMap, toArray } from 'rxjs'
 import { groupBy } from '../model/map.js'
 import { isRow, type Row, readText } from '../model/row.js'
-import { haveSameIssuer, isSameCompany, type Stock, toFormerName, toStockItems } from '../model/stock.js'
+import { haveSameIssuer, isSuccessor, type Stock, toFormerName, toStockItems } from '../model/stock.js'
 import { REPORT_FILE, type Stored, toStatePath } from '../model/stored.js'
 import { addDays, type Day, readDay, toDay } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
@@ -169,6 +169,7 @@ export type OwnerFinder = ReturnType<typeof createOwnerFinder>
  */
 export const createOwnerFinder = (listed: readonly Stock[], former: readonly FormerEntry[]) => {
   const bySymbol = groupBy(listed, ({ Symbol: symbol }) => symbol)
+  const bySid = groupBy(listed, ({ Sid }) => Sid)
   const byIsin = new Map(listed.map((stock) => [stock.ISIN, stock]))
   const formerBySymbol = groupBy(former, ({ stock }) => stock.Symbol)
   const formerByIsin = groupBy(former, ({ stock }) => stock.ISIN)
@@ -179,10 +180,10 @@ export const createOwnerFinder = (listed: readonly Stock[], former: readonly For
       if (byIsin.has(isin)) return isin
       for (const entry of (formerByIsin.get(isin) ?? []).toReversed()) {
         const { stock } = entry
-        const own = formerBySymbol.get(stock.Symbol) ?? []
+        const own = former.filter((one) => one.stock.Symbol === stock.Symbol || one.stock.Sid === stock.Sid)
         const later = own.slice(own.indexOf(entry) + 1).map((one) => one.stock)
-        for (const one of [...(bySymbol.get(stock.Symbol) ?? []), ...later])
-          if (isSameCompany(stock, one)) isins.add(one.ISIN)
+        for (const one of [...(bySymbol.get(stock.Symbol) ?? []), ...(bySid.get(stock.Sid) ?? []), ...later])
+          if (isSuccessor(stock, one)) isins.add(one.ISIN)
       }
     }
     return [...isins].at(-1) ?? ISIN

@@ -93,6 +93,19 @@ describe('the stocks that left the master list', () => {
     expect([gone.find('A', '2026-02-02'), gone.find('D', '2026-02-02')]).toEqual([`A~${split?.ISIN}`, 'D'])
   })
 
+  it('are themselves with a new ISIN and a new symbol after days without a run', async () => {
+    const settle = createDays()
+    const split = { ...F, ISIN: 'INE111A01029', Symbol: 'C' }
+    await settle('2026-02-02', F, B)
+    const { isins, find, moves } = await settle('2026-02-06', split, B)
+    expect([isins, moves]).toEqual([[`${split.ISIN} < ${F.ISIN}`], []])
+    expect([find('A', '2026-02-02'), find('C', '2026-02-06')]).toEqual(['C', 'C'])
+    // Another share of the issuer is another stock.
+    const other = createDays()
+    await other('2026-02-02', F, B)
+    expect((await other('2026-02-06', { ...split, Sid: '9' }, B)).isins).toEqual([])
+  })
+
   it('own the files and the rows of their days after two of them exchanged their symbols', async () => {
     const settle = createDays()
     await settle('2026-02-02', F, B)
