@@ -12,10 +12,14 @@ export const RECORDED_ACTIONS = `(SELECT unnest(CAST(getvariable('${RECORDED_VAR
 const SAME_ACTION =
   "symbol, name, json_extract_string(extra, '$.Isin') AS isin, ex_date, record_date, upper(trim(coalesce(action, ''))) AS action, if(trim(note) = 'NA', '', trim(coalesce(note, ''))) AS terms"
 
-/** The value of that variable. Results move no price and are many. */
+/**
+ * The value of that variable. Results move no price and are many. Lists repeat themselves day by day: each
+ * text is read once.
+ */
 export const selectRecorded = (select: string): string => `(SELECT list(a) FROM (
   SELECT *, (SELECT min(d) FROM (SELECT DISTINCT CAST(day AS DATE) AS d FROM (${select})) WHERE d > last_day) AS next_day FROM (
-    SELECT ${SAME_ACTION}, CAST(max(day) AS DATE) AS last_day FROM (${select})
+    SELECT ${SAME_ACTION}, CAST(max(day) AS DATE) AS last_day
+    FROM (SELECT symbol, name, extra, ex_date, record_date, action, note, max(day) AS day FROM (${select}) GROUP BY ALL)
     WHERE ${termsSql.kind("coalesce(action, '')", "coalesce(note, '')")} IS NOT NULL GROUP BY ALL
   )
 ) AS a)`
