@@ -47,6 +47,7 @@ export const createStorage = (files: FileStore): Storage => ({
     tail: files.tail,
     text: (file) => files.read(file).pipe(map((bytes) => bytes && asBuffer(bytes).toString())),
     document: (file) => readStoredDocument(files, file),
+    ...(files.list ? { list: files.list } : {}),
   },
   openSession: files.openSession,
   ...(files.move ? { move: files.move } : {}),

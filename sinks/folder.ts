@@ -72,6 +72,7 @@ export const folder = (out: string): Storage => {
   const storage = createStorage({
     read: (file) => read(file, (path) => disk.readFileSync(path)),
     exists: (file) => read(file, () => true).pipe(map((found) => found !== undefined)),
+    list: (path) => read(path, (place) => disk.readdirSync(place)).pipe(map((names = []) => names)),
     records: (file) => records(file),
     owners: (file) => records(file, parseOwners),
     tail: (file) => read(file, readTail),

@@ -38,6 +38,11 @@ export const memory = (files: MemoryFiles = new Map()): Storage => {
         return of(stored && Buffer.from(stored.text))
       }),
     exists: (file) => defer(() => of(files.has(file))),
+    list: (path) =>
+      defer(() => {
+        const own = [...files.keys()].filter((file) => file.startsWith(`${path}/`))
+        return of(own.map((file) => file.slice(path.length + 1)))
+      }),
     records,
     owners: records,
     tail: (file) =>

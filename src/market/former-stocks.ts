@@ -1,7 +1,7 @@
-import { forkJoin, map, type Observable, of, switchMap } from 'rxjs'
+import { concat, EMPTY, filter, forkJoin, map, type Observable, of, switchMap, toArray } from 'rxjs'
 import { groupBy } from '../model/map.js'
 import { isRow, type Row, readText } from '../model/row.js'
-import { isSameCompany, type Stock, toFormerName } from '../model/stock.js'
+import { haveSameIssuer, isSuccessor, type Stock, toFormerName, toStockItems } from '../model/stock.js'
 import { REPORT_FILE, type Stored, toStatePath } from '../model/stored.js'
 import { addDays, type Day, readDay, toDay } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
@@ -35,7 +35,53 @@ export const readFormerStocks = (stored: Stored): Observable<readonly FormerEntr
   stored.document(FORMER_STOCKS_FILE).pipe(
     catchItemFailure(() => of([])),
     map(parseFormerStocks),
+    switchMap((known) => addFormerFiles(known, stored)),
   )
+
+/** The candles under the name of a former stock. */
+const FOLDER = 'ohlcv_data'
+const FORMER_FILE = /^((.+)~([A-Z0-9]{12}))\.csv$/
+
+/**
+ * Adds the unlisted stocks with candles under the name of a former one, as far as they are not known: a
+ * folder may have lost the document. The names of their companies are not known. Emits once.
+ */
+export const addFormerFiles = (
+  known: readonly FormerEntry[],
+  stored: Stored,
+): Observable<readonly FormerEntry[]> => {
+  const names = new Set(known.map(toFormerName))
+  const readEntry = (file: string, items: ReturnType<typeof toStockItems>) => {
+    const [, name = '', symbol = '', ISIN = ''] = FORMER_FILE.exec(file) ?? []
+    if (name === '' || names.has(name) || items.some(({ value }) => value.ISIN === ISIN)) return EMPTY
+    const fileName = items.some((item) => item.fileName === symbol) ? symbol : name
+    return stored.tail(`${FOLDER}/${file}`).pipe(
+      map((tail) => Number.parseInt(tail?.lines.at(-1) ?? '', 10)),
+      filter((seconds) => !Number.isNaN(seconds)),
+      map((seconds): FormerEntry => {
+        const stock = { Symbol: symbol, ISIN, Name: '', Sid: '' }
+        return { stock, fileName, until: toDay(seconds * 1_000) }
+      }),
+    )
+  }
+  return (stored.list?.(FOLDER) ?? of([])).pipe(
+    map((files) => files.filter((file) => file.includes('~'))),
+    switchMap((files) =>
+      (files.length === 0 ? of([]) : readStoredStocks(stored)).pipe(
+        map(toStockItems),
+        switchMap((items) => concat(...files.map((file) => readEntry(file, items)))),
+        toArray(),
+      ),
+    ),
+    map((found) =>
+      found.length === 0
+        ? known
+        : [...known, ...found].sort((one, other) =>
+            one.until < other.until ? -1 : Number(one.until > other.until),
+          ),
+    ),
+  )
+}
 
 /** What a new master list means for what is stored. */
 interface SettledNames {
@@ -119,10 +165,11 @@ export type OwnerFinder = ReturnType<typeof createOwnerFinder>
 
 /**
  * Finds the stock that a list means by a symbol: one that had it on a day may have another symbol now, and
- * the symbol another company. Such a list has no ISIN; if it names the company, that decides.
+ * the symbol another company. Most such lists have no ISIN; if they name the company, that decides.
  */
 export const createOwnerFinder = (listed: readonly Stock[], former: readonly FormerEntry[]) => {
   const bySymbol = groupBy(listed, ({ Symbol: symbol }) => symbol)
+  const bySid = groupBy(listed, ({ Sid }) => Sid)
   const byIsin = new Map(listed.map((stock) => [stock.ISIN, stock]))
   const formerBySymbol = groupBy(former, ({ stock }) => stock.Symbol)
   const formerByIsin = groupBy(former, ({ stock }) => stock.ISIN)
@@ -133,10 +180,10 @@ export const createOwnerFinder = (listed: readonly Stock[], former: readonly For
       if (byIsin.has(isin)) return isin
       for (const entry of (formerByIsin.get(isin) ?? []).toReversed()) {
         const { stock } = entry
-        const own = formerBySymbol.get(stock.Symbol) ?? []
+        const own = former.filter((one) => one.stock.Symbol === stock.Symbol || one.stock.Sid === stock.Sid)
         const later = own.slice(own.indexOf(entry) + 1).map((one) => one.stock)
-        for (const one of [...(bySymbol.get(stock.Symbol) ?? []), ...later])
-          if (isSameCompany(stock, one)) isins.add(one.ISIN)
+        for (const one of [...(bySymbol.get(stock.Symbol) ?? []), ...(bySid.get(stock.Sid) ?? []), ...later])
+          if (isSuccessor(stock, one)) isins.add(one.ISIN)
       }
     }
     return [...isins].at(-1) ?? ISIN
@@ -144,22 +191,22 @@ export const createOwnerFinder = (listed: readonly Stock[], former: readonly For
   /** The listed stock that a former one is now, if it is listed. */
   const present = (stock: Pick<Stock, 'ISIN'>): Stock | undefined => byIsin.get(lastIsin(stock))
   /** The symbol that it has now, or the name of its files if it is not listed. */
-  const findSymbol = (symbol: string, day: Day, name = ''): string => {
+  const findSymbol = (symbol: string, day: Day, { name = '', isin = '' } = {}): string => {
     const owners = formerBySymbol.get(symbol) ?? []
     if (owners.length === 0) return symbol
     const [now] = bySymbol.get(symbol) ?? []
-    const named = [...owners.map(({ stock }) => stock), ...(now ? [now] : [])].filter(
-      ({ Name }) => name !== '' && Name === name,
+    const named = [...owners.map(({ stock }) => stock), ...(now ? [now] : [])].filter(({ Name, ISIN }) =>
+      isin === '' ? name !== '' && Name === name : haveSameIssuer(ISIN, isin),
     )
     const was =
-      new Set(named.map(({ ISIN }) => ISIN)).size === 1
+      new Set(named.map(lastIsin)).size === 1
         ? owners.findLast(({ stock }) => stock === named[0])
         : (owners.find(({ until }) => day <= until) ?? (now === undefined ? owners.at(-1) : undefined))
     if (was === undefined) return symbol
-    const isin = lastIsin(was.stock)
-    const last = owners.findLast(({ stock }) => lastIsin(stock) === isin) ?? was
+    const lastOwn = lastIsin(was.stock)
+    const last = owners.findLast(({ stock }) => lastIsin(stock) === lastOwn) ?? was
     const isOwner = now === undefined && last === owners.at(-1)
-    return byIsin.get(isin)?.Symbol ?? (isOwner ? symbol : toFormerName(last))
+    return byIsin.get(lastOwn)?.Symbol ?? (isOwner ? symbol : toFormerName(last))
   }
   return { lastIsin, present, findSymbol }
 }

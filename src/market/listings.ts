@@ -3,7 +3,14 @@ import { BadAnswerError } from '../model/errors.js'
 import { formatPart, joinWords } from '../model/format.js'
 import { groupBy } from '../model/map.js'
 import { isRow, type Row, readText } from '../model/row.js'
-import { isSameCompany, type Stock, toFormerName, toStockItems, toStocks } from '../model/stock.js'
+import {
+  isSameCompany,
+  isSuccessor,
+  type Stock,
+  toFormerName,
+  toStockItems,
+  toStocks,
+} from '../model/stock.js'
 import type { Stored } from '../model/stored.js'
 import type { Day } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
@@ -64,11 +71,15 @@ export const planListings = (
   const present = toListings(now)
   const matches = matchListings(toListings(before), present)
   const same = new Set(matches.same.map((pair) => pair.before))
+  // It may have another ISIN than when it lost them.
+  const findLost = (now: MasterEntry): MasterEntry =>
+    former.findLast(({ fileName, stock }) => fileName === now.fileName && isSameCompany(stock, now.stock)) ??
+    now
   return {
     left: matches.earlier.filter((entry) => !same.has(entry)),
     moves: findTaken(former, present, matches).flatMap((pair) => [
       [pair.before.fileName, toFormerName(pair.before)] as const,
-      [toFormerName(pair.now), pair.now.fileName] as const,
+      [toFormerName(findLost(pair.now)), pair.now.fileName] as const,
     ]),
   }
 }
@@ -142,14 +153,14 @@ const getKey = ({ stock }: MasterEntry): string => `${stock.Symbol}\n${stock.ISI
 
 /**
  * How the stocks of the earlier list match those of the current one: by symbol and ISIN, else by ISIN, else
- * by symbol, if both are one company.
+ * by symbol or by security, if both are one company.
  */
 const matchListings = (earlier: readonly MasterEntry[], present: readonly MasterEntry[]) => {
   const [gone, added] = [new Set(earlier), new Set(present)]
   /** Takes out the stocks of both lists with the same key, if exactly one stock of each list has it. */
   const takePairs = (
     of: (listing: MasterEntry) => string,
-    isOne: typeof isSameCompany = () => true,
+    isOne: typeof isSuccessor = () => true,
   ): readonly Pair[] => {
     const are = groupBy(added, of)
     const pairs = [...groupBy(gone, of)].flatMap(([key, [before, otherBefore]]): readonly Pair[] => {
@@ -165,8 +176,9 @@ const matchListings = (earlier: readonly MasterEntry[], present: readonly Master
   }
   const same = takePairs(getKey)
   const renamed = takePairs(({ stock }) => stock.ISIN)
-  const reissued = takePairs(({ stock }) => stock.Symbol, isSameCompany)
-  return { earlier, same, renamed, reissued, gone: [...gone] }
+  const reissued = takePairs(({ stock }) => stock.Symbol, isSuccessor)
+  const both = takePairs(({ stock }) => stock.Sid, isSuccessor)
+  return { earlier, same, renamed: [...renamed, ...both], reissued, gone: [...gone] }
 }
 
 /** Stocks that share a symbol, whose file name changed, or whose file name belonged to another stock. */

@@ -115,12 +115,15 @@ export const readPriceActions = (
   const found = lists
     .flat()
     .filter(isRow)
-    .flatMap(({ Sym, DispSym, CorpAct }) =>
+    .flatMap(({ Sym, DispSym, Isin, CorpAct }) =>
       [CorpAct]
         .flat()
         .filter(isRow)
         .flatMap(readPriceAction)
-        .map((action) => ({ symbol: findSymbol(readText(Sym), action.on, readText(DispSym)), action })),
+        .map((action) => {
+          const named = { name: readText(DispSym), isin: readText(Isin) }
+          return { symbol: findSymbol(readText(Sym), action.on, named), action }
+        }),
     )
   return new Map(
     [...groupBy(found, ({ symbol }) => symbol)].map(([symbol, own]) => [

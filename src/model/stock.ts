@@ -84,6 +84,17 @@ export const isSameCompany = (
 ): boolean => haveSameIssuer(one.ISIN, other.ISIN) || (one.Sid !== '' && one.Sid === other.Sid)
 
 /**
+ * Whether two stocks of different days are one that has another symbol or ISIN now, or both: days without a
+ * run may have had a change of each.
+ */
+export const isSuccessor = (one: NamedSecurity, other: NamedSecurity): boolean =>
+  one.Symbol === other.Symbol
+    ? isSameCompany(one, other)
+    : one.Sid !== '' && one.Sid === other.Sid && haveSameIssuer(one.ISIN, other.ISIN)
+
+type NamedSecurity = Pick<Stock, 'Symbol' | 'ISIN' | 'Sid'>
+
+/**
  * The check digit of ISO 6166: letters become 10 to 35, then Luhn over all digits; the last digit is doubled.
  */
 export const computeCheckDigit = (body: string): number => {

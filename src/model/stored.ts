@@ -32,4 +32,6 @@ export interface Stored {
    * JSON.
    */
   document(file: string): Observable<unknown>
+  /** The names of the files in a folder, in any order; absent where files cannot be listed. */
+  list?(folder: string): Observable<readonly string[]>
 }

@@ -110,6 +110,8 @@ export interface FileStore {
   /** All bytes of a file; `undefined` if it is missing. */
   read(file: string): Observable<Uint8Array | undefined>
   exists(file: string): Observable<boolean>
+  /** See `Stored`. */
+  list?(folder: string): Observable<readonly string[]>
   /** `undefined` if the file is missing. */
   tail(file: string): Observable<Tail | undefined>
   /**

@@ -50,7 +50,7 @@ export const toFormerSql = (symbols: readonly SymbolIsin[]): string =>
 
 /**
  * The stocks that left the master list, under the name of their files and with the ISIN that they have now;
- * with a last day, if another company has their symbol now. Without those that have it again.
+ * with the last day of each time that they had their symbol, if another company has had it, too.
  */
 const listFormerOwners = (
   former: readonly FormerEntry[],
@@ -63,18 +63,21 @@ const listFormerOwners = (
   const all = former.flatMap(({ stock, fileName, until }): readonly SymbolIsin[] => {
     const { Symbol: symbol, Name } = stock
     const isin = lastIsin(stock)
-    if (present(stock)?.Symbol === symbol) return []
-    if (owners.get(fileName) === isin) return [{ symbol: fileName, isin }]
     const others = stocks
       .filter((one) => one.Symbol === symbol && lastIsin(one) !== isin)
       .map((one) => one.Name)
+    const isBack = present(stock)?.Symbol === symbol
+    if (others.length === 0 && isBack) return []
+    const isOwn = isBack || owners.get(fileName) === isin
+    if (others.length === 0 && isOwn) return [{ symbol: fileName, isin }]
     const name = Name === '' || others.includes(Name) ? undefined : Name
     const otherNames = others.filter((one) => one !== '' && one !== Name)
     const last = former.findLast((one) => one.fileName === fileName && lastIsin(one.stock) === isin)
-    return [{ symbol: toFormerName(last ?? { stock, fileName }), isin, until, name, otherNames }]
+    const file = isOwn ? fileName : toFormerName(last ?? { stock, fileName })
+    return [{ symbol: file, isin, until, name, otherNames }]
   })
   return [
-    ...new Map(all.map((one) => [one.symbol, one])).values(),
+    ...new Map(all.map((one) => [`${one.symbol} ${one.until}`, one])).values(),
     ...former.flatMap(({ stock }) => {
       const isin = lastIsin(stock)
       return isin === stock.ISIN ? [] : [{ symbol: '', isin, was: stock.ISIN }]

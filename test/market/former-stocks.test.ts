@@ -1,7 +1,12 @@
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { type MemoryFiles, memory } from '../../sinks/memory.js'
-import { createOwnerFinder, parseFormerStocks, settleStocks } from '../../src/market/former-stocks.js'
+import {
+  createOwnerFinder,
+  parseFormerStocks,
+  readOwners,
+  settleStocks,
+} from '../../src/market/former-stocks.js'
 import type { Stock } from '../../src/model/stock.js'
 import { type Day, toInstant } from '../../src/model/trading-day.js'
 
@@ -48,11 +53,11 @@ describe('the stocks that left the master list', () => {
     const { moves, former, find } = await settle('2026-02-05', B, N)
     expect(moves).toEqual([`A > A~${F.ISIN}`, `A~${N.ISIN} > A`])
     expect(former).toEqual(left)
-    expect([find('A', '2026-02-02'), find('A', '2026-02-03'), find('A', '2026-02-05', F.Name)]).toEqual([
-      `A~${F.ISIN}`,
-      'A',
-      `A~${F.ISIN}`,
-    ])
+    expect([
+      find('A', '2026-02-02'),
+      find('A', '2026-02-03'),
+      find('A', '2026-02-05', { name: F.Name }),
+    ]).toEqual([`A~${F.ISIN}`, 'A', `A~${F.ISIN}`])
     expect((await settle('2026-02-06', B, N)).moves).toEqual([])
   })
 
@@ -88,6 +93,19 @@ describe('the stocks that left the master list', () => {
     expect([gone.find('A', '2026-02-02'), gone.find('D', '2026-02-02')]).toEqual([`A~${split?.ISIN}`, 'D'])
   })
 
+  it('are themselves with a new ISIN and a new symbol after days without a run', async () => {
+    const settle = createDays()
+    const split = { ...F, ISIN: 'INE111A01029', Symbol: 'C' }
+    await settle('2026-02-02', F, B)
+    const { isins, find, moves } = await settle('2026-02-06', split, B)
+    expect([isins, moves]).toEqual([[`${split.ISIN} < ${F.ISIN}`], []])
+    expect([find('A', '2026-02-02'), find('C', '2026-02-06')]).toEqual(['C', 'C'])
+    // Another share of the issuer is another stock.
+    const other = createDays()
+    await other('2026-02-02', F, B)
+    expect((await other('2026-02-06', { ...split, Sid: '9' }, B)).isins).toEqual([])
+  })
+
   it('own the files and the rows of their days after two of them exchanged their symbols', async () => {
     const settle = createDays()
     await settle('2026-02-02', F, B)
@@ -96,7 +114,10 @@ describe('the stocks that left the master list', () => {
     expect([find('A', '2026-02-02'), find('B', '2026-02-02')]).toEqual(['B', 'A'])
     expect([find('A', '2026-02-03'), find('B', '2026-02-03')]).toEqual(['A', 'B'])
     // A list that names the company means it by its present symbol, whatever the day.
-    expect([find('A', '2026-02-02', B.Name), find('B', '2026-02-03', B.Name)]).toEqual(['A', 'A'])
+    expect([find('A', '2026-02-02', { name: B.Name }), find('B', '2026-02-03', { name: B.Name })]).toEqual([
+      'A',
+      'A',
+    ])
   })
 
   it('are the listed stock of a free symbol that it takes, from then on', async () => {
@@ -117,6 +138,38 @@ describe('the stocks that left the master list', () => {
     await settle('2026-02-03', B)
     await settle('2026-02-04', F, B)
     expect((await settle('2026-02-05', B)).former).toEqual([`A ${F.ISIN} 2026-02-04`])
+  })
+
+  it.each([
+    ['lost', undefined],
+    ['damaged', '[{'],
+  ])('are those of the file names if the document is %s', async (_, document) => {
+    const files: MemoryFiles = new Map([['master_isin_map.json', { text: JSON.stringify([N, B]) }]])
+    if (document) files.set('.scripstream/former-stocks.json', { text: document })
+    const line = (day: Day): string => `${toInstant(day, '00:00') / 1_000},1,1,1,1,1\n`
+    const text = `Timestamp,Open,High,Low,Close,Volume\n${line('2026-02-02')}`
+    // The second has no candles, and the third is of a listed stock.
+    files.set(`ohlcv_data/A~${F.ISIN}.csv`, { text })
+    files.set('ohlcv_data/A~INE444A01011.csv', { text: 'Timestamp,Open,High,Low,Close,Volume\n' })
+    files.set(`ohlcv_data/B~${B.ISIN}.csv`, { text })
+    const { stored } = memory(files)
+    const { findSymbol } = await lastValueFrom(readOwners(stored))
+    expect((['2026-02-02', '2026-02-03'] as const).map((day) => findSymbol('A', day))).toEqual([
+      `A~${F.ISIN}`,
+      'A',
+    ])
+    expect(findSymbol('B', '2026-02-02')).toBe('B')
+    // It is back with a new ISIN of its issuer, and gets its files.
+    const split = { ...F, ISIN: 'INE111A01029' }
+    const settled = await lastValueFrom(
+      settleStocks(() => [split, B], { stored, asOf: toInstant('2026-02-05', '20:00') }),
+    )
+    expect(settled.moves).toContainEqual([`A~${F.ISIN}`, 'A'])
+    expect([...settled.earlierIsins]).toEqual([[split.ISIN, [F.ISIN]]])
+    expect(settled.document).toMatchObject([
+      { symbol: 'A', isin: F.ISIN, file: 'A', until: '2026-02-02' },
+      { symbol: 'A', isin: N.ISIN, until: '2026-02-04' },
+    ])
   })
 
   it('are none in a document of another shape', () => {

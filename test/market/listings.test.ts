@@ -35,6 +35,12 @@ describe('the warnings about a new list of stocks', () => {
     ])
   })
 
+  it('name the old and the new symbol of a stock that has a new ISIN, too', () => {
+    expect(listingWarnings([A, B], [{ ...A, Symbol: 'NEW', ISIN: C.ISIN }, B])).toEqual([
+      'renamed: A is now NEW; files under the old symbol stay as they are; the new symbol starts with new files',
+    ])
+  })
+
   it('name the file of each stock if two share a symbol, and the earlier file', () => {
     const twice = [A, { ...B, Symbol: 'A' }]
     expect(listingWarnings([A, B], twice)).toEqual([

@@ -1,6 +1,6 @@
 import type { Change } from '../../model/change.js'
 import { type Row, readText } from '../../model/row.js'
-import { isSameCompany, type Stock } from '../../model/stock.js'
+import { isSuccessor, type Stock } from '../../model/stock.js'
 import { compareRows } from './compare-rows.js'
 
 /**
@@ -20,27 +20,39 @@ export const compareStocks = (
   const gone = differences.filter(({ change }) => change === 'left').map(({ row }) => row)
   return differences.flatMap(({ change, row: stock }): readonly Change[] => {
     const { Symbol: symbol, ISIN, Name } = stock
-    const isSuccessor = (other: Stock): boolean => other.Symbol === symbol && isSameCompany(other, stock)
     if (change === 'left') {
-      if (isins.has(ISIN) || after.some(isSuccessor)) return []
+      if (isins.has(ISIN) || after.some((other) => isSuccessor(stock, other))) return []
       const detail = `${Name} (${ISIN}) is no longer listed`
       return [{ section: 'listings', change, symbol, from: ISIN, detail }]
     }
     const renamed = gone.find((earlier) => earlier.ISIN === ISIN)
-    if (renamed) {
-      const from = renamed.Symbol
-      const detail = `was ${from} (${ISIN})`
-      return [{ section: 'renames', change: 'renamed', symbol, from, to: symbol, detail }]
-    }
-    const other = gone.find((earlier) => !isins.has(earlier.ISIN) && isSuccessor(earlier))
+    if (renamed) return [toRenaming(renamed, stock)]
+    const other = gone.find((earlier) => !isins.has(earlier.ISIN) && isSuccessor(earlier, stock))
     if (other) {
       const detail = `has the ISIN ${ISIN}, which was ${other.ISIN}`
-      return [{ section: 'renames', change: 'changed', symbol, from: other.ISIN, to: ISIN, detail }]
+      const change: Change = {
+        section: 'renames',
+        change: 'changed',
+        symbol,
+        from: other.ISIN,
+        to: ISIN,
+        detail,
+      }
+      return other.Symbol === symbol ? [change] : [toRenaming(other, stock), change]
     }
     const how = returned.has(ISIN) ? 'back' : 'new'
     return [{ section: 'listings', change: how, symbol, to: ISIN, detail: `${Name} (${ISIN}) is ${how}` }]
   })
 }
+
+const toRenaming = ({ Symbol: from, ISIN }: Stock, { Symbol: symbol }: Stock): Change => ({
+  section: 'renames',
+  change: 'renamed',
+  symbol,
+  from,
+  to: symbol,
+  detail: `was ${from} (${ISIN})`,
+})
 
 const SYMBOL_FIELDS = ['Symbol', 'Sym', 'sym'] as const
 

@@ -6,33 +6,36 @@ import { col, defineView, identity, RUN_DAY } from './view.js'
 export const RECORDED_VARIABLE = 'recorded_actions'
 /** Their rows. The days are the last one whose list had the action, and the next one that has a list. */
 export const RECORDED_ACTIONS = `(SELECT unnest(CAST(getvariable('${RECORDED_VARIABLE}')
-  AS STRUCT(symbol VARCHAR, ex_date DATE, record_date DATE, action VARCHAR, terms VARCHAR, last_day DATE, next_day DATE)[]), recursive := true))`
+  AS STRUCT(symbol VARCHAR, name VARCHAR, isin VARCHAR, ex_date DATE, record_date DATE, action VARCHAR, terms VARCHAR, last_day DATE, next_day DATE)[]), recursive := true))`
 
-/** What an action of a list is, so that spaces and capitals make no other one. */
+/** What an action of a list is, so that spaces and capitals make no other one. Some lists have the ISIN. */
 const SAME_ACTION =
-  "symbol, ex_date, record_date, upper(trim(coalesce(action, ''))) AS action, if(trim(note) = 'NA', '', trim(coalesce(note, ''))) AS terms"
+  "symbol, name, json_extract_string(extra, '$.Isin') AS isin, ex_date, record_date, upper(trim(coalesce(action, ''))) AS action, if(trim(note) = 'NA', '', trim(coalesce(note, ''))) AS terms"
 
-/** The value of that variable. Results move no price and are many. */
+/**
+ * The value of that variable. Results move no price and are many. Lists repeat themselves day by day: each
+ * text is read once.
+ */
 export const selectRecorded = (select: string): string => `(SELECT list(a) FROM (
   SELECT *, (SELECT min(d) FROM (SELECT DISTINCT CAST(day AS DATE) AS d FROM (${select})) WHERE d > last_day) AS next_day FROM (
-    SELECT ${SAME_ACTION}, CAST(max(day) AS DATE) AS last_day FROM (${select})
+    SELECT ${SAME_ACTION}, CAST(max(day) AS DATE) AS last_day
+    FROM (SELECT symbol, name, extra, ex_date, record_date, action, note, max(day) AS day FROM (${select}) GROUP BY ALL)
     WHERE ${termsSql.kind("coalesce(action, '')", "coalesce(note, '')")} IS NOT NULL GROUP BY ALL
   )
 ) AS a)`
 
 /** What a row says by itself: its kind, and where its terms stand. */
 const READ_ACTIONS = `ever AS (
-  SELECT symbol, coalesce(ex_date, record_date) AS day, record_date, action, terms, max(name) AS name, max(amount) AS amount,
-    bool_or(is_listed) AS is_listed, max(last_day) AS last_day, max(next_day) AS next_day
-  FROM (
-    SELECT ${SAME_ACTION}, name, amount, true AS is_listed, NULL AS last_day, NULL AS next_day FROM corporate_actions
-    UNION ALL BY NAME SELECT *, NULL AS name, NULL AS amount, false AS is_listed FROM ${RECORDED_ACTIONS}
-  ) GROUP BY symbol, ex_date, record_date, action, terms
+  SELECT *, coalesce(ex_date, record_date) AS day FROM (
+    SELECT ${SAME_ACTION}, amount, true AS is_listed, NULL AS last_day, NULL AS next_day FROM corporate_actions
+    UNION ALL BY NAME SELECT *, NULL AS amount, false AS is_listed FROM ${RECORDED_ACTIONS}
+  ) WHERE day IS NOT NULL
 ), known_actions AS (
   SELECT *, ${termsSql.kind('action', 'terms')} AS kind, ${termsSql.text('action', 'terms')} AS text FROM (
-    SELECT e.* EXCLUDE (symbol), coalesce(s.symbol_now, symbol) AS symbol, s.isin
-    FROM ${ofNamedOwner('ever', 'day')} AS e LEFT JOIN symbol_isins AS s USING (symbol)
-  ) WHERE day IS NOT NULL
+    SELECT coalesce(s.symbol_now, symbol) AS symbol, s.isin, e.day, record_date, action, terms, max(amount) AS amount,
+      bool_or(is_listed) AS is_listed, max(last_day) AS last_day, max(next_day) AS next_day
+    FROM ${ofNamedOwner('ever', 'day')} AS e LEFT JOIN symbol_isins AS s USING (symbol) GROUP BY ALL
+  )
 )`
 
 /**
@@ -71,7 +74,7 @@ export const actionsUnique = defineView({
       'VARCHAR',
       'such as split, bonus or dividend; what a trust pays is a dividend; NULL for results and what is not known',
     ),
-    col('action', 'VARCHAR', 'as the provider writes it, in capitals'),
+    col('action', 'VARCHAR', 'as the provider writes it, in capitals', 'min(action)'),
     col('terms', 'VARCHAR', 'as the provider writes them', "nullif(min(terms), '')"),
     col(
       'amount_inr',
@@ -82,5 +85,5 @@ export const actionsUnique = defineView({
   ],
   with: [READ_ACTIONS, LASTING, ACTION_PARTS],
   // Two dividends of one amount are told apart by their types, and other actions by their terms.
-  from: `FROM parts GROUP BY isin, symbol, day, kind, action, amount_inr, if(kind = 'dividend' AND amount_inr IS NOT NULL, ${DIVIDEND_TYPE}, terms)`,
+  from: `FROM parts GROUP BY isin, symbol, day, kind, amount_inr, if(kind = 'dividend' AND amount_inr IS NOT NULL, ${DIVIDEND_TYPE}, concat_ws(' ', action, terms))`,
 })

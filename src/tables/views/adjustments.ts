@@ -201,7 +201,7 @@ const DIVIDENDS = [
       before / coalesce((SELECT product(factor) FROM judged AS j WHERE j.symbol = d.symbol AND j.slot = s.slot AND j.reason IS NULL AND state = 0), 1) AS base
     FROM (
       SELECT r.* EXCLUDE (amount), amount * if(is_percent, coalesce((SELECT product(factor) FROM judged AS j WHERE j.symbol = r.symbol AND j.day > r.day AND j.reason IS NULL AND kind IN ('split', 'consolidation')), 1), 1) AS amount FROM (
-        SELECT symbol, max(isin) AS isin, day, action, type, any_value(terms) AS terms, amount, bool_or(is_percent) AS is_percent FROM readable WHERE kind = 'dividend' GROUP BY symbol, day, action, type, amount, if(amount IS NULL, terms, NULL)
+        SELECT symbol, max(isin) AS isin, day, type, any_value(terms) AS terms, amount, bool_or(is_percent) AS is_percent FROM readable WHERE kind = 'dividend' GROUP BY symbol, day, type, amount, if(amount IS NULL, terms, NULL)
       ) AS r
     ) AS d
     LEFT JOIN own AS s ON s.symbol = d.symbol AND s.listed = d.day
@@ -211,11 +211,11 @@ const DIVIDENDS = [
       WHEN base IS NULL THEN 'no candles of its day' END AS reason FROM (
       SELECT *, lead(day) OVER w AS moved_to, lag(day) OVER w AS moved_from, lag(is_seen) OVER w AS was_seen FROM (
         SELECT *, coalesce(inr > ${SEEN_YIELD} * base AND base - after > inr / 2, false) AS is_seen FROM owed
-      ) WINDOW w AS (PARTITION BY symbol, action, type, amount ORDER BY day)
+      ) WINDOW w AS (PARTITION BY symbol, type, amount ORDER BY day)
     )
   )`,
   `paid AS (
-    SELECT *, sum(inr) OVER (PARTITION BY symbol, slot, reason ORDER BY inr, action ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS up_to,
+    SELECT *, sum(inr) OVER (PARTITION BY symbol, slot, reason ORDER BY inr, type ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS up_to,
       sum(inr) OVER (PARTITION BY symbol, slot, reason) AS total FROM counted
   )`,
 ]

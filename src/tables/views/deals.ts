@@ -1,4 +1,4 @@
-import { ofOwner, presentIsin } from './symbols.js'
+import { ofIsinOwner, presentIsin } from './symbols.js'
 import { changing, col, defineView, growth } from './view.js'
 
 const ISIN = presentIsin('d', 's')
@@ -25,7 +25,7 @@ export const dealsValued = defineView({
       "CASE side WHEN 'B' THEN value_cr WHEN 'S' THEN -value_cr END",
     ),
   ],
-  from: `FROM ${ofOwner('deals', 'date')} AS d LEFT JOIN symbol_isins AS s USING (symbol)`,
+  from: `FROM ${ofIsinOwner('deals', 'date')} AS d LEFT JOIN symbol_isins AS s USING (symbol)`,
 })
 
 const LATER = [1, 5, 20, 60] as const

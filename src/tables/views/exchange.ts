@@ -1,6 +1,6 @@
 import { FURTHER_SERIES, SHARE_SERIES } from '../../market/witness.js'
 import { isMarketSession } from './breadth.js'
-import { FORMER_OWNERS, isSameIssuer, ofOwner } from './symbols.js'
+import { FORMER_OWNERS, isSameIssuer, ofOwner, presentIsin } from './symbols.js'
 import { col, defineView, identity, RUN_DAY, type ScreenerGroup } from './view.js'
 
 const IS_SHARE = `series IN (${SHARE_SERIES.map((series) => `'${series}'`).join(', ')})`
@@ -205,7 +205,8 @@ export const lifetimes = defineView({
       GROUP BY symbol
     )`,
     `named AS (
-      SELECT y.isin, coalesce(owner, symbol) AS symbol FROM symbols AS y LEFT JOIN ${FORMER_OWNERS} AS o USING (symbol, isin)
+      SELECT ${presentIsin('y', 's')} AS isin, coalesce(owner, y.symbol) AS symbol FROM symbols AS y LEFT JOIN ${FORMER_OWNERS} AS o ON o.symbol = y.symbol AND o.isin = y.isin
+        LEFT JOIN symbol_isins AS s ON s.symbol = coalesce(owner, y.symbol)
       UNION SELECT s.isin, symbol FROM seen LEFT JOIN symbol_isins AS s USING (symbol)
     )`,
     "listing AS (SELECT symbol AS listed, max(NULLIF(isin, '')) AS listed_isin, min(listed_on) AS listed_on FROM listing_dates GROUP BY symbol)",

@@ -36,11 +36,15 @@ const MOVED_FILES = `(
 export const ofFile = (table: string): string =>
   `(SELECT t.* REPLACE (coalesce(m.symbol, t.symbol) AS symbol) FROM ${table} AS t LEFT JOIN ${MOVED_FILES} AS m ON m.file = t.symbol)`
 
-/** The stocks that lost their symbol to another company: `symbol` is that of their candles. */
+/**
+ * The stocks that lost their symbol to another company, one row each: `owner` is the symbol of their candles.
+ * Some have had it several times.
+ */
 export const FORMER_OWNERS = `(
-  SELECT symbol AS owner, split_part(symbol, '~', 1) AS symbol, isin, until, name, other_names,
-    coalesce(lag(until) OVER (PARTITION BY split_part(symbol, '~', 1) ORDER BY until), DATE '0001-01-01') AS since
-  FROM ${FORMER} WHERE until IS NOT NULL
+  SELECT owner, symbol, isin, any_value(name) AS name, any_value(other_names) AS other_names, list({'since': since, 'until': until}) AS spans FROM (
+    SELECT *, coalesce(lag(until) OVER (PARTITION BY symbol ORDER BY until), DATE '0001-01-01') AS since
+    FROM (SELECT * REPLACE (split_part(symbol, '~', 1) AS symbol), symbol AS owner FROM ${FORMER}) WHERE until IS NOT NULL
+  ) GROUP BY owner, symbol, isin
 )`
 
 /**
@@ -49,17 +53,33 @@ export const FORMER_OWNERS = `(
  */
 export const ofOwner = (table: string, day: string): string => ofOwnerIf(table, isOwnDay(day))
 
-/** The same of a table with names of companies: they decide where they are those of the master list. */
+/** The same of a table with ISINs, which decide where they are known. */
+export const ofIsinOwner = (table: string, day: string): string =>
+  ofOwnerIf(table, `CASE ${IS_OWN_ISIN} ELSE ${isOwnDay(day)} END`)
+
+/**
+ * The same of a table with ISINs and names of companies, which decide where they are those of the master
+ * list.
+ */
 export const ofNamedOwner = (table: string, day: string): string =>
   ofOwnerIf(
     table,
-    `CASE WHEN t.name = o.name THEN true WHEN list_contains(o.other_names, t.name) THEN false ELSE ${isOwnDay(day)} END`,
+    `CASE ${IS_OWN_ISIN} WHEN t.name = o.name THEN true WHEN list_contains(o.other_names, t.name) THEN false ELSE ${isOwnDay(day)} END`,
   )
 
-const isOwnDay = (day: string): string => `t.${day} > o.since AND t.${day} <= o.until`
+const isOwnDay = (day: string): string =>
+  `coalesce(list_bool_or([t.${day} > span.since AND t.${day} <= span.until FOR span IN o.spans]), false)`
 
 const ofOwnerIf = (table: string, isOwn: string): string =>
   `(SELECT t.* REPLACE (coalesce(owner, t.symbol) AS symbol), owner FROM ${table} AS t LEFT JOIN ${FORMER_OWNERS} AS o ON o.symbol = t.symbol AND ${isOwn})`
+
+/**
+ * Whether two ISINs have one issuer. A split gives a stock a new ISIN, and lists take it on different days.
+ */
+export const isSameIssuer = (one: string, other: string): string =>
+  `left(${one}, ${ISSUER_LENGTH}) = left(${other}, ${ISSUER_LENGTH})`
+
+const IS_OWN_ISIN = `WHEN t.isin <> '' THEN ${isSameIssuer('t.isin', 'o.isin')}`
 
 /** The stock that a symbol means. If several had it, the master list decides, then the exchange's list. */
 export const symbolIsins = defineView({
@@ -84,12 +104,6 @@ export const symbolIsins = defineView({
     WHERE isin <> '' AND symbol <> '' GROUP BY symbol
   )`)} AS o LEFT JOIN (SELECT company, arg_min(isin, symbol) AS isin, min(symbol) AS symbol_now FROM ${ofCompany('master')} GROUP BY company) AS now USING (company)`,
 })
-
-/**
- * Whether two ISINs have one issuer. A split gives a stock a new ISIN, and lists take it on different days.
- */
-export const isSameIssuer = (one: string, other: string): string =>
-  `left(${one}, ${ISSUER_LENGTH}) = left(${other}, ${ISSUER_LENGTH})`
 
 /** The ISIN that the stock of a row has now, as far as its symbol (`s`) says. */
 export const presentIsin = (row: string, s: string): string =>

@@ -59,6 +59,22 @@ describe('the master list', () => {
     ])
   })
 
+  it('shows a new symbol and a new ISIN of one security and issuer, but not of two shares of the issuer', () => {
+    const [before, now] = [stock('A', 'INE149K01016'), stock('AA', 'INE149K01024')]
+    expect(gists([before], [now])).toEqual([
+      'renames renamed AA A AA',
+      'renames changed AA INE149K01016 INE149K01024',
+    ])
+    for (const other of [
+      { ...now, Sid: '2' },
+      { ...now, ISIN: 'INE0ZZZ01018' },
+    ])
+      expect(gists([before], [other])).toEqual([
+        `listings new AA  ${other.ISIN}`,
+        'listings left A INE149K01016',
+      ])
+  })
+
   it('shows a symbol that another company has now, by issuer and Sid, as left and new', () => {
     const [before, now] = [stock('A', 'INE149K01016'), { ...stock('A', 'INE0ZZZ01018'), Sid: '99' }]
     expect(gists([before], [now])).toEqual(['listings new A  INE0ZZZ01018', 'listings left A INE149K01016'])

@@ -247,6 +247,38 @@ describe.skipIf(!duckdb)('what a trust pays', () => {
   })
 })
 
+describe.skipIf(!duckdb)('two dividends of one amount and day', () => {
+  it.each([
+    ['DIVIDEND', 'INT DIV Rs 5', 'DIVIDEND', 'SPL DIV Rs 5'],
+    ['DIVIDEND', 'Interim Dividend - Rs 5', 'DIVIDEND', 'Final Div. Rs 5'],
+    ['DIVIDEND', 'FinDiv Rs 5', 'DIVIDEND', 'Spl. Dividend Rs 5'],
+    ['DIVIDEND', 'Intm. Div Rs 5', 'DIVIDEND', 'Dividend Rs 5'],
+    ['INT DIV', '5', 'Spl. Dividend', '5'],
+    ['INTERIM_DIVIDEND', '5', 'FNL_DIV', '5'],
+    ['RETURN OF CAPITAL', '5', 'INTEREST', '5'],
+  ])('of %s %s and %s %s count twice', async (type, note, otherType, otherNote) => {
+    const out = market(PRICES, [
+      [type, DAYS[4], note],
+      [otherType, DAYS[4], otherNote],
+    ])
+    expect((await judge(out)).map((row) => row.amount_inr)).toEqual([5, 5])
+    expect((await readCloses(out, 'close_total_return'))[3]).toBeCloseTo(103 - 10, 9)
+  })
+
+  it.each([
+    ['INT DIV', '5', 'INTERIM DIVIDEND', 'Re 5'],
+    ['DIVIDEND', 'Spl Div Rs 5', 'SPECIAL DIVIDEND', '5'],
+    ['DIVIDEND', 'Dividend for Fin. Year 2026 Rs 5', 'DIVIDEND', '5'],
+    ['DIV', '5', 'DIVIDEND', '5'],
+  ])('are one if %s %s and %s %s are one type', async (type, note, otherType, otherNote) => {
+    const out = market(PRICES, [
+      [type, DAYS[4], note],
+      [otherType, DAYS[4], otherNote],
+    ])
+    expect((await judge(out)).map((row) => row.amount_inr)).toEqual([5])
+  })
+})
+
 describe.skipIf(!duckdb)('the next dividend', () => {
   const next = async (...actions: readonly ListedAction[]) =>
     (

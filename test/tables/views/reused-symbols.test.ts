@@ -111,6 +111,18 @@ describe.skipIf(!duckdb)('a symbol of two companies, one after the other', () =>
     ])
   })
 
+  it('has the deals of each by their ISIN, whatever their day', async () => {
+    const deals = [
+      deal('2026-02-05 00:00:00', { isin: 'INE149K01008' }),
+      deal('2026-02-03 00:00:00', { isin: NEW }),
+    ]
+    const named = folderWith({ ...REUSED, 'bulk_block_deals.json': deals })
+    expect(await objectsOf('select symbol, isin, day from deals_valued order by 1', named)).toEqual([
+      { ...a, day: '2026-02-03' },
+      { ...b, day: '2026-02-05' },
+    ])
+  })
+
   it('has the actions of each by the name in the list, and by the days of the document of former stocks', async () => {
     const rename = (file: keyof typeof REUSED, more: object) =>
       (REUSED[file] as readonly object[]).map((row) => ({ ...row, ...more }))
@@ -196,6 +208,50 @@ describe.skipIf(!duckdb)('a symbol of two companies, one after the other', () =>
       )
   })
 
+  it.each([
+    [{ DispSym: 'Old' }, { DispSym: 'New' }],
+    [{ Isin: OLD }, { Isin: NEW }],
+    [{ Isin: 'INE149K01008' }, { Isin: NEW, DispSym: 'Old' }],
+  ])('has the same action of one day for each, if the rows are of %j and %j', async (one, other) => {
+    const CorpAct = [{ ActType: 'DIVIDEND', ExDate: '2026-02-03', RecDate: '2026-02-03', Note: '5' }]
+    const both = folderWith({
+      ...REUSED,
+      'history_corporate_actions.json': [one, other].map((named) => ({ Sym: 'A', ...named, CorpAct })),
+    })
+    expect(await objectsOf('select symbol, isin from actions_unique order by 1', both)).toEqual([a, b])
+  })
+
+  it('has the rows of each day, if one of them has had it twice', async () => {
+    const third = 'INE0YYY01014'
+    const days = ['2026-02-02', '2026-02-03', '2026-02-05', '2026-02-06']
+    const CorpAct = days.map((day) => ({ ActType: 'DIVIDEND', ExDate: day, RecDate: day, Note: '1' }))
+    const files = {
+      ...REUSED,
+      'history_corporate_actions.json': [{ Sym: 'A', CorpAct }],
+      'bulk_block_deals.json': days.map((day) => deal(`${day} 00:00:00`)),
+      [`ohlcv_data/A~${NEW}.csv`]: candles(toLine('2026-02-03', 7)),
+    }
+    const former = [formerly('A', OLD, 'Old', '2026-02-02'), formerly('A', NEW, 'New', '2026-02-03')]
+    const again = formerly('A', OLD, 'Old', '2026-02-05')
+    const listed = (isin: string, Name: string) => [{ Symbol: 'A', ISIN: isin, Name, Sid: isin, FnoFlag: 0 }]
+    const owners = async (master: readonly object[], ...more: readonly object[]) => {
+      const out = folderWith({
+        ...files,
+        'master_isin_map.json': master,
+        '.scripstream/former-stocks.json': [...former, ...more],
+      })
+      const read = async (rows: string) =>
+        (await objectsOf(`select isin from ${rows} order by day`, out)).map(({ isin }) => isin)
+      return [await read('actions_unique'), await read('deals_valued')]
+    }
+    // A third company has it now; the first has it again; the first left with it.
+    const lost = [OLD, NEW, OLD, third]
+    expect(await owners(listed(third, 'Third'), again)).toEqual([lost, lost])
+    const back = [OLD, NEW, OLD, OLD]
+    expect(await owners(listed(OLD, 'Old'))).toEqual([back, back])
+    expect(await owners([], again)).toEqual([back, back])
+  })
+
   it('has a lifetime of each', async () => {
     const columns = 'symbol, isin, is_now, listed_on, first_day, last_day, delisted_on'
     expect(await objectsOf(`select ${columns} from lifetimes order by 1`, out)).toEqual([
@@ -214,6 +270,8 @@ describe.skipIf(!duckdb)('a symbol of two companies, one after the other', () =>
   it('has the filings from before a split under the present ISIN', async () => {
     const now = 'INE149K01024'
     const split = folderWith({
+      'nse_equity_list.csv': REUSED['nse_equity_list.csv'],
+      'ohlcv_data/A.csv': REUSED['ohlcv_data/A.csv'],
       'master_isin_map.json': [{ Symbol: 'A', ISIN: now, Name: 'A', Sid: '1', FnoFlag: 0 }],
       'company_filings/A_filings.json': {
         code: 0,
@@ -232,6 +290,9 @@ describe.skipIf(!duckdb)('a symbol of two companies, one after the other', () =>
     })
     for (const view of ['filings_unique', 'news_unique', 'first_seen'])
       expect(await objectsOf(`select distinct isin from ${view}`, split)).toEqual([{ isin: now }])
+    // The exchange's list has the earlier ISIN for a while: the stock has not left.
+    const lives = 'select isin, symbol, is_now, delisted_on from lifetimes order by all'
+    expect(await objectsOf(lives, split)).toEqual([{ ...a, isin: now, is_now: 1, delisted_on: null }])
   })
 })
 
