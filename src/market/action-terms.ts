@@ -249,7 +249,7 @@ const kindSql = (text: string): string =>
   KINDS.map(({ kind, sign }) => `WHEN ${matches(text, sign)} THEN '${kind}'`).join(' ')
 
 /** Interim, final and special, as lists shorten them. `Fin` alone may be that of a financial year. */
-const TYPE_WORDS = ['INT(?:ERIM|R?M)?', 'F(?:INA?L|NL|IN[^A-Z0-9]*DIV)', 'SP(?:ECIA|E?C)?L?'].map(
+const DIVIDEND_TYPES = ['INT(?:ERIM|R?M)?', 'F(?:INA?L|NL|IN[^A-Z0-9]*DIV)', 'SP(?:ECIA|E?C)?L?'].map(
   (word) => `(?:\\b|_)${word}(?:\\b|_|DIV)`,
 )
 
@@ -257,8 +257,8 @@ const TYPE_WORDS = ['INT(?:ERIM|R?M)?', 'F(?:INA?L|NL|IN[^A-Z0-9]*DIV)', 'SP(?:E
  * What tells two dividends of one amount apart, in SQL over the columns `action` and `terms`: their types,
  * and what else the action says, such as the capital that a trust returns.
  */
-export const DIVIDEND_TYPE = `concat(${TYPE_WORDS.map((word, place) => `if(regexp_matches(concat_ws(' ', action, terms), '${word}', 'i'), ${place}, NULL)`).join(', ')}, ' ',
-  regexp_replace(upper(action), '${TYPE_WORDS.join('|')}|DIV(?:IDENDS?)?|[^A-Z]', '', 'g'))`
+export const DIVIDEND_TYPE = `concat(${DIVIDEND_TYPES.map((word, place) => `if(regexp_matches(concat_ws(' ', action, terms), '${word}', 'i'), ${place}, NULL)`).join(', ')}, ' ',
+  regexp_replace(upper(action), '${DIVIDEND_TYPES.join('|')}|DIV(?:IDENDS?)?|[^A-Z]', '', 'g'))`
 
 /** The same reading in SQL, of texts that are not NULL. */
 export const termsSql = {

@@ -67,7 +67,7 @@ const toImpossible = (file: string, detail: string, symbol = ''): Finding =>
 
 const listRows = (value: unknown): readonly Row[] => (Array.isArray(value) ? value : [value]).filter(isRow)
 
-const readFirst = (keys: readonly string[], fields: Row): unknown => {
+const readPresent = (keys: readonly string[], fields: Row): unknown => {
   for (const key of keys) if (fields[key] !== undefined && fields[key] !== null) return fields[key]
   return undefined
 }
@@ -79,14 +79,18 @@ const createRowJudge = ({ columns, lists, possible = {} }: Table, latest: Day) =
   const from = columns.find((column) => column.name === 'symbol')?.from ?? { row: [] }
   const readSymbol = (row: Row, document: Row): string =>
     readText(
-      'row' in from ? readFirst(from.row, row) : 'document' in from ? readFirst(from.document, document) : '',
+      'row' in from
+        ? readPresent(from.row, row)
+        : 'document' in from
+          ? readPresent(from.document, document)
+          : '',
     )
   const judges = [
     ...columns.flatMap((column) => createDayJudge(column)),
     ...Object.entries(possible).map(([field, bounds]) => createFieldJudge(field, bounds, latest)),
   ]
   const read = (row: Row, document: Row, item: string | undefined): readonly Impossible[] => {
-    let found: Impossible[] = NONE
+    let found: Impossible[] = NO_VALUES
     for (const judge of judges)
       for (const one of judge(row)) found = [...found, { ...one, symbol: item ?? readSymbol(row, document) }]
     return found
@@ -97,7 +101,7 @@ const createRowJudge = ({ columns, lists, possible = {} }: Table, latest: Day) =
       : lists.flatMap((key) => listRows(document[key]).flatMap((row) => read(row, document, item)))
 }
 
-const NONE: never[] = []
+const NO_VALUES: never[] = []
 
 /** Days repeat: each is read once. */
 const createDayJudge = (column: TableColumn): readonly ((row: Row) => Judged)[] => {
@@ -107,15 +111,15 @@ const createDayJudge = (column: TableColumn): readonly ((row: Row) => Judged)[] 
   const known = new Set<unknown>()
   return [
     (row) => {
-      const value = readFirst(keys, row)
+      const value = readPresent(keys, row)
       const day = convert === undefined && typeof value === 'string' ? value.slice(0, 10) : value
       // A number is an instant.
-      if (known.has(day) || (typeof value === 'number' && value > 0)) return NONE
+      if (known.has(day) || (typeof value === 'number' && value > 0)) return NO_VALUES
       const text = readText(value)
       if (!NO_VALUE.test(text) && toValue(column, value) === null)
         return [{ field, value: text, reason: 'is no day' }]
       known.add(day)
-      return NONE
+      return NO_VALUES
     },
   ]
 }
@@ -125,11 +129,11 @@ const createFieldJudge =
   (row: Row): Judged => {
     const value = row[field]
     if (bounds.figures !== undefined)
-      return isRow(value) ? findInFigures(field, value, bounds.figures, latest) : NONE
+      return isRow(value) ? findInFigures(field, value, bounds.figures, latest) : NO_VALUES
     const text = readText(value)
     const reason = bounds.like === undefined && NO_VALUE.test(text) ? undefined : judge(text, bounds, latest)
     return reason === undefined
-      ? NONE
+      ? NO_VALUES
       : [{ field, value: bounds.past?.(text) ?? JSON.stringify(value), reason }]
   }
 

@@ -5,7 +5,7 @@ import { disk } from '../../storage/disk.js'
 import { whenClosed } from '../../storage/duckdb.js'
 import { statFile } from '../../storage/file-system.js'
 
-const DAY_MS = 86_400_000
+const KEPT_MS = 86_400_000
 
 /**
  * A path of its own to the present content of a file, until the database is closed. DuckDB opens a file once
@@ -29,6 +29,6 @@ export const removeOldPins = async (folder: string): Promise<void> => {
   if (statFile(folder) === undefined) return
   for (const name of await disk.readdir(folder)) {
     const link = join(folder, name)
-    if (Date.now() - (statFile(link)?.ctimeMs ?? 0) > DAY_MS) await disk.rm(link, { force: true })
+    if (Date.now() - (statFile(link)?.ctimeMs ?? 0) > KEPT_MS) await disk.rm(link, { force: true })
   }
 }
