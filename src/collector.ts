@@ -2,6 +2,7 @@ import { defer, EMPTY, type Observable, Subject } from 'rxjs'
 import { folder } from '../sinks/folder.js'
 import { callbackStorage } from '../sinks/memory.js'
 import { streams as allStreams } from '../streams/registry.js'
+import { keepContext } from './engine/context.js'
 import { MASTER, type StreamDefinition } from './engine/define-stream.js'
 import {
   type CollectorHealth,
@@ -95,6 +96,8 @@ export interface Collector<Rows = Readonly<Record<string, unknown>>> {
   ): Observable<PublicOutcome<Rows[Name]>>
   /** For health checks: the runs of this collector, and the limiters of its hosts. */
   health(): CollectorHealth
+  /** Aborts the active runs; their observables complete without a report. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -193,6 +196,7 @@ export const createCollectorWith = (limits: Partial<LimitPolicy>, parts: Collect
     shared: new SharedLimiters(settings, streams, limits),
     readCalendar: () => readCalendar(settings),
     runs: { active: 0 },
+    disposed$: new Subject(),
   }
   const sharedStreams = shareLists(streams, clock, listMaxAgeMs)
   const reported$ = new Subject<RunReport>()
@@ -212,6 +216,7 @@ export const createCollectorWith = (limits: Partial<LimitPolicy>, parts: Collect
           )
           return changes
         }),
+        keepContext(),
       ),
     stream: (name, given = {}) =>
       defer(() => {
@@ -233,6 +238,7 @@ export const createCollectorWith = (limits: Partial<LimitPolicy>, parts: Collect
         return run.item$.pipe(failIfNothing(run, name))
       }),
     health: () => readHealth(host),
+    [Symbol.asyncDispose]: async () => host.disposed$.next(),
   }
 }
 

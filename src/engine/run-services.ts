@@ -1,9 +1,10 @@
-import { AsyncSubject } from 'rxjs'
+import { AsyncSubject, defer } from 'rxjs'
 import { openConnections } from '../http/connections.js'
 import { SharedLimiters } from '../limiter/limiter-registry.js'
 import type { Item } from '../model/outcome.js'
 import type { Redact } from '../model/redact.js'
 import { findAddress, type Settings } from '../model/settings.js'
+import { subscribeWithin } from './context.js'
 import { createRunDriftWatch } from './drift.js'
 import type { WantedRun } from './earlier-runs.js'
 import { type EventBus, toHostEvent } from './event-bus.js'
@@ -74,7 +75,11 @@ export const createRun = (run: RunInSession): RunContext => {
     chosen: record.chosen ?? {},
     request: { symbols: options.symbols, wrongSymbols: options.wrongSymbols, known },
     activity: createActivity(),
-    transport: connections.send,
+    // Tracing sends each request within its span, and that within the context of the run.
+    transport:
+      (transport ?? dispatcher) && !followers?.isTracing
+        ? (request) => defer(() => connections.send(request)).pipe(subscribeWithin(eventBus.within))
+        : connections.send,
     watch: followers?.watch,
     limiters,
     beforeStore,

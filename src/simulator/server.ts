@@ -68,6 +68,8 @@ export interface Simulator {
   control(change: Control): void
   /** Aborts all requests in flight; resolves when the port is free again. */
   close(): Promise<void>
+  /** The same as `close()`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -131,6 +133,7 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
     stats: requestLog.read,
     control,
     close: () => closeServer(server),
+    [Symbol.asyncDispose]: () => closeServer(server),
   }
 }
 
