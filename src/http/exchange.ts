@@ -1,7 +1,7 @@
 import { gunzip, gunzipSync } from 'node:zlib'
 import { asyncScheduler, Observable, type Subscriber } from 'rxjs'
 import type { Dispatcher } from 'undici'
-import { describeNetworkError, TransportError } from '../model/errors.js'
+import { describeNetworkError, isError, TransportError } from '../model/errors.js'
 import { findAddress, listHeaders, listHosts, type Settings } from '../model/settings.js'
 import type { Transfer } from '../operators/deadline.js'
 import { toTransportReason } from '../operators/request-errors.js'
@@ -393,4 +393,4 @@ export const describeTransportError = (error: unknown, hasBegun: boolean, proxy?
 }
 
 const isUnmatchedMock = (error: unknown): error is Error =>
-  error instanceof Error && 'code' in error && error.code === 'UND_MOCK_ERR_MOCK_NOT_MATCHED'
+  isError(error) && 'code' in error && error.code === 'UND_MOCK_ERR_MOCK_NOT_MATCHED'

@@ -32,7 +32,7 @@ import {
 import { createRedactor } from '../../model/redact.js'
 import type { Settings } from '../../model/settings.js'
 import { deadline } from '../../operators/deadline.js'
-import { parseRetryAfter } from '../../operators/retry-after-429.js'
+import { parseRetryAfter } from '../../operators/request-errors.js'
 import { type RetryPolicy, retryFailures } from '../../operators/retry-failures.js'
 import type { ProcessIo } from '../dependencies.js'
 import type { Payload } from './payload.js'
