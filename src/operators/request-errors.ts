@@ -55,8 +55,10 @@ interface ClientError {
 /** Codes of failed connections beside those above. */
 const NETWORK_CODE =
   /^(?:UND_ERR_|ECONN|EPIPE|HPE_|ERR_HTTP2_(?:STREAM|SESSION|GOAWAY)|ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO_)|SELF_SIGNED/
-/** The app aborted the request, asked wrongly, or may not ask: no other attempt helps. */
-const FINAL_CODE = /^(?:ABORT_ERR|UND_ERR_ABORTED|ERR_CANCELED|ERR_ACCESS_DENIED|(?:UND_)?ERR_INVALID_)/
+/** The app aborted the request. */
+const ABORTED_CODE = /^(?:ABORT_ERR|UND_ERR_ABORTED|ERR_CANCELED)/
+/** The app asked wrongly, or may not ask. */
+const MISUSE_CODE = /^(?:ERR_ACCESS_DENIED|(?:UND_)?ERR_INVALID_)/
 
 /**
  * The texts of `fetch` for a request without an answer, in Node and in browsers, and for one whose body ended
@@ -71,11 +73,17 @@ const isWrapper = ({ name, message, code }: ClientError): boolean =>
   ((name === 'TypeError' || code === 'ERR_BAD_RESPONSE') && BODY_ENDED.test(message)) ||
   (name === 'TypeError' && FETCH_FAILED.test(message))
 
-/** Any other TypeError is a bug, such as a dispatcher without the method that is called. */
+/**
+ * Whether no other attempt helps. Another TypeError than those of `fetch` is a bug, such as a dispatcher
+ * without the method that is called.
+ */
+export const isMisuse = (error: unknown): error is ClientError => {
+  const one = error as ClientError
+  return MISUSE_CODE.test(String(one.code)) || (one.name === 'TypeError' && !isWrapper(one))
+}
+
 const isFinal = (error: ClientError): boolean =>
-  error.name === 'AbortError' ||
-  FINAL_CODE.test(String(error.code)) ||
-  (error.name === 'TypeError' && !isWrapper(error))
+  error.name === 'AbortError' || ABORTED_CODE.test(String(error.code)) || isMisuse(error)
 
 const isTimeout = ({ name, code }: ClientError): boolean =>
   name === 'TimeoutError' || (name === 'AxiosError' && (code === 'ECONNABORTED' || code === 'ETIMEDOUT'))
