@@ -2,7 +2,6 @@ import { defer, EMPTY, type Observable, Subject } from 'rxjs'
 import { folder } from '../sinks/folder.js'
 import { callbackStorage } from '../sinks/memory.js'
 import { streams as allStreams } from '../streams/registry.js'
-import { keepContext } from './engine/context.js'
 import { MASTER, type StreamDefinition } from './engine/define-stream.js'
 import {
   type CollectorHealth,
@@ -210,13 +209,10 @@ export const createCollectorWith = (limits: Partial<LimitPolicy>, parts: Collect
       reported$.pipe(
         watchRuns(async () => {
           const { readLastChanges } = await import('./tables/changes/watch.js')
-          const { rows: _, ...changes } = await readLastChanges(
-            { name: 'watch', query, key },
-            { root: settings.out, streams },
-          )
+          const rule = { name: 'watch', query, key }
+          const { rows: _, ...changes } = await readLastChanges(rule, { root: settings.out, streams })
           return changes
         }),
-        keepContext(),
       ),
     stream: (name, given = {}) =>
       defer(() => {

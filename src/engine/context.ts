@@ -1,5 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type MonoTypeOperatorFunction, Observable, Subject, takeUntil } from 'rxjs'
+import {
+  defer,
+  identity,
+  type MonoTypeOperatorFunction,
+  Observable,
+  type SchedulerLike,
+  Subject,
+  subscribeOn,
+  takeUntil,
+} from 'rxjs'
 
 /** Calls in one asynchronous context (that of `AsyncLocalStorage`), from whichever it is called. */
 export type Within = <T>(call: () => T) => T
@@ -12,6 +21,22 @@ export const subscribeWithin =
   <T>(within: Within): MonoTypeOperatorFunction<T> =>
   (source$) =>
     new Observable((subscriber) => within(() => source$.subscribe(subscriber)))
+
+/**
+ * Creates and subscribes in the context of the subscriber, also when a scheduler does it: those of RxJS call
+ * everything of one turn in the context of the first.
+ */
+export const deferWithin = <T>(
+  create: (within: Within) => Observable<T>,
+  scheduler?: SchedulerLike,
+): Observable<T> =>
+  defer(() => {
+    const within = captureContext()
+    return defer(() => create(within)).pipe(
+      subscribeWithin(within),
+      scheduler ? subscribeOn(scheduler) : identity,
+    )
+  })
 
 /**
  * Passes everything on in the context of the subscriber. The limiters are shared by all runs of a collector,

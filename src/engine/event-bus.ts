@@ -1,4 +1,4 @@
-import { Subject } from 'rxjs'
+import { type Observable, Subject } from 'rxjs'
 import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/transport.js'
 import type { LimiterStatus } from '../limiter/limiter-registry.js'
 import type { BackoffStatus } from '../limiter/state.js'
@@ -11,7 +11,7 @@ import { omitUndefined } from '../model/row.js'
 import { createRunStats, type RunStats, type RunStatsReading, type StreamStats } from '../model/run-stats.js'
 import type { Host } from '../model/settings.js'
 import { createWall, type Wall } from '../model/wall.js'
-import { captureContext, type Within } from './context.js'
+import { captureContext, subscribeWithin, type Within } from './context.js'
 import { listRunning, type PlannedStream } from './plan.js'
 
 interface EventBusOptions {
@@ -39,8 +39,8 @@ export const createEventBus = (
   const ended = new Map(listRunning(plan).map(({ name }) => [name, new Subject<never>()]))
   return {
     stats,
-    /** The context of the subscriber, in which log and telemetry are called. */
-    within,
+    /** Subscribes in the context of the subscriber of the run, in which log and telemetry are called, too. */
+    keepContext: <T>(source$: Observable<T>) => subscribeWithin<T>(within)(source$),
     event$: event$.asObservable(),
     /** Emits after the last event. */
     over$,
@@ -140,7 +140,7 @@ export type AllTelemetry = Telemetry | readonly Telemetry[]
 
 type AttemptAction = (action: () => void) => void
 
-/** How onlookers are called: what they throw is a note, and their context that of the subscriber of the run. */
+/** How onlookers are called: what they throw is a note, in the context of the subscriber of the run. */
 interface OnlookerCalls {
   readonly wall: Wall
   readonly within: Within

@@ -10,20 +10,16 @@ interface Asked<T> {
   readonly reject: (error: unknown) => void
 }
 
-/**
- * The items that `receivers` get while `event$` is subscribed to, as they are asked for; whoever sends one
- * waits until the next one is asked for. Not a generator: its `return()` would wait for the pending `next()`,
- * and a run that has been left would go on until its next item.
- */
-export const iterate = <T>(
-  event$: Observable<unknown>,
-  receivers: Set<(item: T) => Promise<void>>,
-): AsyncGenerator<T, undefined, undefined> & AsyncDisposable => {
+interface End {
+  readonly error?: unknown
+}
+
+/** Items and who asks for them, in either order; an item is done once the one after it is asked for. */
+const createItemQueue = <T>() => {
   const waiting: Waiting<T>[] = []
   const asked: Asked<T>[] = []
-  let running: Subscription | undefined
   let current: Waiting<T> | undefined
-  let end: { readonly error?: unknown } | undefined
+  let end: End | undefined
   const settle = (): void => {
     while (asked.length > 0) {
       current?.done()
@@ -37,35 +33,60 @@ export const iterate = <T>(
       } else next?.resolve({ done: true, value: undefined })
     }
   }
-  const receive = (item: T): Promise<void> =>
-    new Promise((done) => {
-      waiting.push({ item, done })
+  return {
+    /** Fulfilled when the item is done. */
+    add: (item: T): Promise<void> =>
+      new Promise((done) => {
+        waiting.push({ item, done })
+        settle()
+      }),
+    next: (): Promise<IteratorResult<T, undefined>> =>
+      new Promise((resolve, reject) => {
+        asked.push({ resolve, reject })
+        settle()
+      }),
+    /** What waits is still given. */
+    end: (last: End): void => {
+      end ??= last
       settle()
-    })
-  const finish = (last: { readonly error?: unknown }): void => {
-    end ??= last
-    receivers.delete(receive)
-    settle()
+    },
+    /** Everything is done, and nothing more is given. */
+    clear: (): void => {
+      end = {}
+      for (const { done } of waiting.splice(0)) done()
+      current?.done()
+      settle()
+    },
   }
+}
+
+/**
+ * The items that `receivers` get while `event$` is subscribed to, as they are asked for; whoever sends one
+ * waits until the next one is asked for. Not a generator: its `return()` would wait for the pending `next()`,
+ * and a run that has been left would go on until its next item.
+ */
+export const iterate = <T>(
+  event$: Observable<unknown>,
+  receivers: Set<(item: T) => Promise<void>>,
+): AsyncGenerator<T, undefined, undefined> & AsyncDisposable => {
+  const items = createItemQueue<T>()
+  let running: Subscription | undefined
+  let isLeft = false
   const leave = (): void => {
-    end = {}
+    isLeft = true
     running?.unsubscribe()
-    for (const { done } of waiting.splice(0)) done()
-    current?.done()
-    finish(end)
+    receivers.delete(items.add)
+    items.clear()
   }
   const begin = (): void => {
-    if (running ?? end) return
-    receivers.add(receive)
-    running = event$.subscribe({ error: (error) => finish({ error }), complete: () => finish({}) })
+    if (running || isLeft) return
+    receivers.add(items.add)
+    running = event$.subscribe({ error: (error) => items.end({ error }), complete: () => items.end({}) })
   }
   return {
     next: () => {
       begin()
-      return new Promise((resolve, reject) => {
-        asked.push({ resolve, reject })
-        settle()
-      })
+      return items.next()
     },
     return: async () => {
       leave()

@@ -23,7 +23,6 @@ import {
   ReplaySubject,
   Subject,
   share,
-  subscribeOn,
   switchMap,
   takeUntil,
   tap,
@@ -43,7 +42,7 @@ import {
   type RunStatsReading,
   type StreamStats,
 } from '../model/run-stats.js'
-import { captureContext, keepContext, subscribeWithin, type Within } from './context.js'
+import { deferWithin, keepContext, subscribeWithin, type Within } from './context.js'
 import type { StreamDefinition } from './define-stream.js'
 import { iterate } from './iterate.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
@@ -214,33 +213,28 @@ export const openRun = (
       }),
     )
   }
-  const event$ = defer(() => {
-    const within = captureContext()
-    return defer(() => begin(within)).pipe(
-      takeUntil(toAbort(signal)),
-      takeUntil(merge(left$, disposed$)),
-      subscribeWithin(within),
-      // Calls everything of one turn in the context of the first: hence the captured one.
-      use === 'all' ? subscribeOn(asapScheduler) : identity,
-    )
-  }).pipe(share({ resetOnComplete: false, resetOnError: false }))
+  const abort$ = merge(toAbort(signal), left$, disposed$)
+  const event$ = deferWithin(
+    (within) => begin(within).pipe(takeUntil(abort$)),
+    use === 'all' ? asapScheduler : undefined,
+  ).pipe(share({ resetOnComplete: false, resetOnError: false }))
   return {
     event$: event$.pipe(keepContext()),
     item$: merge(items.item$, event$.pipe(ignoreElements())).pipe(keepContext()),
-    report$: defer(() => {
-      if (state.status === 'ended') return of(state.report)
-      return event$.pipe(
-        filter((event) => event.type === 'run-finished'),
-        map(({ report }) => report),
-        keepContext(),
-      )
-    }),
+    report$: defer(() => (state.status === 'ended' ? of(state.report) : findReport(event$))),
     state: () => (state.status === 'running' ? describeRunning(stats) : state),
     stop: () => stop$.next(undefined),
     [Symbol.asyncIterator]: () => iterate(event$, items.receivers),
     [Symbol.asyncDispose]: async () => left$.next(),
   }
 }
+
+const findReport = (event$: Observable<RunEvent>): Observable<RunReport> =>
+  event$.pipe(
+    filter((event) => event.type === 'run-finished'),
+    map(({ report }) => report),
+    keepContext(),
+  )
 
 const describeRunning = ({ streams, pausedHosts }: RunStatsReading): RunState => ({
   status: 'running',

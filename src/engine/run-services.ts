@@ -4,7 +4,6 @@ import { SharedLimiters } from '../limiter/limiter-registry.js'
 import type { Item } from '../model/outcome.js'
 import type { Redact } from '../model/redact.js'
 import { findAddress, type Settings } from '../model/settings.js'
-import { subscribeWithin } from './context.js'
 import { createRunDriftWatch } from './drift.js'
 import type { WantedRun } from './earlier-runs.js'
 import { type EventBus, toHostEvent } from './event-bus.js'
@@ -78,7 +77,7 @@ export const createRun = (run: RunInSession): RunContext => {
     // Tracing sends each request within its span, and that within the context of the run.
     transport:
       (transport ?? dispatcher) && !followers?.isTracing
-        ? (request) => defer(() => connections.send(request)).pipe(subscribeWithin(eventBus.within))
+        ? (request) => defer(() => connections.send(request)).pipe(eventBus.keepContext)
         : connections.send,
     watch: followers?.watch,
     limiters,

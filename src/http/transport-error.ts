@@ -19,7 +19,7 @@ export const readErrorReply = (error: object) => {
 }
 
 const MISUSE = 'the dispatcher must be one of undici 7 or newer'
-const FORBIDDEN = 'the permission model of Node forbids it; start Node with --allow-net'
+const FORBIDDEN = 'the permission model of Node forbids it; allow this process the network'
 
 /** An error that no waiting cures: it ends the run at once. */
 const describeMisuse = (error: unknown): UsageError | undefined => {

@@ -1,3 +1,4 @@
+import { asyncScheduler } from 'rxjs'
 import {
   CollectError,
   describeNetworkError,
@@ -41,7 +42,7 @@ export const toTransportReason = (error: unknown, hasBegun: boolean): TransportR
   return hasBegun ? 'truncated' : 'reset'
 }
 
-/** What is read of the errors of clients. Their classes cannot be: a test runner has those of its own realm. */
+/** What is read of the errors of clients; not their classes, because a test runner has a realm of its own. */
 interface ClientError {
   readonly name?: string
   readonly message: string
@@ -140,7 +141,7 @@ export const toRequestError = (error: unknown): unknown => {
 const toStatusError = (status: number, headers: unknown, cause: unknown): CollectError => {
   const fields = headers as { get?(name: string): unknown; readonly 'retry-after'?: unknown } | undefined
   const header = fields?.get?.('retry-after') ?? fields?.['retry-after']
-  const retryAfterMs = header ? parseRetryAfter(String(header), Date.now()) : undefined
+  const retryAfterMs = header ? parseRetryAfter(String(header), asyncScheduler.now()) : undefined
   return status === 429
     ? new ThrottledError(retryAfterMs, { cause })
     : new HttpError(status, retryAfterMs, { cause })

@@ -29,7 +29,7 @@ const {
 } = files
 const { renameSync, linkSync, unlinkSync, rmSync, mkdirSync, rmdirSync, readdirSync, readlinkSync } = files
 
-/** A sync that resolves to false where Node's permission model forbids it, which it does whatever it allows. */
+/** A sync; resolves to false where Node's permission model forbids it, which it does whatever it allows. */
 const unlessForbidden =
   (sync: (fd: number) => Promise<void>) =>
   (fd: number): Promise<unknown> =>

@@ -118,7 +118,7 @@ const isAlive = ({ pid, began }: LockHolder): boolean => {
   return began === undefined || start === undefined || began === start
 }
 
-/** Whether the thread of a running process is gone, or, as another one of this process, silent for too long. */
+/** Whether the thread of a running process is gone, or is another one of ours and silent for too long. */
 const hasThreadEnded = ({ pid, thread }: LockHolder, silentMs: number): boolean => {
   if (thread === undefined) return false
   const [id, start] = thread.split('-')
