@@ -245,8 +245,8 @@ const beginAll =
   }
 
 /**
- * The part of a pino logger that a run uses; any logger of that shape works. An error that it throws ends no
- * run.
+ * The part of a pino logger that a run uses; any logger of that shape works, and winston, which gets the text
+ * first. An error that it throws ends no run.
  */
 export type Log = Readonly<
   Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
@@ -258,10 +258,13 @@ export type Log = Readonly<
  */
 const createRunLog = (log: Log, stats: RunStats, { wall, within }: OnlookerCalls) => {
   let run: string | undefined
-  const write = (level: keyof Log, fields: object, message: string): void =>
-    within(() =>
-      wall.attempt('the log of this run', () => log[level](omitUndefined({ run, ...fields }), message)),
-    )
+  // winston: behind an object it drops the text.
+  const isTextFirst = 'transports' in log
+  const write = (level: keyof Log, given: object, message: string): void => {
+    const fields = omitUndefined({ run, ...given })
+    const [first, second] = isTextFirst ? [message, fields] : [fields, message]
+    within(() => wall.attempt('the log of this run', () => log[level](first as object, second as string)))
+  }
   return {
     event: (event: RunEvent): void => {
       if (event.type === 'run-started') run = event.run
