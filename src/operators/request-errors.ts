@@ -8,7 +8,7 @@ import {
   type TransportReason,
   UsageError,
 } from '../model/errors.js'
-import { findClosest, suggest } from '../model/text.js'
+import { findClosest, parseRetryAfter, suggest } from '../model/text.js'
 
 const REASONS: Readonly<Record<string, TransportReason>> = {
   ECONNREFUSED: 'connect',
@@ -159,19 +159,4 @@ export const checkOperatorOptions = (operator: string, options: object, known: r
     if (typeof value === 'number' && !(value >= 0))
       throw new UsageError(`${operator}: ${name} is ${value}; use a number from 0 on`)
   }
-}
-
-/** More seconds than this are milliseconds, as some gateways write them. */
-const MAX_SECONDS = 3_600
-
-/**
- * Parses a `Retry-After` header, seconds or an HTTP date, to milliseconds from `now`, never negative;
- * `undefined` if it is neither. Some hosts send fractions of a second, or milliseconds: a number above an
- * hour.
- */
-export const parseRetryAfter = (header: string | null | undefined, now: number): number | undefined => {
-  const text = header?.trim() ?? ''
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * (Number(text) > MAX_SECONDS ? 1 : 1_000)
-  const at = /^[A-Za-z]{3},? /.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
 }

@@ -30,13 +30,14 @@ const {
 const { renameSync, linkSync, unlinkSync, rmSync, mkdirSync, rmdirSync, readdirSync, readlinkSync } = files
 
 /** A sync; resolves to false where Node's permission model forbids it, which it does whatever it allows. */
-const unlessForbidden =
-  (sync: (fd: number) => Promise<void>) =>
-  (fd: number): Promise<unknown> =>
-    sync(fd).catch((error: { readonly code?: unknown }) => {
-      if (error.code !== 'ERR_ACCESS_DENIED') throw error
-      return false
-    })
+const unlessForbidden = (sync: (fd: number) => Promise<void>): ((fd: number) => Promise<unknown>) =>
+  process.permission === undefined
+    ? sync
+    : (fd) =>
+        sync(fd).catch((error: { readonly code?: unknown }) => {
+          if (error.code !== 'ERR_ACCESS_DENIED') throw error
+          return false
+        })
 
 /**
  * The calls of `node:fs` that the output folder needs, with names and behaviour as there. Calls with a
