@@ -5,7 +5,7 @@ interface Waiting<T> {
   readonly done: () => void
 }
 
-interface Asked<T> {
+interface PendingNext<T> {
   readonly resolve: (result: IteratorResult<T, undefined>) => void
   readonly reject: (error: unknown) => void
 }
@@ -17,7 +17,7 @@ interface End {
 /** Items and who asks for them, in either order; an item is done once the one after it is asked for. */
 const createItemQueue = <T>() => {
   const waiting: Waiting<T>[] = []
-  const asked: Asked<T>[] = []
+  const asked: PendingNext<T>[] = []
   let current: Waiting<T> | undefined
   let end: End | undefined
   const settle = (): void => {

@@ -7,14 +7,14 @@ import { formatError, UsageError } from './errors.js'
  * address of its own, or that of the machine that built it), then in the current folder, for a command that
  * is installed globally.
  */
-const PLACES: readonly (() => string | undefined)[] = [
+const PACKAGE_PLACES: readonly (() => string | undefined)[] = [
   () => import.meta.url,
   () => process.argv[1],
   () => join(process.cwd(), 'package.json'),
 ]
 
 const listPlaces = (): readonly NodeJS.Require[] =>
-  PLACES.flatMap((find) => {
+  PACKAGE_PLACES.flatMap((find) => {
     try {
       return [createRequire(find() ?? '')]
     } catch {

@@ -83,7 +83,7 @@ export const isMisuse = (error: unknown): error is ClientError => {
   return MISUSE_CODE.test(String(one.code)) || (one.name === 'TypeError' && !isWrapper(one))
 }
 
-const isFinal = (error: ClientError): boolean =>
+const isHopeless = (error: ClientError): boolean =>
   error.name === 'AbortError' || ABORTED_CODE.test(String(error.code)) || isMisuse(error)
 
 const isTimeout = ({ name, code }: ClientError): boolean =>
@@ -123,7 +123,7 @@ const listErrors = (error: unknown): readonly ClientError[] => {
 export const toRequestError = (error: unknown): unknown => {
   const errors = listErrors(error)
   const timeout = errors.find(isTimeout)
-  if (timeout === undefined && errors.some(isFinal)) return error
+  if (timeout === undefined && errors.some(isHopeless)) return error
   for (const { code, statusCode, headers, response } of errors) {
     const reply = String(code).startsWith('UND_ERR_') ? { statusCode, headers } : response
     const status = Number(reply?.statusCode ?? reply?.status)

@@ -20,18 +20,18 @@ const STREAM = ['stream'] as const
 type Labels<Name extends string = string> = Partial<Record<Name, string>>
 
 /** Where metrics are registered, and what distinguishes those of one collector from others there. */
-interface Place {
+interface MetricPlace {
   readonly prom: typeof Prometheus
   readonly registry: Registry
   readonly own: { readonly collector?: string }
 }
 
 /** The metric of another collector in the registry, or a new one. */
-const register = <M>({ registry }: Place, name: string, create: (name: string) => M): M =>
+const register = <M>({ registry }: MetricPlace, name: string, create: (name: string) => M): M =>
   (registry.getSingleMetric(`scripstream_${name}`) as M | undefined) ?? create(`scripstream_${name}`)
 
 /** A metric of prom-client as far as it is used; each value has the label of the collector. */
-const createMetricKinds = (place: Place) => {
+const createMetricKinds = (place: MetricPlace) => {
   const { prom, registry, own } = place
   const facts = (name: string, help: string, labels: readonly string[]) => ({
     name,
@@ -69,7 +69,7 @@ const createMetricKinds = (place: Place) => {
 }
 
 /** Registers the metrics of runs. `live`: the runs whose limiters are read when the metrics are. */
-export const createRunMetrics = (place: Place, live: LiveRuns) => {
+export const createRunMetrics = (place: MetricPlace, live: LiveRuns) => {
   const { counter, gauge, histogram } = createMetricKinds(place)
   createLimiterGauges(place, live)
   return {
@@ -131,7 +131,7 @@ const SHARED =
 
 /** Creates gauges that are read from the limiters when somebody asks for them. */
 const createLimiterGauge =
-  (place: Place, live: LiveRuns) =>
+  (place: MetricPlace, live: LiveRuns) =>
   (
     name: string,
     help: string,
@@ -162,7 +162,7 @@ const createLimiterGauge =
     collectors.set(collector, fill)
   }
 
-const createLimiterGauges = (place: Place, live: LiveRuns): void => {
+const createLimiterGauges = (place: MetricPlace, live: LiveRuns): void => {
   const gauge = createLimiterGauge(place, live)
   // What an endpoint has sent may still wait for its host.
   gauge('requests_in_flight', 'Requests in flight', ({ inFlight }) => inFlight, ['host'])
