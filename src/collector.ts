@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { defer, EMPTY, type Observable, Subject } from 'rxjs'
 import { folder } from '../sinks/folder.js'
 import { callbackStorage } from '../sinks/memory.js'
@@ -95,6 +96,8 @@ export interface Collector<Rows = Readonly<Record<string, unknown>>> {
   ): Observable<PublicOutcome<Rows[Name]>>
   /** For health checks: the runs of this collector, and the limiters of its hosts. */
   health(): CollectorHealth
+  /** Aborts the active runs; their observables complete without a report. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -193,6 +196,7 @@ export const createCollectorWith = (limits: Partial<LimitPolicy>, parts: Collect
     shared: new SharedLimiters(settings, streams, limits),
     readCalendar: () => readCalendar(settings),
     runs: { active: 0 },
+    disposed$: new Subject(),
   }
   const sharedStreams = shareLists(streams, clock, listMaxAgeMs)
   const reported$ = new Subject<RunReport>()
@@ -206,10 +210,8 @@ export const createCollectorWith = (limits: Partial<LimitPolicy>, parts: Collect
       reported$.pipe(
         watchRuns(async () => {
           const { readLastChanges } = await import('./tables/changes/watch.js')
-          const { rows: _, ...changes } = await readLastChanges(
-            { name: 'watch', query, key },
-            { root: settings.out, streams },
-          )
+          const rule = { name: 'watch', query, key }
+          const { rows: _, ...changes } = await readLastChanges(rule, { root: settings.out, streams })
           return changes
         }),
       ),
@@ -233,6 +235,7 @@ export const createCollectorWith = (limits: Partial<LimitPolicy>, parts: Collect
         return run.item$.pipe(failIfNothing(run, name))
       }),
     health: () => readHealth(host),
+    [Symbol.asyncDispose]: async () => host.disposed$.next(),
   }
 }
 

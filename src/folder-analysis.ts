@@ -16,6 +16,7 @@ import type { Verification, VerifyOptions } from './verify/finding.js'
 import { verify as verifyFolder } from './verify/verify.js'
 
 export type { Change } from './model/change.js'
+export type { Optional } from './model/row.js'
 export * from './tables/export/index.js'
 export { wholeLake } from './tables/lake/whole-lake.js'
 export { readReport } from './tables/output-folder.js'

@@ -23,10 +23,10 @@ import { type Stock, toStockItems } from './model/stock.js'
 import { toInstant } from './model/trading-day.js'
 
 export { SIMULATED_FAULTS, type SimulatedFault, SimulationError } from './simulation/seed.js'
-export { type SimulationResult, simulate } from './simulation/simulate.js'
+export { type SimulationOptions, type SimulationResult, simulate } from './simulation/simulate.js'
 
 /** A request that a scripted provider received. */
-interface ScriptedRequest {
+export interface ScriptedRequest {
   /** The service. */
   readonly host: Host
   /** The path below the service's address, with the query. */
@@ -45,7 +45,7 @@ interface ScriptedRequest {
 export type Answers = (asked: ScriptedRequest) => Observable<unknown>
 
 /** A provider whose answers a test defines. */
-interface ScriptedProvider {
+export interface ScriptedProvider {
   readonly transport: Transport
   /** All requests so far, including retries. */
   readonly requests: readonly ScriptedRequest[]

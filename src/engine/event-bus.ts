@@ -1,4 +1,4 @@
-import { Subject } from 'rxjs'
+import { type Observable, Subject } from 'rxjs'
 import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/transport.js'
 import type { LimiterStatus } from '../limiter/limiter-registry.js'
 import type { BackoffStatus } from '../limiter/state.js'
@@ -11,6 +11,7 @@ import { omitUndefined } from '../model/row.js'
 import { createRunStats, type RunStats, type RunStatsReading, type StreamStats } from '../model/run-stats.js'
 import type { Host } from '../model/settings.js'
 import { createWall, type Wall } from '../model/wall.js'
+import { captureContext, subscribeWithin, type Within } from './context.js'
 import { listRunning, type PlannedStream } from './plan.js'
 
 interface EventBusOptions {
@@ -30,13 +31,16 @@ export const createEventBus = (
   { log: logger, telemetry, redact, stats = createRunStats() }: EventBusOptions,
 ) => {
   const wall = createWall()
-  const log = logger && createRunLog(logger, stats, wall)
-  const followers = startTelemetry(telemetry, wall, stats)
+  const within = captureContext()
+  const log = logger && createRunLog(logger, stats, { wall, within })
+  const followers = startTelemetry(telemetry, { wall, within }, stats)
   const event$ = new Subject<RunEvent>()
   const over$ = new Subject<void>()
   const ended = new Map(listRunning(plan).map(({ name }) => [name, new Subject<never>()]))
   return {
     stats,
+    /** Subscribes in the context of the subscriber of the run, in which log and telemetry are called, too. */
+    keepContext: <T>(source$: Observable<T>) => subscribeWithin<T>(within)(source$),
     event$: event$.asObservable(),
     /** Emits after the last event. */
     over$,
@@ -136,13 +140,23 @@ export type AllTelemetry = Telemetry | readonly Telemetry[]
 
 type AttemptAction = (action: () => void) => void
 
+/** How onlookers are called: what they throw is a note, in the context of the subscriber of the run. */
+interface OnlookerCalls {
+  readonly wall: Wall
+  readonly within: Within
+}
+
 const ONLOOKER = 'the telemetry of this run'
 
 /**
  * Starts all telemetry of a run, as one follower that never throws; undefined without any, so that a run then
  * does nothing for it.
  */
-export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall, stats: RunStats) => {
+export const startTelemetry = (
+  telemetry: AllTelemetry = [],
+  { wall, within }: OnlookerCalls,
+  stats: RunStats,
+) => {
   const all = [telemetry].flat()
   if (all.length === 0) return undefined
   const attempt: AttemptAction = (action) => wall.attempt(ONLOOKER, action)
@@ -150,7 +164,9 @@ export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall, stats: 
   const followers: Follower[] = []
   for (const start of all) attempt(() => followers.push(start({ stats, limiters: () => limiters() })))
   const callEach = (action: (follower: Follower) => void): void => {
-    for (const follower of followers) attempt(() => action(follower))
+    within(() => {
+      for (const follower of followers) attempt(() => action(follower))
+    })
   }
   const event = followers.some((follower) => follower.event)
     ? (one: RunEvent): void => callEach((follower) => follower.event?.(one))
@@ -158,7 +174,9 @@ export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall, stats: 
   const request = followers.some((follower) => follower.request)
     ? (one: FinishedRequest): void => callEach((follower) => follower.request?.(one))
     : undefined
-  const begin = followers.some((follower) => follower.begin) ? beginAll(followers, attempt) : undefined
+  const begin = followers.some((follower) => follower.begin)
+    ? beginAll(followers, attempt, within)
+    : undefined
   const notes = (): readonly string[] =>
     followers.flatMap((one) => wall.attempt(ONLOOKER, () => one.notes?.()) ?? [])
   return {
@@ -195,14 +213,16 @@ export const startTelemetry = (telemetry: AllTelemetry = [], wall: Wall, stats: 
  * do.
  */
 const beginAll =
-  (followers: readonly Follower[], attempt: AttemptAction) =>
+  (followers: readonly Follower[], attempt: AttemptAction, within: Within) =>
   (start: StartedRequest): RequestFollower => {
     const all: RequestFollower[] = []
-    for (const follower of followers)
-      attempt(() => {
-        const one = follower.begin?.(start)
-        if (one) all.push(one)
-      })
+    within(() => {
+      for (const follower of followers)
+        attempt(() => {
+          const one = follower.begin?.(start)
+          if (one) all.push(one)
+        })
+    })
     const runWithin =
       (send: () => void, { run }: RequestFollower) =>
       (): void => {
@@ -216,16 +236,17 @@ const beginAll =
         sendOnce()
       }
     return {
-      run: (send) => all.reduceRight(runWithin, send)(),
-      end: (end) => {
-        for (const one of all) attempt(() => one.end(end))
-      },
+      run: (send) => within(all.reduceRight(runWithin, send)),
+      end: (end) =>
+        within(() => {
+          for (const one of all) attempt(() => one.end(end))
+        }),
     }
   }
 
 /**
- * The part of a pino logger that a run uses; any logger of that shape works. An error that it throws ends no
- * run.
+ * The part of a pino logger that a run uses; any logger of that shape works, and winston, which gets the text
+ * first. An error that it throws ends no run.
  */
 export type Log = Readonly<
   Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
@@ -235,10 +256,15 @@ export type Log = Readonly<
  * Logs start and end of run and streams, retries, lost and rewritten items, warnings, and the state of hosts.
  * Each line has the id of the run, once it is known, and the stream that it is about.
  */
-const createRunLog = (log: Log, stats: RunStats, wall: Wall) => {
+const createRunLog = (log: Log, stats: RunStats, { wall, within }: OnlookerCalls) => {
   let run: string | undefined
-  const write = (level: keyof Log, fields: object, message: string): void =>
-    wall.attempt('the log of this run', () => log[level](omitUndefined({ run, ...fields }), message))
+  // winston: behind an object it drops the text.
+  const isTextFirst = 'transports' in log
+  const write = (level: keyof Log, given: object, message: string): void => {
+    const fields = omitUndefined({ run, ...given })
+    const [first, second] = isTextFirst ? [message, fields] : [fields, message]
+    within(() => wall.attempt('the log of this run', () => log[level](first as object, second as string)))
+  }
   return {
     event: (event: RunEvent): void => {
       if (event.type === 'run-started') run = event.run

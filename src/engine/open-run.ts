@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import {
   AsyncSubject,
   asapScheduler,
@@ -23,7 +24,6 @@ import {
   ReplaySubject,
   Subject,
   share,
-  subscribeOn,
   switchMap,
   takeUntil,
   tap,
@@ -43,7 +43,9 @@ import {
   type RunStatsReading,
   type StreamStats,
 } from '../model/run-stats.js'
+import { deferWithin, keepContext, subscribeWithin, type Within } from './context.js'
 import type { StreamDefinition } from './define-stream.js'
+import { iterate } from './iterate.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
 import { start } from './start.js'
 
@@ -109,10 +111,12 @@ export interface Run<Rows = Readonly<Record<string, unknown>>> {
   /** Begins no further item, waits up to 5 s for active ones, and ends the run as interrupted. */
   stop(): void
   /**
-   * The items, with backpressure: the next one is requested when this one is done. Leaving the loop ends the
-   * subscription.
+   * The items, with backpressure: the next one is requested when this one is done. Leaving the loop, or
+   * `return()` at any time, ends the subscription at once.
    */
   [Symbol.asyncIterator](): AsyncGenerator<RunItem<Rows>, void, undefined>
+  /** Aborts the requests; observables and iteration complete without a report. The next run resumes. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /** How a run is at one instant. `aborted`: by its signal, or because nobody is subscribed any more. */
@@ -139,6 +143,8 @@ export interface RunHost extends Omit<RunDependencies, 'streams' | 'storage' | '
   readonly shared: SharedLimiters
   /** Gets the report of each run. */
   readonly reported$?: Subject<RunReport>
+  /** Aborts the runs that are active. */
+  readonly disposed$: Subject<void>
   readonly runs: { active: number; last?: Extract<RunState, { readonly status: 'ended' | 'failed' }> }
 }
 
@@ -154,7 +160,7 @@ export interface CollectorHealth {
 }
 
 type Untyped = Readonly<Record<string, unknown>>
-type Receive = (item: RunItem) => ObservableInput<unknown>
+type Receive = (item: RunItem) => Promise<void>
 
 /**
  * What is used of a run: all (it begins in the turn after the first subscription), or only its events or
@@ -169,10 +175,11 @@ export const openRun = (
   options: OpenOptions<Untyped>,
   use: RunUse,
 ): Run<Untyped> => {
-  const { runs, ...dependencies } = host
+  const { runs, disposed$, ...dependencies } = host
   const { consume, signal, stop = NEVER, ...selection } = options
   const stats = createRunStats()
   const stop$ = new ReplaySubject<unknown>(1)
+  const left$ = new ReplaySubject<void>(1)
   const items = createItemPipe(host, options)
   let state: RunState = { status: 'waiting' }
   const end = (last: Extract<RunState, { readonly status: 'ended' | 'failed' }>): void => {
@@ -180,13 +187,18 @@ export const openRun = (
     runs.last = last
     if (last.status === 'ended') host.reported$?.next(last.report)
   }
-  const begin = (): Observable<RunEvent> => {
+  const begin = (within: Within): Observable<RunEvent> => {
     if (state.status !== 'waiting')
       throw new UsageError('this run has begun before and was left; open another one')
     state = { status: 'running', streams: {}, paused: [] }
     runs.active += 1
     return start(
-      { ...dependencies, ...own, stats, beforeStore: use === 'events' ? undefined : items.beforeStore },
+      {
+        ...dependencies,
+        ...own,
+        stats,
+        beforeStore: use === 'events' ? undefined : items.beforeStore(within),
+      },
       { ...selection, stop: merge(stop, stop$) },
     ).pipe(
       catchError(throwCause),
@@ -202,26 +214,28 @@ export const openRun = (
       }),
     )
   }
-  const event$ = defer(begin).pipe(
-    takeUntil(toAbort(signal)),
-    use === 'all' ? subscribeOn(asapScheduler) : identity,
-    share({ resetOnComplete: false, resetOnError: false }),
-  )
+  const abort$ = merge(toAbort(signal), left$, disposed$)
+  const event$ = deferWithin(
+    (within) => begin(within).pipe(takeUntil(abort$)),
+    use === 'all' ? asapScheduler : undefined,
+  ).pipe(share({ resetOnComplete: false, resetOnError: false }))
   return {
-    event$,
-    item$: merge(items.item$, event$.pipe(ignoreElements())),
-    report$: defer(() => {
-      if (state.status === 'ended') return of(state.report)
-      return event$.pipe(
-        filter((event) => event.type === 'run-finished'),
-        map(({ report }) => report),
-      )
-    }),
+    event$: event$.pipe(keepContext()),
+    item$: merge(items.item$, event$.pipe(ignoreElements())).pipe(keepContext()),
+    report$: defer(() => (state.status === 'ended' ? of(state.report) : findReport(event$))),
     state: () => (state.status === 'running' ? describeRunning(stats) : state),
     stop: () => stop$.next(undefined),
     [Symbol.asyncIterator]: () => iterate(event$, items.receivers),
+    [Symbol.asyncDispose]: async () => left$.next(),
   }
 }
+
+const findReport = (event$: Observable<RunEvent>): Observable<RunReport> =>
+  event$.pipe(
+    filter((event) => event.type === 'run-finished'),
+    map(({ report }) => report),
+    keepContext(),
+  )
 
 const describeRunning = ({ streams, pausedHosts }: RunStatsReading): RunState => ({
   status: 'running',
@@ -251,25 +265,29 @@ const throwCause = (error: unknown): Observable<never> =>
 const createItemPipe = ({ settings }: RunHost, { consume, only }: OpenOptions<Untyped>) => {
   const { each, concurrency = 1 } = typeof consume === 'function' ? { each: consume } : (consume ?? {})
   const item$ = new Subject<RunItem>()
-  const receivers = new Set<Receive>(each ? [each] : [])
+  const receivers = new Set<Receive>()
   const redact = createRedactor(settings)
-  const pass = (stream: string, outcome: ItemOutcome): Observable<never> => {
+  const pass = (stream: string, outcome: ItemOutcome, within: Within): Observable<never> => {
     const item = { ...redactRecord(toPublicOutcome(outcome), redact), stream } as PublicOutcome & {
       readonly stream: string
     }
     item$.next(item)
-    return merge(...[...receivers].map((receive) => defer(() => receive(item)))).pipe(
+    const all = [...(each ? [each] : []), ...receivers]
+    return merge(...all.map((receive) => defer(() => receive(item)))).pipe(
+      subscribeWithin(within),
       catchError((error: unknown) => throwError(() => new ConsumerError(error))),
       ignoreElements(),
     )
   }
-  const beforeStore: NonNullable<RunDependencies['beforeStore']> = (stream, isStored) =>
-    only?.includes(stream) === false
-      ? identity
-      : mergeMap((outcome) => {
-          const isWanted = (item$.observed || receivers.size > 0) && !isStored(outcome.item)
-          return isWanted ? concat(pass(stream, outcome), of(outcome)) : of(outcome)
-        }, concurrency)
+  const beforeStore =
+    (within: Within): NonNullable<RunDependencies['beforeStore']> =>
+    (stream, isStored) =>
+      only?.includes(stream) === false
+        ? identity
+        : mergeMap((outcome) => {
+            const isWanted = (item$.observed || each || receivers.size > 0) && !isStored(outcome.item)
+            return isWanted ? concat(pass(stream, outcome, within), of(outcome)) : of(outcome)
+          }, concurrency)
   return { item$, receivers, beforeStore }
 }
 
@@ -283,48 +301,6 @@ const toAbort = (signal: OpenOptions['signal']): Observable<never> =>
         else signal.addEventListener('abort', abort)
         return () => signal.removeEventListener('abort', abort)
       })
-
-/** The items of a run as they are asked for; the run waits meanwhile. */
-async function* iterate(
-  event$: Observable<RunEvent>,
-  receivers: Set<Receive>,
-): AsyncGenerator<RunItem, void, undefined> {
-  const waiting: { readonly item: RunItem; readonly done: () => void }[] = []
-  let end: { readonly error?: unknown } | undefined
-  let wake = (): void => undefined
-  const receive: Receive = (item) =>
-    new Promise<void>((done) => {
-      waiting.push({ item, done })
-      wake()
-    })
-  const endWith = (last: { readonly error?: unknown }): void => {
-    end = last
-    wake()
-  }
-  receivers.add(receive)
-  const running = event$.subscribe({
-    error: (error: unknown) => endWith({ error }),
-    complete: () => endWith({}),
-  })
-  try {
-    for (;;) {
-      const next = waiting.shift()
-      if (next !== undefined) {
-        try {
-          yield next.item
-        } finally {
-          next.done()
-        }
-      } else if (end === undefined) await new Promise<void>((resolve) => (wake = resolve))
-      else if ('error' in end) throw end.error
-      else return
-    }
-  } finally {
-    receivers.delete(receive)
-    for (const { done } of waiting) done()
-    running.unsubscribe()
-  }
-}
 
 /** How a collector is now. */
 export const readHealth = ({ runs: { active, last }, shared }: RunHost): CollectorHealth => {

@@ -1,4 +1,4 @@
-import { AsyncSubject } from 'rxjs'
+import { AsyncSubject, defer } from 'rxjs'
 import { openConnections } from '../http/connections.js'
 import { SharedLimiters } from '../limiter/limiter-registry.js'
 import type { Item } from '../model/outcome.js'
@@ -74,7 +74,11 @@ export const createRun = (run: RunInSession): RunContext => {
     chosen: record.chosen ?? {},
     request: { symbols: options.symbols, wrongSymbols: options.wrongSymbols, known },
     activity: createActivity(),
-    transport: connections.send,
+    // Tracing sends each request within its span, and that within the context of the run.
+    transport:
+      (transport ?? dispatcher) && !followers?.isTracing
+        ? (request) => defer(() => connections.send(request)).pipe(eventBus.keepContext)
+        : connections.send,
     watch: followers?.watch,
     limiters,
     beforeStore,

@@ -165,7 +165,7 @@ const executeRun = (open: RunInSession & { readonly isPart: boolean }): Observab
   const run = createRun(open)
   const warn = (): void => {
     warnAboutHosts(run)
-    for (const text of eventBus.notes()) eventBus.emit({ type: 'note', text })
+    for (const text of [...(session.notes ?? []), ...eventBus.notes()]) eventBus.emit({ type: 'note', text })
   }
   return beginWork(dependencies, run).pipe(
     concatMap((executor) =>

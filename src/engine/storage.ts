@@ -225,6 +225,8 @@ export interface Session {
   readonly record: RunRecord
   /** Whether it resumes an unfinished run. */
   readonly isContinued: boolean
+  /** What the report should say of the storage. */
+  readonly notes?: readonly string[]
   /** The drift that the resumed run had found. */
   readonly drift?: readonly Drift[]
   /**

@@ -1,12 +1,12 @@
 import { gunzip, gunzipSync } from 'node:zlib'
 import { asyncScheduler, Observable, type Subscriber } from 'rxjs'
 import type { Dispatcher } from 'undici'
-import { describeNetworkError, TransportError } from '../model/errors.js'
+import { TransportError } from '../model/errors.js'
 import { findAddress, listHeaders, listHosts, type Settings } from '../model/settings.js'
 import type { Transfer } from '../operators/deadline.js'
-import { toTransportReason } from '../operators/request-errors.js'
-import { type NetworkProxy, toProxyError } from './proxy.js'
+import type { NetworkProxy } from './proxy.js'
 import type { CachedReply, HttpReply, HttpRequest, Transport } from './transport.js'
+import { describeTransportError, type ReplyHeaders, readErrorReply } from './transport-error.js'
 
 /**
  * A dispatcher of undici: an agent, a proxy, a mock, or one with interceptors. Whoever creates it closes it.
@@ -53,9 +53,6 @@ export const createTransport = (
       return () => exchange.cancel()
     })
 }
-
-/** Header fields of a reply by name, in lower case. */
-type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 /**
  * One request and its reply so far: the handler that undici calls, and the share of the memory budget.
@@ -153,7 +150,14 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
   }
 
   onResponseError(_: unknown, error: Error): void {
-    this.fail(error)
+    const reply = readErrorReply(error)
+    if (reply === undefined) {
+      this.fail(error)
+      return
+    }
+    this.status = reply.status
+    this.headers = reply.headers
+    this.finish(null, reply.body)
   }
 
   private decompress(body: Buffer): void {
@@ -372,25 +376,3 @@ export const createRedirect = (settings: Settings): Redirect => {
     return { ...request, url: target.href, headers }
   }
 }
-
-/**
- * Converts an error of undici. `hasBegun`: part of the response had arrived. `proxy`: the request went
- * through it. A request that a `MockAgent` has no answer for is a mistake in a test: it stays as it is and
- * ends the run, because an outage would be waited for.
- */
-export const describeTransportError = (error: unknown, hasBegun: boolean, proxy?: NetworkProxy): Error => {
-  if (error instanceof TransportError || isUnmatchedMock(error)) return error
-  const refused = proxy && toProxyError(error, proxy)
-  if (refused) return refused
-  const reason = toTransportReason(error, hasBegun)
-  const advice = reason === 'fd' ? '; raise the limit with `ulimit -n`, or use fewer workers' : ''
-  // A connection is to the proxy: a host behind it that is unreachable is the proxy's answer.
-  const where =
-    proxy && (reason === 'connect' || reason === 'dns')
-      ? `the proxy ${proxy.shown} (${proxy.variable}) is not reachable: `
-      : ''
-  return new TransportError(reason, where + describeNetworkError(error) + advice, { cause: error, hasBegun })
-}
-
-const isUnmatchedMock = (error: unknown): error is Error =>
-  error instanceof Error && 'code' in error && error.code === 'UND_MOCK_ERR_MOCK_NOT_MATCHED'

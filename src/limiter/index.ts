@@ -4,12 +4,14 @@
  * @module scripstream/operators
  * @public
  */
+
+export { parseRetryAfter } from '../model/text.js'
 export { barrier } from '../operators/barrier.js'
 export { catchItemFailure } from '../operators/catch-item-failure.js'
 export { deadline } from '../operators/deadline.js'
 export { firstThatAnswers } from '../operators/first-that-answers.js'
 export { toRequestError } from '../operators/request-errors.js'
-export { parseRetryAfter, retryAfter429 } from '../operators/retry-after-429.js'
+export { retryAfter429 } from '../operators/retry-after-429.js'
 export { type RetryOptions, retryFailures } from '../operators/retry-failures.js'
 export { sortDescending, uniqueBy } from '../operators/row-lists.js'
 export {

@@ -98,16 +98,15 @@ export abstract class CollectError extends Error {
  * Any thrown value as one line of text. For a failed request, with the request and, in brackets, the reply.
  */
 export const formatError = (error: unknown): string =>
-  (error instanceof CollectError
-    ? formatExchange(error)
-    : error instanceof Error
-      ? error.message
-      : String(error)
-  )
+  (error instanceof CollectError ? formatExchange(error) : isError(error) ? error.message : String(error))
     .replace(/\s+/g, ' ')
     .slice(0, MAX_MESSAGE_LENGTH)
 
 const MAX_MESSAGE_LENGTH = 600
+
+/** Also true in a realm with classes of its own, such as that of jest, for the errors of Node. */
+export const isError = (value: unknown): value is Error =>
+  value instanceof Error || Object.prototype.toString.call(value) === '[object Error]'
 
 /**
  * An error in the code of a stream, as an error that names stream and item. An expected failure stays as it
@@ -158,14 +157,14 @@ export class ThrottledError extends CollectError {
   /** @param retryAfterMs the pause in the reply's `Retry-After`, if it is valid */
   constructor(
     readonly retryAfterMs: number | undefined,
-    exchange?: FailedExchange,
+    exchange?: FailedExchange & ErrorOptions,
     private readonly answer = 'the provider answered 429',
   ) {
     super(`${answer}: rate limited`, { isTemporary: true, ...exchange })
   }
 
   override during(exchange: FailedExchange): ThrottledError {
-    return new ThrottledError(this.retryAfterMs, exchange, this.answer)
+    return new ThrottledError(this.retryAfterMs, { cause: this.cause, ...exchange }, this.answer)
   }
 }
 
@@ -183,7 +182,7 @@ export class HttpError extends CollectError {
   constructor(
     readonly statusCode: number,
     readonly retryAfterMs?: number,
-    exchange?: FailedExchange,
+    exchange?: FailedExchange & ErrorOptions,
   ) {
     super(`the provider answered ${statusCode}`, {
       isTemporary: TEMPORARY_STATUSES.has(statusCode),
@@ -195,7 +194,7 @@ export class HttpError extends CollectError {
   }
 
   override during(exchange: FailedExchange): HttpError {
-    return new HttpError(this.statusCode, this.retryAfterMs, exchange)
+    return new HttpError(this.statusCode, this.retryAfterMs, { cause: this.cause, ...exchange })
   }
 }
 

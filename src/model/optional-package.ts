@@ -3,13 +3,25 @@ import { join } from 'node:path'
 import { formatError, UsageError } from './errors.js'
 
 /**
- * Where optional packages are looked up: beside this package, then in the current folder, for a command that
+ * Where optional packages are looked up: beside this package, beside the program (a bundle of it has no
+ * address of its own, or that of the machine that built it), then in the current folder, for a command that
  * is installed globally.
  */
-const listPlaces = (): readonly NodeJS.Require[] => [
-  createRequire(import.meta.url),
-  createRequire(join(process.cwd(), 'package.json')),
+const PACKAGE_PLACES: readonly (() => string | undefined)[] = [
+  () => import.meta.url,
+  () => process.argv[1],
+  () => join(process.cwd(), 'package.json'),
 ]
+
+const listPlaces = (): readonly NodeJS.Require[] =>
+  PACKAGE_PLACES.flatMap((find) => {
+    try {
+      return [createRequire(find() ?? '')]
+    } catch {
+      // Without an address, or one that is none here.
+      return []
+    }
+  })
 
 /** The folders in which an optional package may be. */
 export const listPackageFolders = (name: string): readonly string[] =>

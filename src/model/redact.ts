@@ -1,4 +1,4 @@
-import { CollectError } from './errors.js'
+import { CollectError, isError } from './errors.js'
 import { listHeaders, type Settings } from './settings.js'
 
 /** Removes from a text what identifies the user to a provider. */
@@ -85,11 +85,7 @@ export const redactRecord = <T extends object>(record: T, redact: Redact): T => 
  * failed request and its response.
  */
 export const redactError = (error: unknown, redact: Redact): unknown => {
-  for (
-    let [inner, left] = [error, 9];
-    inner instanceof Error && left > 0;
-    [inner, left] = [inner.cause, left - 1]
-  ) {
+  for (let [inner, left] = [error, 9]; isError(inner) && left > 0; [inner, left] = [inner.cause, left - 1]) {
     inner.message = redact(inner.message)
     if (inner.stack !== undefined) inner.stack = redact(inner.stack)
     Object.assign(inner, redactTexts(inner, redact))

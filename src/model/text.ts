@@ -87,3 +87,18 @@ export const quoteShell = (text: string): string =>
  */
 export const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/** More seconds than this are milliseconds, as some gateways write them. */
+const MAX_SECONDS = 3_600
+
+/**
+ * Parses a `Retry-After` header, seconds or an HTTP date, to milliseconds from `now`, never negative;
+ * `undefined` if it is neither. Some hosts send fractions of a second, or milliseconds: a number above an
+ * hour.
+ */
+export const parseRetryAfter = (header: string | null | undefined, now: number): number | undefined => {
+  const text = header?.trim() ?? ''
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * (Number(text) > MAX_SECONDS ? 1 : 1_000)
+  const at = /^[A-Za-z]{3},? /.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
+}

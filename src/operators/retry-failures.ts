@@ -30,7 +30,7 @@ export interface RetryPolicy extends ThrottlePolicy {
 export interface RetryOptions extends RetryPolicy {
   /**
    * What an error is, before its verdict counts: an error of this package, or one that passes at once.
-   * Default: `toRequestError`, which knows the errors of `fetch`, undici and `timeout`.
+   * Default: `toRequestError`, which knows the errors of `fetch`, `timeout` and the usual clients.
    */
   readonly classify: (error: unknown) => unknown
   /**

@@ -215,7 +215,6 @@ const createDescriptors = (volume: Volume) => {
     fdatasyncSync: sync,
     fsyncSync: sync,
     fstatSync: (fd: number) => toStats(find(fd, 'fstat').node),
-    futimesSync: (fd: number, _: unknown, mtime: number | Date) => setTime(find(fd, 'futimes').node, mtime),
   }
   return { open, find, calls }
 }

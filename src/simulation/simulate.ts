@@ -6,7 +6,7 @@ import { simulateDailyRuns } from './daily-run.js'
 import type { DailyRun } from './invariants.js'
 import { createScenario, FIRST_INSTANT } from './scenario.js'
 import { createTotals, SIMULATED_FAULTS, type SimulatedFault } from './seed.js'
-import { startVirtualTime } from './virtual-time.js'
+import { rejectFakeTimers, startVirtualTime } from './virtual-time.js'
 
 /** What is simulated, and how often. Only `seed` is required. */
 export interface SimulationOptions {
@@ -56,6 +56,13 @@ export interface SimulationResult {
 /** State of the module on purpose: what a simulation replaces belongs to the process. */
 let isSimulating = false
 
+const rejectSecond = (): void => {
+  if (isSimulating)
+    throw new UsageError(
+      'a simulation is already running in this process: start the next one when it has ended',
+    )
+}
+
 /**
  * Runs whole daily runs of the command on virtual time: requests, retries, limits, storage, kills and the
  * clock are real code on a simulated network, disk and process. After each daily run it checks every
@@ -63,7 +70,7 @@ let isSimulating = false
  * simulation at a time, and nothing beside it.
  *
  * @throws SimulationError if an invariant does not hold; its `seed` alone repeats it
- * @throws UsageError while another simulation is running
+ * @throws UsageError while another simulation is running, or while a test runner has faked the timers
  * @example
  * // A stream of your own survives a hundred daily runs with everything that can go wrong.
  * await simulate({ seed: 1, seeds: 100, streams: [masterData, optionChains] })
@@ -79,10 +86,9 @@ export const simulate = async (options: SimulationOptions): Promise<SimulationRe
     check,
     log,
   } = options
-  if (isSimulating)
-    throw new UsageError(
-      'a simulation is already running in this process: start the next one when it has ended',
-    )
+  rejectSecond()
+  await rejectFakeTimers()
+  rejectSecond()
   isSimulating = true
   const time = startVirtualTime(FIRST_INSTANT)
   const totals = createTotals()

@@ -1,3 +1,6 @@
+import { MessageChannel } from 'node:worker_threads'
+import { UsageError } from '../model/errors.js'
+
 /** The timers and the clock of this process, while a simulation owns them. */
 export type VirtualTime = ReturnType<typeof startVirtualTime>
 
@@ -116,6 +119,38 @@ const createTimerFunctions = (queue: TimerQueue, clearReal: typeof clearTimeout)
     clearImmediate: clear,
   }
 }
+
+/** Far more turns than a `setImmediate` takes; together some milliseconds. */
+const MAX_TURNS = 100
+
+/**
+ * Rejects with a `UsageError` if a test runner has replaced `setImmediate`: a simulation would never end. The
+ * turns of the event loop are counted by messages, which test runners leave alone.
+ */
+export const rejectFakeTimers = (): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const { port1, port2 } = new MessageChannel()
+    let turns = 0
+    const immediate = setImmediate(() => {
+      port1.close()
+      resolve()
+    })
+    // There and back: a port may get several messages in one turn.
+    port1.on('message', () => port1.postMessage(turns))
+    port2.on('message', () => {
+      turns += 1
+      if (turns < MAX_TURNS) port2.postMessage(turns)
+      else {
+        port1.close()
+        clearImmediate(immediate)
+        reject(new UsageError(FAKED))
+      }
+    })
+    port1.postMessage(turns)
+  })
+
+const FAKED =
+  'the timers of this process are faked, so that a simulation would never end: end that first, as by vi.useRealTimers(); it has virtual time of its own'
 
 /**
  * Replaces `setTimeout`, `setInterval`, `setImmediate`, `Date.now` and `performance.now` of this process by

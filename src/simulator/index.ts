@@ -8,7 +8,7 @@
  * @module scripstream/simulator
  * @public
  */
-export type { SampleMarket, SampleStock } from '../model/market.js'
+export type { PlantedEvent, SampleMarket, SampleStock } from '../model/market.js'
 export { Fault } from './conditions.js'
 export { createMarket } from './market.js'
 export type { SimulatorStats } from './request-log.js'

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -68,6 +69,8 @@ export interface Simulator {
   control(change: Control): void
   /** Aborts all requests in flight; resolves when the port is free again. */
   close(): Promise<void>
+  /** The same as `close()`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
@@ -131,6 +134,7 @@ export const serveSimulator = async (options: SimulatorOptions): Promise<Simulat
     stats: requestLog.read,
     control,
     close: () => closeServer(server),
+    [Symbol.asyncDispose]: () => closeServer(server),
   }
 }
 

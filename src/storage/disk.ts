@@ -22,12 +22,22 @@ const {
   writeSync,
   writeFileSync,
   fstatSync,
-  futimesSync,
   closeSync,
   existsSync,
   statSync,
+  utimesSync,
 } = files
 const { renameSync, linkSync, unlinkSync, rmSync, mkdirSync, rmdirSync, readdirSync, readlinkSync } = files
+
+/** A sync; resolves to false where Node's permission model forbids it, which it does whatever it allows. */
+const unlessForbidden = (sync: (fd: number) => Promise<void>): ((fd: number) => Promise<unknown>) =>
+  process.permission === undefined
+    ? sync
+    : (fd) =>
+        sync(fd).catch((error: { readonly code?: unknown }) => {
+          if (error.code !== 'ERR_ACCESS_DENIED') throw error
+          return false
+        })
 
 /**
  * The calls of `node:fs` that the output folder needs, with names and behaviour as there. Calls with a
@@ -38,8 +48,8 @@ const nodeDisk = {
   read: promisify(files.read) as ReadCall,
   readFile: promisify(files.readFile),
   writeFile: promisify(files.writeFile),
-  fdatasync: promisify(files.fdatasync),
-  fsync: promisify(files.fsync),
+  fdatasync: unlessForbidden(promisify(files.fdatasync)),
+  fsync: unlessForbidden(promisify(files.fsync)),
   close: promisify(files.close),
   rename: promisify(files.rename),
   link: promisify(files.link),
@@ -57,10 +67,10 @@ const nodeDisk = {
   writeSync,
   writeFileSync,
   fstatSync,
-  futimesSync,
   closeSync,
   existsSync,
   statSync,
+  utimesSync,
   renameSync,
   linkSync,
   unlinkSync,

@@ -306,7 +306,7 @@ const writeAndRename = async (
   const temporary = join(dirname(path), `.${basename(path).slice(0, 50)}.${randomUUID()}.tmp`)
   const fd = await openNewFile(temporary, isRemote)
   try {
-    const written = await writeChunks(fd, chunks, writing).finally(() =>
+    const written = await writeChunks({ fd, path: temporary }, chunks, writing).finally(() =>
       isRemote ? disk.close(fd) : disk.closeSync(fd),
     )
     if (isAborted?.()) throw new Error('the write was aborted')
@@ -334,7 +334,7 @@ const openNewFile = async (path: string, isRemote: boolean): Promise<number> => 
 }
 
 const writeChunks = async (
-  fd: number,
+  { fd, path }: { readonly fd: number; readonly path: string },
   chunks: Iterable<Buffer>,
   { asOf, watcher, isRemote }: WriteOptions,
 ): Promise<FileStats> => {
@@ -345,7 +345,7 @@ const writeChunks = async (
     else await disk.writeFile(fd, chunk)
     bytes += chunk.length
   }
-  if (asOf !== undefined) disk.futimesSync(fd, asOf / 1_000, asOf / 1_000)
+  if (asOf !== undefined) disk.utimesSync(path, asOf / 1_000, asOf / 1_000)
   const written = disk.fstatSync(fd)
   if (written.size !== bytes)
     throw Object.assign(new Error(`only ${written.size} of ${bytes} bytes were written`), { code: 'ESHORT' })

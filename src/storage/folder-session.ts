@@ -10,7 +10,7 @@ import {
 } from '../engine/storage.js'
 import type { RunReport } from '../model/report.js'
 import { disk } from './disk.js'
-import { createFolder, syncFolders, toStorageError, writeFileAtomically } from './file-system.js'
+import { createFolder, syncFolders, toStorageError, withFile, writeFileAtomically } from './file-system.js'
 import { findChangedFile, markIncomplete, readFullRun, recordFullRun, updateFullRun } from './full-run.js'
 import { describeEarlier } from './history/choose.js'
 import { listEarlierDays } from './history/record.js'
@@ -151,6 +151,7 @@ const beginSession = (run: FolderRun): Observable<Session> => {
     return {
       record,
       isContinued,
+      notes: await findNotes(root),
       journals: new Map([...journals].map(([stream, { journal }]) => [stream, journal])),
       ...(isContinued ? { drift: readDrift(paths) } : {}),
       saveDrift: (found) => (isOpen && !isClosed ? writeDrift(paths, found) : undefined),
@@ -165,6 +166,16 @@ const beginSession = (run: FolderRun): Observable<Session> => {
     }
   }
   return act(open, statePaths(root).folder)
+}
+
+const UNSYNCED =
+  'files are not synced, because the permission model of Node forbids it: a power cut may lose the last of them'
+
+const findNotes = async (root: string): Promise<readonly string[]> => {
+  const isLimited = process.permission !== undefined
+  return isLimited && (await withFile(statePaths(root).lock, 'r+', disk.fdatasync)) === false
+    ? [UNSYNCED]
+    : []
 }
 
 const createJournals = ({

@@ -1,4 +1,6 @@
 import { hostname, uptime } from 'node:os'
+import { basename } from 'node:path'
+import { threadId } from 'node:worker_threads'
 import { disk } from './disk.js'
 import { getErrorCode } from './file-system.js'
 
@@ -10,6 +12,8 @@ export interface LockHolder {
    * only.
    */
   readonly began?: string
+  /** The thread of the process: on Linux its id there, and when it started; elsewhere Node's `threadId`. */
+  readonly thread?: string
   /** When the lock was taken, ISO 8601. */
   readonly since: string
   /** Random, so that every lock is unique. */
@@ -40,18 +44,27 @@ const processScope = {
   pidNamespace: tryRead(() => disk.readlinkSync('/proc/self/ns/pid')),
 }
 
+const describeThisThread = (): string => {
+  const task = tryRead(() => disk.readlinkSync('/proc/thread-self'))
+  const start = task === undefined ? undefined : readStartTime(task)
+  return start === undefined ? String(threadId) : `${basename(String(task))}-${start}`
+}
+
 /** Describes this process for its lock files. */
 export const describeThisProcess = (): Omit<LockHolder, 'since' | 'token'> =>
   removeUnknownFields({
     pid: process.pid,
     host: hostname(),
-    began: readStartTime(process.pid),
+    began: readStartTime(String(process.pid)),
+    thread: describeThisThread(),
     ...processScope,
   })
 
 export const parseHolder = (text: string): LockHolder | undefined => {
   try {
-    const { pid, host, since, began, token, boot, pidNamespace } = JSON.parse(text) as Partial<LockHolder>
+    const { pid, host, since, began, thread, token, boot, pidNamespace } = JSON.parse(
+      text,
+    ) as Partial<LockHolder>
     if (!Number.isInteger(pid) || Number(pid) <= 0 || typeof host !== 'string' || typeof token !== 'string')
       return undefined
     return removeUnknownFields({
@@ -59,6 +72,7 @@ export const parseHolder = (text: string): LockHolder | undefined => {
       host,
       since: String(since),
       began,
+      thread,
       token,
       boot,
       pidNamespace,
@@ -87,7 +101,7 @@ export const hasHolderEnded = (
   silentMs: number,
   bootedForMs = uptime() * 1_000,
 ): boolean => {
-  if (isVisible(holder)) return !isAlive(holder)
+  if (isVisible(holder)) return !isAlive(holder) || hasThreadEnded(holder, silentMs)
   if (silentMs > LOCK_EXPIRY_MS) return true
   // The holder ran on this machine before the last boot. Another machine with this name would have renewed
   // its lock since then.
@@ -100,8 +114,17 @@ export const hasHolderEnded = (
 
 const isAlive = ({ pid, began }: LockHolder): boolean => {
   if (!isProcessRunning(pid)) return false
-  const start = readStartTime(pid)
+  const start = readStartTime(String(pid))
   return began === undefined || start === undefined || began === start
+}
+
+/** Whether the thread of a running process is gone, or is another one of ours and silent for too long. */
+const hasThreadEnded = ({ pid, thread }: LockHolder, silentMs: number): boolean => {
+  if (thread === undefined) return false
+  const [id, start] = thread.split('-')
+  const isReadable = start !== undefined && readStartTime(String(pid)) !== undefined
+  if (isReadable && readStartTime(`${pid}/task/${id}`) !== start) return true
+  return pid === process.pid && thread !== describeThisThread() && silentMs > LOCK_EXPIRY_MS
 }
 
 export const isProcessRunning = (pid: number): boolean => {
@@ -111,12 +134,13 @@ export const isProcessRunning = (pid: number): boolean => {
     if (getErrorCode(error) === 'ESRCH') return false
   }
   // The process table still lists zombies.
-  return !['Z', 'X'].includes(readProcessStat(pid)[0] ?? '')
+  return !['Z', 'X'].includes(readStat(String(pid))[0] ?? '')
 }
 
-const readProcessStat = (pid: number): readonly string[] => {
-  const stat = tryRead(() => disk.readFileSync(`/proc/${pid}/stat`, 'utf8'))
+/** The facts of a process or, with a path below it, of one of its threads. */
+const readStat = (task: string): readonly string[] => {
+  const stat = tryRead(() => disk.readFileSync(`/proc/${task}/stat`, 'utf8'))
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
 }
 
-const readStartTime = (pid: number): string | undefined => readProcessStat(pid)[19]
+const readStartTime = (task: string): string | undefined => readStat(task)[19]

@@ -235,7 +235,8 @@ export const findLockHolder = (path: string): LiveHolder | 'stale' | undefined =
 const rejectIfLive = async (path: string, last: LockFile): Promise<void> => {
   const parsed = parseHolder(last.text)
   if (parsed === undefined) return
-  const now = isVisible(parsed) ? last.renewedAt : await readFileSystemTime(path)
+  const isOther = isVisible(parsed) && parsed.pid !== process.pid
+  const now = isOther ? last.renewedAt : await readFileSystemTime(path)
   const holder = toLiveHolder(last, now)
   if (holder === undefined) return
   // A heartbeat in the future means that the clock was wrong. Reset it to now; otherwise the lock would not

@@ -7,7 +7,7 @@ import { omitUndefined } from '../model/row.js'
 type Attributes = Record<string, string | number | boolean>
 
 /** The part of an OpenTelemetry span that is used. Instants are epoch milliseconds. */
-interface Span {
+export interface Span {
   setAttributes(attributes: Attributes): unknown
   setStatus(status: { code: number; message?: string }): unknown
   end(at?: number): void

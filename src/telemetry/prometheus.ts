@@ -7,6 +7,7 @@ import { requireOptional } from '../model/optional-package.js'
 import type { RunOutcome, RunReport, ScriptReport } from '../model/report.js'
 import { omitUndefined } from '../model/row.js'
 import { countItems } from '../model/script-figures.js'
+import { createRunMetrics, type RunMetrics } from './run-metrics.js'
 
 /** The part of a registry of prom-client that is used. */
 export interface MetricsRegistry {
@@ -38,18 +39,20 @@ export interface MetricsOptions {
   readonly processMetrics?: boolean | undefined
   /** When the last complete run ended, epoch milliseconds, if it was in another process. */
   readonly lastSuccessAt?: number | undefined
-  /**
-   * Labels of all metrics of the registry. Two collectors in one process: give each a registry and labels of
-   * its own.
-   */
+  /** Labels of all metrics of the registry. */
   readonly labels?: Readonly<Record<string, string>> | undefined
+  /** The name of the collector, a label of its metrics: several collectors share a registry by it. */
+  readonly collector?: string | undefined
+  /** The module `prom-client`, for a bundle, in which it is not found by its name. */
+  readonly client?: object | undefined
 }
 
 /**
  * Creates Prometheus metrics of runs: requests, items, limiters, and how the last run ended. Needs the
  * package `prom-client`.
  *
- * @throws UsageError if prom-client is not installed
+ * @throws UsageError if prom-client is not installed, or if the registry has the metrics of another collector
+ * and one of the two has no name
  * @example
  * const { registry, telemetry } = createMetrics()
  * createCollector({ settings, telemetry }).run().subscribe()
@@ -60,14 +63,16 @@ export const createMetrics = ({
   processMetrics = false,
   lastSuccessAt,
   labels,
+  collector,
+  client,
 }: MetricsOptions = {}): Metrics => {
-  const prom = loadClient()
+  const prom = (client as typeof Prometheus | undefined) ?? loadClient()
   const registry = (given as Registry | undefined) ?? new prom.Registry()
   if (labels !== undefined) registry.setDefaultLabels(labels)
   if (processMetrics) prom.collectDefaultMetrics({ register: registry })
   const live = new Set<Pick<LiveRun, 'limiters'>>()
-  const metrics = createRunMetrics(prom, registry, live)
-  if (lastSuccessAt !== undefined) metrics.succeededAt.set(lastSuccessAt / 1_000)
+  const metrics = createRunMetrics({ prom, registry, own: omitUndefined({ collector }) }, live)
+  if (lastSuccessAt !== undefined) metrics.succeededAt.set({}, lastSuccessAt / 1_000)
   const telemetry: Metrics['telemetry'] = (run) => {
     live.add(run)
     const timer = createHoldTimer((hold, seconds) => metrics.heldSeconds.inc(hold, seconds))
@@ -173,10 +178,10 @@ const recordReport = (metrics: RunMetrics, report: RunReport): void => {
     drift = [],
   } = report
   recordOutcome(metrics, outcome)
-  metrics.runSeconds.set(durationMs / 1_000)
-  metrics.endedAt.set(Date.parse(finishedAt) / 1_000)
-  if (outcome === 'complete') metrics.succeededAt.set(Date.parse(finishedAt) / 1_000)
-  metrics.stocks.set(stocks)
+  metrics.runSeconds.set({}, durationMs / 1_000)
+  metrics.endedAt.set({}, Date.parse(finishedAt) / 1_000)
+  if (outcome === 'complete') metrics.succeededAt.set({}, Date.parse(finishedAt) / 1_000)
+  metrics.stocks.set({}, stocks)
   for (const gauge of [metrics.streamSeconds, metrics.missing, metrics.behind, metrics.drift]) gauge.reset()
   // A stream that lacks nothing has a 0, so that an alert ends.
   for (const [stream, script] of Object.entries(scripts)) {
@@ -234,127 +239,4 @@ const createHoldTimer = (add: (hold: Hold, seconds: number) => void) => {
       for (const key of [...open.keys()]) close(key, at)
     },
   }
-}
-
-type LiveRuns = ReadonlySet<Pick<LiveRun, 'limiters'>>
-type LimiterFacts = ReturnType<LiveRun['limiters']>[number]
-
-/** Idle timeouts are 10 and 30 s, total ones six times as long. */
-const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180]
-
-const CIRCUIT_STATES = { closed: 0, 'half-open': 1, open: 2 } as const
-
-const STREAM = ['stream'] as const
-
-/** Registers the metrics of runs. `live`: the runs whose limiters are read when the metrics are. */
-const createRunMetrics = (prom: typeof Prometheus, registry: Registry, live: LiveRuns) => {
-  const counter = <Label extends string>(name: string, help: string, labels: readonly Label[]) =>
-    new prom.Counter({ name: `scripstream_${name}`, help, labelNames: [...labels], registers: [registry] })
-  const gauge = <Label extends string>(name: string, help: string, labels: readonly Label[]) =>
-    new prom.Gauge({ name: `scripstream_${name}`, help, labelNames: [...labels], registers: [registry] })
-  createLimiterGauges(prom, registry, live)
-  return {
-    requests: counter(
-      'requests_total',
-      'Finished requests, by HTTP status (none without a reply) and outcome: success, or the code of the failure',
-      ['host', 'endpoint', 'status', 'outcome'],
-    ),
-    received: counter('response_bytes_total', 'Bytes of response bodies, decompressed', ['host', 'endpoint']),
-    seconds: new prom.Histogram({
-      name: 'scripstream_request_duration_seconds',
-      help: 'Time from sending a request to its complete response, or to its failure; without cancelled requests',
-      labelNames: ['host', 'endpoint', 'status'],
-      buckets: SECONDS,
-      registers: [registry],
-    }),
-    retries: counter('retries_total', 'Retries of requests', STREAM),
-    limited: counter('rate_limited_total', 'Responses with status 429', STREAM),
-    holds: counter('host_holds_total', 'Back-offs and outages of a host, or of one endpoint of it', [
-      'host',
-      'endpoint',
-      'why',
-    ]),
-    heldSeconds: counter('host_held_seconds_total', 'Time in back-offs and outages', ['host', 'endpoint']),
-    items: counter('items_total', 'Finished items, by status', ['stream', 'status']),
-    expected: gauge('items_expected', 'Items of a stream', STREAM),
-    files: counter('files_total', 'Files written', STREAM),
-    stored: counter('stored_bytes_total', 'Bytes of files written', STREAM),
-    ended: counter('streams_total', 'Finished streams, by outcome', ['stream', 'outcome']),
-    running: gauge('stream_running', 'Whether a stream is running', STREAM),
-    streamSeconds: gauge('stream_duration_seconds', 'Duration of a stream in the last run', STREAM),
-    outcome: gauge('run_outcome', 'Outcome of the last run: 1 for complete, partial, failed or interrupted', [
-      'outcome',
-    ]),
-    runSeconds: gauge('run_duration_seconds', 'Duration of the last run', []),
-    endedAt: gauge('last_run_timestamp_seconds', 'When the last run ended', []),
-    succeededAt: gauge('last_success_timestamp_seconds', 'When the last complete run ended', []),
-    stocks: gauge('stocks', 'Stocks of the last run', []),
-    missing: gauge(
-      'items_missing',
-      'Items that are missing in the outputs after the last run, from it and earlier runs',
-      STREAM,
-    ),
-    behind: gauge(
-      'sessions_behind',
-      'Sessions that are due and that the outputs lack after the last run',
-      STREAM,
-    ),
-    drift: gauge(
-      'drift_changes',
-      'Changes in the format of answers that nobody has accepted, in the last run',
-      STREAM,
-    ),
-  }
-}
-
-type RunMetrics = ReturnType<typeof createRunMetrics>
-
-/** Gauges that are read from the limiters when somebody asks for them. */
-const createLimiterGauges = (prom: typeof Prometheus, registry: Registry, live: LiveRuns): void => {
-  const gauge = (
-    name: string,
-    help: string,
-    read: (status: LimiterFacts) => number,
-    labelNames = ['host', 'endpoint'],
-  ): void => {
-    new prom.Gauge({
-      name: `scripstream_${name}`,
-      help,
-      labelNames,
-      registers: [registry],
-      collect() {
-        this.reset()
-        for (const status of [...live].flatMap(({ limiters }) => limiters())) {
-          const { hosts, endpoint } = status
-          if (endpoint !== undefined && !labelNames.includes('endpoint')) continue
-          for (const host of hosts) this.set(omitUndefined({ host, endpoint }), read(status))
-        }
-      },
-    })
-  }
-  // What an endpoint has sent may still wait for its host.
-  gauge('requests_in_flight', 'Requests in flight', ({ inFlight }) => inFlight, ['host'])
-  gauge(
-    'requests_waiting',
-    'Requests in the queue of a host, or of one endpoint of it',
-    ({ waiting }) => waiting,
-  )
-  gauge(
-    'limiter_requests_in_flight_limit',
-    'The most requests in flight that the limiter allows now',
-    ({ maxInFlight }) => maxInFlight,
-  )
-  gauge(
-    'limiter_requests_per_second_limit',
-    'The most requests a second that the limiter allows now',
-    ({ maxPerSecond }) => maxPerSecond,
-  )
-  gauge('host_held', 'Whether requests to a host, or to one endpoint of it, are held now', ({ isHeld }) =>
-    Number(isHeld),
-  )
-  gauge(
-    'circuit_state',
-    'Circuit breaker: 0 closed, 1 half-open, 2 open',
-    ({ circuit }) => CIRCUIT_STATES[circuit],
-  )
 }

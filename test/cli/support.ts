@@ -7,6 +7,7 @@ import type { Dependencies, ProcessIo } from '../../src/cli/dependencies.js'
 import { createSummary, type SummaryContext } from '../../src/cli/run/summary.js'
 import type { ExitSignal } from '../../src/cli/signals.js'
 import { type AnswerLine, layOut, trimLine } from '../../src/cli/terminal/terminal.js'
+import { captureContext } from '../../src/engine/context.js'
 import type { StreamDefinition } from '../../src/engine/define-stream.js'
 import { type AllTelemetry, startTelemetry } from '../../src/engine/event-bus.js'
 import type { RunEvent } from '../../src/model/event.js'
@@ -124,7 +125,7 @@ export const playEvents = (
 ): Observable<RunEvent> =>
   defer(() => {
     const stats = createRunStats()
-    const followers = startTelemetry(telemetry, createWall(), stats)
+    const followers = startTelemetry(telemetry, { wall: createWall(), within: captureContext() }, stats)
     return event$.pipe(
       tap((event) => {
         stats.record(event)

@@ -159,3 +159,14 @@ it('is one log, with one failure, of a run that does what is left of an earlier 
     { message: 'run-failed', run: expect.any(String) },
   ])
 })
+
+itWithMarbles('gives winston, which drops a text behind an object, the text first', (m) => {
+  const calls: (readonly unknown[])[] = []
+  const write = (...args: readonly unknown[]): void => void calls.push(args)
+  const log = { debug: write, info: write, warn: write, error: write, transports: [] } as Log
+  tinyCollector(m, { streams: [tiny('news')], log })
+    .run()
+    .subscribe()
+  m.flush()
+  expect(calls.at(-1)).toEqual(['run-finished', expect.objectContaining({ outcome: 'complete' })])
+})

@@ -2,12 +2,13 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { firstValueFrom, lastValueFrom, toArray } from 'rxjs'
-import { Agent, MockAgent, Pool } from 'undici'
+import { Agent, interceptors, MockAgent, Pool } from 'undici'
 import { expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import { httpTransport } from '../../src/http/connections.js'
-import { MAX_REPLY_BYTES } from '../../src/http/exchange.js'
+import { type HttpDispatcher, MAX_REPLY_BYTES } from '../../src/http/exchange.js'
+import { UsageError } from '../../src/model/errors.js'
 import { temporaryFolder } from '../support/folders.js'
 import { masterList, tiny, tinyMaster } from '../support/tiny.js'
 import { failureOf, getOf, serveHttp } from './support.js'
@@ -114,4 +115,47 @@ it('reaches a provider behind a unix socket', async () => {
     httpTransport(dispatcher)(getOf('http://provider.test/a?b=1')).pipe(toArray()),
   )
   expect(replies.map(({ body }) => Buffer.from(body).toString())).toEqual(['/a?b=1'])
+})
+
+it.each([
+  [
+    'ERR_ACCESS_DENIED',
+    'Access to this API has been restricted',
+    /restricted\): the permission model of Node/,
+  ],
+  ['UND_ERR_INVALID_ARG', 'invalid onError method', /method\): the dispatcher must be one of undici 7/],
+  [undefined, 'agent.dispatch is not a function', /a function\): the dispatcher must be one of undici 7/],
+])('ends a run at its first request if no waiting helps: %s', async (code, message, text) => {
+  const error = Object.assign(code === undefined ? new TypeError(message) : new Error(message), { code })
+  let requests = 0
+  const dispatcher: HttpDispatcher = {
+    dispatch: (_, handler) => {
+      requests += 1
+      handler.onResponseError?.(undefined as never, error)
+      return true
+    },
+  }
+  const settings = { urls: { static: `${ORIGIN}/static` } }
+  const collector = createCollector({ settings, dispatcher, streams: [tinyMaster], storage: memory() })
+  const failure = await failureOf(collector.run())
+  expect(failure).toBeInstanceOf(UsageError)
+  expect((failure as Error).message).toMatch(text)
+  expect(requests).toBe(1)
+})
+
+it.each([
+  [404, 'not here'],
+  [429, 'slow down'],
+  [503, '{"busy":true}'],
+])('takes the reply that an interceptor made an error of as a reply: %s', async (status, body) => {
+  const type = body.startsWith('{') ? 'application/json' : 'text/plain'
+  const { url } = await serveHttp((_, response) =>
+    response.writeHead(status, { 'retry-after': '7', 'content-type': type }).end(body),
+  )
+  const agent = new Agent()
+  onTestFinished(() => agent.close())
+  const send = httpTransport(agent.compose(interceptors.responseError()))
+  const reply = await firstValueFrom(send(getOf(url)))
+  expect(reply).toMatchObject({ status, retryAfter: '7', contentType: type })
+  expect(Buffer.from(reply.body).toString()).toBe(body)
 })

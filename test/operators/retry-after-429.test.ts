@@ -1,7 +1,8 @@
 import { defer, NEVER } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { HttpError, ThrottledError } from '../../src/model/errors.js'
-import { parseRetryAfter, retryAfter429, type ThrottlePolicy } from '../../src/operators/retry-after-429.js'
+import { parseRetryAfter } from '../../src/model/text.js'
+import { retryAfter429, type ThrottlePolicy } from '../../src/operators/retry-after-429.js'
 import { itWithMarbles } from '../support/marbles.js'
 
 const retrying = (policy: Partial<ThrottlePolicy> = {}) =>

@@ -8,7 +8,7 @@ let packed: Packed
 beforeAll(() => {
   packed = pack()
   writeFileSync(join(packed.project, 'package.json'), '{"type":"module","private":true}\n')
-  for (const file of ['consumer.ts', 'options.ts'])
+  for (const file of ['consumer.ts', 'declarations.ts', 'options.ts'])
     copyFileSync(join(import.meta.dirname, file), join(packed.project, file))
 })
 afterAll(() => packed.remove())
@@ -134,6 +134,14 @@ describe('an app that installs the package', () => {
       })
     },
   )
+
+  it('can be built upon by a library: its declarations name each result of the API', () => {
+    const options = { module: 'nodenext', moduleResolution: 'nodenext', declaration: true }
+    expect(compile({ ...options, emitDeclarationOnly: true, outDir: 'types' }, ['declarations.ts'])).toEqual({
+      status: 0,
+      output: '',
+    })
+  })
 
   const expected = {
     outcome: 'complete',

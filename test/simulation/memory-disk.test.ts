@@ -120,9 +120,9 @@ describe('a disk in memory', () => {
         await disk.utimes(join(root, one), place, 1_000 + place)
         return (await disk.stat(join(root, one))).mtimeMs
       },
-      futimesSync: (disk) => {
-        disk.futimesSync(fdOf(disk), place, place)
-        return disk.fstatSync(fdOf(disk)).mtimeMs
+      utimesSync: (disk, root) => {
+        disk.utimesSync(join(root, one), place, place)
+        return disk.statSync(join(root, one)).mtimeMs
       },
       stream: async (disk, root) => {
         let all = ''

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { mock } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { SIMULATED_FAULTS, SimulationError, simulate } from '../../src/testing.js'
 import { allIndices } from '../../streams/index.js'
 import { duckdb } from '../tables/support.js'
@@ -9,6 +10,35 @@ import { duckdb } from '../tables/support.js'
 const SEEDS = 100
 /** Seeds of three days each: only these have stored files of an earlier session, and planted events. */
 const LONGER_SEEDS = 6
+
+describe('faked timers', () => {
+  const faked: Readonly<Record<string, () => () => void>> = {
+    vitest: () => {
+      vi.useFakeTimers()
+      return () => void vi.useRealTimers()
+    },
+    'node:test': () => {
+      mock.timers.enable()
+      return () => mock.timers.reset()
+    },
+  }
+  it.each(Object.entries(faked))(
+    'of %s are named, instead of a simulation that never ends',
+    async (_, fake) => {
+      const real = performance.now.bind(performance)
+      const begun = real()
+      onTestFinished(fake())
+      await expect(simulate({ seed: 1 })).rejects.toThrow(/^the timers of this process are faked/)
+      expect(real() - begun).toBeLessThan(1_000)
+    },
+  )
+
+  it('of the date alone are none', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    expect(await simulate({ seed: 1, streams: [allIndices], faults: [] })).toMatchObject({ seeds: 1 })
+  })
+})
 
 describe('whole daily runs on virtual time', () => {
   it(`keep every invariant, whatever goes wrong, with ${SEEDS} seeds`, async () => {

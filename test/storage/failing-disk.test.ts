@@ -81,7 +81,7 @@ describe('a failing disk', () => {
 it('goes on with other work while a slow disk syncs', async () => {
   const root = temporaryFolder()
   const syncs: (() => void)[] = []
-  spyOn('fdatasync').mockImplementation(() => new Promise((done) => void syncs.push(done)))
+  spyOn('fdatasync').mockImplementation(() => new Promise<void>((done) => void syncs.push(done)))
   const writing = ['a', 'b'].map((name) => writeFileAtomically(join(root, name), [name]))
   await until('two syncs', () => syncs.length === 2)
   expect(existsSync(join(root, 'a'))).toBe(false)

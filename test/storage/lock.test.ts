@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import {
   existsSync,
   readdirSync,
@@ -10,13 +11,19 @@ import {
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { lastValueFrom, NEVER, Subject } from 'rxjs'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { folder } from '../../sinks/folder.js'
 import { createCollector } from '../../src/collector.js'
 import { StorageError } from '../../src/model/errors.js'
 import { acquireLock, findLockHolder, readLockChain, successorPath } from '../../src/storage/lock.js'
-import { HEARTBEAT_MS, hasHolderEnded, LOCK_EXPIRY_MS } from '../../src/storage/lock-holder.js'
+import {
+  describeThisProcess,
+  HEARTBEAT_MS,
+  hasHolderEnded,
+  LOCK_EXPIRY_MS,
+} from '../../src/storage/lock-holder.js'
 import { NOW } from '../sinks/support.js'
 import { temporaryFolder } from '../support/folders.js'
 import { until } from '../support/until.js'
@@ -65,6 +72,7 @@ describe('a lock', () => {
   it.each([
     ['a dead process', { pid: UNUSED_PID }],
     ['a process whose pid was reused', { began: '1' }],
+    ['a thread whose id was reused', { thread: `${process.pid}-1` }],
     ['a process with an invalid pid', { pid: -1 }],
   ])('takes over the lock of %s', async (_, holder) => {
     const path = writeLock(holder)
@@ -99,6 +107,42 @@ describe('a lock', () => {
       expect(tries.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
       expect(readdirSync(join(path, '..'))).toEqual(['lock'])
     }
+  })
+})
+
+/** A thread of this process, as a lock describes it, until it is ended. */
+const startThread = async () => {
+  const worker = new Worker(
+    `const { readlinkSync, readFileSync } = require('node:fs')
+    const { parentPort } = require('node:worker_threads')
+    const task = readlinkSync('/proc/thread-self')
+    const stat = readFileSync('/proc/' + task + '/stat', 'utf8')
+    parentPort.postMessage(task.split('/').at(-1) + '-' + stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19])
+    setInterval(() => undefined, 1000)`,
+    { eval: true },
+  )
+  onTestFinished(() => void worker.terminate())
+  const [thread] = (await once(worker, 'message')) as [string]
+  return { thread, end: () => worker.terminate() }
+}
+
+describe('a lock of another thread of this process', () => {
+  it.skipIf(!existsSync('/proc/thread-self'))('is free once the thread is gone, not before', async () => {
+    const { thread, end } = await startThread()
+    const path = writeLock({ thread })
+    expect(await isTaken(path)).toBe(false)
+    await end()
+    expect(await isTaken(path)).toBe(true)
+  })
+
+  it('is free after a minute without heartbeat, where nothing else shows that the thread is gone', async () => {
+    const old = (agoMs: number, thread?: string): string => renewed(writeLock({ thread }), agoMs)
+    expect(await isTaken(old(LOCK_EXPIRY_MS - 5_000, '4711'))).toBe(false)
+    expect(await isTaken(old(LOCK_EXPIRY_MS + 5_000, '4711'))).toBe(true)
+    // This thread is alive, however long it was busy.
+    const { thread } = describeThisProcess()
+    expect(await isTaken(old(LOCK_EXPIRY_MS + 5_000, thread))).toBe(false)
+    expect(await isTaken(old(LOCK_EXPIRY_MS + 5_000))).toBe(false)
   })
 })
 

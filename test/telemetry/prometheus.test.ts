@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Registry } from 'prom-client'
+import prometheus, { Registry } from 'prom-client'
 import { lastValueFrom, of, throwError } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
@@ -312,4 +312,82 @@ describe('the metrics of a run', () => {
     expect(failure).toBeInstanceOf(UsageError)
     expect((failure as Error).message).toContain(`--metrics: port ${port} is not available`)
   })
+})
+
+describe('the metrics of several collectors', () => {
+  const status = (inFlight: number) =>
+    ({
+      limiters: () => [
+        {
+          hosts: ['static'],
+          inFlight,
+          waiting: 0,
+          maxInFlight: 9,
+          maxPerSecond: 9,
+          isHeld: false,
+          circuit: 'closed',
+        },
+      ],
+    }) as never
+
+  it('share a registry by the label of each', async () => {
+    const registry = new Registry()
+    const [one, other] = ['a', 'b'].map((collector) => createMetrics({ registry, collector }))
+    const all = [one, other] as [Metrics, Metrics]
+    const followers = all.map(({ telemetry }, index) => telemetry(status(index + 1)))
+    followers.forEach(({ event }, index) => {
+      event({ type: 'retried', stream: 'news', item: 'A' })
+      event({
+        type: 'run-finished',
+        report: runReport({ scripts: { news: scriptReport({ durationMs: 1_000 * (index + 1) }) } }),
+      })
+    })
+    const names = [
+      'retries_total',
+      'requests_in_flight',
+      'stream_duration_seconds',
+      'last_success_timestamp_seconds',
+    ]
+    const before = await read(all[0], ...names)
+    expect(before).toEqual(
+      expect.arrayContaining([
+        'retries_total{stream="news",collector="a"} 1',
+        'retries_total{stream="news",collector="b"} 1',
+        'requests_in_flight{host="static",collector="a"} 1',
+        'requests_in_flight{host="static",collector="b"} 2',
+        'stream_duration_seconds{stream="news",collector="a"} 1',
+        'stream_duration_seconds{stream="news",collector="b"} 2',
+      ]),
+    )
+    // The figures of a run replace those of its own collector.
+    followers[1]?.event({ type: 'run-finished', report: runReport({ scripts: {} }) })
+    expect(await read(all[0], 'stream_duration_seconds')).toEqual([
+      'stream_duration_seconds{stream="news",collector="a"} 1',
+    ])
+  })
+
+  it.each([
+    [undefined, undefined],
+    [undefined, 'b'],
+    ['a', undefined],
+    ['a', 'a'],
+  ])('need a registry or a name each: %s and %s', (one, other) => {
+    const registry = new Registry()
+    createMetrics({ registry, collector: one })
+    expect(() => createMetrics({ registry, collector: other })).toThrow(UsageError)
+  })
+})
+
+it('the app can pass its prom-client', async () => {
+  const { Registry: Own } = prometheus
+  let created = 0
+  class Counted extends Own {
+    constructor() {
+      super()
+      created += 1
+    }
+  }
+  const metrics = createMetrics({ client: { ...prometheus, Registry: Counted } })
+  expect(created).toBe(1)
+  expect(await metrics.registry.metrics()).toContain('scripstream_stocks 0')
 })

@@ -1,4 +1,5 @@
 import { concatMap, filter, type ObservableInput, type OperatorFunction } from 'rxjs'
+import { keepContext } from '../../engine/context.js'
 import { UsageError } from '../../model/errors.js'
 import { formatQuantity, nameFirst } from '../../model/format.js'
 import { groupBy } from '../../model/map.js'
@@ -176,4 +177,4 @@ export const isWatched = ({ outcome, finishedBefore }: RunReport): boolean =>
 export const watchRuns =
   <T>(ask: () => ObservableInput<T>): OperatorFunction<RunReport, T> =>
   (report$) =>
-    report$.pipe(filter(isWatched), concatMap(ask))
+    report$.pipe(filter(isWatched), concatMap(ask), keepContext())
