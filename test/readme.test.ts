@@ -44,6 +44,8 @@ const phase = (title: string, wanted: StreamDefinition['phase'], joined: string)
 
 const toBenchFile = (name: string): string => fileURLToPath(new URL(`./bench/${name}`, import.meta.url))
 const results = readResults(toBenchFile('results.json'))
+/** `results.json` has further figures, without a goal. */
+const judged = results.figures.filter(({ goal }) => goal !== undefined)
 
 const EXAMPLES = new URL('../src/examples/', import.meta.url)
 const readExample = (file: string): string => readFileSync(new URL(file, EXAMPLES), 'utf8')
@@ -242,7 +244,7 @@ const blocks = (): Readonly<Record<string, string>> => ({
       hint.replace(`: ${meaning}.`, '.'),
     ]),
   ),
-  speed: `${formatTable(results.figures)}\n\n${formatMachines(results.figures)}`,
+  speed: `${formatTable(judged)}\n\n${formatMachines(judged)}`,
   scale: `${formatScaleTable(results.scale)}\n\n${formatCapacity(results.scale)} Measured on ${results.scaleMachine}.`,
   outages: formatTrouble(readTrouble(toBenchFile('outages.json'))),
   examples: listExamples(),
