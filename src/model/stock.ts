@@ -85,12 +85,12 @@ export const isSameCompany = (
 
 /**
  * Whether two stocks of different days are one that has another symbol or ISIN now, or both: days without a
- * run may have had a change of each.
+ * run may have had a change of each. Records of old lists may lack the id of the security.
  */
 export const isSuccessor = (one: NamedSecurity, other: NamedSecurity): boolean =>
   one.Symbol === other.Symbol
     ? isSameCompany(one, other)
-    : one.Sid !== '' && one.Sid === other.Sid && haveSameIssuer(one.ISIN, other.ISIN)
+    : Boolean(one.Sid) && one.Sid === other.Sid && haveSameIssuer(one.ISIN, other.ISIN)
 
 type NamedSecurity = Pick<Stock, 'Symbol' | 'ISIN' | 'Sid'>
 
