@@ -1,7 +1,7 @@
 import { defer, type MonoTypeOperatorFunction, map, noop, type Observable, take } from 'rxjs'
 import { type HostLimiter, LinkTransfer } from '../limiter/limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
-import { type Pause, through } from '../limiter/through.js'
+import { type LimitedRequest, type Pause, through } from '../limiter/through.js'
 import { getOrAdd } from '../model/map.js'
 import { createRedactor, type Redact } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
@@ -106,33 +106,33 @@ export const createAsk = (
     <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: Input, { failFast }: AskOptions = {}) =>
       defer(() => {
         const route = getOrAdd(routes, endpoint, () => open(endpoint)) as EndpointRoute<Input, Answer>
-        const asked: Asked<Input> = {
+        const begin = (): Asked<Input> => ({
           input,
           item,
           earlierIsins,
           attempts: 0,
           watched: watch && watchAttempts(watch, endpoint, clock),
-        }
-        const onSend = (): void => {
-          asked.attempts += 1
-          if (asked.attempts > 1) onRequestEvent('retried', item)
-          onRequestEvent('requested')
-        }
-        const classify = (error: unknown): unknown => addExchange(error, route, asked)
-        return attempt(route, asked).pipe(
-          through(route.limiter, {
-            item,
-            isList,
-            idleMs: timeoutMs,
-            failFast,
-            pause,
-            classify,
-            onSend,
-            onEnd: asked.watched?.end,
-          }),
-          retry as MonoTypeOperatorFunction<Answer>,
-          route.passEqual(() => asked.compared),
-        )
+        })
+        const send = (asked: Asked<Input>, limited: Pick<LimitedRequest, 'failFast' | 'pause'>) =>
+          attempt(route, asked).pipe(
+            through(route.limiter, {
+              ...limited,
+              item,
+              isList,
+              idleMs: timeoutMs,
+              classify: (error) => addExchange(error, route, asked),
+              onSend: () => {
+                asked.attempts += 1
+                if (asked.attempts > 1) onRequestEvent('retried', item)
+                onRequestEvent('requested')
+              },
+              onEnd: asked.watched?.end,
+            }),
+            retry as MonoTypeOperatorFunction<Answer>,
+          )
+        const asked = begin()
+        const sendAgain = (once = begin()) => send(once, { failFast: true }).pipe(map(() => once.compared))
+        return send(asked, { failFast, pause }).pipe(route.passEqual(() => asked.compared, sendAgain))
       })
 }
 

@@ -2,11 +2,21 @@ import { createHash } from 'node:crypto'
 import {
   asapScheduler,
   catchError,
+  concatMap,
+  EMPTY,
+  every,
+  from,
+  ignoreElements,
   type MonoTypeOperatorFunction,
   map,
+  merge,
+  mergeMap,
   type Observable,
+  of,
   Subject,
+  take,
   tap,
+  timer,
 } from 'rxjs'
 import { isRow } from '../model/row.js'
 import type { HttpReply, HttpRequest } from './transport.js'
@@ -17,13 +27,17 @@ const WINDOW = 10
 const MOST_OF_LONG = 3
 /** On a day of results many stocks have one announcement, of 150 bytes: only if there is nothing else. */
 const MOST_OF_SHORT = WINDOW
+/** Most stocks have no announcement: how many have the same empty answer says nothing. */
+const MOST_OF_EMPTY = Number.POSITIVE_INFINITY
 /** Fewer short ones say nothing, also if nothing else was answered. */
 const MIN_SHORT = 3
+/** So many short or empty ones of ten are a reason to send an earlier request again. */
+const MANY_SHORT = 5
 /** Two lists that are asked for in different words are never the same. */
 const MOST_OF_LISTS = 2
 const LONG = 700
 
-/** An answer that has records, as others are compared with it. */
+/** An answer, as others are compared with it. */
 export interface ComparedAnswer {
   readonly digest: string
   /** What was asked for: the same request may have the same answer. */
@@ -34,7 +48,7 @@ export interface ComparedAnswer {
   readonly cache: string | undefined
 }
 
-/** What the reply to a request is compared by; nothing if its answer has no records. */
+/** What the reply to a request is compared by; nothing if it is a list without records. */
 export const toComparedAnswer = (
   { body, cache }: HttpReply,
   answer: unknown,
@@ -42,9 +56,10 @@ export const toComparedAnswer = (
   { item, isList = false }: { readonly item: string; readonly isList?: boolean | undefined },
 ): ComparedAnswer | undefined => {
   const isLong = body.length >= LONG
-  if (!hasRecords(answer, isLong)) return undefined
+  const isEmpty = !hasRecords(answer, isLong)
+  if (isEmpty && isList) return undefined
   const ofLong = isList ? MOST_OF_LISTS : MOST_OF_LONG
-  const most = isLong ? ofLong : MOST_OF_SHORT
+  const most = isEmpty ? MOST_OF_EMPTY : isLong ? ofLong : MOST_OF_SHORT
   return { digest: toDigest(body), asked: `${request.url} ${request.body}`, item, most, cache: cache?.shown }
 }
 
@@ -74,6 +89,7 @@ const toDigest = (body: Uint8Array): string => {
 
 /** The answers of one digest. */
 interface SameBytes {
+  readonly digest: string
   readonly most: number
   readonly asked: Set<string>
   readonly items: Set<string>
@@ -86,43 +102,81 @@ interface Doubt {
   readonly same: SameBytes
   /** The answers before it. */
   readonly compared: number
-  /** Different answers to requests that were sent after it had come: a cache may have been empty before. */
-  others: number
+  /** Other bytes in answers to requests that were sent after it: a cache may have been empty before. */
+  readonly others: Set<SameBytes>
+  /** A cache was perhaps being filled: it may have come before the answer with which it was. */
+  mayBeEarly: boolean
 }
 
-/** Counts the answers of an endpoint with records, by their bytes. */
+/** How long such an answer waits for that other one. */
+const EARLY_MS = 100
+
+/** Counts the answers of an endpoint by their bytes. */
 const createByteCounts = () => {
   const known = new Map<string, SameBytes>()
+  /** The digests of answers with records. */
+  let kinds = 0
   let foundAt = Number.NEGATIVE_INFINITY
+  const add = ({ digest, most }: ComparedAnswer): SameBytes => {
+    const same = { digest, most, asked: new Set<string>(), items: new Set<string>(), at: [] }
+    known.set(digest, same)
+    if (most !== MOST_OF_EMPTY) kinds += 1
+    return same
+  }
   const counts = {
     compared: 0,
-    count: ({ digest, asked, item, most }: ComparedAnswer): Doubt => {
+    /** The requests that were sent before the first answer and have none yet. */
+    first: 0,
+    /** Whether each of two requests had its own answer when they were sent again. */
+    areOwn: undefined as boolean | undefined,
+    count: (one: ComparedAnswer): Doubt => {
+      const { asked, item, most } = one
       counts.compared += 1
       const { compared } = counts
-      const same = known.get(digest) ?? { most, asked: new Set(), items: new Set(), at: [] }
-      known.set(digest, same)
+      const same = known.get(one.digest) ?? add(one)
       if (!same.asked.has(asked)) same.at = [...same.at, compared]
       same.at = same.at.filter((at) => compared - at < WINDOW)
       same.asked.add(asked)
       same.items.add(item)
-      if (same.at.length >= most && (most < MOST_OF_SHORT || known.size === 1)) foundAt = compared
-      return { same, compared, others: 0 }
+      if (same.at.length >= most && (most < MOST_OF_SHORT || kinds === 1)) foundAt = compared
+      return { same, compared, others: new Set(), mayBeEarly: counts.first > 0 }
     },
     /** Whether it is refused; undefined while others are to decide. */
-    judge: ({ same: { asked, most }, others }: Doubt): boolean | undefined => {
+    judge: ({ same: { asked, most }, others, mayBeEarly }: Doubt): boolean | undefined => {
       const isAlone = asked.size === 1
-      if (!isAlone && counts.compared - foundAt < WINDOW) return true
-      if (most === MOST_OF_SHORT && (known.size > 1 || asked.size < MIN_SHORT)) return false
-      if (known.size === 1) return undefined
-      return isAlone || others > WINDOW - most ? false : undefined
+      if (isAlone && mayBeEarly && counts.first > 0) return undefined
+      const [isShort, isEmpty] = [most >= MOST_OF_SHORT, most === MOST_OF_EMPTY]
+      if (!isAlone && (counts.areOwn === false || (!isEmpty && counts.compared - foundAt < WINDOW)))
+        return true
+      if (isEmpty || (isShort && kinds > 1)) {
+        const isMost = !isAlone && others.size <= WINDOW - MANY_SHORT
+        return isMost && !counts.areOwn ? undefined : false
+      }
+      if (isShort && asked.size < MIN_SHORT) return false
+      if (kinds === 1) return undefined
+      return isAlone || others.size > WINDOW - most ? false : undefined
     },
+    has: (digest: string): boolean => known.has(digest),
+    /** Whether there are so many that requests are to be sent again. */
+    areMany: ({ most, at }: SameBytes): boolean => most >= MOST_OF_SHORT && at.length >= MANY_SHORT,
   }
   return counts
 }
 
+/** An earlier request, and the digest that its answer had. */
+interface Control {
+  readonly digest: string
+  readonly send: () => Observable<ComparedAnswer | undefined>
+}
+
+/** One alone may be what the cache has. */
+const CONTROLS = 2
+
 /** The answers that wait until it is decided whether they are refused. */
-const createWaiting = () => {
-  const waiting = new Map<Subject<boolean>, Doubt>()
+const createWaiting = (counts: ReturnType<typeof createByteCounts>) => {
+  const waiting = new Map<Subject<boolean | 'check'>, Doubt>()
+  const controls: Control[] = []
+  let isChecking = false
   /** The requests to the endpoint that are under way and do not wait. */
   let active = 0
   const release = (decide: (doubt: Doubt) => boolean | undefined): void => {
@@ -133,32 +187,100 @@ const createWaiting = () => {
       decided.complete()
     }
   }
+  const canCheck = ({ same: { at, most } }: Doubt): boolean =>
+    counts.areOwn === undefined &&
+    controls.length === CONTROLS &&
+    at.length >= (most >= MOST_OF_SHORT ? MIN_SHORT : 2)
+  /** Sends earlier requests again, if that can decide. */
+  const check = (isDue: (doubt: Doubt) => boolean): void => {
+    for (const [decided, doubt] of waiting) {
+      if (isChecking || !isDue(doubt) || !canCheck(doubt)) continue
+      isChecking = true
+      decided.next('check')
+    }
+  }
+  /** Behind a cache that ignores what is asked for, one of them has the answer of another request. */
+  const askAgain = (): Observable<boolean> =>
+    from(controls).pipe(
+      concatMap(({ digest, send }) =>
+        send().pipe(map((again) => again?.digest === digest || !counts.has(again?.digest ?? ''))),
+      ),
+      every((isOwn) => isOwn),
+    )
+  /** Without an answer, nothing is decided. */
+  const conclude = (areOwn: boolean | undefined): void => {
+    isChecking = false
+    counts.areOwn = areOwn
+    release(areOwn === undefined ? () => false : counts.judge)
+    releaseIfStuck()
+  }
   const enter = (): void => {
     active += 1
   }
-  /** Whether a request that is under way is the only one. */
-  const isLast = (): boolean => active === 1
-  const leave = (): void => {
-    active -= 1
+  const releaseIfStuck = (): void => {
     if (active > 0 || waiting.size === 0) return
     // Deferred: the worker of what has ended takes its next item first.
     asapScheduler.schedule(() => {
-      if (active === 0) release(() => false)
+      if (active === 0) check(() => true)
+      if (active === 0 && !isChecking) release(() => false)
     })
   }
+  const leave = (): void => {
+    active -= 1
+    releaseIfStuck()
+  }
+  /** Whether it is refused, as others or a request that is sent again decide. */
   const whenDecided = (doubt: Doubt): Observable<boolean> => {
-    const decided = new Subject<boolean>()
+    const decided = new Subject<boolean | 'check'>()
+    let isOwnCheck = false
     const begin = (): void => {
       waiting.set(decided, doubt)
+      check(({ same }) => counts.areMany(same))
       leave()
     }
     const end = (): void => {
       waiting.delete(decided)
+      if (isOwnCheck) isChecking = false
       enter()
     }
-    return decided.pipe(tap({ subscribe: begin, finalize: end }))
+    const decide = (verdict: boolean | 'check'): Observable<boolean> => {
+      if (verdict !== 'check') return of(verdict)
+      isOwnCheck = true
+      return askAgain().pipe(
+        catchError(() => of(undefined)),
+        concatMap((areOwn) => {
+          isOwnCheck = false
+          conclude(areOwn)
+          return EMPTY
+        }),
+      )
+    }
+    const late$ = (doubt.mayBeEarly ? timer(EARLY_MS) : EMPTY).pipe(
+      tap(() => {
+        doubt.mayBeEarly = false
+        release(counts.judge)
+      }),
+      ignoreElements(),
+    )
+    return merge(decided.pipe(mergeMap(decide)), late$).pipe(
+      take(1),
+      tap({ subscribe: begin, finalize: end }),
+    )
   }
-  return { enter, leave, isLast, release, whenDecided, doubts: () => waiting.values() }
+  /** Keeps the first requests that had different answers. */
+  const keep = (control: Control): void => {
+    if (controls.length < CONTROLS) controls.push(control)
+  }
+  return {
+    enter,
+    leave,
+    /** Whether a request that is under way is the only one, and nothing can decide about its answer. */
+    isLast: (doubt: Doubt): boolean => active === 1 && !canCheck(doubt),
+    release,
+    whenDecided,
+    keep,
+    doubts: () => waiting.values(),
+  }
 }
 
 export type EqualAnswers = ReturnType<typeof createEqualAnswers>
@@ -167,34 +289,53 @@ export type EqualAnswers = ReturnType<typeof createEqualAnswers>
  * Finds answers of an endpoint that are the same bytes for different items: those of a cache that ignores
  * the body of requests, or of a service that answers every item with its default. `refuse` throws unless the
  * run accepts them. While other requests to the endpoint are under way, the first answer waits for a
- * different one, and a later one with the bytes of another item until there are enough of either.
+ * different one, and a later one with the bytes of another item until there are enough of either. Where
+ * that decides nothing, as for empty answers, two earlier requests are sent again: behind such a cache one
+ * of them has another answer than before.
  */
 export const createEqualAnswers = (refuse: (why: string) => void) => {
   const counts = createByteCounts()
-  const waiting = createWaiting()
-  /** Emits the answer once it is known to be of its item. `find` returns what it is compared by. */
-  return <T>(find: () => ComparedAnswer | undefined): MonoTypeOperatorFunction<T> =>
+  const waiting = createWaiting(counts)
+  /**
+   * Emits the answer once it is known to be of its item. `find` returns what it is compared by; `send` sends
+   * its request again.
+   */
+  return <T>(find: () => ComparedAnswer | undefined, send: Control['send']): MonoTypeOperatorFunction<T> =>
     (answer$) => {
       let before = 0
+      let isFirst = false
+      const endFirst = (): void => {
+        if (isFirst) counts.first -= 1
+        isFirst = false
+      }
       // Most answers pass at once. An inner Observable for each would keep it until the next major GC.
       const pass = (answer: T): T => {
         const one = find()
-        if (one === undefined) return answer
-        const doubt = counts.count(one)
+        endFirst()
+        const doubt = one && counts.count(one)
+        if (doubt === undefined) return answer
         for (const earlier of waiting.doubts())
-          if (earlier.same !== doubt.same && before >= earlier.compared) earlier.others += 1
+          if (earlier.same !== doubt.same && before >= earlier.compared) earlier.others.add(doubt.same)
         waiting.release(counts.judge)
         const decide = (isRefused: boolean): T => {
-          if (isRefused) refuse(formatEqual(doubt.same, one.cache))
+          if (isRefused) refuse(formatEqual(doubt.same, one?.cache))
           return answer
         }
-        const isRefused = counts.judge(doubt) ?? (waiting.isLast() ? false : undefined)
+        if (doubt.same.asked.size === 1) waiting.keep({ digest: doubt.same.digest, send })
+        const isRefused = counts.judge(doubt) ?? (waiting.isLast(doubt) ? false : undefined)
         if (isRefused !== undefined) return decide(isRefused)
         throw new Undecided(waiting.whenDecided(doubt).pipe(map(decide)))
       }
       const begin = (): void => {
         before = counts.compared
+        isFirst = before === 0
+        if (isFirst) counts.first += 1
         waiting.enter()
+      }
+      const end = (): void => {
+        endFirst()
+        waiting.release(counts.judge)
+        waiting.leave()
       }
       return answer$.pipe(
         map(pass),
@@ -202,7 +343,7 @@ export const createEqualAnswers = (refuse: (why: string) => void) => {
           if (error instanceof Undecided) return error.answer$ as Observable<T>
           throw error
         }),
-        tap({ subscribe: begin, finalize: waiting.leave }),
+        tap({ subscribe: begin, finalize: end }),
       )
     }
 }
