@@ -7,7 +7,7 @@ import { createRedactor, type Redact } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
 import { retryFailures } from '../operators/retry-failures.js'
-import { addExchange, decodeReply } from './answer.js'
+import { type AgeRules, addExchange, createAgeCheck, decodeReply } from './answer.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import {
@@ -39,7 +39,7 @@ export interface AskOptions {
 /** The total timeout is this multiple of the idle timeout. */
 const TOTAL_FACTOR = 6
 
-export interface AskDependencies {
+export interface AskDependencies extends AgeRules {
   readonly transport: Transport
   readonly settings: Settings
   readonly stream?: string
@@ -51,8 +51,6 @@ export interface AskDependencies {
    */
   readonly timeoutMs: number
   readonly random: () => number
-  /** The current instant, epoch milliseconds; the base of `Retry-After`. */
-  readonly clock: () => number
   /** The drift check of an endpoint's answers. */
   readonly drift?: (endpoint: AnyEndpoint) => ShapeWatch | undefined
   /**
@@ -60,8 +58,6 @@ export interface AskDependencies {
    * the same.
    */
   readonly refuseEqual?: ((why: string) => void) | undefined
-  /** Told once for an endpoint that a cache answered for it, with an answer of more than an hour ago. */
-  readonly onCached?: (text: string) => void
   /** The items are a few lists, not stocks or indices. */
   readonly isList?: boolean
   readonly onRequestEvent: (type: 'requested' | 'retried' | 'rate-limited', item?: string) => void
@@ -76,7 +72,7 @@ interface EndpointRoute<Input, Answer> extends AskDependencies {
   readonly shapes: ShapeWatch | undefined
   readonly redact: Redact
   readonly passEqual: EqualAnswers
-  readonly noteAge: (cache: CachedReply | undefined) => void
+  readonly checkAge: (cache: CachedReply | undefined) => void
 }
 
 /**
@@ -86,8 +82,8 @@ interface EndpointRoute<Input, Answer> extends AskDependencies {
 export const createAsk = (
   dependencies: AskDependencies,
 ): ((item?: string, pause?: Pause, earlierIsins?: readonly string[]) => Ask) => {
-  const { settings, limiters, timeoutMs, random, isList, drift, watch, clock, onRequestEvent } = dependencies
-  const { refuseEqual = noop, onCached = noop } = dependencies
+  const { settings, limiters, timeoutMs, random, drift, watch, clock } = dependencies
+  const { refuseEqual = noop } = dependencies
   const { throttleGiveUpMs: _, downMs: __, ...policy } = limiters.policy
   const retry = retryFailures({ ...policy, random, hasLimiter: true })
   const redact = createRedactor(settings)
@@ -99,8 +95,8 @@ export const createAsk = (
     limiter: limiters.forEndpoint(endpoint),
     toRequest: createRequestBuilder(endpoint, settings, timeoutMs),
     shapes: drift?.(endpoint),
-    passEqual: createEqualAnswers(refuseEqual),
-    noteAge: createAgeNote(endpoint, onCached),
+    passEqual: createEqualAnswers(),
+    checkAge: createAgeCheck(endpoint, dependencies),
   })
   return (item = '', pause, earlierIsins) =>
     <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: Input, { failFast }: AskOptions = {}) =>
@@ -113,38 +109,21 @@ export const createAsk = (
           attempts: 0,
           watched: watch && watchAttempts(watch, endpoint, clock),
         })
-        const send = (asked: Asked<Input>, limited: Pick<LimitedRequest, 'failFast' | 'pause'>) =>
-          attempt(route, asked).pipe(
-            through(route.limiter, {
-              ...limited,
-              item,
-              isList,
-              idleMs: timeoutMs,
-              classify: (error) => addExchange(error, route, asked),
-              onSend: () => {
-                asked.attempts += 1
-                if (asked.attempts > 1) onRequestEvent('retried', item)
-                onRequestEvent('requested')
-              },
-              onEnd: asked.watched?.end,
-            }),
-            retry as MonoTypeOperatorFunction<Answer>,
-          )
+        const send = (asked: Asked<Input>, how: Pick<LimitedRequest, 'failFast' | 'pause'>) =>
+          limitedAttempt(route, asked, how).pipe(retry as MonoTypeOperatorFunction<Answer>)
         const asked = begin()
+        const refuse = (why: string): void => {
+          try {
+            refuseEqual(why)
+          } catch (error) {
+            throw addExchange(error, route, asked)
+          }
+        }
         const sendAgain = (once = begin()) => send(once, { failFast: true }).pipe(map(() => once.compared))
-        return send(asked, { failFast, pause }).pipe(route.passEqual(() => asked.compared, sendAgain))
+        return send(asked, { failFast, pause }).pipe(
+          route.passEqual(() => asked.compared, { sendAgain, refuse }),
+        )
       })
-}
-
-const MAX_AGE_SECONDS = 3_600
-
-const createAgeNote = ({ name }: AnyEndpoint, tell: (text: string) => void) => {
-  let isTold = false
-  return (cache: CachedReply | undefined): void => {
-    if (isTold || cache === undefined || cache.age <= MAX_AGE_SECONDS) return
-    isTold = true
-    tell(`${name} was answered from a cache, ${Math.round(cache.age / 3_600)} h old (${cache.shown})`)
-  }
 }
 
 /** One request, with its attempts so far. */
@@ -156,6 +135,29 @@ interface Asked<Input> {
   readonly watched: AttemptWatch | undefined
   /** What its answer is compared by. */
   compared?: ComparedAnswer | undefined
+}
+
+const limitedAttempt = <Input, Answer>(
+  route: EndpointRoute<Input, Answer>,
+  asked: Asked<Input>,
+  how: Pick<LimitedRequest, 'failFast' | 'pause'>,
+): Observable<Answer> => {
+  const { limiter, isList, timeoutMs, onRequestEvent } = route
+  return attempt(route, asked).pipe(
+    through(limiter, {
+      ...how,
+      item: asked.item,
+      isList,
+      idleMs: timeoutMs,
+      classify: (error) => addExchange(error, route, asked),
+      onSend: () => {
+        asked.attempts += 1
+        if (asked.attempts > 1) onRequestEvent('retried', asked.item)
+        onRequestEvent('requested')
+      },
+      onEnd: asked.watched?.end,
+    }),
+  )
 }
 
 /** One attempt per subscription: sends the request, and reads and checks its reply. */
@@ -178,7 +180,7 @@ const attempt = <Input, Answer>(
         if (reply.status === 429) onRequestEvent('rate-limited')
         try {
           const answer = decodeReply(reply, input, { ...route, item, earlierIsins, now: clock() })
-          route.noteAge(reply.cache)
+          route.checkAge(reply.cache)
           asked.compared = toComparedAnswer(reply, answer, request, { item, isList: route.isList })
           return answer
         } catch (error) {

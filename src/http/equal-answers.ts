@@ -5,6 +5,7 @@ import {
   concatMap,
   EMPTY,
   every,
+  finalize,
   from,
   ignoreElements,
   type MonoTypeOperatorFunction,
@@ -163,20 +164,63 @@ const createByteCounts = () => {
   return counts
 }
 
+interface ComparedRequest {
+  readonly sendAgain: () => Observable<ComparedAnswer | undefined>
+  readonly refuse: (why: string) => void
+}
+
 /** An earlier request, and the digest that its answer had. */
-interface Control {
+interface Control extends Pick<ComparedRequest, 'sendAgain'> {
   readonly digest: string
-  readonly send: () => Observable<ComparedAnswer | undefined>
 }
 
 /** One alone may be what the cache has. */
 const CONTROLS = 2
 
+/** The first requests that had different answers, for when others decide nothing. */
+const createControls = (counts: ReturnType<typeof createByteCounts>) => {
+  const kept: Control[] = []
+  const controls = {
+    isSending: false,
+    keep: (control: Control): void => {
+      if (kept.length < CONTROLS) kept.push(control)
+    },
+    /** Whether they can decide about an answer. */
+    canDecide: ({ same: { at, most } }: Doubt): boolean =>
+      counts.areOwn === undefined &&
+      kept.length === CONTROLS &&
+      at.length >= (most >= MOST_OF_SHORT ? MIN_SHORT : 2),
+    /**
+     * Sends them again: behind a cache that ignores what is asked for, one of them has the answer of another
+     * request. Without an answer, nothing is decided.
+     */
+    send: (conclude: () => void): Observable<never> =>
+      from(kept).pipe(
+        concatMap(({ digest, sendAgain }) =>
+          sendAgain().pipe(map((again) => again?.digest === digest || !counts.has(again?.digest ?? ''))),
+        ),
+        every((isOwn) => isOwn),
+        catchError(() => of(undefined)),
+        tap((areOwn) => {
+          controls.isSending = false
+          counts.areOwn = areOwn
+          conclude()
+        }),
+        ignoreElements(),
+        finalize(() => {
+          controls.isSending = false
+        }),
+      ),
+  }
+  return controls
+}
+
 /** The answers that wait until it is decided whether they are refused. */
-const createWaiting = (counts: ReturnType<typeof createByteCounts>) => {
+const createWaiting = (
+  counts: ReturnType<typeof createByteCounts>,
+  controls: ReturnType<typeof createControls>,
+) => {
   const waiting = new Map<Subject<boolean | 'check'>, Doubt>()
-  const controls: Control[] = []
-  let isChecking = false
   /** The requests to the endpoint that are under way and do not wait. */
   let active = 0
   const release = (decide: (doubt: Doubt) => boolean | undefined): void => {
@@ -187,120 +231,81 @@ const createWaiting = (counts: ReturnType<typeof createByteCounts>) => {
       decided.complete()
     }
   }
-  const canCheck = ({ same: { at, most } }: Doubt): boolean =>
-    counts.areOwn === undefined &&
-    controls.length === CONTROLS &&
-    at.length >= (most >= MOST_OF_SHORT ? MIN_SHORT : 2)
-  /** Sends earlier requests again, if that can decide. */
   const check = (isDue: (doubt: Doubt) => boolean): void => {
     for (const [decided, doubt] of waiting) {
-      if (isChecking || !isDue(doubt) || !canCheck(doubt)) continue
-      isChecking = true
+      if (controls.isSending || !isDue(doubt) || !controls.canDecide(doubt)) continue
+      controls.isSending = true
       decided.next('check')
     }
-  }
-  /** Behind a cache that ignores what is asked for, one of them has the answer of another request. */
-  const askAgain = (): Observable<boolean> =>
-    from(controls).pipe(
-      concatMap(({ digest, send }) =>
-        send().pipe(map((again) => again?.digest === digest || !counts.has(again?.digest ?? ''))),
-      ),
-      every((isOwn) => isOwn),
-    )
-  /** Without an answer, nothing is decided. */
-  const conclude = (areOwn: boolean | undefined): void => {
-    isChecking = false
-    counts.areOwn = areOwn
-    release(areOwn === undefined ? () => false : counts.judge)
-    releaseIfStuck()
-  }
-  const enter = (): void => {
-    active += 1
   }
   const releaseIfStuck = (): void => {
     if (active > 0 || waiting.size === 0) return
     // Deferred: the worker of what has ended takes its next item first.
     asapScheduler.schedule(() => {
       if (active === 0) check(() => true)
-      if (active === 0 && !isChecking) release(() => false)
+      if (active === 0 && !controls.isSending) release(() => false)
     })
   }
-  const leave = (): void => {
-    active -= 1
+  const conclude = (): void => {
+    release(counts.areOwn === undefined ? () => false : counts.judge)
     releaseIfStuck()
   }
-  /** Whether it is refused, as others or a request that is sent again decide. */
+  const changeActive = (by: 1 | -1): void => {
+    active += by
+    releaseIfStuck()
+  }
   const whenDecided = (doubt: Doubt): Observable<boolean> => {
     const decided = new Subject<boolean | 'check'>()
-    let isOwnCheck = false
     const begin = (): void => {
       waiting.set(decided, doubt)
       check(({ same }) => counts.areMany(same))
-      leave()
+      changeActive(-1)
     }
     const end = (): void => {
       waiting.delete(decided)
-      if (isOwnCheck) isChecking = false
-      enter()
+      changeActive(1)
     }
-    const decide = (verdict: boolean | 'check'): Observable<boolean> => {
-      if (verdict !== 'check') return of(verdict)
-      isOwnCheck = true
-      return askAgain().pipe(
-        catchError(() => of(undefined)),
-        concatMap((areOwn) => {
-          isOwnCheck = false
-          conclude(areOwn)
-          return EMPTY
-        }),
-      )
-    }
-    const late$ = (doubt.mayBeEarly ? timer(EARLY_MS) : EMPTY).pipe(
-      tap(() => {
-        doubt.mayBeEarly = false
-        release(counts.judge)
-      }),
-      ignoreElements(),
-    )
-    return merge(decided.pipe(mergeMap(decide)), late$).pipe(
-      take(1),
-      tap({ subscribe: begin, finalize: end }),
-    )
+    const verdict$ = decided.pipe(mergeMap((one) => (one === 'check' ? controls.send(conclude) : of(one))))
+    return merge(
+      verdict$,
+      waitForEarlier(doubt, () => release(counts.judge)),
+    ).pipe(take(1), tap({ subscribe: begin, finalize: end }))
   }
-  /** Keeps the first requests that had different answers. */
-  const keep = (control: Control): void => {
-    if (controls.length < CONTROLS) controls.push(control)
-  }
-  return {
-    enter,
-    leave,
-    /** Whether a request that is under way is the only one, and nothing can decide about its answer. */
-    isLast: (doubt: Doubt): boolean => active === 1 && !canCheck(doubt),
-    release,
-    whenDecided,
-    keep,
-    doubts: () => waiting.values(),
-  }
+  /** Whether a request that is under way is the only one, and nothing can decide about its answer. */
+  const isLast = (doubt: Doubt): boolean => active === 1 && !controls.canDecide(doubt)
+  return { changeActive, isLast, release, whenDecided, doubts: () => waiting.values() }
 }
+
+const waitForEarlier = (doubt: Doubt, end: () => void): Observable<never> =>
+  (doubt.mayBeEarly ? timer(EARLY_MS) : EMPTY).pipe(
+    tap(() => {
+      doubt.mayBeEarly = false
+      end()
+    }),
+    ignoreElements(),
+  )
 
 export type EqualAnswers = ReturnType<typeof createEqualAnswers>
 
 /**
  * Finds answers of an endpoint that are the same bytes for different items: those of a cache that ignores
- * the body of requests, or of a service that answers every item with its default. `refuse` throws unless the
- * run accepts them. While other requests to the endpoint are under way, the first answer waits for a
- * different one, and a later one with the bytes of another item until there are enough of either. Where
- * that decides nothing, as for empty answers, two earlier requests are sent again: behind such a cache one
- * of them has another answer than before.
+ * the body of requests, or of a service that answers every item with its default. While other requests to
+ * the endpoint are under way, the first answer waits for a different one, and a later one with the bytes of
+ * another item until there are enough of either. Where that decides nothing, as for empty answers, two
+ * earlier requests are sent again: behind such a cache one of them has another answer than before.
  */
-export const createEqualAnswers = (refuse: (why: string) => void) => {
+export const createEqualAnswers = () => {
   const counts = createByteCounts()
-  const waiting = createWaiting(counts)
+  const controls = createControls(counts)
+  const waiting = createWaiting(counts, controls)
   /**
-   * Emits the answer once it is known to be of its item. `find` returns what it is compared by; `send` sends
-   * its request again.
+   * Emits the answer once it is known to be of its item. `find` returns what it is compared by, `sendAgain`
+   * sends its request once more, and `refuse` throws unless the run accepts the answer.
    */
-  return <T>(find: () => ComparedAnswer | undefined, send: Control['send']): MonoTypeOperatorFunction<T> =>
+  return <T>(
+    find: () => ComparedAnswer | undefined,
+    { sendAgain, refuse }: ComparedRequest,
+  ): MonoTypeOperatorFunction<T> =>
     (answer$) => {
       let before = 0
       let isFirst = false
@@ -321,7 +326,7 @@ export const createEqualAnswers = (refuse: (why: string) => void) => {
           if (isRefused) refuse(formatEqual(doubt.same, one?.cache))
           return answer
         }
-        if (doubt.same.asked.size === 1) waiting.keep({ digest: doubt.same.digest, send })
+        if (doubt.same.asked.size === 1) controls.keep({ digest: doubt.same.digest, sendAgain })
         const isRefused = counts.judge(doubt) ?? (waiting.isLast(doubt) ? false : undefined)
         if (isRefused !== undefined) return decide(isRefused)
         throw new Undecided(waiting.whenDecided(doubt).pipe(map(decide)))
@@ -330,12 +335,12 @@ export const createEqualAnswers = (refuse: (why: string) => void) => {
         before = counts.compared
         isFirst = before === 0
         if (isFirst) counts.first += 1
-        waiting.enter()
+        waiting.changeActive(1)
       }
       const end = (): void => {
         endFirst()
         waiting.release(counts.judge)
-        waiting.leave()
+        waiting.changeActive(-1)
       }
       return answer$.pipe(
         map(pass),

@@ -1,12 +1,12 @@
 import { gunzip, gunzipSync } from 'node:zlib'
 import { asyncScheduler, Observable, type Subscriber } from 'rxjs'
 import type { Dispatcher } from 'undici'
-import { describeNetworkError, TransportError } from '../model/errors.js'
+import { TransportError } from '../model/errors.js'
 import { findAddress, listHeaders, listHosts, type Settings } from '../model/settings.js'
 import type { Transfer } from '../operators/deadline.js'
-import { toTransportReason } from '../operators/request-errors.js'
-import { type NetworkProxy, toProxyError } from './proxy.js'
+import { type NetworkProxy, toProxyReplyError } from './proxy.js'
 import type { CachedReply, HttpReply, HttpRequest, Transport } from './transport.js'
+import { describeTransportError, type OriginRecord } from './transport-errors.js'
 
 /**
  * A dispatcher of undici: an agent, a proxy, a mock, or one with interceptors. Whoever creates it closes it.
@@ -20,6 +20,7 @@ export interface OriginRoute {
   /** The agent, if it is to be closed with the connections. */
   readonly own?: Dispatcher
   readonly proxy?: NetworkProxy | undefined
+  readonly record?: OriginRecord
 }
 
 interface Sender {
@@ -69,7 +70,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
   private controller: Dispatcher.DispatchController | undefined
   private status = 0
   private headers: ReplyHeaders = {}
-  private proxy: NetworkProxy | undefined
+  private route: OriginRoute | undefined
   private hop = 0
 
   constructor(
@@ -84,7 +85,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
     const { method, headers: given, body = null, timeoutMs } = this.request
     const { route, path } = this.sender.findTarget(this.request)
     const { origin, agent, own, proxy } = route
-    this.proxy = proxy
+    this.route = route
     // The agent of a proxy adds a header, and a dispatcher of the app may change them.
     const headers = proxy || !own ? { ...given } : given
     try {
@@ -131,6 +132,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
     this.transfer.bytesAt = asyncScheduler.now()
     this.status = status
     this.headers = headers
+    if (this.route?.record) this.route.record.hasAnswered = true
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -179,7 +181,12 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
       this.fail(error)
       return
     }
-    const { sender, subscriber, request } = this
+    const { sender, subscriber, request, route } = this
+    const refusal = route && toProxyReplyError(this.status, this.headers, route)
+    if (refusal) {
+      this.fail(refusal)
+      return
+    }
     if (this.headers['content-encoding'] !== undefined) sender.budget.take(this, body.length)
     const reply = toHttpReply(this.status, this.headers, body)
     const next = sender.redirect?.(reply, request, this.hop)
@@ -210,7 +217,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
     if (this.isOver) return
     this.isOver = true
     this.sender.budget.release(this)
-    this.subscriber.error(describeTransportError(error, this.status !== 0, this.proxy))
+    this.subscriber.error(describeTransportError(error, this.status !== 0, this.route))
   }
 }
 
@@ -237,7 +244,8 @@ const describeCache = (headers: ReplyHeaders): CachedReply | undefined => {
     return text === undefined ? [] : [`${name}: ${text}`]
   })
   const age = Number(toHeaderText(headers.age) ?? 0)
-  return { age: age > 0 ? age : 0, shown: shown.join(', ') }
+  const isStale = /^\s*11[01]\b/.test(toHeaderText(headers.warning) ?? '')
+  return { age: age > 0 ? age : 0, isStale, shown: shown.join(', ') }
 }
 
 const toHeaderText = (field: string | string[] | undefined): string | undefined =>
@@ -372,25 +380,3 @@ export const createRedirect = (settings: Settings): Redirect => {
     return { ...request, url: target.href, headers }
   }
 }
-
-/**
- * Converts an error of undici. `hasBegun`: part of the response had arrived. `proxy`: the request went
- * through it. A request that a `MockAgent` has no answer for is a mistake in a test: it stays as it is and
- * ends the run, because an outage would be waited for.
- */
-export const describeTransportError = (error: unknown, hasBegun: boolean, proxy?: NetworkProxy): Error => {
-  if (error instanceof TransportError || isUnmatchedMock(error)) return error
-  const refused = proxy && toProxyError(error, proxy)
-  if (refused) return refused
-  const reason = toTransportReason(error, hasBegun)
-  const advice = reason === 'fd' ? '; raise the limit with `ulimit -n`, or use fewer workers' : ''
-  // A connection is to the proxy: a host behind it that is unreachable is the proxy's answer.
-  const where =
-    proxy && (reason === 'connect' || reason === 'dns')
-      ? `the proxy ${proxy.shown} (${proxy.variable}) is not reachable: `
-      : ''
-  return new TransportError(reason, where + describeNetworkError(error) + advice, { cause: error, hasBegun })
-}
-
-const isUnmatchedMock = (error: unknown): error is Error =>
-  error instanceof Error && 'code' in error && error.code === 'UND_MOCK_ERR_MOCK_NOT_MATCHED'

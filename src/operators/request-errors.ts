@@ -32,10 +32,14 @@ export const toTransportReason = (error: unknown, hasBegun: boolean): TransportR
   if (known !== undefined) return known
   if (/CERT|SELF_SIGNED|^ERR_TLS|ERR_SSL|^UNABLE_TO_/.test(code)) return 'tls'
   if (code.startsWith('Z_')) return 'truncated'
+  if (UNSENT.test(code)) return 'unsent'
   // undici's parser errors have no code.
   if (name === 'HTTPParserError' && !hasBegun) return 'protocol'
   return hasBegun ? 'truncated' : 'reset'
 }
+
+/** No waiting cures them. */
+const UNSENT = /^(?:UND_ERR_INVALID_|UND_ERR_NOT_SUPPORTED$|ERR_ACCESS_DENIED$|ERR_INVALID_)/
 
 /** Codes of failed connections beside those above. */
 const NETWORK_CODE =

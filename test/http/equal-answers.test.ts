@@ -34,9 +34,10 @@ const findRefused = ({
 }: Trial): readonly string[] => {
   let refused: readonly string[] = []
   new TestScheduler(() => undefined).run(({ cold, flush }) => {
-    const pass = createEqualAnswers((why) => {
+    const pass = createEqualAnswers()
+    const refuse = (why: string): never => {
       throw new Error(why)
-    })
+    }
     const compare = (item: string, text: string) =>
       toComparedAnswer(
         { status: 200, body: Buffer.from(text) },
@@ -53,7 +54,7 @@ const findRefused = ({
       mergeMap((item) => {
         const compared = compare(item, answer(item))
         return cold(`${'-'.repeat(takes(item))}(a|)`).pipe(
-          pass(() => compared, sendAgain(item)),
+          pass(() => compared, { sendAgain: sendAgain(item), refuse }),
           map(() => ''),
           catchError(() => of(item)),
         )
