@@ -99,9 +99,9 @@ export const hints: Readonly<Partial<Record<HintKind, Hint>>> = {
   http2: (services, { address }) =>
     `${services} must speak HTTP/1.1: set ${address} to a port that does, or have it enabled there.`,
   issuer: (services) =>
-    `${services} must send the certificate of its issuer with its own. For an authority of your own, name its file in NODE_EXTRA_CA_CERTS.`,
+    `${services} must send the certificate of the issuer along with its own. If the issuer is your own authority, name its file in NODE_EXTRA_CA_CERTS.`,
   'proxy-denies': (services) =>
-    `Have the proxy allow ${services}, or name the host in NO_PROXY if it can be reached without the proxy.`,
+    `Have the proxy allow the host of ${services}, or name the host in NO_PROXY if it can be reached without the proxy.`,
   permission: () =>
     'This process may not use the network: start Node with --allow-net, or without --permission.',
   unsent: (services, { address, headers }) =>

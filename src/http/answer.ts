@@ -81,11 +81,15 @@ export interface AgeRules {
   readonly clock: () => number
   /** Told once for an endpoint that a cache answered for it, with an answer of more than an hour ago. */
   readonly onCached?: (text: string) => void
-  /** Whether an answer of that instant is from before the last session: such a copy is refused. */
+  /**
+   * Whether an answer of that instant is from before the end of the last session: such a copy is refused, and
+   * one of more than a day ago.
+   */
   readonly isOld?: (sentAt: number) => boolean
 }
 
 const MAX_AGE_SECONDS = 3_600
+const DAY_SECONDS = 86_400
 
 /** Checks the age of each answer of an endpoint. */
 export const createAgeCheck = ({ name }: AnyEndpoint, { clock, onCached, isOld }: AgeRules) => {
@@ -94,8 +98,9 @@ export const createAgeCheck = ({ name }: AnyEndpoint, { clock, onCached, isOld }
     if (cache === undefined || (cache.age <= MAX_AGE_SECONDS && !cache.isStale)) return
     const age = cache.age > 0 ? `${Math.round(cache.age / 3_600)} h old` : 'of unknown age'
     const old = `${age} (${cache.shown})`
-    if (cache.age > MAX_AGE_SECONDS && isOld?.(clock() - cache.age * 1_000))
-      throw new BadAnswerError('stale', `a copy of a cache, ${old}, from before the last session`)
+    const isFromBefore = cache.age > MAX_AGE_SECONDS && isOld?.(clock() - cache.age * 1_000)
+    if (cache.age > DAY_SECONDS || isFromBefore)
+      throw new BadAnswerError('stale', `the answer is a copy of a cache, ${old}`)
     if (!isTold) onCached?.(`${name} was answered from a cache, ${old}`)
     isTold = true
   }

@@ -90,7 +90,7 @@ export const toProxyError = (
 
 const describeProxy = ({ shown, variable }: NetworkProxy): string => `the proxy ${shown} (${variable})`
 
-/** Programs that are proxies and nothing else, in the `Server` of their own pages. */
+/** Programs that are proxies and nothing else. `Via` names them for the host's own answer, too. */
 const PROXY_PROGRAM =
   /squid|tinyproxy|privoxy|zscaler|blue ?coat|forcepoint|websense|ironport|mcafee|mitmproxy/i
 
@@ -109,7 +109,7 @@ export const toProxyReplyError = (
   const said =
     headers['x-squid-error'] ?? (/\berror=/.test(`${headers['proxy-status']}`) && headers['proxy-status'])
   const isPage = /html/i.test(`${headers['content-type']}`)
-  if (!said && !(isPage && PROXY_PROGRAM.test(`${headers.server} ${headers.via}`))) return undefined
+  if (!said && !(isPage && PROXY_PROGRAM.test(`${headers.server ?? headers.via}`))) return undefined
   const [who, why] = [describeProxy(proxy), said ? `${status}, ${said}` : `${status}`]
   return status >= 500
     ? new TransportError('connect', `${who} cannot reach the host (${why})`)

@@ -58,7 +58,7 @@ export const errorCodes = {
   schema: 'the answer has another structure than expected',
   encoding: 'the answer is not UTF-8',
   'other-stock': 'the answer is about another stock',
-  stale: 'a cache on the way answered with a copy from before the last session',
+  stale: 'a cache on the way answered with a copy that is older than a session',
   ...transportReasons,
   'host-down': 'the host was down for too long; the request was not sent',
   'no-answer': 'every source failed, for different reasons',
