@@ -30,8 +30,6 @@ const MOST_OF_LONG = 3
 const MOST_OF_SHORT = WINDOW
 /** Most stocks have no announcement: how many have the same empty answer says nothing. */
 const MOST_OF_EMPTY = Number.POSITIVE_INFINITY
-/** Fewer short ones say nothing, also if nothing else was answered. */
-const MIN_SHORT = 3
 /** So many short or empty ones of ten are a reason to send an earlier request again. */
 const MANY_SHORT = 5
 /** Two lists that are asked for in different words are never the same. */
@@ -153,7 +151,6 @@ const createByteCounts = () => {
         const isMost = !isAlone && others.size <= WINDOW - MANY_SHORT
         return isMost && !counts.areOwn ? undefined : false
       }
-      if (isShort && asked.size < MIN_SHORT) return false
       if (kinds === 1) return undefined
       return isAlone || others.size > WINDOW - most ? false : undefined
     },
@@ -186,10 +183,8 @@ const createControls = (counts: ReturnType<typeof createByteCounts>) => {
       if (kept.length < CONTROLS) kept.push(control)
     },
     /** Whether they can decide about an answer. */
-    canDecide: ({ same: { at, most } }: Doubt): boolean =>
-      counts.areOwn === undefined &&
-      kept.length === CONTROLS &&
-      at.length >= (most >= MOST_OF_SHORT ? MIN_SHORT : 2),
+    canDecide: ({ same: { at } }: Doubt): boolean =>
+      counts.areOwn === undefined && kept.length === CONTROLS && at.length > 1,
     /**
      * Sends them again: behind a cache that ignores what is asked for, one of them has the answer of another
      * request. Without an answer, nothing is decided.

@@ -109,8 +109,7 @@ describe('answers to different items that are the same bytes', () => {
     expect(findRefused({ answer: (item) => (rankOf(item) === 30 ? item : 'Results are out') })).not.toContain(
       'S39',
     )
-    // The first two are stored before there is a reason to wait.
-    expect(findRefused({ answer: () => 'Results are out' })).toEqual(ITEMS.slice(2))
+    expect(findRefused({ answer: () => 'Results are out' })).toEqual(ITEMS)
   })
 
   it('pass if the same was asked for', () => {
@@ -173,9 +172,16 @@ describe('answers to different items that are the same bytes', () => {
       expect(findRefused({ workers: 3, answer, takes, again: () => 'S2' })).toEqual(ITEMS.slice(1))
     })
 
+    it('are refused also if only the second comes while nothing else has been answered', () => {
+      const items = ITEMS.slice(0, 4)
+      const answer = (item: string): string => (rankOf(item) < 2 ? 'S0' : item)
+      const takes = (item: string): number => (rankOf(item) < 2 ? 1 : 3)
+      expect(findRefused({ items, answer, takes, again: () => 'S0' })).toEqual(['S0', 'S1'])
+    })
+
     it('pass without another request if they are few', () => {
       const sent: string[] = []
-      const answer = (item: string): string => (rankOf(item) % 6 === 5 ? '[]' : item)
+      const answer = (item: string): string => (rankOf(item) % 12 === 5 ? '[]' : item)
       expect(findRefused({ answer, onAgain: (item) => void sent.push(item) })).toEqual([])
       expect(sent).toEqual([])
     })
