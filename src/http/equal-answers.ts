@@ -108,7 +108,7 @@ interface Doubt {
 }
 
 /** How long such an answer waits for that other one. */
-const EARLY_MS = 100
+const EARLY_MS = 25
 
 /** Counts the answers of an endpoint by their bytes. */
 const createByteCounts = () => {
@@ -126,6 +126,8 @@ const createByteCounts = () => {
     compared: 0,
     /** The requests that were sent before the first answer and have none yet. */
     first: 0,
+    /** How many were sent before it. */
+    sentFirst: 0,
     /** Whether each of two requests had its own answer when they were sent again. */
     areOwn: undefined as boolean | undefined,
     count: (one: ComparedAnswer): Doubt => {
@@ -138,13 +140,17 @@ const createByteCounts = () => {
       same.asked.add(asked)
       same.items.add(item)
       if (same.at.length >= most && (most < MOST_OF_SHORT || kinds === 1)) foundAt = compared
-      return { same, compared, others: new Set(), mayBeEarly: counts.first > 0 }
+      // One of them may be refused for long: that must not delay all others.
+      const mayBeEarly = counts.first > 0 && compared <= 2 * counts.sentFirst
+      return { same, compared, others: new Set(), mayBeEarly }
     },
     /** Whether it is refused; undefined while others are to decide. */
     judge: ({ same: { asked, most }, others, mayBeEarly }: Doubt): boolean | undefined => {
       const isAlone = asked.size === 1
-      if (isAlone && mayBeEarly && counts.first > 0) return undefined
       const [isShort, isEmpty] = [most >= MOST_OF_SHORT, most === MOST_OF_EMPTY]
+      // On a quiet day there may be no other answer for long.
+      if (isEmpty && kinds === 0) return false
+      if (isAlone && mayBeEarly && counts.first > 0) return undefined
       if (!isAlone && (counts.areOwn === false || (!isEmpty && counts.compared - foundAt < WINDOW)))
         return true
       if (isEmpty || (isShort && kinds > 1)) {
@@ -329,7 +335,10 @@ export const createEqualAnswers = () => {
       const begin = (): void => {
         before = counts.compared
         isFirst = before === 0
-        if (isFirst) counts.first += 1
+        if (isFirst) {
+          counts.first += 1
+          counts.sentFirst += 1
+        }
         waiting.changeActive(1)
       }
       const end = (): void => {
