@@ -89,7 +89,7 @@ export interface AgeRules {
 }
 
 const MAX_AGE_SECONDS = 3_600
-const DAY_SECONDS = 86_400
+const OLD_SECONDS = 86_400
 
 /** Checks the age of each answer of an endpoint. */
 export const createAgeCheck = ({ name }: AnyEndpoint, { clock, onCached, isOld }: AgeRules) => {
@@ -99,7 +99,7 @@ export const createAgeCheck = ({ name }: AnyEndpoint, { clock, onCached, isOld }
     const age = cache.age > 0 ? `${Math.round(cache.age / 3_600)} h old` : 'of unknown age'
     const old = `${age} (${cache.shown})`
     const isFromBefore = cache.age > MAX_AGE_SECONDS && isOld?.(clock() - cache.age * 1_000)
-    if (cache.age > DAY_SECONDS || isFromBefore)
+    if (cache.age > OLD_SECONDS || isFromBefore)
       throw new BadAnswerError('stale', `the answer is a copy of a cache, ${old}`)
     if (!isTold) onCached?.(`${name} was answered from a cache, ${old}`)
     isTold = true

@@ -71,7 +71,7 @@ interface EndpointRoute<Input, Answer> extends AskDependencies {
   readonly toRequest: (input: Input) => HttpRequest
   readonly shapes: ShapeWatch | undefined
   readonly redact: Redact
-  readonly passEqual: EqualAnswers
+  readonly equal: EqualAnswers
   readonly checkAge: (cache: CachedReply | undefined) => void
 }
 
@@ -95,7 +95,7 @@ export const createAsk = (
     limiter: limiters.forEndpoint(endpoint),
     toRequest: createRequestBuilder(endpoint, settings, timeoutMs),
     shapes: drift?.(endpoint),
-    passEqual: createEqualAnswers(),
+    equal: createEqualAnswers(),
     checkAge: createAgeCheck(endpoint, dependencies),
   })
   return (item = '', pause, earlierIsins) =>
@@ -121,7 +121,7 @@ export const createAsk = (
         }
         const sendAgain = (once = begin()) => send(once, { failFast: true }).pipe(map(() => once.compared))
         return send(asked, { failFast, pause }).pipe(
-          route.passEqual(() => asked.compared, { sendAgain, refuse }),
+          route.equal.pass(() => asked.compared, { sendAgain, refuse }),
         )
       })
 }
@@ -142,14 +142,17 @@ const limitedAttempt = <Input, Answer>(
   asked: Asked<Input>,
   how: Pick<LimitedRequest, 'failFast' | 'pause'>,
 ): Observable<Answer> => {
-  const { limiter, isList, timeoutMs, onRequestEvent } = route
+  const { limiter, equal, isList, timeoutMs, onRequestEvent } = route
   return attempt(route, asked).pipe(
     through(limiter, {
       ...how,
       item: asked.item,
       isList,
       idleMs: timeoutMs,
-      classify: (error) => addExchange(error, route, asked),
+      classify: (error) => {
+        equal.onFailure()
+        return addExchange(error, route, asked)
+      },
       onSend: () => {
         asked.attempts += 1
         if (asked.attempts > 1) onRequestEvent('retried', asked.item)

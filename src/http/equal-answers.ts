@@ -108,7 +108,7 @@ interface Doubt {
 }
 
 /** How long such an answer waits for that other one. */
-const EARLY_MS = 25
+const EARLY_MS = 100
 
 /** Counts the answers of an endpoint by their bytes. */
 const createByteCounts = () => {
@@ -128,8 +128,14 @@ const createByteCounts = () => {
     first: 0,
     /** How many were sent before it. */
     sentFirst: 0,
+    /** A request was refused or failed: that it is sent again must not delay others. */
+    hasFailed: false,
     /** Whether each of two requests had its own answer when they were sent again. */
     areOwn: undefined as boolean | undefined,
+    addFirst: (): void => {
+      counts.first += 1
+      counts.sentFirst += 1
+    },
     count: (one: ComparedAnswer): Doubt => {
       const { asked, item, most } = one
       counts.compared += 1
@@ -140,7 +146,6 @@ const createByteCounts = () => {
       same.asked.add(asked)
       same.items.add(item)
       if (same.at.length >= most && (most < MOST_OF_SHORT || kinds === 1)) foundAt = compared
-      // One of them may be refused for long: that must not delay all others.
       const mayBeEarly = counts.first > 0 && compared <= 2 * counts.sentFirst
       return { same, compared, others: new Set(), mayBeEarly }
     },
@@ -150,7 +155,7 @@ const createByteCounts = () => {
       const [isShort, isEmpty] = [most >= MOST_OF_SHORT, most === MOST_OF_EMPTY]
       // On a quiet day there may be no other answer for long.
       if (isEmpty && kinds === 0) return false
-      if (isAlone && mayBeEarly && counts.first > 0) return undefined
+      if (isAlone && mayBeEarly && counts.first > 0 && !counts.hasFailed) return undefined
       if (!isAlone && (counts.areOwn === false || (!isEmpty && counts.compared - foundAt < WINDOW)))
         return true
       if (isEmpty || (isShort && kinds > 1)) {
@@ -173,7 +178,7 @@ interface ComparedRequest {
 }
 
 /** An earlier request, and the digest that its answer had. */
-interface Control extends Pick<ComparedRequest, 'sendAgain'> {
+interface ControlRequest extends Pick<ComparedRequest, 'sendAgain'> {
   readonly digest: string
 }
 
@@ -182,10 +187,10 @@ const CONTROLS = 2
 
 /** The first requests that had different answers, for when others decide nothing. */
 const createControls = (counts: ReturnType<typeof createByteCounts>) => {
-  const kept: Control[] = []
+  const kept: ControlRequest[] = []
   const controls = {
     isSending: false,
-    keep: (control: Control): void => {
+    keep: (control: ControlRequest): void => {
       if (kept.length < CONTROLS) kept.push(control)
     },
     /** Whether they can decide about an answer. */
@@ -303,10 +308,11 @@ export const createEqualAnswers = () => {
    * Emits the answer once it is known to be of its item. `find` returns what it is compared by, `sendAgain`
    * sends its request once more, and `refuse` throws unless the run accepts the answer.
    */
-  return <T>(
-    find: () => ComparedAnswer | undefined,
-    { sendAgain, refuse }: ComparedRequest,
-  ): MonoTypeOperatorFunction<T> =>
+  const pass$ =
+    <T>(
+      find: () => ComparedAnswer | undefined,
+      { sendAgain, refuse }: ComparedRequest,
+    ): MonoTypeOperatorFunction<T> =>
     (answer$) => {
       let before = 0
       let isFirst = false
@@ -335,10 +341,7 @@ export const createEqualAnswers = () => {
       const begin = (): void => {
         before = counts.compared
         isFirst = before === 0
-        if (isFirst) {
-          counts.first += 1
-          counts.sentFirst += 1
-        }
+        if (isFirst) counts.addFirst()
         waiting.changeActive(1)
       }
       const end = (): void => {
@@ -355,6 +358,16 @@ export const createEqualAnswers = () => {
         tap({ subscribe: begin, finalize: end }),
       )
     }
+  return { pass: pass$, onFailure: () => endEarly(counts, waiting) }
+}
+
+const endEarly = (
+  counts: ReturnType<typeof createByteCounts>,
+  { release }: ReturnType<typeof createWaiting>,
+): void => {
+  if (counts.hasFailed) return
+  counts.hasFailed = true
+  release(counts.judge)
 }
 
 /** An answer that others are to decide about. */

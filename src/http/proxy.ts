@@ -94,7 +94,7 @@ const describeProxy = ({ shown, variable }: NetworkProxy): string => `the proxy 
 const PROXY_PROGRAM =
   /squid|tinyproxy|privoxy|zscaler|blue ?coat|forcepoint|websense|ironport|mcafee|mitmproxy/i
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>
+type ProxyHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 /**
  * The error of a request of plain http that the proxy answered itself: it says so, or sends a page under its
@@ -102,7 +102,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>
  */
 export const toProxyReplyError = (
   status: number,
-  headers: Headers,
+  headers: ProxyHeaders,
   { proxy }: { readonly proxy?: NetworkProxy | undefined },
 ): TransportError | undefined => {
   if (proxy === undefined || status < 400) return undefined

@@ -33,14 +33,14 @@ export const describeTransportError = (error: unknown, hasBegun: boolean, route?
   if (error instanceof TransportError || isUnmatchedMock(error)) return error
   const refused = route?.proxy && toProxyError(error, route.proxy, route.origin)
   if (refused) return refused
-  const { reason, text, ...options } = judgeRepeated(describe(error, hasBegun, route), route?.record)
+  const { reason, text, ...options } = judgeRepeated(describeFailure(error, hasBegun, route), route?.record)
   return new TransportError(reason, text, { cause: error, hasBegun, ...options })
 }
 
 const isUnmatchedMock = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && error.code === 'UND_MOCK_ERR_MOCK_NOT_MATCHED'
 
-const describe = (error: unknown, hasBegun: boolean, route?: ErrorRoute): Described => {
+const describeFailure = (error: unknown, hasBegun: boolean, route?: ErrorRoute): Described => {
   const { origin, proxy, record } = route ?? {}
   const reason = error instanceof TypeError ? 'unsent' : toTransportReason(error, hasBegun)
   const text = describeNetworkError(error)

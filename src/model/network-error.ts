@@ -1,4 +1,4 @@
-const MAX_LENGTH = 600
+const MAX_TEXT_LENGTH = 600
 
 /** Why a connection failed, in plain words where the text of Node or OpenSSL is not. */
 export const describeNetworkError = (error: unknown): string => {
@@ -18,7 +18,7 @@ export const describeNetworkError = (error: unknown): string => {
     return 'this port does not speak TLS; an address with http instead of https may be right'
   const text = (error instanceof Error ? error.message : String(error))
     .replace(/\s+/g, ' ')
-    .slice(0, MAX_LENGTH)
+    .slice(0, MAX_TEXT_LENGTH)
     .replace(/ - Local \(.*\)$/, '')
   return text.replace(/^[\dA-F]+:error:[\dA-F]+:SSL routines:\w*:([^:]+):.*$/, 'TLS failed: $1')
 }
