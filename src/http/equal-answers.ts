@@ -264,7 +264,8 @@ const createWaiting = (
     const decided = new Subject<boolean | 'check'>()
     const begin = (): void => {
       waiting.set(decided, doubt)
-      check(({ same }) => counts.areMany(same))
+      // Deferred: it is not subscribed yet.
+      asapScheduler.schedule(() => check(({ same }) => counts.areMany(same)))
       changeActive(-1)
     }
     const end = (): void => {

@@ -32,7 +32,7 @@ const findRefused = ({
   again = answer,
   onAgain = () => undefined,
 }: Trial): readonly string[] => {
-  let refused: readonly string[] = []
+  let refused: readonly string[] = ['it never ended']
   new TestScheduler(() => undefined).run(({ cold, flush }) => {
     const { pass } = createEqualAnswers()
     const refuse = (why: string): never => {
@@ -177,6 +177,11 @@ describe('answers to different items that are the same bytes', () => {
       const answer = (item: string): string => (rankOf(item) < 2 ? 'S0' : item)
       const takes = (item: string): number => (rankOf(item) < 2 ? 1 : 3)
       expect(findRefused({ items, answer, takes, again: () => 'S0' })).toEqual(['S0', 'S1'])
+    })
+
+    it('pass, and end, if the others come later', () => {
+      const answer = (item: string): string => (rankOf(item) === 14 || rankOf(item) === 15 ? item : '[]')
+      for (const workers of [1, 5, 15]) expect(findRefused({ workers, answer })).toEqual([])
     })
 
     it('pass without another request if they are few', () => {
