@@ -95,7 +95,7 @@ export const createAsk = (
     limiter: limiters.forEndpoint(endpoint),
     toRequest: createRequestBuilder(endpoint, settings, timeoutMs),
     shapes: drift?.(endpoint),
-    equal: createEqualAnswers(),
+    equal: createEqualAnswers(() => behindCache.has(limiters)),
     checkAge: createAgeCheck(endpoint, dependencies),
   })
   return (item = '', pause, earlierIsins) =>
@@ -113,6 +113,7 @@ export const createAsk = (
           limitedAttempt(route, asked, how).pipe(retry as MonoTypeOperatorFunction<Answer>)
         const asked = begin()
         const refuse = (why: string): void => {
+          if (refuseEqual !== noop) behindCache.add(limiters)
           try {
             refuseEqual(why)
           } catch (error) {
@@ -125,6 +126,9 @@ export const createAsk = (
         )
       })
 }
+
+/** The providers that a cache which ignores requests was found before. */
+const behindCache = new WeakSet<LimiterRegistry>()
 
 /** One request, with its attempts so far. */
 interface Asked<Input> {

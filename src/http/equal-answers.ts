@@ -111,7 +111,7 @@ interface Doubt {
 const EARLY_MS = 100
 
 /** Counts the answers of an endpoint by their bytes. */
-const createByteCounts = () => {
+const createByteCounts = (isSuspicious: () => boolean) => {
   const known = new Map<string, SameBytes>()
   /** The digests of answers with records. */
   let kinds = 0
@@ -159,6 +159,7 @@ const createByteCounts = () => {
       if (!isAlone && (counts.areOwn === false || (!isEmpty && counts.compared - foundAt < WINDOW)))
         return true
       if (isEmpty || (isShort && kinds > 1)) {
+        if (!isSuspicious()) return false
         const isMost = !isAlone && others.size <= WINDOW - MANY_SHORT
         return isMost && !counts.areOwn ? undefined : false
       }
@@ -298,11 +299,12 @@ export type EqualAnswers = ReturnType<typeof createEqualAnswers>
  * Finds answers of an endpoint that are the same bytes for different items: those of a cache that ignores
  * the body of requests, or of a service that answers every item with its default. While other requests to
  * the endpoint are under way, the first answer waits for a different one, and a later one with the bytes of
- * another item until there are enough of either. Where that decides nothing, as for empty answers, two
- * earlier requests are sent again: behind such a cache one of them has another answer than before.
+ * another item until there are enough of either. Where that decides nothing, as for empty answers, and such a
+ * cache was found at another endpoint, two earlier requests are sent again: behind it one of them has another
+ * answer than before.
  */
-export const createEqualAnswers = () => {
-  const counts = createByteCounts()
+export const createEqualAnswers = (isSuspicious: () => boolean) => {
+  const counts = createByteCounts(isSuspicious)
   const controls = createControls(counts)
   const waiting = createWaiting(counts, controls)
   /**

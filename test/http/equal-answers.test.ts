@@ -34,7 +34,7 @@ const findRefused = ({
 }: Trial): readonly string[] => {
   let refused: readonly string[] = ['it never ended']
   new TestScheduler(() => undefined).run(({ cold, flush }) => {
-    const { pass } = createEqualAnswers()
+    const { pass } = createEqualAnswers(() => true)
     const refuse = (why: string): never => {
       throw new Error(why)
     }
