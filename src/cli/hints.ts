@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { CollectError, errorCodes, formatError, refusals, UsageError } from '../model/errors.js'
+import { type Advice, CollectError, errorCodes, formatError, refusals, UsageError } from '../model/errors.js'
 import type { ReportedCause, RunReport } from '../model/report.js'
 import { countItems } from '../model/script-figures.js'
 import { toAddressVariable } from '../model/settings.js'
@@ -10,10 +10,17 @@ import type { ProcessIo } from './dependencies.js'
 import { readSize } from './terminal/terminal.js'
 import { clean, wrap } from './terminal/text.js'
 
-type HttpKind = 'http_3xx' | 'http_401, http_403' | 'http_404' | 'http_5xx'
+type HttpKind =
+  | 'http_3xx'
+  | 'http_401, http_403'
+  | 'http_404'
+  | 'http_421'
+  | 'http_431'
+  | 'http_451'
+  | 'http_5xx'
 
 /** A code of `errorCodes`; the statuses of HTTP are grouped. */
-type HintKind = Exclude<keyof typeof errorCodes, 'http_<status>'> | HttpKind | 'http_<other>'
+type HintKind = Exclude<keyof typeof errorCodes, 'http_<status>'> | HttpKind | 'http_<other>' | Advice
 
 /** Advice for the services that failed, with their settings and where those are set. */
 type Hint = (services: string, settings: typeof settingNames) => string
@@ -57,9 +64,19 @@ export const hints: Readonly<Partial<Record<HintKind, Hint>>> = {
   prices: refused('prices'),
   rescale: refused('rescale'),
   identity: refused('identity'),
+  cache: (services) =>
+    `A cache or proxy between this machine and ${services} gives requests for different items the same answer. The earlier files stay. Have it cache no POST requests, or reach ${services} without it, then run again.`,
+  stale: (services) =>
+    `A cache between this machine and ${services} answers with old copies; the earlier files stay. Have it ask for a new one (it ignores "cache-control: no-cache"), or reach ${services} without it, then run again.`,
   units: refused('units'),
   witness: refused('witness'),
   http_5xx: (services) => `${services} answered with a server error (5xx); run again later.`,
+  http_421: (services, { address }) =>
+    `${services} answered 421: that server is not responsible for this host name; check ${address}.`,
+  http_431: (services, { headers }) =>
+    `${services} answered 431: the headers of the requests are too large; shorten ${headers}.`,
+  http_451: (services) =>
+    `${services} answered 451: the data may not be given for legal reasons, often by country; ask the provider.`,
   http_404: (services, { address }) => `${services} answered 404 Not Found; check ${address}.`,
   'damaged-file': () =>
     'Restore the file from a backup. An output can be fetched again instead: move it away and run again, or use --fresh. A recorded day cannot.',
@@ -74,12 +91,21 @@ export const hints: Readonly<Partial<Record<HintKind, Hint>>> = {
     '"scripstream query --examples" lists saved and worked statements, "scripstream watch rules" worked rules.',
   'unknown-run': () => 'Set --blobs to the shared folder of the driver.',
   'volatile-redis': () => 'To accept that, add --allow-volatile.',
-  reset: (services, { address }) =>
+  reset: (services) =>
+    `${services} closed connections without an answer; run again later, or set fewer "workers".`,
+  'may-need-tls': (services, { address }) =>
     `${services} closed connections without an answer; if the port expects TLS, ${address} must start with https.`,
+  'needs-tls': (services, { address }) => `${services} expects TLS: ${address} must start with https.`,
+  http2: (services, { address }) =>
+    `${services} must speak HTTP/1.1: set ${address} to a port that does, or have it enabled there.`,
+  issuer: (services) =>
+    `${services} must send the certificate of the issuer along with its own. If the issuer is your own authority, name its file in NODE_EXTRA_CA_CERTS.`,
+  'proxy-denies': (services) =>
+    `Have the proxy allow the host of ${services}, or name the host in NO_PROXY if it can be reached without the proxy.`,
 }
 
 const toHintKind = (code: string): string => {
-  if (!code.startsWith('http_') || code === 'http_404') return code
+  if (!code.startsWith('http_') || code in hints) return code
   if (code === 'http_401' || code === 'http_403') return 'http_401, http_403'
   return /^http_[35]/.test(code) ? `${code.slice(0, 6)}xx` : 'http_<other>'
 }
@@ -103,7 +129,7 @@ const findSettings = (hosts: readonly string[], origins: Origins = new Map()): t
 
 const describeCauses = (causes: readonly ReportedCause[], origins: Origins | undefined): readonly string[] =>
   Object.entries(hints).flatMap(([kind, hint]) => {
-    const same = causes.filter(({ code }) => toHintKind(code) === kind)
+    const same = causes.filter(({ code, advice }) => (advice ?? toHintKind(code)) === kind)
     if (hint === undefined || same.length === 0) return []
     const hosts = [...new Set(same.flatMap(({ host }) => host ?? []))]
     const text = hint(hosts.join(', ') || 'the provider', findSettings(hosts, origins))

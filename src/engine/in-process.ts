@@ -15,10 +15,12 @@ import {
   tap,
 } from 'rxjs'
 import { createAsk } from '../http/ask.js'
+import { findNewestSession } from '../market/calendar.js'
 import { refuse } from '../market/refusal-policy.js'
 import { type CollectError, nameBug } from '../model/errors.js'
 import type { Item, ItemOutcome, ItemResult } from '../model/outcome.js'
 import { readOptions } from '../model/stream-options.js'
+import { type Day, SESSION_END } from '../model/trading-day.js'
 import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { mergeMapWithPauses, type Pause } from '../operators/merge-map-with-pauses.js'
 import { whenRoom } from '../operators/when-room.js'
@@ -156,8 +158,9 @@ export const createItemWork = (stream: StreamDefinition, context: ItemContext): 
     clock: context.clock,
     drift: context.drift.forStream(stream.name),
     onCached: tools.warn,
+    isOld: (sentAt) => findClosed(sentAt, context) !== findClosed(context.clock(), context),
     // The file of a holiday may be that of the session before.
-    refuseEqual: stream.work.of === DAYS ? undefined : (why) => refuse(tools, 'identity', why),
+    refuseEqual: stream.work.of === DAYS ? undefined : (why) => refuse(tools, 'identity', why, 'cache'),
     onRequestEvent: (type, item) => {
       if (type === 'requested') context.emit(requested)
       else
@@ -180,6 +183,10 @@ export const createItemWork = (stream: StreamDefinition, context: ItemContext): 
       toFilePath(output, context.settings.exchange, item),
     )
 }
+
+/** The newest session that had ended. */
+const findClosed = (instant: number, { calendar }: ItemContext): Day =>
+  findNewestSession(instant, SESSION_END, calendar)
 
 const createTools = (
   stream: StreamDefinition,

@@ -19,6 +19,8 @@ export type { SharedLimiters } from '../limiter/limiter-registry.js'
 export interface ItemContext
   extends Pick<AskDependencies, 'settings' | 'transport' | 'limiters' | 'clock' | 'random'> {
   readonly asOf: number
+  /** Default: that of every weekday. */
+  readonly calendar?: MarketCalendar
   /** Rules whose refused answers are stored all the same. */
   readonly accept: readonly RefusalCode[]
   readonly storage: Pick<Storage, 'stored'>

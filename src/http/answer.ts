@@ -8,7 +8,7 @@ import { isRow, type Row, readText } from '../model/row.js'
 import { asBuffer, parseRetryAfter, repairJson } from '../model/text.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnswerInspector, AnyEndpoint, Endpoint } from './endpoint.js'
-import type { HttpReply, HttpRequest } from './transport.js'
+import type { CachedReply, HttpReply, HttpRequest } from './transport.js'
 
 interface ReplyContext<Input, Answer> {
   readonly endpoint: Endpoint<Input, Answer>
@@ -41,8 +41,15 @@ const checkReply = ({ status, body, retryAfter }: HttpReply, now: number): void 
   if (status === 200 && body.length > 0) return
   if (status === 200) throw new BadAnswerError('empty', 'the body is empty')
   const pauseMs = parseRetryAfter(retryAfter, now)
-  throw status === 429 ? new ThrottledError(pauseMs) : new HttpError(status, pauseMs)
+  if (status === 429) throw new ThrottledError(pauseMs)
+  throw new HttpError(status, pauseMs, wantsTls(status, body) ? { advice: 'needs-tls' } : {})
 }
+
+/** The page of nginx, Apache or Go for plain HTTP on a port of TLS. */
+const WANTS_TLS = /plain HTTP (?:request was sent )?to (?:an )?(?:HTTPS|SSL)|HTTP request to an HTTPS server/i
+
+const wantsTls = (status: number, body: Uint8Array): boolean =>
+  status === 400 && WANTS_TLS.test(Buffer.from(body.subarray(0, MAX_BYTES_READ)).toString('latin1'))
 
 /**
  * The text of a reply, with well-formed characters. Without a stated length, truncated JSON or HTML still
@@ -65,6 +72,37 @@ const decodeUtf8 = (body: Uint8Array): string => {
   if (!isUtf8(body)) throw new BadAnswerError('encoding', 'the body is not UTF-8')
   const text = transcode(body, 'utf8', 'ucs2').toString('ucs2')
   return text.startsWith('\ufeff') ? text.slice(1) : text
+}
+
+/** How old the copies of a cache may be. */
+export interface AgeRules {
+  /** The current instant, epoch milliseconds; also the base of `Retry-After`. */
+  readonly clock: () => number
+  /** Told once for an endpoint that a cache answered for it, with an answer of more than an hour ago. */
+  readonly onCached?: (text: string) => void
+  /**
+   * Whether an answer of that instant is from before the end of the last session: such a copy is refused, and
+   * one of more than a day ago.
+   */
+  readonly isOld?: (sentAt: number) => boolean
+}
+
+const MAX_AGE_SECONDS = 3_600
+const OLD_SECONDS = 86_400
+
+/** Checks the age of each answer of an endpoint. */
+export const createAgeCheck = ({ name }: AnyEndpoint, { clock, onCached, isOld }: AgeRules) => {
+  let isTold = false
+  return (cache: CachedReply | undefined): void => {
+    if (cache === undefined || (cache.age <= MAX_AGE_SECONDS && !cache.isStale)) return
+    const age = cache.age > 0 ? `${Math.round(cache.age / 3_600)} h old` : 'of unknown age'
+    const old = `${age} (${cache.shown})`
+    const isFromBefore = cache.age > MAX_AGE_SECONDS && isOld?.(clock() - cache.age * 1_000)
+    if (cache.age > OLD_SECONDS || isFromBefore)
+      throw new BadAnswerError('stale', `the answer is a copy of a cache, ${old}`)
+    if (!isTold) onCached?.(`${name} was answered from a cache, ${old}`)
+    isTold = true
+  }
 }
 
 interface RequestRoute<Input> {

@@ -1,13 +1,13 @@
 import { defer, type MonoTypeOperatorFunction, map, noop, type Observable, take } from 'rxjs'
 import { type HostLimiter, LinkTransfer } from '../limiter/limiter.js'
 import type { LimiterRegistry } from '../limiter/limiter-registry.js'
-import { type Pause, through } from '../limiter/through.js'
+import { type LimitedRequest, type Pause, through } from '../limiter/through.js'
 import { getOrAdd } from '../model/map.js'
 import { createRedactor, type Redact } from '../model/redact.js'
 import type { Settings } from '../model/settings.js'
 import { deadline } from '../operators/deadline.js'
 import { retryFailures } from '../operators/retry-failures.js'
-import { addExchange, decodeReply } from './answer.js'
+import { type AgeRules, addExchange, createAgeCheck, decodeReply } from './answer.js'
 import type { ShapeWatch } from './drift.js'
 import type { AnyEndpoint, Endpoint } from './endpoint.js'
 import {
@@ -39,7 +39,7 @@ export interface AskOptions {
 /** The total timeout is this multiple of the idle timeout. */
 const TOTAL_FACTOR = 6
 
-export interface AskDependencies {
+export interface AskDependencies extends AgeRules {
   readonly transport: Transport
   readonly settings: Settings
   readonly stream?: string
@@ -51,8 +51,6 @@ export interface AskDependencies {
    */
   readonly timeoutMs: number
   readonly random: () => number
-  /** The current instant, epoch milliseconds; the base of `Retry-After`. */
-  readonly clock: () => number
   /** The drift check of an endpoint's answers. */
   readonly drift?: (endpoint: AnyEndpoint) => ShapeWatch | undefined
   /**
@@ -60,8 +58,6 @@ export interface AskDependencies {
    * the same.
    */
   readonly refuseEqual?: ((why: string) => void) | undefined
-  /** Told once for an endpoint that a cache answered for it, with an answer of more than an hour ago. */
-  readonly onCached?: (text: string) => void
   /** The items are a few lists, not stocks or indices. */
   readonly isList?: boolean
   readonly onRequestEvent: (type: 'requested' | 'retried' | 'rate-limited', item?: string) => void
@@ -75,8 +71,8 @@ interface EndpointRoute<Input, Answer> extends AskDependencies {
   readonly toRequest: (input: Input) => HttpRequest
   readonly shapes: ShapeWatch | undefined
   readonly redact: Redact
-  readonly passEqual: EqualAnswers
-  readonly noteAge: (cache: CachedReply | undefined) => void
+  readonly equal: EqualAnswers
+  readonly checkAge: (cache: CachedReply | undefined) => void
 }
 
 /**
@@ -86,8 +82,8 @@ interface EndpointRoute<Input, Answer> extends AskDependencies {
 export const createAsk = (
   dependencies: AskDependencies,
 ): ((item?: string, pause?: Pause, earlierIsins?: readonly string[]) => Ask) => {
-  const { settings, limiters, timeoutMs, random, isList, drift, watch, clock, onRequestEvent } = dependencies
-  const { refuseEqual = noop, onCached = noop } = dependencies
+  const { settings, limiters, timeoutMs, random, drift, watch, clock } = dependencies
+  const { refuseEqual = noop } = dependencies
   const { throttleGiveUpMs: _, downMs: __, ...policy } = limiters.policy
   const retry = retryFailures({ ...policy, random, hasLimiter: true })
   const redact = createRedactor(settings)
@@ -99,53 +95,40 @@ export const createAsk = (
     limiter: limiters.forEndpoint(endpoint),
     toRequest: createRequestBuilder(endpoint, settings, timeoutMs),
     shapes: drift?.(endpoint),
-    passEqual: createEqualAnswers(refuseEqual),
-    noteAge: createAgeNote(endpoint, onCached),
+    equal: createEqualAnswers(() => behindCache.has(limiters)),
+    checkAge: createAgeCheck(endpoint, dependencies),
   })
   return (item = '', pause, earlierIsins) =>
     <Input, Answer>(endpoint: Endpoint<Input, Answer>, input: Input, { failFast }: AskOptions = {}) =>
       defer(() => {
         const route = getOrAdd(routes, endpoint, () => open(endpoint)) as EndpointRoute<Input, Answer>
-        const asked: Asked<Input> = {
+        const begin = (): Asked<Input> => ({
           input,
           item,
           earlierIsins,
           attempts: 0,
           watched: watch && watchAttempts(watch, endpoint, clock),
+        })
+        const send = (asked: Asked<Input>, how: Pick<LimitedRequest, 'failFast' | 'pause'>) =>
+          limitedAttempt(route, asked, how).pipe(retry as MonoTypeOperatorFunction<Answer>)
+        const asked = begin()
+        const refuse = (why: string): void => {
+          if (refuseEqual !== noop) behindCache.add(limiters)
+          try {
+            refuseEqual(why)
+          } catch (error) {
+            throw addExchange(error, route, asked)
+          }
         }
-        const onSend = (): void => {
-          asked.attempts += 1
-          if (asked.attempts > 1) onRequestEvent('retried', item)
-          onRequestEvent('requested')
-        }
-        const classify = (error: unknown): unknown => addExchange(error, route, asked)
-        return attempt(route, asked).pipe(
-          through(route.limiter, {
-            item,
-            isList,
-            idleMs: timeoutMs,
-            failFast,
-            pause,
-            classify,
-            onSend,
-            onEnd: asked.watched?.end,
-          }),
-          retry as MonoTypeOperatorFunction<Answer>,
-          route.passEqual(() => asked.compared),
+        const sendAgain = (once = begin()) => send(once, { failFast: true }).pipe(map(() => once.compared))
+        return send(asked, { failFast, pause }).pipe(
+          route.equal.pass(() => asked.compared, { sendAgain, refuse }),
         )
       })
 }
 
-const MAX_AGE_SECONDS = 3_600
-
-const createAgeNote = ({ name }: AnyEndpoint, tell: (text: string) => void) => {
-  let isTold = false
-  return (cache: CachedReply | undefined): void => {
-    if (isTold || cache === undefined || cache.age <= MAX_AGE_SECONDS) return
-    isTold = true
-    tell(`${name} was answered from a cache, ${Math.round(cache.age / 3_600)} h old (${cache.shown})`)
-  }
-}
+/** The providers that a cache which ignores requests was found before. */
+const behindCache = new WeakSet<LimiterRegistry>()
 
 /** One request, with its attempts so far. */
 interface Asked<Input> {
@@ -156,6 +139,32 @@ interface Asked<Input> {
   readonly watched: AttemptWatch | undefined
   /** What its answer is compared by. */
   compared?: ComparedAnswer | undefined
+}
+
+const limitedAttempt = <Input, Answer>(
+  route: EndpointRoute<Input, Answer>,
+  asked: Asked<Input>,
+  how: Pick<LimitedRequest, 'failFast' | 'pause'>,
+): Observable<Answer> => {
+  const { limiter, equal, isList, timeoutMs, onRequestEvent } = route
+  return attempt(route, asked).pipe(
+    through(limiter, {
+      ...how,
+      item: asked.item,
+      isList,
+      idleMs: timeoutMs,
+      classify: (error) => {
+        equal.onFailure()
+        return addExchange(error, route, asked)
+      },
+      onSend: () => {
+        asked.attempts += 1
+        if (asked.attempts > 1) onRequestEvent('retried', asked.item)
+        onRequestEvent('requested')
+      },
+      onEnd: asked.watched?.end,
+    }),
+  )
 }
 
 /** One attempt per subscription: sends the request, and reads and checks its reply. */
@@ -178,7 +187,7 @@ const attempt = <Input, Answer>(
         if (reply.status === 429) onRequestEvent('rate-limited')
         try {
           const answer = decodeReply(reply, input, { ...route, item, earlierIsins, now: clock() })
-          route.noteAge(reply.cache)
+          route.checkAge(reply.cache)
           asked.compared = toComparedAnswer(reply, answer, request, { item, isList: route.isList })
           return answer
         } catch (error) {

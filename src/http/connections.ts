@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import { Socket } from 'node:net'
+import { type PeerCertificate, TLSSocket } from 'node:tls'
 import { concatMap, defer } from 'rxjs'
 import type { buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
 import { getOrAdd } from '../model/map.js'
@@ -7,6 +8,7 @@ import { Settings, type SettingsInput } from '../model/settings.js'
 import { createTransport, type HttpDispatcher, type OriginRoute } from './exchange.js'
 import { findProxy, type NetworkProxy } from './proxy.js'
 import type { HttpRequest, Transport } from './transport.js'
+import { createOriginRecord, nameIssuer } from './transport-errors.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
 /**
@@ -64,7 +66,10 @@ const sendThrough = (open: (origin: string) => OriginRoute, settings: Settings |
     const known = targets.get(address)
     if (known) return known
     const { origin, pathname, search } = new URL(address)
-    const target = { route: getOrAdd(routes, origin, () => open(origin)), path: `${pathname}${search}` }
+    const target = {
+      route: getOrAdd(routes, origin, () => ({ record: createOriginRecord(), ...open(origin) })),
+      path: `${pathname}${search}`,
+    }
     // Only POSTs share addresses; each GET may have its own.
     if (method === 'POST') targets.set(address, target)
     return target
@@ -177,10 +182,17 @@ const createConnector = ({
   return {
     connect(options, done) {
       // undici's connector returns its socket, though its type does not say so.
-      const socket: unknown = open(options, (...result) => {
+      const socket: unknown = open(options, (error, connected) => {
         if (socket instanceof Socket) connecting.delete(skipContinue(socket))
-        done(...result)
+        if (error) done(nameIssuer(error, issuer), null)
+        else done(error, connected)
       })
+      let issuer: string | undefined
+      // After the handshake, but before a certificate that fails closes the connection.
+      if (socket instanceof TLSSocket)
+        socket.prependListener('secure', () => {
+          issuer = readIssuer(socket.getPeerCertificate())
+        })
       if (socket instanceof Socket) connecting.add(socket)
     },
     abandon() {
@@ -189,6 +201,9 @@ const createConnector = ({
     },
   }
 }
+
+const readIssuer = ({ issuer }: Partial<PeerCertificate>): string | undefined =>
+  [issuer?.CN ?? issuer?.O ?? []].flat()[0]
 
 const CONTINUE = 'HTTP/1.1 100'
 const BLANK_LINE = '\r\n\r\n'

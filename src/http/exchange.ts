@@ -4,9 +4,14 @@ import type { Dispatcher } from 'undici'
 import { TransportError } from '../model/errors.js'
 import { findAddress, listHeaders, listHosts, type Settings } from '../model/settings.js'
 import type { Transfer } from '../operators/deadline.js'
-import type { NetworkProxy } from './proxy.js'
+import { type NetworkProxy, toProxyReplyError } from './proxy.js'
 import type { CachedReply, HttpReply, HttpRequest, Transport } from './transport.js'
-import { describeTransportError, type ReplyHeaders, readErrorReply } from './transport-error.js'
+import {
+  describeTransportError,
+  type OriginRecord,
+  type ReplyHeaders,
+  readErrorReply,
+} from './transport-errors.js'
 
 /**
  * A dispatcher of undici: an agent, a proxy, a mock, or one with interceptors. Whoever creates it closes it.
@@ -20,6 +25,7 @@ export interface OriginRoute {
   /** The agent, if it is to be closed with the connections. */
   readonly own?: Dispatcher
   readonly proxy?: NetworkProxy | undefined
+  readonly record?: OriginRecord
 }
 
 interface Sender {
@@ -66,7 +72,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
   private controller: Dispatcher.DispatchController | undefined
   private status = 0
   private headers: ReplyHeaders = {}
-  private proxy: NetworkProxy | undefined
+  private route: OriginRoute | undefined
   private hop = 0
 
   constructor(
@@ -81,7 +87,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
     const { method, headers: given, body = null, timeoutMs } = this.request
     const { route, path } = this.sender.findTarget(this.request)
     const { origin, agent, own, proxy } = route
-    this.proxy = proxy
+    this.route = route
     // The agent of a proxy adds a header, and a dispatcher of the app may change them.
     const headers = proxy || !own ? { ...given } : given
     try {
@@ -128,6 +134,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
     this.transfer.bytesAt = asyncScheduler.now()
     this.status = status
     this.headers = headers
+    if (this.route?.record) this.route.record.hasAnswered = true
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -183,7 +190,12 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
       this.fail(error)
       return
     }
-    const { sender, subscriber, request } = this
+    const { sender, subscriber, request, route } = this
+    const refusal = route && toProxyReplyError(this.status, this.headers, route)
+    if (refusal) {
+      this.fail(refusal)
+      return
+    }
     if (this.headers['content-encoding'] !== undefined) sender.budget.take(this, body.length)
     const reply = toHttpReply(this.status, this.headers, body)
     const next = sender.redirect?.(reply, request, this.hop)
@@ -214,7 +226,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
     if (this.isOver) return
     this.isOver = true
     this.sender.budget.release(this)
-    this.subscriber.error(describeTransportError(error, this.status !== 0, this.proxy))
+    this.subscriber.error(describeTransportError(error, this.status !== 0, this.route))
   }
 }
 
@@ -241,7 +253,8 @@ const describeCache = (headers: ReplyHeaders): CachedReply | undefined => {
     return text === undefined ? [] : [`${name}: ${text}`]
   })
   const age = Number(toHeaderText(headers.age) ?? 0)
-  return { age: age > 0 ? age : 0, shown: shown.join(', ') }
+  const isStale = /^\s*11[01]\b/.test(toHeaderText(headers.warning) ?? '')
+  return { age: age > 0 ? age : 0, isStale, shown: shown.join(', ') }
 }
 
 const toHeaderText = (field: string | string[] | undefined): string | undefined =>

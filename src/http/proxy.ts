@@ -65,11 +65,12 @@ const PROXY_REFUSAL = /Proxy response \((\d{3})\)|Proxy Authentication Required 
 /** The error of a request that a proxy refused; `undefined` for any other error. */
 export const toProxyError = (
   error: unknown,
-  { shown, variable }: NetworkProxy,
+  given: NetworkProxy,
+  origin: string,
 ): TransportError | undefined => {
   const [, tunnel, other = tunnel] = PROXY_REFUSAL.exec((error as Error).message) ?? []
   if (other === undefined) return undefined
-  const proxy = `the proxy ${shown} (${variable})`
+  const proxy = describeProxy(given)
   if (other === '407')
     return new TransportError(
       'proxy',
@@ -78,5 +79,39 @@ export const toProxyError = (
     )
   if (other.startsWith('5'))
     return new TransportError('connect', `${proxy} cannot reach the host (${other})`, { cause: error })
-  return new TransportError('proxy', `${proxy} refuses this host (${other})`, { cause: error })
+  const { port } = new URL(origin)
+  const what =
+    port === '' ? 'this host' : `this host or its port ${port}; many proxies tunnel to port 443 only`
+  return new TransportError('proxy', `${proxy} refuses ${what} (${other})`, {
+    cause: error,
+    advice: 'proxy-denies',
+  })
+}
+
+const describeProxy = ({ shown, variable }: NetworkProxy): string => `the proxy ${shown} (${variable})`
+
+/** Programs that are proxies and nothing else. `Via` names them for the host's own answer, too. */
+const PROXY_PROGRAM =
+  /squid|tinyproxy|privoxy|zscaler|blue ?coat|forcepoint|websense|ironport|mcafee|mitmproxy/i
+
+type ProxyHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+/**
+ * The error of a request of plain http that the proxy answered itself: it says so, or sends a page under its
+ * own name. `undefined` for an answer of the host.
+ */
+export const toProxyReplyError = (
+  status: number,
+  headers: ProxyHeaders,
+  { proxy }: { readonly proxy?: NetworkProxy | undefined },
+): TransportError | undefined => {
+  if (proxy === undefined || status < 400) return undefined
+  const said =
+    headers['x-squid-error'] ?? (/\berror=/.test(`${headers['proxy-status']}`) && headers['proxy-status'])
+  const isPage = /html/i.test(`${headers['content-type']}`)
+  if (!said && !(isPage && PROXY_PROGRAM.test(`${headers.server ?? headers.via}`))) return undefined
+  const [who, why] = [describeProxy(proxy), said ? `${status}, ${said}` : `${status}`]
+  return status >= 500
+    ? new TransportError('connect', `${who} cannot reach the host (${why})`)
+    : new TransportError('proxy', `${who} refuses this host (${why})`, { advice: 'proxy-denies' })
 }

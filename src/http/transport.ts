@@ -35,6 +35,8 @@ export interface HttpReply {
 export interface CachedReply {
   /** Seconds since the provider sent it; 0 if unknown. */
   readonly age: number
+  /** A warning says that the cache did not ask whether it has changed. */
+  readonly isStale: boolean
   /** `Age`, `X-Cache`, `Via` and `Warning`, for messages. */
   readonly shown: string
 }

@@ -1,5 +1,5 @@
 import { asapScheduler, defer, finalize, type Observable, of, Subject } from 'rxjs'
-import { CollectError, refusals } from '../model/errors.js'
+import { type Advice, CollectError, type FailureOptions, refusals } from '../model/errors.js'
 import type { FailedExchange } from '../model/failed-exchange.js'
 import type { Pause } from '../operators/merge-map-with-pauses.js'
 
@@ -173,13 +173,13 @@ export class RefusedError extends CollectError {
   constructor(
     readonly code: RefusalCode,
     readonly detail: string,
-    exchange?: FailedExchange,
+    options?: FailureOptions,
   ) {
-    super(`${code}: ${detail}`, exchange)
+    super(`${code}: ${detail}`, options)
   }
 
   override during(exchange: FailedExchange): RefusedError {
-    return new RefusedError(this.code, this.detail, exchange)
+    return new RefusedError(this.code, this.detail, { advice: this.advice, ...exchange })
   }
 }
 
@@ -190,8 +190,13 @@ interface Accepting {
 }
 
 /** Throws a `RefusedError`, or, if the run accepts this rule, adds a warning instead. */
-export const refuse = ({ accepts, warn }: Accepting, code: RefusalCode, message: string): void => {
-  if (!accepts(code)) throw new RefusedError(code, message)
+export const refuse = (
+  { accepts, warn }: Accepting,
+  code: RefusalCode,
+  message: string,
+  advice?: Advice,
+): void => {
+  if (!accepts(code)) throw new RefusedError(code, message, { advice })
   warn(`accepted although ${message}`)
 }
 

@@ -21,6 +21,7 @@ const transportReasons = {
   proxy: 'the proxy of this network refused the request',
   reset: 'the connection was closed before the answer',
   protocol: 'the reply is not valid HTTP',
+  'no-http': 'the port does not speak HTTP/1.1: it never answered, and failed three times in the same way',
   too_large: 'the answer is too large',
   fd: 'too many open files on this machine',
 } as const
@@ -56,6 +57,7 @@ export const errorCodes = {
   schema: 'the answer has another structure than expected',
   encoding: 'the answer is not UTF-8',
   'other-stock': 'the answer is about another stock',
+  stale: 'a cache on the way answered with a copy that is older than a session',
   ...transportReasons,
   'host-down': 'the host was down for too long; the request was not sent',
   'no-answer': 'every source failed, for different reasons',
@@ -66,6 +68,9 @@ export const errorCodes = {
   internal: 'a check of the program itself has failed',
   ...usageCodes,
 } as const
+
+/** What to do about a failure, where its code alone does not say it; `said`: its message does. */
+export type Advice = 'said' | 'cache' | 'http2' | 'needs-tls' | 'may-need-tls' | 'issuer' | 'proxy-denies'
 
 /** A code of `errorCodes`, with `http_<status>` written out. */
 export type ErrorCode = Exclude<keyof typeof errorCodes, 'http_<status>'> | `http_${number}`

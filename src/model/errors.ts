@@ -1,4 +1,10 @@
-import { type ErrorCode, joinCodes, type TransportReason, type UsageCode } from './error-codes.js'
+import {
+  type Advice,
+  type ErrorCode,
+  joinCodes,
+  type TransportReason,
+  type UsageCode,
+} from './error-codes.js'
 import {
   type FailedExchange,
   type FailedRequest,
@@ -8,6 +14,7 @@ import {
 import { type Optional, omitUndefined } from './row.js'
 
 export {
+  type Advice,
   type ErrorCode,
   errorCodes,
   joinCodes,
@@ -15,6 +22,7 @@ export {
   type TransportReason,
   type UsageCode,
 } from './error-codes.js'
+export { describeNetworkError } from './network-error.js'
 
 /**
  * What the collector does after an error; the error class decides. `await-host`: try again when the host is
@@ -30,11 +38,14 @@ export type Status = 'success' | 'skipped' | 'empty' | 'rate_limit' | `http_${nu
 export interface FailureCause {
   readonly code: ErrorCode
   readonly host?: string
+  readonly advice?: Advice
 }
 
 export interface FailureOptions extends ErrorOptions, FailedExchange {
   /** The failures behind this one, if they were others. */
   readonly causes?: readonly FailureCause[] | undefined
+  /** What to do, if `code` alone does not say it. */
+  readonly advice?: Advice | undefined
 }
 
 /** One of the things that are wrong. */
@@ -66,16 +77,18 @@ export abstract class CollectError extends Error {
   readonly response: FailedResponse | undefined
 
   readonly #causes: readonly FailureCause[] | undefined
+  readonly advice: Advice | undefined
 
   constructor(
     message: string,
-    { request, response, causes, isTemporary = false, ...options }: FailureOptions = {},
+    { request, response, causes, advice, isTemporary = false, ...options }: FailureOptions = {},
   ) {
     super(message, options)
     this.request = request
     this.response = response
     this.isTemporary = isTemporary
     this.#causes = causes
+    this.advice = advice
   }
 
   static override readonly [Symbol.hasInstance] = isInstance
@@ -90,7 +103,7 @@ export abstract class CollectError extends Error {
 
   /** This failure, or those of all sources. */
   get causes(): readonly FailureCause[] {
-    return this.#causes ?? [omitUndefined({ code: this.code, host: this.request?.host })]
+    return this.#causes ?? [omitUndefined({ code: this.code, host: this.request?.host, advice: this.advice })]
   }
 }
 
@@ -182,7 +195,7 @@ export class HttpError extends CollectError {
   constructor(
     readonly statusCode: number,
     readonly retryAfterMs?: number,
-    exchange?: FailedExchange & ErrorOptions,
+    exchange?: FailureOptions & ErrorOptions,
   ) {
     super(`the provider answered ${statusCode}`, {
       isTemporary: TEMPORARY_STATUSES.has(statusCode),
@@ -194,7 +207,11 @@ export class HttpError extends CollectError {
   }
 
   override during(exchange: FailedExchange): HttpError {
-    return new HttpError(this.statusCode, this.retryAfterMs, { cause: this.cause, ...exchange })
+    return new HttpError(this.statusCode, this.retryAfterMs, {
+      cause: this.cause,
+      advice: this.advice,
+      ...exchange,
+    })
   }
 }
 
@@ -242,6 +259,7 @@ const VERDICTS: Partial<Record<TransportReason, Verdict>> = {
   dns: 'wait',
   tls: 'give-up',
   proxy: 'give-up',
+  'no-http': 'give-up',
   too_large: 'give-up',
   fd: 'stop',
 }
@@ -274,10 +292,13 @@ export class TransportError extends CollectError {
     return new TransportError(this.reason, this.detail, {
       cause: this.cause,
       hasBegun: this.hasBegun,
+      advice: this.advice,
       ...exchange,
     })
   }
 }
+
+type BadReason = 'html' | 'empty' | 'parse' | 'schema' | 'encoding' | 'other-stock' | 'stale' | 'truncated'
 
 /**
  * A 200 with an unusable body: an HTML page, truncated JSON, another envelope, another stock's data. Often a
@@ -285,19 +306,20 @@ export class TransportError extends CollectError {
  */
 export class BadAnswerError extends CollectError {
   override readonly name = 'BadAnswerError'
-  readonly verdict = 'retry'
+  readonly verdict: Verdict
   readonly status = 'error'
-  readonly code: BadAnswerError['reason']
+  readonly code: BadReason
 
   constructor(
-    readonly reason: 'html' | 'empty' | 'parse' | 'schema' | 'encoding' | 'other-stock' | 'truncated',
+    readonly reason: BadReason,
     readonly detail: string,
     exchange?: FailedExchange,
   ) {
     super(`${reason}: ${detail}`, {
-      isTemporary: reason !== 'schema' && reason !== 'other-stock',
+      isTemporary: reason !== 'schema' && reason !== 'other-stock' && reason !== 'stale',
       ...exchange,
     })
+    this.verdict = reason === 'stale' ? 'give-up' : 'retry'
     this.code = reason
   }
 
@@ -375,24 +397,4 @@ export class UsageError extends CollectError {
     this.code = code
     this.issues = issues
   }
-}
-
-/** Why a connection failed, in plain words where the text of Node or OpenSSL is not. */
-export const describeNetworkError = (error: unknown): string => {
-  const fields = (error ?? {}) as {
-    readonly code?: string
-    readonly address?: string
-    readonly port?: number
-    readonly hostname?: string
-  }
-  const { code = '', address = '', port, hostname } = fields
-  const place = `${address.includes(':') ? `[${address}]` : address}${port === undefined ? '' : `:${port}`}`
-  if (code === 'ECONNREFUSED' && place !== '') return `${place} refuses connections`
-  if (code === 'ENOTFOUND' && hostname !== undefined) return `unknown host ${hostname}`
-  if (code === 'EMFILE' || code === 'ENFILE') return 'too many open files'
-  if (code === 'EADDRINUSE') return 'another process uses it'
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER')
-    return 'this port does not speak TLS; an address with http instead of https may be right'
-  const text = formatError(error).replace(/ - Local \(.*\)$/, '')
-  return text.replace(/^[\dA-F]+:error:[\dA-F]+:SSL routines:\w*:([^:]+):.*$/, 'TLS failed: $1')
 }

@@ -1,4 +1,4 @@
-import type { ErrorCode, Status } from './errors.js'
+import type { Advice, ErrorCode, Status } from './errors.js'
 import type { Day } from './trading-day.js'
 
 /**
@@ -27,6 +27,8 @@ export interface Problem {
 export interface ReportedCause {
   readonly code: string
   readonly host?: string
+  /** What to do, if `code` alone does not say it. */
+  readonly advice?: Advice
 }
 
 /** A stored file that was replaced as a whole or repaired, and why. */

@@ -297,7 +297,7 @@ const addCauses = (
   { code, causes: found }: Pick<ItemOutcome, 'code' | 'causes'>,
 ): void => {
   const reported: readonly ReportedCause[] = found ?? (code === undefined ? [] : [{ code }])
-  for (const cause of reported) causes.set(`${cause.code} ${cause.host}`, cause)
+  for (const cause of reported) causes.set(`${cause.code} ${cause.host} ${cause.advice}`, cause)
 }
 
 const addProblem = (problems: Problem[], limit: number, problem: Problem): void => {

@@ -447,7 +447,7 @@ describe('the advice on a failure', () => {
     )
   }
 
-  test.each([
+  test.each<[readonly ReportedCause[], string, string]>([
     [[{ code: 'http_403', host: 'static' }], 'static denied access (401, 403)', 'SCRIPSTREAM_HEADERS'],
     [[{ code: 'http_302', host: 'archive' }], 'archive redirected', 'SCRIPSTREAM_ARCHIVE_URL'],
     [[{ code: 'html', host: 'static' }], 'static sent HTML', 'SCRIPSTREAM_STATIC_URL'],
@@ -456,6 +456,28 @@ describe('the advice on a failure', () => {
     [[{ code: 'tls', host: 'ticks' }], 'The TLS connection to ticks fails', 'NODE_EXTRA_CA_CERTS'],
     [[{ code: 'deadline', host: 'ticks' }], 'ticks answered too slowly', '"timeoutsMs"'],
     [[{ code: 'shrink' }], 'Refused, the earlier files stay', '--accept shrink'],
+    [
+      [{ code: 'reset', host: 'news', advice: 'may-need-tls' }],
+      'if the port expects TLS',
+      'SCRIPSTREAM_NEWS',
+    ],
+    [[{ code: 'reset', host: 'news' }], 'news closed connections without an answer; run', '"workers"'],
+    [[{ code: 'http_400', host: 'news', advice: 'needs-tls' }], 'news expects TLS', 'SCRIPSTREAM_NEWS_URL'],
+    [
+      [{ code: 'no-http', host: 'news', advice: 'http2' }],
+      'news must speak HTTP/1.1',
+      'SCRIPSTREAM_NEWS_URL',
+    ],
+    [
+      [{ code: 'tls', host: 'news', advice: 'issuer' }],
+      'the certificate of the issuer',
+      'NODE_EXTRA_CA_CERTS',
+    ],
+    [[{ code: 'proxy', host: 'news', advice: 'proxy-denies' }], 'the host of news', 'NO_PROXY'],
+    [[{ code: 'stale', host: 'news' }], 'between this machine and news', 'the earlier files stay'],
+    [[{ code: 'http_421', host: 'news' }], 'news answered 421', 'SCRIPSTREAM_NEWS_URL'],
+    [[{ code: 'http_431', host: 'news' }], 'news answered 431', 'SCRIPSTREAM_HEADERS'],
+    [[{ code: 'http_451', host: 'news' }], 'news answered 451', 'ask the provider'],
     [[{ code: 'connect' }], 'The provider cannot be reached', 'check its address'],
     [
       [
@@ -469,6 +491,18 @@ describe('the advice on a failure', () => {
     const hints = hintsFor(causes)
     expect(hints).toEqual([expect.stringContaining(says)])
     expect(hints[0]).toContain(wayOut)
+  })
+
+  test('names a cache for equal answers, and does not have them accepted', () => {
+    const [hint, ...more] = hintsFor([{ code: 'identity', host: 'news', advice: 'cache' }])
+    expect(hint).toContain('A cache or proxy between this machine and news')
+    expect(hint).not.toContain('--accept')
+    expect(more).toEqual([])
+    expect(hintsFor([{ code: 'identity', host: 'news' }])[0]).toContain('--accept identity')
+  })
+
+  test('is left out where the message is the advice', () => {
+    expect(hintsFor([{ code: 'tls', host: 'news', advice: 'said' }])).toEqual([])
   })
 
   test('names where the address is set', () => {
@@ -508,7 +542,7 @@ describe('the advice on a failure', () => {
         }),
         set,
       ).join('')
-    for (const code of ['http_302', 'http_404', 'html', 'dns', 'connect', 'tls', 'reset']) {
+    for (const code of ['http_302', 'http_404', 'html', 'dns', 'connect', 'tls']) {
       expect(hintFor(code)).toContain(' hosts.news.url in scripstream.config.json:5')
       expect(hintFor(code)).not.toContain('SCRIPSTREAM_')
     }

@@ -4,7 +4,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { describeTransportError } from '../../src/http/transport-error.js'
+import { describeTransportError } from '../../src/http/transport-errors.js'
 import { temporaryFolder } from '../support/folders.js'
 import { connect, failureOf, getOf, serveHttp } from './support.js'
 

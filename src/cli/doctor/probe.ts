@@ -334,7 +334,7 @@ const findRequestHint = (
 ): string => {
   if (error instanceof HttpError && error.statusCode === 404 && path.includes('{date}'))
     return 'No file exists for these days; choose a trading day with --as-of.'
-  if (error instanceof BadAnswerError && error.reason !== 'html')
+  if (error instanceof BadAnswerError && error.reason !== 'html' && error.reason !== 'stale')
     return 'The provider may have changed its format; look for a newer version of scripstream.'
   const hint = error instanceof CollectError ? findHint(error, origins) : undefined
   return hint ?? `Check ${findAddressOrigin(host, origins)} (its path too), the network, and any proxy.`
