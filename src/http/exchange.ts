@@ -191,7 +191,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
       return
     }
     const { sender, subscriber, request, route } = this
-    const refusal = route && toProxyReplyError(this.status, this.headers, route)
+    const refusal = route?.proxy && toProxyReplyError(this.status, this.headers, route)
     if (refusal) {
       this.fail(refusal)
       return
