@@ -215,7 +215,9 @@ describe.skipIf(!isThere || !hasServer)(
         await transaction.unsafe('SELECT * FROM used.deals')
         return failureOf(write(url, folder(3), 'used'))
       })
-      expect(String(failure)).toMatch(/other sessions use a table that needs new columns, for more than 2 s/)
+      expect(String(failure)).toMatch(
+        /other sessions use "used"."deals", which needs new columns, for more than 2 s; end them/,
+      )
     })
 
     it('never loads into a table of another program', async () => {
