@@ -100,13 +100,18 @@ const openSchema = async ({ run }: CopySession, schema: string): Promise<void> =
   // What the settings of a database or a role would change in texts and in compared numbers.
   const settings = ['standard_conforming_strings = on', 'extra_float_digits = 1', "work_mem = '64MB'"]
   await run(
-    ['BEGIN', ...[...settings, `lock_timeout = '${EXPORT_TIMEOUT}'`].map((one) => `SET LOCAL ${one}`)].join(
-      ';',
-    ),
+    [
+      'BEGIN ISOLATION LEVEL READ COMMITTED',
+      ...[...settings, `lock_timeout = '${EXPORT_TIMEOUT}'`].map((one) => `SET LOCAL ${one}`),
+    ].join(';'),
   )
-  await run(`SELECT pg_advisory_xact_lock(hashtext(${quoteText(`scripstream ${schema}`)}))`).catch(
+  const [server] = await run(
+    `SELECT version(), pg_advisory_xact_lock(hashtext(${quoteText(`scripstream ${schema}`)}))`,
+  ).catch(
     nameLock(`another export into the schema ${schema} takes more than ${EXPORT_TIMEOUT}; end one of them`),
   )
+  if (String(server?.version).includes('PGlite'))
+    throw new Error('PGlite has no COPY over its socket; export to PostgreSQL, or to a file of DuckDB')
   const [found] = await run(
     `SELECT pg_has_role(nspowner, 'USAGE') AS is_ours, obj_description(oid, 'pg_namespace') AS comment,
       to_regclass(${quoteText(versions)}) IS NOT NULL AS has_versions
