@@ -265,7 +265,7 @@ const describeStored = async ({ run }: CopySession, target: string): Promise<Sto
 const defineColumns = ({ columns }: ExportedTable): readonly string[] =>
   columns.map(({ name, type }) => `${quoteName(name)} ${POSTGRES_TYPES[type]}`)
 
-/** The statements that create a table, or add the columns and comments that a table of an older version lacks. */
+/** The statements that create a table, or add the columns and comments that an older one lacks. */
 const createTableStatements = (
   target: string,
   table: ExportedTable,
