@@ -215,10 +215,7 @@ export const pageJson =
   (text: string): T => {
     const data = findNextData(text)
     if (data === undefined)
-      throw new BadAnswerError(
-        'schema',
-        `the page has no complete __NEXT_DATA__ element${text.includes('__next_f.push(') ? ': it is of the app router' : ''}`,
-      )
+      throw new BadAnswerError('schema', 'the page has no complete __NEXT_DATA__ element')
     return applySchema(shape, parseBoundedJson(data))
   }
 

@@ -3,7 +3,7 @@ import { Parser } from 'htmlparser2'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { pageJson } from '../../src/http/answer.js'
-import { buildIdPage } from '../../src/market/list-sources.js'
+import { buildIdPage } from '../../src/market/web-source.js'
 import { BadAnswerError } from '../../src/model/errors.js'
 import { badAnswerOf } from './support.js'
 

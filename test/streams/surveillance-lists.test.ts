@@ -316,13 +316,49 @@ describe('surveillance-lists', () => {
     expect(text('nse_gsm_list.json')).toBe(arrayOf(...webRecords))
   })
 
+  it.each([
+    { what: 'in the props of an element', list: (rows: readonly object[]) => rows, more: '' },
+    {
+      what: 'with rows in chunks of their own, texts between them, and one row that stands elsewhere',
+      list: () => ['$1a', '$1b', '$9:props:first', '$1d'],
+      more: (rows: readonly object[]) =>
+        `${rows.map((row, place) => `1${'abcd'[place]}:${JSON.stringify(row)}\n`).join('')}9:["$","p",null,{"first":"$1c"}]\n8:T14,é\n1a:{"sym":"no"}\n\n7:"$7"\n6:I[1,["$2"],"x"]\n`,
+    },
+  ])('reads a page of the app router, its list $what', async ({ list, more }) => {
+    const rows = webRows('gsmStage').map((row, place) => ({
+      ...row,
+      DispSym: place === 1 ? '$$B "q" </script> Ltd' : row.DispSym,
+      pe: '$undefined',
+    }))
+    const text = `${typeof more === 'string' ? more : more(rows)}5:["$","div",null,{"children":["$","$L7",null,{"data":{"list":${JSON.stringify(list(rows))}}}]}]\n`
+    const half = text.length / 2
+    const page = `${flight(text.slice(0, half))}${flight(text.slice(half)).replaceAll('</script> L', '\\u003c/script> L')}`
+    const collected = await lists({
+      [ASM]: sheet,
+      [BUILD_PAGE]: buildPage,
+      [dataPath('nse-gsm-list')]: 404,
+      [pagePath('nse-gsm-list')]: page,
+    })
+    expect(collected.text('nse_gsm_list.json')).toBe(
+      arrayOf(
+        ...webRecords.map((record, place) =>
+          place === 1 ? { ...record, Name: '$B "q" </script> Ltd' } : record,
+        ),
+      ),
+    )
+  })
+
   const fallback =
     '<script id="__NEXT_DATA__">{"props":{"pageProps":{}},"isFallback":true,"buildId":"build-1"}</script>'
   it.each([
     { data: 404, page: 503, why: '/_next/data/build-1/{key}.json: the provider answered 404' },
     { data: { pageProps: { __N_REDIRECT: '/new/' } }, page: 503, why: 'the page has moved to /new/' },
     { data: 404, page: fallback, why: 'the page is a fallback that the site has not filled' },
-    { data: 404, page: flight('0:{}'), why: 'it is of the app router' },
+    {
+      data: 404,
+      page: flight('0:{}'),
+      why: 'the page is of the app router, and its data has no list of stocks',
+    },
   ])('says why the web site has no list: $why', async ({ data, page, why }) => {
     const { script } = await lists({
       [ASM]: sheet,

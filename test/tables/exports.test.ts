@@ -12,11 +12,12 @@ import { streams } from '../../streams/registry.js'
 import { runReport } from '../cli/support.js'
 import { askAsOf } from './history/known-answers.js'
 import { collectTenDays } from './history/ten-days.js'
+import { hasServer, run, SERVER, SKIPPED } from './postgres-server.js'
 import { folderWith, duckdb as isThere } from './support.js'
 
 const HEADER = 'Timestamp,Open,High,Low,Close,Volume\n'
 const DAY = 1_093_372_200
-const URL = 'postgres://postgres@127.0.0.1:5432/test'
+const URL = `${SERVER}/test`
 const SCHEMA = `exports_test_${process.pid}`
 
 const folder = (changes: Parameters<typeof folderWith>[0] = {}): string =>
@@ -62,20 +63,6 @@ const queryDuckdb = async (
 
 const inFile = (path: string, sql: string) =>
   queryDuckdb(sql, [`ATTACH '${path}' AS db (READ_ONLY)`, 'USE db'])
-
-const server = await postgresThere()
-async function postgresThere(): Promise<boolean> {
-  const { default: connect } = await import('postgres')
-  const sql = connect(URL, { max: 1, connect_timeout: 2, onnotice: () => undefined })
-  try {
-    await sql`SELECT 1`
-    return true
-  } catch {
-    return false
-  } finally {
-    await sql.end({ timeout: 1 })
-  }
-}
 
 describe.skipIf(!isThere)('an export to DuckDB', () => {
   it('exports each candle once, the last one of the file, and the same when repeated', async () => {
@@ -189,98 +176,84 @@ describe.skipIf(!isThere)('an export as of a day', () => {
     })
 })
 
-describe.skipIf(!isThere || !server)(
-  `an export to PostgreSQL${server ? '' : ' (skipped: no server answers at 127.0.0.1:5432)'}`,
-  () => {
-    const select = async (sql: string): Promise<readonly Record<string, unknown>[]> => {
-      const { default: connect } = await import('postgres')
-      const client = connect(URL, { max: 1, onnotice: () => undefined })
-      try {
-        return await client.unsafe(sql)
-      } finally {
-        await client.end()
-      }
-    }
-    afterAll(() => select(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`))
+describe.skipIf(!isThere || !hasServer)(`an export to PostgreSQL${SKIPPED}`, () => {
+  const select = (sql: string) => run('test', sql)
+  afterAll(() => select(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`))
 
-    it('exports all rows with types and comments, and the same when repeated', async () => {
-      const out = folder()
-      const sink = postgres(URL, { schema: SCHEMA, streams })
-      const candles = `SELECT symbol, date::text AS date, close::text, volume::text FROM ${SCHEMA}.candles ORDER BY 1, 2`
-      for (const _ of ['once', 'again']) {
-        expect(await loaded(sink, out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
-        expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES)
-        expect(await select(`SELECT name, extra->'More' AS more FROM ${SCHEMA}.master`)).toEqual([
-          { name: 'Tab\tand \\ "line"\n', more: [1] },
-        ])
-      }
-      expect(
-        await select(
-          `SELECT pg_typeof(date)::text AS type, obj_description('${SCHEMA}.candles'::regclass) AS said FROM ${SCHEMA}.candles LIMIT 1`,
-        ),
-      ).toEqual([{ type: 'date', said: expect.stringMatching(/daily candles/) }])
-      expect(await select(`SELECT obj_description('${SCHEMA}'::regnamespace) AS said`)).toEqual([
-        { said: expect.stringMatching(/\n.*AT TIME ZONE 'Asia\/Kolkata'/) },
+  it('exports all rows with types and comments, and the same when repeated', async () => {
+    const out = folder()
+    const sink = postgres(URL, { schema: SCHEMA, streams })
+    const candles = `SELECT symbol, date::text AS date, close::text, volume::text FROM ${SCHEMA}.candles ORDER BY 1, 2`
+    for (const _ of ['once', 'again']) {
+      expect(await loaded(sink, out)).toMatchObject({ master: [1, 0], candles: [3, 2] })
+      expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES)
+      expect(await select(`SELECT name, extra->'More' AS more FROM ${SCHEMA}.master`)).toEqual([
+        { name: 'Tab\tand \\ "line"\n', more: [1] },
       ])
-      rmSync(join(out, 'ohlcv_data/TCS.csv'))
-      await loaded(sink, out)
-      await loaded(sink, out)
-      expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
-      rmSync(join(out, 'ohlcv_data'), { recursive: true })
-      await loaded(sink, out)
-      expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
-    })
+    }
+    expect(
+      await select(
+        `SELECT pg_typeof(date)::text AS type, obj_description('${SCHEMA}.candles'::regclass) AS said FROM ${SCHEMA}.candles LIMIT 1`,
+      ),
+    ).toEqual([{ type: 'date', said: expect.stringMatching(/daily candles/) }])
+    expect(await select(`SELECT obj_description('${SCHEMA}'::regnamespace) AS said`)).toEqual([
+      { said: expect.stringMatching(/\n.*AT TIME ZONE 'Asia\/Kolkata'/) },
+    ])
+    rmSync(join(out, 'ohlcv_data/TCS.csv'))
+    await loaded(sink, out)
+    await loaded(sink, out)
+    expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
+    rmSync(join(out, 'ohlcv_data'), { recursive: true })
+    await loaded(sink, out)
+    expect((await select(candles)).map((row) => Object.values(row))).toEqual(CANDLES.slice(0, 2))
+  })
 
-    it('writes only rows that differ, with the day of the outputs, and restores an emptied table', async () => {
-      const out = folder({
-        'bulk_block_deals.json': ['A', 'A', 'B'].map((sym) => ({ sym })),
-        '.scripstream/report.json': runReport(),
-      })
-      const schema = `${SCHEMA}_rows`
-      onTestFinished(() => select(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).then(() => undefined))
-      const load = () =>
-        loaded(postgres(URL, { schema, streams, tables: ['deals', 'candles', 'screener'] }), out)
-      const rows = async (table: string) =>
-        await select(`SELECT symbol, xmin::text AS written FROM ${schema}.${table} ORDER BY 1, 2`)
-      await load()
-      const [deals, candles, screener] = [await rows('deals'), await rows('candles'), await rows('screener')]
-      writeFileSync(
-        join(out, 'bulk_block_deals.json'),
-        JSON.stringify(['A', 'C', 'B'].map((sym) => ({ sym }))),
-      )
-      expect(await load()).toMatchObject({ deals: [3, 0], candles: [3, 2], screener: [1, 0] })
-      expect(await rows('deals')).toEqual([deals[0], deals[2], { symbol: 'C', written: expect.anything() }])
-      expect([await rows('candles'), await rows('screener')]).toEqual([candles, screener])
-      await select(`DELETE FROM ${schema}.candles WHERE symbol = 'TCS'`)
-      await load()
-      expect((await rows('candles')).map(({ symbol }) => symbol)).toEqual(candles.map(({ symbol }) => symbol))
+  it('writes only rows that differ, with the day of the outputs, and restores an emptied table', async () => {
+    const out = folder({
+      'bulk_block_deals.json': ['A', 'A', 'B'].map((sym) => ({ sym })),
+      '.scripstream/report.json': runReport(),
     })
+    const schema = `${SCHEMA}_rows`
+    onTestFinished(() => select(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).then(() => undefined))
+    const load = () =>
+      loaded(postgres(URL, { schema, streams, tables: ['deals', 'candles', 'screener'] }), out)
+    const rows = async (table: string) =>
+      await select(`SELECT symbol, xmin::text AS written FROM ${schema}.${table} ORDER BY 1, 2`)
+    await load()
+    const [deals, candles, screener] = [await rows('deals'), await rows('candles'), await rows('screener')]
+    writeFileSync(join(out, 'bulk_block_deals.json'), JSON.stringify(['A', 'C', 'B'].map((sym) => ({ sym }))))
+    expect(await load()).toMatchObject({ deals: [3, 0], candles: [3, 2], screener: [1, 0] })
+    expect(await rows('deals')).toEqual([deals[0], deals[2], { symbol: 'C', written: expect.anything() }])
+    expect([await rows('candles'), await rows('screener')]).toEqual([candles, screener])
+    await select(`DELETE FROM ${schema}.candles WHERE symbol = 'TCS'`)
+    await load()
+    expect((await rows('candles')).map(({ symbol }) => symbol)).toEqual(candles.map(({ symbol }) => symbol))
+  })
 
-    it('leaves all tables unchanged if one of them fails', async () => {
-      const schema = `${SCHEMA}_whole`
-      onTestFinished(() => select(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).then(() => undefined))
-      const out = folder()
-      const sink = postgres(URL, { schema, streams })
-      await loaded(sink, out)
-      writeFileSync(join(out, 'master_isin_map.json'), '[]')
-      writeFileSync(join(out, 'bulk_block_deals.json'), '[{')
-      await expect(loaded(sink, out)).rejects.toThrow(/bulk_block_deals/)
-      expect(await select(`SELECT symbol FROM ${schema}.master`)).toEqual([{ symbol: 'INFY' }])
-      const countTables = `SELECT count(*)::int AS tables FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name = 'deals'`
-      expect(await select(countTables)).toEqual([{ tables: 0 }])
-    })
+  it('leaves all tables unchanged if one of them fails', async () => {
+    const schema = `${SCHEMA}_whole`
+    onTestFinished(() => select(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).then(() => undefined))
+    const out = folder()
+    const sink = postgres(URL, { schema, streams })
+    await loaded(sink, out)
+    writeFileSync(join(out, 'master_isin_map.json'), '[]')
+    writeFileSync(join(out, 'bulk_block_deals.json'), '[{')
+    await expect(loaded(sink, out)).rejects.toThrow(/bulk_block_deals/)
+    expect(await select(`SELECT symbol FROM ${schema}.master`)).toEqual([{ symbol: 'INFY' }])
+    const countTables = `SELECT count(*)::int AS tables FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name = 'deals'`
+    expect(await select(countTables)).toEqual([{ tables: 0 }])
+  })
 
-    it('accepts any schema name', async () => {
-      const schema = `${SCHEMA} "x"; --`
-      onTestFinished(() =>
-        select(`DROP SCHEMA IF EXISTS "${schema.replaceAll('"', '""')}" CASCADE`).then(() => undefined),
-      )
-      await loaded(postgres(URL, { schema, streams }), folder())
-      const names = `SELECT table_name FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name LIKE 'm%'`
-      expect(await select(names)).toEqual([{ table_name: 'master' }])
-    })
-  },
-)
+  it('accepts any schema name', async () => {
+    const schema = `${SCHEMA} "x"; --`
+    onTestFinished(() =>
+      select(`DROP SCHEMA IF EXISTS "${schema.replaceAll('"', '""')}" CASCADE`).then(() => undefined),
+    )
+    await loaded(postgres(URL, { schema, streams }), folder())
+    const names = `SELECT table_name FROM information_schema.tables WHERE table_schema = '${schema}' AND table_name LIKE 'm%'`
+    expect(await select(names)).toEqual([{ table_name: 'master' }])
+  })
+})
 
 describe.skipIf(!isThere)('the password of an address', () => {
   it('never appears in an error or a name', async () => {

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { StorageError } from '../../src/model/errors.js'
 import { postgres } from '../../src/tables/export/postgres.js'
 import { streams } from '../../streams/registry.js'
+import { hasServer, run, SERVER, SKIPPED } from './postgres-server.js'
 import { folderWith, duckdb as isThere } from './support.js'
 
-const SERVER = process.env.POSTGRES_TEST_URL ?? 'postgres://postgres@127.0.0.1:5432'
 const DATABASE = `export_errors_${process.pid}`
 
 const folder = (deals = 1): string =>
@@ -117,23 +117,6 @@ describe.skipIf(!isThere)('an export to a server that stops a table', () => {
   })
 })
 
-const run = async (database: string, ...statements: readonly string[]) => {
-  const { default: connect } = await import('postgres')
-  const client = connect(`${SERVER}/${database}`, { max: 1, connect_timeout: 2, onnotice: () => undefined })
-  try {
-    let rows: readonly Record<string, unknown>[] = []
-    for (const statement of statements) rows = await client.unsafe(statement)
-    return rows
-  } finally {
-    await client.end({ timeout: 1 })
-  }
-}
-
-const hasServer = await run('postgres', 'SELECT 1').then(
-  () => true,
-  () => false,
-)
-
 /** Adds a check to the table that rows are copied into, as a way to stop the server at any row. */
 const createCheck = (check: string): string => `
   CREATE OR REPLACE FUNCTION stop_copy() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -144,87 +127,123 @@ const createCheck = (check: string): string => `
   DROP EVENT TRIGGER IF EXISTS stop_copy;
   CREATE EVENT TRIGGER stop_copy ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION stop_copy();`
 
-describe.skipIf(!isThere || !hasServer)(
-  `an export that PostgreSQL stops${hasServer ? '' : ' (skipped: no server answers at 127.0.0.1:5432)'}`,
-  () => {
-    const url = `${SERVER}/${DATABASE}`
-    const deals = () => run(DATABASE, 'SELECT symbol FROM scripstream.deals')
-    beforeAll(() => run('postgres', `CREATE DATABASE ${DATABASE}`))
-    afterAll(() => run('postgres', `DROP DATABASE ${DATABASE} WITH (FORCE)`))
+describe.skipIf(!isThere || !hasServer)(`an export that PostgreSQL stops${SKIPPED}`, () => {
+  const url = `${SERVER}/${DATABASE}`
+  const deals = () => run(DATABASE, 'SELECT symbol FROM scripstream.deals')
+  beforeAll(() => run('postgres', `CREATE DATABASE ${DATABASE}`))
+  afterAll(() => run('postgres', `DROP DATABASE ${DATABASE} WITH (FORCE)`))
 
-    it.each([
-      { what: 'the only row', check: "symbol <> 'B'", rows: 1, text: 'violates check constraint "stopped"' },
-      { what: 'rows in the middle', check: "symbol <> 'B'", rows: 50_000, text: 'violates check constraint' },
-      { what: 'a statement in time', check: 'pg_sleep(60) IS NULL', rows: 1, text: 'statement timeout' },
-      {
-        what: 'the connection',
-        check: 'pg_terminate_backend(pg_backend_pid())',
-        rows: 1,
-        text: 'the server closed the connection',
-      },
-    ])('at $what ends with its reason, and changes nothing', async ({ check, rows, text }) => {
+  it.each([
+    { what: 'the only row', check: "symbol <> 'B'", rows: 1, text: 'violates check constraint "stopped"' },
+    { what: 'rows in the middle', check: "symbol <> 'B'", rows: 50_000, text: 'violates check constraint' },
+    { what: 'a statement in time', check: 'pg_sleep(60) IS NULL', rows: 1, text: 'statement timeout' },
+    {
+      what: 'the connection',
+      check: 'pg_terminate_backend(pg_backend_pid())',
+      rows: 1,
+      text: 'the server closed the connection',
+    },
+  ])('at $what ends with its reason, and changes nothing', async ({ check, rows, text }) => {
+    await run(
+      DATABASE,
+      'DROP EVENT TRIGGER IF EXISTS stop_copy',
+      'DROP SCHEMA IF EXISTS scripstream CASCADE',
+      `ALTER DATABASE ${DATABASE} SET statement_timeout = '2s'`,
+    )
+    await write(url, folder())
+    const dropTrigger = () => run(DATABASE, 'DROP EVENT TRIGGER IF EXISTS stop_copy')
+    onTestFinished(() => dropTrigger().then(() => undefined))
+    await run(DATABASE, createCheck(check))
+    const failure = await failureOf(write(url, folder(rows)))
+    expect(failure).toBeInstanceOf(StorageError)
+    expect(String(failure)).toContain(text)
+    await dropTrigger()
+    expect(await deals()).toEqual([{ symbol: 'B' }])
+    await write(url, folder(2))
+    expect(await deals()).toHaveLength(2)
+  })
+
+  it('leaves a column that somebody added, and adds those that are missing', async () => {
+    await write(url, folder(), 'added')
+    await run(
+      DATABASE,
+      'ALTER TABLE added.deals ADD COLUMN seen boolean NOT NULL DEFAULT false',
+      'ALTER TABLE added.deals DROP COLUMN client',
+    )
+    await write(url, folder(2), 'added')
+    expect(await run(DATABASE, 'SELECT symbol, seen, client FROM added.deals')).toEqual(
+      Array.from({ length: 2 }, () => ({ symbol: 'B', seen: false, client: null })),
+    )
+  })
+
+  it('needs no lock on a complete table that others read, and says which table is in use', async () => {
+    const { default: connect } = await import('postgres')
+    const reader = connect(url, { max: 1, onnotice: () => undefined })
+    onTestFinished(() => reader.end({ timeout: 1 }))
+    await write(url, folder(), 'used')
+    const exported = await reader.begin(async (transaction) => {
+      await transaction.unsafe('SELECT * FROM used.deals')
+      await write(url, folder(2), 'used')
+      return (await run(DATABASE, 'SELECT count(*)::int AS deals FROM used.deals'))[0]
+    })
+    expect(exported).toEqual({ deals: 2 })
+    await run(
+      DATABASE,
+      'ALTER TABLE used.deals DROP COLUMN client',
+      `ALTER DATABASE ${DATABASE} RESET statement_timeout`,
+    )
+    const failure = await reader.begin(async (transaction) => {
+      await transaction.unsafe('SELECT * FROM used.deals')
+      return failureOf(write(url, folder(3), 'used'))
+    })
+    expect(String(failure)).toMatch(
+      /other sessions use "used"."deals", which needs new columns, for more than 2 s; end them/,
+    )
+  })
+
+  it('names a column of somebody else that no row can be without, before it copies', async () => {
+    await write(url, folder(), 'required')
+    await run(DATABASE, 'TRUNCATE required.deals', 'ALTER TABLE required.deals ADD COLUMN note text NOT NULL')
+    expect(String(await failureOf(write(url, folder(2), 'required')))).toMatch(
+      /"required"."deals" has the column note, which no export fills; give it a default, or allow NULL/,
+    )
+  })
+
+  it('keeps views and indexes on a table, and takes no rows in place of those with an index of their own', async () => {
+    await write(url, folder(), 'kept')
+    await run(
+      DATABASE,
+      'CREATE VIEW kept.mine AS SELECT symbol FROM kept.deals',
+      'CREATE INDEX mine_too ON kept.deals (symbol)',
+      'CREATE UNIQUE INDEX mine_alone ON kept.deals (symbol, exchange)',
+    )
+    await write(url, folderWith({ 'bulk_block_deals.json': [{ sym: 'B', qty: 5 }] }), 'kept')
+    expect(await run(DATABASE, 'SELECT * FROM kept.mine')).toEqual([{ symbol: 'B' }])
+    expect(
       await run(
         DATABASE,
-        'DROP EVENT TRIGGER IF EXISTS stop_copy',
-        'DROP SCHEMA IF EXISTS scripstream CASCADE',
-        `ALTER DATABASE ${DATABASE} SET statement_timeout = '2s'`,
-      )
-      await write(url, folder())
-      const dropTrigger = () => run(DATABASE, 'DROP EVENT TRIGGER IF EXISTS stop_copy')
-      onTestFinished(() => dropTrigger().then(() => undefined))
-      await run(DATABASE, createCheck(check))
-      const failure = await failureOf(write(url, folder(rows)))
-      expect(failure).toBeInstanceOf(StorageError)
-      expect(String(failure)).toContain(text)
-      await dropTrigger()
-      expect(await deals()).toEqual([{ symbol: 'B' }])
-      await write(url, folder(2))
-      expect(await deals()).toHaveLength(2)
-    })
+        "SELECT indexname FROM pg_indexes WHERE schemaname = 'kept' AND tablename = 'deals'",
+      ),
+    ).toHaveLength(2)
+  })
 
-    it('leaves a column that somebody added, and adds those that are missing', async () => {
-      await write(url, folder(), 'added')
-      await run(
-        DATABASE,
-        'ALTER TABLE added.deals ADD COLUMN seen boolean NOT NULL DEFAULT false',
-        'ALTER TABLE added.deals DROP COLUMN client',
-      )
-      await write(url, folder(2), 'added')
-      expect(await run(DATABASE, 'SELECT symbol, seen, client FROM added.deals')).toEqual(
-        Array.from({ length: 2 }, () => ({ symbol: 'B', seen: false, client: null })),
-      )
-    })
+  it('never loads into a table of another program, also one with the same columns', async () => {
+    await run(
+      DATABASE,
+      'CREATE SCHEMA mine',
+      'CREATE TABLE mine.deals (symbol text, as_of date)',
+      "INSERT INTO mine.deals VALUES ('B', NULL)",
+    )
+    expect(String(await failureOf(write(url, folder(2), 'mine')))).toMatch('a table of another program')
+    expect(await run(DATABASE, 'SELECT * FROM mine.deals')).toEqual([{ symbol: 'B', as_of: null }])
+  })
 
-    it('needs no lock on a complete table that others read, and says which table is in use', async () => {
-      const { default: connect } = await import('postgres')
-      const reader = connect(url, { max: 1, onnotice: () => undefined })
-      onTestFinished(() => reader.end({ timeout: 1 }))
-      await write(url, folder(), 'used')
-      const exported = await reader.begin(async (transaction) => {
-        await transaction.unsafe('SELECT * FROM used.deals')
-        await write(url, folder(2), 'used')
-        return (await run(DATABASE, 'SELECT count(*)::int AS deals FROM used.deals'))[0]
-      })
-      expect(exported).toEqual({ deals: 2 })
-      await run(
-        DATABASE,
-        'ALTER TABLE used.deals DROP COLUMN client',
-        `ALTER DATABASE ${DATABASE} RESET statement_timeout`,
-      )
-      const failure = await reader.begin(async (transaction) => {
-        await transaction.unsafe('SELECT * FROM used.deals')
-        return failureOf(write(url, folder(3), 'used'))
-      })
-      expect(String(failure)).toMatch(/other sessions use a table that needs new columns, for more than 2 s/)
-    })
-
-    it('never loads into a table of another program', async () => {
-      await run(DATABASE, 'CREATE TABLE public.deals (id serial PRIMARY KEY, note text)')
-      await run(DATABASE, "INSERT INTO public.deals (note) VALUES ('mine')")
-      expect(String(await failureOf(write(url, folder(), 'public')))).toMatch(
-        /"public"."deals" is a table of another program; export to another schema/,
-      )
-      expect(await run(DATABASE, 'SELECT * FROM public.deals')).toEqual([{ id: 1, note: 'mine' }])
-    })
-  },
-)
+  it('never loads into a table of another program', async () => {
+    await run(DATABASE, 'CREATE TABLE public.deals (id serial PRIMARY KEY, note text)')
+    await run(DATABASE, "INSERT INTO public.deals (note) VALUES ('mine')")
+    expect(String(await failureOf(write(url, folder(), 'public')))).toMatch(
+      /"public"."deals" is a table of another program; export to another schema/,
+    )
+    expect(await run(DATABASE, 'SELECT * FROM public.deals')).toEqual([{ id: 1, note: 'mine' }])
+  })
+})

@@ -1,16 +1,21 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inflateRawSync } from 'node:zlib'
 import { lastValueFrom } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listTables } from '../../src/engine/define-stream.js'
 import { StorageError, UsageError } from '../../src/model/errors.js'
-import type { ShownColumn } from '../../src/model/table.js'
+import { listColumns, type ShownColumn } from '../../src/model/table.js'
 import { type DuckDb, openDuckDb } from '../../src/storage/duckdb.js'
 import { replaceExport } from '../../src/tables/export/replace-file.js'
 import { loadSheetWriter, workbook } from '../../src/tables/export/workbook.js'
+import { listViews } from '../../src/tables/views/index.js'
 import { streams } from '../../streams/registry.js'
-import { collected, duckdb, folderWith, objectsOf } from './support.js'
+import { collected, duckdb, folderWith, objectsOf, rowsOf } from './support.js'
+
+const hasOffice = spawnSync('soffice', ['--version']).status === 0
 
 /** The texts of the files in a zip archive, by name, from its central directory. */
 const readZip = (archive: Buffer): ReadonlyMap<string, string> => {
@@ -103,13 +108,20 @@ describe.skipIf(!duckdb)('a workbook', () => {
   })
 
   it('has texts that its format can have', async () => {
-    const select = "SELECT 'a < b & \"c\"' || chr(1) AS text UNION ALL SELECT repeat('x', 40000)"
+    const warnings: string[] = []
+    const select =
+      "SELECT 'a < b & \"c\"' || chr(1) AS text UNION ALL SELECT repeat('x', 40000) UNION ALL SELECT repeat('x', 32766) || chr(128512)"
     await loadSheetWriter()(duck.connection, path, {
       name: 'sheet',
       columns: columns({ text: 'VARCHAR' }),
       select,
+      warn: (text) => warnings.push(text),
     })
-    const { A2, A3 } = readCells(path)
+    const { A2, A3, A4 } = readCells(path)
+    expect(A4).toBe('x'.repeat(32_766))
+    expect(warnings).toEqual([
+      'sheet: 2 texts of text cut after 32767 characters, the most that a cell can have',
+    ])
     expect(A2).toBe('a &lt; b &amp; "c"')
     expect(A3).toBe('x'.repeat(32_767))
   })
@@ -124,6 +136,51 @@ describe.skipIf(!duckdb)('a workbook', () => {
       'candles has more than the 20 cells of a workbook; query fewer columns as CSV, or read the lake',
     )
   })
+
+  it('refuses more rows than a sheet has, before it writes', async () => {
+    const rows = { name: 'days', columns: columns({ a: 'BIGINT' }), select: 'SELECT 1 FROM range(1048576)' }
+    const target = join(folderWith({}), 'days.xlsx')
+    await expect(loadSheetWriter()(duck.connection, target, rows)).rejects.toThrow(
+      'days has more than the 1048576 cells of a workbook',
+    )
+    expect(existsSync(target)).toBe(false)
+  })
+
+  it.skipIf(!hasOffice)(
+    `has the values of query in LibreOffice${hasOffice ? '' : ' (skipped: no soffice)'}`,
+    async () => {
+      const { out, remove } = await collected(12, 60)
+      const folder = folderWith({})
+      const names = ['screener', 'events', 'deals', 'announcements']
+      for (const name of names)
+        await lastValueFrom(workbook(join(folder, `${name}.xlsx`), { streams }).write(out))
+      // Values as they are, not as they are shown; sheets of 76: UTF-8.
+      const filter = 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false'
+      const books = names.map((name) => join(folder, `${name}.xlsx`))
+      const profile = `-env:UserInstallation=file://${join(folder, 'profile')}`
+      const args = [profile, '--headless', '--convert-to', filter, '--outdir', folder, ...books]
+      expect(spawnSync('soffice', args).status).toBe(0)
+      const tables = listTables(streams)
+      for (const table of [...tables, ...listViews(tables)].filter(({ name }) => names.includes(name))) {
+        const types = listColumns(table).map(({ name, type }) => `'${name}': '${type}'`)
+        const read = `read_csv('${join(folder, table.name)}.csv', header = true, columns = {${types.join(', ')}, 'as_of': 'DATE'})`
+        // Both programs keep 15 digits of a number, and show whole seconds.
+        const plain = (name: string, type: string): string => {
+          if (type === 'TIMESTAMP') return `date_trunc('second', ${name})`
+          return type === 'DOUBLE' ? `format('{:.12g}', ${name})` : name
+        }
+        const list = listColumns(table)
+          .map(({ name, type }) => `CAST(${plain(name, type)} AS VARCHAR)`)
+          .join(', ')
+        const inOffice = await duck.connection.runAndReadAll(`SELECT ${list} FROM ${read} ORDER BY ALL`)
+        const asked = await rowsOf(`SELECT ${list} FROM ${table.name} ORDER BY ALL`, out)
+        const texts = inOffice.getRows()
+        expect(texts, table.name).toEqual(asked.map((row) => row.map((text) => text || null)))
+        expect(texts.length, table.name).toBeGreaterThan(0)
+      }
+      remove()
+    },
+  )
 
   it('is named after a table or view', () => {
     expect(workbook('/srv/screener.xlsx', { streams }).name).toBe('/srv/screener.xlsx')

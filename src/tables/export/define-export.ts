@@ -81,7 +81,7 @@ export const defineExport = ({ name, ...options }: ExportTarget, load: Load): Ex
     }),
 })
 
-const AS_OF_COLUMN: ShownColumn = {
+export const AS_OF_COLUMN: ShownColumn = {
   name: 'as_of',
   type: 'DATE',
   comment: 'day as of which the row was loaded; a database keeps it while the row is the same',

@@ -7,7 +7,14 @@ import { requireOptional } from '../../model/optional-package.js'
 import { createRedactor } from '../../model/redact.js'
 import type { SqlType } from '../../model/row-schema.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
-import { countRows, defineExport, type ExportContext, type ExportedTable, loadEach } from './define-export.js'
+import {
+  AS_OF_COLUMN,
+  countRows,
+  defineExport,
+  type ExportContext,
+  type ExportedTable,
+  loadEach,
+} from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
 import { createWriteError } from './replace-file.js'
 
@@ -41,8 +48,18 @@ const CLOSED = 'the server closed the connection; its log has the reason'
 /** SQLSTATE of a lock timeout. */
 const LOCK_NOT_AVAILABLE = '55P03'
 
+/** A change of columns waits for the readers of a table, and other readers wait for the change. */
+const COLUMNS_TIMEOUT = '2 s'
+/** For rows that other sessions are changing. */
+const ROWS_TIMEOUT = '30 s'
+/** For another export into the same schema. */
+const EXPORT_TIMEOUT = '10 min'
+
 /** The versions of the tables as they were loaded. */
 const VERSIONS = 'loaded_tables'
+
+/** The places of rows that are not the same in a table and in what is loaded into it. */
+const CHANGED_ROWS = 'changed_rows'
 
 /**
  * Exports to a schema of a PostgreSQL database, in one transaction. Only rows that differ are written, and
@@ -59,15 +76,7 @@ export const postgres = (url: string, { schema = 'scripstream', ...options }: Po
     const session = connectPostgres(url)
     const { run } = session
     try {
-      await run('BEGIN')
-      await run(`CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`)
-      // Only its owner may describe a schema; others load into it, too.
-      const owned = `SELECT FROM pg_namespace WHERE nspname = ${quoteText(schema)} AND pg_has_role(nspowner, 'USAGE')`
-      if ((await run(owned)).length > 0)
-        await run(`COMMENT ON SCHEMA ${quoteName(schema)} IS ${quoteText(SCHEMA_COMMENT)}`)
-      await run(
-        `CREATE TABLE IF NOT EXISTS ${quoteName(schema)}.${VERSIONS} (name text PRIMARY KEY, version text)`,
-      )
+      await openSchema(session, schema)
       const loaded = await loadEach(exporting, (table) =>
         loadPostgresTable(exporting, session, { table, schema }),
       )
@@ -80,6 +89,45 @@ export const postgres = (url: string, { schema = 'scripstream', ...options }: Po
       await session.end()
     }
   })
+}
+
+/**
+ * Begins the transaction, and creates what is missing of a schema. Only what is missing: a role may load into
+ * a schema without the right to create one.
+ */
+const openSchema = async ({ run }: CopySession, schema: string): Promise<void> => {
+  const versions = `${quoteName(schema)}.${VERSIONS}`
+  // What the settings of a database or a role would change in texts and in compared numbers.
+  const settings = ['standard_conforming_strings = on', 'extra_float_digits = 1', "work_mem = '64MB'"]
+  await run(
+    [
+      'BEGIN ISOLATION LEVEL READ COMMITTED',
+      ...[...settings, `lock_timeout = '${EXPORT_TIMEOUT}'`].map((one) => `SET LOCAL ${one}`),
+    ].join(';'),
+  )
+  const [server] = await run(
+    `SELECT version(), pg_advisory_xact_lock(hashtext(${quoteText(`scripstream ${schema}`)}))`,
+  ).catch(
+    nameLock(`another export into the schema ${schema} takes more than ${EXPORT_TIMEOUT}; end one of them`),
+  )
+  if (String(server?.version).includes('PGlite'))
+    throw new Error('PGlite has no COPY over its socket; export to PostgreSQL, or to a file of DuckDB')
+  const [found] = await run(
+    `SELECT pg_has_role(nspowner, 'USAGE') AS is_ours, obj_description(oid, 'pg_namespace') AS comment,
+      to_regclass(${quoteText(versions)}) IS NOT NULL AS has_versions
+      FROM pg_namespace WHERE nspname = ${quoteText(schema)}`,
+  )
+  await run(
+    [
+      `SET LOCAL lock_timeout = '${ROWS_TIMEOUT}'`,
+      ...(found ? [] : [`CREATE SCHEMA ${quoteName(schema)}`]),
+      ...(found && (!found.is_ours || found.comment === SCHEMA_COMMENT)
+        ? []
+        : [`COMMENT ON SCHEMA ${quoteName(schema)} IS ${quoteText(SCHEMA_COMMENT)}`]),
+      ...(found?.has_versions ? [] : [`CREATE TABLE ${versions} (name text PRIMARY KEY, version text)`]),
+      `CREATE TEMPORARY TABLE ${CHANGED_ROWS} (old_place tid, new_place tid) ON COMMIT DROP`,
+    ].join(';\n'),
+  )
 }
 
 /**
@@ -102,6 +150,7 @@ const connectPostgres = (url: string): CopySession => {
       isClosed = true
     },
     connect_timeout: 10,
+    fetch_types: false,
     connection: { application_name: 'scripstream', DateStyle: 'ISO' },
   }
   try {
@@ -131,10 +180,16 @@ const parsePassword = (url: string): string => {
 const describeServerFailure = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (/^(?:CONNECTION_(?:CLOSED|DESTROYED)|ECONNRESET|EPIPE)$/.test(code)) return CLOSED
-  if (code === LOCK_NOT_AVAILABLE)
-    return `other sessions use a table that needs new columns, for more than 2 s; end them`
   return describeNetworkError(error) || code || 'no reason given'
 }
+
+/** For the error of a statement that waited for other sessions. */
+const nameLock =
+  (text: string) =>
+  (error: unknown): never => {
+    const isLocked = error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE
+    throw isLocked ? new Error(text) : error
+  }
 
 const loadPostgresTable = async (
   exporting: ExportContext,
@@ -154,102 +209,149 @@ const loadPostgresTable = async (
     const [found] = await run(`SELECT count(*) FROM ${target}`)
     if (found?.count === rows) return Number(rows)
   }
-  const staging = quoteName(`staging_${table.name}`)
-  const create = [
-    ...createTableStatements(target, table, await listStoredColumns(session, target)),
-    `CREATE TEMPORARY TABLE ${staging} (${defineColumns(table).join(', ')}) ON COMMIT DROP`,
-  ]
-  await run(create.join(';\n'))
+  const stored = await describeStored(session, target)
+  const staging = `pg_temp.${quoteName(`staging_${table.name}`)}`
+  const into = stored === undefined ? target : staging
+  await run(
+    [
+      ...createTableStatements(target, table, stored),
+      ...(stored
+        ? [`CREATE TEMPORARY TABLE ${staging} (${defineColumns(table).join(', ')}) ON COMMIT DROP`]
+        : []),
+    ].join(';\n'),
+  ).catch(
+    nameLock(
+      `other sessions use ${target}, which needs new columns, for more than ${COLUMNS_TIMEOUT}; end them`,
+    ),
+  )
   const count = await copyIntoTable(exporting, session, {
-    into: `${staging} (${table.columns.map((one) => quoteName(one.name)).join(', ')})`,
+    into: `${into} (${table.columns.map((one) => quoteName(one.name)).join(', ')})`,
     table,
   })
-  const merge = [
-    `ANALYZE ${staging}`,
-    ...createMergeStatements(target, staging, table),
-    `DELETE FROM ${versions} WHERE name = ${name}`,
-  ]
-  const note = `INSERT INTO ${versions} VALUES (${name}, ${version === undefined ? 'NULL' : quoteText(version)})`
-  await run([...merge, note].join(';\n'))
+  if (stored) await mergeStaged(session, { target, staging, table })
+  await run(
+    `INSERT INTO ${versions} AS t VALUES (${name}, ${version === undefined ? 'NULL' : quoteText(version)})
+      ON CONFLICT (name) DO UPDATE SET version = excluded.version WHERE t.version IS DISTINCT FROM excluded.version`,
+  )
   return count
 }
 
-/** The columns of a table; none if there is no such table. */
-const listStoredColumns = async ({ run }: CopySession, target: string): Promise<readonly string[]> => {
+/** A table that is there. */
+interface StoredTable {
+  readonly comment: string | null
+  /** The comments of its columns. */
+  readonly columns: ReadonlyMap<string, string | null>
+  /** The columns that a new row must have a value for. */
+  readonly required: readonly string[]
+}
+
+/** Resolves to nothing if there is no such table. */
+const describeStored = async ({ run }: CopySession, target: string): Promise<StoredTable | undefined> => {
   const found = await run(
-    `SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(${quoteText(target)}) AND attnum > 0 AND NOT attisdropped`,
+    `SELECT attname, col_description(attrelid, attnum) AS comment, obj_description(attrelid, 'pg_class') AS about,
+      attnotnull AND NOT atthasdef AND attidentity = '' AS is_required
+      FROM pg_attribute WHERE attrelid = to_regclass(${quoteText(target)}) AND attnum > 0 AND NOT attisdropped`,
   )
-  return found.map(({ attname }) => String(attname))
+  const [first] = found
+  return (
+    first && {
+      comment: first.about,
+      columns: new Map(found.map(({ attname, comment }) => [attname, comment])),
+      required: found.flatMap(({ attname, is_required }) => (is_required ? [attname] : [])),
+    }
+  )
 }
 
 const defineColumns = ({ columns }: ExportedTable): readonly string[] =>
   columns.map(({ name, type }) => `${quoteName(name)} ${POSTGRES_TYPES[type]}`)
 
-/** A change of a table waits for its readers, and other readers wait for the change. */
-const LOCK_TIMEOUT = '2s'
-
-/**
- * The statements that create a table, or add the columns that a table of an older version lacks. A table
- * without `as_of` is somebody else's: to load it would delete its rows.
- */
+/** The statements that create a table, or add the columns and comments that an older one lacks. */
 const createTableStatements = (
   target: string,
   table: ExportedTable,
-  stored: readonly string[],
+  stored: StoredTable | undefined,
 ): readonly string[] => {
   const { key = [], columns, comment } = table
   const all = defineColumns(table)
-  const isThere = stored.length > 0
-  if (isThere && !stored.includes('as_of'))
-    throw new StorageError(`${target} is a table of another program; export to another schema`)
   const primary = key.length > 0 ? [`PRIMARY KEY (${key.map(quoteName).join(', ')})`] : []
-  const added = all.filter((_, place) => !stored.includes(columns[place]?.name ?? ''))
-  const add =
-    added.length === 0 ? [] : [`ALTER TABLE ${target} ${added.map((one) => `ADD COLUMN ${one}`).join(', ')}`]
+  if (stored) assertOwn(target, table, stored)
+  const added = all.filter((_, place) => !stored?.columns.has(columns[place]?.name ?? ''))
+  const comments = columns.filter((column) => stored?.columns.get(column.name) !== column.comment)
   return [
-    ...(isThere
-      ? [`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`, ...add, 'SET LOCAL lock_timeout TO DEFAULT']
-      : [`CREATE TABLE ${target} (${[...all, ...primary].join(', ')})`]),
-    `COMMENT ON TABLE ${target} IS ${quoteText(comment)}`,
-    ...columns.map(
+    ...(stored === undefined ? [`CREATE TABLE ${target} (${[...all, ...primary].join(', ')})`] : []),
+    ...(stored && added.length > 0
+      ? [
+          `SET LOCAL lock_timeout = '${COLUMNS_TIMEOUT}'`,
+          `ALTER TABLE ${target} ${added.map((one) => `ADD COLUMN ${one}`).join(', ')}`,
+          `SET LOCAL lock_timeout = '${ROWS_TIMEOUT}'`,
+        ]
+      : []),
+    ...(stored?.comment === comment ? [] : [`COMMENT ON TABLE ${target} IS ${quoteText(comment)}`]),
+    ...comments.map(
       (column) => `COMMENT ON COLUMN ${target}.${quoteName(column.name)} IS ${quoteText(column.comment)}`,
     ),
   ]
 }
 
 /**
- * The statements after which the table has exactly the staged rows. A row that differs in `as_of` only stays
- * as it is.
+ * @throws StorageError for a table of somebody else, whose rows would be deleted, and for a column that rows
+ * cannot be without
  */
-const createMergeStatements = (
+const assertOwn = (
   target: string,
-  staging: string,
-  { key = [], columns }: ExportedTable,
-): readonly string[] => {
-  const names = columns.map(({ name }) => quoteName(name))
-  const all = names.join(', ')
-  const others = columns
-    .filter(({ name }) => name !== 'as_of' && !key.includes(name))
-    .map(({ name }) => quoteName(name))
-  if (key.length > 0) {
-    const values = [...others, 'as_of']
-    return [
-      `INSERT INTO ${target} AS t (${all}) SELECT ${all} FROM ${staging} ON CONFLICT (${key.map(quoteName).join(', ')})
-        DO UPDATE SET (${values.join(', ')}) = (${values.map((name) => `excluded.${name}`).join(', ')})
-        WHERE (${others.map((name) => `t.${name}`).join(', ')}) IS DISTINCT FROM (${others.map((name) => `excluded.${name}`).join(', ')})`,
-      `DELETE FROM ${target} AS t WHERE NOT EXISTS (SELECT FROM ${staging} AS s WHERE ${key.map((name) => `s.${quoteName(name)} = t.${quoteName(name)}`).join(' AND ')})`,
-    ]
-  }
+  { columns }: ExportedTable,
+  { columns: stored, required }: StoredTable,
+): void => {
+  if (!stored.get(AS_OF_COLUMN.name)?.startsWith(AS_OF_COLUMN.comment))
+    throw new StorageError(`${target} is a table of another program; export to another schema`)
+  const lacking = required.find((name) => columns.every((column) => column.name !== name))
+  if (lacking !== undefined)
+    throw new StorageError(
+      `${target} has the column ${lacking}, which no export fills; give it a default, or allow NULL`,
+    )
+}
+
+/**
+ * Changes a table so that it has exactly the staged rows. A row that differs in `as_of` only stays as it is:
+ * nothing is written for it.
+ */
+const mergeStaged = async (
+  { run }: CopySession,
+  {
+    target,
+    staging,
+    table,
+  }: { readonly target: string; readonly staging: string; readonly table: ExportedTable },
+): Promise<void> => {
+  const { key = [], columns } = table
+  const all = columns.map(({ name }) => quoteName(name))
+  const values = all.filter((name) => name !== quoteName(AS_OF_COLUMN.name))
+  const keys = key.map(quoteName)
+  const listValues = (from: string): string => values.map((name) => `${from}.${name}`).join(', ')
   // Without a key, rows are compared as a whole, and the same row may be there several times.
-  const number = (table: string): string =>
-    `(SELECT *, row_number() OVER (PARTITION BY row_content) AS row_copy FROM
-      (SELECT *, ctid AS row_place, md5(ROW(${others.join(', ')})::text) AS row_content FROM ${table}) AS x)`
-  const isIn = (table: string): string =>
-    `EXISTS (SELECT FROM ${number(table)} AS o WHERE o.row_content = r.row_content AND o.row_copy = r.row_copy)`
-  return [
-    `DELETE FROM ${target} WHERE ctid IN (SELECT row_place FROM ${number(target)} AS r WHERE NOT ${isIn(staging)})`,
-    `INSERT INTO ${target} (${all}) SELECT ${all} FROM ${number(staging)} AS r WHERE NOT ${isIn(target)}`,
-  ]
+  const number = (from: string): string =>
+    `(SELECT place, content, row_number() OVER (PARTITION BY content) AS copy FROM
+      (SELECT ctid AS place, md5(ROW(${listValues('r')})::text)::uuid AS content FROM ${from} AS r) AS x)`
+  const keyed = keys.length > 0
+  const compare = keyed
+    ? `SELECT t.ctid, s.ctid FROM ${target} AS t FULL JOIN ${staging} AS s ON ${keys.map((name) => `t.${name} = s.${name}`).join(' AND ')}
+        WHERE (${listValues('t')}) IS DISTINCT FROM (${listValues('s')})`
+    : `SELECT t.place, s.place FROM ${number(target)} AS t FULL JOIN ${number(staging)} AS s USING (content, copy)
+        WHERE t.place IS NULL OR s.place IS NULL`
+  const changed = `pg_temp.${CHANGED_ROWS}`
+  const { count } = await run(`INSERT INTO ${changed} ${compare}`)
+  if (count === 0) return
+  const others = all.filter((name) => !keys.includes(name))
+  await run(
+    [
+      `DELETE FROM ${target} WHERE ctid IN (SELECT old_place FROM ${changed} WHERE new_place IS NULL)`,
+      `UPDATE ${target} AS t SET (${others.join(', ')}) = ROW(${others.map((name) => `s.${name}`).join(', ')})
+        FROM ${changed} AS c JOIN ${staging} AS s ON s.ctid = c.new_place WHERE t.ctid = c.old_place`,
+      `INSERT INTO ${target} (${all.join(', ')}) SELECT ${all.join(', ')} FROM ${staging}
+        WHERE ctid IN (SELECT new_place FROM ${changed} WHERE old_place IS NULL)`,
+      `TRUNCATE ${changed}`,
+    ].join(';\n'),
+  ).catch(nameLock(`other sessions change rows of ${target} for more than ${ROWS_TIMEOUT}; end them`))
 }
 
 /** Streams rows into a table, as lines that DuckDB formats. Resolves to their number. */

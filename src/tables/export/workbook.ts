@@ -1,7 +1,8 @@
 import { basename } from 'node:path'
 import type { DuckDBConnection, DuckDBDateValue, DuckDBTimestampValue } from '@duckdb/node-api'
-import type { Cell, SheetData } from 'write-excel-file/node'
+import type { SheetData } from 'write-excel-file/node'
 import { UsageError } from '../../model/errors.js'
+import { formatQuantity } from '../../model/format.js'
 import { requireOptional } from '../../model/optional-package.js'
 import type { SqlType } from '../../model/row-schema.js'
 import { ONLY_LARGE } from '../lake/lake.js'
@@ -14,9 +15,11 @@ import { replaceExport } from './replace-file.js'
  * that.
  */
 const MAX_CELLS = 2_000_000
+/** Of a sheet, with the names of its columns. */
+const MAX_ROWS = 1_048_576
 const MAX_TEXT = 32_767
 
-type SheetRows = Pick<ExportedTable, 'name' | 'columns' | 'select'>
+interface SheetRows extends Pick<ExportedTable, 'name' | 'columns' | 'select'>, Pick<ExportOptions, 'warn'> {}
 
 /**
  * Exports one table or view to an Excel workbook that is named after it, such as `screener.xlsx`. The file is
@@ -39,7 +42,7 @@ export const workbook = (path: string, options: ExportOptions): Export => {
   return defineExport({ ...options, name: path, tables: [name], lake: ONLY_LARGE }, (exporting) =>
     loadEach(exporting, ({ columns, select, shape }) => {
       const ordered = shape === 'view' ? `FROM (${select}) ORDER BY symbol, day` : select
-      const sheet = { name, columns, select: ordered }
+      const sheet = { name, columns, select: ordered, warn: options.warn }
       return replaceExport(path, (temporary) => writeRows(exporting.connection, temporary, sheet), exporting)
     }),
   )
@@ -59,7 +62,7 @@ export const loadSheetWriter = (maxCells = MAX_CELLS) => {
   )
   return async (connection: DuckDBConnection, path: string, sheet: SheetRows): Promise<number> => {
     const { name, columns } = sheet
-    const data = await readCells(connection, sheet, maxCells)
+    const data = await readCells(connection, sheet, Math.min(maxCells, MAX_ROWS * columns.length))
     const widths = columns.map((column) => ({ width: Math.max(WIDTHS[column.type], column.name.length + 2) }))
     await writeWorkbook(data, { sheet: name, stickyRowsCount: 1, columns: widths }).toFile(path)
     return data.length - 1
@@ -78,29 +81,47 @@ const WIDTHS: Readonly<Record<SqlType, number>> = {
 
 const readCells = async (
   connection: DuckDBConnection,
-  { name, columns, select }: SheetRows,
+  { name, columns, select, warn }: SheetRows,
   maxCells: number,
 ): Promise<SheetData> => {
+  const long = new Map<string, number>()
+  const cut = (text: string, column = ''): string => {
+    if (text.length <= MAX_TEXT) return text
+    long.set(column, (long.get(column) ?? 0) + 1)
+    return text.slice(0, MAX_TEXT).replace(HALF_CHARACTER, '')
+  }
   const rows: SheetData[number][] = [columns.map((column) => ({ value: column.name, fontWeight: 'bold' }))]
   for await (const chunk of await connection.stream(select)) {
     for (const row of chunk.getRows())
-      rows.push(row.map((value, place) => toCell(value, columns[place]?.type)))
+      rows.push(
+        row.map((value, place) => {
+          const cell = toCell(value, columns[place]?.type)
+          return typeof cell === 'string' ? cut(cell, columns[place]?.name) : cell
+        }),
+      )
     if (rows.length * columns.length > maxCells)
       throw new UsageError(
         `${name} has more than the ${maxCells} cells of a workbook; query fewer columns as CSV, or read the lake`,
       )
   }
+  for (const [column, count] of long)
+    warn?.(
+      `${name}: ${formatQuantity(count, 'text')} of ${column} cut after ${MAX_TEXT} characters, the most that a cell can have`,
+    )
   return rows
 }
 
-const toCell = (value: unknown, type: SqlType | undefined): Cell => {
+/** The first half of a character that has two. */
+const HALF_CHARACTER = /[\uD800-\uDBFF]$/
+
+const toCell = (value: unknown, type: SqlType | undefined) => {
   if (value === null) return null
   if (typeof value === 'number') return value
   if (typeof value === 'bigint' && Number.isSafeInteger(Number(value))) return Number(value)
   const instant = toSheetDate(value, type)
   if (instant !== undefined)
     return { value: instant, format: type === 'DATE' ? 'yyyy-mm-dd' : 'yyyy-mm-dd hh:mm:ss' }
-  return String(value).slice(0, MAX_TEXT)
+  return String(value)
 }
 
 const MS_PER_DAY = 86_400_000

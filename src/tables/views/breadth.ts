@@ -1,6 +1,6 @@
 import { DAYS_OF_52_WEEKS } from '../../model/trading-day.js'
 import { isSameIssuer } from './symbols.js'
-import { changing, col, defineView, RUN_DAY, type View, type ViewColumn } from './view.js'
+import { changing, col, defineView, exact, RUN_DAY, type View, type ViewColumn } from './view.js'
 
 const SHOWN_DAYS = 366
 /**
@@ -31,7 +31,7 @@ const overBefore = (value: string): string =>
 
 /** The average close of the last sessions at each candle; NULL if there are fewer in these days. */
 export const averageOf = (sessions: number): string =>
-  `CASE WHEN lag(day, ${sessions - 1}) OVER w > day - ${FIGURE_DAYS} THEN avg(close) OVER (w ROWS ${sessions - 1} PRECEDING) END`
+  `CASE WHEN lag(day, ${sessions - 1}) OVER w > day - ${FIGURE_DAYS} THEN avg(${exact('close')}) OVER (w ROWS ${sessions - 1} PRECEDING) END`
 
 const fromAverage = (sessions: number): string => `100 * (close / NULLIF(${averageOf(sessions)}, 0) - 1)`
 
@@ -61,9 +61,9 @@ const aboveShare = (sessions: number): string =>
 
 /** The breadth of some stocks that traded in a session, with the columns of `screener`. */
 const BREADTH_SUMMARY = `count(*) AS stocks, count(*) FILTER (change_pct > 0) AS advances, count(*) FILTER (change_pct < 0) AS declines,
-  count(*) FILTER (change_pct = 0) AS unchanged, avg(change_pct) AS change_pct, median(change_pct) AS median_change_pct,
+  count(*) FILTER (change_pct = 0) AS unchanged, avg(${exact('change_pct')}) AS change_pct, median(change_pct) AS median_change_pct,
   ${[20, 50, 200].map(aboveShare).join(', ')}, count(*) FILTER (new_high_52w = 1) AS new_highs, count(*) FILTER (new_low_52w = 1) AS new_lows,
-  sum(turnover_cr) AS turnover_cr`
+  CAST(sum(${exact('turnover_cr')}) AS DOUBLE) AS turnover_cr`
 
 /** The columns of `screener` that `selectBreadth` reads. */
 export const BREADTH_FIGURES =

@@ -1,7 +1,7 @@
 import { FURTHER_SERIES, SHARE_SERIES } from '../../market/witness.js'
 import { isMarketSession } from './breadth.js'
 import { FORMER_OWNERS, isSameIssuer, ofOwner, presentIsin } from './symbols.js'
-import { col, defineView, identity, RUN_DAY, type ScreenerGroup } from './view.js'
+import { col, defineView, exact, identity, RUN_DAY, type ScreenerGroup } from './view.js'
 
 const IS_SHARE = `series IN (${SHARE_SERIES.map((series) => `'${series}'`).join(', ')})`
 /** A row that is a share, or may be one if its stock has no such row. */
@@ -18,7 +18,7 @@ const TRADES = `trades AS (
 )`
 
 const DELIVERIES = `deliveries AS (
-  SELECT *, if(count(delivery_pct) OVER w = 20, avg(delivery_pct) OVER w, NULL) AS average_pct,
+  SELECT *, if(count(delivery_pct) OVER w = 20, avg(${exact('delivery_pct')}) OVER w, NULL) AS average_pct,
     if(count(delivery_quantity) OVER w = 20, avg(delivery_quantity) OVER w, NULL) AS average_quantity
   FROM trades WINDOW w AS (PARTITION BY symbol ORDER BY day ROWS BETWEEN 19 PRECEDING AND CURRENT ROW)
 )`

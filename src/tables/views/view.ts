@@ -45,6 +45,9 @@ export const col = (name: string, type: SqlType, comment: string, sql = name): V
 /** A column of a change, whose sign matters. */
 export const changing = <C extends ViewColumn>(column: C): C => ({ ...column, isChange: true })
 
+/** A number whose sums are the same in any order, so that the rows of the days before stay equal. */
+export const exact = (number: string): string => `TRY_CAST(${number} AS DECIMAL(38, 9))`
+
 export const defineView = ({ about, needs, with: tables = [], from, ...facts }: ViewFacts): View => ({
   ...facts,
   needs: [...new Set(needs)],
