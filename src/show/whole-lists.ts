@@ -117,9 +117,9 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
   stocks: {
     title: 'Stocks',
     facets: ['universe', 'tags', 'sector', 'board'],
-    streams: ['all-ohlcv'],
+    streams: ['all-ohlcv', ...Object.keys(EVENT_STREAMS)],
     about: 'Every stock of the market, the most traded first',
-    sql: `SELECT symbol, name, close_inr, change_pct, rvol, turnover_cr, place_52w_pct, tags, sector, return_1m_pct,
+    sql: `SELECT symbol, name, close_inr, change_pct, rvol, turnover_cr, place_52w_pct, tags, why, sector, return_1m_pct,
       return_1y_pct, market_cap_cr, pe_ttm, price_day, board, nullif(concat_ws(' · ', if(fno = 1, 'F&O', NULL), indices), '') AS universe, coalesce(asm_stage, gsm_stage) AS stage, band
       FROM screener LEFT JOIN ${MEMBERS} AS i USING (isin) ORDER BY turnover_cr DESC NULLS LAST, symbol`,
   },

@@ -79,6 +79,7 @@ export type GroupName =
   | 'price'
   | 'history'
   | 'session'
+  | 'reason'
   | 'technical'
   | 'known'
   | 'indicator'
