@@ -108,6 +108,7 @@ const DISTANCES: Figures = {
   'from average 200': 'from_sma_200_pct',
   ATR: 'atr_14_pct',
 }
+const REASON: Figures = { why: 'why' }
 const RETURN_PERIODS: Figures = Object.fromEntries(
   ['1w', '1m', '3m', '6m', '1y', 'ytd'].map((name) => [name, `return_${name}_pct`]),
 )
@@ -176,7 +177,14 @@ const priceLines = (facts: Row): readonly AnswerLine[] => {
     [changed, change < 0 ? 'red' : 'green'],
   ]
   const list = (figures: Figures) => joinFigures(listFigures(facts, figures))
-  return [first, ...list(DAY_FIGURES), ...rangeLines(facts), ...list(RETURN_PERIODS), ...list(DISTANCES)]
+  return [
+    first,
+    ...list(REASON),
+    ...list(DAY_FIGURES),
+    ...rangeLines(facts),
+    ...list(RETURN_PERIODS),
+    ...list(DISTANCES),
+  ]
 }
 
 const BAR_WIDTH = 20

@@ -63,7 +63,10 @@ export interface MarketAnswer {
  * `GET /api/today`: results of the last days, the largest stocks first, and the ex-dates of the days to come.
  */
 export interface TodayAnswer {
-  readonly results: Panel<ResultsRow>
+  readonly results: Panel<ResultsRow> & {
+    /** How many reported, are due and grew, as a sentence; empty without any. */
+    readonly sum: string
+  }
   readonly actions: Panel<UpcomingAction>
 }
 
@@ -99,6 +102,8 @@ export interface UpcomingAction {
   /** The ex-date. */
   readonly day: string
   readonly action: string
+  /** As the provider writes them, such as `1:10`. */
+  readonly terms?: string
   /** Rupees a share. */
   readonly amount?: number
 }

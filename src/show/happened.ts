@@ -1,5 +1,6 @@
 import { omitUndefined } from '../model/row.js'
 import { formatSecond, SESSION_END } from '../model/trading-day.js'
+import { BY_RANK } from '../tables/views/events.js'
 import type { FeedAnswer, FeedRow } from './answers.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, type KnownRuns, readRunFacts } from './freshness.js'
@@ -9,27 +10,16 @@ import { isUpToRun, listOf, readAnswer, rowOf } from './tables.js'
 const MAX_FEED_STOCKS = 400
 const MAX_STOCK_EVENTS = 5
 
-/** What matters more comes first; a pattern is of the title and the detail of a filing or announcement. */
-const RANKS = [
-  "regexp_matches(words, 'financial results?|results? for|(audited|quarterly) results|outcome.*results')",
-  "regexp_matches(words, '(award|receipt|secur|receiv|bag|win|won).{0,60}(order|contract)|letter of (award|intent|acceptance)')",
-  "kind = 'deal'",
-  "kind = 'price band' OR words LIKE '%surveillance%'",
-  "words LIKE '%credit rating%'",
-]
-const RANK = `CASE ${RANKS.map((condition, place) => `WHEN ${condition} THEN ${place}`).join(' ')} ELSE ${RANKS.length} END`
-
 /**
  * Common table expressions: `happened` has all events from the end of the last session to a run, each with
  * its rank. Deals and price bands have a day only: theirs is that of the session or later. If no session is
  * known, the events are those of the newest day.
  */
 export const selectHappened = ({ report }: Pick<KnownRuns, 'report'>): readonly string[] => [
-  `known AS (SELECT *, lower(concat_ws(' ', title, detail)) AS words FROM events
-    WHERE kind <> 'corporate action' AND coalesce(title, '') <> '' AND ${isUpToRun('day')})`,
+  `known AS (SELECT * FROM events WHERE kind <> 'corporate action' AND coalesce(title, '') <> '' AND ${isUpToRun('day')})`,
   `last_close AS (SELECT max(day + TIME '${SESSION_END}') AS since FROM sessions WHERE kind IN ('open', 'special')
     AND day + TIME '${SESSION_END}' <= TIMESTAMP '${formatSecond(Date.parse(report?.asOf ?? '') || 0)}')`,
-  `happened AS MATERIALIZED (SELECT * EXCLUDE (words), ${RANK} AS rank FROM known, last_close
+  `happened AS MATERIALIZED (SELECT * FROM known, last_close
     WHERE coalesce(happened_at > since, day >= CAST(since AS DATE), day = (SELECT max(day) FROM known)))`,
 ]
 
@@ -40,7 +30,7 @@ const FEED_PARTS = {
   rows: listOf<FeedRow>(
     `SELECT symbol, name, size, total, rank, events FROM (SELECT symbol, count(*) AS total, min(rank) AS rank, list({ time: if(day < (SELECT max(day) FROM happened), strftime(happened_at, '%-d %b '), '') || strftime(happened_at, '%H:%M'), kind: kind, title: title,
         detail: nullif(if(kind = 'news', lower(detail), detail), title), value: if(kind = 'deal', value, NULL), url: url }
-        ORDER BY rank, kind = 'announcement', happened_at DESC NULLS LAST, title)[:${MAX_STOCK_EVENTS}] AS events FROM happened GROUP BY symbol)
+        ORDER BY ${BY_RANK})[:${MAX_STOCK_EVENTS}] AS events FROM happened GROUP BY symbol)
       LEFT JOIN names USING (symbol) ORDER BY rank, size DESC NULLS LAST, symbol LIMIT ${MAX_FEED_STOCKS}`,
     'r.rank, r.size DESC NULLS LAST, r.symbol',
   ),

@@ -5,7 +5,7 @@ import { quoteText } from '../storage/duckdb.js'
 import { describeSignal } from '../tables/changes/signals.js'
 import { readSignals } from '../tables/changes/watch-record.js'
 import { BREADTH_FIGURES, selectBreadth } from '../tables/views/breadth.js'
-import { ACTION_DAYS } from '../tables/views/screener/session.js'
+import { ACTION_DAYS, selectScoreboard } from '../tables/views/screener/session.js'
 import { RUN_DAY } from '../tables/views/view.js'
 import type {
   About,
@@ -22,6 +22,7 @@ import type {
 } from './answers.js'
 import type { MarketFolder, StoredList } from './folder.js'
 import { describeAbout, findMissingFile, type KnownRuns, readRunFacts } from './freshness.js'
+import { describeScore, type Score } from './score.js'
 import { INDEX_STREAM, nameIndex, orderIndices, readIndices, readSid, readStockNames } from './stocks.js'
 import { isOfUniverse, listOf, NEW_RESULTS, readAnswer, rowOf, STOCK_NAMES } from './tables.js'
 
@@ -130,9 +131,10 @@ const MAX_TODAY_ROWS = 14
 
 const TODAY_WITH = [
   `results AS MATERIALIZED (FROM ${NEW_RESULTS})`,
-  `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, day, lower(action) AS action, sum(amount_inr) AS amount
-    FROM actions_unique LEFT JOIN ${STOCK_NAMES} AS m USING (symbol)
-    WHERE symbol NOT LIKE '%~%' AND day BETWEEN ${RUN_DAY} AND ${RUN_DAY} + ${ACTION_DAYS} AND action NOT LIKE '%RESULT%' GROUP BY symbol, day, action)`,
+  `actions AS MATERIALIZED (SELECT symbol, any_value(m.name) AS name, day, lower(action) AS action, sum(amount_inr) AS amount,
+      string_agg(DISTINCT terms, '; ' ORDER BY terms) AS terms, max(market_cap) AS size
+    FROM actions_unique JOIN ${STOCK_NAMES} AS m USING (symbol) LEFT JOIN (SELECT symbol, max(market_cap) AS market_cap FROM master_data GROUP BY symbol) USING (symbol)
+    WHERE day BETWEEN ${RUN_DAY} AND ${RUN_DAY} + ${ACTION_DAYS} AND action NOT LIKE '%RESULT%' GROUP BY symbol, day, action)`,
 ]
 
 const TODAY_PARTS = {
@@ -144,11 +146,12 @@ const TODAY_PARTS = {
     'r.place',
   ),
   actions: listOf<UpcomingAction>(
-    `SELECT symbol, name, day, action, amount FROM actions ORDER BY day, symbol LIMIT ${MAX_TODAY_ROWS}`,
-    'r.day, r.symbol, r.action',
+    `SELECT *, row_number() OVER (ORDER BY day, size DESC NULLS LAST, symbol, action) AS place FROM actions ORDER BY place LIMIT ${MAX_TODAY_ROWS}`,
+    'r.place',
   ),
-  counts: rowOf<{ readonly results: number; readonly actions: number }>(
-    'SELECT (SELECT count(*) FROM results) AS results, (SELECT count(*) FROM actions) AS actions',
+  counts: rowOf<Score & { readonly actions: number }>(
+    `SELECT (SELECT count(*) FROM actions) AS actions, reported, due, sales_known AS "salesKnown", sales_grew AS "salesGrew", profit_known AS "profitKnown", profit_grew AS "profitGrew",
+      day_return_pct AS "dayReturnPct" FROM (${selectScoreboard('screener')})`,
   ),
 }
 
@@ -159,7 +162,8 @@ const TODAY_PARTS = {
 export const readToday = async (folder: MarketFolder): Promise<TodayAnswer> => {
   const facts = await readRunFacts(folder)
   const { answer, damage, problem } = await readAnswer(folder, TODAY_PARTS, { with: TODAY_WITH })
-  const { results = [], actions = [], counts = { results: 0, actions: 0 } } = answer
+  const { results = [], actions = [], counts = {} } = answer
+  const { actions: total = 0, ...score }: Partial<NonNullable<typeof answer.counts>> = counts
   const [broken] = damage.values()
   const about = (stream: string) => {
     const missing = findMissingFile(folder, stream)
@@ -171,8 +175,13 @@ export const readToday = async (folder: MarketFolder): Promise<TodayAnswer> => {
     )
   }
   return {
-    results: { about: about('fundamental-data'), rows: results, total: counts.results },
-    actions: { about: about('corporate-actions'), rows: actions, total: counts.actions },
+    results: {
+      about: about('fundamental-data'),
+      rows: results,
+      total: score.reported ?? 0,
+      sum: describeScore(score),
+    },
+    actions: { about: about('corporate-actions'), rows: actions, total },
   }
 }
 

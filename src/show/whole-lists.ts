@@ -3,6 +3,7 @@ import { omitUndefined } from '../model/row.js'
 import { quoteText } from '../storage/duckdb.js'
 import { type LimitedResult, runLimitedQuery } from '../tables/limited-query.js'
 import { selectBreadth } from '../tables/views/breadth.js'
+import { selectScoreboard } from '../tables/views/screener/session.js'
 import type { ListTable } from './answers.js'
 import type { MarketFolder } from './folder.js'
 import { describeAbout, findMissingFile, readRunFacts } from './freshness.js'
@@ -117,9 +118,9 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
   stocks: {
     title: 'Stocks',
     facets: ['universe', 'tags', 'sector', 'board'],
-    streams: ['all-ohlcv'],
+    streams: ['all-ohlcv', ...Object.keys(EVENT_STREAMS)],
     about: 'Every stock of the market, the most traded first',
-    sql: `SELECT symbol, name, close_inr, change_pct, rvol, turnover_cr, place_52w_pct, tags, sector, return_1m_pct,
+    sql: `SELECT symbol, name, close_inr, change_pct, rvol, turnover_cr, place_52w_pct, tags, why, sector, return_1m_pct,
       return_1y_pct, market_cap_cr, pe_ttm, price_day, board, nullif(concat_ws(' · ', if(fno = 1, 'F&O', NULL), indices), '') AS universe, coalesce(asm_stage, gsm_stage) AS stage, band
       FROM screener LEFT JOIN ${MEMBERS} AS i USING (isin) ORDER BY turnover_cr DESC NULLS LAST, symbol`,
   },
@@ -170,6 +171,22 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     sql: `SELECT d.symbol, m.name, d.day, d.kind, if(d.side = 'B', 'bought', 'sold') AS side, d.client, d.quantity, d.price_inr, d.value_cr, d.exchange
       FROM deals_valued AS d ${NAMED} ORDER BY d.day DESC, d.value_cr DESC NULLS LAST`,
   },
+  netted: {
+    title: 'Who sold to whom',
+    facets: ['day'],
+    streams: ['bulk-block-deals', 'all-ohlcv'],
+    about:
+      'Bulk and block deals by stock and day, netted by client, in ₹ crore: the newest and largest first; with the deals of the largest client in 30 days',
+    sql: `SELECT symbol, m.name, day, sellers, buyers, value_cr, volume_pct, client, client_deals_30d, client_net_30d_cr, flat_clients
+      FROM deals_netted ${NAMED} WHERE ${isUpToRun('day')} ORDER BY day DESC, value_cr DESC NULLS LAST, symbol`,
+  },
+  scoreboard: {
+    title: 'Results by sector',
+    streams: ['company-filings', 'fundamental-data', 'corporate-actions'],
+    about:
+      'How many stocks of each sector reported in the last days and are due within seven, how many of those with figures grew, and the median return of the first session after',
+    sql: `SELECT * FROM (${selectScoreboard('screener', 'sector, ')}) WHERE reported + due > 0 ORDER BY reported DESC, due DESC, sector`,
+  },
   happened: {
     title: 'Since the last close',
     facets: ['kind'],
@@ -204,8 +221,8 @@ const MARKET_LISTS: Readonly<Record<string, ListDefinition>> = {
     facets: ['action', 'ex_date'],
     streams: ['corporate-actions'],
     about: 'Dividends, splits, bonuses and others with an ex-date from the day of the run on, the next first',
-    sql: `SELECT symbol, m.name, a.day AS ex_date, lower(action) AS action, amount_inr, terms AS note, record_date FROM actions_unique AS a ${NAMED}
-      WHERE symbol NOT LIKE '%~%' AND a.day >= ${FOLDER_DAY} ORDER BY ex_date, symbol`,
+    sql: `SELECT symbol, m.name, a.day AS ex_date, lower(action) AS action, amount_inr, terms AS note, record_date FROM actions_unique AS a JOIN ${STOCK_NAMES} AS m USING (symbol)
+      WHERE a.day >= ${FOLDER_DAY} ORDER BY ex_date, symbol`,
   },
   results: {
     title: 'Results',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { briefHtml } from '../../src/cli/brief/html.js'
-import { briefLines, briefMarkdown, marketLines } from '../../src/cli/brief/lines.js'
+import { briefLines, marketLines } from '../../src/cli/brief/lines.js'
+import { briefMarkdown } from '../../src/cli/brief/markdown.js'
 import type { Change } from '../../src/model/change.js'
 import { type Brief, groupByStock } from '../../src/show/brief.js'
 import { readMorning } from '../../src/show/index.js'
@@ -174,6 +175,21 @@ describe('the brief', () => {
     expect(toTexts(marketLines(market, { watched: ['OWN'] }), 60)).toEqual(
       expect.arrayContaining(['Documents of 20 Nov 2026', '  OWN Ltd      Results <b>']),
     )
+  })
+
+  it('counts results above them, in every format, also while none has figures', () => {
+    const sum = '0 stocks reported · 3 due within seven days'
+    const market = {
+      ...noMarket,
+      today: { ...noMarket.today, results: { about: {}, rows: [], total: 0, sum } },
+    }
+    for (const found of [
+      briefMarkdown(brief, market),
+      briefHtml(brief, market),
+      toTexts(marketLines(market, { watched: [] }), 100).join('\n'),
+    ])
+      expect(found).toContain(sum)
+    expect(briefMarkdown(brief, noMarket)).not.toContain('reported')
   })
 
   it('escapes what the provider answered', () => {

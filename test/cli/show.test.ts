@@ -47,6 +47,13 @@ describe.skipIf(!duckdb)('a stock at a glance', () => {
     )
   })
 
+  it('says what may explain a large change below the price', async () => {
+    const view = await read('TCS')
+    const why = 'deal 12 Feb: BULK sale by A FUND'
+    expect(textOf({ ...view, facts: { ...view.facts, why } })).toMatch(/ %\n {2}why deal 12 Feb: BULK sale/)
+    expect(textOf({ ...view, facts: { ...view.facts, why: null } })).not.toContain('why')
+  })
+
   it('fits 40, 80 and 200 columns', async () => {
     for (const symbol of ['TCS', 'RELIANCE']) {
       const lines = stockLines(await read(symbol))

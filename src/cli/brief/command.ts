@@ -18,7 +18,8 @@ import {
 import type { RunCommandContext } from '../run/context.js'
 import { type AnswerLine, layOut, type TextLine } from '../terminal/terminal.js'
 import { briefHtml } from './html.js'
-import { briefLines, briefMarkdown } from './lines.js'
+import { briefLines } from './lines.js'
+import { briefMarkdown } from './markdown.js'
 
 export const addBrief = defineCommand({
   name: 'brief',

@@ -113,7 +113,7 @@ const breadthBar = ({ advances, declines, unchanged, traded }: Breadth): string 
 const partHtml = ({ title, lines }: BriefPart): string =>
   `<h2>${toSafeText(formatDaysIn(title))}</h2>\n${lines.length === 0 ? '' : `<ul>\n${lines.map((line) => `<li>${toSafeText(formatDaysIn(line))}</li>`).join('\n')}\n</ul>`}`
 
-const tableHtml = ({ title, columns, rows, urls, problem }: MarketTable): string => {
+const tableHtml = ({ title, columns, rows, urls, problem, sum = '' }: MarketTable): string => {
   const cell = (tag: string, value: string, place: number, url?: string): string => {
     const isNumber = columns[place]?.startsWith('>') ?? false
     const sign = /^[+-]\d.* %$/.exec(value)?.[0]
@@ -131,5 +131,5 @@ const tableHtml = ({ title, columns, rows, urls, problem }: MarketTable): string
     (row, index) =>
       `<tr>${row.map((value, place) => cell('td', value, place, place === columns.length - 1 ? urls?.[index] : undefined)).join('')}</tr>`,
   )
-  return `<h2>${toSafeText(title)}</h2>\n${problem === undefined ? '' : `<p class="w">${toSafeText(formatDaysIn(problem))}</p>\n`}${rows.length === 0 ? '' : `<table>\n<tr>${head}</tr>\n${lines.join('\n')}\n</table>`}`
+  return `<h2>${toSafeText(title)}</h2>\n${problem === undefined ? '' : `<p class="w">${toSafeText(formatDaysIn(problem))}</p>\n`}${sum === '' ? '' : `<p class="s">${toSafeText(sum)}</p>\n`}${rows.length === 0 ? '' : `<table>\n<tr>${head}</tr>\n${lines.join('\n')}\n</table>`}`
 }

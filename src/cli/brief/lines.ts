@@ -159,42 +159,6 @@ export const briefLines = (
   ]
 }
 
-const escapeMarkdown = (text: string): string => text.replace(/[\\`*_{}[\]<>#|]/g, '\\$&')
-
-export const briefMarkdown = (
-  brief: Brief,
-  market: MorningMarket,
-  watched: readonly string[] = [],
-): string => {
-  const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
-  return [
-    `**${escapeMarkdown(briefHead(brief))}**`,
-    ...briefParts(brief).map(({ title, lines }) =>
-      [`### ${escapeMarkdown(title)}`, ...lines.map((line) => `- ${escapeMarkdown(line)}`)].join('\n'),
-    ),
-    escapeMarkdown(describeBreadth(market, brief.stale)),
-    ...marketTables(market, watched).map(({ title, columns, rows, urls, problem }) =>
-      [
-        `### ${escapeMarkdown(title)}`,
-        ...(problem === undefined ? [] : [`${escapeMarkdown(problem)}\n`]),
-        row(columns.map((column) => column.replace('>', ''))),
-        row(columns.map((column) => (column.startsWith('>') ? '--:' : '---'))),
-        ...rows.map((cells, index) =>
-          row(
-            cells.map((cell, place) =>
-              linkMarkdown(escapeMarkdown(cell), place === columns.length - 1 ? urls?.[index] : undefined),
-            ),
-          ),
-        ),
-      ].join('\n'),
-    ),
-    '',
-  ].join('\n\n')
-}
-
-const linkMarkdown = (text: string, url: string | undefined): string =>
-  url === undefined ? text : `[${text}](<${url.replace(/[\s<>"]/g, encodeURIComponent)}>)`
-
 /**
  * A table of the market, as text: every format shows the same. A title of a column that starts with `>`
  * stands over numbers.
@@ -207,6 +171,8 @@ export interface MarketTable {
   readonly urls?: readonly string[]
   /** Why it has no rows, or not all. */
   readonly problem?: string | undefined
+  /** What its rows are part of, in a sentence. */
+  readonly sum?: string
 }
 
 const ROWS_SHOWN = { indices: 6, own: 20, results: 8, actions: 6, documents: 5 } as const
@@ -291,7 +257,7 @@ export const marketTables = (
         .slice(0, ROWS_SHOWN.actions)
         .map((row) => [
           nameOf(row),
-          clean(row.action),
+          clean([row.action, ...(row.amount === undefined && row.terms ? [row.terms] : [])].join(' ')),
           row.amount === undefined ? '' : formatNumber(row.amount, 2),
           formatDay(row.day),
         ]),
@@ -304,10 +270,12 @@ export const marketTables = (
       urls: documents.map(({ url }) => url),
     },
   ]
-  return tables.filter(({ rows, problem }) => rows.length > 0 || problem !== undefined)
+  return tables.filter(
+    ({ rows, problem, sum = '' }) => rows.length > 0 || problem !== undefined || sum !== '',
+  )
 }
 
-const resultsTable = ({ about, rows, total }: TodayAnswer['results']): MarketTable => ({
+const resultsTable = ({ about, rows, total, sum }: TodayAnswer['results']): MarketTable => ({
   title: `Results${total > ROWS_SHOWN.results ? `, ${ROWS_SHOWN.results} of ${formatNumber(total)}` : ''}`,
   columns: [
     'Stock',
@@ -321,6 +289,7 @@ const resultsTable = ({ about, rows, total }: TodayAnswer['results']): MarketTab
     '>That day',
   ],
   problem: about.problem,
+  sum,
   rows: rows
     .slice(0, ROWS_SHOWN.results)
     .map((row) => [
@@ -383,13 +352,16 @@ export const marketLines = (
 ): readonly AnswerLine[] => [
   [['Market', 'bold']],
   `  ${describeBreadth(market, stale)}`,
-  ...marketTables(market, watched).flatMap(({ title, columns, rows, problem }): readonly AnswerLine[] => {
-    const table = (room: number) => fitTable(columns.map(toColumn(room)), rows)(room)
-    const indented = (room: number) => table(room - 2).map((line): TextLine => [['  '], ...line])
-    return [
-      [[title, 'bold']],
-      ...(problem === undefined ? [] : [`  ${formatDaysIn(clean(problem))}`]),
-      ...(rows.length === 0 ? [] : [indented]),
-    ]
-  }),
+  ...marketTables(market, watched).flatMap(
+    ({ title, columns, rows, problem, sum = '' }): readonly AnswerLine[] => {
+      const table = (room: number) => fitTable(columns.map(toColumn(room)), rows)(room)
+      const indented = (room: number) => table(room - 2).map((line): TextLine => [['  '], ...line])
+      return [
+        [[title, 'bold']],
+        ...(problem === undefined ? [] : [`  ${formatDaysIn(clean(problem))}`]),
+        ...(sum === '' ? [] : [`  ${sum}`]),
+        ...(rows.length === 0 ? [] : [indented]),
+      ]
+    },
+  ),
 ]

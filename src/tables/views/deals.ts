@@ -28,6 +28,68 @@ export const dealsValued = defineView({
   from: `FROM ${ofIsinOwner('deals', 'date')} AS d LEFT JOIN symbol_isins AS s USING (symbol)`,
 })
 
+/** Names differ in capitals and spaces. */
+const CLIENT = String.raw`upper(trim(regexp_replace(client, '\s+', ' ', 'g')))`
+const CLIENT_DAYS = 30
+/** Candles are of this exchange, and deals of two. */
+const EXCHANGE = 'NSE'
+
+/** Clients with what each bought or sold more, the most first. */
+const listClients = (condition: string, order: string): string =>
+  `string_agg(concat_ws(' ', client, format('{:.2f}', abs(net_cr))), ' · ' ORDER BY ${order}) FILTER (${condition})`
+
+export const dealsNetted = defineView({
+  name: 'deals_netted',
+  about: 'who sold to whom: the deals of a stock and day netted by client, one row each',
+  needs: ['deals_valued', 'candle_days'],
+  columns: [
+    ...dealsValued.columns
+      .filter(({ name }) => ['isin', 'symbol', 'day'].includes(name))
+      .map(({ name, type, comment }) => col(name, type, comment, `n.${name}`)),
+    col('sellers', 'VARCHAR', 'clients who sold more than they bought, each with the difference in ₹ crore'),
+    col('buyers', 'VARCHAR', 'clients who bought more than they sold, in the same way'),
+    col('flat_clients', 'BIGINT', 'clients who bought as many shares as they sold', 'flat'),
+    col('value_cr', 'DOUBLE', 'what the buyers bought, or the sellers sold if that is more, ₹ crore'),
+    {
+      ...col(
+        'volume_pct',
+        'DOUBLE',
+        `shares bought in deals on ${EXCHANGE}, or sold if more, percent of the day's volume there; NULL without such a deal`,
+        '100 * shares / NULLIF(c.volume, 0)',
+      ),
+      title: 'of volume %',
+    },
+    col('client', 'VARCHAR', 'the client with the largest difference'),
+    col(
+      'client_deals_30d',
+      'BIGINT',
+      `its deals of ${CLIENT_DAYS} days up to that day, in all stocks`,
+      'recent',
+    ),
+    changing(col('client_net_30d_cr', 'DOUBLE', 'bought less sold in these, ₹ crore', 'recent_net')),
+  ],
+  with: [
+    `told AS (
+      SELECT *, ${CLIENT} AS who, count(*) OVER w AS recent, sum(net_value_cr) OVER w AS recent_net FROM deals_valued WHERE side IN ('B', 'S')
+      WINDOW w AS (PARTITION BY ${CLIENT} ORDER BY day RANGE BETWEEN INTERVAL ${CLIENT_DAYS - 1} DAY PRECEDING AND CURRENT ROW)
+    )`,
+    `clients AS (
+      SELECT isin, symbol, day, min(client) AS client, sum(if(side = 'B', quantity, -quantity)) AS net, sum(net_value_cr) AS net_cr, max(recent) AS recent, max(recent_net) AS recent_net
+      FROM told GROUP BY isin, symbol, day, who
+    )`,
+    `netted AS (
+      SELECT isin, symbol, day, ${listClients('net < 0', 'net_cr, client')} AS sellers, ${listClients('net > 0', 'net_cr DESC, client')} AS buyers, count(*) FILTER (net = 0) AS flat,
+        greatest(sum(net_cr) FILTER (net > 0), -sum(net_cr) FILTER (net < 0)) AS value_cr, unnest(max_by({ client: client, recent: recent, recent_net: recent_net }, row(abs(net_cr), client)))
+      FROM clients GROUP BY isin, symbol, day
+    )`,
+    `listed AS (
+      SELECT symbol, day, greatest(sum(quantity) FILTER (side = 'B'), sum(quantity) FILTER (side = 'S')) AS shares
+      FROM told WHERE exchange = '${EXCHANGE}' GROUP BY symbol, day
+    )`,
+  ],
+  from: 'FROM netted AS n LEFT JOIN listed USING (symbol, day) LEFT JOIN candle_days AS c USING (symbol, day)',
+})
+
 const LATER = [1, 5, 20, 60] as const
 /** Calendar days between a deal and the session whose close it is compared with, at most. */
 const BASE_DAYS = 10

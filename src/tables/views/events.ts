@@ -141,6 +141,20 @@ const EVENT_SELECTS = [
     if(to_percent IS NULL, NULL, 'percent'), NULL, NULL FROM band_changes LEFT JOIN symbol_isins AS s USING (symbol)`,
 ]
 
+/** What matters more comes first. `words` are the title and the detail in small letters. */
+const RANKS = [
+  "regexp_matches(words, 'financial results?|results? for|(audited|quarterly) results|outcome.*results')",
+  "regexp_matches(words, '(award|receipt|secur|receiv|bag|win|won).{0,60}(order|contract)|letter of (award|intent|acceptance)')",
+  "kind = 'deal'",
+  "kind = 'corporate action'",
+  "kind = 'price band' OR words LIKE '%surveillance%'",
+  "words LIKE '%credit rating%'",
+]
+const RANK = `CASE ${RANKS.map((condition, place) => `WHEN ${condition} THEN ${place}`).join(' ')} ELSE ${RANKS.length} END`
+
+/** The order of events in which the one that matters most is first. */
+export const BY_RANK = "rank, kind = 'announcement', happened_at DESC NULLS LAST, title"
+
 export const events = defineView({
   name: 'events',
   about:
@@ -170,6 +184,12 @@ export const events = defineView({
     col('unit', 'VARCHAR', 'unit of the value'),
     col('url', 'VARCHAR', 'address of the document of a filing'),
     col('summary', 'VARCHAR', 'text of news'),
+    col(
+      'rank',
+      'BIGINT',
+      'what matters most is 0: results, then orders, deals, corporate actions, bands and surveillance, ratings, the rest',
+      RANK,
+    ),
   ],
-  from: `FROM (${EVENT_SELECTS.join(' UNION ALL ')}) AS all_events (isin, symbol, day, happened_at, kind, title, detail, value, unit, url, summary) WHERE day IS NOT NULL`,
+  from: `FROM (SELECT *, lower(concat_ws(' ', title, detail)) AS words FROM (${EVENT_SELECTS.join(' UNION ALL ')}) AS all_events (isin, symbol, day, happened_at, kind, title, detail, value, unit, url, summary) WHERE day IS NOT NULL)`,
 })

@@ -4,7 +4,7 @@ import { adjustments } from './adjustments.js'
 import { candleAverages, indexAverages } from './averages.js'
 import { breadth } from './breadth.js'
 import { candleDays, candlesAdjusted, candlesKnown, rewritten } from './candles.js'
-import { dealsReturns, dealsValued } from './deals.js'
+import { dealsNetted, dealsReturns, dealsValued } from './deals.js'
 import { events, filingsUnique, firstSeen, newsUnique } from './events.js'
 import { candlesDaily, lifetimes, membersOfIndices, sessions } from './exchange.js'
 import { balanceSheet, quarters, ratios, shareholding, years } from './fundamentals.js'
@@ -36,6 +36,7 @@ const ALL: readonly View[] = [
   sessions,
   lifetimes,
   dealsValued,
+  dealsNetted,
   dealsReturns,
   filingsUnique,
   newsUnique,

@@ -82,6 +82,7 @@ export type GroupName =
   | 'price'
   | 'history'
   | 'session'
+  | 'reason'
   | 'technical'
   | 'known'
   | 'indicator'

@@ -41,6 +41,7 @@ const AGGREGATES = [
   'max(day) AS price_day',
   ...['open', 'high', 'low', 'close', 'volume'].map((column) => `${at(1, column)} AS ${column}_1`),
   `${at(2)} AS close_2`,
+  `${at(2, 'day')} AS day_2`,
   `${at(2, 'high')} AS high_2`,
   `${at(2, 'low')} AS low_2`,
   'min(day) AS first_recent',
@@ -80,7 +81,7 @@ const buildRecent = (candles: string): string => `recent AS (
 export const RECENT = buildRecent('candles_adjusted')
 const PRICE_TABLE = `price AS (SELECT isin, ${AGGREGATES.join(', ')} FROM recent GROUP BY isin)`
 
-const change = (now: string, before: string): string => `100 * (${now} / NULLIF(${before}, 0) - 1)`
+export const change = (now: string, before: string): string => `100 * (${now} / NULLIF(${before}, 0) - 1)`
 const flagColumn = (name: string, comment: string, sql: string): ViewColumn =>
   col(name, 'BIGINT', `1 if ${comment}, else 0`, sql)
 

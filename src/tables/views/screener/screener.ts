@@ -13,6 +13,7 @@ import {
 import { indicators, lists } from './lists.js'
 import { latest, reaction } from './news.js'
 import { history, priceGroup } from './price.js'
+import { reason } from './reason.js'
 import { holders, results, valuation } from './results.js'
 import { sessionGroup } from './session.js'
 import { knownPrices, technical } from './technical.js'
@@ -60,6 +61,7 @@ const GROUPS = {
   price: priceGroup,
   history,
   session: sessionGroup,
+  reason,
   technical,
   known: knownPrices,
   indicator: indicators,

@@ -222,7 +222,7 @@ const renderFeed = (
   const changes = all === undefined || all instanceof Error ? new Map<string, string>() : readChanges(all)
   return html`
     ${sentences(problems)}
-    <p class="feed-line">${day === undefined ? 'Nothing is known.' : html`${since === undefined ? formatDay(day) : `Since the close of ${formatDay(since)}`}: ${Object.entries(kinds).map(([kind, count], place) => html`${place === 0 ? nothing : ' · '}<a href=${`/list/happened?is.kind=${encodeURIComponent(kind)}`}>${plural(kind, count)}</a>`)} of ${formatQuantity(stocks, 'stock')}`}</p>
+    <p class="feed-line">${day === undefined ? 'Nothing is known.' : html`${since === undefined ? formatDay(day) : `Since the close of ${formatDay(since)}`}: ${Object.entries(kinds).map(([kind, count], place) => html`${place === 0 ? nothing : ' · '}<a href=${`/list/happened?is.kind=${encodeURIComponent(kind)}`}>${plural(kind, count)}</a>`)} of ${formatQuantity(stocks, 'stock')} · <a href="/list/netted">who sold to whom</a>`}</p>
     <div class="feed">${rows.slice(0, most).map((row) => feedStock(row, changes.get(row.symbol), list))}</div>
     ${rows.length <= most ? nothing : html`<button type="button" @click=${() => page.setQuery({ most: String(most + 2 * FEED_STEP) })}>${formatNumber(Math.min(rows.length - most, 2 * FEED_STEP))} more stocks</button>`}
   `

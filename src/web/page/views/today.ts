@@ -171,13 +171,13 @@ const indexCell = ({ key, name, symbol, close, changePct, closes }: IndexRow): T
   <a href=${indexPath(key)} title=${symbol}><span class="soft"><bdi>${name || symbol}</bdi></span> <b>${formatNumber(close, 2)}</b> ${changeText(changePct, 2)} ${sparkLine(closes, { width: 96, height: 24 })}</a>
 `
 
-const resultsPanel = ({ about, rows, total }: TodayAnswer['results']): TemplateResult =>
+const resultsPanel = ({ about, rows, total, sum }: TodayAnswer['results']): TemplateResult =>
   panel({
     title: 'Results',
     about,
     total,
     list: '/list/results',
-    content:
+    content: html`${sum === '' ? nothing : html`<p class="soft">${sum} · <a href="/list/scoreboard">by sector</a></p>`}${
       rows.length === 0
         ? emptyLine('No results of the last days.', about)
         : html`<table>
@@ -196,7 +196,8 @@ const resultsPanel = ({ about, rows, total }: TodayAnswer['results']): TemplateR
                 ${[row.salesYoyPct, row.salesQoqPct, row.profitYoyPct, row.profitQoqPct, row.dayReturnPct].map((value, place) => html`<td class=${place === 4 ? 'number optional' : 'number'}>${changeText(value, place === 4 ? 1 : 0)}</td>`)}</tr>`,
             )}</tbody>
           </table>
-          ${rows.some(hasNoFigures) ? html`<p class="soft">Without figures while the provider still has the quarter before.</p>` : nothing}`,
+          ${rows.some(hasNoFigures) ? html`<p class="soft">Without figures while the provider still has the quarter before.</p>` : nothing}`
+    }`,
   })
 
 const hasNoFigures = (row: ResultsRow): boolean =>
@@ -212,8 +213,8 @@ const actionsPanel = ({ about, rows, total }: TodayAnswer['actions']): TemplateR
       rows.length === 0
         ? emptyLine('No ex-date within seven days.', about)
         : html`<table><tbody>${rows.map(
-            ({ symbol, name = '', day, action, amount }) => html`<tr>
-              <td>${stockLink(symbol, { name, list: rows.map((row) => row.symbol) })}</td><td class="wide">${action}</td>
+            ({ symbol, name = '', day, action, terms = '', amount }) => html`<tr>
+              <td>${stockLink(symbol, { name, list: rows.map((row) => row.symbol) })}</td><td class="wide" title=${terms}>${action}${amount === undefined && terms !== '' ? html` <bdi class="soft">${terms}</bdi>` : nothing}</td>
               <td class="number">${amount === undefined ? '' : `₹ ${formatNumber(amount, 2)}`}</td><td class="number">${formatDay(day)}</td></tr>`,
           )}</tbody></table>`,
   })
