@@ -108,7 +108,7 @@ const DISTANCES: Figures = {
   'from average 200': 'from_sma_200_pct',
   ATR: 'atr_14_pct',
 }
-const REASON: Figures = { why: 'why' }
+const WHY_FIGURES: Figures = { why: 'why' }
 const RETURN_PERIODS: Figures = Object.fromEntries(
   ['1w', '1m', '3m', '6m', '1y', 'ytd'].map((name) => [name, `return_${name}_pct`]),
 )
@@ -179,7 +179,7 @@ const priceLines = (facts: Row): readonly AnswerLine[] => {
   const list = (figures: Figures) => joinFigures(listFigures(facts, figures))
   return [
     first,
-    ...list(REASON),
+    ...list(WHY_FIGURES),
     ...list(DAY_FIGURES),
     ...rangeLines(facts),
     ...list(RETURN_PERIODS),

@@ -29,10 +29,10 @@ export const dealsValued = defineView({
 })
 
 /** Names differ in capitals and spaces. */
-const CLIENT = String.raw`upper(trim(regexp_replace(client, '\s+', ' ', 'g')))`
+const SAME_CLIENT = String.raw`upper(trim(regexp_replace(client, '\s+', ' ', 'g')))`
 const CLIENT_DAYS = 30
 /** Candles are of this exchange, and deals of two. */
-const EXCHANGE = 'NSE'
+const CANDLE_EXCHANGE = 'NSE'
 
 /** Clients with what each bought or sold more, the most first. */
 const listClients = (condition: string, order: string): string =>
@@ -54,7 +54,7 @@ export const dealsNetted = defineView({
       ...col(
         'volume_pct',
         'DOUBLE',
-        `shares bought in deals on ${EXCHANGE}, or sold if more, percent of the day's volume there; NULL without such a deal`,
+        `shares bought in deals on ${CANDLE_EXCHANGE}, or sold if more, percent of the day's volume there; NULL without such a deal`,
         '100 * shares / NULLIF(c.volume, 0)',
       ),
       title: 'of volume %',
@@ -70,8 +70,8 @@ export const dealsNetted = defineView({
   ],
   with: [
     `told AS (
-      SELECT *, ${CLIENT} AS who, count(*) OVER w AS recent, sum(net_value_cr) OVER w AS recent_net FROM deals_valued WHERE side IN ('B', 'S')
-      WINDOW w AS (PARTITION BY ${CLIENT} ORDER BY day RANGE BETWEEN INTERVAL ${CLIENT_DAYS - 1} DAY PRECEDING AND CURRENT ROW)
+      SELECT *, ${SAME_CLIENT} AS who, count(*) OVER w AS recent, sum(net_value_cr) OVER w AS recent_net FROM deals_valued WHERE side IN ('B', 'S')
+      WINDOW w AS (PARTITION BY ${SAME_CLIENT} ORDER BY day RANGE BETWEEN INTERVAL ${CLIENT_DAYS - 1} DAY PRECEDING AND CURRENT ROW)
     )`,
     `clients AS (
       SELECT isin, symbol, day, min(client) AS client, sum(if(side = 'B', quantity, -quantity)) AS net, sum(net_value_cr) AS net_cr, max(recent) AS recent, max(recent_net) AS recent_net
@@ -84,7 +84,7 @@ export const dealsNetted = defineView({
     )`,
     `listed AS (
       SELECT symbol, day, greatest(sum(quantity) FILTER (side = 'B'), sum(quantity) FILTER (side = 'S')) AS shares
-      FROM told WHERE exchange = '${EXCHANGE}' GROUP BY symbol, day
+      FROM told WHERE exchange = '${CANDLE_EXCHANGE}' GROUP BY symbol, day
     )`,
   ],
   from: 'FROM netted AS n LEFT JOIN listed USING (symbol, day) LEFT JOIN candle_days AS c USING (symbol, day)',

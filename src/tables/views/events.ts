@@ -142,7 +142,7 @@ const EVENT_SELECTS = [
 ]
 
 /** What matters more comes first. `words` are the title and the detail in small letters. */
-const RANKS = [
+const EVENT_RANKS = [
   "regexp_matches(words, 'financial results?|results? for|(audited|quarterly) results|outcome.*results')",
   "regexp_matches(words, '(award|receipt|secur|receiv|bag|win|won).{0,60}(order|contract)|letter of (award|intent|acceptance)')",
   "kind = 'deal'",
@@ -150,7 +150,7 @@ const RANKS = [
   "kind = 'price band' OR words LIKE '%surveillance%'",
   "words LIKE '%credit rating%'",
 ]
-const RANK = `CASE ${RANKS.map((condition, place) => `WHEN ${condition} THEN ${place}`).join(' ')} ELSE ${RANKS.length} END`
+const EVENT_RANK = `CASE ${EVENT_RANKS.map((condition, place) => `WHEN ${condition} THEN ${place}`).join(' ')} ELSE ${EVENT_RANKS.length} END`
 
 /** The order of events in which the one that matters most is first. */
 export const BY_RANK = "rank, kind = 'announcement', happened_at DESC NULLS LAST, title"
@@ -188,7 +188,7 @@ export const events = defineView({
       'rank',
       'BIGINT',
       'what matters most is 0: results, then orders, deals, corporate actions, bands and surveillance, ratings, the rest',
-      RANK,
+      EVENT_RANK,
     ),
   ],
   from: `FROM (SELECT *, lower(concat_ws(' ', title, detail)) AS words FROM (${EVENT_SELECTS.join(' UNION ALL ')}) AS all_events (isin, symbol, day, happened_at, kind, title, detail, value, unit, url, summary) WHERE day IS NOT NULL)`,

@@ -66,8 +66,9 @@ export const sessionGroup: ScreenerGroup = {
 }
 
 const isOfResults = (column: string): string => `figures_are_of_results = 1 AND ${column}`
-const count = (condition: string, name: string): string => `count(*) FILTER (${condition}) AS ${name}`
-const reported = (condition: string, name: string): string => count(`new_results = 1 AND ${condition}`, name)
+const countWhere = (condition: string, name: string): string => `count(*) FILTER (${condition}) AS ${name}`
+const countReported = (condition: string, name: string): string =>
+  countWhere(`new_results = 1 AND ${condition}`, name)
 
 /**
  * Counts results in a relation with the columns of the screener: which stocks reported in the last days, how
@@ -76,8 +77,8 @@ const reported = (condition: string, name: string): string => count(`new_results
 export const selectScoreboard = (
   from: string,
   by = '',
-): string => `SELECT ${by}${reported('true', 'reported')},
-  ${count(`next_results_day BETWEEN ${RUN_DAY} AND ${RUN_DAY} + ${ACTION_DAYS} AND coalesce(CAST(results_at AS DATE) < next_results_day, true)`, 'due')},
-  ${reported(isOfResults('sales_yoy_pct IS NOT NULL'), 'sales_known')}, ${reported(isOfResults('sales_yoy_pct > 0'), 'sales_grew')},
-  ${reported(isOfResults('net_profit_yoy_pct IS NOT NULL'), 'profit_known')}, ${reported(isOfResults('net_profit_yoy_pct > 0'), 'profit_grew')},
+): string => `SELECT ${by}${countReported('true', 'reported')},
+  ${countWhere(`next_results_day BETWEEN ${RUN_DAY} AND ${RUN_DAY} + ${ACTION_DAYS} AND coalesce(CAST(results_at AS DATE) < next_results_day, true)`, 'due')},
+  ${countReported(isOfResults('sales_yoy_pct IS NOT NULL'), 'sales_known')}, ${countReported(isOfResults('sales_yoy_pct > 0'), 'sales_grew')},
+  ${countReported(isOfResults('net_profit_yoy_pct IS NOT NULL'), 'profit_known')}, ${countReported(isOfResults('net_profit_yoy_pct > 0'), 'profit_grew')},
   median(results_day_return_pct) FILTER (new_results = 1) AS day_return_pct FROM ${from}${by === '' ? '' : ' GROUP BY ALL'}`
