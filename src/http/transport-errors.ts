@@ -68,14 +68,14 @@ export const describeTransportError = (error: unknown, hasBegun: boolean, route?
   if (refused) return refused
   const misuse = hasBegun ? undefined : describeMisuse(error)
   if (misuse) return misuse
-  const { reason, text, ...options } = judgeRepeated(describeError(error, hasBegun, route), route?.record)
+  const { reason, text, ...options } = judgeRepeated(describeCause(error, hasBegun, route), route?.record)
   return new TransportError(reason, text, { cause: error, hasBegun, ...options })
 }
 
 const isUnmatchedMock = (error: unknown): error is Error =>
   isError(error) && 'code' in error && error.code === 'UND_MOCK_ERR_MOCK_NOT_MATCHED'
 
-const describeError = (error: unknown, hasBegun: boolean, route?: ErrorRoute): Described => {
+const describeCause = (error: unknown, hasBegun: boolean, route?: ErrorRoute): Described => {
   const { origin, proxy, record } = route ?? {}
   const reason = toTransportReason(error, hasBegun)
   const text = describeNetworkError(error)
