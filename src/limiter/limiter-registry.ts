@@ -2,7 +2,7 @@ import { getOrAdd } from '../model/map.js'
 import { findAddress, type Host, listHosts, parseDuration, type Settings } from '../model/settings.js'
 import { RETRY_DEFAULTS, type RetryPolicy } from '../operators/retry-failures.js'
 import type { LimiterSettings } from './backoff.js'
-import { type LimiterReading, readLimiter } from './create-limiter.js'
+import { combineReadings, type LimiterReading, readLimiter } from './create-limiter.js'
 import {
   createStopwatch,
   type HostContext,
@@ -10,6 +10,7 @@ import {
   ItemFailures,
   Limiter,
   NetworkLink,
+  Origin,
 } from './limiter.js'
 import { computeRate } from './rate.js'
 import {
@@ -35,13 +36,18 @@ export interface LimiterStatus extends LimiterReading {
 export const toHostAddress = (settings: Pick<Settings, 'urls' | 'hosts'>, host: Host): string =>
   findAddress(settings, host)?.replace(/\/+$/, '') ?? host
 
-/** A limiter of a host, or of one of its endpoints. */
+/** Scheme, host name and port of an address. */
+const toOrigin = (address: string): string => (URL.canParse(address) ? new URL(address).origin : address)
+
+/** A limiter of an origin, a host, or one of its endpoints. */
 interface KnownLimiter {
   readonly limiter: Limiter
   readonly hosts: readonly Host[]
   readonly host: Host
   readonly endpoint: string | undefined
   readonly now: () => number
+  /** That of the host. */
+  readonly origin: Limiter | undefined
 }
 
 interface KnownHost {
@@ -102,6 +108,7 @@ export const createLimiters = (
 /** The limiters of all runs of a collector: they know what a host allows, also between runs. */
 export class SharedLimiters {
   private readonly all = new Map<string, KnownHost>()
+  private readonly origins = new Map<string, Origin>()
   private readonly members: KnownLimiter[] = []
   private readonly link = new NetworkLink()
   private readonly runs = new Set<ReturnType<typeof followLimiters>>()
@@ -144,11 +151,11 @@ export class SharedLimiters {
 
   /** Reads all limiters now. Nothing is counted for it: whoever wants to know pays. */
   status(): readonly LimiterStatus[] {
-    return this.members.map(({ limiter, hosts, endpoint, now }) => ({
-      hosts,
-      ...(endpoint === undefined ? {} : { endpoint }),
-      ...readLimiter(limiter, now()),
-    }))
+    return this.members.flatMap(({ limiter, hosts, endpoint, now, origin }) => {
+      if (endpoint !== undefined) return { hosts, endpoint, ...readLimiter(limiter, now()) }
+      if (origin === undefined) return []
+      return { hosts, ...combineReadings(readLimiter(origin, now()), readLimiter(limiter, now())) }
+    })
   }
 
   private renew(): void {
@@ -169,17 +176,27 @@ export class SharedLimiters {
       const { context } = known
       const endpoint = this.openLimiter(known, context.now, name)
       context.endpoints.push(endpoint)
-      return { endpoint, host: context }
+      const { limiter, origin } = context
+      return { endpoint, host: context, levels: [endpoint, limiter, ...(origin ? [origin.limiter] : [])] }
     })
   }
 
   private openHost(host: Host, address: string): KnownHost {
     const { settings, policy, link } = this
     const hosts = listHosts(settings).filter((other) => toHostAddress(settings, other) === address)
-    const now = createStopwatch()
-    const limiter = this.openLimiter({ host, hosts }, now)
-    const context = { limiter, endpoints: [], itemFailures: new ItemFailures(), link, now, settings: policy }
+    const origin = getOrAdd(this.origins, toOrigin(address), () => this.openOrigin(host, toOrigin(address)))
+    const { now } = origin
+    const limiter = this.openLimiter({ host, hosts, origin: origin.limiter }, now)
+    const itemFailures = new ItemFailures()
+    const context = { limiter, origin, endpoints: [], itemFailures, link, now, settings: policy }
     return { host, hosts, byEndpoint: new Map(), context }
+  }
+
+  private openOrigin(host: Host, address: string): Origin {
+    const { settings } = this
+    const hosts = listHosts(settings).filter((other) => toOrigin(toHostAddress(settings, other)) === address)
+    const now = createStopwatch()
+    return new Origin(this.openLimiter({ host, hosts }, now), now)
   }
 
   /** The workers of all streams that request an endpoint; none if no stream is known. */
@@ -195,13 +212,13 @@ export class SharedLimiters {
   }
 
   private openLimiter(
-    { host, hosts }: Pick<KnownHost, 'host' | 'hosts'>,
+    { host, hosts, origin }: Pick<KnownHost, 'host' | 'hosts'> & { readonly origin?: Limiter },
     now: () => number,
     endpoint?: string,
   ): Limiter {
     const { settings } = this
     const maxRates =
-      endpoint === undefined ? hosts.flatMap((name) => settings.hosts[name]?.maxRate ?? []) : []
+      origin && endpoint === undefined ? hosts.flatMap((name) => settings.hosts[name]?.maxRate ?? []) : []
     const onChange = (before: LimiterState, after: LimiterState, at: number): void => {
       for (const run of this.runs) run.onChange(member, before, after, at)
     }
@@ -214,7 +231,7 @@ export class SharedLimiters {
       maxInFlight,
       onChange,
     })
-    const member: KnownLimiter = { limiter, host, hosts, endpoint, now }
+    const member: KnownLimiter = { limiter, host, hosts, endpoint, now, origin }
     this.members.push(member)
     return limiter
   }
