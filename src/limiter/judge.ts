@@ -36,11 +36,11 @@ export const countGrant = (rate: RateState, now: number, isLate: boolean, sentAt
 const continueTest = (rate: RateState, test: LimitTest, now: number): void => {
   const { signs } = rate
   if (test.cause === 'rate' && signs.granted === 1 && signs.refused === 0) {
-    const most = findConnectionsNow(rate, Number.POSITIVE_INFINITY, now)
+    const most = findConnectionsNow(rate, now)
     if (most !== undefined) Object.assign(rate, testConnections(rate, most, test.share, now))
     return
   }
-  const cause = nameCause(toEvidence(rate, 0, now))
+  const cause = nameCause(toEvidence(rate, now))
   if (cause !== test.cause) return
   const connections = cause === 'connections' ? Math.floor(test.after.inFlight.level) : undefined
   const { perSecond } = test.after
@@ -72,15 +72,22 @@ const MAX_SHARE_OF_ACCIDENTS = 1 / 2
 /** or above this one, if back-offs did not end them, or they are no 429s. */
 const MAX_SHARE_IN_DOUBT = 3 / 4
 /** Below a known limit of the rate so many are accepted: some hosts count each burst. */
-const MAX_SHARE_AT_LIMIT = 1 / 10
+const MAX_SHARE_AT_LIMIT = 1 / 20
 const MAX_HOLDS = 2
+/** A shorter time shows no rate. */
+const MIN_MEASURED_MS = 50
 const TEST_RATE = 1 / 2
+/** The same of rare refusals: those of a limit end just below it. */
+const TEST_RATE_IF_RARE = 3 / 4
+const MAX_SHARE_IF_RARE = 1 / 10
 /** So many grants in a row at that rate show that the refusals depend on the rate: as many as would have */
 const REFUSALS_OF_TEST = 8
 /** refusals, if they were accidents; not more than */
-const MAX_GRANTS_OF_TEST = 200
+const MAX_GRANTS_OF_TEST = 400
 /** Later the rate would no longer be low. */
 const MAX_TEST_MS = 10_000
+/** A host that takes longer to refuse holds requests (a tarpit). */
+const MAX_REFUSAL_MS = 1_000
 const ACCIDENTS_TTL_MS = 120_000
 /** One refusal in so many requests is accepted. */
 const MAX_GRANTS_PER_REFUSAL = 40
@@ -95,9 +102,8 @@ const MAX_SEEN = 200
 const NOT_CONNECTIONS_MS = 60_000
 type Judgement = { readonly verdict: 'isolated' | 'slower' | 'hold'; readonly rate: RateState }
 
-/** A refusal: requests in flight with it, whether the host names a time, and whether it was no 429. */
+/** A refusal: whether the host names a time, and whether it was no 429. */
 interface RefusalSeen {
-  readonly inFlight: number
   readonly asksToWait: boolean
   readonly isDoubtful: boolean
 }
@@ -111,7 +117,7 @@ interface RefusalSeen {
 export const judgeRefusal = (
   before: RateState,
   now: number,
-  { inFlight, asksToWait, isDoubtful }: RefusalSeen,
+  { asksToWait, isDoubtful }: RefusalSeen,
 ): Judgement => {
   const { perSecond } = before
   const isBelow = computeLimit(perSecond, now) < BELOW_LEVEL * perSecond.level
@@ -134,7 +140,7 @@ export const judgeRefusal = (
     const lower = lowerConnections(rate, now)
     if (lower) return { verdict: 'slower', rate: lower }
   }
-  const seen = toEvidence(rate, inFlight, now)
+  const seen = toEvidence(rate, now)
   const evidence = isDoubtful ? { ...seen, minRefused: MIN_DOUBTFUL, maxShare: MAX_SHARE_IN_DOUBT } : seen
   switch (nameCause({ ...evidence, asksToWait })) {
     case undefined:
@@ -153,7 +159,7 @@ export const judgeRefusal = (
   }
 }
 
-const toEvidence = (rate: RateState, inFlight: number, now: number): RefusalEvidence => {
+const toEvidence = (rate: RateState, now: number): RefusalEvidence => {
   const { signs } = rate
   const { hasGranted, refused, granted, holds, test } = signs
   const needed = test ? Math.min(MAX_GRANTS_OF_TEST, REFUSALS_OF_TEST / test.share) : 0
@@ -164,20 +170,26 @@ const toEvidence = (rate: RateState, inFlight: number, now: number): RefusalEvid
     minRefused: MIN_REFUSALS,
     maxShare: holds >= MAX_HOLDS ? MAX_SHARE_IN_DOUBT : MAX_SHARE_OF_ACCIDENTS,
     test: test && { ...test, isOver: granted >= needed || now - test.since > MAX_TEST_MS },
-    inFlight,
+    inFlight: rate.seen.inFlight,
     atOnce: (signs.notConnectionsUntil ?? 0) > now ? [] : countAtOnce(rate.seen),
   }
 }
 
-const findConnectionsNow = (rate: RateState, inFlight: number, now: number): number | undefined =>
-  findConnections(toEvidence(rate, inFlight, now))
+const findConnectionsNow = (rate: RateState, now: number): number | undefined =>
+  findConnections(toEvidence(rate, now))
 
 /** How many requests were being answered at each refusal. */
 const countAtOnce = ({ refused, granted }: RateState['seen']): readonly number[] =>
   refused.map((at) => granted.filter(([from, to]) => from <= at && at < to).length)
 
 /** Remembers when a request was refused, even if it was sent before a limit was lowered. */
-export const seeRefusal = ({ seen: { refused, granted }, signs }: RateState, now: number): void => {
+export const seeRefusal = (
+  { seen, signs }: RateState,
+  { inFlight, sentAt }: Pick<RateState['seen'], 'inFlight' | 'sentAt'>,
+  now: number,
+): void => {
+  const { refused, granted } = seen
+  Object.assign(seen, { inFlight, sentAt })
   if (signs.refused === 0 && signs.test === undefined) refused.length = granted.length = 0
   if (refused.push(now) > MAX_SEEN) refused.shift()
 }
@@ -198,14 +210,23 @@ const testRate = (rate: RateState, share: number, now: number): RateState => {
   rollWindow(rate.granted, now)
   const { signs } = rate
   const before: AdaptiveLimits = signs.test?.before ?? rate
-  const measured = Math.min(measureGrantRate(rate, now), computeLimit(before.perSecond, now))
+  // A host that takes its time to refuse has granted little meanwhile.
+  const isTold = now - rate.seen.sentAt < MAX_REFUSAL_MS
+  const current = isTold ? measureGrantRate(rate, now) : rate.granted.most
+  const measured = Math.min(current, computeLimit(before.perSecond, rate.seen.sentAt))
   // Since the first refusal a bucket has had no tokens left: this does not count its burst.
-  const recent = signs.granted > 0 ? (signs.granted * 1_000) / Math.max(1, now - signs.since) : measured
+  const recent =
+    isTold && signs.granted > 0
+      ? (signs.granted * 1_000) / Math.max(MIN_MEASURED_MS, now - signs.since)
+      : measured
   const least = before.perSecond.level === Number.POSITIVE_INFINITY ? MIN_INITIAL_RATE : MIN_RATE
-  const pace = Math.max(least, TEST_RATE * Math.min(recent, measured))
-  const perSecond = before.perSecond.isKnown
-    ? { level: Math.max(pace, 0.95 * measured), since: now - 3_000, isKnown: true }
-    : { level: pace, since: now, isKnown: false }
+  const isRare = share <= MAX_SHARE_IF_RARE
+  const pace = Math.max(least, (isRare ? TEST_RATE_IF_RARE : TEST_RATE) * Math.min(recent, measured))
+  const granted = isRare ? Math.min(recent, measured) : measured
+  const perSecond =
+    before.perSecond.isKnown || isRare
+      ? { level: Math.max(pace, 0.95 * granted), since: now - 3_000, isKnown: true }
+      : { level: Math.max(least, Math.min(recent, measured)), since: now, isKnown: false }
   const after = { perSecond, inFlight: before.inFlight }
   const isRefuted = signs.test !== undefined
   const notConnectionsUntil = isRefuted ? now + NOT_CONNECTIONS_MS : (signs.notConnectionsUntil ?? 0)
@@ -235,7 +256,7 @@ const testConnections = (rate: RateState, most: number, share: number, now: numb
   const before: AdaptiveLimits = signs.test?.before ?? rate
   const after = { perSecond: before.perSecond, inFlight: limitConnections(most, now) }
   const test: LimitTest = { cause: 'connections', connections: most, share, since: now, before, after }
-  const seen = { refused: [], granted: [] }
+  const seen = { refused: [], granted: [], inFlight: 0, sentAt: now }
   return { ...rate, ...after, seen, nextAt: now, signs: { ...forget(signs), test } }
 }
 
@@ -250,7 +271,8 @@ const lowerConnections = (rate: RateState, now: number): RateState | undefined =
 const lowerRate = (rate: RateState, now: number): RateState => {
   rollWindow(rate.granted, now)
   const { perSecond } = rate
-  const limit = computeLimit(perSecond, now)
+  // What matters is how fast it was when the refused request was sent.
+  const limit = computeLimit(perSecond, rate.seen.sentAt)
   const measured = estimateRate(rate, { at: now, inFlight: 0, granted: 0, refused: 0 }, 1)
   // In the search it has doubled in the last second: the host has granted more at its end than on average.
   const estimate = perSecond.isKnown

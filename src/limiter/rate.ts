@@ -50,14 +50,20 @@ export interface RateState {
   nextAt: number
   /** When the host began to grant requests, at first or after a back-off. */
   recoveredAt: number
-  /** Grants in the one-second window that began at `at`, and in the window before. */
-  readonly granted: { at: number; now: number; before: number }
+  /** Grants in the one-second window that began at `at`, in the one before, and in the fullest of late. */
+  readonly granted: { at: number; now: number; before: number; most: number }
   readonly refusal?: Refusal
   /** When concurrency was last halved because of slow replies. */
   readonly slowedAt: number
   signs: RefusalSigns
   /** While the host refuses some: when they were refused, and from when to when others were answered. */
-  readonly seen: { readonly refused: number[]; readonly granted: (readonly [from: number, to: number])[] }
+  readonly seen: {
+    readonly refused: number[]
+    readonly granted: (readonly [from: number, to: number])[]
+    /** Requests in flight with the last refused one, and when that was sent. */
+    inFlight: number
+    sentAt: number
+  }
 }
 
 /** What tells a limit of the host from accidents. */
@@ -105,10 +111,10 @@ export const createRateState = (maxPerSecond: number, maxInFlight = Number.POSIT
   inFlight: unlimited,
   nextAt: 0,
   recoveredAt: 0,
-  granted: { at: 0, now: 0, before: 0 },
+  granted: { at: 0, now: 0, before: 0, most: 0 },
   slowedAt: 0,
   signs: { hasGranted: false, since: 0, refused: 0, granted: 0, holds: 0 },
-  seen: { refused: [], granted: [] },
+  seen: { refused: [], granted: [], inFlight: 0, sentAt: 0 },
 })
 
 /**
@@ -222,5 +228,6 @@ export const rollWindow = (granted: RateState['granted'], now: number): void => 
   if (seconds < 1) return
   granted.at += seconds * 1_000
   granted.before = seconds === 1 ? granted.now : 0
+  if (granted.now > 0) granted.most = Math.max(granted.now, granted.most / 2)
   granted.now = 0
 }

@@ -275,6 +275,7 @@ const applyRefusal = (
   {
     generation,
     now,
+    sentAt,
     retryAfterMs,
     isCertain = false,
     isDoubtful = false,
@@ -282,18 +283,14 @@ const applyRefusal = (
   settings: LimiterSettings,
 ): LimiterState => {
   const { backoff, rate } = before
-  seeRefusal(rate, now)
+  seeRefusal(rate, { inFlight: before.inFlight + 1, sentAt }, now)
   const waitedMs = before.waitedMs + (backoff?.why === 'down' ? now - backoff.since : 0)
   const host = { ...before, nonAnswers: 0, failures: 0, doubtful: 0, failedItems: [], waitedMs }
   if (generation === host.generation) {
     const isNew = backoff === undefined && settings.throttleMs > 0
     const judged =
       isNew && !isCertain
-        ? judgeRefusal(rate, now, {
-            inFlight: host.inFlight + 1,
-            asksToWait: retryAfterMs !== undefined,
-            isDoubtful,
-          })
+        ? judgeRefusal(rate, now, { asksToWait: retryAfterMs !== undefined, isDoubtful })
         : { verdict: 'hold', rate }
     if (judged.verdict === 'isolated') return { ...host, rate: judged.rate }
     if (judged.verdict === 'slower') return { ...host, generation: generation + 1, rate: judged.rate }
@@ -365,8 +362,11 @@ export const toRefusal = (signal: HealthSignal, state: LimiterState, now: number
     : signal
 
 /** The host is held, or its limit was found: a refused request need not count as failed. */
-export const isHeldBack = ({ backoff, rate: { perSecond, signs } }: LimiterState): boolean =>
-  backoff?.why === 'refuses' || (perSecond !== unlimited && signs.test === undefined)
+export const isHeldBack = ({ backoff, rate: { perSecond, connections, signs } }: LimiterState): boolean =>
+  backoff?.why === 'refuses' ||
+  connections !== undefined ||
+  signs.test?.cause === 'connections' ||
+  (perSecond !== unlimited && signs.test === undefined)
 
 export const hasTrouble = ({ backoff, failures, nonAnswers }: LimiterState): boolean =>
   backoff !== undefined || failures > 0 || nonAnswers > 0

@@ -122,6 +122,14 @@ describe('a host with an unknown limit', () => {
         expect(times).toBeLessThanOrEqual(2)
       })
 
+  itWithMarbles('of 40 requests/s that holds what it refuses for 3 s is not starved', (m) => {
+    const given = { perSecond: 40, burst: 100, latencyMs: 40, holdsMs: 3_000 }
+    const { times, ends } = runCase(m, { ...given, items: 640, workers: [160], within: 1.6 })
+
+    expect(ends).toStrictEqual({ served: 640 })
+    expect(times).toBeLessThanOrEqual(1.6)
+  })
+
   itWithMarbles('that is lifted is fully used again within about half a minute', (m) => {
     const { bySecond, ends } = runCase(m, {
       items: 8_000,
