@@ -13,6 +13,7 @@ import {
   Origin,
 } from './limiter.js'
 import { computeRate } from './rate.js'
+import { describeLimit, knowsLimit } from './shared-limit.js'
 import {
   allowProbe,
   type BackoffStatus,
@@ -143,7 +144,7 @@ export class SharedLimiters {
         for (const { limiter } of this.members) limiter.state = allowProbe(limiter.state)
       },
       /** Lines for the report, of each host that delayed requests. */
-      warnings: () => run.warnings(),
+      warnings: () => [...run.warnings(), ...run.findLimits(this.members)],
       status: () => this.status(),
       close: (): void => void this.runs.delete(run),
     }
@@ -267,12 +268,26 @@ const followLimiters = (onBackoff: OnBackoff, planned?: readonly PlannedEndpoint
     },
     warnings: () =>
       [...summaries].flatMap(([{ host }, summary]) => summary.toWarnings().map((text) => ({ host, text }))),
+    /** What was found of the limits; that of an endpoint only if no wider one is known. */
+    findLimits: (members: readonly KnownLimiter[]) => {
+      const found = members.filter((member) => isPlanned(member) && knowsLimit(member.limiter.state))
+      const isWide = ({ endpoint }: KnownLimiter): boolean => endpoint === undefined
+      return found
+        .filter(
+          (one) => isWide(one) || !found.some((other) => isWide(other) && other.hosts.includes(one.host)),
+        )
+        .map((one) => ({ host: one.host, text: `${toName(one)} ${describeLimit(one.limiter.state)}` }))
+    },
   }
 }
 
+const toName = ({ host, endpoint }: KnownLimiter): string =>
+  endpoint === undefined || endpoint === host ? host : `${host} ${endpoint}`
+
 /** Summarises back-offs and outages of a host for the report. */
-const createHostSummary = ({ limiter, host: service, endpoint, now: readClock }: KnownLimiter) => {
-  const name = endpoint === undefined || endpoint === service ? service : `${service} ${endpoint}`
+const createHostSummary = (member: KnownLimiter) => {
+  const { limiter, now: readClock } = member
+  const name = toName(member)
   let backoffs = 0
   let lowestRate = Number.POSITIVE_INFINITY
   let outages = 0

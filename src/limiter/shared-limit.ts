@@ -6,6 +6,16 @@ import type { LimiterState } from './state.js'
 export const hasLimit = ({ rate: { isRate, connections } }: LimiterState): boolean =>
   isRate === true || connections !== undefined
 
+/** The search for it has ended. */
+export const knowsLimit = (state: LimiterState): boolean =>
+  hasLimit(state) && (state.rate.connections !== undefined || state.rate.perSecond.isKnown)
+
+/** A limit that was found, in words, and the setting that keeps below it. */
+export const describeLimit = ({ rate: { connections, perSecond } }: LimiterState): string =>
+  connections === undefined
+    ? `refused requests above about ${Number(perSecond.level.toPrecision(2))} a second; set maxRate of the service in hosts to stay below that`
+    : `refused requests above ${connections} at once; set fewer workers for its streams`
+
 /** The state of an origin, one endpoint of which has found a limit: the search for its own begins there. */
 export const takeLimit = (state: LimiterState, { rate: found }: LimiterState, now: number): LimiterState => {
   if (hasLimit(state)) return state
