@@ -159,7 +159,7 @@ const EVENTS: readonly (readonly [
       ['src/http/ask.ts', 'createAsk'],
       ['src/limiter/through.ts', 'through'],
       ['src/limiter/state.ts', 'applyAttemptEnd'],
-      ['src/limiter/rate.ts', 'judgeRefusal'],
+      ['src/limiter/judge.ts', 'judgeRefusal'],
       ['src/operators/retry-failures.ts', 'retryFailures'],
       ['src/operators/retry-after-429.ts', 'createThrottleDelay'],
       ['src/operators/merge-map-with-pauses.ts', 'mergeMapWithPauses'],

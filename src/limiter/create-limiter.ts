@@ -151,7 +151,7 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
       (source$: Observable<T>) => {
         const request = { item: String(count++ % MAX_REQUEST_NAMES), classify }
         const request$ = source$.pipe(
-          through({ endpoint, host }, request),
+          through({ endpoint, host, levels: [endpoint, limiter] }, request),
           retryFailures(onlyRefusals),
           catchError((last: unknown) => throwError(() => toFinalError(last))),
         )
@@ -164,7 +164,7 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
   }
 }
 
-const combineReadings = (own: LimiterReading, all: LimiterReading): LimiterReading => {
+export const combineReadings = (own: LimiterReading, all: LimiterReading): LimiterReading => {
   const isWorse = own.isHeld || own.maxPerSecond < all.maxPerSecond
   return {
     ...all,

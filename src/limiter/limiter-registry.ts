@@ -2,7 +2,7 @@ import { getOrAdd } from '../model/map.js'
 import { findAddress, type Host, listHosts, parseDuration, type Settings } from '../model/settings.js'
 import { RETRY_DEFAULTS, type RetryPolicy } from '../operators/retry-failures.js'
 import type { LimiterSettings } from './backoff.js'
-import { type LimiterReading, readLimiter } from './create-limiter.js'
+import { combineReadings, type LimiterReading, readLimiter } from './create-limiter.js'
 import {
   createStopwatch,
   type HostContext,
@@ -10,8 +10,10 @@ import {
   ItemFailures,
   Limiter,
   NetworkLink,
+  Origin,
 } from './limiter.js'
 import { computeRate } from './rate.js'
+import { describeLimit, knowsLimit } from './shared-limit.js'
 import {
   allowProbe,
   type BackoffStatus,
@@ -35,13 +37,18 @@ export interface LimiterStatus extends LimiterReading {
 export const toHostAddress = (settings: Pick<Settings, 'urls' | 'hosts'>, host: Host): string =>
   findAddress(settings, host)?.replace(/\/+$/, '') ?? host
 
-/** A limiter of a host, or of one of its endpoints. */
+/** Scheme, host name and port of an address. */
+const toOrigin = (address: string): string => (URL.canParse(address) ? new URL(address).origin : address)
+
+/** A limiter of an origin, a host, or one of its endpoints. */
 interface KnownLimiter {
   readonly limiter: Limiter
   readonly hosts: readonly Host[]
   readonly host: Host
   readonly endpoint: string | undefined
   readonly now: () => number
+  /** That of the host. */
+  readonly origin: Limiter | undefined
 }
 
 interface KnownHost {
@@ -102,6 +109,7 @@ export const createLimiters = (
 /** The limiters of all runs of a collector: they know what a host allows, also between runs. */
 export class SharedLimiters {
   private readonly all = new Map<string, KnownHost>()
+  private readonly origins = new Map<string, Origin>()
   private readonly members: KnownLimiter[] = []
   private readonly link = new NetworkLink()
   private readonly runs = new Set<ReturnType<typeof followLimiters>>()
@@ -136,7 +144,7 @@ export class SharedLimiters {
         for (const { limiter } of this.members) limiter.state = allowProbe(limiter.state)
       },
       /** Lines for the report, of each host that delayed requests. */
-      warnings: () => run.warnings(),
+      warnings: () => [...run.warnings(), ...run.findLimits(this.members)],
       status: () => this.status(),
       close: (): void => void this.runs.delete(run),
     }
@@ -144,11 +152,11 @@ export class SharedLimiters {
 
   /** Reads all limiters now. Nothing is counted for it: whoever wants to know pays. */
   status(): readonly LimiterStatus[] {
-    return this.members.map(({ limiter, hosts, endpoint, now }) => ({
-      hosts,
-      ...(endpoint === undefined ? {} : { endpoint }),
-      ...readLimiter(limiter, now()),
-    }))
+    return this.members.flatMap(({ limiter, hosts, endpoint, now, origin }) => {
+      if (endpoint !== undefined) return { hosts, endpoint, ...readLimiter(limiter, now()) }
+      if (origin === undefined) return []
+      return { hosts, ...combineReadings(readLimiter(origin, now()), readLimiter(limiter, now())) }
+    })
   }
 
   private renew(): void {
@@ -169,17 +177,27 @@ export class SharedLimiters {
       const { context } = known
       const endpoint = this.openLimiter(known, context.now, name)
       context.endpoints.push(endpoint)
-      return { endpoint, host: context }
+      const { limiter, origin } = context
+      return { endpoint, host: context, levels: [endpoint, limiter, ...(origin ? [origin.limiter] : [])] }
     })
   }
 
   private openHost(host: Host, address: string): KnownHost {
     const { settings, policy, link } = this
     const hosts = listHosts(settings).filter((other) => toHostAddress(settings, other) === address)
-    const now = createStopwatch()
-    const limiter = this.openLimiter({ host, hosts }, now)
-    const context = { limiter, endpoints: [], itemFailures: new ItemFailures(), link, now, settings: policy }
+    const origin = getOrAdd(this.origins, toOrigin(address), () => this.openOrigin(host, toOrigin(address)))
+    const { now } = origin
+    const limiter = this.openLimiter({ host, hosts, origin: origin.limiter }, now)
+    const itemFailures = new ItemFailures()
+    const context = { limiter, origin, endpoints: [], itemFailures, link, now, settings: policy }
     return { host, hosts, byEndpoint: new Map(), context }
+  }
+
+  private openOrigin(host: Host, address: string): Origin {
+    const { settings } = this
+    const hosts = listHosts(settings).filter((other) => toOrigin(toHostAddress(settings, other)) === address)
+    const now = createStopwatch()
+    return new Origin(this.openLimiter({ host, hosts }, now), now)
   }
 
   /** The workers of all streams that request an endpoint; none if no stream is known. */
@@ -195,13 +213,13 @@ export class SharedLimiters {
   }
 
   private openLimiter(
-    { host, hosts }: Pick<KnownHost, 'host' | 'hosts'>,
+    { host, hosts, origin }: Pick<KnownHost, 'host' | 'hosts'> & { readonly origin?: Limiter },
     now: () => number,
     endpoint?: string,
   ): Limiter {
     const { settings } = this
     const maxRates =
-      endpoint === undefined ? hosts.flatMap((name) => settings.hosts[name]?.maxRate ?? []) : []
+      origin && endpoint === undefined ? hosts.flatMap((name) => settings.hosts[name]?.maxRate ?? []) : []
     const onChange = (before: LimiterState, after: LimiterState, at: number): void => {
       for (const run of this.runs) run.onChange(member, before, after, at)
     }
@@ -214,7 +232,7 @@ export class SharedLimiters {
       maxInFlight,
       onChange,
     })
-    const member: KnownLimiter = { limiter, host, hosts, endpoint, now }
+    const member: KnownLimiter = { limiter, host, hosts, endpoint, now, origin }
     this.members.push(member)
     return limiter
   }
@@ -250,12 +268,26 @@ const followLimiters = (onBackoff: OnBackoff, planned?: readonly PlannedEndpoint
     },
     warnings: () =>
       [...summaries].flatMap(([{ host }, summary]) => summary.toWarnings().map((text) => ({ host, text }))),
+    /** What was found of the limits; that of an endpoint only if no wider one is known. */
+    findLimits: (members: readonly KnownLimiter[]) => {
+      const found = members.filter((member) => isPlanned(member) && knowsLimit(member.limiter.state))
+      const isWide = ({ endpoint }: KnownLimiter): boolean => endpoint === undefined
+      return found
+        .filter(
+          (one) => isWide(one) || !found.some((other) => isWide(other) && other.hosts.includes(one.host)),
+        )
+        .map((one) => ({ host: one.host, text: `${toName(one)} ${describeLimit(one.limiter.state)}` }))
+    },
   }
 }
 
+const toName = ({ host, endpoint }: KnownLimiter): string =>
+  endpoint === undefined || endpoint === host ? host : `${host} ${endpoint}`
+
 /** Summarises back-offs and outages of a host for the report. */
-const createHostSummary = ({ limiter, host: service, endpoint, now: readClock }: KnownLimiter) => {
-  const name = endpoint === undefined || endpoint === service ? service : `${service} ${endpoint}`
+const createHostSummary = (member: KnownLimiter) => {
+  const { limiter, now: readClock } = member
+  const name = toName(member)
   let backoffs = 0
   let lowestRate = Number.POSITIVE_INFINITY
   let outages = 0

@@ -11,6 +11,7 @@ import {
   decideAdmission,
   isProbedLate,
   type LimiterState,
+  refuseSome,
 } from './state.js'
 
 /** A request in the queue. */
@@ -93,7 +94,7 @@ export class Limiter {
     const { settings, onChange } = this.options
     const { state: before } = this
     const now = this.options.now()
-    if (result.signal.kind !== 'answered' || !countAnswer(before, permit.generation, now)) {
+    if (result.signal.kind !== 'answered' || !countAnswer(before, permit, now)) {
       this.state = applyAttemptEnd(before, { ...permit, ...result, now }, settings)
       if (this.state.backoff !== before.backoff) onChange(before, this.state, now)
     }
@@ -160,13 +161,48 @@ export const createStopwatch = (): (() => number) => {
 export interface HostLimiter {
   readonly endpoint: Limiter
   readonly host: HostContext
+  /** A request needs a permit of each, in this order: endpoint, host, origin. */
+  readonly levels: readonly Limiter[]
   /** Wraps each attempt; a fleet waits for the back-offs of its other workers here. */
   readonly around?: (<T>(attempt$: Observable<T>) => Observable<T>) | undefined
 }
 
+/** What the services of one scheme, host name and port share: a limit that several endpoints ran into. */
+export class Origin {
+  /** When each endpoint was last refused, and answered. */
+  readonly refusedAt = new Map<Limiter, number>()
+  readonly answeredAt = new Map<Limiter, number>()
+  /** Failures that may be a limit, since the first of them was sent. */
+  private doubtful = { count: 0, from: 0 }
+
+  constructor(
+    readonly limiter: Limiter,
+    readonly now: () => number,
+  ) {}
+
+  onDoubt({ sentAt }: Permit): void {
+    const { count, from } = this.doubtful
+    this.doubtful =
+      count === 0 ? { count: 1, from: sentAt } : { count: count + 1, from: Math.min(from, sentAt) }
+  }
+
+  /** An answer to a request that was sent with or after failures: they may be a limit of the origin. */
+  onAnswer(endpoint: Limiter, { sentAt }: Permit): void {
+    this.answeredAt.set(endpoint, this.now())
+    const { count, from } = this.doubtful
+    if (count === 0 || sentAt < from) return
+    this.doubtful = { count: 0, from: 0 }
+    if (count >= MIN_FAILURES_BESIDE) this.limiter.state = refuseSome(this.limiter.state, this.now())
+  }
+}
+
+/** So many failures beside answers are refusals. */
+const MIN_FAILURES_BESIDE = 3
+
 /** What the endpoints of a host share. */
 export interface HostContext {
   readonly limiter: Limiter
+  readonly origin?: Origin
   readonly endpoints: Limiter[]
   itemFailures: ItemFailures
   readonly link: NetworkLink

@@ -7,12 +7,11 @@ import {
   openCircuit,
 } from './backoff.js'
 import type { HealthSignal, RefusalSignal, TroubleSignal } from './health-signal.js'
+import { countGrant, judgeRefusal, seeRefusal } from './judge.js'
 import {
   computeDelay,
-  countGrant,
   countSend,
   createRateState,
-  judgeRefusal,
   onLateReply,
   onOutageEnd,
   onRecovery,
@@ -142,12 +141,16 @@ export const countSent = (host: LimiterState, now: number): void => {
 }
 
 /** Counts the answer of a host without trouble; `false` if there is some, which the answer may end. */
-export const countAnswer = (host: LimiterState, generation: number, now: number): boolean => {
+export const countAnswer = (
+  host: LimiterState,
+  { generation, sentAt }: Pick<AttemptEnd, 'generation' | 'sentAt'>,
+  now: number,
+): boolean => {
   if (hasTrouble(host)) return false
   const isLate = generation !== host.generation
   host.inFlight -= 1
   host.isProbing &&= isLate
-  countGrant(host.rate, now, isLate)
+  countGrant(host.rate, now, isLate, sentAt)
   return true
 }
 
@@ -218,10 +221,10 @@ export const applyAttemptEnd = (
   }
 }
 
-const applyAnswer = (host: LimiterState, { generation, now }: AttemptEnd): LimiterState => {
+const applyAnswer = (host: LimiterState, { generation, now, sentAt }: AttemptEnd): LimiterState => {
   const { backoff, rate } = host
   if (backoff === undefined) {
-    countGrant(rate, now, generation !== host.generation)
+    countGrant(rate, now, generation !== host.generation, sentAt)
     return host
   }
   if (backoff.why === 'down') {
@@ -239,6 +242,12 @@ const applyAnswer = (host: LimiterState, { generation, now }: AttemptEnd): Limit
 /** How long a host that has refused some requests while it answered others counts as one that does. */
 const REFUSES_SOME_MS = 10_000
 
+/** The state of a host whose failures are refusals for now. */
+export const refuseSome = (host: LimiterState, now: number): LimiterState => ({
+  ...host,
+  refusesSomeUntil: now + REFUSES_SOME_MS,
+})
+
 /**
  * An answer to a request that was sent with or after some that failed: the host was not down when they did,
  * so they are refusals.
@@ -249,7 +258,7 @@ const refuseEarlier = (
   end: AttemptEnd,
   settings: LimiterSettings,
 ): LimiterState => {
-  countGrant(host.rate, end.now, end.generation !== host.generation)
+  countGrant(host.rate, end.now, end.generation !== host.generation, end.sentAt)
   const alive = { ...host, backoff: undefined, isProbing: false, refusesSomeUntil: end.now + REFUSES_SOME_MS }
   let state: LimiterState = alive
   for (let left = doubtful; left > 0 && state.generation === alive.generation; left -= 1)
@@ -266,6 +275,7 @@ const applyRefusal = (
   {
     generation,
     now,
+    sentAt,
     retryAfterMs,
     isCertain = false,
     isDoubtful = false,
@@ -273,11 +283,15 @@ const applyRefusal = (
   settings: LimiterSettings,
 ): LimiterState => {
   const { backoff, rate } = before
+  seeRefusal(rate, { inFlight: before.inFlight + 1, sentAt }, now)
   const waitedMs = before.waitedMs + (backoff?.why === 'down' ? now - backoff.since : 0)
   const host = { ...before, nonAnswers: 0, failures: 0, doubtful: 0, failedItems: [], waitedMs }
   if (generation === host.generation) {
     const isNew = backoff === undefined && settings.throttleMs > 0
-    const judged = isNew && !isCertain ? judgeRefusal(rate, now, isDoubtful) : { verdict: 'hold', rate }
+    const judged =
+      isNew && !isCertain
+        ? judgeRefusal(rate, now, { asksToWait: retryAfterMs !== undefined, isDoubtful })
+        : { verdict: 'hold', rate }
     if (judged.verdict === 'isolated') return { ...host, rate: judged.rate }
     if (judged.verdict === 'slower') return { ...host, generation: generation + 1, rate: judged.rate }
     const next = computeRefusalBackoff(backoff, retryAfterMs, now, settings)
@@ -348,8 +362,11 @@ export const toRefusal = (signal: HealthSignal, state: LimiterState, now: number
     : signal
 
 /** The host is held, or its limit was found: a refused request need not count as failed. */
-export const isHeldBack = ({ backoff, rate: { perSecond, signs } }: LimiterState): boolean =>
-  backoff?.why === 'refuses' || (perSecond !== unlimited && signs.test === undefined)
+export const isHeldBack = ({ backoff, rate: { perSecond, connections, signs } }: LimiterState): boolean =>
+  backoff?.why === 'refuses' ||
+  connections !== undefined ||
+  signs.test?.cause === 'connections' ||
+  (perSecond !== unlimited && signs.test === undefined)
 
 export const hasTrouble = ({ backoff, failures, nonAnswers }: LimiterState): boolean =>
   backoff !== undefined || failures > 0 || nonAnswers > 0

@@ -12,8 +12,9 @@ import { CollectError, formatError, HostDownError, ThrottledError } from '../mod
 import type { Pause } from '../operators/merge-map-with-pauses.js'
 import { computeRefusalPause } from './backoff.js'
 import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
-import type { HostContext, HostLimiter, Limiter, Permit, QueuedRequest } from './limiter.js'
-import { isDown, isHeldBack, isRefusing, type LimiterState, toRefusal } from './state.js'
+import type { HostContext, HostLimiter, Limiter, Origin, Permit, QueuedRequest } from './limiter.js'
+import { forgetRefusals, hasLimit, takeLimit } from './shared-limit.js'
+import { isDown, isHeldBack, isRefusing, toRefusal } from './state.js'
 
 export type { Pause } from '../operators/merge-map-with-pauses.js'
 
@@ -85,62 +86,61 @@ export const through =
     return limiter.around?.(admitted$) ?? admitted$
   }
 
-interface BothPermits {
-  readonly ofEndpoint: Permit
-  readonly ofHost: Permit
+interface Permits {
+  /** One of each level. */
+  readonly ofLevels: readonly Permit[]
   /** Epoch milliseconds. */
   readonly sentAt: number
 }
 
-/** The permits of one attempt: `send` is called once it has both. */
+/** The permits of one attempt: `send` is called once it has all. */
 const createPermits = (
-  { endpoint, host }: HostLimiter,
+  { levels }: HostLimiter,
   item: string,
   { failFast, send, reject }: Pick<QueuedRequest, 'failFast' | 'reject'> & { readonly send: () => void },
 ) => {
-  let ofEndpoint: Permit | undefined
-  let ofHost: Permit | undefined
+  let held: Permit[] = []
   let sentAt = 0
-  const acquire = (): void => endpoint.acquire(queued)
-  const releaseUnsent = (permit: Permit): void => {
-    ofEndpoint = undefined
-    endpoint.release(permit, { signal: inconclusive, item, isOneItemEnough: false })
+  const acquire = (): void => levels[held.length]?.acquire(queued)
+  const releaseUnsent = (): void => {
+    const unsent = held
+    held = []
+    for (const [level, permit] of unsent.entries())
+      levels[level]?.release(permit, { signal: inconclusive, item, isOneItemEnough: false })
   }
   const queued: QueuedRequest = {
     failFast,
     reject,
     start: (permit) => {
-      if (ofEndpoint === undefined) {
-        ofEndpoint = permit
-        host.limiter.acquire(queued)
-      } else {
-        ofHost = permit
-        sentAt = asyncScheduler.now()
-        send()
-      }
+      held.push(permit)
+      if (held.length < levels.length) return acquire()
+      sentAt = asyncScheduler.now()
+      send()
     },
-    // The endpoint may have refused another request while this one waited for the host.
+    // An earlier level may have refused another request while this one waited for a later one.
     mayStart: () => {
-      const { generation, backoff } = endpoint.state
-      if (ofEndpoint === undefined || backoff === undefined || generation === ofEndpoint.generation)
-        return true
-      releaseUnsent(ofEndpoint)
+      const isHeld = held.some(({ generation }, level) => {
+        const state = levels[level]?.state
+        return state?.backoff !== undefined && state.generation !== generation
+      })
+      if (!isHeld) return true
+      releaseUnsent()
       acquire()
       return false
     },
   }
   return {
     acquire,
-    /** Both permits of an attempt that was sent, once: they are to be returned. */
-    take: (): BothPermits | undefined => {
-      const both = ofEndpoint && ofHost && { ofEndpoint, ofHost, sentAt }
-      if (both) ofEndpoint = ofHost = undefined
-      return both
+    /** The permits of an attempt that was sent, once: they are to be returned. */
+    take: (): Permits | undefined => {
+      if (held.length < levels.length) return undefined
+      const all = { ofLevels: held, sentAt }
+      held = []
+      return all
     },
     leaveQueues: (): void => {
-      endpoint.cancel(queued)
-      host.limiter.cancel(queued)
-      if (ofEndpoint && !ofHost) releaseUnsent(ofEndpoint)
+      for (const level of levels) level.cancel(queued)
+      if (held.length < levels.length) releaseUnsent()
     },
   }
 }
@@ -154,14 +154,14 @@ const createAttemptEnd = (
   request: LimitedRequest,
   permits: ReturnType<typeof createPermits>,
 ) => {
-  const { endpoint, host } = limiter
+  const { host } = limiter
   const { idleMs = 0, failFast = false, onEnd } = request
   let hasAnswered = false
   const finish = (signal: HealthSignal, failure: unknown): void => {
-    const both = permits.take()
-    if (both === undefined) return
-    if (signal.kind === 'answered') host.link.onReply(asyncScheduler.now() - both.sentAt)
-    returnPermits(limiter, request, both, signal)
+    const all = permits.take()
+    if (all === undefined) return
+    if (signal.kind === 'answered') host.link.onReply(asyncScheduler.now() - all.sentAt)
+    returnPermits(limiter, request, all.ofLevels, signal)
     onEnd?.(failure)
   }
   /** A consumer that has taken what it needs has got an answer; without a value there was none. */
@@ -178,14 +178,15 @@ const createAttemptEnd = (
     onFailure: (error: unknown) => {
       const failure = idleMs > 0 ? host.link.reclassify(error, idleMs) : error
       const seen = classifyError(failure)
-      const signal = toRefusal(findCause(seen, limiter, request), endpoint.state, host.now())
+      const own = findCause(seen, limiter, request)
+      const signal = limiter.levels.reduce((one, { state }) => toRefusal(one, state, host.now()), own)
       finish(signal, error)
-      const isDownNow = isDown(host.limiter.state) || isDown(endpoint.state)
+      const isDownNow = limiter.levels.some(({ state }) => isDown(state))
       const isOutage = seen.kind === 'trouble' && !failFast && isDownNow
       return {
         failure: isOutage
           ? new HostDownError(formatError(error), { cause: error })
-          : toThrottled(failure, signal, endpoint.state),
+          : toThrottled(failure, signal, limiter),
         pauseMs: signal.kind === 'refused' ? findOwnPause(signal.retryAfterMs, limiter) : undefined,
       }
     },
@@ -195,11 +196,11 @@ const createAttemptEnd = (
 const toExchange = ({ request, response }: CollectError) => ({ request, response })
 
 /** A failure that is a refusal, as the error of one, so that it is not counted as a retry. */
-const toThrottled = (failure: unknown, signal: HealthSignal, endpoint: LimiterState): unknown =>
+const toThrottled = (failure: unknown, signal: HealthSignal, { levels }: HostLimiter): unknown =>
   signal.kind === 'refused' &&
   failure instanceof CollectError &&
   failure.verdict !== 'wait' &&
-  isHeldBack(endpoint)
+  levels.some(({ state }) => isHeldBack(state))
     ? new ThrottledError(signal.retryAfterMs, toExchange(failure), failure.message)
     : failure
 
@@ -227,49 +228,106 @@ const MAX_EARLY_MS = 100
  */
 const findOwnPause = (
   retryAfterMs: number | undefined,
-  { endpoint, host }: HostLimiter,
+  { levels, host }: HostLimiter,
 ): number | undefined => {
   const pauseMs = computeRefusalPause(retryAfterMs, host.settings)
   const dueAt = host.now() + Math.max(0, pauseMs - MAX_EARLY_MS)
-  return isRefusing(host.limiter.state, dueAt) || isRefusing(endpoint.state, dueAt) ? undefined : pauseMs
+  return levels.some(({ state }) => isRefusing(state, dueAt)) ? undefined : pauseMs
 }
 
+const [ENDPOINT, HOST, ORIGIN] = [0, 1, 2]
 const ANSWERED = { signal: answered, item: '', isOneItemEnough: false } as const
 
-/** Returns the permits of an attempt that was sent: both limiters learn from the signal. */
+/** Returns the permits of an attempt that was sent: the limiters learn from the signal. */
 const returnPermits = (
-  { endpoint, host }: HostLimiter,
+  limiter: HostLimiter,
   { item, isList = false }: LimitedRequest,
-  permits: BothPermits,
+  permits: readonly Permit[],
   signal: HealthSignal,
 ): void => {
-  const { limiter, itemFailures, link } = host
+  const { levels, host } = limiter
+  const { itemFailures, link } = host
+  const release = (level: number, result: Parameters<Limiter['release']>[1]): void => {
+    const permit = permits[level]
+    if (permit) levels[level]?.release(permit, result)
+  }
   if (signal.kind === 'answered') {
-    itemFailures.onAnswer(endpoint.name, item)
-    limiter.release(permits.ofHost, ANSWERED)
-    endpoint.release(permits.ofEndpoint, ANSWERED)
+    itemFailures.onAnswer(limiter.endpoint.name, item)
+    const hadLimit = hasLimit(limiter.endpoint.state)
+    for (let level = levels.length - 1; level >= 0; level -= 1) release(level, ANSWERED)
+    const { origin } = host
+    if (origin && !hadLimit && hasLimit(limiter.endpoint.state))
+      origin.limiter.state = takeLimit(origin.limiter.state, limiter.endpoint.state, origin.now())
+    if (permits[ORIGIN]) origin?.onAnswer(limiter.endpoint, permits[ORIGIN])
+    return
+  }
+  if (signal.kind === 'refused' || signal.kind === 'non-answer') {
+    returnRefused(limiter, item, signal, release)
     return
   }
   const isHostFailure = signal.kind === 'trouble' && signal.sign !== 'item'
   const isOneItemEnough = link.served === 0 || (isHostFailure && (itemFailures.answers === 0 || isList))
-  if (signal.kind === 'refused' || signal.kind === 'non-answer') {
-    endpoint.release(permits.ofEndpoint, { signal, item, isOneItemEnough: false })
-    // One refusing endpoint backs off alone; a second one makes the whole host back off.
-    const isForAll = isRefusing(endpoint.state, host.now()) && isOtherRefusing(host, endpoint)
-    const hostSignal = signal.kind === 'refused' ? { ...signal, isCertain: true } : signal
-    limiter.release(permits.ofHost, { signal: isForAll ? hostSignal : inconclusive, item, isOneItemEnough })
-    return
-  }
   // Whether failures are refusals is the endpoint's to judge: another one may answer while this one is down.
   const ofHost = signal.kind === 'trouble' ? { ...signal, mayBeLimit: false } : signal
-  limiter.release(permits.ofHost, { signal: ofHost, item, isOneItemEnough, isList })
-  const isForHost = signal.kind === 'slow' || (signal.kind === 'trouble' && isDown(limiter.state))
-  endpoint.release(permits.ofEndpoint, {
+  const { origin } = host
+  if (origin && permits[ORIGIN] && signal.kind === 'trouble' && signal.mayBeLimit)
+    origin.onDoubt(permits[ORIGIN])
+  const ofOrigin = origin && isDown(origin.limiter.state) ? ofHost : inconclusive
+  release(ORIGIN, { signal: ofOrigin, item, isOneItemEnough })
+  release(HOST, { signal: ofHost, item, isOneItemEnough, isList })
+  const isForHost = signal.kind === 'slow' || (signal.kind === 'trouble' && isDown(host.limiter.state))
+  release(ENDPOINT, {
     signal: isForHost ? inconclusive : signal,
     item,
     isOneItemEnough: isHostFailure && isList,
     isList,
   })
+}
+
+/** A refusal is that of the endpoint, of its whole host, or of their origin. */
+const returnRefused = (
+  { endpoint, host }: HostLimiter,
+  item: string,
+  signal: HealthSignal,
+  release: (level: number, result: Parameters<Limiter['release']>[1]) => void,
+): void => {
+  const { origin } = host
+  const result = { signal, item, isOneItemEnough: false }
+  const unknown = { ...result, signal: inconclusive }
+  if (origin && signal.kind === 'refused' && isOfOrigin(origin, endpoint, host.now())) {
+    release(ORIGIN, result)
+    release(HOST, unknown)
+    release(ENDPOINT, unknown)
+    return
+  }
+  if (origin) release(ORIGIN, unknown)
+  release(ENDPOINT, result)
+  // One refusing endpoint backs off alone; a second one makes the whole host back off.
+  const isForAll = isRefusing(endpoint.state, host.now()) && isOtherRefusing(host, endpoint)
+  const ofHost = signal.kind === 'refused' ? { ...signal, isCertain: true } : signal
+  release(HOST, isForAll ? { ...result, signal: ofHost } : unknown)
+}
+
+/** Endpoints that are refused within so long of each other ran into one limit, */
+const SAME_LIMIT_MS = 1_000
+/** or within this, once it is known. */
+const SAME_KNOWN_LIMIT_MS = 10_000
+
+/**
+ * Whether a refusal is one by the whole origin. What its endpoints have taken for limits of their own is not.
+ * An endpoint that answers nothing is judged alone.
+ */
+const isOfOrigin = ({ limiter, refusedAt, answeredAt }: Origin, endpoint: Limiter, now: number): boolean => {
+  if (endpoint.state.backoff !== undefined) return false
+  refusedAt.set(endpoint, now)
+  const aliveAt = answeredAt.get(endpoint) ?? now
+  answeredAt.set(endpoint, aliveAt)
+  if (now - aliveAt > SAME_KNOWN_LIMIT_MS) return false
+  const ms = hasLimit(limiter.state) ? SAME_KNOWN_LIMIT_MS : SAME_LIMIT_MS
+  const others = [...refusedAt].filter(([other, at]) => other !== endpoint && now - at < ms)
+  if (others.length === 0) return false
+  for (const one of [endpoint, ...others.map(([other]) => other)]) one.state = forgetRefusals(one.state)
+  return true
 }
 
 const isOtherRefusing = ({ endpoints, now }: HostContext, endpoint: Limiter): boolean =>

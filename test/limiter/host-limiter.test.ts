@@ -76,7 +76,7 @@ describe('a host limiter during a back-off', () => {
     const limiter = createTestLimiter()
     const log: string[] = []
     send(limiter, undefined, 400)
-    send(limiter, refusal(), 4)
+    send(limiter, refusal(2_000), 4)
     for (const name of ['A', 'B', 'C']) waiting(m, limiter, log, name)
     m.flush()
 

@@ -1,4 +1,6 @@
-import { describe, expect } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { describeLimit } from '../../src/limiter/shared-limit.js'
+import { createLimiterState } from '../../src/limiter/state.js'
 import { type Context, itWithMarbles } from '../support/marbles.js'
 import { createLimitedHost, type HostLimits, type LoadOptions, runLoad } from './support.js'
 
@@ -122,6 +124,14 @@ describe('a host with an unknown limit', () => {
         expect(times).toBeLessThanOrEqual(2)
       })
 
+  itWithMarbles('of 40 requests/s that holds what it refuses for 3 s is not starved', (m) => {
+    const given = { perSecond: 40, burst: 100, latencyMs: 40, holdsMs: 3_000 }
+    const { times, ends } = runCase(m, { ...given, items: 640, workers: [160], within: 1.6 })
+
+    expect(ends).toStrictEqual({ served: 640 })
+    expect(times).toBeLessThanOrEqual(1.6)
+  })
+
   itWithMarbles('that is lifted is fully used again within about half a minute', (m) => {
     const { bySecond, ends } = runCase(m, {
       items: 8_000,
@@ -235,5 +245,20 @@ describe('a host with an unknown limit', () => {
   itWithMarbles('that refuses 5 % of the items once is not held', (m) => {
     const { transport } = createLimitedHost(m, { refusesOnce: 0.05, latencyMs: 120, retryAfter: '2' })
     expect(runLoad(m, transport, { items: 2_775, workers: [15] }).notices).toStrictEqual([])
+  })
+
+  itWithMarbles('is named, with the setting', (m) => {
+    const { transport } = createLimitedHost(m, { perSecond: 50, burst: 10 })
+    const { notices } = runLoad(m, transport, { items: 2_775, workers: [15] })
+    expect(notices).toStrictEqual([
+      expect.stringMatching(/^static note refused requests above about 5\d a second; set maxRate /),
+    ])
+  })
+
+  it('of requests in flight is named, with the setting', () => {
+    const { rate, ...state } = createLimiterState(Number.POSITIVE_INFINITY)
+    expect(describeLimit({ ...state, rate: { ...rate, connections: 8 } })).toBe(
+      'refused requests above 8 at once; set fewer workers for its streams',
+    )
   })
 })

@@ -46,6 +46,8 @@ export interface HostLimits {
   readonly retryAfter?: string
   /** How it refuses: a status, or by closing the connection. Default: 429. */
   readonly refusesWith?: number | 'reset'
+  /** How long it holds a request that it refuses. */
+  readonly holdsMs?: number
   readonly latencyMs?: number
   /** Of the choice of `refusesOnce`. */
   readonly seed?: number
@@ -107,7 +109,7 @@ export const createLimitedHost = (m: Context, limits: HostLimits): LimitedHost =
         map(() => arrive(body)),
         mergeMap((status) => {
           if (status === 200) busy += 1
-          return timer(half).pipe(
+          return timer(status === 200 ? half : half + (limits.holdsMs ?? 0)).pipe(
             map((): HttpReply => {
               if (status === 200) busy -= 1
               if (status === 'reset') throw new TransportError('reset', 'other side closed')
