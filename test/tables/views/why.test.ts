@@ -22,7 +22,7 @@ const SYMBOLS = [
   'STALE',
 ] as const
 const isinOf = (symbol: string): string =>
-  `INE0000000${String(10 + SYMBOLS.findIndex((one) => one === symbol))}`
+  `INE0000000${String(10 + SYMBOLS.indexOf(symbol as (typeof SYMBOLS)[number]))}`
 
 const stocks = SYMBOLS.map((symbol) => ({
   Symbol: symbol,
