@@ -50,7 +50,7 @@ const createFolder = (): string =>
         {
           Title: `खबर 🙂 ${HEADLINE}`,
           Sentiment: 'negative',
-          PublishDate: Date.parse(`${LAST}T10:00:00+05:30`),
+          PublishDate: Date.parse(`${LAST}T16:00:00+05:30`),
         },
       ],
     },
