@@ -9,7 +9,7 @@ import { streams } from '../streams/registry.js'
 import { createTestDependencies, createTestIo } from './cli/support.js'
 
 /** What users learn and read. These numbers only go down. */
-const MOST = { commands: 19, flags: 124, settings: 26, words: 38_600 }
+const MOST = { commands: 19, flags: 124, settings: 26, words: 38_400 }
 
 const root = join(import.meta.dirname, '..')
 const program = createProgram(commands, {
