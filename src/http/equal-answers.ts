@@ -146,7 +146,7 @@ const createByteCounts = (isSuspicious: () => boolean) => {
       same.asked.add(asked)
       same.items.add(item)
       if (same.at.length >= most && (most < MOST_OF_SHORT || kinds === 1)) foundAt = compared
-      const mayBeEarly = counts.first > 0 && compared <= 2 * counts.sentFirst
+      const mayBeEarly = isSuspicious() && counts.first > 0 && compared <= 2 * counts.sentFirst
       return { same, compared, others: new Set(), mayBeEarly }
     },
     /** Whether it is refused; undefined while others are to decide. */
@@ -158,7 +158,7 @@ const createByteCounts = (isSuspicious: () => boolean) => {
       if (isAlone && mayBeEarly && counts.first > 0 && !counts.hasFailed) return undefined
       if (!isAlone && (counts.areOwn === false || (!isEmpty && counts.compared - foundAt < WINDOW)))
         return true
-      if (isEmpty || (isShort && kinds > 1)) {
+      if (isEmpty || (isShort && (kinds > 1 || asked.size < MANY_SHORT))) {
         const isMost = isSuspicious() && !isAlone && others.size <= WINDOW - MANY_SHORT
         return isMost && !counts.areOwn ? undefined : false
       }

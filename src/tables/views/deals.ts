@@ -46,7 +46,11 @@ export const dealsNetted = defineView({
     ...dealsValued.columns
       .filter(({ name }) => ['isin', 'symbol', 'day'].includes(name))
       .map(({ name, type, comment }) => col(name, type, comment, `n.${name}`)),
-    col('sellers', 'VARCHAR', 'clients who sold more than they bought, each with the difference in ₹ crore'),
+    col(
+      'sellers',
+      'VARCHAR',
+      'clients who sold more than they bought, each with the difference in ₹ crore behind its name',
+    ),
     col('buyers', 'VARCHAR', 'clients who bought more than they sold, in the same way'),
     col('flat_clients', 'BIGINT', 'clients who bought as many shares as they sold', 'flat'),
     col('value_cr', 'DOUBLE', 'what the buyers bought, or the sellers sold if that is more, ₹ crore'),
