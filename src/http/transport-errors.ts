@@ -13,7 +13,9 @@ import { type NetworkProxy, toProxyError } from './proxy.js'
 export type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 /** The reply that an interceptor (`responseError` of undici) has made an error of. */
-export const readErrorReply = (error: object) => {
+export const readErrorReply = (
+  error: object,
+): { readonly status: number; readonly headers: ReplyHeaders; readonly body: Buffer } | undefined => {
   const { code, statusCode, headers, body } = error as {
     readonly code?: unknown
     readonly statusCode?: number
