@@ -112,7 +112,7 @@ describeInBrowser('market, stocks and queries', (openPage) => {
     await page.keyboard.type('oldtcs')
     await page.getByRole('option', { name: 'was OLDTCS' }).waitFor()
     await page.keyboard.press('Escape')
-    await page.getByRole('option').waitFor({ state: 'hidden' })
+    await page.getByRole('option', { name: 'was OLDTCS' }).waitFor({ state: 'hidden' })
     await page.keyboard.press('/')
     await page.keyboard.type('i')
     await page.getByRole('option', { name: 'Infosys' }).waitFor()
