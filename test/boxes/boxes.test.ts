@@ -33,7 +33,7 @@ describe.skipIf(noNginx !== '')(`behind nginx${noNginx}`, () => {
       ),
       1.4,
     ],
-    ['that limits the rate with 503, with a burst', limit(60, 'burst=20 nodelay'), 1.6],
+    ['that limits the rate with 503, with a burst', limit(60, 'burst=20 nodelay'), 1.8],
     ['that limits the rate with 429', limit(60, 'burst=20 nodelay; limit_req_status 429'), 1.6],
     ['that limits connections with 503', connections, 1.6],
   ])('%s, a run is complete, its files are the same, and so are most requests', async (_, box, most) => {
