@@ -13,7 +13,7 @@ import {
   Origin,
 } from './limiter.js'
 import { computeRate } from './rate.js'
-import { describeLimit, knowsLimit } from './shared-limit.js'
+import { describeFoundLimit, knowsLimit } from './shared-limit.js'
 import {
   allowProbe,
   type BackoffStatus,
@@ -276,7 +276,7 @@ const followLimiters = (onBackoff: OnBackoff, planned?: readonly PlannedEndpoint
         .filter(
           (one) => isWide(one) || !found.some((other) => isWide(other) && other.hosts.includes(one.host)),
         )
-        .map((one) => ({ host: one.host, text: `${toName(one)} ${describeLimit(one.limiter.state)}` }))
+        .map((one) => ({ host: one.host, text: `${toName(one)} ${describeFoundLimit(one.limiter.state)}` }))
     },
   }
 }

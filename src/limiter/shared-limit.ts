@@ -11,7 +11,7 @@ export const knowsLimit = (state: LimiterState): boolean =>
   hasLimit(state) && (state.rate.connections !== undefined || state.rate.perSecond.isKnown)
 
 /** A limit that was found, in words, and the setting that keeps below it. */
-export const describeLimit = ({ rate: { connections, perSecond } }: LimiterState): string =>
+export const describeFoundLimit = ({ rate: { connections, perSecond } }: LimiterState): string =>
   connections === undefined
     ? `refused requests above about ${Number(perSecond.level.toPrecision(2))} a second; set maxRate of the service in hosts to stay below that`
     : `refused requests above ${connections} at once; set fewer workers for its streams`

@@ -37,17 +37,18 @@ const findImpossibleDeals = ({ rows, stocks, actions, doubts }: Lists): readonly
     if (candles === undefined || day === undefined) return []
     const at = candles.day.indexOf(dayToNumber(day))
     const [high = 0, low = 0, volume = 0] = [candles.high[at], candles.low[at], candles.volume[at]]
-    const isDoubtful = doubts.some(
-      (one) =>
-        (one.symbol ?? symbol) === symbol &&
-        Math.abs(Date.parse(one.day ?? day) - Date.parse(day)) < DOUBT_DAYS * 86_400_000,
-    )
+    const isDoubtful = (): boolean =>
+      doubts.some(
+        (one) =>
+          (one.symbol ?? symbol) === symbol &&
+          Math.abs(Date.parse(one.day ?? day) - Date.parse(day)) < DOUBT_DAYS * 86_400_000,
+      )
     // Candles are divided by later splits, and deals are not.
     if (
       at < 0 ||
       volume === 0 ||
-      isDoubtful ||
-      actions.get(symbol)?.some((action) => action.day > dayToNumber(day))
+      actions.get(symbol)?.some((action) => action.day > dayToNumber(day)) ||
+      isDoubtful()
     )
       return []
     const found = (detail: string): Finding => ({

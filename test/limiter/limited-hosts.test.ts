@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { describeLimit } from '../../src/limiter/shared-limit.js'
+import { describeFoundLimit } from '../../src/limiter/shared-limit.js'
 import { createLimiterState } from '../../src/limiter/state.js'
 import { type Context, itWithMarbles } from '../support/marbles.js'
 import { createLimitedHost, type HostLimits, type LoadOptions, runLoad } from './support.js'
@@ -257,7 +257,7 @@ describe('a host with an unknown limit', () => {
 
   it('of requests in flight is named, with the setting', () => {
     const { rate, ...state } = createLimiterState(Number.POSITIVE_INFINITY)
-    expect(describeLimit({ ...state, rate: { ...rate, connections: 8 } })).toBe(
+    expect(describeFoundLimit({ ...state, rate: { ...rate, connections: 8 } })).toBe(
       'refused requests above 8 at once; set fewer workers for its streams',
     )
   })
