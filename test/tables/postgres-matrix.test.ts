@@ -192,22 +192,27 @@ describe.skipIf(!duckdb || !hasServer)(`PostgreSQL as it is set up${SKIPPED}`, (
   it('has all rows after an export that was killed in the middle', async () => {
     const place = { cwd: market.out, env: {} }
     const args = ['export', '--to', `${SERVER}/${DATABASE}`, '--schema', 'killed', '-o', market.out]
-    await run(DATABASE, 'CREATE SCHEMA killed', 'CREATE TABLE killed.candles (symbol text)')
-    const holding = run(DATABASE, 'BEGIN', 'LOCK killed.candles', 'SELECT pg_sleep(60)').catch(
+    await write(`${SERVER}/${DATABASE}`, market.out, 'killed', ['deals', 'candles'])
+    await run(DATABASE, 'DELETE FROM killed.deals', 'DELETE FROM killed.candles')
+    const sleep = 'SELECT pg_sleep(600)'
+    const holding = run(DATABASE, 'BEGIN', 'LOCK killed.candles IN EXCLUSIVE MODE', sleep).catch(
       () => undefined,
     )
-    const isWaiting = `SELECT pid FROM pg_stat_activity WHERE datname = '${DATABASE}' AND application_name = 'scripstream' AND query LIKE '%candles%'`
+    const holder = `FROM pg_stat_activity WHERE datname = '${DATABASE}' AND query = '${sleep}'`
+    await until('the table is held', async () => (await run(DATABASE, `SELECT ${holder}`)).length > 0)
     const child = start(args, place)
-    await until('the export waits', async () => (await run(DATABASE, isWaiting)).length > 0)
+    const ended = endOf(child)
+    const isWaiting = `SELECT FROM pg_stat_activity WHERE datname = '${DATABASE}' AND application_name = 'scripstream' AND wait_event_type = 'Lock'`
+    await until('the export waits', async () => {
+      if (child.exitCode !== null) throw new Error((await ended).stderr)
+      return (await run(DATABASE, isWaiting)).length > 0
+    })
     child.kill('SIGKILL')
-    await endOf(child)
-    await run(
-      DATABASE,
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${DATABASE}' AND query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()`,
-    )
+    await ended
+    await run(DATABASE, `SELECT pg_terminate_backend(pid) ${holder}`)
     await holding
-    const count = "SELECT FROM pg_tables WHERE schemaname = 'killed'"
-    expect(await run(DATABASE, 'DROP TABLE killed.candles', count)).toEqual([])
+    const left = 'SELECT FROM killed.deals UNION ALL SELECT FROM killed.candles'
+    expect(await run(DATABASE, left)).toEqual([])
     await write(`${SERVER}/${DATABASE}`, market.out, 'killed')
     expect(await compare(DATABASE, 'killed', market.out)).toEqual(EQUAL)
   })
