@@ -61,6 +61,7 @@ const forget = ({ hasGranted, notConnectionsUntil = 0 }: RefusalSigns): RefusalS
   refused: 0,
   granted: 0,
   holds: 0,
+  lowered: 0,
 })
 
 /** So many refusals may be a limit. */
@@ -73,6 +74,10 @@ const MAX_SHARE_OF_ACCIDENTS = 1 / 2
 const MAX_SHARE_IN_DOUBT = 3 / 4
 /** Below a known limit of the rate so many are accepted: some hosts count each burst. */
 const MAX_SHARE_AT_LIMIT = 1 / 20
+/** So many above that share show that it is too high still, */
+const MIN_TO_LOWER = 3
+/** so often in a row. Then the cause is looked for anew. */
+const MAX_LOWERED = 2
 const MAX_HOLDS = 2
 /** A shorter time shows no rate. */
 const MIN_MEASURED_MS = 50
@@ -84,6 +89,8 @@ const MAX_SHARE_IF_RARE = 1 / 10
 const REFUSALS_OF_TEST = 8
 /** refusals, if they were accidents; not more than */
 const MAX_GRANTS_OF_TEST = 400
+/** Requests that were sent before a test end first: a connection counts until it is closed. */
+const SETTLE_MS = 200
 /** Later the rate would no longer be low. */
 const MAX_TEST_MS = 10_000
 /** A host that takes longer to refuse holds requests (a tarpit). */
@@ -134,9 +141,12 @@ export const judgeRefusal = (
     if (accidents && now < accidents.until)
       return refused > MIN_REFUSALS && share > (1 + accidents.share) / 2 ? hold(0) : isolated
     const isSearching = before.isRate && !perSecond.isKnown && refused > 1
+    const isLimit = before.isRate === true && perSecond.isKnown
     if ((perSecond.isKnown && signs.below !== perSecond.since) || isSearching)
-      return asksToWait ? hold(0) : { verdict: 'slower', rate: lowerRate(rate, now) }
-    if (before.isRate && perSecond.isKnown && share <= MAX_SHARE_AT_LIMIT) return isolated
+      return asksToWait ? hold(0) : { verdict: 'slower', rate: lowerRate(rate, now, 0) }
+    if (isLimit && (share <= MAX_SHARE_AT_LIMIT || refused < MIN_TO_LOWER)) return isolated
+    if (isLimit && !asksToWait && signs.lowered < MAX_LOWERED)
+      return { verdict: 'slower', rate: lowerRate(rate, now, signs.lowered + 1) }
     const lower = lowerConnections(rate, now)
     if (lower) return { verdict: 'slower', rate: lower }
   }
@@ -155,7 +165,10 @@ export const judgeRefusal = (
         rate: testConnections(rate, findConnections(evidence) ?? 1, test?.share ?? share, now),
       }
     case 'rate':
-      return { verdict: 'slower', rate: testRate(rate, test?.share ?? share, now) }
+      return {
+        verdict: 'slower',
+        rate: testRate(rate, test?.share ?? share, now, isDoubtful ? SETTLE_MS : SETTLE_MS / 2),
+      }
   }
 }
 
@@ -206,7 +219,7 @@ const countRefusal = ({ signs }: RateState, now: number): RefusalSigns => {
 }
 
 /** Lowers the rate for as many grants as would contain several refusals, if they were accidents. */
-const testRate = (rate: RateState, share: number, now: number): RateState => {
+const testRate = (rate: RateState, share: number, now: number, settleMs: number): RateState => {
   rollWindow(rate.granted, now)
   const { signs } = rate
   const before: AdaptiveLimits = signs.test?.before ?? rate
@@ -232,7 +245,7 @@ const testRate = (rate: RateState, share: number, now: number): RateState => {
   const notConnectionsUntil = isRefuted ? now + NOT_CONNECTIONS_MS : (signs.notConnectionsUntil ?? 0)
   return {
     ...rate,
-    nextAt: now,
+    nextAt: now + settleMs,
     perSecond: { level: pace, since: now, isKnown: true },
     inFlight: before.inFlight,
     connections: undefined,
@@ -268,7 +281,7 @@ const lowerConnections = (rate: RateState, now: number): RateState | undefined =
 }
 
 /** A rate that had grown, and is too high: a little if it was known; at the end of the search by more. */
-const lowerRate = (rate: RateState, now: number): RateState => {
+const lowerRate = (rate: RateState, now: number, lowered: number): RateState => {
   rollWindow(rate.granted, now)
   const { perSecond } = rate
   // What matters is how fast it was when the refused request was sent.
@@ -280,7 +293,11 @@ const lowerRate = (rate: RateState, now: number): RateState => {
     : (Math.max(measured, limit / 2) + limit) / 2
   const isSoon = now - perSecond.since < 6_000
   const since = now - (!perSecond.isKnown ? 4_000 : isSoon ? 0 : 2_000)
-  return { ...rate, perSecond: { level: 0.95 * estimate, since, isKnown: true } }
+  return {
+    ...rate,
+    perSecond: { level: 0.95 * estimate, since, isKnown: true },
+    signs: { ...forget(rate.signs), lowered },
+  }
 }
 
 const acceptRefusals = (rate: RateState, signs: RefusalSigns, share: number, now: number): RateState => {

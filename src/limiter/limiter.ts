@@ -2,6 +2,7 @@ import { asyncScheduler, type Observable, type Subscription, timer } from 'rxjs'
 import { type HostClosedError, TransportError } from '../model/errors.js'
 import type { Transfer } from '../operators/deadline.js'
 import { createFailFastError, type LimiterSettings } from './backoff.js'
+import { slowStart, unlimited } from './rate.js'
 import {
   type AttemptEnd,
   applyAttemptEnd,
@@ -12,6 +13,7 @@ import {
   isProbedLate,
   type LimiterState,
   refuseSome,
+  SAME_BURST_MS,
 } from './state.js'
 
 /** A request in the queue. */
@@ -91,13 +93,20 @@ export class Limiter {
    * loop, so that a caller that cancels many at once does not start their successors one by one.
    */
   release(permit: Permit, result: Omit<AttemptEnd, 'now' | keyof Permit>): void {
-    const { settings, onChange } = this.options
-    const { state: before } = this
     const now = this.options.now()
-    if (result.signal.kind !== 'answered' || !countAnswer(before, permit, now)) {
-      this.state = applyAttemptEnd(before, { ...permit, ...result, now }, settings)
-      if (this.state.backoff !== before.backoff) onChange(before, this.state, now)
-    }
+    if (result.signal.kind === 'answered' && countAnswer(this.state, permit, now)) this.admitLater()
+    else this.change(applyAttemptEnd(this.state, { ...permit, ...result, now }, this.options.settings))
+  }
+
+  /** Takes another state, as attempts here or at another endpoint have led to. */
+  change(state: LimiterState): void {
+    const before = this.state
+    this.state = state
+    if (state.backoff !== before.backoff) this.options.onChange(before, state, this.options.now())
+    this.admitLater()
+  }
+
+  private admitLater(): void {
     if (this.queue.size === 0 || this.isScheduled) return
     this.isScheduled = true
     this.schedule(0)
@@ -172,6 +181,7 @@ export class Origin {
   /** When each endpoint was last refused, and answered. */
   readonly refusedAt = new Map<Limiter, number>()
   readonly answeredAt = new Map<Limiter, number>()
+  private suspectUntil = 0
   /** Failures that may be a limit, since the first of them was sent. */
   private doubtful = { count: 0, from: 0 }
 
@@ -179,6 +189,22 @@ export class Origin {
     readonly limiter: Limiter,
     readonly now: () => number,
   ) {}
+
+  get isSuspect(): boolean {
+    return this.now() < this.suspectUntil
+  }
+
+  /** An endpoint is refused: the limit may be that of all. */
+  suspect(): void {
+    this.suspectUntil = this.now() + SUSPECT_MS
+  }
+
+  /** Before the first request of an endpoint. Beside refusals it does not begin with all workers at once. */
+  onFirst({ state: { inFlight, generation } }: Limiter): void {
+    const { state } = this.limiter
+    if (inFlight > 0 || generation > 0 || !this.isSuspect || state.rate.perSecond !== unlimited) return
+    this.limiter.state = { ...state, rate: { ...state.rate, ...slowStart(state.rate, this.now()) } }
+  }
 
   onDoubt({ sentAt }: Permit): void {
     const { count, from } = this.doubtful
@@ -190,12 +216,14 @@ export class Origin {
   onAnswer(endpoint: Limiter, { sentAt }: Permit): void {
     this.answeredAt.set(endpoint, this.now())
     const { count, from } = this.doubtful
-    if (count === 0 || sentAt < from) return
+    if (count === 0 || sentAt < from - SAME_BURST_MS) return
     this.doubtful = { count: 0, from: 0 }
     if (count >= MIN_FAILURES_BESIDE) this.limiter.state = refuseSome(this.limiter.state, this.now())
   }
 }
 
+/** So long after a refusal the other endpoints may have the same limit. */
+const SUSPECT_MS = 10_000
 /** So many failures beside answers are refusals. */
 const MIN_FAILURES_BESIDE = 3
 

@@ -79,6 +79,8 @@ export interface RefusalSigns {
   readonly below?: number | undefined
   /** Back-offs in a row that did not end them. */
   readonly holds: number
+  /** How often a known limit was lowered in a row. */
+  readonly lowered: number
   /** A limit is lowered to see whether that ends them. */
   readonly test?: LimitTest | undefined
   /** Until then they do not depend on the requests in flight. */
@@ -113,7 +115,7 @@ export const createRateState = (maxPerSecond: number, maxInFlight = Number.POSIT
   recoveredAt: 0,
   granted: { at: 0, now: 0, before: 0, most: 0 },
   slowedAt: 0,
-  signs: { hasGranted: false, since: 0, refused: 0, granted: 0, holds: 0 },
+  signs: { hasGranted: false, since: 0, refused: 0, granted: 0, holds: 0, lowered: 0 },
   seen: { refused: [], granted: [], inFlight: 0, sentAt: 0 },
 })
 
@@ -183,8 +185,22 @@ export const onRecovery = (rate: RateState, now: number): RateState => {
   }
 }
 
-/** Concurrency after an outage; it doubles each second (slow start). */
+/** Concurrency after an outage, or beside refusals; it doubles each second (slow start). */
 const IN_FLIGHT_AFTER_OUTAGE = 8
+
+/** Limits from which more and more requests are sent, until some are refused. */
+export const slowStart = (
+  rate: RateState,
+  now: number,
+): Pick<RateState, 'perSecond' | 'inFlight' | 'nextAt'> => ({
+  perSecond: {
+    level: Math.max(MIN_INITIAL_RATE, rate.granted.most, measureGrantRate(rate, now)),
+    since: now,
+    isKnown: false,
+  },
+  inFlight: { level: IN_FLIGHT_AFTER_OUTAGE, since: now, isKnown: false },
+  nextAt: now,
+})
 
 /** Starts slowly after an outage. */
 export const onOutageEnd = (rate: RateState, now: number): RateState => {

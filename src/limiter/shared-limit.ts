@@ -28,14 +28,21 @@ export const takeLimit = (state: LimiterState, { rate: found }: LimiterState, no
   return { ...state, rate }
 }
 
+/** Refusals have begun: there may be a limit. */
+export const mayHaveLimit = (state: LimiterState): boolean =>
+  state.backoff?.why === 'refuses' || state.rate.signs.test !== undefined || hasLimit(state)
+
 /** The state of an endpoint whose refusals were those of a limit that it shares with others. */
-export const forgetRefusals = (state: LimiterState): LimiterState => {
+export const forgetRefusals = ({ backoff, ...state }: LimiterState): LimiterState => {
   const { rate } = state
   const { maxPerSecond, maxInFlight, granted, recoveredAt, signs } = rate
-  if (signs.refused === 0 && signs.test === undefined && !hasLimit(state)) return state
+  // A back-off that has just begun was for the same refusals.
+  const kept = backoff?.why === 'refuses' && backoff.attempts === 0 ? undefined : backoff
   const fresh = createRateState(maxPerSecond, maxInFlight)
   return {
     ...state,
+    backoff: kept,
+    isProbing: kept !== undefined && state.isProbing,
     rate: { ...fresh, granted, recoveredAt, signs: { ...fresh.signs, hasGranted: signs.hasGranted } },
   }
 }

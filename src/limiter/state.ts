@@ -187,9 +187,13 @@ export const applyAttemptEnd = (
     case 'slow':
       return { ...host, rate: onSlowReply(host.rate, { ...end, inFlight: before.inFlight }) }
     case 'answered': {
-      const working = { ...host, nonAnswers: 0, failures: 0, doubtful: 0, failedItems: [] }
-      const isBeside = before.doubtful > 0 && end.sentAt >= before.doubtfulFrom && settings.throttleMs > 0
-      return isBeside ? refuseEarlier(working, before.doubtful, end, settings) : applyAnswer(working, end)
+      const working = { ...host, nonAnswers: 0, failures: 0, failedItems: [] }
+      const isBeside = end.sentAt >= before.doubtfulFrom - SAME_BURST_MS
+      if (before.doubtful === 0 || !isBeside) return applyAnswer(working, end)
+      const answering = { ...working, doubtful: 0 }
+      return settings.throttleMs > 0
+        ? refuseEarlier(answering, before.doubtful, end, settings)
+        : applyAnswer(answering, end)
     }
     case 'non-answer': {
       if (!isCurrent) return host
@@ -241,6 +245,9 @@ const applyAnswer = (host: LimiterState, { generation, now, sentAt }: AttemptEnd
 
 /** How long a host that has refused some requests while it answered others counts as one that does. */
 const REFUSES_SOME_MS = 10_000
+
+/** Requests are sent together if no more lies between them. */
+export const SAME_BURST_MS = 100
 
 /** The state of a host whose failures are refusals for now. */
 export const refuseSome = (host: LimiterState, now: number): LimiterState => ({
@@ -361,12 +368,19 @@ export const toRefusal = (signal: HealthSignal, state: LimiterState, now: number
     ? { kind: 'refused', retryAfterMs: signal.retryAfterMs, isDoubtful: true, trouble: signal }
     : signal
 
+/** Requests are sent at a pace that was lowered: a refused one goes to the end of the queue. */
+export const isPaced = ({ rate: { perSecond, connections } }: LimiterState): boolean =>
+  perSecond !== unlimited || connections !== undefined
+
 /** The host is held, or its limit was found: a refused request need not count as failed. */
-export const isHeldBack = ({ backoff, rate: { perSecond, connections, signs } }: LimiterState): boolean =>
+export const isHeldBack = ({
+  backoff,
+  rate: { perSecond, connections, isRate, signs },
+}: LimiterState): boolean =>
   backoff?.why === 'refuses' ||
   connections !== undefined ||
   signs.test?.cause === 'connections' ||
-  (perSecond !== unlimited && signs.test === undefined)
+  (perSecond !== unlimited && (isRate || signs.test === undefined))
 
 export const hasTrouble = ({ backoff, failures, nonAnswers }: LimiterState): boolean =>
   backoff !== undefined || failures > 0 || nonAnswers > 0

@@ -13,8 +13,8 @@ import type { Pause } from '../operators/merge-map-with-pauses.js'
 import { computeRefusalPause } from './backoff.js'
 import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
 import type { HostContext, HostLimiter, Limiter, Origin, Permit, QueuedRequest } from './limiter.js'
-import { forgetRefusals, hasLimit, takeLimit } from './shared-limit.js'
-import { isDown, isHeldBack, isRefusing, toRefusal } from './state.js'
+import { forgetRefusals, hasLimit, mayHaveLimit, takeLimit } from './shared-limit.js'
+import { isDown, isHeldBack, isPaced, isRefusing, toRefusal } from './state.js'
 
 export type { Pause } from '../operators/merge-map-with-pauses.js'
 
@@ -95,13 +95,16 @@ interface Permits {
 
 /** The permits of one attempt: `send` is called once it has all. */
 const createPermits = (
-  { levels }: HostLimiter,
+  { endpoint, host, levels }: HostLimiter,
   item: string,
   { failFast, send, reject }: Pick<QueuedRequest, 'failFast' | 'reject'> & { readonly send: () => void },
 ) => {
   let held: Permit[] = []
   let sentAt = 0
-  const acquire = (): void => levels[held.length]?.acquire(queued)
+  const acquire = (): void => {
+    if (held.length === 0 && !endpoint.state.rate.signs.hasGranted) host.origin?.onFirst(endpoint)
+    levels[held.length]?.acquire(queued)
+  }
   const releaseUnsent = (): void => {
     const unsent = held
     held = []
@@ -181,13 +184,14 @@ const createAttemptEnd = (
       const own = findCause(seen, limiter, request)
       const signal = limiter.levels.reduce((one, { state }) => toRefusal(one, state, host.now()), own)
       finish(signal, error)
+      const pauseMs = signal.kind === 'refused' ? findOwnPause(signal.retryAfterMs, limiter) : undefined
       const isDownNow = limiter.levels.some(({ state }) => isDown(state))
       const isOutage = seen.kind === 'trouble' && !failFast && isDownNow
       return {
         failure: isOutage
           ? new HostDownError(formatError(error), { cause: error })
           : toThrottled(failure, signal, limiter),
-        pauseMs: signal.kind === 'refused' ? findOwnPause(signal.retryAfterMs, limiter) : undefined,
+        pauseMs,
       }
     },
   }
@@ -224,12 +228,14 @@ const MAX_EARLY_MS = 100
 
 /**
  * The pause of a refused request that nothing else holds; undefined if the back-off of its endpoint or host
- * holds it for long enough.
+ * holds it for long enough, or if it waits for its turn at a lowered pace.
  */
 const findOwnPause = (
   retryAfterMs: number | undefined,
   { levels, host }: HostLimiter,
 ): number | undefined => {
+  const hasQueue = levels.some(({ state, waiting }) => waiting > 0 && isPaced(state))
+  if (retryAfterMs === undefined && hasQueue) return undefined
   const pauseMs = computeRefusalPause(retryAfterMs, host.settings)
   const dueAt = host.now() + Math.max(0, pauseMs - MAX_EARLY_MS)
   return levels.some(({ state }) => isRefusing(state, dueAt)) ? undefined : pauseMs
@@ -258,6 +264,7 @@ const returnPermits = (
     const { origin } = host
     if (origin && !hadLimit && hasLimit(limiter.endpoint.state))
       origin.limiter.state = takeLimit(origin.limiter.state, limiter.endpoint.state, origin.now())
+    if (mayHaveLimit(limiter.endpoint.state)) origin?.suspect()
     if (permits[ORIGIN]) origin?.onAnswer(limiter.endpoint, permits[ORIGIN])
     return
   }
@@ -302,6 +309,7 @@ const returnRefused = (
   }
   if (origin) release(ORIGIN, unknown)
   release(ENDPOINT, result)
+  if (mayHaveLimit(endpoint.state)) origin?.suspect()
   // One refusing endpoint backs off alone; a second one makes the whole host back off.
   const isForAll = isRefusing(endpoint.state, host.now()) && isOtherRefusing(host, endpoint)
   const ofHost = signal.kind === 'refused' ? { ...signal, isCertain: true } : signal
@@ -317,16 +325,17 @@ const SAME_KNOWN_LIMIT_MS = 10_000
  * Whether a refusal is one by the whole origin. What its endpoints have taken for limits of their own is not.
  * An endpoint that answers nothing is judged alone.
  */
-const isOfOrigin = ({ limiter, refusedAt, answeredAt }: Origin, endpoint: Limiter, now: number): boolean => {
+const isOfOrigin = (origin: Origin, endpoint: Limiter, now: number): boolean => {
+  const { limiter, refusedAt, answeredAt } = origin
   if (endpoint.state.backoff !== undefined) return false
   refusedAt.set(endpoint, now)
   const aliveAt = answeredAt.get(endpoint) ?? now
   answeredAt.set(endpoint, aliveAt)
   if (now - aliveAt > SAME_KNOWN_LIMIT_MS) return false
-  const ms = hasLimit(limiter.state) ? SAME_KNOWN_LIMIT_MS : SAME_LIMIT_MS
+  const ms = origin.isSuspect || hasLimit(limiter.state) ? SAME_KNOWN_LIMIT_MS : SAME_LIMIT_MS
   const others = [...refusedAt].filter(([other, at]) => other !== endpoint && now - at < ms)
   if (others.length === 0) return false
-  for (const one of [endpoint, ...others.map(([other]) => other)]) one.state = forgetRefusals(one.state)
+  for (const one of [endpoint, ...others.map(([other]) => other)]) one.change(forgetRefusals(one.state))
   return true
 }
 
