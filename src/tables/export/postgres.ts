@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Sql } from 'postgres'
-import { CollectError, describeNetworkError, StorageError, UsageError } from '../../model/errors.js'
-import { requireOptional } from '../../model/optional-package.js'
+import { CollectError, StorageError } from '../../model/errors.js'
 import { createRedactor } from '../../model/redact.js'
 import type { SqlType } from '../../model/row-schema.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
@@ -16,14 +14,15 @@ import {
   loadEach,
 } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
+import {
+  type CopySession,
+  connectPostgres,
+  describeServerFailure,
+  isLocked,
+  nameLock,
+  parsePassword,
+} from './postgres-session.js'
 import { createWriteError } from './replace-file.js'
-
-/** Loads the package on demand. Not exported: its type is not there for an app that has not installed it. */
-const loadPostgres = (): typeof import('postgres') =>
-  requireOptional('postgres', 'the PostgreSQL client is not installed')
-
-/** @throws UsageError if the package is not installed */
-export const assertPostgresInstalled = (): void => void loadPostgres()
 
 /** Options of an export to PostgreSQL. */
 export interface PostgresOptions extends ExportOptions {
@@ -43,13 +42,9 @@ const POSTGRES_TYPES: Readonly<Record<SqlType, string>> = {
 const SCHEMA_COMMENT = `Tables of scripstream. Times are timestamps without a zone, those of India: a literal with a zone, such as '2026-02-11T18:30:00Z', is compared without its zone.
 For such literals: WHERE filed_at AT TIME ZONE 'Asia/Kolkata' BETWEEN … For the day of India now: SET timezone = 'Asia/Kolkata', then CURRENT_DATE.`
 
-const CLOSED = 'the server closed the connection; its log has the reason'
-
-/** SQLSTATE of a lock timeout. */
-const LOCK_NOT_AVAILABLE = '55P03'
-
-/** A change of columns waits for the readers of a table, and other readers wait for the change. */
-const COLUMNS_TIMEOUT = '2 s'
+/** A change of columns waits for the readers of a table, and later readers wait for the change. */
+const COLUMNS_TIMEOUT = '100 ms'
+const COLUMNS_ATTEMPTS = 20
 /** For rows that other sessions are changing. */
 const ROWS_TIMEOUT = '30 s'
 /** For another export into the same schema. */
@@ -62,8 +57,8 @@ const VERSIONS = 'loaded_tables'
 const CHANGED_ROWS = 'changed_rows'
 
 /**
- * Exports to a schema of a PostgreSQL database, in one transaction. Only rows that differ are written, and
- * tables that have changed are read. An empty `url` uses the environment (PGHOST and so on).
+ * Exports to a schema of a PostgreSQL database, the rows in one transaction. Only rows that differ are
+ * written, and tables that have changed are read. An empty `url` uses the environment (PGHOST and so on).
  *
  * @throws UsageError, when it runs, if its package is not installed; StorageError if the target cannot be
  * written
@@ -76,6 +71,7 @@ export const postgres = (url: string, { schema = 'scripstream', ...options }: Po
     const session = connectPostgres(url)
     const { run } = session
     try {
+      await addColumns(session, exporting, schema)
       await openSchema(session, schema)
       const loaded = await loadEach(exporting, (table) =>
         loadPostgresTable(exporting, session, { table, schema }),
@@ -91,12 +87,43 @@ export const postgres = (url: string, { schema = 'scripstream', ...options }: Po
   })
 }
 
+const nameTable = (schema: string, name: string): string => `${quoteName(schema)}.${quoteName(name)}`
+
+/**
+ * Adds the columns that older tables lack, before the transaction of the rows: nobody can read a table from
+ * the change of its columns to the end of the transaction.
+ */
+const addColumns = async (session: CopySession, { tables }: ExportContext, schema: string): Promise<void> => {
+  for (const table of tables.filter(({ isSkipped }) => !isSkipped)) {
+    const target = nameTable(schema, table.name)
+    const stored = await describeStored(session, target, table)
+    const added = stored ? table.columns.filter(({ name }) => !stored.columns.has(name)) : []
+    if (added.length === 0) continue
+    const list = defineColumns(added).map((one) => `ADD COLUMN IF NOT EXISTS ${one}`)
+    const statement = `SET LOCAL lock_timeout = '${COLUMNS_TIMEOUT}'; ALTER TABLE ${target} ${list.join(', ')}`
+    await retryLocked(session, statement).catch(
+      nameLock(`other sessions use ${target}, which needs new columns, for more than 2 s; end them`),
+    )
+  }
+}
+
+/** Waits often and shortly: the readers that have come in the meantime go first. */
+const retryLocked = async ({ run }: CopySession, statement: string): Promise<void> => {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return void (await run(statement))
+    } catch (error) {
+      if (!isLocked(error) || attempt === COLUMNS_ATTEMPTS) throw error
+      await run('SELECT pg_sleep(0.1)')
+    }
+}
+
 /**
  * Begins the transaction, and creates what is missing of a schema. Only what is missing: a role may load into
  * a schema without the right to create one.
  */
 const openSchema = async ({ run }: CopySession, schema: string): Promise<void> => {
-  const versions = `${quoteName(schema)}.${VERSIONS}`
+  const versions = nameTable(schema, VERSIONS)
   // What the settings of a database or a role would change in texts and in compared numbers.
   const settings = ['standard_conforming_strings = on', 'extra_float_digits = 1', "work_mem = '64MB'"]
   await run(
@@ -130,76 +157,14 @@ const openSchema = async ({ run }: CopySession, schema: string): Promise<void> =
   )
 }
 
-/**
- * One connection, for the statements of one transaction. Without a COMMIT, the server undoes them when it
- * ends: a ROLLBACK over a connection that the server has closed would end the process.
- */
-interface CopySession {
-  readonly run: (statement: string) => ReturnType<Sql['unsafe']>
-  readonly end: () => Promise<void>
-}
-
-const connectPostgres = (url: string): CopySession => {
-  const connect = loadPostgres()
-  let isClosed = false
-  const options = {
-    max: 1,
-    max_lifetime: null,
-    onnotice: () => undefined,
-    onclose: () => {
-      isClosed = true
-    },
-    connect_timeout: 10,
-    fetch_types: false,
-    connection: { application_name: 'scripstream', DateStyle: 'ISO' },
-  }
-  try {
-    const sql = url === '' ? connect(options) : connect(url, options)
-    return {
-      run: (statement) => {
-        // The client would open another connection, outside of the transaction.
-        if (isClosed) throw new Error(CLOSED)
-        return sql.unsafe(statement)
-      },
-      end: () => sql.end({ timeout: 1 }),
-    }
-  } catch {
-    // Drop the original message: it contains the address with the password.
-    throw new UsageError('invalid PostgreSQL address; use postgres://user:password@host:5432/database')
-  }
-}
-
-const parsePassword = (url: string): string => {
-  try {
-    return decodeURIComponent(new URL(url).password)
-  } catch {
-    return ''
-  }
-}
-
-const describeServerFailure = (error: unknown): string => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (/^(?:CONNECTION_(?:CLOSED|DESTROYED)|ECONNRESET|EPIPE)$/.test(code)) return CLOSED
-  return describeNetworkError(error) || code || 'no reason given'
-}
-
-/** For the error of a statement that waited for other sessions. */
-const nameLock =
-  (text: string) =>
-  (error: unknown): never => {
-    const isLocked = error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE
-    throw isLocked ? new Error(text) : error
-  }
-
 const loadPostgresTable = async (
   exporting: ExportContext,
   session: CopySession,
   { table, schema }: { readonly table: ExportedTable; readonly schema: string },
 ): Promise<number> => {
   const { run } = session
-  const [versions, target] = [VERSIONS, table.name].map(
-    (name) => `${quoteName(schema)}.${quoteName(name)}`,
-  ) as [string, string]
+  const versions = nameTable(schema, VERSIONS)
+  const target = nameTable(schema, table.name)
   const name = quoteText(table.name)
   const rows = table.version && String(await countRows(exporting.connection, `(${table.select})`))
   const version = rows && hash('md5', JSON.stringify([table.version, rows, table.comment, table.columns]))
@@ -209,20 +174,16 @@ const loadPostgresTable = async (
     const [found] = await run(`SELECT count(*) FROM ${target}`)
     if (found?.count === rows) return Number(rows)
   }
-  const stored = await describeStored(session, target)
+  const stored = await describeStored(session, target, table)
   const staging = `pg_temp.${quoteName(`staging_${table.name}`)}`
   const into = stored === undefined ? target : staging
   await run(
     [
       ...createTableStatements(target, table, stored),
       ...(stored
-        ? [`CREATE TEMPORARY TABLE ${staging} (${defineColumns(table).join(', ')}) ON COMMIT DROP`]
+        ? [`CREATE TEMPORARY TABLE ${staging} (${defineColumns(table.columns).join(', ')}) ON COMMIT DROP`]
         : []),
     ].join(';\n'),
-  ).catch(
-    nameLock(
-      `other sessions use ${target}, which needs new columns, for more than ${COLUMNS_TIMEOUT}; end them`,
-    ),
   )
   const count = await copyIntoTable(exporting, session, {
     into: `${into} (${table.columns.map((one) => quoteName(one.name)).join(', ')})`,
@@ -241,74 +202,60 @@ interface StoredTable {
   readonly comment: string | null
   /** The comments of its columns. */
   readonly columns: ReadonlyMap<string, string | null>
-  /** The columns that a new row must have a value for. */
-  readonly required: readonly string[]
 }
 
-/** Resolves to nothing if there is no such table. */
-const describeStored = async ({ run }: CopySession, target: string): Promise<StoredTable | undefined> => {
+/**
+ * Resolves to nothing if there is no such table.
+ *
+ * @throws StorageError for a table of somebody else, whose rows would be deleted, and for a column that rows
+ * cannot be without
+ */
+const describeStored = async (
+  { run }: CopySession,
+  target: string,
+  { columns }: ExportedTable,
+): Promise<StoredTable | undefined> => {
   const found = await run(
     `SELECT attname, col_description(attrelid, attnum) AS comment, obj_description(attrelid, 'pg_class') AS about,
       attnotnull AND NOT atthasdef AND attidentity = '' AS is_required
       FROM pg_attribute WHERE attrelid = to_regclass(${quoteText(target)}) AND attnum > 0 AND NOT attisdropped`,
   )
   const [first] = found
-  return (
-    first && {
-      comment: first.about,
-      columns: new Map(found.map(({ attname, comment }) => [attname, comment])),
-      required: found.flatMap(({ attname, is_required }) => (is_required ? [attname] : [])),
-    }
+  if (!first) return undefined
+  const stored = new Map(found.map(({ attname, comment }) => [attname, comment]))
+  if (!stored.get(AS_OF_COLUMN.name)?.startsWith(AS_OF_COLUMN.comment))
+    throw new StorageError(`${target} is a table of another program; export to another schema`)
+  const lacking = found.find(
+    ({ attname, is_required }) => is_required && columns.every(({ name }) => name !== attname),
   )
+  if (lacking)
+    throw new StorageError(
+      `${target} has the column ${lacking.attname}, which no export fills; give it a default, or allow NULL`,
+    )
+  return { comment: first.about, columns: stored }
 }
 
-const defineColumns = ({ columns }: ExportedTable): readonly string[] =>
+const defineColumns = (columns: ExportedTable['columns']): readonly string[] =>
   columns.map(({ name, type }) => `${quoteName(name)} ${POSTGRES_TYPES[type]}`)
 
-/** The statements that create a table, or add the columns and comments that an older one lacks. */
+/** The statements that create a table, or add the comments that an older one lacks. */
 const createTableStatements = (
   target: string,
   table: ExportedTable,
   stored: StoredTable | undefined,
 ): readonly string[] => {
   const { key = [], columns, comment } = table
-  const all = defineColumns(table)
   const primary = key.length > 0 ? [`PRIMARY KEY (${key.map(quoteName).join(', ')})`] : []
-  if (stored) assertOwn(target, table, stored)
-  const added = all.filter((_, place) => !stored?.columns.has(columns[place]?.name ?? ''))
   const comments = columns.filter((column) => stored?.columns.get(column.name) !== column.comment)
   return [
-    ...(stored === undefined ? [`CREATE TABLE ${target} (${[...all, ...primary].join(', ')})`] : []),
-    ...(stored && added.length > 0
-      ? [
-          `SET LOCAL lock_timeout = '${COLUMNS_TIMEOUT}'`,
-          `ALTER TABLE ${target} ${added.map((one) => `ADD COLUMN ${one}`).join(', ')}`,
-          `SET LOCAL lock_timeout = '${ROWS_TIMEOUT}'`,
-        ]
+    ...(stored === undefined
+      ? [`CREATE TABLE ${target} (${[...defineColumns(columns), ...primary].join(', ')})`]
       : []),
     ...(stored?.comment === comment ? [] : [`COMMENT ON TABLE ${target} IS ${quoteText(comment)}`]),
     ...comments.map(
       (column) => `COMMENT ON COLUMN ${target}.${quoteName(column.name)} IS ${quoteText(column.comment)}`,
     ),
   ]
-}
-
-/**
- * @throws StorageError for a table of somebody else, whose rows would be deleted, and for a column that rows
- * cannot be without
- */
-const assertOwn = (
-  target: string,
-  { columns }: ExportedTable,
-  { columns: stored, required }: StoredTable,
-): void => {
-  if (!stored.get(AS_OF_COLUMN.name)?.startsWith(AS_OF_COLUMN.comment))
-    throw new StorageError(`${target} is a table of another program; export to another schema`)
-  const lacking = required.find((name) => columns.every((column) => column.name !== name))
-  if (lacking !== undefined)
-    throw new StorageError(
-      `${target} has the column ${lacking}, which no export fills; give it a default, or allow NULL`,
-    )
 }
 
 /**
