@@ -248,6 +248,22 @@ describe.skipIf(!isThere || !hasServer)(`an export that PostgreSQL stops${SKIPPE
     expect(await run(DATABASE, 'SELECT client FROM waiting.deals')).toHaveLength(2)
   })
 
+  it('compresses whole pages in the log of changes, for itself only', async () => {
+    const isOn = "current_setting('wal_compression') <> 'off'"
+    await run(
+      DATABASE,
+      'CREATE TABLE public.noted (is_on boolean)',
+      `CREATE FUNCTION note_setting() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO public.noted VALUES (${isOn}); END $$`,
+      'CREATE EVENT TRIGGER note_setting ON ddl_command_end EXECUTE FUNCTION note_setting()',
+    )
+    onTestFinished(() => run(DATABASE, 'DROP EVENT TRIGGER note_setting').then(() => undefined))
+    await run(DATABASE, `ALTER DATABASE ${DATABASE} SET wal_compression = off`)
+    await write(url, folder(), 'compressed')
+    expect(await run(DATABASE, 'SELECT DISTINCT is_on FROM public.noted')).toEqual([{ is_on: true }])
+    expect(await run(DATABASE, `SELECT ${isOn} AS is_on`)).toEqual([{ is_on: false }])
+  })
+
   it('names a column of somebody else that no row can be without, before it copies', async () => {
     await write(url, folder(), 'required')
     await run(DATABASE, 'TRUNCATE required.deals', 'ALTER TABLE required.deals ADD COLUMN note text NOT NULL')

@@ -50,6 +50,13 @@ const ROWS_TIMEOUT = '30 s'
 /** For another export into the same schema. */
 const EXPORT_TIMEOUT = '10 min'
 
+/**
+ * Three quarters of what a day's export writes to the log are whole pages, of which few rows have changed.
+ * Only a superuser may compress them; others leave the setting of the server.
+ */
+const COMPRESS_WAL = `CASE WHEN current_setting('is_superuser') = 'on' AND current_setting('wal_compression') = 'off'
+  THEN set_config('wal_compression', 'on', true) END`
+
 /** The versions of the tables as they were loaded. */
 const VERSIONS = 'loaded_tables'
 
@@ -133,7 +140,7 @@ const openSchema = async ({ run }: CopySession, schema: string): Promise<void> =
     ].join(';'),
   )
   const [server] = await run(
-    `SELECT version(), pg_advisory_xact_lock(hashtext(${quoteText(`scripstream ${schema}`)}))`,
+    `SELECT version(), pg_advisory_xact_lock(hashtext(${quoteText(`scripstream ${schema}`)})), ${COMPRESS_WAL}`,
   ).catch(
     nameLock(`another export into the schema ${schema} takes more than ${EXPORT_TIMEOUT}; end one of them`),
   )
