@@ -54,8 +54,8 @@ const EXPORT_TIMEOUT = '10 min'
  * Three quarters of what a day's export writes to the log are whole pages, of which few rows have changed.
  * Only a superuser may compress them; others leave the setting of the server.
  */
-const COMPRESS_WAL = `CASE WHEN current_setting('is_superuser') = 'on' AND current_setting('wal_compression') = 'off'
-  THEN set_config('wal_compression', 'on', true) END`
+const COMPRESS_WAL = `(SELECT set_config(name, CASE WHEN 'zstd' = ANY(enumvals) THEN 'zstd' ELSE 'on' END, true)
+  FROM pg_settings WHERE name = 'wal_compression' AND setting = 'off' AND current_setting('is_superuser') = 'on')`
 
 /** The versions of the tables as they were loaded. */
 const VERSIONS = 'loaded_tables'
