@@ -104,14 +104,17 @@ const collectLists = async (sheet?: Sheet) => {
 }
 
 describe('a simulated spreadsheet that answers', () => {
-  it.each(kinds)('$what gives the same lists, with the reason where another source gave them', async ({ sheet, says }) => {
-    const { reasons, ...sound } = await collectLists()
-    expect({ reasons, lengths: sound.lists.map(({ length }) => length > 3) }).toEqual({
-      reasons: [],
-      lengths: [true, true],
-    })
-    const { reasons: told, ...collected } = await collectLists(sheet)
-    expect(collected).toEqual(sound)
-    expect(told).toEqual(says === undefined ? [] : ['asm', 'gsm'].map(() => expect.stringContaining(says)))
-  })
+  it.each(kinds)(
+    '$what gives the same lists, with the reason where another source gave them',
+    async ({ sheet, says }) => {
+      const { reasons, ...sound } = await collectLists()
+      expect({ reasons, lengths: sound.lists.map(({ length }) => length > 3) }).toEqual({
+        reasons: [],
+        lengths: [true, true],
+      })
+      const { reasons: told, ...collected } = await collectLists(sheet)
+      expect(collected).toEqual(sound)
+      expect(told).toEqual(says === undefined ? [] : ['asm', 'gsm'].map(() => expect.stringContaining(says)))
+    },
+  )
 })
