@@ -38,7 +38,7 @@ export const connectPostgres = (url: string): CopySession => {
     connection: { application_name: 'scripstream', DateStyle: 'ISO' },
   }
   try {
-    const sql = url === '' ? connect(options) : connect(url, options)
+    const sql = connect(url, options)
     return {
       run: (statement) => {
         // The client would open another connection, outside of the transaction.
@@ -61,15 +61,17 @@ export const parsePassword = (url: string): string => {
   }
 }
 
+const readCode = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : ''
+
 export const describeServerFailure = (error: unknown): string => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = readCode(error)
   if (/^(?:CONNECTION_(?:CLOSED|DESTROYED)|ECONNRESET|EPIPE)$/.test(code)) return CLOSED
   return describeNetworkError(error) || code || 'no reason given'
 }
 
 /** Whether a statement has waited for other sessions as long as it may. */
-export const isLocked = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE
+export const isLocked = (error: unknown): boolean => readCode(error) === LOCK_NOT_AVAILABLE
 
 /** For the error of such a statement. */
 export const nameLock =

@@ -9,9 +9,11 @@ import {
   AS_OF_COLUMN,
   countRows,
   defineExport,
+  describeTable,
   type ExportContext,
   type ExportedTable,
   loadEach,
+  type StoredTable,
 } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
 import {
@@ -101,10 +103,11 @@ const nameTable = (schema: string, name: string): string => `${quoteName(schema)
  * the change of its columns to the end of the transaction.
  */
 const addColumns = async (session: CopySession, { tables }: ExportContext, schema: string): Promise<void> => {
-  for (const table of tables.filter(({ isSkipped }) => !isSkipped)) {
+  for (const table of tables) {
+    if (table.isSkipped) continue
     const target = nameTable(schema, table.name)
     const stored = await describeStored(session, target, table)
-    const added = stored ? table.columns.filter(({ name }) => !stored.columns.has(name)) : []
+    const added = table.columns.filter(({ name }) => stored?.columns.has(name) === false)
     if (added.length === 0) continue
     const list = defineColumns(added).map((one) => `ADD COLUMN IF NOT EXISTS ${one}`)
     const statement = `SET LOCAL lock_timeout = '${COLUMNS_TIMEOUT}'; ALTER TABLE ${target} ${list.join(', ')}`
@@ -132,13 +135,8 @@ const retryLocked = async ({ run }: CopySession, statement: string): Promise<voi
 const openSchema = async ({ run }: CopySession, schema: string): Promise<void> => {
   const versions = nameTable(schema, VERSIONS)
   // What the settings of a database or a role would change in texts and in compared numbers.
-  const settings = ['standard_conforming_strings = on', 'extra_float_digits = 1', "work_mem = '64MB'"]
-  await run(
-    [
-      'BEGIN ISOLATION LEVEL READ COMMITTED',
-      ...[...settings, `lock_timeout = '${EXPORT_TIMEOUT}'`].map((one) => `SET LOCAL ${one}`),
-    ].join(';'),
-  )
+  await run(`BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL standard_conforming_strings = on;
+    SET LOCAL extra_float_digits = 1; SET LOCAL work_mem = '64MB'; SET LOCAL lock_timeout = '${EXPORT_TIMEOUT}'`)
   const [server] = await run(
     `SELECT version(), pg_advisory_xact_lock(hashtext(${quoteText(`scripstream ${schema}`)})), ${COMPRESS_WAL}`,
   ).catch(
@@ -182,21 +180,22 @@ const loadPostgresTable = async (
     if (found?.count === rows) return Number(rows)
   }
   const stored = await describeStored(session, target, table)
-  const staging = `pg_temp.${quoteName(`staging_${table.name}`)}`
-  const into = stored === undefined ? target : staging
+  const into = stored ? nameStaging(table.name) : target
+  const columns = defineColumns(table.columns)
+  const primary = table.key?.length ? [`PRIMARY KEY (${table.key.map(quoteName).join(', ')})`] : []
   await run(
     [
-      ...createTableStatements(target, table, stored),
-      ...(stored
-        ? [`CREATE TEMPORARY TABLE ${staging} (${defineColumns(table.columns).join(', ')}) ON COMMIT DROP`]
-        : []),
+      stored
+        ? `CREATE TEMPORARY TABLE ${into} (${columns.join(', ')}) ON COMMIT DROP`
+        : `CREATE TABLE ${into} (${[...columns, ...primary].join(', ')})`,
+      ...describeTable(target, table, stored),
     ].join(';\n'),
   )
   const count = await copyIntoTable(exporting, session, {
     into: `${into} (${table.columns.map((one) => quoteName(one.name)).join(', ')})`,
     table,
   })
-  if (stored) await mergeStaged(session, { target, staging, table })
+  if (stored) await mergeStaged(session, target, table)
   await run(
     `INSERT INTO ${versions} AS t VALUES (${name}, ${version === undefined ? 'NULL' : quoteText(version)})
       ON CONFLICT (name) DO UPDATE SET version = excluded.version WHERE t.version IS DISTINCT FROM excluded.version`,
@@ -204,12 +203,7 @@ const loadPostgresTable = async (
   return count
 }
 
-/** A table that is there. */
-interface StoredTable {
-  readonly comment: string | null
-  /** The comments of its columns. */
-  readonly columns: ReadonlyMap<string, string | null>
-}
+const nameStaging = (name: string): string => nameTable('pg_temp', `staging_${name}`)
 
 /**
  * Resolves to nothing if there is no such table.
@@ -245,39 +239,16 @@ const describeStored = async (
 const defineColumns = (columns: ExportedTable['columns']): readonly string[] =>
   columns.map(({ name, type }) => `${quoteName(name)} ${POSTGRES_TYPES[type]}`)
 
-/** The statements that create a table, or add the comments that an older one lacks. */
-const createTableStatements = (
-  target: string,
-  table: ExportedTable,
-  stored: StoredTable | undefined,
-): readonly string[] => {
-  const { key = [], columns, comment } = table
-  const primary = key.length > 0 ? [`PRIMARY KEY (${key.map(quoteName).join(', ')})`] : []
-  const comments = columns.filter((column) => stored?.columns.get(column.name) !== column.comment)
-  return [
-    ...(stored === undefined
-      ? [`CREATE TABLE ${target} (${[...defineColumns(columns), ...primary].join(', ')})`]
-      : []),
-    ...(stored?.comment === comment ? [] : [`COMMENT ON TABLE ${target} IS ${quoteText(comment)}`]),
-    ...comments.map(
-      (column) => `COMMENT ON COLUMN ${target}.${quoteName(column.name)} IS ${quoteText(column.comment)}`,
-    ),
-  ]
-}
-
 /**
  * Changes a table so that it has exactly the staged rows. A row that differs in `as_of` only stays as it is:
  * nothing is written for it.
  */
 const mergeStaged = async (
   { run }: CopySession,
-  {
-    target,
-    staging,
-    table,
-  }: { readonly target: string; readonly staging: string; readonly table: ExportedTable },
+  target: string,
+  { name, key = [], columns }: ExportedTable,
 ): Promise<void> => {
-  const { key = [], columns } = table
+  const staging = nameStaging(name)
   const all = columns.map(({ name }) => quoteName(name))
   const values = all.filter((name) => name !== quoteName(AS_OF_COLUMN.name))
   const keys = key.map(quoteName)
@@ -286,8 +257,7 @@ const mergeStaged = async (
   const number = (from: string): string =>
     `(SELECT place, content, row_number() OVER (PARTITION BY content) AS copy FROM
       (SELECT ctid AS place, md5(ROW(${listValues('r')})::text)::uuid AS content FROM ${from} AS r) AS x)`
-  const keyed = keys.length > 0
-  const compare = keyed
+  const compare = key.length
     ? `SELECT t.ctid, s.ctid FROM ${target} AS t FULL JOIN ${staging} AS s ON ${keys.map((name) => `t.${name} = s.${name}`).join(' AND ')}
         WHERE (${listValues('t')}) IS DISTINCT FROM (${listValues('s')})`
     : `SELECT t.place, s.place FROM ${number(target)} AS t FULL JOIN ${number(staging)} AS s USING (content, copy)
@@ -297,14 +267,12 @@ const mergeStaged = async (
   if (count === 0) return
   const others = all.filter((name) => !keys.includes(name))
   await run(
-    [
-      `DELETE FROM ${target} WHERE ctid IN (SELECT old_place FROM ${changed} WHERE new_place IS NULL)`,
-      `UPDATE ${target} AS t SET (${others.join(', ')}) = ROW(${others.map((name) => `s.${name}`).join(', ')})
-        FROM ${changed} AS c JOIN ${staging} AS s ON s.ctid = c.new_place WHERE t.ctid = c.old_place`,
-      `INSERT INTO ${target} (${all.join(', ')}) SELECT ${all.join(', ')} FROM ${staging}
-        WHERE ctid IN (SELECT new_place FROM ${changed} WHERE old_place IS NULL)`,
-      `TRUNCATE ${changed}`,
-    ].join(';\n'),
+    `DELETE FROM ${target} WHERE ctid IN (SELECT old_place FROM ${changed} WHERE new_place IS NULL);
+      UPDATE ${target} AS t SET (${others.join(', ')}) = ROW(${others.map((name) => `s.${name}`).join(', ')})
+        FROM ${changed} AS c JOIN ${staging} AS s ON s.ctid = c.new_place WHERE t.ctid = c.old_place;
+      INSERT INTO ${target} (${all.join(', ')}) SELECT ${all.join(', ')} FROM ${staging}
+        WHERE ctid IN (SELECT new_place FROM ${changed} WHERE old_place IS NULL);
+      TRUNCATE ${changed}`,
   ).catch(nameLock(`other sessions change rows of ${target} for more than ${ROWS_TIMEOUT}; end them`))
 }
 
