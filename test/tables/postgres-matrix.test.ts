@@ -194,17 +194,21 @@ describe.skipIf(!duckdb || !hasServer)(`PostgreSQL as it is set up${SKIPPED}`, (
     const client = connect(`${SERVER}/${DATABASE}`, { max: 1, onnotice: () => undefined })
     onTestFinished(() => client.end({ timeout: 1 }))
     await write(`${SERVER}/${DATABASE}`, market.out, 'read')
-    const readable = await run(DATABASE, "SELECT tablename FROM pg_tables WHERE schemaname = 'read'")
-    expect(readable.length).toBeGreaterThan(35)
-    const keyed = ['candles', 'index_candles', 'fundamentals', 'breadth']
+    const fewer = ['candles', 'index_candles', 'fundamentals', 'breadth']
     await run(
       DATABASE,
       'UPDATE read.loaded_tables SET version = NULL',
-      ...keyed.map(
+      ...fewer.map(
         (name) => `DELETE FROM read.${name} WHERE ctid IN (SELECT ctid FROM read.${name} LIMIT 5)`,
       ),
       'UPDATE read.candles SET close = 0 WHERE ctid IN (SELECT ctid FROM read.candles LIMIT 5)',
+      "COMMENT ON TABLE read.candles IS 'older'",
+      'COMMENT ON COLUMN read.deals.symbol IS NULL',
+      'COMMENT ON SCHEMA read IS NULL',
+      'DROP TABLE read.ratios',
     )
+    const readable = await run(DATABASE, "SELECT tablename FROM pg_tables WHERE schemaname = 'read'")
+    expect(readable.length).toBeGreaterThan(35)
     await client.begin(async (reader) => {
       const list = readable.map(({ tablename }) => `read.${quoteName(String(tablename))}`)
       await reader.unsafe(`LOCK ${list.join(', ')} IN ACCESS SHARE MODE`)
