@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { StorageError } from '../../src/model/errors.js'
 import { postgres } from '../../src/tables/export/postgres.js'
 import { streams } from '../../streams/registry.js'
+import { until } from '../support/until.js'
 import { hasServer, run, SERVER, SKIPPED } from './postgres-server.js'
 import { folderWith, duckdb as isThere } from './support.js'
 
@@ -199,6 +200,68 @@ describe.skipIf(!isThere || !hasServer)(`an export that PostgreSQL stops${SKIPPE
     expect(String(failure)).toMatch(
       /other sessions use "used"."deals", which needs new columns, for more than 2 s; end them/,
     )
+  })
+
+  it('changes columns when a reader has ended, and lets others read a table while it loads rows', async () => {
+    const { default: connect } = await import('postgres')
+    const holder = connect(url, { max: 1, onnotice: () => undefined })
+    onTestFinished(() => holder.end({ timeout: 1 }))
+    const lastStatement = (text: string) =>
+      run(
+        DATABASE,
+        `SELECT FROM pg_stat_activity WHERE datname = '${DATABASE}' AND application_name = 'scripstream' AND ${text}`,
+      )
+    await write(url, folder(), 'waiting')
+    await run(DATABASE, 'ALTER TABLE waiting.deals DROP COLUMN client')
+    await run(DATABASE, `ALTER DATABASE ${DATABASE} RESET statement_timeout`)
+    let isEnded = false
+    let exported: Promise<unknown> | undefined
+    await holder.begin(async (transaction) => {
+      // Only the record of versions, which is written after the rows, is locked to the end.
+      await transaction.unsafe('LOCK waiting.loaded_tables IN EXCLUSIVE MODE')
+      await transaction
+        .savepoint(async (reading) => {
+          await reading.unsafe('LOCK waiting.deals IN ACCESS SHARE MODE')
+          exported = write(url, folder(2), 'waiting').finally(() => {
+            isEnded = true
+          })
+          exported.catch(() => undefined)
+          await until('the export tries again', async () => {
+            if (isEnded) await exported
+            return (await lastStatement("query LIKE 'SELECT pg_sleep%'")).length > 0
+          })
+          throw new Error('the reader has ended')
+        })
+        .catch(() => undefined)
+      await until('the export waits to record the version', async () => {
+        if (isEnded) await exported
+        return (await lastStatement("wait_event_type = 'Lock' AND query LIKE '%loaded_tables%'")).length > 0
+      })
+      await run(
+        DATABASE,
+        'BEGIN',
+        'LOCK waiting.deals IN ACCESS SHARE MODE NOWAIT',
+        'SELECT client FROM waiting.deals',
+      )
+    })
+    await exported
+    expect(await run(DATABASE, 'SELECT client FROM waiting.deals')).toHaveLength(2)
+  })
+
+  it('compresses whole pages in the log of changes, for itself only', async () => {
+    const isOn = "current_setting('wal_compression') <> 'off'"
+    await run(
+      DATABASE,
+      'CREATE TABLE public.noted (is_on boolean)',
+      `CREATE FUNCTION note_setting() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO public.noted VALUES (${isOn}); END $$`,
+      'CREATE EVENT TRIGGER note_setting ON ddl_command_end EXECUTE FUNCTION note_setting()',
+    )
+    onTestFinished(() => run(DATABASE, 'DROP EVENT TRIGGER note_setting').then(() => undefined))
+    await run(DATABASE, `ALTER DATABASE ${DATABASE} SET wal_compression = off`)
+    await write(url, folder(), 'compressed')
+    expect(await run(DATABASE, 'SELECT DISTINCT is_on FROM public.noted')).toEqual([{ is_on: true }])
+    expect(await run(DATABASE, `SELECT ${isOn} AS is_on`)).toEqual([{ is_on: false }])
   })
 
   it('names a column of somebody else that no row can be without, before it copies', async () => {

@@ -189,6 +189,34 @@ describe.skipIf(!duckdb || !hasServer)(`PostgreSQL as it is set up${SKIPPED}`, (
     expect(await compare(DATABASE, 'twice', market.out)).toEqual(EQUAL)
   })
 
+  it('needs no lock that a reader of all its tables would have to end for', async () => {
+    const { default: connect } = await import('postgres')
+    const client = connect(`${SERVER}/${DATABASE}`, { max: 1, onnotice: () => undefined })
+    onTestFinished(() => client.end({ timeout: 1 }))
+    await write(`${SERVER}/${DATABASE}`, market.out, 'read')
+    const fewer = ['candles', 'index_candles', 'fundamentals', 'breadth']
+    await run(
+      DATABASE,
+      'UPDATE read.loaded_tables SET version = NULL',
+      ...fewer.map(
+        (name) => `DELETE FROM read.${name} WHERE ctid IN (SELECT ctid FROM read.${name} LIMIT 5)`,
+      ),
+      'UPDATE read.candles SET close = 0 WHERE ctid IN (SELECT ctid FROM read.candles LIMIT 5)',
+      "COMMENT ON TABLE read.candles IS 'older'",
+      'COMMENT ON COLUMN read.deals.symbol IS NULL',
+      'COMMENT ON SCHEMA read IS NULL',
+      'DROP TABLE read.ratios',
+    )
+    const readable = await run(DATABASE, "SELECT tablename FROM pg_tables WHERE schemaname = 'read'")
+    expect(readable.length).toBeGreaterThan(35)
+    await client.begin(async (reader) => {
+      const list = readable.map(({ tablename }) => `read.${quoteName(String(tablename))}`)
+      await reader.unsafe(`LOCK ${list.join(', ')} IN ACCESS SHARE MODE`)
+      await write(`${SERVER}/${DATABASE}`, market.out, 'read')
+    })
+    expect(await compare(DATABASE, 'read', market.out)).toEqual(EQUAL)
+  })
+
   it('has all rows after an export that was killed in the middle', async () => {
     const place = { cwd: market.out, env: {} }
     const args = ['export', '--to', `${SERVER}/${DATABASE}`, '--schema', 'killed', '-o', market.out]

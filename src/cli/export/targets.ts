@@ -100,8 +100,8 @@ export const createExport = async (
     lake: async () => (await import('../../tables/lake/whole-lake.js')).wholeLake(options),
     xlsx: async () => (await import('../../tables/export/workbook.js')).workbook(location, options),
     postgres: async () => {
-      const { assertPostgresInstalled, postgres } = await import('../../tables/export/postgres.js')
-      assertPostgresInstalled()
+      const { postgres } = await import('../../tables/export/postgres.js')
+      ;(await import('../../tables/export/postgres-session.js')).assertPostgresInstalled()
       return postgres(location, { ...options, schema })
     },
   }

@@ -117,7 +117,7 @@ const openTables = async (
     const rows = key === undefined ? quoteName(name) : file ? `(${file.unique})` : selectUnique(name, key)
     const select = `SELECT ${values.join(', ')}, CAST(${asOfDay} AS DATE) AS as_of FROM ${rows}`
     const version = file?.inputs.key
-    const facts = {
+    exported.push({
       name,
       comment,
       shape,
@@ -126,8 +126,8 @@ const openTables = async (
       key,
       version,
       writingMs: stored.get(name)?.ms ?? 0,
-    }
-    exported.push({ ...facts, isSkipped: await isSkipped(one) })
+      isSkipped: await isSkipped(one),
+    })
   }
   if (exported.every((table) => table.isSkipped))
     throw new UsageError(`${out} has no outputs to load`, { code: 'no-outputs' })
@@ -190,6 +190,28 @@ export const loadEach = async (
     loaded.push({ table: table.name, rows, leftOut: all - rows, ms, isSkipped: table.isSkipped })
   }
   return loaded
+}
+
+/** A table of a database that was loaded before. */
+export interface StoredTable {
+  readonly comment: string | null
+  /** The comments of its columns. */
+  readonly columns: ReadonlyMap<string, string | null>
+}
+
+/** The statements that add the comments that a table lacks. */
+export const describeTable = (
+  target: string,
+  { columns, comment }: ExportedTable,
+  stored?: StoredTable,
+): readonly string[] => {
+  const comments = columns.filter((column) => stored?.columns.get(column.name) !== column.comment)
+  return [
+    ...(stored?.comment === comment ? [] : [`COMMENT ON TABLE ${target} IS ${quoteText(comment)}`]),
+    ...comments.map(
+      (column) => `COMMENT ON COLUMN ${target}.${quoteName(column.name)} IS ${quoteText(column.comment)}`,
+    ),
+  ]
 }
 
 export const countRows = async (connection: DuckDBConnection, source: string): Promise<number> =>

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { StorageError, UsageError } from '../../model/errors.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
-import { countRows, defineExport, type ExportContext, type ExportedTable, loadEach } from './define-export.js'
+import { countRows, defineExport, describeTable, type ExportContext, loadEach } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
 
 const TARGET = 'target'
@@ -22,7 +22,7 @@ export const duckdb = (path: string, options: ExportOptions): Export =>
     const loaded = await loadEach(exporting, async (table) => {
       const target = `${TARGET}.main.${quoteName(table.name)}`
       await connection.run(`CREATE OR REPLACE TABLE ${target} AS ${table.select}`)
-      await addComments(exporting, target, table)
+      await connection.run(describeTable(target, table).join(';'))
       return countRows(connection, target)
     })
     await connection.run('COMMIT')
@@ -46,16 +46,4 @@ const attach = async ({ connection }: ExportContext, path: string): Promise<void
       `${path} cannot be opened as a DuckDB database: ${message.replace(/\s+/g, ' ')}; choose another file`,
     )
   }
-}
-
-const addComments = async (
-  { connection }: ExportContext,
-  target: string,
-  { comment, columns }: ExportedTable,
-): Promise<void> => {
-  await connection.run(`COMMENT ON TABLE ${target} IS ${quoteText(comment)}`)
-  for (const column of columns)
-    await connection.run(
-      `COMMENT ON COLUMN ${target}.${quoteName(column.name)} IS ${quoteText(column.comment)}`,
-    )
 }

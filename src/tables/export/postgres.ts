@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Sql } from 'postgres'
-import { CollectError, describeNetworkError, StorageError, UsageError } from '../../model/errors.js'
-import { requireOptional } from '../../model/optional-package.js'
+import { CollectError, StorageError } from '../../model/errors.js'
 import { createRedactor } from '../../model/redact.js'
 import type { SqlType } from '../../model/row-schema.js'
 import { quoteName, quoteText } from '../../storage/duckdb.js'
@@ -11,19 +9,22 @@ import {
   AS_OF_COLUMN,
   countRows,
   defineExport,
+  describeTable,
   type ExportContext,
   type ExportedTable,
   loadEach,
+  type StoredTable,
 } from './define-export.js'
 import type { Export, ExportOptions } from './export.js'
+import {
+  type CopySession,
+  connectPostgres,
+  describeServerFailure,
+  isLocked,
+  nameLock,
+  parsePassword,
+} from './postgres-session.js'
 import { createWriteError } from './replace-file.js'
-
-/** Loads the package on demand. Not exported: its type is not there for an app that has not installed it. */
-const loadPostgres = (): typeof import('postgres') =>
-  requireOptional('postgres', 'the PostgreSQL client is not installed')
-
-/** @throws UsageError if the package is not installed */
-export const assertPostgresInstalled = (): void => void loadPostgres()
 
 /** Options of an export to PostgreSQL. */
 export interface PostgresOptions extends ExportOptions {
@@ -43,17 +44,20 @@ const POSTGRES_TYPES: Readonly<Record<SqlType, string>> = {
 const SCHEMA_COMMENT = `Tables of scripstream. Times are timestamps without a zone, those of India: a literal with a zone, such as '2026-02-11T18:30:00Z', is compared without its zone.
 For such literals: WHERE filed_at AT TIME ZONE 'Asia/Kolkata' BETWEEN … For the day of India now: SET timezone = 'Asia/Kolkata', then CURRENT_DATE.`
 
-const CLOSED = 'the server closed the connection; its log has the reason'
-
-/** SQLSTATE of a lock timeout. */
-const LOCK_NOT_AVAILABLE = '55P03'
-
-/** A change of columns waits for the readers of a table, and other readers wait for the change. */
-const COLUMNS_TIMEOUT = '2 s'
+/** A change of columns waits for the readers of a table, and later readers wait for the change. */
+const COLUMNS_TIMEOUT = '100 ms'
+const COLUMNS_ATTEMPTS = 20
 /** For rows that other sessions are changing. */
 const ROWS_TIMEOUT = '30 s'
 /** For another export into the same schema. */
 const EXPORT_TIMEOUT = '10 min'
+
+/**
+ * Three quarters of what a day's export writes to the log are whole pages, of which few rows have changed.
+ * Only a superuser may compress them; others leave the setting of the server.
+ */
+const COMPRESS_WAL = `(SELECT set_config(name, CASE WHEN 'zstd' = ANY(enumvals) THEN 'zstd' ELSE 'on' END, true)
+  FROM pg_settings WHERE name = 'wal_compression' AND setting = 'off' AND current_setting('is_superuser') = 'on')`
 
 /** The versions of the tables as they were loaded. */
 const VERSIONS = 'loaded_tables'
@@ -62,8 +66,8 @@ const VERSIONS = 'loaded_tables'
 const CHANGED_ROWS = 'changed_rows'
 
 /**
- * Exports to a schema of a PostgreSQL database, in one transaction. Only rows that differ are written, and
- * tables that have changed are read. An empty `url` uses the environment (PGHOST and so on).
+ * Exports to a schema of a PostgreSQL database, the rows in one transaction. Only rows that differ are
+ * written, and tables that have changed are read. An empty `url` uses the environment (PGHOST and so on).
  *
  * @throws UsageError, when it runs, if its package is not installed; StorageError if the target cannot be
  * written
@@ -76,6 +80,7 @@ export const postgres = (url: string, { schema = 'scripstream', ...options }: Po
     const session = connectPostgres(url)
     const { run } = session
     try {
+      await addColumns(session, exporting, schema)
       await openSchema(session, schema)
       const loaded = await loadEach(exporting, (table) =>
         loadPostgresTable(exporting, session, { table, schema }),
@@ -91,22 +96,49 @@ export const postgres = (url: string, { schema = 'scripstream', ...options }: Po
   })
 }
 
+const nameTable = (schema: string, name: string): string => `${quoteName(schema)}.${quoteName(name)}`
+
+/**
+ * Adds the columns that older tables lack, before the transaction of the rows: nobody can read a table from
+ * the change of its columns to the end of the transaction.
+ */
+const addColumns = async (session: CopySession, { tables }: ExportContext, schema: string): Promise<void> => {
+  for (const table of tables) {
+    if (table.isSkipped) continue
+    const target = nameTable(schema, table.name)
+    const stored = await describeStored(session, target, table)
+    const added = table.columns.filter(({ name }) => stored?.columns.has(name) === false)
+    if (added.length === 0) continue
+    const list = defineColumns(added).map((one) => `ADD COLUMN IF NOT EXISTS ${one}`)
+    const statement = `SET LOCAL lock_timeout = '${COLUMNS_TIMEOUT}'; ALTER TABLE ${target} ${list.join(', ')}`
+    await retryLocked(session, statement).catch(
+      nameLock(`other sessions use ${target}, which needs new columns, for more than 2 s; end them`),
+    )
+  }
+}
+
+/** Waits often and shortly: the readers that have come in the meantime go first. */
+const retryLocked = async ({ run }: CopySession, statement: string): Promise<void> => {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return void (await run(statement))
+    } catch (error) {
+      if (!isLocked(error) || attempt === COLUMNS_ATTEMPTS) throw error
+      await run('SELECT pg_sleep(0.1)')
+    }
+}
+
 /**
  * Begins the transaction, and creates what is missing of a schema. Only what is missing: a role may load into
  * a schema without the right to create one.
  */
 const openSchema = async ({ run }: CopySession, schema: string): Promise<void> => {
-  const versions = `${quoteName(schema)}.${VERSIONS}`
+  const versions = nameTable(schema, VERSIONS)
   // What the settings of a database or a role would change in texts and in compared numbers.
-  const settings = ['standard_conforming_strings = on', 'extra_float_digits = 1', "work_mem = '64MB'"]
-  await run(
-    [
-      'BEGIN ISOLATION LEVEL READ COMMITTED',
-      ...[...settings, `lock_timeout = '${EXPORT_TIMEOUT}'`].map((one) => `SET LOCAL ${one}`),
-    ].join(';'),
-  )
+  await run(`BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL standard_conforming_strings = on;
+    SET LOCAL extra_float_digits = 1; SET LOCAL work_mem = '64MB'; SET LOCAL lock_timeout = '${EXPORT_TIMEOUT}'`)
   const [server] = await run(
-    `SELECT version(), pg_advisory_xact_lock(hashtext(${quoteText(`scripstream ${schema}`)}))`,
+    `SELECT version(), pg_advisory_xact_lock(hashtext(${quoteText(`scripstream ${schema}`)})), ${COMPRESS_WAL}`,
   ).catch(
     nameLock(`another export into the schema ${schema} takes more than ${EXPORT_TIMEOUT}; end one of them`),
   )
@@ -130,76 +162,14 @@ const openSchema = async ({ run }: CopySession, schema: string): Promise<void> =
   )
 }
 
-/**
- * One connection, for the statements of one transaction. Without a COMMIT, the server undoes them when it
- * ends: a ROLLBACK over a connection that the server has closed would end the process.
- */
-interface CopySession {
-  readonly run: (statement: string) => ReturnType<Sql['unsafe']>
-  readonly end: () => Promise<void>
-}
-
-const connectPostgres = (url: string): CopySession => {
-  const connect = loadPostgres()
-  let isClosed = false
-  const options = {
-    max: 1,
-    max_lifetime: null,
-    onnotice: () => undefined,
-    onclose: () => {
-      isClosed = true
-    },
-    connect_timeout: 10,
-    fetch_types: false,
-    connection: { application_name: 'scripstream', DateStyle: 'ISO' },
-  }
-  try {
-    const sql = url === '' ? connect(options) : connect(url, options)
-    return {
-      run: (statement) => {
-        // The client would open another connection, outside of the transaction.
-        if (isClosed) throw new Error(CLOSED)
-        return sql.unsafe(statement)
-      },
-      end: () => sql.end({ timeout: 1 }),
-    }
-  } catch {
-    // Drop the original message: it contains the address with the password.
-    throw new UsageError('invalid PostgreSQL address; use postgres://user:password@host:5432/database')
-  }
-}
-
-const parsePassword = (url: string): string => {
-  try {
-    return decodeURIComponent(new URL(url).password)
-  } catch {
-    return ''
-  }
-}
-
-const describeServerFailure = (error: unknown): string => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (/^(?:CONNECTION_(?:CLOSED|DESTROYED)|ECONNRESET|EPIPE)$/.test(code)) return CLOSED
-  return describeNetworkError(error) || code || 'no reason given'
-}
-
-/** For the error of a statement that waited for other sessions. */
-const nameLock =
-  (text: string) =>
-  (error: unknown): never => {
-    const isLocked = error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE
-    throw isLocked ? new Error(text) : error
-  }
-
 const loadPostgresTable = async (
   exporting: ExportContext,
   session: CopySession,
   { table, schema }: { readonly table: ExportedTable; readonly schema: string },
 ): Promise<number> => {
   const { run } = session
-  const [versions, target] = [VERSIONS, table.name].map(
-    (name) => `${quoteName(schema)}.${quoteName(name)}`,
-  ) as [string, string]
+  const versions = nameTable(schema, VERSIONS)
+  const target = nameTable(schema, table.name)
   const name = quoteText(table.name)
   const rows = table.version && String(await countRows(exporting.connection, `(${table.select})`))
   const version = rows && hash('md5', JSON.stringify([table.version, rows, table.comment, table.columns]))
@@ -209,26 +179,23 @@ const loadPostgresTable = async (
     const [found] = await run(`SELECT count(*) FROM ${target}`)
     if (found?.count === rows) return Number(rows)
   }
-  const stored = await describeStored(session, target)
-  const staging = `pg_temp.${quoteName(`staging_${table.name}`)}`
-  const into = stored === undefined ? target : staging
+  const stored = await describeStored(session, target, table)
+  const into = stored ? nameStaging(table.name) : target
+  const columns = defineColumns(table.columns)
+  const primary = table.key?.length ? [`PRIMARY KEY (${table.key.map(quoteName).join(', ')})`] : []
   await run(
     [
-      ...createTableStatements(target, table, stored),
-      ...(stored
-        ? [`CREATE TEMPORARY TABLE ${staging} (${defineColumns(table).join(', ')}) ON COMMIT DROP`]
-        : []),
+      stored
+        ? `CREATE TEMPORARY TABLE ${into} (${columns.join(', ')}) ON COMMIT DROP`
+        : `CREATE TABLE ${into} (${[...columns, ...primary].join(', ')})`,
+      ...describeTable(target, table, stored),
     ].join(';\n'),
-  ).catch(
-    nameLock(
-      `other sessions use ${target}, which needs new columns, for more than ${COLUMNS_TIMEOUT}; end them`,
-    ),
   )
   const count = await copyIntoTable(exporting, session, {
     into: `${into} (${table.columns.map((one) => quoteName(one.name)).join(', ')})`,
     table,
   })
-  if (stored) await mergeStaged(session, { target, staging, table })
+  if (stored) await mergeStaged(session, target, table)
   await run(
     `INSERT INTO ${versions} AS t VALUES (${name}, ${version === undefined ? 'NULL' : quoteText(version)})
       ON CONFLICT (name) DO UPDATE SET version = excluded.version WHERE t.version IS DISTINCT FROM excluded.version`,
@@ -236,80 +203,41 @@ const loadPostgresTable = async (
   return count
 }
 
-/** A table that is there. */
-interface StoredTable {
-  readonly comment: string | null
-  /** The comments of its columns. */
-  readonly columns: ReadonlyMap<string, string | null>
-  /** The columns that a new row must have a value for. */
-  readonly required: readonly string[]
-}
+const nameStaging = (name: string): string => nameTable('pg_temp', `staging_${name}`)
 
-/** Resolves to nothing if there is no such table. */
-const describeStored = async ({ run }: CopySession, target: string): Promise<StoredTable | undefined> => {
+/**
+ * Resolves to nothing if there is no such table.
+ *
+ * @throws StorageError for a table of somebody else, whose rows would be deleted, and for a column that rows
+ * cannot be without
+ */
+const describeStored = async (
+  { run }: CopySession,
+  target: string,
+  { columns }: ExportedTable,
+): Promise<StoredTable | undefined> => {
   const found = await run(
     `SELECT attname, col_description(attrelid, attnum) AS comment, obj_description(attrelid, 'pg_class') AS about,
       attnotnull AND NOT atthasdef AND attidentity = '' AS is_required
       FROM pg_attribute WHERE attrelid = to_regclass(${quoteText(target)}) AND attnum > 0 AND NOT attisdropped`,
   )
   const [first] = found
-  return (
-    first && {
-      comment: first.about,
-      columns: new Map(found.map(({ attname, comment }) => [attname, comment])),
-      required: found.flatMap(({ attname, is_required }) => (is_required ? [attname] : [])),
-    }
-  )
-}
-
-const defineColumns = ({ columns }: ExportedTable): readonly string[] =>
-  columns.map(({ name, type }) => `${quoteName(name)} ${POSTGRES_TYPES[type]}`)
-
-/** The statements that create a table, or add the columns and comments that an older one lacks. */
-const createTableStatements = (
-  target: string,
-  table: ExportedTable,
-  stored: StoredTable | undefined,
-): readonly string[] => {
-  const { key = [], columns, comment } = table
-  const all = defineColumns(table)
-  const primary = key.length > 0 ? [`PRIMARY KEY (${key.map(quoteName).join(', ')})`] : []
-  if (stored) assertOwn(target, table, stored)
-  const added = all.filter((_, place) => !stored?.columns.has(columns[place]?.name ?? ''))
-  const comments = columns.filter((column) => stored?.columns.get(column.name) !== column.comment)
-  return [
-    ...(stored === undefined ? [`CREATE TABLE ${target} (${[...all, ...primary].join(', ')})`] : []),
-    ...(stored && added.length > 0
-      ? [
-          `SET LOCAL lock_timeout = '${COLUMNS_TIMEOUT}'`,
-          `ALTER TABLE ${target} ${added.map((one) => `ADD COLUMN ${one}`).join(', ')}`,
-          `SET LOCAL lock_timeout = '${ROWS_TIMEOUT}'`,
-        ]
-      : []),
-    ...(stored?.comment === comment ? [] : [`COMMENT ON TABLE ${target} IS ${quoteText(comment)}`]),
-    ...comments.map(
-      (column) => `COMMENT ON COLUMN ${target}.${quoteName(column.name)} IS ${quoteText(column.comment)}`,
-    ),
-  ]
-}
-
-/**
- * @throws StorageError for a table of somebody else, whose rows would be deleted, and for a column that rows
- * cannot be without
- */
-const assertOwn = (
-  target: string,
-  { columns }: ExportedTable,
-  { columns: stored, required }: StoredTable,
-): void => {
+  if (!first) return undefined
+  const stored = new Map(found.map(({ attname, comment }) => [attname, comment]))
   if (!stored.get(AS_OF_COLUMN.name)?.startsWith(AS_OF_COLUMN.comment))
     throw new StorageError(`${target} is a table of another program; export to another schema`)
-  const lacking = required.find((name) => columns.every((column) => column.name !== name))
-  if (lacking !== undefined)
+  const lacking = found.find(
+    ({ attname, is_required }) => is_required && columns.every(({ name }) => name !== attname),
+  )
+  if (lacking)
     throw new StorageError(
-      `${target} has the column ${lacking}, which no export fills; give it a default, or allow NULL`,
+      `${target} has the column ${lacking.attname}, which no export fills; give it a default, or allow NULL`,
     )
+  return { comment: first.about, columns: stored }
 }
+
+const defineColumns = (columns: ExportedTable['columns']): readonly string[] =>
+  columns.map(({ name, type }) => `${quoteName(name)} ${POSTGRES_TYPES[type]}`)
 
 /**
  * Changes a table so that it has exactly the staged rows. A row that differs in `as_of` only stays as it is:
@@ -317,13 +245,10 @@ const assertOwn = (
  */
 const mergeStaged = async (
   { run }: CopySession,
-  {
-    target,
-    staging,
-    table,
-  }: { readonly target: string; readonly staging: string; readonly table: ExportedTable },
+  target: string,
+  { name, key = [], columns }: ExportedTable,
 ): Promise<void> => {
-  const { key = [], columns } = table
+  const staging = nameStaging(name)
   const all = columns.map(({ name }) => quoteName(name))
   const values = all.filter((name) => name !== quoteName(AS_OF_COLUMN.name))
   const keys = key.map(quoteName)
@@ -332,8 +257,7 @@ const mergeStaged = async (
   const number = (from: string): string =>
     `(SELECT place, content, row_number() OVER (PARTITION BY content) AS copy FROM
       (SELECT ctid AS place, md5(ROW(${listValues('r')})::text)::uuid AS content FROM ${from} AS r) AS x)`
-  const keyed = keys.length > 0
-  const compare = keyed
+  const compare = key.length
     ? `SELECT t.ctid, s.ctid FROM ${target} AS t FULL JOIN ${staging} AS s ON ${keys.map((name) => `t.${name} = s.${name}`).join(' AND ')}
         WHERE (${listValues('t')}) IS DISTINCT FROM (${listValues('s')})`
     : `SELECT t.place, s.place FROM ${number(target)} AS t FULL JOIN ${number(staging)} AS s USING (content, copy)
@@ -343,14 +267,12 @@ const mergeStaged = async (
   if (count === 0) return
   const others = all.filter((name) => !keys.includes(name))
   await run(
-    [
-      `DELETE FROM ${target} WHERE ctid IN (SELECT old_place FROM ${changed} WHERE new_place IS NULL)`,
-      `UPDATE ${target} AS t SET (${others.join(', ')}) = ROW(${others.map((name) => `s.${name}`).join(', ')})
-        FROM ${changed} AS c JOIN ${staging} AS s ON s.ctid = c.new_place WHERE t.ctid = c.old_place`,
-      `INSERT INTO ${target} (${all.join(', ')}) SELECT ${all.join(', ')} FROM ${staging}
-        WHERE ctid IN (SELECT new_place FROM ${changed} WHERE old_place IS NULL)`,
-      `TRUNCATE ${changed}`,
-    ].join(';\n'),
+    `DELETE FROM ${target} WHERE ctid IN (SELECT old_place FROM ${changed} WHERE new_place IS NULL);
+      UPDATE ${target} AS t SET (${others.join(', ')}) = ROW(${others.map((name) => `s.${name}`).join(', ')})
+        FROM ${changed} AS c JOIN ${staging} AS s ON s.ctid = c.new_place WHERE t.ctid = c.old_place;
+      INSERT INTO ${target} (${all.join(', ')}) SELECT ${all.join(', ')} FROM ${staging}
+        WHERE ctid IN (SELECT new_place FROM ${changed} WHERE old_place IS NULL);
+      TRUNCATE ${changed}`,
   ).catch(nameLock(`other sessions change rows of ${target} for more than ${ROWS_TIMEOUT}; end them`))
 }
 
