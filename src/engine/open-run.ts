@@ -31,6 +31,7 @@ import {
   throwIfEmpty,
 } from 'rxjs'
 import type { LimiterStatus, SharedLimiters } from '../limiter/limiter-registry.js'
+import { deferWithin, keepContext, subscribeWithin, type Within } from '../model/context.js'
 import { formatError, NothingAnsweredError, UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { type ItemOutcome, type ItemResult, type PublicOutcome, toPublicOutcome } from '../model/outcome.js'
@@ -43,7 +44,6 @@ import {
   type RunStatsReading,
   type StreamStats,
 } from '../model/run-stats.js'
-import { deferWithin, keepContext, subscribeWithin, type Within } from './context.js'
 import type { StreamDefinition } from './define-stream.js'
 import { iterate } from './iterate.js'
 import type { RunDependencies, RunOptions } from './run-options.js'

@@ -1,12 +1,5 @@
-import {
-  catchError,
-  identity,
-  type MonoTypeOperatorFunction,
-  type Observable,
-  Subscription,
-  throwError,
-  using,
-} from 'rxjs'
+import { catchError, finalize, identity, type MonoTypeOperatorFunction, type Observable } from 'rxjs'
+import { deferWithin, keepContext, subscribeWithin } from '../model/context.js'
 import { CollectError, HostClosedError, ThrottledError, UsageError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions } from '../operators/request-errors.js'
@@ -150,14 +143,18 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
       <T>() =>
       (source$: Observable<T>) => {
         const request = { item: String(count++ % MAX_REQUEST_NAMES), classify }
-        const request$ = source$.pipe(
-          through({ endpoint, host, levels: [endpoint, limiter] }, request),
-          retryFailures(onlyRefusals),
-          catchError((last: unknown) => throwError(() => toFinalError(last))),
-        )
-        return using(
-          () => new Subscription(begin()),
-          () => request$,
+        return deferWithin((within) =>
+          source$.pipe(
+            // A permit is given when the request of somebody else ends.
+            subscribeWithin(within),
+            through({ endpoint, host, levels: [endpoint, limiter] }, request),
+            retryFailures(onlyRefusals),
+            catchError((last: unknown) => {
+              throw toFinalError(last)
+            }),
+            keepContext(),
+            finalize(begin()),
+          ),
         )
       },
     status: () => combineReadings(readLimiter(endpoint, now()), readLimiter(limiter, now())),
@@ -170,7 +167,7 @@ export const combineReadings = (own: LimiterReading, all: LimiterReading): Limit
     ...all,
     waiting: own.waiting + all.waiting,
     isHeld: own.isHeld || all.isHeld,
-    ...(isWorse ? { maxPerSecond: own.maxPerSecond } : {}),
+    maxPerSecond: isWorse ? own.maxPerSecond : all.maxPerSecond,
   }
 }
 
