@@ -1,8 +1,8 @@
-import { type Observable, Subject } from 'rxjs'
+import { Subject } from 'rxjs'
 import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/transport.js'
 import type { LimiterStatus } from '../limiter/limiter-registry.js'
 import type { BackoffStatus } from '../limiter/state.js'
-import { captureContext, subscribeWithin, type Within } from '../model/context.js'
+import { captureContext, type Within } from '../model/context.js'
 import { CollectError, formatError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { isLost } from '../model/outcome.js'
@@ -39,8 +39,8 @@ export const createEventBus = (
   const ended = new Map(listRunning(plan).map(({ name }) => [name, new Subject<never>()]))
   return {
     stats,
-    /** Subscribes in the context of the subscriber of the run, in which log and telemetry are called, too. */
-    keepContext: <T>(source$: Observable<T>) => subscribeWithin<T>(within)(source$),
+    /** The context of the subscriber of the run, in which log and telemetry are called. */
+    within,
     event$: event$.asObservable(),
     /** Emits after the last event. */
     over$,

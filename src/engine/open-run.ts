@@ -349,6 +349,7 @@ const shareWork = (stream: StreamDefinition, clock: () => number, maxAgeMs: numb
       const waiting = pending.get(key)
       if (waiting)
         return waiting.pipe(
+          keepContext(),
           defaultIfEmpty(undefined),
           switchMap((result) => (result ? of(result) : each(item, tools, file))),
         )

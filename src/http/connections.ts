@@ -1,8 +1,8 @@
-import { AsyncResource } from 'node:async_hooks'
 import { Socket } from 'node:net'
 import { type PeerCertificate, TLSSocket } from 'node:tls'
 import { concatMap, defer } from 'rxjs'
 import type { buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
+import { captureContext, type Within } from '../model/context.js'
 import { getOrAdd } from '../model/map.js'
 import { Settings, type SettingsInput } from '../model/settings.js'
 import { createTransport, type HttpDispatcher, type OriginRoute } from './exchange.js'
@@ -116,7 +116,7 @@ const openPool = ({ Pool }: Undici, origin: string, options: Pool.Options): Orig
 }
 
 interface BoundOptions extends Dispatcher.DispatchOptions {
-  readonly inContext?: (send: () => boolean) => boolean
+  readonly within: Within
 }
 
 /**
@@ -129,14 +129,13 @@ const openBoundPool = ({ Client, Pool }: Undici, origin: string, options: Pool.O
    */
   class BoundClient extends Client {
     override dispatch(options: BoundOptions, handler: Dispatcher.DispatchHandler): boolean {
-      const send = (): boolean => super.dispatch(options, handler)
-      return options.inContext ? options.inContext(send) : send()
+      return options.within(() => super.dispatch(options, handler))
     }
   }
   const own = new Pool(origin, { ...options, factory: (address, given) => new BoundClient(address, given) })
-  const bind = (): BoundOptions['inContext'] => AsyncResource.bind((send) => send())
   const agent: HttpDispatcher = {
-    dispatch: (given, handler) => own.dispatch({ ...given, inContext: bind() } as BoundOptions, handler),
+    dispatch: (given, handler) =>
+      own.dispatch({ ...given, within: captureContext() } as BoundOptions, handler),
   }
   return { origin, agent, own }
 }

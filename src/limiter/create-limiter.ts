@@ -1,5 +1,4 @@
-import { catchError, finalize, identity, type MonoTypeOperatorFunction, type Observable } from 'rxjs'
-import { deferWithin, keepContext, subscribeWithin } from '../model/context.js'
+import { catchError, defer, finalize, identity, type MonoTypeOperatorFunction, type Observable } from 'rxjs'
 import { CollectError, HostClosedError, ThrottledError, UsageError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions } from '../operators/request-errors.js'
@@ -143,16 +142,13 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
       <T>() =>
       (source$: Observable<T>) => {
         const request = { item: String(count++ % MAX_REQUEST_NAMES), classify }
-        return deferWithin((within) =>
+        return defer(() =>
           source$.pipe(
-            // A permit is given when the request of somebody else ends.
-            subscribeWithin(within),
             through({ endpoint, host, levels: [endpoint, limiter] }, request),
             retryFailures(onlyRefusals),
             catchError((last: unknown) => {
               throw toFinalError(last)
             }),
-            keepContext(),
             finalize(begin()),
           ),
         )

@@ -1,4 +1,5 @@
 import { asyncScheduler, type Observable, type Subscription, timer } from 'rxjs'
+import { captureContext, type Within } from '../model/context.js'
 import { type HostClosedError, TransportError } from '../model/errors.js'
 import type { Transfer } from '../operators/deadline.js'
 import { createFailFastError, type LimiterSettings } from './backoff.js'
@@ -42,7 +43,8 @@ interface LimiterContext {
 /** Admits requests to a host, or to one of its endpoints, first in, first out. */
 export class Limiter {
   state: LimiterState
-  private readonly queue = new Set<QueuedRequest>()
+  /** Each with its context: it is admitted in that of another one, whose request has ended. */
+  private readonly queue = new Map<QueuedRequest, Within>()
   private timerSubscription: Subscription | undefined
   private isAdmitting = false
   /** The queue is served in a later turn. */
@@ -72,7 +74,7 @@ export class Limiter {
       return
     }
     if (this.isAdmitting || this.queue.size > 0 || decideAdmission(this.state, now) !== 0) {
-      this.queue.add(request)
+      this.queue.set(request, captureContext())
       this.admitQueued()
       return
     }
@@ -117,7 +119,7 @@ export class Limiter {
     this.isAdmitting = true
     this.isScheduled = false
     this.timerSubscription?.unsubscribe()
-    for (const next of this.queue) {
+    for (const [next, within] of this.queue) {
       const now = this.options.now()
       const delay = decideAdmission(this.state, now)
       if (typeof delay === 'number' && delay > 0) {
@@ -127,8 +129,10 @@ export class Limiter {
         break
       }
       this.queue.delete(next)
-      if (typeof delay !== 'number') next.reject(delay)
-      else if (next.mayStart()) this.send(next, this.options.now())
+      within(() => {
+        if (typeof delay !== 'number') next.reject(delay)
+        else if (next.mayStart()) this.send(next, this.options.now())
+      })
     }
     this.isAdmitting = false
   }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
+  asapScheduler,
   defer,
   identity,
   type MonoTypeOperatorFunction,
@@ -15,6 +16,14 @@ export type Within = <T>(call: () => T) => T
 
 /** The present asynchronous context. */
 export const captureContext = (): Within => AsyncLocalStorage.snapshot()
+
+/**
+ * Runs a task once the present one has ended, in the present context: the scheduler itself runs everything of
+ * one turn in the context of the first.
+ */
+export const runSoon = (task: () => void): void => {
+  asapScheduler.schedule(AsyncLocalStorage.bind(task))
+}
 
 /** Subscribes in a context. */
 export const subscribeWithin =
@@ -38,15 +47,12 @@ export const deferWithin = <T>(
     )
   })
 
-/**
- * Passes everything on in the context of the subscriber. The limiters are shared by all runs of a collector,
- * so what happens in one run may be caused by the end of another one's request.
- */
+/** Passes everything on in a context, that of the subscriber unless given, whoever causes it. */
 export const keepContext =
-  <T>(): MonoTypeOperatorFunction<T> =>
+  <T>(own?: Within): MonoTypeOperatorFunction<T> =>
   (source$) =>
     new Observable((subscriber) => {
-      const within = captureContext()
+      const within = own ?? captureContext()
       const left$ = new Subject<void>()
       // Before the subscription: a source that emits at once must see that its subscriber has left.
       subscriber.add(() => left$.next())
