@@ -6,9 +6,8 @@ import {
   type MonoTypeOperatorFunction,
   Observable,
   type SchedulerLike,
-  Subject,
+  Subscriber,
   subscribeOn,
-  takeUntil,
 } from 'rxjs'
 
 /** Calls in one asynchronous context (that of `AsyncLocalStorage`), from whichever it is called. */
@@ -49,16 +48,16 @@ export const deferWithin = <T>(
 
 /** Passes everything on in a context, that of the subscriber unless given, whoever causes it. */
 export const keepContext =
-  <T>(own?: Within): MonoTypeOperatorFunction<T> =>
+  <T>(given?: Within): MonoTypeOperatorFunction<T> =>
   (source$) =>
     new Observable((subscriber) => {
-      const within = own ?? captureContext()
-      const left$ = new Subject<void>()
-      // Before the subscription: a source that emits at once must see that its subscriber has left.
-      subscriber.add(() => left$.next())
-      source$.pipe(takeUntil(left$)).subscribe({
-        next: (value) => within(() => subscriber.next(value)),
-        error: (error: unknown) => within(() => subscriber.error(error)),
-        complete: () => within(() => subscriber.complete()),
-      })
+      const within = given ?? captureContext()
+      // Unsubscribes with the subscriber, also while a source emits at once, or while its error is handled.
+      const own = Subscriber.create<T>(
+        (value) => within(() => subscriber.next(value as T)),
+        (error: unknown) => within(() => subscriber.error(error)),
+        () => within(() => subscriber.complete()),
+      )
+      subscriber.add(own)
+      source$.subscribe(own)
     })

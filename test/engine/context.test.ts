@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { lastValueFrom, tap, timer } from 'rxjs'
+import { catchError, defer, EMPTY, finalize, lastValueFrom, Subject, tap, timer } from 'rxjs'
 import { Agent } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
@@ -9,7 +9,7 @@ import type { Log, Telemetry } from '../../src/engine/event-bus.js'
 import type { Storage } from '../../src/engine/storage.js'
 import { httpTransport } from '../../src/http/connections.js'
 import type { Transport } from '../../src/http/transport.js'
-import { runSoon } from '../../src/model/context.js'
+import { keepContext, runSoon } from '../../src/model/context.js'
 import { type Fault, type SimulatorOptions, serveSimulator } from '../../src/simulator/index.js'
 import { marketNews } from '../../streams/market-news.js'
 import { streams } from '../../streams/registry.js'
@@ -198,6 +198,23 @@ describe('what a run calls sees the AsyncLocalStorage of its own subscriber:', (
     for (const name of USERS)
       for (const call of ['work', 'result'])
         expect(calls.count(call, `any as ${name}`), `${call} of ${name}`).toBe(STOCKS)
+  })
+
+  it('a request that fails has ended before it is sent again', () => {
+    const [calls, failure$]: [string[], Subject<never>] = [[], new Subject()]
+    const again$ = defer(() => {
+      calls.push('again')
+      return EMPTY
+    })
+    failure$
+      .pipe(
+        finalize(() => calls.push('end')),
+        keepContext(),
+        catchError(() => again$),
+      )
+      .subscribe()
+    failure$.error(new Error('failed'))
+    expect(calls).toEqual(['end', 'again'])
   })
 
   it('a task that is left for the end of the turn', async () => {
