@@ -10,6 +10,7 @@ import {
   EmptyError,
   filter,
   finalize,
+  fromEvent,
   identity,
   ignoreElements,
   type MonoTypeOperatorFunction,
@@ -17,7 +18,7 @@ import {
   merge,
   mergeMap,
   NEVER,
-  Observable,
+  type Observable,
   type ObservableInput,
   of,
   pipe,
@@ -295,19 +296,16 @@ const createItemPipe = ({ settings }: RunHost, { consume, only }: OpenOptions<Un
 const toAbort = (signal: OpenOptions['signal']): Observable<never> =>
   signal === undefined
     ? NEVER
-    : new Observable((subscriber) => {
-        const abort = (): void => subscriber.error(signal.reason)
-        if (signal.aborted) abort()
-        else signal.addEventListener('abort', abort)
-        return () => signal.removeEventListener('abort', abort)
-      })
+    : defer(() => (signal.aborted ? [0] : fromEvent(signal, 'abort'))).pipe(
+        switchMap(() => throwError(() => signal.reason)),
+      )
 
 /** How a collector is now. */
 export const readHealth = ({ runs: { active, last }, shared }: RunHost): CollectorHealth => {
   const limiters = shared.status()
   const isWell = last === undefined || (last.status === 'ended' && last.report.outcome !== 'failed')
   const isHealthy = isWell && limiters.every(({ circuit }) => circuit === 'closed')
-  return { isHealthy, activeRuns: active, ...(last ? { last } : {}), limiters }
+  return { isHealthy, activeRuns: active, ...(last && { last }), limiters }
 }
 
 /** Errors instead of completing empty if the list failed that the stream works on. */

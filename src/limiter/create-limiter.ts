@@ -108,8 +108,7 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
   for (const [name, value] of Object.entries({ maxInFlight, maxRate }))
     if (value === 0) throw new UsageError(`createLimiter: ${name} is 0; use a number above 0`)
   const now = createStopwatch()
-  const open = (name: string, limits: object): Limiter =>
-    new Limiter({ name, settings, now, onChange: () => undefined, ...limits })
+  const open = (name: string, limits: object): Limiter => new Limiter({ name, settings, now, ...limits })
   const [endpoint, limiter] = [open('requests', {}), open('the host', { maxInFlight, maxRate })]
   const host: HostContext = {
     limiter,

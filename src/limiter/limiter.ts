@@ -37,7 +37,7 @@ interface LimiterContext {
   /** Requests a second. */
   readonly maxRate?: number | undefined
   readonly maxInFlight?: number | undefined
-  readonly onChange: (before: LimiterState, after: LimiterState, now: number) => void
+  readonly onChange?: (before: LimiterState, after: LimiterState, now: number) => void
 }
 
 /** Admits requests to a host, or to one of its endpoints, first in, first out. */
@@ -98,7 +98,7 @@ export class Limiter {
     const now = this.options.now()
     if (result.signal.kind !== 'answered' || !countAnswer(before, permit, now)) {
       this.state = applyAttemptEnd(before, { ...permit, ...result, now }, settings)
-      if (this.state.backoff !== before.backoff) onChange(before, this.state, now)
+      if (this.state.backoff !== before.backoff) onChange?.(before, this.state, now)
     }
     if (this.queue.size === 0 || this.isScheduled) return
     this.isScheduled = true

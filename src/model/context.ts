@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   asapScheduler,
   defer,
@@ -13,15 +12,19 @@ import {
 /** Calls in one asynchronous context (that of `AsyncLocalStorage`), from whichever it is called. */
 export type Within = <T>(call: () => T) => T
 
+/** Not imported: the limiter and the operators run in browsers, too. */
+const hooks = globalThis.process?.getBuiltinModule?.('node:async_hooks')
+
 /** The present asynchronous context. */
-export const captureContext = (): Within => AsyncLocalStorage.snapshot()
+export const captureContext = (): Within => hooks?.AsyncLocalStorage.snapshot() ?? ((call) => call())
 
 /**
  * Runs a task once the present one has ended, in the present context: the scheduler itself runs everything of
  * one turn in the context of the first.
  */
 export const runSoon = (task: () => void): void => {
-  asapScheduler.schedule(AsyncLocalStorage.bind(task))
+  const within = captureContext()
+  asapScheduler.schedule(() => within(task))
 }
 
 /** Subscribes in a context. */

@@ -32,7 +32,7 @@ const REASONS: Readonly<Record<string, TransportReason>> = {
 /** What an error of Node or undici says about a request. `hasBegun`: part of the reply had arrived. */
 export const toTransportReason = (error: unknown, hasBegun: boolean): TransportReason => {
   const { code: given, name } = error as { readonly code?: unknown; readonly name?: string }
-  const code = typeof given === 'string' ? given : ''
+  const code = String(given)
   const known = REASONS[code]
   if (known !== undefined) return known
   if (/CERT|SELF_SIGNED|^ERR_TLS|ERR_SSL|^UNABLE_TO_/.test(code)) return 'tls'
