@@ -46,9 +46,10 @@ export const openConnections = (options: ConnectionOptions = {}): Connections =>
   const { dispatcher, settings } = options
   if (dispatcher) return sendThrough((origin) => ({ origin, agent: dispatcher }), settings)
   let own: Connections | undefined
-  // Loaded on demand: the index of undici takes 60 ms of CPU, and most commands send no request.
+  // Loaded on demand: it takes 60 ms of CPU, and most commands send no request. By its file: Bun has a
+  // package of its own by the name of undici, without pools.
   const load = async (): Promise<Connections> => {
-    const undici = await import('undici')
+    const undici = await import('undici/index.js')
     own ??= openOwn(undici, options)
     return own
   }
