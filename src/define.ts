@@ -22,15 +22,18 @@ export { type Endpoint, type EndpointDefinition, exactly, get, post } from './ht
 export { assertSameIsin } from './market/listings.js'
 export type { Candle, Candles } from './model/candle.js'
 export { createResult, type Item, type ItemResult, skippedResult } from './model/outcome.js'
-export { isRow, MaybeRows, Row, Rows, readText } from './model/row.js'
+export { isRow, readText } from './model/row.js'
 export {
   type BuiltRowOf,
   type ColumnFacts,
   column,
   dataEnvelope,
   ITEM_SYMBOL,
+  MaybeRows,
   oneOrMore,
+  Row,
   type RowOf,
+  Rows,
   row,
   textSuchAs,
 } from './model/row-schema.js'

@@ -6,11 +6,12 @@ import { post } from '../src/http/endpoint.js'
 import { assertSameIsin } from '../src/market/listings.js'
 import { toCents } from '../src/model/format.js'
 import { createResult } from '../src/model/outcome.js'
-import { type Row, Rows } from '../src/model/row.js'
 import {
   column,
   dataEnvelope,
+  type Row,
   type RowOf,
+  Rows,
   row,
   type TableColumn,
   textSuchAs,

@@ -21,10 +21,11 @@ import { readPages } from '../src/market/pages.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import { formatCrore, formatNumber, formatPrice } from '../src/model/format.js'
 import { createResult } from '../src/model/outcome.js'
-import { isRow, omitUndefined, Row, readText } from '../src/model/row.js'
+import { isRow, omitUndefined, readText } from '../src/model/row.js'
 import {
   column,
   dataEnvelope,
+  Row,
   type RowOf,
   row,
   startOf,

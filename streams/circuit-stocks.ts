@@ -9,8 +9,7 @@ import { createWebSource } from '../src/market/web-source.js'
 import { BadAnswerError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
-import { Row } from '../src/model/row.js'
-import { type BuiltRowOf, column, dataEnvelope, type RowOf, row } from '../src/model/row-schema.js'
+import { type BuiltRowOf, column, dataEnvelope, Row, type RowOf, row } from '../src/model/row-schema.js'
 import { firstThatAnswers } from '../src/operators/first-that-answers.js'
 
 const numberOrNull = z.number().nullable()

@@ -8,11 +8,12 @@ import { decodeEntities, ENTITIES } from '../src/model/entities.js'
 import { type CollectError, NothingAnsweredError } from '../src/model/errors.js'
 import type { SampleMarket } from '../src/model/market.js'
 import { createResult, skippedResult } from '../src/model/outcome.js'
-import { MaybeRows, type Row, readText } from '../src/model/row.js'
+import { type Row, readText } from '../src/model/row.js'
 import {
   column,
   dataEnvelope,
   ITEM_SYMBOL,
+  MaybeRows,
   type RowOf,
   row,
   startOf,

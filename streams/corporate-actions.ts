@@ -8,12 +8,13 @@ import { rejectShrunk, warnIfFull, withoutCopies } from '../src/market/list-rule
 import { readActionDay, warnIfUnreadable } from '../src/market/price-actions.js'
 import type { SampleMarket, SampleStock } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
-import { isRow, type Row, Rows, readText } from '../src/model/row.js'
+import { isRow, type Row, readText } from '../src/model/row.js'
 import {
   column,
   dataEnvelope,
   oneOrMore,
   type RowOf,
+  Rows,
   row,
   textColumn,
   textSuchAs,

@@ -8,8 +8,8 @@ import { describeNewQuarter, describeRestated, RESULT_TABLES } from '../src/mark
 import { toCents } from '../src/model/format.js'
 import type { Random, SampleQuarter, SampleStock } from '../src/model/market.js'
 import { createResult } from '../src/model/outcome.js'
-import { Row, toNumber } from '../src/model/row.js'
-import { column, oneOrMore, type RowOf, row, type TableColumn } from '../src/model/row-schema.js'
+import { toNumber } from '../src/model/row.js'
+import { column, oneOrMore, Row, type RowOf, row, type TableColumn } from '../src/model/row-schema.js'
 import { toStockRecord } from '../src/model/stock.js'
 import { addDays, addMonths, type Day, readDay } from '../src/model/trading-day.js'
 

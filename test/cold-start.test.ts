@@ -78,9 +78,24 @@ describe('an app that imports the package', () => {
     'ioredis',
     'ndjson',
     'commander',
+    'undici',
+    'pino',
+    'hyparquet',
+    'hyparquet-writer',
+    'src/storage/history/record-day.ts',
   ])('does not load %s by that', (what) =>
     expect([...loaded].filter((file) => file.startsWith(what))).toEqual([]),
   )
+})
+
+describe('an app that imports the operators alone', () => {
+  const loaded = [...allLoadedBy('src/limiter/index.ts')]
+
+  it('loads RxJS, and no other package and no module of Node', () =>
+    expect(loaded.filter((target) => !target.endsWith('.ts'))).toEqual(['rxjs']))
+
+  it('loads none of the engine, of the streams or of the schemas', () =>
+    expect(loaded.filter((file) => !/^(?:rxjs$|src\/(?:model|operators|limiter)\/)/.test(file))).toEqual([]))
 })
 
 describe('the command as it is built', () => {

@@ -228,7 +228,7 @@ const importersOf = (name: string, sources: Sources): readonly string[] =>
     .sort()
 
 /**
- * Imports of files that a package does not offer: it offers what its manifest exports, or else its root
+ * Imports of files that a package does not offer: it offers what its manifest exports, or else its main file
  * alone.
  */
 const privateImports = (sources: Sources): readonly string[] =>
@@ -237,8 +237,12 @@ const privateImports = (sources: Sources): readonly string[] =>
       .filter((target) => !/^(?:\.|node:|scripstream(?:\/|$))/.test(target) && target !== packageOf(target))
       .filter((target) => {
         const manifest = readFileSync(join(root, 'node_modules', packageOf(target), 'package.json'), 'utf8')
-        const { exports = {} } = JSON.parse(manifest) as { readonly exports?: object }
-        return !(`.${target.slice(packageOf(target).length)}` in exports)
+        const { main, exports } = JSON.parse(manifest) as {
+          readonly main?: string
+          readonly exports?: object
+        }
+        const path = target.slice(packageOf(target).length + 1)
+        return exports ? !(`./${path}` in exports) : path !== main
       })
       .map((target) => `${file} imports ${target}`),
   )
@@ -394,6 +398,11 @@ describe('the repository', () => {
       ...readFileSync(join(root, 'src/web/bundle.js'), 'utf8').matchAll(/filter: (.*)$/gm),
     ].map(([, filter]) => filter)
     expect(filters).toEqual([String.raw`{ id: /[\\/]src[\\/]web[\\/]page[\\/].*\.ts$/ },`])
+  })
+  it('loads undici by its file, because Bun has a package of its own by that name, without pools', () => {
+    const byName = /^import (?!type )[^']* from 'undici'|(?<!typeof )import\('undici'\)/m
+    expect(Object.keys(sources).filter((file) => byName.test(sources[file] ?? ''))).toEqual([])
+    expect(importsOf(sources['src/http/connections.ts'] ?? '')).toContain('undici/index.js')
   })
   it('has no default exports', () => expect(defaultExports(sources)).toEqual([]))
 

@@ -1,7 +1,8 @@
-import { type Observable, Subject } from 'rxjs'
+import { Subject } from 'rxjs'
 import type { RequestEnd, RequestFollower, RequestStart, RequestWatch } from '../http/transport.js'
 import type { LimiterStatus } from '../limiter/limiter-registry.js'
 import type { BackoffStatus } from '../limiter/state.js'
+import { captureContext, type Within } from '../model/context.js'
 import { CollectError, formatError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { isLost } from '../model/outcome.js'
@@ -11,7 +12,6 @@ import { omitUndefined } from '../model/row.js'
 import { createRunStats, type RunStats, type RunStatsReading, type StreamStats } from '../model/run-stats.js'
 import type { Host } from '../model/settings.js'
 import { createWall, type Wall } from '../model/wall.js'
-import { captureContext, subscribeWithin, type Within } from './context.js'
 import { listRunning, type PlannedStream } from './plan.js'
 
 interface EventBusOptions {
@@ -39,8 +39,8 @@ export const createEventBus = (
   const ended = new Map(listRunning(plan).map(({ name }) => [name, new Subject<never>()]))
   return {
     stats,
-    /** Subscribes in the context of the subscriber of the run, in which log and telemetry are called, too. */
-    keepContext: <T>(source$: Observable<T>) => subscribeWithin<T>(within)(source$),
+    /** The context of the subscriber of the run, in which log and telemetry are called. */
+    within,
     event$: event$.asObservable(),
     /** Emits after the last event. */
     over$,

@@ -10,6 +10,7 @@ import {
   EmptyError,
   filter,
   finalize,
+  fromEvent,
   identity,
   ignoreElements,
   type MonoTypeOperatorFunction,
@@ -17,7 +18,7 @@ import {
   merge,
   mergeMap,
   NEVER,
-  Observable,
+  type Observable,
   type ObservableInput,
   of,
   pipe,
@@ -31,6 +32,7 @@ import {
   throwIfEmpty,
 } from 'rxjs'
 import type { LimiterStatus, SharedLimiters } from '../limiter/limiter-registry.js'
+import { deferWithin, keepContext, subscribeWithin, type Within } from '../model/context.js'
 import { formatError, NothingAnsweredError, UsageError } from '../model/errors.js'
 import type { RunEvent } from '../model/event.js'
 import { type ItemOutcome, type ItemResult, type PublicOutcome, toPublicOutcome } from '../model/outcome.js'
@@ -43,7 +45,6 @@ import {
   type RunStatsReading,
   type StreamStats,
 } from '../model/run-stats.js'
-import { deferWithin, keepContext, subscribeWithin, type Within } from './context.js'
 import type { StreamDefinition } from './define-stream.js'
 import { iterate } from './iterate.js'
 import type { RunDependencies, RunOptions } from './run-options.js'
@@ -295,19 +296,16 @@ const createItemPipe = ({ settings }: RunHost, { consume, only }: OpenOptions<Un
 const toAbort = (signal: OpenOptions['signal']): Observable<never> =>
   signal === undefined
     ? NEVER
-    : new Observable((subscriber) => {
-        const abort = (): void => subscriber.error(signal.reason)
-        if (signal.aborted) abort()
-        else signal.addEventListener('abort', abort)
-        return () => signal.removeEventListener('abort', abort)
-      })
+    : defer(() => (signal.aborted ? [0] : fromEvent(signal, 'abort'))).pipe(
+        switchMap(() => throwError(() => signal.reason)),
+      )
 
 /** How a collector is now. */
 export const readHealth = ({ runs: { active, last }, shared }: RunHost): CollectorHealth => {
   const limiters = shared.status()
   const isWell = last === undefined || (last.status === 'ended' && last.report.outcome !== 'failed')
   const isHealthy = isWell && limiters.every(({ circuit }) => circuit === 'closed')
-  return { isHealthy, activeRuns: active, ...(last ? { last } : {}), limiters }
+  return { isHealthy, activeRuns: active, ...(last && { last }), limiters }
 }
 
 /** Errors instead of completing empty if the list failed that the stream works on. */
@@ -349,6 +347,7 @@ const shareWork = (stream: StreamDefinition, clock: () => number, maxAgeMs: numb
       const waiting = pending.get(key)
       if (waiting)
         return waiting.pipe(
+          keepContext(),
           defaultIfEmpty(undefined),
           switchMap((result) => (result ? of(result) : each(item, tools, file))),
         )

@@ -1,8 +1,8 @@
-import { AsyncSubject, defer } from 'rxjs'
+import { AsyncSubject } from 'rxjs'
 import { openConnections } from '../http/connections.js'
 import { SharedLimiters } from '../limiter/limiter-registry.js'
+import { keepContext } from '../model/context.js'
 import type { Item } from '../model/outcome.js'
-import type { Redact } from '../model/redact.js'
 import { findAddress, type Settings } from '../model/settings.js'
 import { createRunDriftWatch } from './drift.js'
 import type { WantedRun } from './earlier-runs.js'
@@ -23,7 +23,7 @@ export interface PlannedRun {
   /** Epoch milliseconds. */
   readonly startedAt: number
   readonly eventBus: EventBus
-  readonly redact: Redact
+  readonly redact: RunContext['redact']
 }
 
 /** A planned run whose storage session is open, as it was requested from the storage. */
@@ -74,10 +74,10 @@ export const createRun = (run: RunInSession): RunContext => {
     chosen: record.chosen ?? {},
     request: { symbols: options.symbols, wrongSymbols: options.wrongSymbols, known },
     activity: createActivity(),
-    // Tracing sends each request within its span, and that within the context of the run.
+    // A connection of others replies in their context, and a traced one in that of its span.
     transport:
-      (transport ?? dispatcher) && !followers?.isTracing
-        ? (request) => defer(() => connections.send(request)).pipe(eventBus.keepContext)
+      (transport ?? dispatcher ?? followers?.isTracing)
+        ? (request) => connections.send(request).pipe(keepContext(eventBus.within))
         : connections.send,
     watch: followers?.watch,
     limiters,

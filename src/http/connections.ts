@@ -1,8 +1,8 @@
-import { AsyncResource } from 'node:async_hooks'
 import { Socket } from 'node:net'
 import { type PeerCertificate, TLSSocket } from 'node:tls'
 import { concatMap, defer } from 'rxjs'
 import type { buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
+import { captureContext, type Within } from '../model/context.js'
 import { getOrAdd } from '../model/map.js'
 import { Settings, type SettingsInput } from '../model/settings.js'
 import { createTransport, type HttpDispatcher, type OriginRoute } from './exchange.js'
@@ -46,9 +46,10 @@ export const openConnections = (options: ConnectionOptions = {}): Connections =>
   const { dispatcher, settings } = options
   if (dispatcher) return sendThrough((origin) => ({ origin, agent: dispatcher }), settings)
   let own: Connections | undefined
-  // Loaded on demand: the index of undici takes 60 ms of CPU, and most commands send no request.
+  // Loaded on demand: it takes 60 ms of CPU, and most commands send no request. By its file: Bun has a
+  // package of its own by the name of undici, without pools.
   const load = async (): Promise<Connections> => {
-    const undici = await import('undici')
+    const undici = await import('undici/index.js')
     own ??= openOwn(undici, options)
     return own
   }
@@ -116,7 +117,7 @@ const openPool = ({ Pool }: Undici, origin: string, options: Pool.Options): Orig
 }
 
 interface BoundOptions extends Dispatcher.DispatchOptions {
-  readonly inContext?: (send: () => boolean) => boolean
+  readonly within: Within
 }
 
 /**
@@ -129,14 +130,13 @@ const openBoundPool = ({ Client, Pool }: Undici, origin: string, options: Pool.O
    */
   class BoundClient extends Client {
     override dispatch(options: BoundOptions, handler: Dispatcher.DispatchHandler): boolean {
-      const send = (): boolean => super.dispatch(options, handler)
-      return options.inContext ? options.inContext(send) : send()
+      return options.within(() => super.dispatch(options, handler))
     }
   }
   const own = new Pool(origin, { ...options, factory: (address, given) => new BoundClient(address, given) })
-  const bind = (): BoundOptions['inContext'] => AsyncResource.bind((send) => send())
   const agent: HttpDispatcher = {
-    dispatch: (given, handler) => own.dispatch({ ...given, inContext: bind() } as BoundOptions, handler),
+    dispatch: (given, handler) =>
+      own.dispatch({ ...given, within: captureContext() } as BoundOptions, handler),
   }
   return { origin, agent, own }
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import {
-  asapScheduler,
   catchError,
   concatMap,
   EMPTY,
@@ -19,6 +18,7 @@ import {
   tap,
   timer,
 } from 'rxjs'
+import { runSoon } from '../model/context.js'
 import { isRow } from '../model/row.js'
 import type { HttpReply, HttpRequest } from './transport.js'
 
@@ -247,7 +247,7 @@ const createWaiting = (
   const releaseIfStuck = (): void => {
     if (active > 0 || waiting.size === 0) return
     // Deferred: the worker of what has ended takes its next item first.
-    asapScheduler.schedule(() => {
+    runSoon(() => {
       if (active === 0) check(() => true)
       if (active === 0 && !controls.isSending) release(() => false)
     })
@@ -265,7 +265,7 @@ const createWaiting = (
     const begin = (): void => {
       waiting.set(decided, doubt)
       // Deferred: it is not subscribed yet.
-      asapScheduler.schedule(() => check(({ same }) => counts.areMany(same)))
+      runSoon(() => check(({ same }) => counts.areMany(same)))
       changeActive(-1)
     }
     const end = (): void => {

@@ -1,12 +1,4 @@
-import {
-  catchError,
-  identity,
-  type MonoTypeOperatorFunction,
-  type Observable,
-  Subscription,
-  throwError,
-  using,
-} from 'rxjs'
+import { catchError, defer, finalize, identity, type MonoTypeOperatorFunction, type Observable } from 'rxjs'
 import { CollectError, HostClosedError, ThrottledError, UsageError } from '../model/errors.js'
 import { type Optional, omitUndefined } from '../model/row.js'
 import { checkOperatorOptions } from '../operators/request-errors.js'
@@ -116,8 +108,7 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
   for (const [name, value] of Object.entries({ maxInFlight, maxRate }))
     if (value === 0) throw new UsageError(`createLimiter: ${name} is 0; use a number above 0`)
   const now = createStopwatch()
-  const open = (name: string, limits: object): Limiter =>
-    new Limiter({ name, settings, now, onChange: () => undefined, ...limits })
+  const open = (name: string, limits: object): Limiter => new Limiter({ name, settings, now, ...limits })
   const [endpoint, limiter] = [open('requests', {}), open('the host', { maxInFlight, maxRate })]
   const host: HostContext = {
     limiter,
@@ -150,14 +141,15 @@ export const createLimiter = (options: Optional<LimiterOptions> = {}): RequestLi
       <T>() =>
       (source$: Observable<T>) => {
         const request = { item: String(count++ % MAX_REQUEST_NAMES), classify }
-        const request$ = source$.pipe(
-          through({ endpoint, host, levels: [endpoint, limiter] }, request),
-          retryFailures(onlyRefusals),
-          catchError((last: unknown) => throwError(() => toFinalError(last))),
-        )
-        return using(
-          () => new Subscription(begin()),
-          () => request$,
+        return defer(() =>
+          source$.pipe(
+            through({ endpoint, host, levels: [endpoint, limiter] }, request),
+            retryFailures(onlyRefusals),
+            catchError((last: unknown) => {
+              throw toFinalError(last)
+            }),
+            finalize(begin()),
+          ),
         )
       },
     status: () => combineReadings(readLimiter(endpoint, now()), readLimiter(limiter, now())),
@@ -170,7 +162,7 @@ export const combineReadings = (own: LimiterReading, all: LimiterReading): Limit
     ...all,
     waiting: own.waiting + all.waiting,
     isHeld: own.isHeld || all.isHeld,
-    ...(isWorse ? { maxPerSecond: own.maxPerSecond } : {}),
+    maxPerSecond: isWorse ? own.maxPerSecond : all.maxPerSecond,
   }
 }
 

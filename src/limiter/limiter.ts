@@ -1,4 +1,5 @@
 import { asyncScheduler, type Observable, type Subscription, timer } from 'rxjs'
+import { captureContext, type Within } from '../model/context.js'
 import { type HostClosedError, TransportError } from '../model/errors.js'
 import type { Transfer } from '../operators/deadline.js'
 import { createFailFastError, type LimiterSettings } from './backoff.js'
@@ -38,13 +39,14 @@ interface LimiterContext {
   /** Requests a second. */
   readonly maxRate?: number | undefined
   readonly maxInFlight?: number | undefined
-  readonly onChange: (before: LimiterState, after: LimiterState, now: number) => void
+  readonly onChange?: (before: LimiterState, after: LimiterState, now: number) => void
 }
 
 /** Admits requests to a host, or to one of its endpoints, first in, first out. */
 export class Limiter {
   state: LimiterState
-  private readonly queue = new Set<QueuedRequest>()
+  /** Each with its context: it is admitted in that of another one, whose request has ended. */
+  private readonly queue = new Map<QueuedRequest, Within>()
   private timerSubscription: Subscription | undefined
   private isAdmitting = false
   /** The queue is served in a later turn. */
@@ -74,7 +76,7 @@ export class Limiter {
       return
     }
     if (this.isAdmitting || this.queue.size > 0 || decideAdmission(this.state, now) !== 0) {
-      this.queue.add(request)
+      this.queue.set(request, captureContext())
       this.admitQueued()
       return
     }
@@ -102,7 +104,7 @@ export class Limiter {
   change(state: LimiterState): void {
     const before = this.state
     this.state = state
-    if (state.backoff !== before.backoff) this.options.onChange(before, state, this.options.now())
+    if (state.backoff !== before.backoff) this.options.onChange?.(before, state, this.options.now())
     this.admitLater()
   }
 
@@ -126,7 +128,7 @@ export class Limiter {
     this.isAdmitting = true
     this.isScheduled = false
     this.timerSubscription?.unsubscribe()
-    for (const next of this.queue) {
+    for (const [next, within] of this.queue) {
       const now = this.options.now()
       const delay = decideAdmission(this.state, now)
       if (typeof delay === 'number' && delay > 0) {
@@ -136,8 +138,10 @@ export class Limiter {
         break
       }
       this.queue.delete(next)
-      if (typeof delay !== 'number') next.reject(delay)
-      else if (next.mayStart()) this.send(next, this.options.now())
+      within(() => {
+        if (typeof delay !== 'number') next.reject(delay)
+        else if (next.mayStart()) this.send(next, this.options.now())
+      })
     }
     this.isAdmitting = false
   }

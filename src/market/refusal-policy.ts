@@ -1,4 +1,5 @@
-import { asapScheduler, defer, finalize, type Observable, of, Subject } from 'rxjs'
+import { defer, finalize, type Observable, of, Subject } from 'rxjs'
+import { runSoon } from '../model/context.js'
 import { type Advice, CollectError, type FailureOptions, refusals } from '../model/errors.js'
 import type { FailedExchange } from '../model/failed-exchange.js'
 import type { Pause } from '../operators/merge-map-with-pauses.js'
@@ -222,7 +223,7 @@ export const createSuspectDetector = () => {
       work.count -= 1
       if (work.count > 0 || !groups.some(({ isWaiting }) => isWaiting())) return
       // Deferred: the worker of the work that has ended takes its next item first.
-      asapScheduler.schedule(() => {
+      runSoon(() => {
         for (const { decide } of groups) if (work.count === 0) decide()
       })
     },

@@ -47,27 +47,31 @@ const usageCodes = {
 /** What kind of wrong use it is. */
 export type UsageCode = keyof typeof usageCodes
 
+const listErrorCodes = () =>
+  ({
+    rate_limit: 'the provider answered 429, too often or for too long',
+    'http_<status>': 'the provider answered with this status',
+    html: 'an HTML page instead of data',
+    empty: 'a 200 without a body',
+    parse: 'the answer is not valid JSON or CSV',
+    schema: 'the answer has another structure than expected',
+    encoding: 'the answer is not UTF-8',
+    'other-stock': 'the answer is about another stock',
+    stale: 'a cache on the way answered with a copy that is older than a session',
+    ...transportReasons,
+    'host-down': 'the host was down for too long; the request was not sent',
+    'no-answer': 'every source failed, for different reasons',
+    'all-empty': 'the provider answered for every item of a stream, but without a record',
+    ...refusals,
+    storage: 'a file, a folder or a database cannot be read or written',
+    'damaged-file': 'a stored file is damaged',
+    internal: 'a check of the program itself has failed',
+    ...usageCodes,
+  }) as const
+
 /** Every code of a `CollectError` and its meaning; `http_<status>` is a family. */
-export const errorCodes = {
-  rate_limit: 'the provider answered 429, too often or for too long',
-  'http_<status>': 'the provider answered with this status',
-  html: 'an HTML page instead of data',
-  empty: 'a 200 without a body',
-  parse: 'the answer is not valid JSON or CSV',
-  schema: 'the answer has another structure than expected',
-  encoding: 'the answer is not UTF-8',
-  'other-stock': 'the answer is about another stock',
-  stale: 'a cache on the way answered with a copy that is older than a session',
-  ...transportReasons,
-  'host-down': 'the host was down for too long; the request was not sent',
-  'no-answer': 'every source failed, for different reasons',
-  'all-empty': 'the provider answered for every item of a stream, but without a record',
-  ...refusals,
-  storage: 'a file, a folder or a database cannot be read or written',
-  'damaged-file': 'a stored file is damaged',
-  internal: 'a check of the program itself has failed',
-  ...usageCodes,
-} as const
+// A bundler leaves what is not pure in an app that needs none of these texts.
+export const errorCodes = /* @__PURE__ */ listErrorCodes()
 
 /** What to do about a failure, where its code alone does not say it; `said`: its message does. */
 export type Advice = 'said' | 'cache' | 'http2' | 'needs-tls' | 'may-need-tls' | 'issuer' | 'proxy-denies'

@@ -2,13 +2,19 @@ const MAX_TEXT_LENGTH = 600
 
 /** Why a connection failed, in plain words where the text of Node or OpenSSL is not. */
 export const describeNetworkError = (error: unknown): string => {
-  const fields = (error ?? {}) as {
+  const {
+    code = '',
+    address = '',
+    port,
+    hostname,
+    message = String(error),
+  } = (error ?? {}) as {
+    readonly message?: string
     readonly code?: string
     readonly address?: string
     readonly port?: number
     readonly hostname?: string
   }
-  const { code = '', address = '', port, hostname } = fields
   const place = `${address.includes(':') ? `[${address}]` : address}${port === undefined ? '' : `:${port}`}`
   if (code === 'ECONNREFUSED' && place !== '') return `${place} refuses connections`
   if (code === 'ENOTFOUND' && hostname !== undefined) return `unknown host ${hostname}`
@@ -16,9 +22,9 @@ export const describeNetworkError = (error: unknown): string => {
   if (code === 'EADDRINUSE') return 'another process uses it'
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER')
     return 'this port does not speak TLS; an address with http instead of https may be right'
-  const text = (error instanceof Error ? error.message : String(error))
+  return String(message)
     .replace(/\s+/g, ' ')
     .slice(0, MAX_TEXT_LENGTH)
     .replace(/ - Local \(.*\)$/, '')
-  return text.replace(/^[\dA-F]+:error:[\dA-F]+:SSL routines:\w*:([^:]+):.*$/, 'TLS failed: $1')
+    .replace(/^[\dA-F]+:error:[\dA-F]+:SSL routines:\w*:([^:]+):.*$/, 'TLS failed: $1')
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type Row as AnyRow, isRow } from './row.js'
 
 /** The types of columns. */
 export type SqlType = 'VARCHAR' | 'DOUBLE' | 'BIGINT' | 'DATE' | 'TIMESTAMP' | 'JSON'
@@ -206,3 +207,32 @@ export type CsvRowOf<S extends z.ZodObject> = Readonly<Record<string, string | u
 
 /** A row that a stream builds itself: exactly these fields. */
 export type BuiltRowOf<S extends z.ZodObject> = { readonly [K in keyof S['shape']]: FieldOf<S['shape'][K]> }
+
+/** Checks that a value is a record; passes the same object on. */
+export type Row = AnyRow
+export const Row = z.custom<Row>(isRow, 'is not a record')
+
+/**
+ * A list of records without nulls; the same array if it has none. One check for the whole list: a schema per
+ * record would take as long as parsing them. No `transform`: its closure per answer survives many minor GCs
+ * and retains the answer.
+ */
+const createRecordList = () =>
+  z
+    .custom<readonly Row[]>(Array.isArray, { error: 'is not a list', abort: true })
+    .check(({ value, issues }) => {
+      const wrong = value.findIndex((row) => row !== null && !isRow(row))
+      if (wrong >= 0) issues.push({ code: 'custom', input: value, path: [wrong], message: 'is not a record' })
+    })
+    .overwrite((rows) => (rows.includes(null as never) ? rows.filter((row) => row !== null) : rows))
+
+const RecordList = createRecordList()
+
+/**
+ * The envelope of nearly every endpoint. `data` may be null (an empty list) but must be present. Other fields
+ * pass.
+ */
+export const Rows = z.looseObject({ data: RecordList.nullable() })
+
+/** The envelope of an endpoint that may omit `data`. */
+export const MaybeRows = z.looseObject({ data: RecordList.nullish() })

@@ -1,40 +1,9 @@
-import { z } from 'zod'
-
 /** A record as the provider sent it: known and unknown fields, in their order. */
 export type Row = Readonly<Record<string, unknown>>
 
 /** Whether a value is a record: an object, not an array. */
 export const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** Checks that a value is a record; passes the same object on. */
-export const Row = /* @__PURE__ */ z.custom<Row>(isRow, 'is not a record')
-
-/**
- * A list of records without nulls; the same array if it has none. One check for the whole list: a schema per
- * record would take as long as parsing them. No `transform`: its closure per answer survives many minor GCs
- * and retains the answer.
- */
-const createRecordList = () =>
-  z
-    .custom<readonly Row[]>(Array.isArray, { error: 'is not a list', abort: true })
-    .check(({ value, issues }) => {
-      const wrong = value.findIndex((row) => row !== null && !isRow(row))
-      if (wrong >= 0) issues.push({ code: 'custom', input: value, path: [wrong], message: 'is not a record' })
-    })
-    .overwrite((rows) => (rows.includes(null as never) ? rows.filter((row) => row !== null) : rows))
-
-// A bundler leaves these out of an app that uses the operators alone, and zod with them.
-const RecordList = /* @__PURE__ */ createRecordList()
-
-/**
- * The envelope of nearly every endpoint. `data` may be null (an empty list) but must be present. Other fields
- * pass.
- */
-export const Rows = /* @__PURE__ */ z.looseObject({ data: /* @__PURE__ */ RecordList.nullable() })
-
-/** The envelope of an endpoint that may omit `data`. */
-export const MaybeRows = /* @__PURE__ */ z.looseObject({ data: /* @__PURE__ */ RecordList.nullish() })
 
 /** A copy without the fields that are undefined: in documents and events, such a field is absent. */
 export const omitUndefined = <const T extends object>(fields: T): OmitUndefined<T> => {

@@ -32,7 +32,7 @@ const REASONS: Readonly<Record<string, TransportReason>> = {
 /** What an error of Node or undici says about a request. `hasBegun`: part of the reply had arrived. */
 export const toTransportReason = (error: unknown, hasBegun: boolean): TransportReason => {
   const { code: given, name } = error as { readonly code?: unknown; readonly name?: string }
-  const code = typeof given === 'string' ? given : ''
+  const code = String(given)
   const known = REASONS[code]
   if (known !== undefined) return known
   if (/CERT|SELF_SIGNED|^ERR_TLS|ERR_SSL|^UNABLE_TO_/.test(code)) return 'tls'
@@ -46,6 +46,7 @@ export const toTransportReason = (error: unknown, hasBegun: boolean): TransportR
 interface ClientError {
   readonly name?: string
   readonly message: string
+  readonly stack?: string
   readonly code?: unknown
   readonly cause?: unknown
   readonly statusCode?: unknown
@@ -86,8 +87,16 @@ export const isMisuse = (error: unknown): error is ClientError => {
 const isHopeless = (error: ClientError): boolean =>
   error.name === 'AbortError' || ABORTED_CODE.test(String(error.code)) || isMisuse(error)
 
-const isTimeout = ({ name, code }: ClientError): boolean =>
-  name === 'TimeoutError' || (name === 'AxiosError' && (code === 'ECONNABORTED' || code === 'ETIMEDOUT'))
+/**
+ * Where `AbortSignal.timeout` aborts: node-fetch replaces the reason of a signal by an error that says only
+ * that there was one.
+ */
+const TIMEOUT_FRAME = /_onTimeout \(node:internal\/abort_controller/
+
+const isTimeout = ({ name, code, stack = '' }: ClientError): boolean =>
+  name === 'TimeoutError' ||
+  (name === 'AxiosError' && (code === 'ECONNABORTED' || code === 'ETIMEDOUT')) ||
+  (name === 'AbortError' && TIMEOUT_FRAME.test(stack))
 
 const isOfConnection = ({ name, code }: ClientError): boolean =>
   name === 'HTTPParserError' ||
@@ -129,7 +138,7 @@ export const toRequestError = (error: unknown): unknown => {
     const status = Number(reply?.statusCode ?? reply?.status)
     if (status >= 300) return toStatusError(status, reply?.headers, error)
   }
-  const isBegun = errors.some((one) => isWrapper(one) && BODY_ENDED.test(one.message))
+  const isBegun = errors.some(({ message }) => BODY_ENDED.test(message))
   const known = timeout ?? errors.find(isOfConnection)
   if (known === undefined && !errors.some(isWrapper)) return error
   const why = known ?? errors.at(-1)

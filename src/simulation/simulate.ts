@@ -88,6 +88,8 @@ export const simulate = async (options: SimulationOptions): Promise<SimulationRe
   } = options
   rejectSecond()
   await rejectFakeTimers()
+  // Virtual time would not wait for it.
+  await import('../storage/history/record-day.js')
   rejectSecond()
   isSimulating = true
   const time = startVirtualTime(FIRST_INSTANT)

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { catchError, defer, Observable, throwError } from 'rxjs'
+import { catchError, defer, mergeMap, Observable, throwError } from 'rxjs'
 import {
   type EarlierRuns,
   type LockedStorage,
@@ -14,7 +14,6 @@ import { createFolder, syncFolders, toStorageError, withFile, writeFileAtomicall
 import { findChangedFile, markIncomplete, readFullRun, recordFullRun, updateFullRun } from './full-run.js'
 import { describeEarlier } from './history/choose.js'
 import { listEarlierDays } from './history/record.js'
-import { recordDay } from './history/record-day.js'
 import { createFolderJournal, type FolderJournal } from './journal.js'
 import { acquireLock, deleteTemporaryFiles } from './lock.js'
 import { compactOutputDigests, type DigestLog } from './output-files.js'
@@ -153,20 +152,24 @@ const beginSession = (run: FolderRun): Observable<Session> => {
       isContinued,
       notes: await findNotes(root),
       journals: new Map([...journals].map(([stream, { journal }]) => [stream, journal])),
-      ...(isContinued ? { drift: readDrift(paths) } : {}),
+      ...(isContinued && { drift: readDrift(paths) }),
       saveDrift: (found) => (isOpen && !isClosed ? writeDrift(paths, found) : undefined),
       commit: () => act(commit),
-      ...(history
-        ? {
-            keepHistory: (report) => defer(() => recordDay(root, { history, record, report, isPartOfEnded })),
-          }
-        : {}),
+      ...(history && {
+        keepHistory: (report) =>
+          defer(loadHistory).pipe(
+            mergeMap(({ recordDay }) => recordDay(root, { history, record, report, isPartOfEnded })),
+          ),
+      }),
       keepForResume: (endedAt, report) => act(() => endFolderRun(run, { close, report, endedAt })),
       finish: (report) => act(() => endFolderRun(run, { close, report })),
     }
   }
   return act(open, statePaths(root).folder)
 }
+
+/** Loaded on demand: most apps record no history, and its Parquet takes 30 ms of CPU. */
+const loadHistory = () => import('./history/record-day.js')
 
 const UNSYNCED =
   'files are not synced, because the permission model of Node forbids it: a power cut may lose the last of them'

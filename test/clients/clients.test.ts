@@ -70,7 +70,8 @@ const clients: Readonly<Record<string, Ask | undefined>> = {
   ),
   'node-fetch': await load(
     'node-fetch',
-    (nodeFetch: Fetch) => (url) => nodeFetch(url).then((reply) => reply.text()),
+    (nodeFetch: Fetch) => (url, ms) =>
+      nodeFetch(url, { signal: AbortSignal.timeout(ms) }).then((reply) => reply.text()),
   ),
 }
 
@@ -93,6 +94,7 @@ const server = createServer((socket) => {
   socket.once('data', (head) => {
     const path = head.toString().split(' ')[1] ?? ''
     if (path === '/reset') socket.resetAndDestroy()
+    else if (path === '/begun') socket.write(REPLIES['/cut-length'] ?? '')
     else if (REPLIES[path] !== undefined) socket.end(REPLIES[path])
   })
 })
@@ -129,9 +131,41 @@ const EXPECTED: Readonly<Record<string, RegExp>> = {
   '/429': /^(rate_limit|no failure) ?(7000)?$/,
   '/503': /^(http_503|no failure) ?(3000)?$/,
 }
-/** Clients that hand over replies of any status, and those without a time-out of their own. */
+/** Clients that hand over replies of any status, and the one without a time-out of their own. */
 const PASSES_STATUSES = /^(fetch|node:http|undici.*|node-fetch)$/
-const HAS_NO_TIMEOUT = /^(node:http|node-fetch)$/
+const HAS_NO_TIMEOUT = /^node:http$/
+
+describe('a signal, as node-fetch passes it on,', () => {
+  const ask = async (begin: () => AbortSignal, path = '/silent'): Promise<unknown> => {
+    const { default: nodeFetch } = (await import('node-fetch' as string)) as { readonly default: Fetch }
+    return nodeFetch(origin + path, { signal: begin() })
+      .then((reply) => reply.text())
+      .catch((error: unknown) => ({ error, known: toRequestError(error) }))
+  }
+
+  it.skipIf(clients['node-fetch'] === undefined)(
+    'is a timeout if its time has passed, before the reply and in it',
+    async () => {
+      const limit = (): AbortSignal => AbortSignal.timeout(LIMIT_MS)
+      const known = { code: 'deadline', verdict: 'retry' }
+      expect(await ask(limit)).toMatchObject({ known })
+      expect(await ask(() => AbortSignal.any([limit()]))).toMatchObject({ known })
+      expect(await ask(limit, '/begun')).toMatchObject({ known })
+    },
+  )
+
+  it.skipIf(clients['node-fetch'] === undefined)('is none if the app has aborted', async () => {
+    const app = new AbortController()
+    const signal = (): AbortSignal => {
+      setImmediate(() => app.abort())
+      return app.signal
+    }
+    for (const aborted of [await ask(signal), await ask(signal)]) {
+      const { error, known } = aborted as { readonly error: unknown; readonly known: unknown }
+      expect(known).toBe(error)
+    }
+  })
+})
 
 describe.each(Object.entries(clients))('the errors of %s', (name, ask) => {
   const missing =

@@ -1,13 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { lastValueFrom, timer } from 'rxjs'
+import { catchError, defer, EMPTY, finalize, lastValueFrom, Subject, tap, timer } from 'rxjs'
 import { Agent } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { type CollectorOptions, createCollector } from '../../src/collector.js'
+import type { StreamDefinition as AnyStream } from '../../src/engine/define-stream.js'
 import type { Log, Telemetry } from '../../src/engine/event-bus.js'
+import type { Storage } from '../../src/engine/storage.js'
 import { httpTransport } from '../../src/http/connections.js'
 import type { Transport } from '../../src/http/transport.js'
-import { serveSimulator } from '../../src/simulator/index.js'
+import { keepContext, runSoon } from '../../src/model/context.js'
+import { type Fault, type SimulatorOptions, serveSimulator } from '../../src/simulator/index.js'
+import { marketNews } from '../../streams/market-news.js'
 import { streams } from '../../streams/registry.js'
 
 const USERS = ['ann', 'bob', 'cem']
@@ -60,9 +64,9 @@ const createOnlookers = ({ note }: Notes): { readonly log: Log; readonly telemet
   return { log: { debug: write, info: write, warn: write, error: write } as Log, telemetry }
 }
 
-const simulate = async () => {
+const simulate = async (options: Partial<SimulatorOptions> = {}) => {
   const endpoints = streams.flatMap((stream) => stream.endpoints)
-  const simulator = await serveSimulator({ endpoints, stocks: STOCKS })
+  const simulator = await serveSimulator({ endpoints, stocks: STOCKS, ...options })
   onTestFinished(() => simulator.close())
   return simulator
 }
@@ -104,6 +108,35 @@ const watchRun = (collector: OwnCollector, name: string, { note }: Notes): Promi
     })
   })
 
+/** Notes who is there when the work of a stream is called, and when it emits. */
+const watchWork = (work: AnyStream['work'], { note }: Notes): AnyStream['work'] => ({
+  ...work,
+  each: (item, tools, file) => {
+    note('work', 'any')
+    return work.each(item, tools, file).pipe(tap(() => note('result', 'any')))
+  },
+})
+
+/** A storage of each run's own, which notes who is there. */
+const watchStorage = ({ note }: Notes): Storage => ({
+  ...memory(),
+  openSession: (request) =>
+    memory()
+      .openSession(request)
+      .pipe(tap(() => note('session', 'any'))),
+  storeDocument: (...given) => {
+    note('document', 'any')
+    return memory().storeDocument(...given)
+  },
+  open: (output, context) => (item$) =>
+    memory().open(output, context)(item$.pipe(tap({ next: () => note('sink', 'any') }))),
+})
+
+const HOSTS: Readonly<Record<string, readonly Fault[]>> = {
+  'that answers': [],
+  'that fails at times': [{ on: 'news', mode: 'reset', rate: 0.2, times: 1 }],
+}
+
 describe('what a run calls sees the AsyncLocalStorage of its own subscriber:', () => {
   const cases: Readonly<Record<string, { readonly workers?: number; readonly listMaxAgeMs?: number }>> = {
     'with the shared limiters and list': {},
@@ -127,6 +160,69 @@ describe('what a run calls sees the AsyncLocalStorage of its own subscriber:', (
             expect(notes.count(call, `${name} as ${name}`), call).toBeGreaterThan(0)
         }
       })
+
+  for (const [title, faults] of Object.entries(HOSTS))
+    it(`a stream and a storage of the app, of a host ${title}`, async () => {
+      const simulator = await simulate({ faults })
+      const calls = createNotes()
+      const own = (streams as readonly AnyStream[]).map((stream) =>
+        stream.name === 'market-news' ? { ...stream, work: watchWork(stream.work, calls) } : stream,
+      )
+      const collector = createCollector({
+        settings: simulator.settings,
+        streams: own,
+        storage: watchStorage(calls),
+        random: () => 0,
+      })
+      const run = (name: string) =>
+        user.run(name, () => lastValueFrom(collector.open({ only: ['market-news'] }).report$))
+      await Promise.all(USERS.map(run))
+      const expected = { work: STOCKS, result: STOCKS, sink: STOCKS + 2, session: 1, document: 1 }
+      for (const [call, times] of Object.entries(expected))
+        for (const name of USERS)
+          expect(calls.count(call, `any as ${name}`), `${call} of ${name}`).toBe(times)
+    })
+
+  it('a stream of the app that waits for the list of another call', async () => {
+    const simulator = await simulate()
+    const calls = createNotes()
+    const own = { ...(marketNews as AnyStream), work: watchWork(marketNews.work as AnyStream['work'], calls) }
+    const collector = createCollector({
+      settings: simulator.settings,
+      streams: streams.map((stream) => (stream.name === own.name ? own : stream)),
+    })
+    const users = USERS.map((name) =>
+      user.run(name, () => lastValueFrom(collector.stream('market-news' as never))),
+    )
+    await Promise.all(users)
+    for (const name of USERS)
+      for (const call of ['work', 'result'])
+        expect(calls.count(call, `any as ${name}`), `${call} of ${name}`).toBe(STOCKS)
+  })
+
+  it('a request that fails has ended before it is sent again', () => {
+    const [calls, failure$]: [string[], Subject<never>] = [[], new Subject()]
+    const again$ = defer(() => {
+      calls.push('again')
+      return EMPTY
+    })
+    failure$
+      .pipe(
+        finalize(() => calls.push('end')),
+        keepContext(),
+        catchError(() => again$),
+      )
+      .subscribe()
+    failure$.error(new Error('failed'))
+    expect(calls).toEqual(['end', 'again'])
+  })
+
+  it('a task that is left for the end of the turn', async () => {
+    const seen: (string | undefined)[] = []
+    for (const name of USERS) user.run(name, () => runSoon(() => seen.push(user.getStore())))
+    await Promise.resolve().then(() => undefined)
+    expect(seen).toEqual(USERS)
+  })
 
   it('a transport of the app, without telemetry', async () => {
     const notes = createNotes()

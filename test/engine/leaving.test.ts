@@ -1,14 +1,16 @@
 import { Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
 import { setImmediate as turn } from 'node:timers/promises'
-import { NEVER, of } from 'rxjs'
+import { catchError, lastValueFrom, NEVER, of, scan, take, tap } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memory } from '../../sinks/memory.js'
 import { createCollector } from '../../src/collector.js'
 import type { HttpReply } from '../../src/http/transport.js'
 import { serveSimulator } from '../../src/simulator/index.js'
+import { createRandom } from '../../src/simulator/random.js'
 import { streams } from '../../streams/registry.js'
 import { tiny, tinyCollector } from '../support/tiny.js'
+import { until } from '../support/until.js'
 
 type Context = Parameters<typeof tinyCollector>[0]
 const context = { scheduler: { now: () => 0 } } as unknown as Context
@@ -136,4 +138,56 @@ it('a reader that leaves a silent host has no request in flight 100 ms later', a
   expect(performance.now() - leftAt).toBeLessThan(100)
   expect(inFlight()).toBe(0)
   expect(run.state()).toEqual({ status: 'aborted' })
+})
+
+type AnyRun = ReturnType<ReturnType<typeof createCollector>['open']>
+
+/** The ways to open a run, and to leave it after some items; each fulfills when it has been left. */
+const visits: readonly ((open: (options?: object) => AnyRun, items: number) => Promise<unknown>)[] = [
+  async (open, items) => {
+    let left = items
+    for await (const _ of open()) if (left-- === 0) break
+  },
+  (open, items) => lastValueFrom(open().item$.pipe(take(items + 1)), { defaultValue: undefined }),
+  (open, items) => {
+    const app = new AbortController()
+    return lastValueFrom(
+      open({ signal: app.signal }).item$.pipe(
+        scan((count) => count + 1, 0),
+        tap((count) => count > items && app.abort()),
+        catchError(() => of('aborted')),
+      ),
+      { defaultValue: undefined },
+    )
+  },
+  (open, items) => {
+    const readable = Readable.from(open())
+    let left = items
+    return new Promise((resolve) =>
+      readable.on('close', resolve).on('data', () => left-- === 0 && readable.destroy()),
+    )
+  },
+]
+
+/** Some items are never answered: a run that goes on after it was left does not end. */
+const HANG = { on: 'news', mode: 'hang', rate: 0.3 } as const
+
+it('40 runs that are left at random leave no socket, no timer and no listener behind', async () => {
+  const endpoints = streams.flatMap((stream) => stream.endpoints)
+  const simulator = await serveSimulator({ endpoints, stocks: 6, faults: [HANG] })
+  onTestFinished(() => simulator[Symbol.asyncDispose]())
+  const collector = createCollector({ settings: simulator.settings, storage: memory() })
+  const open = (options = {}): AnyRun => collector.open({ only: ['market-news'], ...options })
+  const random = createRandom(1, 'leaving')
+  const visit = () => visits[random.int(0, visits.length - 1)]?.(open, random.int(0, 2))
+  const resources = () => process.getActiveResourcesInfo().sort().join()
+  await visit()
+  await until('the first run has left nothing', () => !resources().includes('TCPSocketWrap'))
+  const before = resources()
+  for (let runs = 0; runs < 40; runs += 5) await Promise.all(Array.from({ length: 5 }, visit))
+  expect(collector.health().activeRuns).toBe(0)
+  expect(collector.health().limiters.map(({ inFlight, waiting }) => inFlight + waiting)).toEqual(
+    collector.health().limiters.map(() => 0),
+  )
+  await until('resources are as before', () => resources() === before)
 })

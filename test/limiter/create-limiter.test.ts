@@ -1,6 +1,21 @@
-import { asyncScheduler, defer, from, mergeMap, of, throwError, timer } from 'rxjs'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  asyncScheduler,
+  catchError,
+  concat,
+  defer,
+  finalize,
+  from,
+  lastValueFrom,
+  mergeMap,
+  type Observable,
+  of,
+  tap,
+  throwError,
+  timer,
+} from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { createLimiter } from '../../src/limiter/create-limiter.js'
+import { createLimiter, type LimiterOptions } from '../../src/limiter/create-limiter.js'
 import {
   HostClosedError,
   HttpError,
@@ -234,5 +249,47 @@ describe('createLimiter', () => {
     [{ maxRate: Number.NaN }, 'createLimiter: maxRate is NaN; use a number from 0 on'],
   ])('refuses wrong options: %o', (options, why) => {
     expect(() => createLimiter(options as object)).toThrow(new UsageError(why))
+  })
+
+  const user = new AsyncLocalStorage<string>()
+  const USERS = ['ann', 'bob', 'cem']
+  /** Three users at once, each with three requests in turn; `work` ends each. Gives the calls by user. */
+  const askAtOnce = async (
+    options: Partial<LimiterOptions>,
+    work: (attempt: number) => Observable<unknown>,
+  ) => {
+    const host = createLimiter({ maxInFlight: 1, ...options })
+    const seen = new Set<string>()
+    const ask = async (name: string): Promise<void> => {
+      const note = (call: string) => () => void seen.add(`${call} of ${name} as ${user.getStore()}`)
+      let attempts = 0
+      const request$ = defer(() => {
+        note('request')()
+        attempts += 1
+        const end$ = work(attempts)
+        return timer(1).pipe(
+          mergeMap(() => end$),
+          finalize(note('end')),
+        )
+      }).pipe(host.through(), tap({ next: note('next'), error: note('error') }))
+      await lastValueFrom(concat(request$, request$, request$).pipe(catchError(() => of('failed'))))
+    }
+    await Promise.all(USERS.map((name) => user.run(name, () => ask(name))))
+    return seen
+  }
+  const ofUsers = (calls: readonly string[]): ReadonlySet<string> =>
+    new Set(USERS.flatMap((name) => calls.map((call) => `${call} of ${name} as ${name}`)))
+
+  it('sends each request, and passes on its end, in the context of its own subscriber', async () => {
+    const seen = await askAtOnce({}, (attempt) =>
+      attempt === 3 ? throwError(() => new HttpError(404)) : of('answer'),
+    )
+    expect(seen).toEqual(ofUsers(['request', 'end', 'next', 'error']))
+  })
+
+  it('gives requests up, those that wait too, in the context of their own subscribers', async () => {
+    const seen = await askAtOnce({ downMs: 1 }, () => throwError(() => new TransportError('connect', 'none')))
+    expect([...ofUsers(['error'])].filter((call) => !seen.has(call))).toEqual([])
+    expect([...seen].filter((call) => !/ (\w+) as \1$/.test(call))).toEqual([])
   })
 })

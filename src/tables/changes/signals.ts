@@ -1,5 +1,5 @@
 import { concatMap, filter, type ObservableInput, type OperatorFunction } from 'rxjs'
-import { keepContext } from '../../engine/context.js'
+import { keepContext } from '../../model/context.js'
 import { UsageError } from '../../model/errors.js'
 import { formatQuantity, nameFirst } from '../../model/format.js'
 import { groupBy } from '../../model/map.js'
