@@ -6,7 +6,10 @@ import type { Finding } from './finding.js'
 import type { KnownAction } from './price-moves.js'
 import type { SeriesDays } from './sessions.js'
 
-/** Days around a deal in which a finding about its stock puts the candles in doubt. */
+/**
+ * Days around a deal in which a finding about its stock puts the candles in doubt. One about the market does
+ * so on its own day.
+ */
 const DOUBT_DAYS = 60
 
 interface Lists {
@@ -38,10 +41,11 @@ const findImpossibleDeals = ({ rows, stocks, actions, doubts }: Lists): readonly
     const at = candles.day.indexOf(dayToNumber(day))
     const [high = 0, low = 0, volume = 0] = [candles.high[at], candles.low[at], candles.volume[at]]
     const isDoubtful = (): boolean =>
-      doubts.some(
-        (one) =>
-          (one.symbol ?? symbol) === symbol &&
-          Math.abs(Date.parse(one.day ?? day) - Date.parse(day)) < DOUBT_DAYS * 86_400_000,
+      doubts.some((one) =>
+        one.symbol === undefined
+          ? one.day === day
+          : one.symbol === symbol &&
+            Math.abs(Date.parse(one.day ?? day) - Date.parse(day)) < DOUBT_DAYS * 86_400_000,
       )
     // Candles are divided by later splits, and deals are not.
     if (

@@ -122,12 +122,16 @@ it('a deal before a split, which the candles are divided by', () => {
   expect(against({ avgprice: 1050 }, { actions: new Map([['A', [split]]]) })).toEqual([])
 })
 
-it.each([
-  [{ symbol: 'A', day: '2026-02-05' }, []],
-  [{ day: '2026-02-11' }, []],
-  [{ symbol: 'A', day: '2019-02-05' }, [expect.any(String)]],
-  [{ symbol: 'B' }, [expect.any(String)]],
-])('a deal beside candles in doubt: %o', (doubt, found) => {
+it.each(
+  [
+    [{ symbol: 'A', day: '2026-02-05' }, []],
+    [{ day: '2026-02-11' }, []],
+    [{ day: '2026-02-10' }, [expect.any(String)]],
+    [{}, [expect.any(String)]],
+    [{ symbol: 'A', day: '2019-02-05' }, [expect.any(String)]],
+    [{ symbol: 'B' }, [expect.any(String)]],
+  ].map(([doubt, found]) => [JSON.stringify(doubt), doubt, found] as const),
+)('a deal beside candles in doubt: %s', (_, doubt, found) => {
   const doubts = [{ check: 'volumes', severity: 'warning', detail: '', ...doubt } as const]
   expect(against({ avgprice: 1050 }, { doubts })).toEqual(found)
 })
