@@ -1,6 +1,8 @@
 import { dayToNumber } from '../market/candle-file.js'
-import { formatNumber, formatPrice } from '../model/format.js'
-import { type Row, readText } from '../model/row.js'
+import { formatNumber, formatPrice, nameFirst } from '../model/format.js'
+import { groupBy } from '../model/map.js'
+import { omitUndefined, type Row, readText } from '../model/row.js'
+import { haveSameIssuer } from '../model/stock.js'
 import { readDay } from '../model/trading-day.js'
 import type { Finding } from './finding.js'
 import type { KnownAction } from './price-moves.js'
@@ -30,6 +32,7 @@ const MAX_VOLUMES = 10
 export const findAgainstLists = (lists: Lists): readonly Finding[] => [
   ...findImpossibleDeals(lists),
   ...findInBothLists(lists.rows),
+  ...findSharedNames(lists.rows),
 ]
 
 const findImpossibleDeals = ({ rows, stocks, actions, doubts }: Lists): readonly Finding[] => {
@@ -102,4 +105,26 @@ const findInBothLists = (rows: Lists['rows']): readonly Finding[] => {
         ]
       : [],
   )
+}
+
+const MASTER_FILE = 'master_data_response.json'
+
+/** Finds stocks of two issuers with one name: one of them has that of the other. */
+const findSharedNames = (rows: Lists['rows']): readonly Finding[] => {
+  const byName = groupBy(rows.get(MASTER_FILE) ?? [], ({ DispSym }) => readText(DispSym).toLowerCase())
+  return [...byName].flatMap(([name, own]): readonly Finding[] => {
+    const isOther = ({ Isin }: Row): boolean => !haveSameIssuer(readText(Isin), readText(own[0]?.Isin))
+    if (name === '' || !own.some(isOther)) return []
+    const symbols = own.map(({ Sym }) => readText(Sym))
+    return [
+      omitUndefined({
+        check: 'impossible-values' as const,
+        severity: 'warning' as const,
+        symbol: symbols.at(-1) ?? '',
+        other: symbols[0],
+        file: MASTER_FILE,
+        detail: `${nameFirst(symbols)} have one name, ${readText(own[0]?.DispSym)}, and other issuers`,
+      }),
+    ]
+  })
 }

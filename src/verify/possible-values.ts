@@ -28,17 +28,24 @@ const NO_VALUE = /^\s*(?:-|NA|N\/A)?\s*$/i
 export const createValueCheck = (tables: readonly Table[], latest: Day) => {
   const found: Impossible[] = []
   const fractions = createFractionCheck(tables)
+  const sums = createSumCheck(tables)
   const readers = tables
     .filter(({ shape }) => shape !== 'candles')
     .map((table) => createRowJudge(table, latest))
   return {
     /** `item` is the symbol of a file of one stock. */
     add: (record: Row, item?: string): void => {
-      if (item === undefined) fractions.add(record)
+      if (item === undefined) {
+        fractions.add(record)
+        sums.add(record)
+      }
       for (const read of readers) found.push(...read(record, item))
     },
     finish: (file: string): readonly Finding[] => {
-      const groups = groupBy(found.splice(0), ({ field, reason }) => `${field} ${reason}`)
+      const groups = groupBy(
+        [...found.splice(0), ...sums.finish()],
+        ({ field, reason }) => `${field} ${reason}`,
+      )
       return [...fractions.finish(file), ...[...groups.values()].flatMap((own) => describeGroup(file, own))]
     },
   }
@@ -143,17 +150,26 @@ const findInFigures = (
   table: Row,
   figures: NonNullable<Possible['figures']>,
   latest: Day,
-): Judged =>
-  Object.entries(table).flatMap(([key, values]) => {
+): Judged => {
+  const compared: string[] = []
+  const found = Object.entries(table).flatMap(([key, values]) => {
     const bounds = figures[key.toUpperCase()] ?? (/^year$/i.test(key) ? undefined : figures['*'])
     if (bounds === undefined) return []
     const periods = readText(values).split('|')
+    const [newest = '', before] = periods
+    if (bounds.times !== undefined)
+      compared.push(newest === before && Math.abs(Number(newest)) >= 1 ? `${key} ${newest}` : '')
     const reasons = periods.map((value) => (NO_VALUE.test(value) ? undefined : judge(value, bounds, latest)))
     reasons[0] ??= judgeNewest(periods, bounds)
     return reasons.flatMap((reason, place) =>
       reason === undefined ? [] : [{ field: `${key} of ${field}`, value: periods[place] ?? '', reason }],
     )
   })
+  // One figure may stay the same, and not all that matter.
+  return compared.length < 2 || compared.includes('')
+    ? found
+    : [...found, { field, value: compared.join(', '), reason: 'repeats the period before' }]
+}
 
 /** A figure below this, in crore, grows more than fiftyfold where a company begins. */
 const LARGE_CRORE = 100
@@ -177,6 +193,45 @@ const judge = (text: string, { from, to, like, past }: Possible, latest: Day): s
   if (number === undefined) return undefined
   if (from !== undefined && number < from) return `is below ${from}`
   return to !== undefined && number > to ? `is above ${to}` : undefined
+}
+
+/** Percentage points by which rounding moves a sum. */
+const SUM_ROUNDING = 1.5
+/** The share of records that have the sum, if one without is a fault. */
+const USUAL_SUMS = 0.8
+const MIN_SUMS = 5
+
+/** Finds tables of figures that do not add up, where nearly all others do. */
+const createSumCheck = (tables: readonly Table[]) => {
+  const fields = tables.flatMap(({ possible = {} }) =>
+    Object.entries(possible).flatMap(([field, { sum }]) => (sum === undefined ? [] : [{ field, sum }])),
+  )
+  const found: (Impossible & { readonly isSum: boolean })[] = []
+  return {
+    add: (record: Row): void => {
+      for (const { field, sum } of fields) {
+        const table = record[field]
+        const parts = Object.entries(isRow(table) ? table : {}).flatMap(([key, values]) =>
+          /^year$/i.test(key) ? [] : (toNumber(readText(values).split('|', 1)[0] ?? '') ?? []),
+        )
+        // A part that cannot be has a finding of its own.
+        if (parts.length === 0 || parts.some((part) => part < 0 || part > sum)) continue
+        const value = parts.reduce((total, part) => total + part, 0)
+        found.push({
+          field,
+          value: formatNumber(value, 2),
+          reason: `is the sum of its newest figures, not ${sum}`,
+          symbol: readText(record.Symbol),
+          isSum: Math.abs(value - sum) <= SUM_ROUNDING,
+        })
+      }
+    },
+    finish: (): readonly Impossible[] =>
+      [...groupBy(found.splice(0), ({ field }) => field).values()].flatMap((own) => {
+        const wrong = own.filter(({ isSum }) => !isSum)
+        return own.length < MIN_SUMS || wrong.length > (1 - USUAL_SUMS) * own.length ? [] : wrong
+      }),
+  }
 }
 
 /**

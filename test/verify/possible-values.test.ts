@@ -3,6 +3,7 @@ import { listTables, type StreamDefinition } from '../../src/engine/define-strea
 import { dayToNumber } from '../../src/market/candle-file.js'
 import type { Row } from '../../src/model/row.js'
 import { findAgainstLists } from '../../src/verify/against-lists.js'
+import { checkCompanyNames } from '../../src/verify/list-checks.js'
 import { createValueCheck } from '../../src/verify/possible-values.js'
 import { bulkBlockDeals } from '../../streams/bulk-block-deals.js'
 import { circuitStocks } from '../../streams/circuit-stocks.js'
@@ -60,6 +61,13 @@ const CASES: readonly (readonly [stream: StreamDefinition, record: Row, found: r
     { Symbol: 'A', incomeStat_cy: { NET_PROFIT: '5000|5|4|-6|5|1' } },
     ['A: NET_PROFIT of incomeStat_cy: 5000 is 1,000 times the median of the four before'],
   ],
+  [
+    fundamentalData,
+    { Symbol: 'A', incomeStat_cq: { SALES: '10|10', NET_PROFIT: '2|2' } },
+    ['A: incomeStat_cq: SALES 10, NET_PROFIT 2 repeats the period before'],
+  ],
+  [fundamentalData, { Symbol: 'A', incomeStat_cq: { SALES: '0|0', NET_PROFIT: '-0.1|-0.1' } }, []],
+  [fundamentalData, { Symbol: 'A', incomeStat_cq: { SALES: '10|10', NET_PROFIT: '2|3' } }, []],
   [fundamentalData, { Symbol: 'A', incomeStat_cy: { NET_PROFIT: '240|5|4|6|5' } }, []],
   [fundamentalData, { Symbol: 'A', incomeStat_cy: { SALES: '60|0.5|0.4|0.6|0.5' } }, []],
 ]
@@ -144,4 +152,54 @@ it('a stock in two lists that exclude each other', () => {
   expect(findAgainstLists({ rows, stocks: [], actions: new Map(), doubts: [] })).toMatchObject([
     { symbol: 'A', file: 'nse_gsm_list.json', detail: expect.stringContaining('nse_asm_list.json, too') },
   ])
+})
+
+const holdings = (count: number, wrong: number) => {
+  const check = createValueCheck(listTables([fundamentalData]), TODAY)
+  for (let place = 0; place < count; place++)
+    check.add({
+      Symbol: `S${place}`,
+      sHp: { YEAR: '202512|202509', PROMOTER: place < wrong ? '90|40' : '40.2|90', FII: '20', PUBLIC: '40' },
+    })
+  return check.finish('f').map(({ symbol, detail }) => `${symbol}: ${detail}`)
+}
+
+it.each([
+  [10, 0, []],
+  [10, 1, ['S0: sHp: 150.00 is the sum of its newest figures, not 100']],
+  // Where many differ, the figures are of something else.
+  [10, 3, []],
+  [4, 1, []],
+])('of %i tables of holdings, %i do not add up', (count, wrong, found) =>
+  expect(holdings(count, wrong)).toEqual(found),
+)
+
+it.each([
+  ['INE1', 'INE2', ['A, B have one name, One Ltd, and other issuers']],
+  // Partly paid shares, or those with other voting rights.
+  ['INE002A01018', 'INE002A01026', []],
+])('names of %s and %s', (one, other, found) => {
+  const master = [
+    { Sym: 'A', Isin: one, DispSym: 'One Ltd' },
+    { Sym: 'B', Isin: other, DispSym: 'ONE LTD' },
+  ]
+  const rows = new Map([['master_data_response.json', master]])
+  expect(
+    findAgainstLists({ rows, stocks: [], actions: new Map(), doubts: [] }).map(({ detail }) => detail),
+  ).toEqual(found)
+})
+
+it.each([
+  ['Tata Steel Limited', []],
+  [
+    'Infosys',
+    [
+      'A: its name was Tata Steel Ltd on 2026-02-11 and is Infosys on 2026-02-12; symbol and ISIN are the same',
+    ],
+  ],
+])('a company that is %s on the next day', (name, found) => {
+  const check = checkCompanyNames('f')
+  check.addDay('2026-02-11', [{ Symbol: 'A', ISIN: 'I', Name: 'Tata Steel Ltd' }])
+  check.addDay('2026-02-12', [{ Symbol: 'A', ISIN: 'I', Name: name }])
+  expect(check.finish().map(({ symbol, detail }) => `${symbol}: ${detail}`)).toEqual(found)
 })
