@@ -1,5 +1,5 @@
 import type { StreamDefinition } from '../engine/define-stream.js'
-import { formatNumber, formatQuantity } from '../model/format.js'
+import { formatNumber } from '../model/format.js'
 import { groupBy, median } from '../model/map.js'
 import type { RunReport } from '../model/report.js'
 import { isRow, omitUndefined, type Row, readText, toNumber } from '../model/row.js'
@@ -27,7 +27,6 @@ const NO_VALUE = /^\s*(?:-|NA|N\/A)?\s*$/i
  */
 export const createValueCheck = (tables: readonly Table[], latest: Day) => {
   const found: Impossible[] = []
-  const fractions = createFractionCheck(tables)
   const sums = createSumCheck(tables)
   const readers = tables
     .filter(({ shape }) => shape !== 'candles')
@@ -35,10 +34,7 @@ export const createValueCheck = (tables: readonly Table[], latest: Day) => {
   return {
     /** `item` is the symbol of a file of one stock. */
     add: (record: Row, item?: string): void => {
-      if (item === undefined) {
-        fractions.add(record)
-        sums.add(record)
-      }
+      sums.add(record)
       for (const read of readers) found.push(...read(record, item))
     },
     finish: (file: string): readonly Finding[] => {
@@ -46,7 +42,7 @@ export const createValueCheck = (tables: readonly Table[], latest: Day) => {
         [...found.splice(0), ...sums.finish()],
         ({ field, reason }) => `${field} ${reason}`,
       )
-      return [...fractions.finish(file), ...[...groups.values()].flatMap((own) => describeGroup(file, own))]
+      return [...groups.values()].flatMap((own) => describeGroup(file, own))
     },
   }
 }
@@ -93,7 +89,7 @@ const createRowJudge = ({ columns, lists, possible = {} }: Table, latest: Day) =
           : '',
     )
   const judges = [
-    ...columns.flatMap((column) => createDayJudge(column)),
+    ...columns.flatMap((column) => createColumnJudge(column)),
     ...Object.entries(possible).map(([field, bounds]) => createFieldJudge(field, bounds, latest)),
   ]
   const read = (row: Row, document: Row, item: string | undefined): readonly Impossible[] => {
@@ -110,11 +106,21 @@ const createRowJudge = ({ columns, lists, possible = {} }: Table, latest: Day) =
 
 const NO_VALUES: never[] = []
 
-/** Days repeat: each is read once. */
-const createDayJudge = (column: TableColumn): readonly ((row: Row) => Judged)[] => {
+/** What the column of a field cannot have. Days repeat: each is read once. */
+const createColumnJudge = (column: TableColumn): readonly ((row: Row) => Judged)[] => {
   const { name: field, type, from, convert } = column
-  if ((type !== 'DATE' && type !== 'TIMESTAMP') || !('row' in from)) return []
+  if (!('row' in from)) return []
   const { row: keys } = from
+  if (type === 'BIGINT' && convert === undefined)
+    return [
+      (row) => {
+        const value = readText(readPresent(keys, row))
+        return (toNumber(value) ?? 0) % 1 === 0
+          ? NO_VALUES
+          : [{ field, value, reason: 'has a fraction; the column is NULL there, and extra has the number' }]
+      },
+    ]
+  if (type !== 'DATE' && type !== 'TIMESTAMP') return []
   const known = new Set<unknown>()
   return [
     (row) => {
@@ -245,33 +251,4 @@ export const findLatestDay = (
   if (report === undefined) return '9999-12-31'
   const times = followsAsOf ? [report.asOf] : [report.asOf, report.finishedAt]
   return toDay(Math.max(...times.map((time) => Date.parse(time))))
-}
-
-/**
- * Finds numbers with a fraction in fields whose column has whole numbers: the column is NULL there, so that a
- * sum lacks them.
- */
-const createFractionCheck = (tables: readonly Table[]) => {
-  const columns = tables
-    .flatMap(({ shape, columns: own }) => (shape === 'candles' ? [] : own))
-    .filter(({ type }) => type === 'BIGINT')
-  const keys = new Set(
-    columns.flatMap(({ from, convert }) => ('row' in from && convert === undefined ? from.row : [])),
-  )
-  const found = new Map<string, string[]>()
-  return {
-    add: (row: Row): void => {
-      for (const key of keys) {
-        const text = readText(row[key])
-        if ((toNumber(text) ?? 0) % 1 !== 0) found.set(key, [...(found.get(key) ?? []), text])
-      }
-    },
-    finish: (file: string): readonly Finding[] =>
-      [...found].map(([key, texts]) => ({
-        check: 'files',
-        severity: 'warning',
-        file,
-        detail: `${key}: ${formatQuantity(texts.length, 'number has', 'numbers have')} a fraction, such as ${texts[0]}; the column is NULL there, and extra has the number`,
-      })),
-  }
 }
