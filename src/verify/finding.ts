@@ -15,7 +15,7 @@ export const CHECKS = {
   'duplicate-candles': 'days that appear twice in a candle file',
   'unordered-candles': 'candles that precede older ones',
   'impossible-candles':
-    'a high below the low, an open or close outside of both, a price of 0 or less, a volume that is no number of shares',
+    'a high below the low, an open or close outside of both, a price of 0 or less, a volume that is no number of shares; prices in a row that are rounded, cut or exchanged',
   'repeated-candles':
     'the same price and volume on five sessions in a row, or the candles of a week that repeat those before',
   'shifted-series': 'series that are a day late or early, or have the values of the session before or after',

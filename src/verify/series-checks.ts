@@ -19,7 +19,9 @@ export const checkSeries = (
   const impossible = findImpossibleCandles(all)
   const checked = isStock ? candles : undefined
   const moves = checked ? findPriceMoves(checked, { ...facts, impossibleDays: impossible.days }) : []
-  const others = checked ? [...findOddVolumes(checked), ...findRepeatedCandles(checked)] : []
+  const others = checked
+    ? [...findOddVolumes(checked), ...findRepeatedCandles(checked), ...findReshapedCandles(checked)]
+    : []
   const faults: readonly Finding[] =
     fault === undefined ? [] : [{ check: 'files', severity: 'error', detail: fault }]
   return {
@@ -178,6 +180,13 @@ interface EqualRun {
   readonly end: number
 }
 
+const describeRun = ({ day }: CandleArrays, { start, end }: EqualRun): string => {
+  const [from, to] = [start, end - 1].map((index) => numberToDay(day[index] as number))
+  return end - start === 1
+    ? `on ${from}`
+    : `on each of ${formatNumber(end - start)} sessions from ${from} to ${to}`
+}
+
 /**
  * Finds candles without volume, and with a thousandfold one, of stocks that traded regularly before. Several
  * in a row are one run, which is compared with the time before it: a stock that stands still would be its own
@@ -205,11 +214,9 @@ const findOddVolumes = (candles: CandleArrays): readonly Finding[] => {
   const create = (runs: readonly EqualRun[], what: (start: number) => string): readonly Finding[] => {
     const newest = runs.at(-1)
     if (newest === undefined) return []
-    const [from, to] = [newest.start, newest.end - 1].map((index) => numberToDay(day[index] as number))
-    const count = newest.end - newest.start
-    const on = count === 1 ? `on ${from}` : `on each of ${formatNumber(count)} sessions from ${from} to ${to}`
-    const detail = `${what(newest.start)} ${on}${countEarlier(runs.length)}`
-    return [{ check: 'volumes', severity: 'warning', day: from as string, detail }]
+    const detail = `${what(newest.start)} ${describeRun(candles, newest)}${countEarlier(runs.length)}`
+    const from = numberToDay(day[newest.start] as number)
+    return [{ check: 'volumes', severity: 'warning', day: from, detail }]
   }
   return [
     ...create(zero, () => 'a volume of 0'),
@@ -272,6 +279,81 @@ const isRepeated = ({ high, low, close, volume }: CandleArrays, index: number, d
     shares === volume[index - distance] ||
     (distance === 1 && price >= MIN_STEADY_CLOSE && high[index] !== low[index])
   )
+}
+
+/** Rupees. Cheaper stocks move by few ticks, and a tick of dearer ones may be a rupee. */
+const [MIN_SHAPED_PRICE, MAX_SHAPED_PRICE] = [20, 5_000]
+/** Rupees. Stocks with fewer trades may open and close at the ends of their range. */
+const MIN_SHAPED_VALUE = 1_000_000
+/** Listed stocks have up to 7 such candles in a row. */
+const MIN_SHAPED = 15
+const EXCHANGED_CANDLES = 60
+/** From close to open is less than from open to next close: elsewhere the sums are at a factor above 0.7. */
+const EXCHANGED_SHARE = 0.6
+const MAX_MOVE_SHARE = 0.05
+
+/**
+ * Finds candles of which each may be, and not all in a row: with prices rounded to rupees, with high and low
+ * cut to open and close, or with open and close exchanged. One finding per file and kind, about the newest.
+ */
+const findReshapedCandles = (candles: CandleArrays): readonly Finding[] => {
+  const { day, open, high, low, close, volume, length } = candles
+  const [whole, cut] = [createRunFinder(), createRunFinder()]
+  let exchanged: EqualRun | undefined
+  let [overnight, crossed] = [0, 0]
+  for (let index = 1; index < length; index += 1) {
+    const [first, last] = [open[index] as number, close[index] as number]
+    const [top, bottom] = [high[index] as number, low[index] as number]
+    const [firstBefore, lastBefore] = [open[index - 1] as number, close[index - 1] as number]
+    const isUsual = last >= MIN_SHAPED_PRICE && last <= MAX_SHAPED_PRICE
+    if (isUsual && first % 1 === 0 && last % 1 === 0 && top % 1 === 0 && bottom % 1 === 0)
+      whole.add(index, last !== lastBefore)
+    else whole.end()
+    if (isUsual && top === Math.max(first, last) && bottom === Math.min(first, last))
+      cut.add(index, first !== last && last * (volume[index] as number) >= MIN_SHAPED_VALUE)
+    else cut.end()
+    overnight += isUsual ? Math.min(MAX_MOVE_SHARE, Math.abs(first / lastBefore - 1)) : 0
+    crossed += isUsual ? Math.min(MAX_MOVE_SHARE, Math.abs(last / firstBefore - 1)) : MAX_MOVE_SHARE
+    if (index % EXCHANGED_CANDLES !== 0) continue
+    const before = index - EXCHANGED_CANDLES + 1
+    if (crossed < EXCHANGED_SHARE * overnight)
+      exchanged = { start: exchanged?.end === before ? exchanged.start : before, end: index + 1 }
+    ;[overnight, crossed] = [0, 0]
+  }
+  const runs: readonly (readonly [EqualRun | undefined, string])[] = [
+    [whole.found(), 'prices in whole rupees'],
+    [cut.found(), 'no price above or below both open and close'],
+    [exchanged, 'open and close as if they were exchanged'],
+  ]
+  return runs.flatMap(([run, what]): readonly Finding[] =>
+    run === undefined
+      ? []
+      : [
+          {
+            check: 'impossible-candles',
+            severity: 'warning',
+            day: numberToDay(day[run.start] as number),
+            detail: `${what} ${describeRun(candles, run)}`,
+          },
+        ],
+  )
+}
+
+/** The newest run of enough candles; not all of those within it count. */
+const createRunFinder = () => {
+  let [start, count] = [0, 0]
+  let found: EqualRun | undefined
+  return {
+    add: (index: number, isCounted: boolean): void => {
+      if (count === 0) start = index
+      if (isCounted) count += 1
+      if (count >= MIN_SHAPED) found = { start, end: index + 1 }
+    },
+    end: (): void => {
+      count = 0
+    },
+    found: () => found,
+  }
 }
 
 const VALUE_CANDLES = 60
