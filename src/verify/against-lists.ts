@@ -1,10 +1,11 @@
 import { dayToNumber } from '../market/candle-file.js'
 import { formatNumber, formatPrice, nameFirst } from '../model/format.js'
 import { groupBy } from '../model/map.js'
-import { omitUndefined, type Row, readText } from '../model/row.js'
+import { type Row, readText } from '../model/row.js'
 import { haveSameIssuer } from '../model/stock.js'
 import { readDay } from '../model/trading-day.js'
 import type { Finding } from './finding.js'
+import { toImpossible } from './possible-values.js'
 import type { KnownAction } from './price-moves.js'
 import type { SeriesDays } from './sessions.js'
 
@@ -58,14 +59,7 @@ const findImpossibleDeals = ({ rows, stocks, actions, doubts }: Lists): readonly
       isDoubtful()
     )
       return []
-    const found = (detail: string): Finding => ({
-      check: 'impossible-values',
-      severity: 'warning',
-      symbol,
-      day,
-      file: DEALS,
-      detail,
-    })
+    const found = (detail: string): Finding => ({ ...toImpossible(DEALS, detail, symbol), day })
     const isOutside = price > high * (1 + PRICE_SHARE) || price < low / (1 + PRICE_SHARE)
     return [
       ...(isOutside && price > 0
@@ -90,21 +84,16 @@ const findImpossibleDeals = ({ rows, stocks, actions, doubts }: Lists): readonly
 const EXCLUSIVE = ['asm', 'gsm'] as const
 
 const findInBothLists = (rows: Lists['rows']): readonly Finding[] => {
-  const [asm, gsm] = EXCLUSIVE.map((list) => [...rows].find(([file]) => file.endsWith(`_${list}_list.json`)))
-  const symbols = new Set(asm?.[1].map(({ Symbol: symbol }) => readText(symbol)))
-  return (gsm?.[1] ?? []).flatMap(({ Symbol: symbol }): readonly Finding[] =>
-    gsm !== undefined && symbols.has(readText(symbol))
-      ? [
-          {
-            check: 'impossible-values',
-            severity: 'warning',
-            symbol: readText(symbol),
-            file: gsm[0],
-            detail: `it is in ${asm?.[0]}, too: a stock is in one of the two at most`,
-          },
-        ]
-      : [],
+  const [[one, additional] = ['', []], [other, graded] = ['', []]] = EXCLUSIVE.map((list) =>
+    [...rows].find(([file]) => file.endsWith(`_${list}_list.json`)),
   )
+  const symbols = new Set(additional.map(({ Symbol: symbol }) => readText(symbol)))
+  return graded
+    .map(({ Symbol: symbol }) => readText(symbol))
+    .filter((symbol) => symbols.has(symbol))
+    .map((symbol) =>
+      toImpossible(other, `it is in ${one}, too: a stock is in one of the two at most`, symbol),
+    )
 }
 
 const MASTER_FILE = 'master_data_response.json'
@@ -116,15 +105,7 @@ const findSharedNames = (rows: Lists['rows']): readonly Finding[] => {
     const isOther = ({ Isin }: Row): boolean => !haveSameIssuer(readText(Isin), readText(own[0]?.Isin))
     if (name === '' || !own.some(isOther)) return []
     const symbols = own.map(({ Sym }) => readText(Sym))
-    return [
-      omitUndefined({
-        check: 'impossible-values' as const,
-        severity: 'warning' as const,
-        symbol: symbols.at(-1) ?? '',
-        other: symbols[0],
-        file: MASTER_FILE,
-        detail: `${nameFirst(symbols)} have one name, ${readText(own[0]?.DispSym)}, and other issuers`,
-      }),
-    ]
+    const detail = `${nameFirst(symbols)} have one name, ${readText(own[0]?.DispSym)}, and other issuers`
+    return [{ ...toImpossible(MASTER_FILE, detail, symbols.at(-1)), other: symbols[0] ?? '' }]
   })
 }

@@ -4,6 +4,7 @@ import { groupBy } from '../model/map.js'
 import { isRow, omitUndefined, type Row, readText } from '../model/row.js'
 import type { Day } from '../model/trading-day.js'
 import { type Finding, isMany, type Severity } from './finding.js'
+import { toImpossible } from './possible-values.js'
 
 /** A check of the recorded days of a file. It sees them one after the other, oldest first. */
 export interface ListCheck {
@@ -203,7 +204,7 @@ export const checkCompanyNames = (file: string): ListCheck => {
     last.set(key, { name, day })
     if (readFirstWord(before) === readFirstWord(name)) return []
     const detail = `its name was ${before} on ${since} and is ${name} on ${day}; symbol and ISIN are the same`
-    return [{ check: 'impossible-values', severity: 'warning', symbol, day, file, detail }]
+    return [{ ...toImpossible(file, detail, symbol), day }]
   }
   return {
     addDay: (day, records) => {

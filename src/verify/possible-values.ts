@@ -59,7 +59,7 @@ const describeGroup = (file: string, own: readonly Impossible[]): readonly Findi
 
 const name = ({ value, symbol }: Impossible): string => (symbol === '' ? value : `${value} of ${symbol}`)
 
-const toImpossible = (file: string, detail: string, symbol = ''): Finding =>
+export const toImpossible = (file: string, detail: string, symbol = ''): Finding =>
   omitUndefined({
     check: 'impossible-values' as const,
     severity: 'warning' as const,

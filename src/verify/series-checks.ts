@@ -285,7 +285,7 @@ const isRepeated = ({ high, low, close, volume }: CandleArrays, index: number, d
 const [MIN_SHAPED_PRICE, MAX_SHAPED_PRICE] = [20, 5_000]
 /** Rupees. Stocks with fewer trades may open and close at the ends of their range. */
 const MIN_SHAPED_VALUE = 1_000_000
-/** Listed stocks have up to 7 such candles in a row. */
+/** Listed stocks have up to 9 such candles in a row. */
 const MIN_SHAPED = 15
 const EXCHANGED_CANDLES = 60
 /** From close to open is less than from open to next close: elsewhere the sums are at a factor above 0.7. */
@@ -298,63 +298,52 @@ const MAX_MOVE_SHARE = 0.05
  */
 const findReshapedCandles = (candles: CandleArrays): readonly Finding[] => {
   const { day, open, high, low, close, volume, length } = candles
-  const [whole, cut] = [createRunFinder(), createRunFinder()]
-  let exchanged: EqualRun | undefined
-  let [overnight, crossed] = [0, 0]
-  for (let index = 1; index < length; index += 1) {
-    const [first, last] = [open[index] as number, close[index] as number]
-    const [top, bottom] = [high[index] as number, low[index] as number]
-    const [firstBefore, lastBefore] = [open[index - 1] as number, close[index - 1] as number]
-    const isUsual = last >= MIN_SHAPED_PRICE && last <= MAX_SHAPED_PRICE
-    if (isUsual && first % 1 === 0 && last % 1 === 0 && top % 1 === 0 && bottom % 1 === 0)
-      whole.add(index, last !== lastBefore)
-    else whole.end()
-    if (isUsual && top === Math.max(first, last) && bottom === Math.min(first, last))
-      cut.add(index, first !== last && last * (volume[index] as number) >= MIN_SHAPED_VALUE)
-    else cut.end()
-    overnight += isUsual ? Math.min(MAX_MOVE_SHARE, Math.abs(first / lastBefore - 1)) : 0
-    crossed += isUsual ? Math.min(MAX_MOVE_SHARE, Math.abs(last / firstBefore - 1)) : MAX_MOVE_SHARE
-    if (index % EXCHANGED_CANDLES !== 0) continue
-    const before = index - EXCHANGED_CANDLES + 1
-    if (crossed < EXCHANGED_SHARE * overnight)
-      exchanged = { start: exchanged?.end === before ? exchanged.start : before, end: index + 1 }
-    ;[overnight, crossed] = [0, 0]
-  }
-  const runs: readonly (readonly [EqualRun | undefined, string])[] = [
-    [whole.found(), 'prices in whole rupees'],
-    [cut.found(), 'no price above or below both open and close'],
-    [exchanged, 'open and close as if they were exchanged'],
-  ]
-  return runs.flatMap(([run, what]): readonly Finding[] =>
-    run === undefined
-      ? []
-      : [
-          {
-            check: 'impossible-candles',
-            severity: 'warning',
-            day: numberToDay(day[run.start] as number),
-            detail: `${what} ${describeRun(candles, run)}`,
-          },
-        ],
-  )
+  const getMove = (from = 0, to = 0): number => Math.min(MAX_MOVE_SHARE, Math.abs(to / from - 1))
+  const excess = new Float64Array(Math.floor(length / EXCHANGED_CANDLES))
+  const getPlace = (index: number): number => Math.floor(index / EXCHANGED_CANDLES)
+  for (let index = 1; index < length; index += 1)
+    (excess[getPlace(index)] as number) +=
+      EXCHANGED_SHARE * getMove(close[index - 1], open[index]) - getMove(open[index - 1], close[index])
+  return SHAPES.flatMap(([what, fits]): readonly Finding[] => {
+    let [start, run]: [number, EqualRun | undefined] = [0, undefined]
+    for (let end = 0; end <= length; end += 1) {
+      const last = close[end] as number
+      const isUsual =
+        end < length &&
+        last >= MIN_SHAPED_PRICE &&
+        last <= MAX_SHAPED_PRICE &&
+        last * (volume[end] as number) >= MIN_SHAPED_VALUE
+      if (
+        isUsual &&
+        fits(open[end] as number, high[end] as number, low[end] as number, last, excess[getPlace(end)])
+      )
+        continue
+      if (end - start >= MIN_SHAPED) run = { start, end }
+      start = end + 1
+    }
+    if (run === undefined) return []
+    const from = numberToDay(day[run.start] as number)
+    const detail = `${what} ${describeRun(candles, run)}`
+    return [{ check: 'impossible-candles', severity: 'warning', day: from, detail }]
+  })
 }
 
-/** The newest run of enough candles; not all of those within it count. */
-const createRunFinder = () => {
-  let [start, count] = [0, 0]
-  let found: EqualRun | undefined
-  return {
-    add: (index: number, isCounted: boolean): void => {
-      if (count === 0) start = index
-      if (isCounted) count += 1
-      if (count >= MIN_SHAPED) found = { start, end: index + 1 }
-    },
-    end: (): void => {
-      count = 0
-    },
-    found: () => found,
-  }
-}
+/** `excess` is above 0 where from open to next close is less than from close to open. */
+const SHAPES: readonly (readonly [
+  what: string,
+  fits: (open: number, high: number, low: number, close: number, excess?: number) => boolean,
+])[] = [
+  [
+    'prices in whole rupees',
+    (open, high, low, close) => (open % 1) + (high % 1) + (low % 1) + (close % 1) === 0,
+  ],
+  [
+    'no price above or below both open and close',
+    (open, high, low, close) =>
+      open !== close && high === Math.max(open, close) && low === Math.min(open, close),
+  ],
+  ['open and close as if they were exchanged', (_open, _high, _low, _close, excess = 0) => excess > 0],
+]
 
 const VALUE_CANDLES = 60
 
