@@ -3,7 +3,7 @@ import { formatNumber, formatPrice, nameFirst } from '../model/format.js'
 import { groupBy } from '../model/map.js'
 import { type Row, readText } from '../model/row.js'
 import { haveSameIssuer } from '../model/stock.js'
-import { readDay } from '../model/trading-day.js'
+import { readDay, toDay } from '../model/trading-day.js'
 import type { Finding } from './finding.js'
 import { toImpossible } from './possible-values.js'
 import type { KnownAction } from './price-moves.js'
@@ -19,6 +19,8 @@ interface Lists {
   readonly rows: ReadonlyMap<string, readonly Row[]>
   readonly stocks: readonly Pick<SeriesDays, 'symbol' | 'recent'>[]
   readonly actions: ReadonlyMap<string, readonly KnownAction[]>
+  /** The "now" of the run, epoch milliseconds. */
+  readonly asOf?: number
   /** What is wrong with candles: a deal that does not fit them may be right. */
   readonly doubts: readonly Finding[]
 }
@@ -36,7 +38,8 @@ export const findAgainstLists = (lists: Lists): readonly Finding[] => [
   ...findSharedNames(lists.rows),
 ]
 
-const findImpossibleDeals = ({ rows, stocks, actions, doubts }: Lists): readonly Finding[] => {
+const findImpossibleDeals = ({ rows, stocks, actions, doubts, asOf }: Lists): readonly Finding[] => {
+  const today = asOf === undefined ? Number.POSITIVE_INFINITY : dayToNumber(toDay(asOf))
   const recent = new Map(stocks.map((stock) => [stock.symbol, stock.recent.candles]))
   return (rows.get(DEALS) ?? []).flatMap(({ sym, date, qty, avgprice }): readonly Finding[] => {
     const [symbol, day, price, quantity] = [readText(sym), readDay(date), Number(avgprice), Number(qty)]
@@ -51,11 +54,11 @@ const findImpossibleDeals = ({ rows, stocks, actions, doubts }: Lists): readonly
           : one.symbol === symbol &&
             Math.abs(Date.parse(one.day ?? day) - Date.parse(day)) < DOUBT_DAYS * 86_400_000,
       )
-    // Candles are divided by later splits, and deals are not.
+    // Candles are divided by later splits, but for those ahead, and deals are not.
     if (
       at < 0 ||
       volume === 0 ||
-      actions.get(symbol)?.some((action) => action.day > dayToNumber(day)) ||
+      actions.get(symbol)?.some((action) => action.day > dayToNumber(day) && action.day <= today) ||
       isDoubtful()
     )
       return []

@@ -114,20 +114,26 @@ const against = (deal: Row, more: Partial<Parameters<typeof findAgainstLists>[0]
     ...more,
   }).map(({ detail }) => detail)
 
-it.each([
-  [{}, []],
-  [{ avgprice: 160 }, []],
-  [{ avgprice: 1050 }, ['a deal at ₹ 1,050.00; the prices of the day are ₹ 100.00 to ₹ 110.00']],
-  [{ avgprice: 10.5 }, ['a deal at ₹ 10.50; the prices of the day are ₹ 100.00 to ₹ 110.00']],
-  [{ qty: 20_000 }, ['a deal of 20,000 shares; the volume of the day is 1,000']],
-  [{ qty: 5000, exch: 'BSE' }, []],
-  [{ date: '2026-02-10', avgprice: 1050 }, []],
-  [{ sym: 'B', avgprice: 1050 }, []],
-])('a deal and the candle of its day: %o', (deal, found) => expect(against(deal)).toEqual(found))
+it.each(
+  [
+    [{}, []],
+    [{ avgprice: 160 }, []],
+    [{ avgprice: 1050 }, ['a deal at ₹ 1,050.00; the prices of the day are ₹ 100.00 to ₹ 110.00']],
+    [{ avgprice: 10.5 }, ['a deal at ₹ 10.50; the prices of the day are ₹ 100.00 to ₹ 110.00']],
+    [{ qty: 20_000 }, ['a deal of 20,000 shares; the volume of the day is 1,000']],
+    [{ qty: 5000, exch: 'BSE' }, []],
+    [{ date: '2026-02-10', avgprice: 1050 }, []],
+    [{ sym: 'B', avgprice: 1050 }, []],
+  ].map(([deal, found]) => [JSON.stringify(deal), deal, found] as const),
+)('a deal and the candle of its day: %s', (_, deal, found) => expect(against(deal as Row)).toEqual(found))
 
-it('a deal before a split, which the candles are divided by', () => {
+it('a deal before a split, which the candles are divided by unless it is ahead', () => {
   const split = { kind: 'split', day: dayToNumber('2026-02-12'), factors: [0.1] }
-  expect(against({ avgprice: 1050 }, { actions: new Map([['A', [split]]]) })).toEqual([])
+  const actions = new Map([['A', [split]]])
+  const from = (day: string) => ({ actions, asOf: Date.parse(`${day}T20:00:00+05:30`) })
+  expect(against({ avgprice: 1050 }, { actions })).toEqual([])
+  expect(against({ avgprice: 1050 }, from('2026-02-12'))).toEqual([])
+  expect(against({ avgprice: 1050 }, from('2026-02-11'))).toHaveLength(1)
 })
 
 it.each(
