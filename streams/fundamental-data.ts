@@ -51,7 +51,7 @@ export const Fundamentals = row({
   sHp: column(figureTable(), {
     about: 'shares of promoters, institutions and the public by quarter, percent',
     sql: 'shareholding',
-    possible: { figures: { YEAR, '*': { from: 0, to: 100 } } },
+    possible: { figures: { YEAR, '*': { from: 0, to: 100 } }, sum: 100 },
   }),
   bs_c: column(figureTable(), {
     about: 'consolidated balance sheet by year',

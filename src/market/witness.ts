@@ -29,6 +29,8 @@ export const FURTHER_SERIES = /^([EX][0-9A-Z]|IT|IV|RR)$/
 export interface ExchangeTrade {
   readonly close: number
   readonly last: number
+  readonly high: number
+  readonly low: number
   readonly volume: number
 }
 
@@ -39,12 +41,15 @@ export const readExchangeTrades = (document: unknown): ReadonlyMap<string, Excha
   const further = rows.filter(({ SERIES }) => FURTHER_SERIES.test(readText(SERIES)))
   return new Map(
     [...further, ...rows.filter(isShare)].flatMap((row) => {
-      const [close, last, volume] = [row.CLOSE_PRICE, row.LAST_PRICE, row.TTL_TRD_QNTY].map((cell) =>
-        Number(readText(cell) || Number.NaN),
-      )
-      return close !== undefined && close > 0
-        ? [[readText(row.SYMBOL), { close, last: last ?? close, volume: volume ?? 0 }] as const]
-        : []
+      const read = (cell: unknown): number => Number(readText(cell) || Number.NaN)
+      const trade = {
+        close: read(row.CLOSE_PRICE),
+        last: read(row.LAST_PRICE),
+        high: read(row.HIGH_PRICE),
+        low: read(row.LOW_PRICE),
+        volume: read(row.TTL_TRD_QNTY),
+      }
+      return trade.close > 0 ? [[readText(row.SYMBOL), trade] as const] : []
     }),
   )
 }

@@ -71,6 +71,8 @@ export interface Possible {
   readonly past?: (text: string) => string
   /** Of ₹ crore by period: the newest is at most so many times the median of the four before. */
   readonly times?: number
+  /** Of a table of figures: what those of a period add up to, as a rule. */
+  readonly sum?: number
   /** Of a table of figures: those of each figure by its name in capitals, `*` of all others but `YEAR`. */
   readonly figures?: Readonly<Record<string, Omit<Possible, 'figures'>>>
 }

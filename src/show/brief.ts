@@ -12,7 +12,7 @@ import type { Signal } from '../tables/changes/signals.js'
 import { readSignals } from '../tables/changes/watch-record.js'
 import { readStocksIfIntact, type SymbolOptions, selectFolderSymbols } from '../tables/output-folder.js'
 import { toMarketDay } from '../tables/variables.js'
-import type { Finding } from '../verify/finding.js'
+import { type Finding, groupByCause, isOfConcern } from '../verify/finding.js'
 
 export interface Freshness {
   readonly stream: string
@@ -62,7 +62,10 @@ export interface Brief {
   readonly rewritten: readonly RewrittenFile[]
   /** The run that it is compared with; null without one. */
   readonly since: { readonly run?: string; readonly asOf?: string } | null
-  /** New findings of `verify`, errors and recent days first; absent if it failed. */
+  /**
+   * New findings of `verify` about the whole or watched stocks, and errors, grouped by cause, recent days
+   * first; absent if it failed.
+   */
   readonly findings?: readonly Finding[]
   /** What rules found in the newest session; absent without any. */
   readonly signals?: readonly Signal[]
@@ -137,7 +140,7 @@ export const createBrief = async (root: string, options: BriefOptions): Promise<
     counts: difference.counts,
     rewritten: Object.values(scripts).flatMap(({ rewritten = [] }) => rewritten),
     since: difference.since,
-    findings: findings && orderFindings(findings),
+    findings: findings && orderFindings(findings.filter((one) => isOfConcern(one, wanted))),
     signals: signals.length === 0 ? undefined : signals,
     failedRules: failedRules.length === 0 ? undefined : failedRules,
     wrongSymbols: [...new Set([...listWrongSymbols(wrongSymbols), ...listWrongSymbols(wrong)])],
@@ -180,7 +183,7 @@ export const describeFreshness = (
 /** Errors first, then findings about a whole file, then recent days. */
 const orderFindings = (findings: readonly Finding[]): readonly Finding[] => {
   const weigh = ({ severity, day = '9999' }: Finding): string => `${severity === 'error' ? 1 : 0} ${day}`
-  return [...findings].sort((one, other) =>
+  return groupByCause(findings).toSorted((one, other) =>
     weigh(one) === weigh(other) ? 0 : weigh(one) < weigh(other) ? 1 : -1,
   )
 }

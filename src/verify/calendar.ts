@@ -1,8 +1,8 @@
 import { dayToNumber, numberToDay } from '../market/candle-file.js'
 import { countDays, type DayCount, type DaySet, isSessionOf } from '../market/series-days.js'
-import { formatPart } from '../model/format.js'
+import { formatPart, nameFirst } from '../model/format.js'
 import { groupBy } from '../model/map.js'
-import { type CheckName, type Finding, isMany, type YearCoverage } from './finding.js'
+import { type CheckName, type Finding, isMany, MAX_NAMED, type YearCoverage } from './finding.js'
 
 /**
  * The market's calendar, derived from its candles: it has the special sessions on weekends, and not the
@@ -129,12 +129,12 @@ export const mergeMarketDays = (
   const groups = groupBy(findings.filter(isOfDay), ({ check, day }) => `${check} ${day}`)
   const merged = [...groups.values()].flatMap((group): readonly Finding[] => {
     const { check, day = '' } = group[0] as Finding
-    const symbols = [...new Set(group.map(({ symbol }) => symbol))]
+    const symbols = [...new Set(group.map(({ symbol = '' }) => symbol))]
     const listed = countListed(dayToNumber(day))
     const all = check === 'newest-sessions' ? listed + symbols.length : listed
     if (!isMany(symbols.length, all)) return group
     const severity = OF_CANDLES.includes(check) && symbols.length >= ERROR_SHARE * all ? 'error' : 'warning'
-    const detail = `${formatPart(symbols.length, all, 'stock')} ${DESCRIPTIONS[check]} ${day}, such as ${symbols.slice(0, 3).join(', ')}`
+    const detail = `${formatPart(symbols.length, all, 'stock')} ${DESCRIPTIONS[check]} ${day}: ${nameFirst(symbols, MAX_NAMED)}`
     return [{ check: 'odd-days', severity, day, detail }]
   })
   return [...findings.filter((finding) => !isOfDay(finding)), ...merged]

@@ -1,4 +1,5 @@
 import type { StreamDefinition } from '../engine/define-stream.js'
+import { groupBy } from '../model/map.js'
 import type { Day } from '../model/trading-day.js'
 import type { SymbolOptions } from '../tables/output-folder.js'
 
@@ -14,7 +15,7 @@ export const CHECKS = {
   'duplicate-candles': 'days that appear twice in a candle file',
   'unordered-candles': 'candles that precede older ones',
   'impossible-candles':
-    'a high below the low, an open or close outside of both, a price of 0 or less, a volume that is no number of shares',
+    'a high below the low, an open or close outside of both, a price of 0 or less, a volume that is no number of shares; prices in a row that are rounded, cut or exchanged',
   'repeated-candles':
     'the same price and volume on five sessions in a row, or the candles of a week that repeat those before',
   'shifted-series': 'series that are a day late or early, or have the values of the session before or after',
@@ -220,6 +221,9 @@ export interface Verification {
 const MIN_MANY = 5
 const MIN_MANY_SHARE = 0.05
 
+/** So many of them are named. */
+export const MAX_NAMED = 10
+
 export const isMany = (count: number, total: number): boolean =>
   count >= MIN_MANY && count >= total * MIN_MANY_SHARE
 
@@ -256,6 +260,36 @@ export const sortFindings = (
     )
     .map(({ finding }) => finding)
 }
+
+/**
+ * Findings of several days with one cause, as the newest of them that tells how many there are: of one check
+ * about one stock or file, or about the market in the same words.
+ */
+export const groupByCause = <T extends Finding>(findings: readonly T[]): readonly T[] =>
+  [...groupBy(findings, toCause).values()].map((own) => {
+    const [first, ...more] = own.toSorted((one, other) => ((one.day ?? '') < (other.day ?? '') ? 1 : -1))
+    const since = more.at(-1)?.day
+    return {
+      ...first,
+      detail: `${first?.detail}${since ? `, and ${more.length} more since ${since}` : ''}`,
+    } as T
+  })
+
+const toCause = ({ check, severity, symbol, day, file, detail }: Finding): string =>
+  JSON.stringify([
+    check,
+    severity,
+    symbol ?? file,
+    day === undefined ? detail : (symbol ?? file ?? detail.replace(/\d+/g, '')),
+  ])
+
+/** Whether one has to know of a finding: it is about the whole, or an error, or about a watched stock. */
+export const isOfConcern = (
+  { symbol, severity }: Finding,
+  watched: ReadonlySet<string> | undefined,
+): boolean =>
+  severity === 'error' ||
+  (severity === 'warning' && (symbol === undefined || !watched?.size || watched.has(symbol)))
 
 const MS_OF_YEAR = 365.25 * 86_400_000
 

@@ -15,6 +15,7 @@ import type { CheckName, Finding, MissingInput } from './finding.js'
 import {
   type ContentDay,
   checkColumns,
+  checkCompanyNames,
   checkFigures,
   checkMembers,
   findUnchanged,
@@ -141,6 +142,7 @@ const verifyList = async (
 const LIST_CHECKS: readonly (readonly [create: (file: string) => ListCheck, table?: string])[] = [
   [checkColumns],
   [checkFigures, 'fundamentals'],
+  [checkCompanyNames, 'master'],
   [(file) => checkMembers(file, 'warning'), 'master'],
   [(file) => checkMembers(file, 'warning'), 'indices'],
   // The exchange may put a stock under surveillance again.

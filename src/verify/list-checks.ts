@@ -4,6 +4,7 @@ import { groupBy } from '../model/map.js'
 import { isRow, omitUndefined, type Row, readText } from '../model/row.js'
 import type { Day } from '../model/trading-day.js'
 import { type Finding, isMany, type Severity } from './finding.js'
+import { toImpossible } from './possible-values.js'
 
 /** A check of the recorded days of a file. It sees them one after the other, oldest first. */
 export interface ListCheck {
@@ -189,6 +190,33 @@ export const checkMembers = (file: string, severity: Severity): ListCheck => {
 const readFirst = (record: Row, names: readonly string[]): string =>
   names.map((name) => readText(record[name])).find((text) => text !== '') ?? ''
 
+/**
+ * Finds stocks with another name of the company, though symbol and ISIN stayed. A name that only is written
+ * in another way begins with the same word.
+ */
+export const checkCompanyNames = (file: string): ListCheck => {
+  const last = new Map<string, { readonly name: string; readonly day: Day }>()
+  const found: Finding[] = []
+  const compare = (record: Row, day: Day): readonly Finding[] => {
+    const [symbol = '', isin, name = ''] = [record.Symbol, record.ISIN, record.Name].map(readText)
+    const key = `${symbol} ${isin}`
+    const { name: before, day: since } = last.get(key) ?? { name, day }
+    last.set(key, { name, day })
+    if (readFirstWord(before) === readFirstWord(name)) return []
+    const detail = `its name was ${before} on ${since} and is ${name} on ${day}; symbol and ISIN are the same`
+    return [{ ...toImpossible(file, detail, symbol), day }]
+  }
+  return {
+    addDay: (day, records) => {
+      const renamed = records.flatMap((record) => compare(record, day))
+      found.push(...mergeMany(renamed, records.length, 'have another name'))
+    },
+    finish: () => found,
+  }
+}
+
+const readFirstWord = (name: string): string | undefined => /[a-z0-9&]+/.exec(name.toLowerCase())?.[0]
+
 /** A smaller change of a figure is good to know. */
 const MIN_WARNING = 0.1
 
@@ -224,14 +252,14 @@ export const checkFigures = (file: string): ListCheck => {
   return {
     addDay: (day, records) => {
       const restated = records.flatMap((record) => compare(record, day))
-      found.push(...mergeMany(restated, records.length))
+      found.push(...mergeMany(restated, records.length, 'are restated'))
     },
     finish: () => found,
   }
 }
 
 /** One finding about the day if there are many: then the provider may have changed a unit. */
-const mergeMany = (findings: readonly Finding[], stocks: number): readonly Finding[] => {
+const mergeMany = (findings: readonly Finding[], stocks: number, what: string): readonly Finding[] => {
   const [first] = findings
   if (first === undefined || !isMany(findings.length, stocks)) return findings
   const { symbol: name, detail, ...about } = first
@@ -241,7 +269,7 @@ const mergeMany = (findings: readonly Finding[], stocks: number): readonly Findi
     {
       ...about,
       severity,
-      detail: `${formatPart(findings.length, stocks, 'stock')} are restated, ${symbols}; ${name}: ${detail}`,
+      detail: `${formatPart(findings.length, stocks, 'stock')} ${what}, ${symbols}; ${name}: ${detail}`,
     },
   ]
 }

@@ -1,5 +1,5 @@
 import type { StreamDefinition } from '../engine/define-stream.js'
-import { formatNumber, formatQuantity } from '../model/format.js'
+import { formatNumber } from '../model/format.js'
 import { groupBy, median } from '../model/map.js'
 import type { RunReport } from '../model/report.js'
 import { isRow, omitUndefined, type Row, readText, toNumber } from '../model/row.js'
@@ -27,19 +27,22 @@ const NO_VALUE = /^\s*(?:-|NA|N\/A)?\s*$/i
  */
 export const createValueCheck = (tables: readonly Table[], latest: Day) => {
   const found: Impossible[] = []
-  const fractions = createFractionCheck(tables)
+  const sums = createSumCheck(tables)
   const readers = tables
     .filter(({ shape }) => shape !== 'candles')
     .map((table) => createRowJudge(table, latest))
   return {
     /** `item` is the symbol of a file of one stock. */
     add: (record: Row, item?: string): void => {
-      if (item === undefined) fractions.add(record)
+      sums.add(record)
       for (const read of readers) found.push(...read(record, item))
     },
     finish: (file: string): readonly Finding[] => {
-      const groups = groupBy(found.splice(0), ({ field, reason }) => `${field} ${reason}`)
-      return [...fractions.finish(file), ...[...groups.values()].flatMap((own) => describeGroup(file, own))]
+      const groups = groupBy(
+        [...found.splice(0), ...sums.finish()],
+        ({ field, reason }) => `${field} ${reason}`,
+      )
+      return [...groups.values()].flatMap((own) => describeGroup(file, own))
     },
   }
 }
@@ -56,7 +59,7 @@ const describeGroup = (file: string, own: readonly Impossible[]): readonly Findi
 
 const name = ({ value, symbol }: Impossible): string => (symbol === '' ? value : `${value} of ${symbol}`)
 
-const toImpossible = (file: string, detail: string, symbol = ''): Finding =>
+export const toImpossible = (file: string, detail: string, symbol = ''): Finding =>
   omitUndefined({
     check: 'impossible-values' as const,
     severity: 'warning' as const,
@@ -86,7 +89,7 @@ const createRowJudge = ({ columns, lists, possible = {} }: Table, latest: Day) =
           : '',
     )
   const judges = [
-    ...columns.flatMap((column) => createDayJudge(column)),
+    ...columns.flatMap((column) => createColumnJudge(column)),
     ...Object.entries(possible).map(([field, bounds]) => createFieldJudge(field, bounds, latest)),
   ]
   const read = (row: Row, document: Row, item: string | undefined): readonly Impossible[] => {
@@ -103,11 +106,21 @@ const createRowJudge = ({ columns, lists, possible = {} }: Table, latest: Day) =
 
 const NO_VALUES: never[] = []
 
-/** Days repeat: each is read once. */
-const createDayJudge = (column: TableColumn): readonly ((row: Row) => Judged)[] => {
+/** What the column of a field cannot have. Days repeat: each is read once. */
+const createColumnJudge = (column: TableColumn): readonly ((row: Row) => Judged)[] => {
   const { name: field, type, from, convert } = column
-  if ((type !== 'DATE' && type !== 'TIMESTAMP') || !('row' in from)) return []
+  if (!('row' in from)) return []
   const { row: keys } = from
+  if (type === 'BIGINT' && convert === undefined)
+    return [
+      (row) => {
+        const value = readText(readPresent(keys, row))
+        return (toNumber(value) ?? 0) % 1 === 0
+          ? NO_VALUES
+          : [{ field, value, reason: 'has a fraction; the column is NULL there, and extra has the number' }]
+      },
+    ]
+  if (type !== 'DATE' && type !== 'TIMESTAMP') return []
   const known = new Set<unknown>()
   return [
     (row) => {
@@ -143,17 +156,26 @@ const findInFigures = (
   table: Row,
   figures: NonNullable<Possible['figures']>,
   latest: Day,
-): Judged =>
-  Object.entries(table).flatMap(([key, values]) => {
+): Judged => {
+  const compared: string[] = []
+  const found = Object.entries(table).flatMap(([key, values]) => {
     const bounds = figures[key.toUpperCase()] ?? (/^year$/i.test(key) ? undefined : figures['*'])
     if (bounds === undefined) return []
     const periods = readText(values).split('|')
+    const [newest = '', before] = periods
+    if (bounds.times !== undefined)
+      compared.push(newest === before && Math.abs(Number(newest)) >= 1 ? `${key} ${newest}` : '')
     const reasons = periods.map((value) => (NO_VALUE.test(value) ? undefined : judge(value, bounds, latest)))
     reasons[0] ??= judgeNewest(periods, bounds)
     return reasons.flatMap((reason, place) =>
       reason === undefined ? [] : [{ field: `${key} of ${field}`, value: periods[place] ?? '', reason }],
     )
   })
+  // One figure may stay the same, and not all that matter.
+  return compared.length < 2 || compared.includes('')
+    ? found
+    : [...found, { field, value: compared.join(', '), reason: 'repeats the period before' }]
+}
 
 /** A figure below this, in crore, grows more than fiftyfold where a company begins. */
 const LARGE_CRORE = 100
@@ -179,6 +201,45 @@ const judge = (text: string, { from, to, like, past }: Possible, latest: Day): s
   return to !== undefined && number > to ? `is above ${to}` : undefined
 }
 
+/** Percentage points by which rounding moves a sum. */
+const SUM_ROUNDING = 1.5
+/** The share of records that have the sum, if one without is a fault. */
+const USUAL_SUMS = 0.8
+const MIN_SUMS = 5
+
+/** Finds tables of figures that do not add up, where nearly all others do. */
+const createSumCheck = (tables: readonly Table[]) => {
+  const fields = tables.flatMap(({ possible = {} }) =>
+    Object.entries(possible).flatMap(([field, { sum }]) => (sum === undefined ? [] : [{ field, sum }])),
+  )
+  const found: (Impossible & { readonly isSum: boolean })[] = []
+  return {
+    add: (record: Row): void => {
+      for (const { field, sum } of fields) {
+        const table = record[field]
+        const parts = Object.entries(isRow(table) ? table : {}).flatMap(([key, values]) =>
+          /^year$/i.test(key) ? [] : (toNumber(readText(values).split('|', 1)[0] ?? '') ?? []),
+        )
+        // A part that cannot be has a finding of its own.
+        if (parts.length === 0 || parts.some((part) => part < 0 || part > sum)) continue
+        const value = parts.reduce((total, part) => total + part, 0)
+        found.push({
+          field,
+          value: formatNumber(value, 2),
+          reason: `is the sum of its newest figures, not ${sum}`,
+          symbol: readText(record.Symbol),
+          isSum: Math.abs(value - sum) <= SUM_ROUNDING,
+        })
+      }
+    },
+    finish: (): readonly Impossible[] =>
+      [...groupBy(found.splice(0), ({ field }) => field).values()].flatMap((own) => {
+        const wrong = own.filter(({ isSum }) => !isSum)
+        return own.length < MIN_SUMS || wrong.length > (1 - USUAL_SUMS) * own.length ? [] : wrong
+      }),
+  }
+}
+
 /**
  * The day after which nothing can have happened: that of the run, or, for what does not follow its time, of
  * its end.
@@ -190,33 +251,4 @@ export const findLatestDay = (
   if (report === undefined) return '9999-12-31'
   const times = followsAsOf ? [report.asOf] : [report.asOf, report.finishedAt]
   return toDay(Math.max(...times.map((time) => Date.parse(time))))
-}
-
-/**
- * Finds numbers with a fraction in fields whose column has whole numbers: the column is NULL there, so that a
- * sum lacks them.
- */
-const createFractionCheck = (tables: readonly Table[]) => {
-  const columns = tables
-    .flatMap(({ shape, columns: own }) => (shape === 'candles' ? [] : own))
-    .filter(({ type }) => type === 'BIGINT')
-  const keys = new Set(
-    columns.flatMap(({ from, convert }) => ('row' in from && convert === undefined ? from.row : [])),
-  )
-  const found = new Map<string, string[]>()
-  return {
-    add: (row: Row): void => {
-      for (const key of keys) {
-        const text = readText(row[key])
-        if ((toNumber(text) ?? 0) % 1 !== 0) found.set(key, [...(found.get(key) ?? []), text])
-      }
-    },
-    finish: (file: string): readonly Finding[] =>
-      [...found].map(([key, texts]) => ({
-        check: 'files',
-        severity: 'warning',
-        file,
-        detail: `${key}: ${formatQuantity(texts.length, 'number has', 'numbers have')} a fraction, such as ${texts[0]}; the column is NULL there, and extra has the number`,
-      })),
-  }
 }

@@ -19,7 +19,9 @@ export const checkSeries = (
   const impossible = findImpossibleCandles(all)
   const checked = isStock ? candles : undefined
   const moves = checked ? findPriceMoves(checked, { ...facts, impossibleDays: impossible.days }) : []
-  const others = checked ? [...findOddVolumes(checked), ...findRepeatedCandles(checked)] : []
+  const others = checked
+    ? [...findOddVolumes(checked), ...findRepeatedCandles(checked), ...findReshapedCandles(checked)]
+    : []
   const faults: readonly Finding[] =
     fault === undefined ? [] : [{ check: 'files', severity: 'error', detail: fault }]
   return {
@@ -178,6 +180,13 @@ interface EqualRun {
   readonly end: number
 }
 
+const describeRun = ({ day }: CandleArrays, { start, end }: EqualRun): string => {
+  const [from, to] = [start, end - 1].map((index) => numberToDay(day[index] as number))
+  return end - start === 1
+    ? `on ${from}`
+    : `on each of ${formatNumber(end - start)} sessions from ${from} to ${to}`
+}
+
 /**
  * Finds candles without volume, and with a thousandfold one, of stocks that traded regularly before. Several
  * in a row are one run, which is compared with the time before it: a stock that stands still would be its own
@@ -205,11 +214,9 @@ const findOddVolumes = (candles: CandleArrays): readonly Finding[] => {
   const create = (runs: readonly EqualRun[], what: (start: number) => string): readonly Finding[] => {
     const newest = runs.at(-1)
     if (newest === undefined) return []
-    const [from, to] = [newest.start, newest.end - 1].map((index) => numberToDay(day[index] as number))
-    const count = newest.end - newest.start
-    const on = count === 1 ? `on ${from}` : `on each of ${formatNumber(count)} sessions from ${from} to ${to}`
-    const detail = `${what(newest.start)} ${on}${countEarlier(runs.length)}`
-    return [{ check: 'volumes', severity: 'warning', day: from as string, detail }]
+    const detail = `${what(newest.start)} ${describeRun(candles, newest)}${countEarlier(runs.length)}`
+    const from = numberToDay(day[newest.start] as number)
+    return [{ check: 'volumes', severity: 'warning', day: from, detail }]
   }
   return [
     ...create(zero, () => 'a volume of 0'),
@@ -273,6 +280,70 @@ const isRepeated = ({ high, low, close, volume }: CandleArrays, index: number, d
     (distance === 1 && price >= MIN_STEADY_CLOSE && high[index] !== low[index])
   )
 }
+
+/** Rupees. Cheaper stocks move by few ticks, and a tick of dearer ones may be a rupee. */
+const [MIN_SHAPED_PRICE, MAX_SHAPED_PRICE] = [20, 5_000]
+/** Rupees. Stocks with fewer trades may open and close at the ends of their range. */
+const MIN_SHAPED_VALUE = 1_000_000
+/** Listed stocks have up to 9 such candles in a row. */
+const MIN_SHAPED = 15
+const EXCHANGED_CANDLES = 60
+/** From close to open is less than from open to next close: elsewhere the sums are at a factor above 0.7. */
+const EXCHANGED_SHARE = 0.6
+const MAX_MOVE_SHARE = 0.05
+
+/**
+ * Finds candles of which each may be, and not all in a row: with prices rounded to rupees, with high and low
+ * cut to open and close, or with open and close exchanged. One finding per file and kind, about the newest.
+ */
+const findReshapedCandles = (candles: CandleArrays): readonly Finding[] => {
+  const { day, open, high, low, close, volume, length } = candles
+  const getMove = (from = 0, to = 0): number => Math.min(MAX_MOVE_SHARE, Math.abs(to / from - 1))
+  const excess = new Float64Array(Math.floor(length / EXCHANGED_CANDLES))
+  const getPlace = (index: number): number => Math.floor(index / EXCHANGED_CANDLES)
+  for (let index = 1; index < length; index += 1)
+    (excess[getPlace(index)] as number) +=
+      EXCHANGED_SHARE * getMove(close[index - 1], open[index]) - getMove(open[index - 1], close[index])
+  return SHAPES.flatMap(([what, fits]): readonly Finding[] => {
+    let [start, run]: [number, EqualRun | undefined] = [0, undefined]
+    for (let end = 0; end <= length; end += 1) {
+      const last = close[end] as number
+      const isUsual =
+        end < length &&
+        last >= MIN_SHAPED_PRICE &&
+        last <= MAX_SHAPED_PRICE &&
+        last * (volume[end] as number) >= MIN_SHAPED_VALUE
+      if (
+        isUsual &&
+        fits(open[end] as number, high[end] as number, low[end] as number, last, excess[getPlace(end)])
+      )
+        continue
+      if (end - start >= MIN_SHAPED) run = { start, end }
+      start = end + 1
+    }
+    if (run === undefined) return []
+    const from = numberToDay(day[run.start] as number)
+    const detail = `${what} ${describeRun(candles, run)}`
+    return [{ check: 'impossible-candles', severity: 'warning', day: from, detail }]
+  })
+}
+
+/** `excess` is above 0 where from open to next close is less than from close to open. */
+const SHAPES: readonly (readonly [
+  what: string,
+  fits: (open: number, high: number, low: number, close: number, excess?: number) => boolean,
+])[] = [
+  [
+    'prices in whole rupees',
+    (open, high, low, close) => (open % 1) + (high % 1) + (low % 1) + (close % 1) === 0,
+  ],
+  [
+    'no price above or below both open and close',
+    (open, high, low, close) =>
+      open !== close && high === Math.max(open, close) && low === Math.min(open, close),
+  ],
+  ['open and close as if they were exchanged', (_open, _high, _low, _close, excess = 0) => excess > 0],
+]
 
 const VALUE_CANDLES = 60
 

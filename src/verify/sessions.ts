@@ -7,7 +7,7 @@ import type { Table } from '../model/table.js'
 import type { Day } from '../model/trading-day.js'
 import type { MarketCalendar } from './calendar.js'
 import { ofSeries, type RecentCandles, type SeriesFile } from './candle-series.js'
-import { type Finding, isMany } from './finding.js'
+import { type Finding, isMany, MAX_NAMED } from './finding.js'
 import { NOTED_REST_DAYS } from './price-moves.js'
 import type { StockIndex } from './stray-records.js'
 
@@ -223,7 +223,6 @@ const MIN_CORRELATION = 0.35
  * late.
  */
 const MIN_LEAD = 0.25
-const MAX_LATE_NAMES = 10
 
 /**
  * Finds series on true sessions whose values are those of the session before or after: they move as the
@@ -245,7 +244,7 @@ export const findLateValues = (
     const found = series.flatMap((one) => ofSeries(one, findLag(measure(one), market)))
     const names = found.map(({ symbol = '' }) => symbol)
     if (!isMany(found.length, series.length)) return found
-    const detail = `${formatNumber(found.length)} of ${formatNumber(series.length)} ${what} have the values of another session than the median stock: ${nameFirst(names, MAX_LATE_NAMES)}`
+    const detail = `${formatNumber(found.length)} of ${formatNumber(series.length)} ${what} have the values of another session than the median stock: ${nameFirst(names, MAX_NAMED)}`
     return [{ check: 'shifted-series', severity: 'warning', detail }]
   }
   return [...find('stocks', stocks), ...find('indices', indices)]

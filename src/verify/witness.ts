@@ -1,10 +1,10 @@
 import { dayToNumber } from '../market/candle-file.js'
 import { type ExchangeTrade, isSamePrice, type TradesByDay } from '../market/witness.js'
-import { formatPart, groupDigits } from '../model/format.js'
+import { formatPart, groupDigits, nameFirst } from '../model/format.js'
 import { groupBy } from '../model/map.js'
 import type { Day } from '../model/trading-day.js'
-import { type Finding, isMany } from './finding.js'
-import type { KnownAction } from './price-moves.js'
+import { type Finding, isMany, MAX_NAMED } from './finding.js'
+import { findConstantFactor, formatFactor, type KnownAction } from './price-moves.js'
 import type { SeriesDays } from './sessions.js'
 
 interface Witnessed {
@@ -15,46 +15,98 @@ interface Witnessed {
 
 /** Volumes are revised for days: a larger difference than this share counts. */
 const VOLUME_SHARE = 0.05
+const RANGE_SHARE = 0.01
 /** Prices are rounded before and after a division. */
 const FACTOR_SHARE = 0.01
 
 const WHAT = {
   close: 'closes differ from those of the exchange',
+  range: 'highs or lows differ from those of the exchange',
   volume: 'volumes differ from those of the exchange',
   missing: 'stocks lack a candle, though the exchange has their trades',
   surplus: 'stocks have a candle, though the exchange has no trade of them',
 } as const
 
-interface Contradiction {
+interface Difference {
   readonly kind: keyof typeof WHAT
+  readonly detail: string
+  /** The value of the candle as a multiple of that of the exchange. */
+  readonly factor?: number
+}
+
+interface Contradiction extends Difference {
   readonly day: Day
   readonly symbol: string
   readonly file: string
-  readonly detail: string
 }
+
+/** So many days of one stock with one kind of difference have one cause. */
+const MIN_DAYS = 3
 
 /**
  * Compares the newest candles with the exchange's own files. Candles are divided by later splits and bonuses,
- * and the exchange's prices are not, so that a known factor explains a difference. What concerns many stocks
- * on a day is one finding.
+ * and the exchange's prices are not, so that a known factor explains a difference. One finding for each
+ * cause: for a stock that differs on several days, and for the stocks that differ on the same days.
  */
-export const findContradictions = (compared: Witnessed): readonly Finding[] =>
-  [...groupBy(listDifferences(compared), ({ day, kind }) => `${day} ${kind}`).values()].flatMap(
-    (own): readonly Finding[] => {
-      const [first] = own
-      if (first === undefined || !isMany(own.length, compared.stocks.length))
-        return own.map(({ kind: _, ...one }): Finding => ({ check: 'witness', severity: 'warning', ...one }))
-      const counts = formatPart(own.length, compared.stocks.length, 'stock')
-      return [
-        {
-          check: 'witness',
-          severity: 'error',
-          day: first.day,
-          detail: `${WHAT[first.kind]}: ${counts}, such as ${first.symbol}: ${first.detail}`,
-        },
-      ]
-    },
+export const findContradictions = (compared: Witnessed): readonly Finding[] => {
+  const causes = [
+    ...groupBy(listDifferences(compared), ({ symbol, kind }) => `${symbol} ${kind}`).values(),
+  ].flatMap((own) => {
+    if (own.length >= MIN_DAYS) return [own]
+    // Single trades may be outside of the range, by another account.
+    return own.flatMap((one) => (one.kind === 'range' ? [] : [[one]]))
+  })
+  const spans = groupBy(
+    causes,
+    (own) => `${own[0]?.kind} ${own[0]?.day} ${own.length >= MIN_DAYS ? own.at(-1)?.day : ''}`,
   )
+  return [...spans.values()].flatMap((alike): readonly Finding[] => {
+    const [[first] = []] = alike
+    if (first === undefined || !isMany(alike.length, compared.stocks.length))
+      return alike.flatMap((own) => describeStock(own, compared))
+    const counts = formatPart(alike.length, compared.stocks.length, 'stock')
+    const names = nameFirst(
+      alike.flatMap(([one]) => one?.symbol ?? []),
+      MAX_NAMED,
+    )
+    return [
+      {
+        check: 'witness',
+        severity: 'error',
+        day: first.day,
+        detail: `${WHAT[first.kind]}${describeSpan(alike[0] ?? [])}: ${counts}, ${names}; ${first.symbol}: ${first.detail}`,
+      },
+    ]
+  })
+}
+
+const describeSpan = (own: readonly Contradiction[]): string =>
+  own.length < MIN_DAYS ? '' : ` on ${own.length} days from ${own[0]?.day} to ${own.at(-1)?.day}`
+
+const describeStock = (own: readonly Contradiction[], { trades }: Witnessed): readonly Finding[] => {
+  const [first] = own
+  if (first === undefined) return []
+  const { kind, factor: _, ...about } = first
+  const finding: Finding = { check: 'witness', severity: 'warning', ...about }
+  if (own.length < MIN_DAYS) return [finding]
+  const factor = findConstantFactor(
+    own.map((one) => one.factor ?? Number.NaN),
+    FACTOR_SHARE,
+  )
+  if (factor === undefined)
+    return [{ ...finding, detail: `${WHAT[kind]}${describeSpan(own)}; on ${first.day}, ${first.detail}` }]
+  const detail = `its ${kind}s${describeSpan(own)} are ${formatFactor(factor)} times those of the exchange`
+  const isFormer =
+    [...trades.keys()].slice(0, own.length).at(-1) === own.at(-1)?.day && own.length < trades.size
+  return isFormer && isActionFactor(1 / factor)
+    ? [{ ...finding, severity: 'info', detail: `${detail}, as by a split or bonus that no list has` }]
+    : [{ ...finding, detail }]
+}
+
+const ACTION_FACTORS = [2, 3, 4, 5, 10, 1.2, 1.25, 1.5, 2.5]
+/** Whether prices are divided as by a common split or bonus. */
+const isActionFactor = (factor: number): boolean =>
+  ACTION_FACTORS.some((one) => Math.abs(factor / one - 1) <= FACTOR_SHARE / 2)
 
 const listDifferences = ({ stocks, actions, trades }: Witnessed): readonly Contradiction[] => {
   const traded = new Set<string>()
@@ -66,7 +118,14 @@ const listDifferences = ({ stocks, actions, trades }: Witnessed): readonly Contr
       const trade = own.get(symbol)
       const at = recent.candles.day.indexOf(number)
       const candle =
-        at < 0 ? undefined : { close: recent.candles.close[at] ?? 0, volume: recent.candles.volume[at] ?? 0 }
+        at < 0
+          ? undefined
+          : {
+              close: recent.candles.close[at] ?? 0,
+              high: recent.candles.high[at] ?? 0,
+              low: recent.candles.low[at] ?? 0,
+              volume: recent.candles.volume[at] ?? 0,
+            }
       const later = (actions.get(symbol) ?? []).filter((action) => action.day > number)
       const difference = compareDay(candle, trade, {
         later,
@@ -89,10 +148,10 @@ interface Circumstances {
 }
 
 const compareDay = (
-  candle: Pick<ExchangeTrade, 'close' | 'volume'> | undefined,
+  candle: Omit<ExchangeTrade, 'last'> | undefined,
   trade: ExchangeTrade | undefined,
   { later, isCovered, hasTraded }: Circumstances,
-): Pick<Contradiction, 'kind' | 'detail'> | undefined => {
+): Difference | undefined => {
   if (candle === undefined) {
     if (trade === undefined || !isCovered) return undefined
     return {
@@ -112,12 +171,23 @@ const compareDay = (
   if (!isSamePrice(candle.close, trade.close) && !isExplained(trade.close / candle.close))
     return {
       kind: 'close',
+      factor: candle.close / trade.close,
       detail: `the close is ${groupDigits(candle.close)}; the exchange has ${groupDigits(trade.close)}`,
     }
   const isSameVolume = Math.abs(candle.volume - trade.volume) <= VOLUME_SHARE * trade.volume
-  if (isSameVolume || isExplained(candle.volume / trade.volume)) return undefined
+  if (isSameVolume || isExplained(candle.volume / trade.volume)) {
+    const isSameRange = [candle.high / trade.high, candle.low / trade.low].every(
+      (factor) => !(Math.abs(factor - 1) > RANGE_SHARE) || isExplained(1 / factor),
+    )
+    if (isSameRange) return undefined
+    return {
+      kind: 'range',
+      detail: `the candle reaches from ${groupDigits(candle.low)} to ${groupDigits(candle.high)}; the exchange has ${groupDigits(trade.low)} to ${groupDigits(trade.high)}`,
+    }
+  }
   return {
     kind: 'volume',
+    factor: candle.volume / trade.volume,
     detail: `the volume is ${groupDigits(candle.volume)}; the exchange has ${groupDigits(trade.volume)}`,
   }
 }

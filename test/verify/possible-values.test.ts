@@ -3,6 +3,7 @@ import { listTables, type StreamDefinition } from '../../src/engine/define-strea
 import { dayToNumber } from '../../src/market/candle-file.js'
 import type { Row } from '../../src/model/row.js'
 import { findAgainstLists } from '../../src/verify/against-lists.js'
+import { checkCompanyNames } from '../../src/verify/list-checks.js'
 import { createValueCheck } from '../../src/verify/possible-values.js'
 import { bulkBlockDeals } from '../../streams/bulk-block-deals.js'
 import { circuitStocks } from '../../streams/circuit-stocks.js'
@@ -60,6 +61,13 @@ const CASES: readonly (readonly [stream: StreamDefinition, record: Row, found: r
     { Symbol: 'A', incomeStat_cy: { NET_PROFIT: '5000|5|4|-6|5|1' } },
     ['A: NET_PROFIT of incomeStat_cy: 5000 is 1,000 times the median of the four before'],
   ],
+  [
+    fundamentalData,
+    { Symbol: 'A', incomeStat_cq: { SALES: '10|10', NET_PROFIT: '2|2' } },
+    ['A: incomeStat_cq: SALES 10, NET_PROFIT 2 repeats the period before'],
+  ],
+  [fundamentalData, { Symbol: 'A', incomeStat_cq: { SALES: '0|0', NET_PROFIT: '-0.1|-0.1' } }, []],
+  [fundamentalData, { Symbol: 'A', incomeStat_cq: { SALES: '10|10', NET_PROFIT: '2|3' } }, []],
   [fundamentalData, { Symbol: 'A', incomeStat_cy: { NET_PROFIT: '240|5|4|6|5' } }, []],
   [fundamentalData, { Symbol: 'A', incomeStat_cy: { SALES: '60|0.5|0.4|0.6|0.5' } }, []],
 ]
@@ -106,28 +114,38 @@ const against = (deal: Row, more: Partial<Parameters<typeof findAgainstLists>[0]
     ...more,
   }).map(({ detail }) => detail)
 
-it.each([
-  [{}, []],
-  [{ avgprice: 160 }, []],
-  [{ avgprice: 1050 }, ['a deal at ₹ 1,050.00; the prices of the day are ₹ 100.00 to ₹ 110.00']],
-  [{ avgprice: 10.5 }, ['a deal at ₹ 10.50; the prices of the day are ₹ 100.00 to ₹ 110.00']],
-  [{ qty: 20_000 }, ['a deal of 20,000 shares; the volume of the day is 1,000']],
-  [{ qty: 5000, exch: 'BSE' }, []],
-  [{ date: '2026-02-10', avgprice: 1050 }, []],
-  [{ sym: 'B', avgprice: 1050 }, []],
-])('a deal and the candle of its day: %o', (deal, found) => expect(against(deal)).toEqual(found))
+it.each(
+  [
+    [{}, []],
+    [{ avgprice: 160 }, []],
+    [{ avgprice: 1050 }, ['a deal at ₹ 1,050.00; the prices of the day are ₹ 100.00 to ₹ 110.00']],
+    [{ avgprice: 10.5 }, ['a deal at ₹ 10.50; the prices of the day are ₹ 100.00 to ₹ 110.00']],
+    [{ qty: 20_000 }, ['a deal of 20,000 shares; the volume of the day is 1,000']],
+    [{ qty: 5000, exch: 'BSE' }, []],
+    [{ date: '2026-02-10', avgprice: 1050 }, []],
+    [{ sym: 'B', avgprice: 1050 }, []],
+  ].map(([deal, found]) => [JSON.stringify(deal), deal, found] as const),
+)('a deal and the candle of its day: %s', (_, deal, found) => expect(against(deal as Row)).toEqual(found))
 
-it('a deal before a split, which the candles are divided by', () => {
+it('a deal before a split, which the candles are divided by unless it is ahead', () => {
   const split = { kind: 'split', day: dayToNumber('2026-02-12'), factors: [0.1] }
-  expect(against({ avgprice: 1050 }, { actions: new Map([['A', [split]]]) })).toEqual([])
+  const actions = new Map([['A', [split]]])
+  const from = (day: string) => ({ actions, asOf: Date.parse(`${day}T20:00:00+05:30`) })
+  expect(against({ avgprice: 1050 }, { actions })).toEqual([])
+  expect(against({ avgprice: 1050 }, from('2026-02-12'))).toEqual([])
+  expect(against({ avgprice: 1050 }, from('2026-02-11'))).toHaveLength(1)
 })
 
-it.each([
-  [{ symbol: 'A', day: '2026-02-05' }, []],
-  [{ day: '2026-02-11' }, []],
-  [{ symbol: 'A', day: '2019-02-05' }, [expect.any(String)]],
-  [{ symbol: 'B' }, [expect.any(String)]],
-])('a deal beside candles in doubt: %o', (doubt, found) => {
+it.each(
+  [
+    [{ symbol: 'A', day: '2026-02-05' }, []],
+    [{ day: '2026-02-11' }, []],
+    [{ day: '2026-02-10' }, [expect.any(String)]],
+    [{}, [expect.any(String)]],
+    [{ symbol: 'A', day: '2019-02-05' }, [expect.any(String)]],
+    [{ symbol: 'B' }, [expect.any(String)]],
+  ].map(([doubt, found]) => [JSON.stringify(doubt), doubt, found] as const),
+)('a deal beside candles in doubt: %s', (_, doubt, found) => {
   const doubts = [{ check: 'volumes', severity: 'warning', detail: '', ...doubt } as const]
   expect(against({ avgprice: 1050 }, { doubts })).toEqual(found)
 })
@@ -140,4 +158,54 @@ it('a stock in two lists that exclude each other', () => {
   expect(findAgainstLists({ rows, stocks: [], actions: new Map(), doubts: [] })).toMatchObject([
     { symbol: 'A', file: 'nse_gsm_list.json', detail: expect.stringContaining('nse_asm_list.json, too') },
   ])
+})
+
+const holdings = (count: number, wrong: number) => {
+  const check = createValueCheck(listTables([fundamentalData]), TODAY)
+  for (let place = 0; place < count; place++)
+    check.add({
+      Symbol: `S${place}`,
+      sHp: { YEAR: '202512|202509', PROMOTER: place < wrong ? '90|40' : '40.2|90', FII: '20', PUBLIC: '40' },
+    })
+  return check.finish('f').map(({ symbol, detail }) => `${symbol}: ${detail}`)
+}
+
+it.each([
+  [10, 0, []],
+  [10, 1, ['S0: sHp: 150.00 is the sum of its newest figures, not 100']],
+  // Where many differ, the figures are of something else.
+  [10, 3, []],
+  [4, 1, []],
+])('of %i tables of holdings, %i do not add up', (count, wrong, found) =>
+  expect(holdings(count, wrong)).toEqual(found),
+)
+
+it.each([
+  ['INE1', 'INE2', ['A, B have one name, One Ltd, and other issuers']],
+  // Partly paid shares, or those with other voting rights.
+  ['INE002A01018', 'INE002A01026', []],
+])('names of %s and %s', (one, other, found) => {
+  const master = [
+    { Sym: 'A', Isin: one, DispSym: 'One Ltd' },
+    { Sym: 'B', Isin: other, DispSym: 'ONE LTD' },
+  ]
+  const rows = new Map([['master_data_response.json', master]])
+  expect(
+    findAgainstLists({ rows, stocks: [], actions: new Map(), doubts: [] }).map(({ detail }) => detail),
+  ).toEqual(found)
+})
+
+it.each([
+  ['Tata Steel Limited', []],
+  [
+    'Infosys',
+    [
+      'A: its name was Tata Steel Ltd on 2026-02-11 and is Infosys on 2026-02-12; symbol and ISIN are the same',
+    ],
+  ],
+])('a company that is %s on the next day', (name, found) => {
+  const check = checkCompanyNames('f')
+  check.addDay('2026-02-11', [{ Symbol: 'A', ISIN: 'I', Name: 'Tata Steel Ltd' }])
+  check.addDay('2026-02-12', [{ Symbol: 'A', ISIN: 'I', Name: name }])
+  expect(check.finish().map(({ symbol, detail }) => `${symbol}: ${detail}`)).toEqual(found)
 })

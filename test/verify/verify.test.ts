@@ -874,14 +874,12 @@ const faults: readonly Planted[] = [
     fault: 'numbers with a fraction in a field of whole numbers',
     plant: (folder) => {
       const deals = folder.rows('bulk_block_deals.json')
-      folder.putRows('bulk_block_deals.json', [
-        ...deals.slice(2),
-        ...deals.slice(0, 2).map((deal) => ({ ...deal, qty: 10.5 })),
-      ])
-      return 'bulk_block_deals.json'
+      const [first = {}, ...others] = deals
+      folder.putRows('bulk_block_deals.json', [...others, { ...first, qty: 10.5 }])
+      return String(first.sym)
     },
-    found: 'files warning',
-    detail: /^qty: 2 numbers have a fraction, such as 10\.5; the column is NULL there/,
+    found: 'impossible-values warning',
+    detail: /^quantity: 10\.5 has a fraction; the column is NULL there/,
   },
   {
     fault: 'a write that was broken off',

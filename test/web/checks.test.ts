@@ -9,7 +9,7 @@ import type { TrackedFinding } from '../../src/verify/finding.js'
 import { type RecordedChecks, readAcceptedStamp } from '../../src/verify/recorded-checks.js'
 import type { RunChecks } from '../../src/web/api/runs.js'
 import type { FolderState } from '../../src/web/api/state.js'
-import { createChecks } from '../../src/web/server/checks.js'
+import { createChecks, summarizeChecks } from '../../src/web/server/checks.js'
 import type { PageServerOptions } from '../../src/web/server/serve.js'
 import { streams } from '../../streams/registry.js'
 import { runReport } from '../cli/support.js'
@@ -89,7 +89,7 @@ describe('the data checks of a run', () => {
     const one = await read('r2')
     expect(one).toMatchObject({
       tone: 'failed',
-      text: '2 findings of 2 kinds: 1 error, 1 warning; 1 new',
+      text: '1 new finding, 1 error; 2 in all',
       checkedAt: '2026-02-12T14:40:00.000Z',
     })
     expect(one.kinds).toMatchObject([
@@ -109,7 +109,7 @@ describe('the data checks of a run', () => {
     const { read } = await serve(out, {
       check: async () => checksOf('r2', [], { checkedAt: '2026-02-12T16:00:00.000Z' }),
     })
-    expect((await read('r2')).text).toMatch(/^1 finding/)
+    expect((await read('r2')).text).toMatch(/^1 new finding/)
     const resumed = runReport({
       run: 'r2',
       asOf: '2026-02-12T14:30:00.000Z',
@@ -142,13 +142,30 @@ describe('the data checks of a run', () => {
     const findings = [...open, { ...move('A', '2026-02-12'), state: 'new' as const }]
     const out = folderOf(checksOf('r2', findings, { accepted: 3, notes: ['no bands'] }))
     const { read, state } = await serve(out)
-    const text = '5 findings of 1 kind: 5 warnings; 1 new (3 accepted earlier)'
+    const text = '1 new finding; 5 in all (3 accepted earlier)'
     expect((await state()).checks).toMatchObject({ tone: 'waiting', text })
     const { kinds, notes } = await read('r2')
     expect(kinds).toMatchObject([
-      { count: 5, findings: [{ isNew: true, detail: 'moved on 2026-02-12' }, {}, {}, {}] },
+      {
+        count: 2,
+        findings: [
+          { isNew: true, detail: 'moved on 2026-02-12' },
+          { isNew: false, detail: 'moved on 2026-02-04, and 3 more since 2026-02-01' },
+        ],
+      },
     ])
     expect(notes).toEqual(['not checked: no bands'])
+  })
+
+  it('count first what is new of watched stocks or of the market', () => {
+    const fresh = (symbol: string) => ({ ...move(symbol, '2026-02-12'), state: 'new' as const })
+    const checks = checksOf('r2', [fresh('A'), fresh('B'), fresh('C')])
+    const text = (...watched: readonly string[]) => summarizeChecks(checks, new Set(watched)).text
+    expect([text(), text('A'), text('D')]).toEqual([
+      '3 new findings; 3 in all',
+      '1 new finding; 3 in all',
+      'Nothing new; 3 in all',
+    ])
   })
 
   it('of an earlier run are those that were kept, or what was recorded of it, with a way to those of the present files', async () => {

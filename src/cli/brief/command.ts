@@ -106,9 +106,7 @@ export const collectBrief = async (
     return undefined
   })
   const verification = checks?.verification
-  const findings = verification?.findings.filter(
-    ({ severity, state }) => severity !== 'info' && state === 'new',
-  )
+  const findings = verification?.findings.filter(({ state }) => state === 'new')
   const rules = await listRules(out, watch).catch((error: unknown) => {
     unchecked.push(`rules: ${formatError(error)}`)
     return []

@@ -7,6 +7,7 @@ import {
   CHECKS,
   type CheckName,
   type Finding,
+  groupByCause,
   REMEDIES,
   type Severity,
   type TrackedFinding,
@@ -72,7 +73,9 @@ export const findingLines = (
   return [
     formatFindingsHead(report, tookMs),
     ...(checks.length === 0 ? [] : ['', createChecksTable(checks)]),
-    ...checks.flatMap(({ check, shown }) => formatCheckFindings(check, shown, limit)),
+    ...checks.flatMap(({ check, shown }) =>
+      formatCheckFindings(check, all ? shown : groupByCause(shown), limit),
+    ),
     ...(all ? [] : texts('Open (--all shows them in full)', listByCheck(findings, 'open', limit))),
     ...texts('Gone', listByCheck(gone, 'gone', limit)),
     ...texts('Accepted', accepted === undefined ? [] : [accepted]),

@@ -1,10 +1,10 @@
 import { CollectError, UsageError } from '../../model/errors.js'
-import { formatQuantity } from '../../model/format.js'
+import { formatNumber, formatQuantity } from '../../model/format.js'
 import { omitUndefined } from '../../model/row.js'
 import type { RunLogEntry } from '../../model/run-log.js'
 import { toDay } from '../../model/trading-day.js'
 import { readStocks } from '../../tables/output-folder.js'
-import { CHECKS, checkNames, severities, type TrackedFinding } from '../../verify/finding.js'
+import { CHECKS, checkNames, groupByCause, isOfConcern, type TrackedFinding } from '../../verify/finding.js'
 import { type RecordedChecks, readAcceptedStamp, readRecordedChecks } from '../../verify/recorded-checks.js'
 import type { ChecksSummary, RunChecks } from '../api/runs.js'
 import { findLastWriter, findRun, toRunRow } from './runs.js'
@@ -27,14 +27,14 @@ interface ChecksFolder {
   /** The output folder. */
   readonly out: string
   readonly live: { readonly isActive: () => boolean }
+  /** The stocks that concern the reader; all if there are none. */
+  readonly watched?: ReadonlySet<string>
 }
 
 const refuseChecks: CheckRunner = () => Promise.reject(new UsageError('run "scripstream verify"'))
 
-export const createChecks = (
-  { out, live }: ChecksFolder,
-  check: CheckRunner = refuseChecks,
-): ChecksReader => {
+export const createChecks = (folder: ChecksFolder, check: CheckRunner = refuseChecks): ChecksReader => {
+  const { out, live } = folder
   let known: RecordedChecks | undefined
   let active: Promise<RecordedChecks | undefined> | undefined
   const readPresent = async (writer: RunLogEntry): Promise<RecordedChecks | undefined> => {
@@ -56,12 +56,12 @@ export const createChecks = (
   const readOfWriter = async (writer: RunLogEntry): Promise<RunChecks> => {
     const { run } = writer
     const present = await readPresent(writer)
-    if (present) return describeMade(present, out)
+    if (present) return describeMade(present, folder)
     if (live.isActive()) return notMade(run, 'A run is active. Its files are checked after it.')
     try {
       const made = await make()
       return made?.run === run
-        ? describeMade(made, out)
+        ? describeMade(made, folder)
         : notMade(run, 'A run began during the checks. Its files are checked after it.')
     } catch (error) {
       if (error instanceof CollectError)
@@ -75,7 +75,7 @@ export const createChecks = (
       const writer = findLastWriter(runs)
       if (writer?.run === id) return readOfWriter(writer)
       const kept = await readRecordedChecks(out, id)
-      const checks = kept ? await describeMade(kept, out) : describeUnchecked(entry)
+      const checks = kept ? await describeMade(kept, folder) : describeUnchecked(entry)
       const replaced =
         writer && entry.outcome !== 'failed'
           ? [`the run of ${toDay(Date.parse(writer.asOf))} has replaced files since`]
@@ -86,7 +86,7 @@ export const createChecks = (
       const writer = findLastWriter(runs)
       if (writer === undefined) return undefined
       const present = await readPresent(writer)
-      if (present) return summarizeChecks(present)
+      if (present) return summarizeChecks(present, folder.watched)
       return notMade(writer.run, 'not made yet; open them to start')
     },
   }
@@ -103,9 +103,9 @@ const isCurrent = (
 ): checks is RecordedChecks =>
   checks?.run === run && checks.checkedAt >= finishedAt && checks.acceptedStamp === readAcceptedStamp(out)
 
-const describeMade = async (checks: RecordedChecks, out: string): Promise<RunChecks> => {
+const describeMade = async (checks: RecordedChecks, { out, watched }: ChecksFolder): Promise<RunChecks> => {
   const listed = new Set((await readStocks(out)).map(({ Symbol: symbol }) => symbol))
-  return { ...summarizeChecks(checks), ...describeChecks(checks, listed) }
+  return { ...summarizeChecks(checks, watched), ...describeChecks(checks, listed) }
 }
 
 const notMade = (run: string, text: string): RunChecks => ({ run, tone: 'soft', text, kinds: [], notes: [] })
@@ -123,27 +123,18 @@ const describeUnchecked = (entry: RunLogEntry): RunChecks => {
 
 const MAX_FINDINGS_OF_KIND = 4
 
-/** The findings in one sentence: how many, of how many kinds, how bad, and how many are new. */
-export const summarizeChecks = ({
-  run,
-  checkedAt,
-  findings,
-  accepted,
-  stocks,
-  files,
-}: RecordedChecks): ChecksSummary => {
-  const kinds = new Set(findings.map(({ check }) => check)).size
-  const counts = severities.flatMap((severity) => {
-    const own = findings.filter((finding) => finding.severity === severity).length
-    return own === 0 ? [] : [severity === 'info' ? `${own} for information` : formatQuantity(own, severity)]
-  })
-  const fresh = findings.filter(isNew).length
+/** The findings in one sentence: what is new and of concern to the reader, and how many there are. */
+export const summarizeChecks = (
+  { run, checkedAt, findings, accepted, stocks, files }: RecordedChecks,
+  watched?: ReadonlySet<string>,
+): ChecksSummary => {
+  const fresh = groupByCause(findings.filter((one) => isNew(one) && isOfConcern(one, watched)))
+  const errors = fresh.filter(({ severity }) => severity === 'error').length
   const found =
     findings.length === 0
       ? `No findings in ${formatQuantity(files, 'file')} of ${formatQuantity(stocks, 'stock')}`
-      : `${formatQuantity(findings.length, 'finding')} of ${formatQuantity(kinds, 'kind')}: ${counts.join(', ')}; ${fresh === 0 ? 'none' : fresh} new`
-  const worst = severities.find((severity) => findings.some((finding) => finding.severity === severity))
-  const tone = worst === 'error' ? 'failed' : worst === 'warning' ? 'waiting' : 'ok'
+      : `${fresh.length === 0 ? 'Nothing new' : `${formatQuantity(fresh.length, 'new finding')}${errors === 0 ? '' : `, ${formatQuantity(errors, 'error')}`}`}; ${formatNumber(findings.length)} in all`
+  const tone = errors > 0 ? 'failed' : fresh.length > 0 ? 'waiting' : 'ok'
   return { run, tone, text: `${found}${accepted === 0 ? '' : ` (${accepted} accepted earlier)`}`, checkedAt }
 }
 
@@ -157,7 +148,9 @@ export const describeChecks = (
   return {
     kinds: checkNames.flatMap((check) => {
       const own = checks.findings.filter((finding) => finding.check === check)
-      const ordered = [...own].sort((one, other) => Number(isNew(other)) - Number(isNew(one)))
+      const ordered = [true, false].flatMap((isFresh) =>
+        groupByCause(own.filter((one) => isNew(one) === isFresh)),
+      )
       const findings = ordered.slice(0, MAX_FINDINGS_OF_KIND).map((finding) => {
         const { symbol, file, day, detail } = finding
         const hasPage = symbol !== undefined && listed.has(symbol)
@@ -165,7 +158,7 @@ export const describeChecks = (
         const text = `${where}${day === undefined || detail.includes(day) ? '' : `${day}: `}${detail}`
         return omitUndefined({ subject: symbol ?? file, hasPage, isNew: isNew(finding), detail: text })
       })
-      return own.length === 0 ? [] : [{ check, about: CHECKS[check], count: own.length, findings }]
+      return own.length === 0 ? [] : [{ check, about: CHECKS[check], count: ordered.length, findings }]
     }),
     notes: checks.notes.map((note) => `not checked: ${note}`),
   }

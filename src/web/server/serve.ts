@@ -95,7 +95,10 @@ export const servePage = async (options: PageServerOptions): Promise<PageServer>
     live,
     readChanges,
     readRunChanges,
-    checks: createChecks({ out: root, live }, check),
+    checks: createChecks(
+      { out: root, live, watched: new Set(Object.values(folder.watchlists ?? {}).flat()) },
+      check,
+    ),
   }
   const server = createServer((request, response) => {
     const own = (server.address() as AddressInfo | null)?.port ?? 0

@@ -269,6 +269,31 @@ describe.skipIf(!duckdb)('single views', () => {
     ])
   })
 
+  it('what cannot be is as it was served, and nothing is derived from it', async () => {
+    const out = folderWith({
+      'master_isin_map.json': [{ Symbol: 'A', ISIN: 'INE009A01021', Name: 'One', Sid: '1', FnoFlag: 0 }],
+      'fundamental_data.json': [
+        {
+          Symbol: 'A',
+          ISIN: 'INE009A01021',
+          incomeStat_cq: { YEAR: '209012|202512|202412', SALES: '900|-5|100', NET_PROFIT: '90|3|2' },
+          sHp: { YEAR: '202512|202509|202506', PROMOTER: '165|50|40', FII: '10|9|8' },
+        },
+      ],
+      '.scripstream/report.json': { run: 'r', asOf: '2026-02-12T14:30:00.000Z', scripts: {} },
+    })
+    const holders =
+      'select promoter_pct, promoter_change_1q_pct, fii_change_1q_pct from shareholding order by place'
+    expect(await rowsOf(holders, out)).toEqual([
+      ['165', null, '1'],
+      ['50', '10', '1'],
+      ['40', null, null],
+    ])
+    const sales = "select sales_cr, sales_yoy_pct from quarters where quarter = 'Q3 FY26'"
+    expect(await rowsOf(sales, out)).toEqual([['-5', null]])
+    expect(await rowsOf('select quarter, net_profit_q0_cr from screener', out)).toEqual([['Q3 FY26', '3']])
+  })
+
   it('filings_unique has a filing of both paths once', async () => {
     const filing = {
       news_date: '2026-02-11 19:28:12',

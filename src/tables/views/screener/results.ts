@@ -20,7 +20,7 @@ const ttm = (column: string): string =>
 
 /**
  * The results of quarters by the calendar, as the provider may skip one: consolidated, or standalone if it
- * has no consolidated ones.
+ * has no consolidated ones. One that has not ended is none.
  */
 export const results: ScreenerGroup = {
   title: 'results of quarters',
@@ -31,7 +31,7 @@ export const results: ScreenerGroup = {
         ${RESULT_FIGURES.flatMap(([figure, unit]) => PLACES.map((place) => `max(${figure}_${unit}) FILTER (ago = ${place}) AS ${figure}_${unit}_${place}`)).join(', ')},
         ${GROWTHS.map(({ name }) => `max(${name}) FILTER (ago = 0) AS ${name}`).join(', ')}
       FROM (
-        SELECT *, date_diff('month', day, max(day) OVER (PARTITION BY isin, basis)) / 3 AS ago FROM quarters
+        SELECT *, date_diff('month', day, max(day) OVER (PARTITION BY isin, basis)) / 3 AS ago FROM quarters WHERE day <= coalesce(${RUN_DAY}, day)
         QUALIFY basis = min(basis) OVER (PARTITION BY isin)
       ) GROUP BY isin
     )`,
