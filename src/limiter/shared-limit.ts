@@ -1,5 +1,5 @@
 import { limitConnections } from './judge.js'
-import { computeRate, createRateState } from './rate.js'
+import { computeRate, createRateState, unlimited } from './rate.js'
 import type { LimiterState } from './state.js'
 
 /** A limit was found by tests. */
@@ -31,6 +31,10 @@ export const takeLimit = (state: LimiterState, { rate: found }: LimiterState, no
 /** Refusals have begun: there may be a limit. */
 export const mayHaveLimit = (state: LimiterState): boolean =>
   state.backoff?.why === 'refuses' || state.rate.signs.test !== undefined || hasLimit(state)
+
+/** Requests are sent at a pace that was lowered: a refused one goes to the end of the queue. */
+export const isPaced = ({ rate: { perSecond, connections } }: LimiterState): boolean =>
+  perSecond !== unlimited || connections !== undefined
 
 /** The state of an endpoint whose refusals were those of a limit that it shares with others. */
 export const forgetRefusals = ({ backoff, ...state }: LimiterState): LimiterState => {

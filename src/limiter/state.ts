@@ -368,10 +368,6 @@ export const toRefusal = (signal: HealthSignal, state: LimiterState, now: number
     ? { kind: 'refused', retryAfterMs: signal.retryAfterMs, isDoubtful: true, trouble: signal }
     : signal
 
-/** Requests are sent at a pace that was lowered: a refused one goes to the end of the queue. */
-export const isPaced = ({ rate: { perSecond, connections } }: LimiterState): boolean =>
-  perSecond !== unlimited || connections !== undefined
-
 /** The host is held, or its limit was found: a refused request need not count as failed. */
 export const isHeldBack = ({
   backoff,

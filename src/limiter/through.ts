@@ -13,8 +13,8 @@ import type { Pause } from '../operators/merge-map-with-pauses.js'
 import { computeRefusalPause } from './backoff.js'
 import { answered, classifyError, type HealthSignal, inconclusive } from './health-signal.js'
 import type { HostContext, HostLimiter, Limiter, Origin, Permit, QueuedRequest } from './limiter.js'
-import { forgetRefusals, hasLimit, mayHaveLimit, takeLimit } from './shared-limit.js'
-import { isDown, isHeldBack, isPaced, isRefusing, toRefusal } from './state.js'
+import { forgetRefusals, hasLimit, isPaced, mayHaveLimit, takeLimit } from './shared-limit.js'
+import { isDown, isHeldBack, isRefusing, toRefusal } from './state.js'
 
 export type { Pause } from '../operators/merge-map-with-pauses.js'
 
@@ -259,13 +259,17 @@ const returnPermits = (
   }
   if (signal.kind === 'answered') {
     itemFailures.onAnswer(limiter.endpoint.name, item)
-    const hadLimit = hasLimit(limiter.endpoint.state)
-    for (let level = levels.length - 1; level >= 0; level -= 1) release(level, ANSWERED)
+    const { endpoint } = limiter
     const { origin } = host
-    if (origin && !hadLimit && hasLimit(limiter.endpoint.state))
-      origin.limiter.state = takeLimit(origin.limiter.state, limiter.endpoint.state, origin.now())
-    if (mayHaveLimit(limiter.endpoint.state)) origin?.suspect()
-    if (permits[ORIGIN]) origin?.onAnswer(limiter.endpoint, permits[ORIGIN])
+    const { rate, doubtful } = endpoint.state
+    const isInDoubt = doubtful > 0 || rate.signs.refused > 0 || rate.signs.test !== undefined
+    for (let level = levels.length - 1; level >= 0; level -= 1) release(level, ANSWERED)
+    if (origin && isInDoubt && mayHaveLimit(endpoint.state)) {
+      origin.suspect()
+      if (hasLimit(endpoint.state))
+        origin.limiter.state = takeLimit(origin.limiter.state, endpoint.state, origin.now())
+    }
+    if (permits[ORIGIN]) origin?.onAnswer(endpoint, permits[ORIGIN])
     return
   }
   if (signal.kind === 'refused' || signal.kind === 'non-answer') {
