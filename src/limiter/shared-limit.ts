@@ -32,9 +32,9 @@ export const takeLimit = (state: LimiterState, { rate: found }: LimiterState, no
 export const mayHaveLimit = (state: LimiterState): boolean =>
   state.backoff?.why === 'refuses' || state.rate.signs.test !== undefined || hasLimit(state)
 
-/** Requests are sent at a pace that was lowered: a refused one goes to the end of the queue. */
-export const isPaced = ({ rate: { perSecond, connections } }: LimiterState): boolean =>
-  perSecond !== unlimited || connections !== undefined
+/** The rate is limited, or that is tested: a refused request goes to the end of the queue. */
+export const isPaced = ({ rate: { perSecond, isRate, signs } }: LimiterState): boolean =>
+  perSecond !== unlimited && (isRate === true || signs.test?.cause === 'rate')
 
 /** The state of an endpoint whose refusals were those of a limit that it shares with others. */
 export const forgetRefusals = ({ backoff, ...state }: LimiterState): LimiterState => {
