@@ -59,7 +59,7 @@ export const computeRefusalBackoff = (
       : { since: now, attempts: 0 }
   const pauseMs = computeRefusalPause(retryAfterMs, settings, attempts)
   const isFinal = attempts > 0 && now - since >= settings.throttleGiveUpMs
-  const reason = `429: every request was refused for ${Math.round((now - since) / 1_000)} s`
+  const reason = `every request was refused for ${Math.round((now - since) / 1_000)} s`
   return {
     why: 'refuses',
     since,

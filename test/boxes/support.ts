@@ -1,10 +1,14 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
+import { catchError, defer, lastValueFrom, map, mergeMap, of, range, tap, toArray } from 'rxjs'
 import { expect, onTestFinished } from 'vitest'
 import { findHints } from '../../src/cli/hints.js'
+import { createLimiter } from '../../src/limiter/create-limiter.js'
 import type { RunReport } from '../../src/model/report.js'
+import { retryFailures } from '../../src/operators/retry-failures.js'
 import { provider, run } from '../e2e/command.js'
 import { closedPort } from '../http/support.js'
 import { hashOutputs, temporaryFolder } from '../support/folders.js'
@@ -116,6 +120,46 @@ export const runThrough = async (
     /** The requests, of those without the box. */
     share: countRequests(report) / countRequests(JSON.parse(direct.stdout) as RunReport),
   }
+}
+
+/** So many requests of an app's own client through a box, with a limiter. Resolves to their ends. */
+export const fetchThrough = async (box: Box, count: number, workers: number) => {
+  let arrived = 0
+  const server = createServer((_, response) => {
+    arrived += 1
+    setTimeout(() => response.end('{}'), 20)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const address = await startBox(box, `http://127.0.0.1:${port}`)
+  const limiter = createLimiter()
+  let sent = 0
+  const request$ = defer(() => {
+    sent += 1
+    return fetch(address)
+  }).pipe(
+    tap((response) => {
+      if (!response.ok) throw Object.assign(new Error(`${response.status}`), { response })
+    }),
+    mergeMap((response) => response.json()),
+  )
+  const ends = await lastValueFrom(
+    range(count).pipe(
+      mergeMap(
+        () =>
+          request$.pipe(
+            limiter.through(),
+            retryFailures(),
+            map(() => 'answered'),
+            catchError((error: Error) => of(error.message)),
+          ),
+        workers,
+      ),
+      toArray(),
+    ),
+  )
+  return { ends: [...new Set(ends)], arrived, share: sent / count }
 }
 
 const countRequests = ({ scripts }: RunReport): number =>

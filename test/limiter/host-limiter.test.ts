@@ -250,7 +250,7 @@ describe('a host limiter during a back-off', () => {
         m.cold(`${at}ms x`).subscribe(() => waiting(m, limiter, log, `at ${at}`))
       m.flush()
 
-      const closed = '429: every request was refused for 6 s'
+      const closed = 'every request was refused for 6 s'
       expect(log).toStrictEqual([
         '2000 A',
         '2000 A the provider answered 429: rate limited',
