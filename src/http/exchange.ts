@@ -3,6 +3,7 @@ import { asyncScheduler, Observable, type Subscriber } from 'rxjs'
 import type { Dispatcher } from 'undici'
 import { TransportError } from '../model/errors.js'
 import { findAddress, listHeaders, listHosts, type Settings } from '../model/settings.js'
+import { findRetryAfter } from '../model/text.js'
 import type { Transfer } from '../operators/deadline.js'
 import { type NetworkProxy, toProxyReplyError } from './proxy.js'
 import type { CachedReply, HttpReply, HttpRequest, Transport } from './transport.js'
@@ -234,7 +235,10 @@ class Exchange implements Dispatcher.DispatchHandler, BodyShare {
 const toHttpReply = (status: number, headers: ReplyHeaders, body: Uint8Array): HttpReply => ({
   status,
   body,
-  retryAfter: toHeaderText(headers['retry-after']),
+  retryAfter:
+    status === 429
+      ? findRetryAfter((name) => toHeaderText(headers[name]))
+      : toHeaderText(headers['retry-after']),
   // The site redirects its data files so.
   location: toHeaderText(headers.location ?? headers['x-nextjs-redirect']),
   contentType: toHeaderText(headers['content-type']),

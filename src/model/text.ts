@@ -102,3 +102,22 @@ export const parseRetryAfter = (header: string | null | undefined, now: number):
   const at = /^[A-Za-z]{3},? /.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(at) ? undefined : Math.max(0, at - now)
 }
+
+const SECONDS_OF_YEAR = 31_536_000
+/** Larger instants are milliseconds. */
+const MAX_INSTANT_SECONDS = 100_000_000_000
+
+/**
+ * When a host that answered 429 grants requests again, as the text of a `Retry-After`: its own, or the reset
+ * of the rate limit. `RateLimit` and `RateLimit-Reset` (drafts of the IETF) have seconds from now,
+ * `X-RateLimit-Reset` those or an instant.
+ */
+export const findRetryAfter = (get: (name: string) => string | undefined): string | undefined => {
+  const after = get('retry-after')
+  if (after !== undefined) return after
+  const inLimit = /\b(?:reset|t)=(\d+)/.exec(get('ratelimit') ?? '')?.[1]
+  const reset = inLimit ?? get('ratelimit-reset') ?? get('x-ratelimit-reset') ?? ''
+  const value = reset.trim() === '' ? Number.NaN : Number(reset)
+  if (!(value > SECONDS_OF_YEAR)) return value >= 0 ? `${value}` : undefined
+  return new Date(value < MAX_INSTANT_SECONDS ? value * 1_000 : value).toUTCString()
+}

@@ -8,7 +8,7 @@ import {
   type TransportReason,
   UsageError,
 } from '../model/errors.js'
-import { findClosest, parseRetryAfter, suggest } from '../model/text.js'
+import { findClosest, findRetryAfter, parseRetryAfter, suggest } from '../model/text.js'
 
 const REASONS: Readonly<Record<string, TransportReason>> = {
   ECONNREFUSED: 'connect',
@@ -148,9 +148,13 @@ export const toRequestError = (error: unknown): unknown => {
 }
 
 const toStatusError = (status: number, headers: unknown, cause: unknown): CollectError => {
-  const fields = headers as { get?(name: string): unknown; readonly 'retry-after'?: unknown } | undefined
-  const header = fields?.get?.('retry-after') ?? fields?.['retry-after']
-  const retryAfterMs = header ? parseRetryAfter(String(header), asyncScheduler.now()) : undefined
+  const fields = headers as { get?(name: string): unknown; readonly [name: string]: unknown } | undefined
+  const find = (name: string): string | undefined => {
+    const value = fields?.get?.(name) ?? fields?.[name]
+    return value ? String(value) : undefined
+  }
+  const header = status === 429 ? findRetryAfter(find) : find('retry-after')
+  const retryAfterMs = parseRetryAfter(header, asyncScheduler.now())
   return status === 429
     ? new ThrottledError(retryAfterMs, { cause })
     : new HttpError(status, retryAfterMs, { cause })

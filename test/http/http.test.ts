@@ -28,6 +28,15 @@ describe('the HTTP transport', () => {
     expect(seen).toEqual([['POST', '/a%20b/c?x=1&y=%26', 'yes', '{"ä":1}']])
   })
 
+  it.each([
+    [429, '5'],
+    [200, undefined],
+  ])('takes the reset of a rate limit from a reply of %i as %s', async (status, retryAfter) => {
+    const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '5' }
+    const { url } = await serveHttp((_, response) => response.writeHead(status, headers).end('x'))
+    expect((await firstValueFrom(connect().send(getOf(url)))).retryAfter).toBe(retryAfter)
+  })
+
   it('sends nothing before subscription, and one request for each subscription', async () => {
     let requests = 0
     const { url } = await serveHttp((_, response) => {

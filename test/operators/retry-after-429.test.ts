@@ -1,7 +1,7 @@
 import { defer, NEVER } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { HttpError, ThrottledError } from '../../src/model/errors.js'
-import { parseRetryAfter } from '../../src/model/text.js'
+import { findRetryAfter, parseRetryAfter } from '../../src/model/text.js'
 import { retryAfter429, type ThrottlePolicy } from '../../src/operators/retry-after-429.js'
 import { itWithMarbles } from '../support/marbles.js'
 
@@ -163,4 +163,29 @@ describe('Retry-After', () => {
     'Infinity',
     'Thu, 99 Foo 2026',
   ])('of %j is ignored', (header) => expect(parseRetryAfter(header, NOW)).toBeUndefined())
+})
+
+describe('the reset of a rate limit', () => {
+  it.each<[headers: Record<string, string>, ms: number | undefined]>([
+    [{ 'retry-after': '2', 'x-ratelimit-reset': '30' }, 2_000],
+    [{ ratelimit: 'limit=100, remaining=0, reset=5' }, 5_000],
+    [{ ratelimit: '"default";r=0;t=7', 'ratelimit-policy': '"default";q=100;w=60' }, 7_000],
+    [{ 'ratelimit-reset': '11' }, 11_000],
+    [{ 'x-ratelimit-reset': '3' }, 3_000],
+    [{ 'x-ratelimit-reset': '0.5' }, 500],
+    [{ 'x-ratelimit-reset': `${NOW / 1_000 + 5}` }, 5_000],
+    [{ 'x-ratelimit-reset': `${NOW + 5_000}` }, 5_000],
+    [{ 'x-ratelimit-reset': `${NOW / 1_000 - 5}` }, 0],
+    [{ 'x-ratelimit-reset': 'soon' }, undefined],
+    [{ 'x-ratelimit-reset': '' }, undefined],
+    [{ ratelimit: '"default";r=0' }, undefined],
+    [{}, undefined],
+  ])('in %j is %s ms from now', (headers, ms) =>
+    expect(
+      parseRetryAfter(
+        findRetryAfter((name) => headers[name]),
+        NOW,
+      ),
+    ).toBe(ms),
+  )
 })
