@@ -270,7 +270,7 @@ describe('a host limiter during a back-off', () => {
     {
       probe: 'refused',
       answer: '500ms #',
-      end: ['14000 probe', '14500 probe the provider answered 429: rate limited', '14500 later 429: every'],
+      end: ['14000 probe', '14500 probe the provider answered 429: rate limited', '14500 later every'],
     },
   ])
     itWithMarbles(
