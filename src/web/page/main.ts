@@ -103,7 +103,7 @@ const load = (): void => {
   const loadedFor = current.place
   current.loading = loading
   current.view
-    .load(current.place, loading.signal)
+    .load(current.place, loading.signal, update)
     .then(
       (data) =>
         Object.assign(current, {

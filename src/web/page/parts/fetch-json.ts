@@ -26,11 +26,21 @@ export const fetchJson = async <T>(path: string, options: RequestInit = {}): Pro
   )
 }
 
-/** Loads what takes a moment, after the rest of the view is shown; an error is shown in its place. */
-export const fetchLater = <T>(path: string, set: (answer: T | Error) => void, update: () => void): void => {
-  fetchJson<T>(path)
-    .then(set, (error: unknown) => set(error instanceof Error ? error : new Error(String(error))))
-    .finally(update)
+/**
+ * Loads a part of the data of a view that takes a moment, after the rest is shown; an error is shown in its
+ * place, unless the server has ended: then the answer before stays.
+ */
+export const fetchPart = async <Data extends object>(
+  data: Data,
+  name: keyof Data,
+  path: string,
+  { update, signal }: { readonly update: () => void; readonly signal?: AbortSignal },
+): Promise<void> => {
+  const answer = await fetchJson(path, signal && { signal }).catch((error: unknown) => error)
+  const hasEnded = answer instanceof PageError && answer.status === undefined
+  if (signal?.aborted || (hasEnded && data[name] !== undefined)) return
+  Object.assign(data, { [name]: answer })
+  update()
 }
 
 /**
@@ -59,7 +69,7 @@ export const createLater = <T>(update: () => void, isKept = false): Later<T> => 
         }
         own = asked
         void load(signal)
-          .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))))
+          .catch((error: Error) => error)
           .then((answer) => {
             if (signal.aborted) return
             asked.answer = answer

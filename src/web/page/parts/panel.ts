@@ -48,7 +48,7 @@ export const panel = ({ title, about, total, list, tools, content }: PanelParts)
   </section>
 `
 
-const ROW_HEIGHT = 28
+const WAITING_ROOM = 'min-height:168px'
 
 /**
  * What a list says that has nothing to show; nothing if it is not known, of which the head of the panel has
@@ -58,11 +58,11 @@ export const emptyLine = (text: string, { problem }: About = {}): TemplateResult
   problem === undefined ? html`<p class="soft empty">${text}</p>` : html``
 
 /** A panel whose data is on its way, with the room that it will take. */
-export const waitingPanel = (title: string, room: number): TemplateResult =>
+export const waitingPanel = (title: string): TemplateResult =>
   panel({
     title,
     about: {},
-    content: html`<p class="loading empty soft" role="status" .style=${`min-height:${room * ROW_HEIGHT}px`}>Loading …</p>`,
+    content: html`<p class="loading empty soft" role="status" .style=${WAITING_ROOM}>Loading …</p>`,
   })
 
 /** Buttons of which one is chosen. */

@@ -25,7 +25,7 @@ export const renderChanges = (
       <div class="scroll"><table class="changes">
         <tbody>${shown.map(
           ({ symbol, hasNoPage, changes: own }) => html`<tr>
-            <th scope="row">${stockLink(symbol, { ...(hasNoPage ? { hasNoPage } : {}), list })}</th>
+            <th scope="row">${stockLink(symbol, { hasNoPage, list })}</th>
             <td>${own.map(({ section, detail }, index) => html`${index === 0 ? nothing : html`<br>`}<span class="soft">${section}</span> ${formatDaysIn(detail)}`)}</td>
           </tr>`,
         )}</tbody>

@@ -12,7 +12,7 @@ import { stripBrackets } from '../../../model/script-figures.js'
 import type { LiveHost, LivePhase, LiveProblem, LiveRunState, LiveStream } from '../../api/live.js'
 import { formatCommand } from '../parts/fetch-json.js'
 import { stockLink } from '../parts/stock-link.js'
-import { describePause, describeStream } from './words.js'
+import { describeLosses, describePause, describeStream } from './words.js'
 
 const STATUS_WORDS: Readonly<Record<string, string>> = {
   success: 'stored',
@@ -91,15 +91,10 @@ export const renderLosses = (
   return html`
     <section class="losses">
       <h2>What is missing, and why</h2>
-      ${lacking.map(({ name, lost, partial, error, failures }) => {
-        const counts = [
-          lost > 0 ? `${formatNumber(lost)} failed` : '',
-          partial > 0 ? `${formatNumber(partial)} incomplete` : '',
-        ]
-          .filter(Boolean)
-          .join(', ')
+      ${lacking.map((stream) => {
+        const { name, error, failures } = stream
         return html`
-          <h3><button class="link" type="button" @click=${() => onChoose(name)}>${name}</button> <span class="failed">${counts}</span></h3>
+          <h3><button class="link" type="button" @click=${() => onChoose(name)}>${name}</button> <span class="failed">${describeLosses(stream)}</span></h3>
           ${error === undefined || isAmong(failures, error) ? nothing : html`<p>${error}</p>`}
           <ul class="problems">${groupByReason(failures).map(({ reason, items }) => html`<li>${reason}${items.length === 0 ? nothing : html`: ${items.slice(0, SHOWN_ITEMS).map((item, place) => html`${place === 0 ? nothing : ', '}${ofStocks.has(name) ? stockLink(item, { list: items }) : html`<b>${item}</b>`}`)}${items.length > SHOWN_ITEMS ? ` and ${formatNumber(items.length - SHOWN_ITEMS)} more` : ''}`}</li>`)}</ul>
         `

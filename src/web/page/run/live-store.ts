@@ -7,6 +7,8 @@ import { fetchJson } from '../parts/fetch-json.js'
 export interface LiveStore {
   /** Null without an active run; undefined before the first event. */
   readonly run: () => LiveRunState | null | undefined
+  /** The run that has not ended. */
+  readonly active: () => LiveRunState | undefined
   /** How the folder stood when the server ended. */
   readonly last: () => FolderState | undefined
   /** Whether the server cannot be reached at the moment. */
@@ -53,10 +55,17 @@ export const openLiveStore = (onChange: () => void, onOther: () => void): LiveSt
   })
   source.addEventListener('open', () => setLost(false))
   source.addEventListener('error', () => setLost(true))
-  return { run: () => run, last: () => last, isLost: () => isLost, close: () => source.close() }
+  return {
+    run: () => run,
+    active: () => (isActive(run) ? run : undefined),
+    last: () => last,
+    isLost: () => isLost,
+    close: () => source.close(),
+  }
 }
 
-const isActive = (run: LiveRunState | null | undefined): boolean => !!run && run.outcome === undefined
+const isActive = (run: LiveRunState | null | undefined): run is LiveRunState =>
+  !!run && run.outcome === undefined
 
 /** Whether data is simulated, as the frame and the commands of the page read it. */
 const markSimulated = ({ isSimulated }: Pick<FolderState, 'isSimulated'>): void =>

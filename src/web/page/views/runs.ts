@@ -10,7 +10,7 @@ import {
 } from '../../../model/format.js'
 import type { OneRun, RunChecks, RunList, RunRow } from '../../api/runs.js'
 import type { FolderChanges } from '../../api/state.js'
-import { fetchJson, fetchLater } from '../parts/fetch-json.js'
+import { fetchJson, fetchPart } from '../parts/fetch-json.js'
 import { contentWidth } from '../parts/small-charts.js'
 import { emptyState } from '../parts/states.js'
 import { runPath } from '../parts/stock-link.js'
@@ -154,29 +154,18 @@ interface RunParts {
   checks?: RunChecks | Error
 }
 
-const askedParts = new WeakSet<RunParts>()
-
 /** One run: its figures by stream, against the run before, and what failed. */
 export const oneRunView: View<RunParts> = {
   path: '/runs/:id',
   title: ({ params }) => `Run ${params.id ?? ''}`,
-  load: async ({ params }, signal) => {
-    return { run: await fetchJson<OneRun>(`/api${runPath(params.id ?? '')}`, { signal }) }
+  load: async ({ params }, signal, update) => {
+    const path = `/api${runPath(params.id ?? '')}`
+    const parts: RunParts = { run: await fetchJson<OneRun>(path, { signal }) }
+    void fetchPart(parts, 'changes', `${path}/changes`, { update })
+    void fetchPart(parts, 'checks', `${path}/checks`, { update })
+    return parts
   },
-  render: (parts, page) => {
-    if (!askedParts.has(parts)) {
-      askedParts.add(parts)
-      // Comparing and checking take a moment: the figures are shown before.
-      const path = `/api${runPath(parts.run.run)}`
-      fetchLater<FolderChanges>(
-        `${path}/changes`,
-        (changes) => Object.assign(parts, { changes }),
-        page.update,
-      )
-      fetchLater<RunChecks>(`${path}/checks`, (checks) => Object.assign(parts, { checks }), page.update)
-    }
-    return renderOneRun(parts, page)
-  },
+  render: (parts, page) => renderOneRun(parts, page),
   keys: ({ go }) => [
     { keys: '[', about: 'the run before', act: () => followLink('earlier', go) },
     { keys: ']', about: 'the run after', act: () => followLink('later', go) },

@@ -216,7 +216,7 @@ export const findingsPanel = (
   panel({
     title: 'Data checks of the candles',
     about: {},
-    ...(rows.length === 0 ? {} : { total: rows.length }),
+    total: rows.length,
     content: html`
       ${sentences(problems)}
       ${rows.length === 0 ? emptyLine(isChecked ? 'Nothing found in its candles.' : 'Without candles there is nothing to check.') : nothing}
