@@ -82,9 +82,9 @@ const checkLines = ({ what, result, found, place }: LocalCheck): readonly Answer
 
 /** Endpoints of several streams may have the same name. */
 const PROBE_COLUMNS: readonly TextColumn<Probe>[] = [
-  { title: 'endpoint', align: 'left', cell: ({ endpoint }) => endpoint },
-  { title: 'stream', drop: 4, align: 'left', cell: ({ stream }) => stream },
-  { title: 'result', align: 'left', cell: ({ result }) => result, style: ({ result }) => STYLES[result] },
+  { title: 'endpoint', cell: ({ endpoint }) => endpoint },
+  { title: 'stream', drop: 4, cell: ({ stream }) => stream },
+  { title: 'result', cell: ({ result }) => result, style: ({ result }) => STYLES[result] },
   {
     title: 'status',
     drop: 3,
@@ -106,7 +106,6 @@ const PROBE_COLUMNS: readonly TextColumn<Probe>[] = [
   {
     title: 'request',
     drop: 1,
-    align: 'left',
     cell: ({ method, host, path }) => `${method} ${host} ${path}`,
     style: () => 'dim',
   },

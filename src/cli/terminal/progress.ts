@@ -1,6 +1,7 @@
 import { clearScreenDown, cursorTo, moveCursor } from 'node:readline'
 import { interval, type SchedulerLike, Subscription } from 'rxjs'
 import type { RunEvent } from '../../model/event.js'
+import { formatPart } from '../../model/format.js'
 import type { OverallProgress, RunProgress } from '../../model/progress.js'
 import { hasEnded, isSelected, type PausedHosts, type StreamStats } from '../../model/run-stats.js'
 import { fleetText } from '../fleet.js'
@@ -381,7 +382,7 @@ export const overallLine = (
     [5, items],
     [8, step ?? (leftMs === undefined ? '' : `${formatCountdown(leftMs)} left`)],
     [4, bytesPerSecond === undefined ? '' : `${formatBytes(Math.round(bytesPerSecond))}/s`],
-    [3, `${ended} of ${formatQuantity(streams.length, 'stream')}`],
+    [3, formatPart(ended, streams.length, 'stream')],
     [1, formatDuration(elapsedMs)],
     [7, failed > 0 ? `${failed} failed` : '', 'red'],
     [6, lost > 0 ? `${formatCount(lost)} lost` : '', 'red'],
