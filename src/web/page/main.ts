@@ -215,11 +215,7 @@ const page: PageContext = {
 
 const listAllKeys = (): readonly KeyAction[] => [
   { keys: '/', about: 'search a stock or an index', act: focusSearch },
-  { keys: 'g t', about: 'today', act: () => page.go('/') },
-  { keys: 'g r', about: 'the run', act: () => page.go('/run') },
-  { keys: 'g l', about: 'the list of runs', act: () => page.go('/runs') },
-  { keys: 'g m', about: 'the market', act: () => page.go('/market') },
-  { keys: 'g q', about: 'queries', act: () => page.go('/query') },
+  ...HEAD_LINKS.map(([path, , key, about]) => ({ keys: `g ${key}`, about, act: () => page.go(path) })),
   ...(shown?.view?.keys?.(page) ?? []),
   { keys: '?', about: 'this list; Escape closes it', act: showKeys },
 ]
@@ -244,11 +240,11 @@ const followLinks = (event: MouseEvent): void => {
 }
 
 const HEAD_LINKS = [
-  ['/', 'Today'],
-  ['/run', 'Run'],
-  ['/runs', 'Runs'],
-  ['/market', 'Market'],
-  ['/query', 'Query'],
+  ['/', 'Today', 't', 'today'],
+  ['/run', 'Run', 'r', 'the run'],
+  ['/runs', 'Runs', 'l', 'the list of runs'],
+  ['/market', 'Market', 'm', 'the market'],
+  ['/query', 'Query', 'q', 'queries'],
 ] as const
 
 /** The frame around every view. */

@@ -82,7 +82,7 @@ export const createRoutes = (source: DataSource, { show: showElsewhere, ...work 
       path: '/api/market',
       answer: (request) => {
         const name = readUniverse(request.query)
-        return name === '' ? readMarket(request) : ask(show, { show: 'market', name }, request)
+        return name === '' ? readMarket(request) : askShow(show, { show: 'market', name }, request)
       },
     },
     { path: '/api/market/feed', answer: readFeed },
@@ -115,7 +115,7 @@ const listRoutes = (show: ShowRunner): readonly Route[] => [
   {
     path: '/api/stocks',
     answer: (request) =>
-      ask(
+      askShow(
         show,
         { show: 'stocks', name: (request.query.get('symbols') ?? '').slice(0, MAX_SYMBOLS) },
         request,
@@ -123,17 +123,17 @@ const listRoutes = (show: ShowRunner): readonly Route[] => [
   },
   {
     path: '/api/list/:name',
-    answer: (request) => findList(show, readUniverse(request.query), request),
+    answer: (request) => findShownList(show, readUniverse(request.query), request),
   },
   {
     path: '/api/stock/:symbol/list/:name',
-    answer: (request) => findList(show, request.params.symbol ?? '', request),
+    answer: (request) => findShownList(show, request.params.symbol ?? '', request),
   },
 ]
 
-const findList = (show: ShowRunner, of: string, request: RouteRequest) => {
+const findShownList = (show: ShowRunner, of: string, request: RouteRequest) => {
   const { name = '' } = request.params
-  const list = ask(show, { show: 'list', name: of === '' ? name : `${name}/${of}` }, request)
+  const list = askShow(show, { show: 'list', name: of === '' ? name : `${name}/${of}` }, request)
   return found(list, `there is no list ${name}`)
 }
 
@@ -151,14 +151,14 @@ const instrumentRoutes = (show: ShowRunner): readonly Route[] =>
     answer: (request) => {
       const { name = '' } = request.params
       return found(
-        ask(show, { show: kind, name, ...toWishes(request.query) }, request),
+        askShow(show, { show: kind, name, ...toWishes(request.query) }, request),
         `${name} is in no list of this folder; search by symbol, name or ISIN`,
       )
     },
   }))
 
 /** As of the day of the request. */
-const ask = <Kind extends keyof ShowAnswers>(
+const askShow = <Kind extends keyof ShowAnswers>(
   show: ShowRunner,
   wanted: ShowRequest<Kind>,
   { query, signal }: RouteRequest,

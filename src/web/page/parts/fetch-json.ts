@@ -47,18 +47,18 @@ export const fetchPart = async <Data extends object>(
  * What a part of a view needs beside its data. It is loaded once another key asks for it, which stops the
  * load before; `stop` when the view is left.
  */
-export interface Later<T> {
-  /** The answer; undefined until it is there. */
-  readonly read: (key: string, load?: (signal: AbortSignal) => Promise<T>) => T | Error | undefined
-  readonly stop: () => void
-}
+export type Later<T> = ReturnType<typeof createLater<T>>
 
 /** `isKept`: the answer before is shown until the new one comes. */
-export const createLater = <T>(update: () => void, isKept = false): Later<T> => {
+export const createLater = <T>(update: () => void, isKept = false) => {
   let own: { readonly key: string; answer?: T | Error } | undefined
   let loading = new AbortController()
   return {
-    read: (key, load = (signal) => fetchJson<T>(key, { signal })) => {
+    /** The answer; undefined until it is there. */
+    read: (
+      key: string,
+      load = (signal: AbortSignal) => fetchJson<T>(key, { signal }),
+    ): T | Error | undefined => {
       if (own?.key !== key) {
         loading.abort()
         loading = new AbortController()

@@ -9,6 +9,7 @@ import {
   formatDuration,
   formatInstant,
   formatNumber,
+  formatPart,
   formatQuantity,
   formatTime,
 } from '../../../model/format.js'
@@ -44,7 +45,7 @@ const describeLast = (last: LiveRunState, now: number): TemplateResult => {
   const ran = last.streams.filter(({ state }) => RUNNING.includes(state))
   const whole = ran.filter(({ state }) => state === 'success').length
   const took = last.at - last.startedAt
-  return html`${formatQuantity(last.stocks, 'stock')}, ${whole} of ${formatQuantity(ran.length, 'stream')} complete, as of
+  return html`${formatQuantity(last.stocks, 'stock')}, ${formatPart(whole, ran.length, 'stream')} complete, as of
     <b>${formatInstant(last.asOf)}</b>. The run took ${formatDuration(took)} and ended ${formatAgo(last.at, now)}.`
 }
 

@@ -8,6 +8,7 @@ import {
   formatQuantity,
   formatTime,
 } from '../../../model/format.js'
+import { groupBy } from '../../../model/map.js'
 import { stripBrackets } from '../../../model/script-figures.js'
 import type { LiveHost, LivePhase, LiveProblem, LiveRunState, LiveStream } from '../../api/live.js'
 import { formatCommand } from '../parts/fetch-json.js'
@@ -119,14 +120,11 @@ export const renderWarnings = ({
 const groupByReason = (
   problems: readonly LiveProblem[],
 ): readonly { readonly reason: string; readonly items: readonly string[] }[] => {
-  const groups = new Map<string, string[]>()
-  for (const { item, reason } of problems) {
-    const short = stripBrackets(reason)
-    const items = groups.get(short) ?? []
-    groups.set(short, items)
-    if (item !== undefined && item !== ONLY) items.push(item)
-  }
-  return [...groups].map(([reason, items]) => ({ reason, items }))
+  const groups = groupBy(problems, ({ reason }) => stripBrackets(reason))
+  return [...groups].map(([reason, all]) => ({
+    reason,
+    items: all.flatMap(({ item = ONLY }) => (item === ONLY ? [] : [item])),
+  }))
 }
 
 /** The workers of a fleet, with their share of the items. */

@@ -168,8 +168,8 @@ const renderRow = ({ width }: PlacedStream, stream: LiveStream, { now }: NodeCon
   const note = describeStream(stream, now)
   return svg`
     ${renderBar(stream, columns.name, 10, Math.max(40, width - columns.count - columns.name - 104))}
-    ${figure('count', isIdle(stream) ? '' : formatCounts(stream))}
-    ${figure('rate', perSecond === undefined || isIdle(stream) ? '' : formatNumber(perSecond, perSecond < 9.95 ? 1 : 0))}
+    ${figure('count', isInactive(stream) ? '' : formatCounts(stream))}
+    ${figure('rate', perSecond === undefined || isInactive(stream) ? '' : formatNumber(perSecond, perSecond < 9.95 ? 1 : 0))}
     ${figure('flight', state === 'running' && inFlight !== undefined ? `${formatNumber(inFlight)} / ${formatNumber(workers)}` : '')}
     ${figure('retries', retries > 0 ? formatNumber(retries) : '')}
     ${figure('bytes', bytes === 0 ? '' : formatBytes(bytes))}
@@ -183,11 +183,11 @@ const renderBox = ({ width }: PlacedStream, stream: LiveStream, { now }: NodeCon
   return svg`
     <text class=${note.tone} x=${width} y="16" text-anchor="end">${note.text}</text>
     ${renderBar(stream, 0, 26, width - 112)}
-    <text x=${width} y="35" text-anchor="end">${isIdle(stream) ? '' : formatCounts(stream)}</text>
+    <text x=${width} y="35" text-anchor="end">${isInactive(stream) ? '' : formatCounts(stream)}</text>
   `
 }
 
-const isIdle = ({ state }: LiveStream): boolean => ['waiting', 'skipped', 'disabled'].includes(state)
+const isInactive = ({ state }: LiveStream): boolean => ['waiting', 'skipped', 'disabled'].includes(state)
 
 const formatCounts = ({ done, total }: LiveStream): string =>
   total === undefined ? formatNumber(done) : `${formatNumber(Math.min(done, total))} / ${formatNumber(total)}`

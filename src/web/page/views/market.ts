@@ -252,7 +252,7 @@ const renderBreadth = (breadth: Breadth, universe = ''): TemplateResult => {
       <h1>${formatQuantity(advances, 'stock')} rose, ${formatNumber(declines)} fell</h1>
       <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)}${universe === '' ? nothing : html` of <b>${universe}</b>`} ${about.problem === undefined ? nothing : html`<span class="problem">${formatDaysIn(about.problem)}</span>`}</p>
       ${sessions.length < 2 ? nothing : html`<figure>${balanceChart(sessions, { width: 480, height: 48 })}<figcaption class="soft">Advances and declines, ${formatNumber(sessions.length)} sessions</figcaption></figure>`}
-      <dl>${listBreadth(breadth).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+      <dl>${Object.entries(listBreadth(breadth)).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     </div>
   `
 }
@@ -270,12 +270,12 @@ const listBreadth = ({
   above200Pct,
   medianChangePct,
   turnoverCr,
-}: Breadth): readonly (readonly [name: string, value: string])[] => [
-  ['Unchanged', formatNumber(unchanged)],
-  ['Median change', medianChangePct === undefined ? '–' : `${formatSigned(medianChangePct, 2)} %`],
-  ['52-week highs', formatNumber(newHighs)],
-  ['52-week lows', formatNumber(newLows)],
-  ['Above 50-day average', formatPercent(above50Pct, 0)],
-  ['Above 200-day average', formatPercent(above200Pct, 0)],
-  ['Turnover', formatCrore(turnoverCr)],
-]
+}: Breadth) => ({
+  Unchanged: formatNumber(unchanged),
+  'Median change': medianChangePct === undefined ? '–' : `${formatSigned(medianChangePct, 2)} %`,
+  '52-week highs': formatNumber(newHighs),
+  '52-week lows': formatNumber(newLows),
+  'Above 50-day average': formatPercent(above50Pct, 0),
+  'Above 200-day average': formatPercent(above200Pct, 0),
+  Turnover: formatCrore(turnoverCr),
+})

@@ -191,19 +191,19 @@ const holdersPanel = ({ shareholding: { about, rows } }: StockAnswer): TemplateR
 
 export const valuationPanel = ({ facts, quarters: { about } }: StockAnswer): TemplateResult => {
   const { marketCapCr, peTtm, pe, roePct, rocePct, dividendYieldPct, faceValue } = facts
-  const all: readonly (readonly [string, string])[] = [
-    ['Market cap', formatCrore(marketCapCr)],
-    ['P/E of four quarters', formatNumber(peTtm, 1)],
-    ['P/E of the provider', formatNumber(pe, 1)],
-    ['Return on equity', formatPercent(roePct, 1)],
-    ['Return on capital', formatPercent(rocePct, 1)],
-    ['Dividend yield', formatPercent(dividendYieldPct, 2)],
-    ['Face value', formatPrice(faceValue)],
-  ]
+  const all = {
+    'Market cap': formatCrore(marketCapCr),
+    'P/E of four quarters': formatNumber(peTtm, 1),
+    'P/E of the provider': formatNumber(pe, 1),
+    'Return on equity': formatPercent(roePct, 1),
+    'Return on capital': formatPercent(rocePct, 1),
+    'Dividend yield': formatPercent(dividendYieldPct, 2),
+    'Face value': formatPrice(faceValue),
+  }
   return panel({
     title: 'Valuation',
     about,
-    content: html`<dl class="facts">${all.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`,
+    content: html`<dl class="facts">${Object.entries(all).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`,
   })
 }
 
