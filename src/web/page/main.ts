@@ -92,7 +92,7 @@ const renderContent = ({ view, state, data, error }: Shown) => {
     return emptyState('Not found', 'There is no such page. The links above lead to those that there are.')
   if (state === 'failed') return errorState(error, page.reload)
   if (state === 'loading') return loadingState()
-  return html`${error === undefined ? nothing : html`<p class="problem" role="alert">${(error as Error).message} Until then it shows what it had.</p>`}${view.render(data as never, page)}`
+  return html`${error && html`<p class="problem" role="alert">${(error as Error).message} Until then it shows what it had.</p>`}${view.render(data as never, page)}`
 }
 
 const load = (): void => {

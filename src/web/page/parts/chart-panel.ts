@@ -117,7 +117,7 @@ const renderChart = (
         ${chartTools(page)}
         <p class="candle">${candles.days.length === 0 ? nothing : describeCandle(candles, hovered?.day ?? candles.days.at(-1))}</p>
         ${aboutLine({ ...candles.about, ...describeCleaned(candles) })}
-        ${problem === undefined ? nothing : html`<p class="problem">${problem}</p>`}
+        ${problem && html`<p class="problem">${problem}</p>`}
       </div>
       ${
         candles.days.length === 0

@@ -33,11 +33,11 @@ export const renderAnswer = (
   <section class="answer">
     <h1><span class=${answer.tone} aria-hidden="true">${TONE_MARKS[answer.tone]}</span> ${answer.word}</h1>
     <p role="status">
-      ${formatDaysIn(answer.text)}${answer.day === undefined ? nothing : html` ${formatDay(answer.day)}.`}
-      ${last === undefined ? nothing : describeLast(last, now)}
+      ${formatDaysIn(answer.text)}${answer.day && html` ${formatDay(answer.day)}.`}
+      ${last && describeLast(last, now)}
     </p>
     ${last === undefined || changes === 'elsewhere' ? nothing : html`<p class="changed">${describeChanges(changes)}</p>`}
-    ${checks === undefined ? nothing : renderChecksLine(checks, runPath(checks.run))}
+    ${checks && renderChecksLine(checks, runPath(checks.run))}
   </section>
 `
 

@@ -50,8 +50,8 @@ export const renderChecks = (checks: RunChecks | Error | undefined): TemplateRes
   const { tone, text, checkedAt, kinds, notes, present } = checks
   return section(html`
     <p class=${tone} role="status">${formatDaysIn(text)}</p>
-    ${checkedAt === undefined ? nothing : html`<p class="soft">Checked ${formatInstant(Date.parse(checkedAt))}; "${formatCommand('verify')}" checks again and lists all.</p>`}
-    ${present === undefined ? nothing : html`<p><a href=${runPath(present)}>Data checks of the files present</a></p>`}
+    ${checkedAt && html`<p class="soft">Checked ${formatInstant(Date.parse(checkedAt))}; "${formatCommand('verify')}" checks again and lists all.</p>`}
+    ${present && html`<p><a href=${runPath(present)}>Data checks of the files present</a></p>`}
     <div class="scroll"><table class="changes"><tbody>${kinds.map(renderKind)}</tbody></table></div>
     ${sentences(notes, 'soft')}
   `)

@@ -52,7 +52,7 @@ export const renderDetail = (
   return html`
     <section class="detail" aria-label=${`Details of ${stream.name}`}>
       <h2>${stream.name} <span class=${note.tone}>${note.text}</span><button class="plain" type="button" aria-label="Close the details" @click=${close}>✕</button></h2>
-      <p class="soft">${about?.summary ?? nothing}${about?.of === undefined ? nothing : html`; one item for each row of ${about.of}`}</p>
+      <p class="soft">${about?.summary ?? nothing}${about?.of && html`; one item for each row of ${about.of}`}</p>
       <dl class="figures">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       ${stream.error === undefined || isAmong(stream.failures, stream.error) ? nothing : html`<p class="failed">${stream.error}</p>`}
       ${stream.pauses.map((pause) => html`<p class="waiting">${describePause(pause, now)}</p>`)}
@@ -159,7 +159,7 @@ export const renderHosts = (
   const pauses = new Map(streams.flatMap((stream) => stream.pauses).map((pause) => [pause.what, pause]))
   return html`<section class="hosts"><h2>Rate limits</h2><ul class="problems">${hosts.map((host) => {
     const pause = pauses.get(host.what)
-    return html`<li><b>${host.what}</b> ${describeLimits(host)}${pause === undefined ? nothing : html` <span class="waiting">held since ${formatTime(pause.since)}, next request in ${formatCountdown(pause.until - now)}</span>`}</li>`
+    return html`<li><b>${host.what}</b> ${describeLimits(host)}${pause && html` <span class="waiting">held since ${formatTime(pause.since)}, next request in ${formatCountdown(pause.until - now)}</span>`}</li>`
   })}</ul></section>`
 }
 

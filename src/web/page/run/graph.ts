@@ -54,7 +54,7 @@ const renderPhase = (
       return svg`
         ${isRow && next ? svg`<path class="edge arrow" d=${`M${place.x + place.width + 4} ${y}H${next.x - 5}m-5 -4l5 4l-5 4`} />` : nothing}
         ${isRow ? nothing : svg`<path class="edge" d=${`M4 ${place.y + 14}H${INDENT - 10}`} />`}
-        ${stream === undefined ? nothing : renderNode(place, stream, { ...context, isNarrow, isChosen: chosen === place.name, isStock: ofStocks.has(place.name) })}
+        ${stream && renderNode(place, stream, { ...context, isNarrow, isChosen: chosen === place.name, isStock: ofStocks.has(place.name) })}
       `
     })}
   `

@@ -70,7 +70,7 @@ const renderRun = ({ state, changes }: RunData, page: PageContext): TemplateResu
   return html`
     ${lost} ${active ? renderProgress(active, state, now) : renderAnswer(state, changes, now)}
     ${run === undefined ? renderFirstSteps(state) : html`${state.answer.tone === 'ok' ? nothing : renderFix(state)}${renderFigures(run)}`}
-    ${active === undefined ? nothing : renderHosts(active, now)}
+    ${active && renderHosts(active, now)}
     ${run?.streams.some(({ marbles }) => marbles.length > 0) ? renderToolbar(page) : nothing}
     ${renderFlow(run ?? createIdleRun(state), page)}
     ${active ? nothing : renderChanges(changes, page)}

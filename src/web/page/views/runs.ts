@@ -185,8 +185,8 @@ const renderOneRun = ({ run, changes, checks }: RunParts, page: PageContext): Te
     <section class="answer">
       <p class="pager">
         <a href="/runs">All runs</a>
-        ${run.earlier === undefined ? nothing : html`<a id="earlier" href=${runPath(run.earlier)}>← run before</a>`}
-        ${run.later === undefined ? nothing : html`<a id="later" href=${runPath(run.later)}>run after →</a>`}
+        ${run.earlier && html`<a id="earlier" href=${runPath(run.earlier)}>← run before</a>`}
+        ${run.later && html`<a id="later" href=${runPath(run.later)}>run after →</a>`}
       </p>
       <h1><span class=${tone} aria-hidden="true">${mark}</span> Run of ${formatInstant(Date.parse(run.startedAt))}: ${run.outcome}</h1>
       <p>

@@ -126,7 +126,7 @@ const createIndexView = (): View<Instrument<IndexAnswer>> => {
     render: ([{ name, symbol, price, findings }, candles], page) => html`
       <div class="instrument">
         <div class="title"><h1><bdi>${name || symbol}</bdi></h1> <span class="soft"><bdi>${symbol}</bdi></span></div>
-        ${price === undefined ? nothing : priceLine(price, formatNumber(price.close, 2))}
+        ${price && priceLine(price, formatNumber(price.close, 2))}
       </div>
       <div class="stock wide">
         ${chart?.render({ candles, events: NO_EVENTS }, page) ?? nothing}

@@ -100,7 +100,7 @@ const renderToday = (data: TodayData, page: PageContext, store: LiveStore | unde
   const isPast = page.place.query.has(AS_OF)
   const active = store?.active()
   return html`
-    ${active === undefined ? nothing : html`<p class="banner" role="status"><a href="/run">A run is in progress: ${Math.floor(active.share * 100)} % ▸</a></p>`}
+    ${active && html`<p class="banner" role="status"><a href="/run">A run is in progress: ${Math.floor(active.share * 100)} % ▸</a></p>`}
     ${renderLost(store?.isLost() ?? false, active?.at, Date.now())}
     ${isPast ? nothing : html`${renderAnswer(state, 'elsewhere', Date.now())} ${renderFix(state)}`}
     ${

@@ -41,13 +41,13 @@ export const stockHead = (
     <div class="title">
       <h1><bdi>${name || symbol}</bdi></h1>
       <span><bdi>${symbol}</bdi></span> <span class="soft">${isin}</span> ${followButton(symbol, page)}
-      ${oldSymbol === undefined ? nothing : html`<span class="problem">${oldSymbol} is now ${symbol}</span>`}
+      ${oldSymbol && html`<span class="problem">${oldSymbol} is now ${symbol}</span>`}
     </div>
-    ${price === undefined ? nothing : priceLine(price, formatPrice(price.close))}
+    ${price && priceLine(price, formatPrice(price.close))}
     <p class="watch">
       ${facts.surveillance.map((stage) => html`<span class="tag waiting" title="The exchange watches it: ASM, additional, or GSM, graded surveillance measure">${stage}</span> `)}
-      ${facts.circuit === undefined ? nothing : html`<span class="tag waiting">at its ${facts.circuit} limit${describeAtLimit(facts, price)}</span> `}
-      ${facts.bandChange === undefined ? nothing : html`<span class="tag waiting">price band ${facts.bandChange}</span> `}
+      ${facts.circuit && html`<span class="tag waiting">at its ${facts.circuit} limit${describeAtLimit(facts, price)}</span> `}
+      ${facts.bandChange && html`<span class="tag waiting">price band ${facts.bandChange}</span> `}
       ${[...listStockFacts(facts), ...(facts.surveillance.length === 0 && facts.problems.length === 0 && problem === undefined ? ['no surveillance'] : [])].join(' · ')}
       ${[...(problem === undefined ? [] : [problem]), ...facts.problems].map((text) => html`<span class="problem">${text}</span>`)}
     </p>
@@ -259,10 +259,10 @@ const eventItem = (event: StockEvent, chosen: string | undefined, page: PageCont
     <p class="line">
       <span class="tag">${mark}</span>
       <button type="button" class="plain day" title="Show this day in the chart" @click=${() => page.setQuery({ day: isChosen ? undefined : day })}>${formatDay(day)}${time === undefined ? '' : `, ${time}`}</button>
-      ${sentiment === undefined ? nothing : sentimentText(sentiment)}
+      ${sentiment && sentimentText(sentiment)}
       ${dealValue(valueCr)}
     </p>
     <p class="text">${documentTitle(title, url)}
-      ${detail === undefined ? nothing : html`<bdi class="soft">${detail}</bdi>`}</p>
+      ${detail && html`<bdi class="soft">${detail}</bdi>`}</p>
   </li>`
 }
