@@ -130,12 +130,7 @@ const causeLines = (probes: readonly Probe[]): readonly AnswerLine[] => {
   })
 }
 
-interface SettingInUse {
-  readonly name: string
-  readonly value: string
-  /** The file, variable or option that sets it; `default` or `simulator`. */
-  readonly from: string
-}
+type SettingInUse = ReturnType<typeof listSettings>[number]
 
 /**
  * All settings that have a value, and where it comes from: `loaded` are those of file, environment and
@@ -144,7 +139,7 @@ interface SettingInUse {
 export const listSettings = (
   settings: Settings,
   { loaded, origins }: { readonly loaded: Settings; readonly origins: ReadonlyMap<string, string> },
-): readonly SettingInUse[] => {
+) => {
   const before = new Map(flattenSettings(loaded))
   const redact = createRedactor(settings)
   return flattenSettings(settings)
@@ -156,6 +151,7 @@ export const listSettings = (
         : typeof value === 'string'
           ? value
           : redact(JSON.stringify(value)),
+      /** The file, variable or option that sets it; `default` or `simulator`. */
       from:
         before.get(name) === value
           ? (origins.get(name)?.replace(`${name} in `, '') ?? 'default')

@@ -82,22 +82,27 @@ const warnNotSent = (error: unknown, { settings, io, log }: NotifyContext): Obse
   return of('failed')
 }
 
-interface Message extends Pick<Facts, 'command' | 'headline' | 'isTest'> {
+interface Message extends Omit<Facts, 'notes' | 'brief'> {
   readonly exitCode: number
 }
 
+const createMessage = ({ exitCode, ...facts }: Message, { settings, io }: NotifyContext): Payload =>
+  createPayload(
+    { exitCode, at: io.scheduler.now() },
+    { settings, isSimulated: false },
+    { notes: [], ...facts },
+  )
+
 /** Sends one message, whatever the condition is; emits whether it has arrived, and never errors. */
 export const sendMessage = (
-  { exitCode, ...facts }: Message,
+  message: Message,
   { settings, io }: Pick<NotifyContext, 'settings' | 'io'>,
 ): Observable<{ readonly result: 'ok' | 'failed'; readonly found: string }> => {
   const { notify, notifySecret: secret } = settings
   if (notify === undefined)
     return of({ result: 'failed', found: 'the setting "notify" names no address and no command' })
-  const ended = { exitCode, at: io.scheduler.now() }
-  const payload = createPayload(ended, { settings, isSimulated: false }, { notes: [], ...facts })
   const to = describeTarget(settings)
-  return sendNotification(payload, { notify, secret, io }).pipe(
+  return sendNotification(createMessage(message, { settings, io }), { notify, secret, io }).pipe(
     giveUpAfter(MAX_MS.sending, io),
     map(() => ({ result: 'ok' as const, found: `a message was sent to ${to}` })),
     catchError((error: unknown) =>
@@ -125,11 +130,8 @@ export const notifyOfFailure = (
     defer(() => {
       const settings = notifySettings()
       if (settings.notify === undefined) return of(undefined)
-      const ended = { exitCode, at: io.scheduler.now() }
-      return deliver(
-        createPayload(ended, { settings, isSimulated: false }, { command, notes: [], ...facts }),
-        { settings, io },
-      )
+      const context = { settings, io }
+      return deliver(createMessage({ command, exitCode, ...facts }, context), context)
     })
   return (answer$) => {
     if (!isScheduled) return answer$

@@ -188,11 +188,7 @@ const findScript = (report: unknown, name: string): ScriptReport | undefined => 
 /** What a measured rate may become on another day. */
 const SPREAD = { least: 0.8, most: 1.5 }
 
-interface EstimatedStream
-  extends Pick<StreamDefinition, 'name' | 'phase'>,
-    Readonly<Record<'items' | 'requests' | 'leastMs' | 'mostMs', number>> {
-  readonly bytes: number | null
-}
+type EstimatedStream = Readonly<ReturnType<typeof estimateStream>>
 
 /**
  * The figures of a stream: those of the last run, or else of a captured run. Without retries; null for what
@@ -203,7 +199,7 @@ const estimateStream = (
   items: number,
   script: ScriptReport | undefined,
   { settings, requestMs }: ForecastInput,
-): EstimatedStream => {
+) => {
   const { name, phase, endpoints } = stream
   const workers = settings.workers[name] ?? stream.workers
   // Endpoints of other services are fallbacks.

@@ -100,16 +100,14 @@ const TOP = 16
 const TREND_GAP = 24
 const MAX_STEP = 24
 
-interface TrendSeries {
-  readonly title: string
-  readonly read: (run: RunRow) => number
-  readonly format: (value: number) => string
-  readonly kind: string
-}
-
-const SERIES: readonly TrendSeries[] = [
-  { title: 'duration', read: ({ durationMs }) => durationMs, format: formatDuration, kind: 'duration' },
-  { title: 'items failed', read: ({ lost }) => lost, format: (value) => formatNumber(value), kind: 'lost' },
+const SERIES = [
+  {
+    title: 'duration',
+    read: ({ durationMs }: RunRow) => durationMs,
+    format: formatDuration,
+    kind: 'duration',
+  },
+  { title: 'items failed', read: ({ lost }: RunRow) => lost, format: formatNumber, kind: 'lost' },
 ]
 
 /** How long the runs took and what they lost, the newest on the right; as many as fit. */
@@ -120,7 +118,7 @@ const renderTrend = (newestFirst: readonly RunRow[], width: number): TemplateRes
 
 const renderSeries = (
   newestFirst: readonly RunRow[],
-  { title, read, format, kind }: TrendSeries,
+  { title, read, format, kind }: (typeof SERIES)[number],
   width: number,
 ): TemplateResult => {
   const step = Math.max(6, Math.min(MAX_STEP, width / Math.max(1, newestFirst.length)))
