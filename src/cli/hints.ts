@@ -10,17 +10,8 @@ import type { ProcessIo } from './dependencies.js'
 import { readSize } from './terminal/terminal.js'
 import { clean, wrap } from './terminal/text.js'
 
-type HttpKind =
-  | 'http_3xx'
-  | 'http_401, http_403'
-  | 'http_404'
-  | 'http_421'
-  | 'http_431'
-  | 'http_451'
-  | 'http_5xx'
-
 /** A code of `errorCodes`; the statuses of HTTP are grouped. */
-type HintKind = Exclude<keyof typeof errorCodes, 'http_<status>'> | HttpKind | 'http_<other>' | Advice
+type HintKind = Exclude<keyof typeof errorCodes, 'http_<status>'> | `http_${string}` | Advice
 
 /** The settings of services that are not known by name. */
 const settingNames = {

@@ -30,8 +30,6 @@ const MAX_MS = { brief: 30_000, sending: 60_000 } as const
 /** The same after a signal: a service manager kills what does not end. */
 const MAX_MS_AFTER_SIGNAL = { brief: 2_000, sending: 3_000 } as const
 
-type NotifyLimits = Readonly<Record<keyof typeof MAX_MS, number>>
-
 /**
  * Sends the notification of an ended run, if its condition holds. It needs nothing but its address: whatever
  * fails while its text is made becomes a line in it. If it cannot be sent, a warning says so on stderr and in
@@ -45,7 +43,7 @@ export const notifyOfEnd = (
   // After Ctrl+C, the user knows that the run ended.
   if (context.settings.notify === undefined || ended.signal === 'SIGINT') return of('not due')
   const limits = ended.signal === undefined ? MAX_MS : MAX_MS_AFTER_SIGNAL
-  return defer(() => findDueFacts(ended, context, limits)).pipe(
+  return defer(() => findDueFacts(ended, context, limits.brief)).pipe(
     concatMap((facts) => {
       if (facts === 'not due') return of(facts)
       const { settings, flags } = context
@@ -156,7 +154,7 @@ export const notifyOfFailure = (
 const findDueFacts = async (
   { report, exitCode, signals = [] }: EndedCommand,
   context: RunCommandContext,
-  limits: NotifyLimits,
+  maxMs: number,
 ): Promise<Facts | 'not due'> => {
   const { notifyOn } = context.settings
   const isBad = exitCode !== 0 || report?.stale !== undefined
@@ -167,7 +165,7 @@ const findDueFacts = async (
   // A run that failed as a whole, or had nothing to do, has changed nothing: the brief would be that of an
   // earlier one.
   const isNew = report !== undefined && report.finishedBefore === undefined && report.outcome !== 'failed'
-  const found = isNew ? await findBrief(watchlist, { context, notes, maxMs: limits.brief }) : undefined
+  const found = isNew ? await findBrief(watchlist, { context, notes, maxMs }) : undefined
   const brief = found?.run === report?.run ? found : undefined
   const isDue =
     isBad ||

@@ -159,13 +159,15 @@ const describeCatch = ({ wrongSymbols = [], drift = [], stale = [] }: RunReport)
 
 const idleLines = ({ scripts }: RunReport): readonly AnswerLine[] => {
   const idle = Object.entries(scripts).filter(([, script]) => isIdle(script))
-  return (['not started', 'not selected', 'disabled'] as const).flatMap((title) => {
+  return IDLE_TITLES.flatMap((title) => {
     const names = idle.filter(([, script]) => describeIdleness(script) === title).map(([name]) => name)
     return names.length > 0 ? [[[`${title}: ${names.join(', ')}`, 'dim']] as const] : []
   })
 }
 
-const describeIdleness = ({ outcome, error }: ScriptReport): 'not started' | 'not selected' | 'disabled' =>
+const IDLE_TITLES = ['not started', 'not selected', 'disabled'] as const
+
+const describeIdleness = ({ outcome, error }: ScriptReport): (typeof IDLE_TITLES)[number] =>
   outcome === 'disabled' ? 'disabled' : error === undefined ? 'not selected' : 'not started'
 
 const filterRan = ({ scripts }: RunReport): readonly ScriptReport[] =>

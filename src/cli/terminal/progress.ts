@@ -33,6 +33,7 @@ import {
 
 export const progressModes = ['auto', 'bars', 'lines', 'none'] as const
 export type ProgressMode = (typeof progressModes)[number]
+type ShownMode = Exclude<ProgressMode, 'auto'>
 
 /**
  * Shows the progress of a run. It reads the statistics of the run, which must have an event before `update`
@@ -58,15 +59,12 @@ export const resolveMode = (
   mode: ProgressMode,
   stream: TerminalStream,
   env: NodeJS.ProcessEnv,
-): Exclude<ProgressMode, 'auto'> => {
+): ShownMode => {
   if (mode !== 'auto') return mode
   return canRedraw(stream, env) ? 'bars' : 'lines'
 }
 
-export const createProgress = (
-  mode: Exclude<ProgressMode, 'auto'>,
-  context: ProgressContext,
-): ProgressDisplay => {
+export const createProgress = (mode: ShownMode, context: ProgressContext): ProgressDisplay => {
   if (mode === 'bars') return createBars(context)
   return mode === 'lines'
     ? createLines(context)

@@ -86,11 +86,9 @@ export const marketView: View<MarketData> = {
   enter: (page) => {
     const own: Narrowed = { market: createLater(page.update, true), sectors: createLater(page.update, true) }
     narrowed = own
-    const stopFollowing = followScroll(page)
+    const parts = [followScroll(page), own.market.stop, own.sectors.stop]
     return () => {
-      stopFollowing()
-      own.market.stop()
-      own.sectors.stop()
+      for (const leave of parts) leave()
     }
   },
   keys: rowKeys,

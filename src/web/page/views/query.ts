@@ -108,7 +108,7 @@ const run = async (state: QueryState, sql: string, page: PageContext): Promise<v
     if (running.signal.aborted) {
       if (state.running === running) state.error = 'stopped'
     } else {
-      state.error = error instanceof Error ? error.message : String(error)
+      state.error = (error as Error).message
     }
   }
   if (state.running === running) delete state.running

@@ -314,12 +314,12 @@ const changesPanel = (changes: FolderChanges, path: string): TemplateResult => {
   })
 }
 
-let shownSignals: { readonly page: PageContext; readonly later: Later<readonly SignalRow[]> } | undefined
+let shownSignals: Later<readonly SignalRow[]> | undefined
 
 /** What rules found, once it is there; nothing without any. */
 const signalsPanel = (page: PageContext, run = ''): TemplateResult | typeof nothing => {
-  if (shownSignals?.page !== page) shownSignals = { page, later: createLater(page.update, true) }
-  const rows = shownSignals.later.read(`${asOfPath('/api/signals', page.place)}#${run}`)
+  shownSignals ??= createLater(page.update, true)
+  const rows = shownSignals.read(`${asOfPath('/api/signals', page.place)}#${run}`)
   if (rows === undefined || rows instanceof Error || rows.length === 0) return nothing
   return panel({
     title: 'Signals',

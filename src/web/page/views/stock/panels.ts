@@ -115,16 +115,12 @@ const SHOWN_QUARTERS = 5
 export const figuresPanels = (stock: StockAnswer): TemplateResult =>
   html`${quartersPanel(stock)}${holdersPanel(stock)}`
 
-const QUARTER_ROWS: readonly (readonly [
-  title: string,
-  read: (quarter: Quarter) => number | undefined,
-  decimals: number,
-])[] = [
-  ['Sales ₹ crore', ({ salesCr }) => salesCr, 0],
-  ['Profit ₹ crore', ({ profitCr }) => profitCr, 0],
-  ['Margin %', ({ marginPct }) => marginPct, 1],
-  ['EPS ₹', ({ eps }) => eps, 2],
-]
+const QUARTER_ROWS = [
+  ['Sales ₹ crore', ({ salesCr }: Quarter) => salesCr, 0],
+  ['Profit ₹ crore', ({ profitCr }: Quarter) => profitCr, 0],
+  ['Margin %', ({ marginPct }: Quarter) => marginPct, 1],
+  ['EPS ₹', ({ eps }: Quarter) => eps, 2],
+] as const
 
 const quartersPanel = ({ quarters: { about, basis, rows } }: StockAnswer): TemplateResult => {
   const shown = rows.slice(0, SHOWN_QUARTERS).toReversed()
@@ -154,16 +150,12 @@ const figureRow = (
   <tr><th scope="row">${title}</th>${values.map((value, place) => html`<td class=${numberClass(place)}>${formatNumber(value, value !== undefined && Math.abs(value) >= 100 ? 0 : decimals)}</td>`)}</tr>
 `
 
-const HOLDER_ROWS: readonly (readonly [
-  name: string,
-  title: string,
-  read: (holding: Holding) => number | undefined,
-])[] = [
-  ['promoters', 'Promoters', ({ promoterPct }) => promoterPct],
-  ['foreign', 'Foreign institutions', ({ fiiPct }) => fiiPct],
-  ['domestic', 'Domestic institutions', ({ diiPct }) => diiPct],
-  ['public', 'Public', ({ publicPct }) => publicPct],
-]
+const HOLDER_ROWS = [
+  ['promoters', 'Promoters', ({ promoterPct }: Holding) => promoterPct],
+  ['foreign', 'Foreign institutions', ({ fiiPct }: Holding) => fiiPct],
+  ['domestic', 'Domestic institutions', ({ diiPct }: Holding) => diiPct],
+  ['public', 'Public', ({ publicPct }: Holding) => publicPct],
+] as const
 
 const holdersPanel = ({ shareholding: { about, rows } }: StockAnswer): TemplateResult => {
   const [newest, before] = rows
