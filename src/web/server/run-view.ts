@@ -103,17 +103,8 @@ const summarize = (
 }
 
 const toLiveStream = (stream: StreamStats, progress: RunProgress, workers: number): LiveStream => {
+  const { name, state, finished, takenOver, total, startedAt, finishedAt, failures, warnings, error } = stream
   const {
-    name,
-    state,
-    finished,
-    takenOver,
-    total,
-    startedAt,
-    finishedAt,
-    failures,
-    warnings,
-    error,
     requests,
     answered,
     received,
