@@ -23,6 +23,8 @@ const ANSWER = '--answer'
 const MAX_ANSWER_BYTES = 2_000_000_000
 const MAX_DATA_KB = 1_850_000
 
+type AnsweredFolder = Pick<Settings, 'out' | 'streams'>
+
 type Task =
   | ToolTask
   | { readonly query: Parameters<QueryRunner>[0] }
@@ -49,7 +51,7 @@ type TaskReply = TaskAnswer | { readonly refusal: string }
  * that stay while they are needed.
  */
 export const createAnswerProcesses = (
-  settings: Pick<Settings, 'out' | 'streams'>,
+  settings: AnsweredFolder,
 ): Required<RunWork> & {
   readonly ask: QueryRunner
   readonly exportCsv: CsvExport
@@ -86,7 +88,7 @@ const CHECK_TIME_MS = 180_000
 /** Twice what they need. */
 const CHECK_HEAP_MB = 1_000
 
-const startChild = ({ out, streams }: Pick<Settings, 'out' | 'streams'>, isCheck = false) => {
+const startChild = ({ out, streams }: AnsweredFolder, isCheck = false) => {
   const [node, command = ''] = process.argv
   const args = [command, 'serve', ANSWER, '--out', out, ...streams.flatMap((file) => ['--streams', file])]
   const limits = isCheck ? [`--max-old-space-size=${CHECK_HEAP_MB}`] : []
@@ -111,19 +113,15 @@ const startChild = ({ out, streams }: Pick<Settings, 'out' | 'streams'>, isCheck
   return { child, send, end, ended, complaint, failure }
 }
 
-interface AnswerProcess {
-  readonly ask: (task: Task) => Promise<TaskAnswer>
-  readonly end: () => void
-  readonly ended: Promise<void>
-}
+type AnswerProcess = ReturnType<typeof startProcess>
 
-const startProcess = (settings: Pick<Settings, 'out' | 'streams'>, isCheck = false): AnswerProcess => {
+const startProcess = (settings: AnsweredFolder, isCheck = false) => {
   const { child, send, end, ended, complaint, failure } = startChild(settings, isCheck)
   const replies = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   return {
     end,
     ended,
-    ask: async (task) => {
+    ask: async (task: Task): Promise<TaskAnswer> => {
       send(task)
       const reply = await Promise.race([replies.next(), failure])
       return readReply(reply.done ? '' : reply.value, reply.done ? await complaint : '')
@@ -148,7 +146,7 @@ const askUntil = async (
 }
 
 const runTask = async <Answer>(
-  settings: Pick<Settings, 'out' | 'streams'>,
+  settings: AnsweredFolder,
   task: Task,
   signal?: AbortSignal,
 ): Promise<Answer> => {
@@ -167,7 +165,7 @@ const EXPORT_TIME_MS = 600_000
 
 /** The process prints the lines itself: neither it nor this one ever has all of them. */
 async function* exportCsv(
-  settings: Pick<Settings, 'out' | 'streams'>,
+  settings: AnsweredFolder,
   csv: Parameters<CsvExport>[0],
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
@@ -199,7 +197,7 @@ const MAX_WAITING_ANSWERS = 200
  * Two answer at a time. They stay for the next questions, because to start one takes longer than most
  * answers.
  */
-const createKeptProcesses = (settings: Pick<Settings, 'out' | 'streams'>) => {
+const createKeptProcesses = (settings: AnsweredFolder) => {
   /** The bytes of those that answer nothing now, and what ends each. */
   const free = new Map<AnswerProcess, { readonly bytes: number; readonly timer: NodeJS.Timeout }>()
   const take = (used: AnswerProcess | undefined): AnswerProcess | undefined => {

@@ -10,20 +10,8 @@ import type { ProcessIo } from './dependencies.js'
 import { readSize } from './terminal/terminal.js'
 import { clean, wrap } from './terminal/text.js'
 
-type HttpKind =
-  | 'http_3xx'
-  | 'http_401, http_403'
-  | 'http_404'
-  | 'http_421'
-  | 'http_431'
-  | 'http_451'
-  | 'http_5xx'
-
 /** A code of `errorCodes`; the statuses of HTTP are grouped. */
-type HintKind = Exclude<keyof typeof errorCodes, 'http_<status>'> | HttpKind | 'http_<other>' | Advice
-
-/** Advice for the services that failed, with their settings and where those are set. */
-type Hint = (services: string, settings: typeof settingNames) => string
+type HintKind = Exclude<keyof typeof errorCodes, 'http_<status>'> | `http_${string}` | Advice
 
 /** The settings of services that are not known by name. */
 const settingNames = {
@@ -32,76 +20,63 @@ const settingNames = {
   maxRate: '"maxRate"',
 }
 
-const refused =
-  (code: keyof typeof refusals): Hint =>
-  () =>
-    `Refused, the earlier files stay: ${refusals[code]}. If the new answers are correct, store them with --accept ${code}.`
+const refused = (code: keyof typeof refusals): string =>
+  `Refused, the earlier files stay: ${refusals[code]}. If the new answers are correct, store them with --accept ${code}.`
 
 /**
- * What to do about each kind of failure, in the order in which a summary shows it. Without a hint, the
- * message says it all.
+ * What to do about each kind of failure, in the order in which a summary shows it: for the services that
+ * failed, with their settings and where those are set. Without a hint, the message says it all.
  */
-export const hints: Readonly<Partial<Record<HintKind, Hint>>> = {
-  rate_limit: (services, { maxRate }) =>
-    `${services} limited the rate; run again later, or set a lower ${maxRate} (requests a second).`,
-  'http_401, http_403': (services, { headers }) =>
-    `${services} denied access (401, 403); check ${headers} and your permissions.`,
-  http_3xx: (services, { address }) =>
-    `${services} redirected to another address; set ${address} to that address.`,
-  html: (services, { address }) =>
-    `${services} sent HTML instead of data: you are blocked or must log in, or ${address} points to a web site.`,
-  dns: (services, { address }) =>
-    `${services} cannot be found in the DNS; check the host name in ${address}, and the DNS of this machine.`,
-  connect: (services, { address }) =>
-    `${services} cannot be reached; check ${address}, the network, the firewall, the proxy, and whether the service is up.`,
-  tls: (services, { address }) =>
-    `The TLS connection to ${services} fails; check ${address}, the clock of this machine, and NODE_EXTRA_CA_CERTS for your own authority.`,
-  proxy: () => 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, with the user name and the password in them.',
-  deadline: (services) => `${services} answered too slowly; set higher "timeoutsMs" or fewer "workers".`,
+export const hints: Readonly<Partial<Record<HintKind, string>>> = {
+  rate_limit: '{services} limited the rate; run again later, or set a lower {maxRate} (requests a second).',
+  'http_401, http_403': '{services} denied access (401, 403); check {headers} and your permissions.',
+  http_3xx: '{services} redirected to another address; set {address} to that address.',
+  html: '{services} sent HTML instead of data: you are blocked or must log in, or {address} points to a web site.',
+  dns: '{services} cannot be found in the DNS; check the host name in {address}, and the DNS of this machine.',
+  connect:
+    '{services} cannot be reached; check {address}, the network, the firewall, the proxy, and whether the service is up.',
+  tls: 'The TLS connection to {services} fails; check {address}, the clock of this machine, and NODE_EXTRA_CA_CERTS for your own authority.',
+  proxy: 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, with the user name and the password in them.',
+  deadline: '{services} answered too slowly; set higher "timeoutsMs" or fewer "workers".',
   shrink: refused('shrink'),
   count: refused('count'),
   fields: refused('fields'),
   prices: refused('prices'),
   rescale: refused('rescale'),
   identity: refused('identity'),
-  cache: (services) =>
-    `A cache or proxy between this machine and ${services} gives requests for different items the same answer. The earlier files stay. Have it cache no POST requests, or reach ${services} without it, then run again.`,
-  stale: (services) =>
-    `A cache between this machine and ${services} answers with old copies; the earlier files stay. Have it ask for a new one (it ignores "cache-control: no-cache"), or reach ${services} without it, then run again.`,
+  cache:
+    'A cache or proxy between this machine and {services} gives requests for different items the same answer. The earlier files stay. Have it cache no POST requests, or reach {services} without it, then run again.',
+  stale:
+    'A cache between this machine and {services} answers with old copies; the earlier files stay. Have it ask for a new one (it ignores "cache-control: no-cache"), or reach {services} without it, then run again.',
   units: refused('units'),
   witness: refused('witness'),
-  http_5xx: (services) => `${services} answered with a server error (5xx); run again later.`,
-  http_421: (services, { address }) =>
-    `${services} answered 421: that server is not responsible for this host name; check ${address}.`,
-  http_431: (services, { headers }) =>
-    `${services} answered 431: the headers of the requests are too large; shorten ${headers}.`,
-  http_451: (services) =>
-    `${services} answered 451: the data may not be given for legal reasons, often by country; ask the provider.`,
-  http_404: (services, { address }) => `${services} answered 404 Not Found; check ${address}.`,
-  'damaged-file': () =>
+  http_5xx: '{services} answered with a server error (5xx); run again later.',
+  http_421: '{services} answered 421: that server is not responsible for this host name; check {address}.',
+  http_431: '{services} answered 431: the headers of the requests are too large; shorten {headers}.',
+  http_451:
+    '{services} answered 451: the data may not be given for legal reasons, often by country; ask the provider.',
+  http_404: '{services} answered 404 Not Found; check {address}.',
+  'damaged-file':
     'Restore the file from a backup. An output can be fetched again instead: move it away and run again, or use --fresh. A recorded day cannot.',
-  internal: () =>
+  internal:
     'This is a bug: report it, with the log of the run. Outputs that were not stored stay as they were.',
-  'missing-setting': () =>
+  'missing-setting':
     '"scripstream init" writes a settings file to fill in. To try it without a provider: scripstream run --simulate',
-  'unknown-setting': () => '"scripstream help settings" shows all of them.',
-  'no-outputs': () =>
-    'Name another folder with --out, or create the outputs with "scripstream run --out DIR".',
-  'unknown-query': () =>
+  'unknown-setting': '"scripstream help settings" shows all of them.',
+  'no-outputs': 'Name another folder with --out, or create the outputs with "scripstream run --out DIR".',
+  'unknown-query':
     '"scripstream query --examples" lists saved and worked statements, "scripstream watch rules" worked rules.',
-  'unknown-run': () => 'Set --blobs to the shared folder of the driver.',
-  'volatile-redis': () => 'To accept that, add --allow-volatile.',
-  reset: (services) =>
-    `${services} closed connections without an answer; run again later, or set fewer "workers".`,
-  'may-need-tls': (services, { address }) =>
-    `${services} closed connections without an answer; if the port expects TLS, ${address} must start with https.`,
-  'needs-tls': (services, { address }) => `${services} expects TLS: ${address} must start with https.`,
-  http2: (services, { address }) =>
-    `${services} must speak HTTP/1.1: set ${address} to a port that does, or have it enabled there.`,
-  issuer: (services) =>
-    `${services} must send the certificate of the issuer along with its own. If the issuer is your own authority, name its file in NODE_EXTRA_CA_CERTS.`,
-  'proxy-denies': (services) =>
-    `Have the proxy allow the host of ${services}, or name the host in NO_PROXY if it can be reached without the proxy.`,
+  'unknown-run': 'Set --blobs to the shared folder of the driver.',
+  'volatile-redis': 'To accept that, add --allow-volatile.',
+  reset: '{services} closed connections without an answer; run again later, or set fewer "workers".',
+  'may-need-tls':
+    '{services} closed connections without an answer; if the port expects TLS, {address} must start with https.',
+  'needs-tls': '{services} expects TLS: {address} must start with https.',
+  http2: '{services} must speak HTTP/1.1: set {address} to a port that does, or have it enabled there.',
+  issuer:
+    '{services} must send the certificate of the issuer along with its own. If the issuer is your own authority, name its file in NODE_EXTRA_CA_CERTS.',
+  'proxy-denies':
+    'Have the proxy allow the host of {services}, or name the host in NO_PROXY if it can be reached without the proxy.',
 }
 
 const toHintKind = (code: string): string => {
@@ -127,12 +102,17 @@ const findSettings = (hosts: readonly string[], origins: Origins = new Map()): t
   }
 }
 
+const fillHint = (hint: string, services: string, settings: typeof settingNames): string => {
+  const values: Readonly<Record<string, string>> = { services, ...settings }
+  return hint.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '')
+}
+
 const describeCauses = (causes: readonly ReportedCause[], origins: Origins | undefined): readonly string[] =>
   Object.entries(hints).flatMap(([kind, hint]) => {
     const same = causes.filter(({ code, advice }) => (advice ?? toHintKind(code)) === kind)
     if (hint === undefined || same.length === 0) return []
     const hosts = [...new Set(same.flatMap(({ host }) => host ?? []))]
-    const text = hint(hosts.join(', ') || 'the provider', findSettings(hosts, origins))
+    const text = fillHint(hint, hosts.join(', ') || 'the provider', findSettings(hosts, origins))
     return [hosts.length === 0 ? text.charAt(0).toUpperCase() + text.slice(1) : text]
   })
 
@@ -155,7 +135,8 @@ export const listErrorCodes = (): readonly (readonly [code: string, meaning: str
     const kinds =
       code === 'http_<status>' ? Object.keys(hints).filter((kind) => kind.startsWith('http_')) : [code]
     return kinds.map(
-      (kind) => [kind, meaning, hints[kind as HintKind]?.('the service', settingNames) ?? ''] as const,
+      (kind) =>
+        [kind, meaning, fillHint(hints[kind as HintKind] ?? '', 'the service', settingNames)] as const,
     )
   })
 

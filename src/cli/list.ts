@@ -1,5 +1,6 @@
 import { DAYS, MASTER, type StreamDefinition } from '../engine/define-stream.js'
 import { groupByPhase, listOutputPatterns, type PhaseGroup } from '../engine/plan.js'
+import type { AnyEndpoint } from '../http/endpoint.js'
 import { defineCommand } from './command.js'
 import { flag, jsonFlag } from './options.js'
 import type { AnswerLine } from './terminal/terminal.js'
@@ -31,6 +32,8 @@ export const listLines = (streams: readonly StreamDefinition[]): readonly Answer
     ...members.flatMap(streamLines),
   ])
 
+const formatEndpoint = ({ method, host, path }: AnyEndpoint): string => `${method} ${host} ${path}`
+
 const streamLines = (stream: StreamDefinition): readonly AnswerLine[] => {
   const { name, optional, summary, workers, work, endpoints } = stream
   const facts = [
@@ -44,7 +47,7 @@ const streamLines = (stream: StreamDefinition): readonly AnswerLine[] => {
   const details = [
     summary,
     facts.join(', '),
-    ...endpoints.map(({ method, host, path }) => `requests ${method} ${host} ${path}`),
+    ...endpoints.map((endpoint) => `requests ${formatEndpoint(endpoint)}`),
     `writes ${listOutputPatterns(stream).join(', ')}`,
   ]
   return [[[`  ${name}`, 'cyan']], ...details.map((detail) => `      ${detail}`)]
@@ -93,11 +96,7 @@ export const formatGraph = (streams: readonly StreamDefinition[]): string => {
 const formatSubgraph = ({ phase, title, note, isSequential, members }: PhaseGroup): readonly string[] => [
   `  subgraph ${phase}["${escapeLabel(`${title} (${note})`)}"]`,
   ...members.map(({ name, workers, endpoints }) => {
-    const lines = [
-      name,
-      formatQuantity(workers, 'worker'),
-      ...endpoints.map(({ method, host, path }) => `${method} ${host} ${path}`),
-    ]
+    const lines = [name, formatQuantity(workers, 'worker'), ...endpoints.map(formatEndpoint)]
     return `    ${toNodeId(name)}["${lines.map(escapeLabel).join('<br/>')}"]`
   }),
   ...(isSequential && members.length > 1

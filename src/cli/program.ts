@@ -126,27 +126,27 @@ const addStreams = (
   }
 }
 
-const MEANT: readonly (readonly [meant: string, words: string])[] = [
-  ['--version', 'version'],
-  ['brief or history --runs', 'status state summary today'],
-  ['init or help settings', 'config configure settings setup'],
-  ['run', 'start collect fetch download update sync refresh'],
-  ['verify', 'check validate'],
-  ['doctor', 'test ping health'],
-  ['run --dry-run', 'estimate dry-run'],
-  ['diff', 'changes compare'],
-  ['query', 'sql select tables screener'],
-  ['serve', 'page web ui dashboard'],
-  ['history --runs', 'runs logs'],
-  ['history', 'days delete prune compact'],
-  ['schedule', 'cron timer'],
-  ['list', 'streams ls'],
-  ['show', 'stock quote price'],
-  ['show SYMBOL, query or export', 'candles ohlcv prices history-data'],
-  ['export', 'load csv excel xlsx'],
-  ['completion', 'complete autocomplete'],
-  ['history delete', 'rm remove'],
-]
+const MEANT: Readonly<Record<string, string>> = {
+  '--version': 'version',
+  'brief or history --runs': 'status state summary today',
+  'init or help settings': 'config configure settings setup',
+  run: 'start collect fetch download update sync refresh',
+  verify: 'check validate',
+  doctor: 'test ping health',
+  'run --dry-run': 'estimate dry-run',
+  diff: 'changes compare',
+  query: 'sql select tables screener',
+  serve: 'page web ui dashboard',
+  'history --runs': 'runs logs',
+  history: 'days delete prune compact',
+  schedule: 'cron timer',
+  list: 'streams ls',
+  show: 'stock quote price',
+  'show SYMBOL, query or export': 'candles ohlcv prices history-data',
+  export: 'load csv excel xlsx',
+  completion: 'complete autocomplete',
+  'history delete': 'rm remove',
+}
 
 /** `help NAME` is `NAME --help`. @throws UsageError for an unknown command */
 const normalizeHelp = (
@@ -160,7 +160,7 @@ const normalizeHelp = (
   const names = known.map((command) => command.name())
   if (!names.includes(name)) {
     rejectFormerName(name)
-    const [synonym] = MEANT.find(([, words]) => words.split(' ').includes(name)) ?? []
+    const [synonym] = Object.entries(MEANT).find(([, words]) => words.split(' ').includes(name)) ?? []
     const stream = findStream(name, streams)
     const meant =
       synonym ?? findClosest(name, names) ?? (stream === undefined ? undefined : `stream ${stream}`)

@@ -38,11 +38,9 @@ export interface SettingFlags
   readonly with?: readonly string[] | undefined
 }
 
-const listSources = (
-  flags: SettingFlags,
-  { env }: Pick<ProcessIo, 'env'>,
-  { streams }: Pick<Dependencies, 'streams'>,
-): SettingsSources => {
+type Resolve<T> = (flags: SettingFlags, io: Pick<ProcessIo, 'env'>, dependencies: Dependencies) => T
+
+const listSources: Resolve<SettingsSources> = (flags, { env }, { streams }) => {
   const { config: configFile, history, with: added } = flags
   // --no-history only switches it off: its absence must not overrule the settings.
   const values = {
@@ -57,11 +55,7 @@ const listSources = (
  * The settings of a command; flags take precedence. @throws UsageError also for a module of streams, or an
  * output folder that is a file
  */
-export const resolveSettings = (
-  flags: SettingFlags,
-  io: Pick<ProcessIo, 'env'>,
-  dependencies: Dependencies,
-): Settings => {
+export const resolveSettings: Resolve<Settings> = (flags, io, dependencies) => {
   if (dependencies.failure !== undefined) throw dependencies.failure
   const settings = dependencies.loadSettings(listSources(flags, io, dependencies))
   if (statFile(settings.out)) {
@@ -74,17 +68,11 @@ export const resolveSettings = (
 }
 
 /** The settings that a notification needs, also where others are wrong. */
-export const resolveNotifySettings = (
-  flags: SettingFlags,
-  io: Pick<ProcessIo, 'env'>,
-  dependencies: Dependencies,
-): Settings => dependencies.loadNotifySettings(listSources(flags, io, dependencies))
+export const resolveNotifySettings: Resolve<Settings> = (flags, io, dependencies) =>
+  dependencies.loadNotifySettings(listSources(flags, io, dependencies))
 
-export const resolveOrigins = (
-  flags: SettingFlags,
-  io: Pick<ProcessIo, 'env'>,
-  dependencies: Dependencies,
-): Origins => dependencies.findOrigins(listSources(flags, io, dependencies))
+export const resolveOrigins: Resolve<Origins> = (flags, io, dependencies) =>
+  dependencies.findOrigins(listSources(flags, io, dependencies))
 
 /**
  * An error about a setting, such as `holidays: …`, with the place that the setting comes from, if it does not

@@ -69,18 +69,20 @@ export const openPage = async (
   const { readSeenSessions } = await import('../engine/find-sessions.js')
   const calendar = readCalendar(settings)
   const readSeenCalendar = () => firstValueFrom(readSeenSessions(folder(out).stored, calendar))
-  const answers = createAnswerProcesses(settings)
-  const watchlists = readWatchlists(settings)
-  const served = { out, exchange, workers, readCalendar: readSeenCalendar, watchlists, streams }
   return servePage({
-    ...served,
+    out,
+    exchange,
+    workers,
+    streams,
+    readCalendar: readSeenCalendar,
+    watchlists: readWatchlists(settings),
     version,
     pageFolder,
     command: findCommandName(),
     port,
     live,
     wall,
-    ...answers,
+    ...createAnswerProcesses(settings),
   })
 }
 

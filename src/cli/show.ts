@@ -63,7 +63,7 @@ export const stockLines = ({ facts, events, renamed, findings = [] }: ShownStock
     [`Results: ${formatFact(facts.quarter)}`, facts.quarter === null ? [] : quarterLines(facts)],
     ['Valuation and holders', joinFigures(listFigures(facts, VALUATION))],
     ['Watch', joinFigures(surveillance)],
-    ...EVENT_KINDS.map(
+    ...Object.entries(EVENT_KINDS).map(
       ([kind, title]) => [title, events.filter((one) => one.kind === kind).map(describeEvent)] as const,
     ),
     [
@@ -84,13 +84,13 @@ export const stockLines = ({ facts, events, renamed, findings = [] }: ShownStock
   ]
 }
 
-const EVENT_KINDS = [
-  ['filing', 'Filings'],
-  ['news', 'News'],
-  ['announcement', 'Announcements'],
-  ['deal', 'Deals'],
-  ['corporate action', 'Corporate actions'],
-] as const
+const EVENT_KINDS = {
+  filing: 'Filings',
+  news: 'News',
+  announcement: 'Announcements',
+  deal: 'Deals',
+  'corporate action': 'Corporate actions',
+}
 
 /** The columns of figures by their labels. */
 type Figures = Readonly<Record<string, string>>

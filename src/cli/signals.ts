@@ -4,7 +4,7 @@ const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
 
 export type ExitSignal = keyof typeof SIGNAL_NUMBERS
 
-const SIGNAL_NAMES: readonly ExitSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+const SIGNAL_NAMES = Object.keys(SIGNAL_NUMBERS) as readonly ExitSignal[]
 
 /** 130 for Ctrl+C, 143 for TERM, 129 for a closed terminal. */
 export const toExitCode = (signal: ExitSignal): number => 128 + SIGNAL_NUMBERS[signal]

@@ -82,9 +82,9 @@ const checkLines = ({ what, result, found, place }: LocalCheck): readonly Answer
 
 /** Endpoints of several streams may have the same name. */
 const PROBE_COLUMNS: readonly TextColumn<Probe>[] = [
-  { title: 'endpoint', align: 'left', cell: ({ endpoint }) => endpoint },
-  { title: 'stream', drop: 4, align: 'left', cell: ({ stream }) => stream },
-  { title: 'result', align: 'left', cell: ({ result }) => result, style: ({ result }) => STYLES[result] },
+  { title: 'endpoint', cell: ({ endpoint }) => endpoint },
+  { title: 'stream', drop: 4, cell: ({ stream }) => stream },
+  { title: 'result', cell: ({ result }) => result, style: ({ result }) => STYLES[result] },
   {
     title: 'status',
     drop: 3,
@@ -106,7 +106,6 @@ const PROBE_COLUMNS: readonly TextColumn<Probe>[] = [
   {
     title: 'request',
     drop: 1,
-    align: 'left',
     cell: ({ method, host, path }) => `${method} ${host} ${path}`,
     style: () => 'dim',
   },
@@ -131,12 +130,7 @@ const causeLines = (probes: readonly Probe[]): readonly AnswerLine[] => {
   })
 }
 
-interface SettingInUse {
-  readonly name: string
-  readonly value: string
-  /** The file, variable or option that sets it; `default` or `simulator`. */
-  readonly from: string
-}
+type SettingInUse = ReturnType<typeof listSettings>[number]
 
 /**
  * All settings that have a value, and where it comes from: `loaded` are those of file, environment and
@@ -145,7 +139,7 @@ interface SettingInUse {
 export const listSettings = (
   settings: Settings,
   { loaded, origins }: { readonly loaded: Settings; readonly origins: ReadonlyMap<string, string> },
-): readonly SettingInUse[] => {
+) => {
   const before = new Map(flattenSettings(loaded))
   const redact = createRedactor(settings)
   return flattenSettings(settings)
@@ -157,6 +151,7 @@ export const listSettings = (
         : typeof value === 'string'
           ? value
           : redact(JSON.stringify(value)),
+      /** The file, variable or option that sets it; `default` or `simulator`. */
       from:
         before.get(name) === value
           ? (origins.get(name)?.replace(`${name} in `, '') ?? 'default')

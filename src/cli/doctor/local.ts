@@ -71,7 +71,7 @@ const describeFailedCheck = (what: string, error: unknown, origins: Origins = ne
   const setting = (error instanceof UsageError && error.issues[0]?.path) || what
   const place = origins.get(setting)?.replace(`${setting} in `, '')
   const found = message.startsWith(`${what}: `) ? message.slice(what.length + 2) : message
-  return { what, result: 'failed', found, ...(place === undefined ? {} : { place }) }
+  return { what, result: 'failed', found, place }
 }
 
 export const hasProvider = ({ urls, hosts }: Settings): boolean =>

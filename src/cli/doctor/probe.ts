@@ -197,7 +197,7 @@ const describeEndpoint = (
 const MAX_PROBE_MS = 15_000
 
 /** Statuses with which servers refuse a request that comes too early. */
-const REFUSALS: readonly unknown[] = [429, 503]
+const REFUSALS: readonly number[] = [429, 503]
 const PAUSE_MS = { min: 1_000, max: 8_000 } as const
 
 /**
@@ -218,8 +218,7 @@ const repeatRefused = <T>(
   const paced$ = pauseMs === 0 ? send$ : timer(pauseMs, scheduler).pipe(concatMap(() => send$))
   return paced$.pipe(
     catchError((error: unknown) => {
-      const status =
-        error instanceof ThrottledError ? 429 : error instanceof HttpError ? error.statusCode : undefined
+      const status = error instanceof HttpError ? error.statusCode : 429
       if (!(error instanceof HttpError || error instanceof ThrottledError) || !REFUSALS.includes(status))
         throw error
       const next = Math.min(Math.max(error.retryAfterMs ?? 0, pauseMs * 2, PAUSE_MS.min), PAUSE_MS.max)
@@ -227,7 +226,7 @@ const repeatRefused = <T>(
         concatMap(() => send$),
         tap(() => {
           pauses.set(origin, next)
-          onLimited(Number(status))
+          onLimited(status)
         }),
       )
     }),
@@ -249,7 +248,6 @@ const sendProbe = (
   { stream, item, state }: ProbeAttempt,
 ): Observable<unknown> => {
   const { settings, transport, scheduler, redact, origins, probed } = state
-  const clock = (): number => scheduler.now()
   const finish = (
     answer$: Observable<unknown>,
     found: Pick<Probe, 'result' | 'reason' | 'advice' | 'drift'>,
@@ -268,19 +266,20 @@ const sendProbe = (
     return failure$
   }
   const drift = createDriftWatch()
-  let startedAt = clock()
+  let startedAt = scheduler.now()
   let refusal: number | undefined
   let reply: HttpReply | undefined
   const send: Transport = (request) =>
     defer(() => {
-      startedAt = clock()
+      startedAt = scheduler.now()
       return transport(request).pipe(tap((received) => (reply = received)))
     })
   const ask = createProbeAsk(stream, { ...state, transport: send }, drift)
   const measure = (): object => ({
     about: item.key,
-    ms: clock() - startedAt,
-    ...(reply === undefined ? {} : { status: reply.status, bytes: reply.body.length }),
+    ms: scheduler.now() - startedAt,
+    status: reply?.status,
+    bytes: reply?.body.length,
   })
   const onLimited = (status: number): void => {
     refusal = status

@@ -18,7 +18,7 @@ export interface LocalCheck {
   readonly result: 'ok' | 'warn' | 'failed'
   readonly found: string
   /** The file with its line, the variable or the option that has the setting. */
-  readonly place?: string
+  readonly place?: string | undefined
 }
 
 /** What a check finds, or nothing to say. */

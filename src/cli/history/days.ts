@@ -62,11 +62,10 @@ const describeLists = (day: HistoryDay): string => {
 }
 
 const HISTORY_COLUMNS: readonly TextColumn<HistoryDay>[] = [
-  { title: 'day', align: 'left', cell: ({ day }) => day },
+  { title: 'day', cell: ({ day }) => day },
   {
     title: 'collected',
     drop: 1,
-    align: 'left',
     cell: describeKnown,
     style: ({ timing = 'final', isMisdated }) => (timing !== 'final' || isMisdated ? 'yellow' : undefined),
   },
@@ -74,7 +73,6 @@ const HISTORY_COLUMNS: readonly TextColumn<HistoryDay>[] = [
   {
     title: 'lists',
     drop: 2,
-    align: 'left',
     cell: describeLists,
     style: (day) => (describeLists(day) === 'all' ? undefined : 'yellow'),
   },

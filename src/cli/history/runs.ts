@@ -1,11 +1,11 @@
 import { UsageError } from '../../model/errors.js'
-import { type LoggedScript, type RunLogEntry, toRunReport } from '../../model/run-log.js'
+import { type RunLogEntry, toRunReport } from '../../model/run-log.js'
 import { countLost, wasStopped } from '../../model/script-figures.js'
 import { formatMinute, readDay, toDay } from '../../model/trading-day.js'
 import { readRunRecords } from '../../storage/run-records.js'
 import { requireFolder } from '../../storage/run-state.js'
 import type { Answer, Input } from '../command.js'
-import { describeResults, OUTCOME_WORDS } from '../run/summary.js'
+import { describeResults, OUTCOME_WORDS, sumScripts } from '../run/summary.js'
 import {
   type AnswerLine,
   fitColumns,
@@ -39,9 +39,6 @@ export const showRuns = async (out: string, name: string | true, { io }: Input):
   }
 }
 
-const sum = (entry: RunLogEntry, figure: (script: LoggedScript) => number): number =>
-  Object.values(entry.scripts).reduce((total, script) => total + figure(script), 0)
-
 const started = ({ startedAt }: RunLogEntry): string => formatMinute(Date.parse(startedAt))
 
 const listFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEntry): string => {
@@ -61,7 +58,6 @@ const listFailures = ({ error, scripts, missing = {}, stale = [] }: RunLogEntry)
 const FAILURES_COLUMN: TextColumn<RunLogEntry> = {
   title: 'what failed',
   drop: 3,
-  align: 'left',
   cell: listFailures,
 }
 
@@ -71,11 +67,10 @@ const createRunTable =
   (room: number): readonly TextLine[] => {
     const all: readonly TextColumn<RunLogEntry>[] = [
       // The end of a run's id differs from run to run.
-      { title: 'run', align: 'left', cell: ({ run }) => clean(run).slice(-4) },
-      { title: 'started', align: 'left', cell: started },
+      { title: 'run', cell: ({ run }) => clean(run).slice(-4) },
+      { title: 'started', cell: started },
       {
         title: 'outcome',
-        align: 'left',
         cell: ({ outcome }) => outcome,
         style: ({ outcome }) => OUTCOME_WORDS[outcome][1],
       },
@@ -85,9 +80,14 @@ const createRunTable =
         title: 'requests',
         drop: 2,
         align: 'right',
-        cell: (entry) => formatCount(sum(entry, ({ requests }) => requests)),
+        cell: ({ scripts }) => formatCount(sumScripts(scripts, ({ requests }) => requests)),
       },
-      { title: 'lost', drop: 5, align: 'right', cell: (entry) => formatCount(sum(entry, countLost)) },
+      {
+        title: 'lost',
+        drop: 5,
+        align: 'right',
+        cell: ({ scripts }) => formatCount(sumScripts(scripts, countLost)),
+      },
       FAILURES_COLUMN,
     ]
     const fitting = fitColumns(all, entries, room)

@@ -59,16 +59,10 @@ export type ToolRunner = (task: ToolTask, signal: AbortSignal) => Promise<CallTo
 export const callTool = async (
   { tool: name, input }: ToolTask,
   source: ToolSource,
-  signal?: AbortSignal,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<CallToolResult> => {
   try {
-    return toResult(
-      await (tools[name] as Tool).answer(
-        input as z.infer<z.ZodObject>,
-        source,
-        signal ?? new AbortController().signal,
-      ),
-    )
+    return toResult(await (tools[name] as Tool).answer(input as z.infer<z.ZodObject>, source, signal))
   } catch (error) {
     return toErrorResult(error)
   }

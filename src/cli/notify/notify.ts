@@ -30,8 +30,6 @@ const MAX_MS = { brief: 30_000, sending: 60_000 } as const
 /** The same after a signal: a service manager kills what does not end. */
 const MAX_MS_AFTER_SIGNAL = { brief: 2_000, sending: 3_000 } as const
 
-type NotifyLimits = Readonly<Record<keyof typeof MAX_MS, number>>
-
 /**
  * Sends the notification of an ended run, if its condition holds. It needs nothing but its address: whatever
  * fails while its text is made becomes a line in it. If it cannot be sent, a warning says so on stderr and in
@@ -45,7 +43,7 @@ export const notifyOfEnd = (
   // After Ctrl+C, the user knows that the run ended.
   if (context.settings.notify === undefined || ended.signal === 'SIGINT') return of('not due')
   const limits = ended.signal === undefined ? MAX_MS : MAX_MS_AFTER_SIGNAL
-  return defer(() => findDueFacts(ended, context, limits)).pipe(
+  return defer(() => findDueFacts(ended, context, limits.brief)).pipe(
     concatMap((facts) => {
       if (facts === 'not due') return of(facts)
       const { settings, flags } = context
@@ -82,22 +80,27 @@ const warnNotSent = (error: unknown, { settings, io, log }: NotifyContext): Obse
   return of('failed')
 }
 
-interface Message extends Pick<Facts, 'command' | 'headline' | 'isTest'> {
+interface Message extends Omit<Facts, 'notes' | 'brief'> {
   readonly exitCode: number
 }
 
+const createMessage = ({ exitCode, ...facts }: Message, { settings, io }: NotifyContext): Payload =>
+  createPayload(
+    { exitCode, at: io.scheduler.now() },
+    { settings, isSimulated: false },
+    { notes: [], ...facts },
+  )
+
 /** Sends one message, whatever the condition is; emits whether it has arrived, and never errors. */
 export const sendMessage = (
-  { exitCode, ...facts }: Message,
+  message: Message,
   { settings, io }: Pick<NotifyContext, 'settings' | 'io'>,
 ): Observable<{ readonly result: 'ok' | 'failed'; readonly found: string }> => {
   const { notify, notifySecret: secret } = settings
   if (notify === undefined)
     return of({ result: 'failed', found: 'the setting "notify" names no address and no command' })
-  const ended = { exitCode, at: io.scheduler.now() }
-  const payload = createPayload(ended, { settings, isSimulated: false }, { notes: [], ...facts })
   const to = describeTarget(settings)
-  return sendNotification(payload, { notify, secret, io }).pipe(
+  return sendNotification(createMessage(message, { settings, io }), { notify, secret, io }).pipe(
     giveUpAfter(MAX_MS.sending, io),
     map(() => ({ result: 'ok' as const, found: `a message was sent to ${to}` })),
     catchError((error: unknown) =>
@@ -125,11 +128,8 @@ export const notifyOfFailure = (
     defer(() => {
       const settings = notifySettings()
       if (settings.notify === undefined) return of(undefined)
-      const ended = { exitCode, at: io.scheduler.now() }
-      return deliver(
-        createPayload(ended, { settings, isSimulated: false }, { command, notes: [], ...facts }),
-        { settings, io },
-      )
+      const context = { settings, io }
+      return deliver(createMessage({ command, exitCode, ...facts }, context), context)
     })
   return (answer$) => {
     if (!isScheduled) return answer$
@@ -154,7 +154,7 @@ export const notifyOfFailure = (
 const findDueFacts = async (
   { report, exitCode, signals = [] }: EndedCommand,
   context: RunCommandContext,
-  limits: NotifyLimits,
+  maxMs: number,
 ): Promise<Facts | 'not due'> => {
   const { notifyOn } = context.settings
   const isBad = exitCode !== 0 || report?.stale !== undefined
@@ -165,7 +165,7 @@ const findDueFacts = async (
   // A run that failed as a whole, or had nothing to do, has changed nothing: the brief would be that of an
   // earlier one.
   const isNew = report !== undefined && report.finishedBefore === undefined && report.outcome !== 'failed'
-  const found = isNew ? await findBrief(watchlist, { context, notes, maxMs: limits.brief }) : undefined
+  const found = isNew ? await findBrief(watchlist, { context, notes, maxMs }) : undefined
   const brief = found?.run === report?.run ? found : undefined
   const isDue =
     isBad ||

@@ -69,11 +69,11 @@ export const createPayload = (
     version: PAYLOAD_VERSION,
     text: cut(clean(`scripstream: ${parts.join(' ')}`), MAX_TEXT_COLUMNS),
     command,
-    ...(isTest ? { test: true } : {}),
+    test: isTest || undefined,
     outcome,
     exitCode,
-    ...(why === undefined ? {} : { error: why }),
-    ...(run === undefined ? {} : { run }),
+    error: why,
+    run,
     machine: hostname(),
     folder: resolve(settings.out),
     simulated: isSimulated,
@@ -87,9 +87,8 @@ export const createPayload = (
     failed,
     stale,
     ...(brief === undefined ? {} : listChanges(brief)),
-    ...(findings === undefined
-      ? {}
-      : { findings: findings.slice(0, MAX_NEW_FINDINGS), newFindings: findings.length }),
+    findings: findings?.slice(0, MAX_NEW_FINDINGS),
+    newFindings: findings?.length,
     ...(brief === undefined && notes.length === 0 ? {} : { notes: [...notes, ...(brief?.notes ?? [])] }),
   }
 }
@@ -118,8 +117,8 @@ const listFailed = ({ scripts, missing = {} }: RunReport) =>
     .map(([stream, { outcome, error, problems }]) => ({
       stream,
       outcome,
-      ...(error === undefined ? {} : { error }),
-      ...(missing[stream] === undefined ? {} : { missing: missing[stream] }),
+      error,
+      missing: missing[stream],
       problems: problems.map(({ item, status, reason }) => ({ item, status, reason })),
     }))
 
@@ -128,7 +127,7 @@ const listChanges = ({ since, counts, changes, signals }: Brief) => ({
   changed: counts,
   changes: changes.filter(({ isWatched }, index) => isWatched || index < MAX_CHANGED_STOCKS),
   changedStocks: changes.length,
-  ...(signals === undefined ? {} : { signals: signals.slice(0, MAX_NEW_FINDINGS) }),
+  signals: signals?.slice(0, MAX_NEW_FINDINGS),
 })
 
 /** The rules with what they name: `asm-stages TCS, INFY`. */

@@ -149,29 +149,31 @@ const sumEstimates = (streams: readonly EstimatedStream[]) => {
 }
 
 /**
- * Bytes of the files per item, and requests per item where the definition does not say it: 2,775 stocks on
- * 2026-02-12.
+ * Bytes of the files per item: 2,775 stocks on 2026-02-12.
  */
-const CAPTURED: Readonly<Record<string, readonly [bytes: number, requests?: number]>> = {
-  'master-data': [1_110_000],
-  'fundamental-data': [12_600],
-  'listing-dates': [158_000],
-  'company-filings': [85_000],
-  'new-announcements': [40],
-  'advanced-indicators': [2_900],
-  'market-news': [13_300],
-  'corporate-actions': [76_500],
-  'surveillance-lists': [8_500],
-  'circuit-stocks': [12_500],
-  'bulk-block-deals': [700_000, 49],
-  'incremental-price-bands': [700],
-  'exchange-daily': [1_000_000],
-  'index-members': [40_000],
-  'complete-price-bands': [344_000],
-  'all-indices': [33_000],
-  'all-ohlcv': [98_700],
-  'indices-ohlcv': [98_700],
+const CAPTURED_BYTES: Readonly<Record<string, number>> = {
+  'master-data': 1_110_000,
+  'fundamental-data': 12_600,
+  'listing-dates': 158_000,
+  'company-filings': 85_000,
+  'new-announcements': 40,
+  'advanced-indicators': 2_900,
+  'market-news': 13_300,
+  'corporate-actions': 76_500,
+  'surveillance-lists': 8_500,
+  'circuit-stocks': 12_500,
+  'bulk-block-deals': 700_000,
+  'incremental-price-bands': 700,
+  'exchange-daily': 1_000_000,
+  'index-members': 40_000,
+  'complete-price-bands': 344_000,
+  'all-indices': 33_000,
+  'all-ohlcv': 98_700,
+  'indices-ohlcv': 98_700,
 }
+
+/** Requests per item of that run, where the definition does not say it. */
+const CAPTURED_REQUESTS: Readonly<Record<string, number>> = { 'bulk-block-deals': 49 }
 
 /**
  * The part of a stream in the last report, if it tells what a run costs: one that lost much failed without
@@ -188,11 +190,7 @@ const findScript = (report: unknown, name: string): ScriptReport | undefined => 
 /** What a measured rate may become on another day. */
 const SPREAD = { least: 0.8, most: 1.5 }
 
-interface EstimatedStream
-  extends Pick<StreamDefinition, 'name' | 'phase'>,
-    Readonly<Record<'items' | 'requests' | 'leastMs' | 'mostMs', number>> {
-  readonly bytes: number | null
-}
+type EstimatedStream = Readonly<ReturnType<typeof estimateStream>>
 
 /**
  * The figures of a stream: those of the last run, or else of a captured run. Without retries; null for what
@@ -203,12 +201,13 @@ const estimateStream = (
   items: number,
   script: ScriptReport | undefined,
   { settings, requestMs }: ForecastInput,
-): EstimatedStream => {
+) => {
   const { name, phase, endpoints } = stream
   const workers = settings.workers[name] ?? stream.workers
   // Endpoints of other services are fallbacks.
   const lanes = endpoints.filter(({ host }) => host === endpoints[0]?.host).length
-  const [size = null, captured = lanes] = CAPTURED[name] ?? []
+  const size = CAPTURED_BYTES[name] ?? null
+  const captured = CAPTURED_REQUESTS[name] ?? lanes
   const requests = Math.round(
     (script ? (script.requests - script.retries) / countItems(script) : captured) * items,
   )

@@ -1,5 +1,5 @@
 import { finalize, type MonoTypeOperatorFunction, tap } from 'rxjs'
-import type { Telemetry } from '../../engine/event-bus.js'
+import type { LiveRun } from '../../engine/event-bus.js'
 import { forecastStreams } from '../../engine/plan.js'
 import { createRunProgress, type RunProgress, SAMPLE_MS } from '../../model/progress.js'
 import { createLiveFile } from '../../storage/run-state.js'
@@ -11,13 +11,7 @@ import type { RunCommandContext } from './context.js'
  * The statistics of the run, and what the page of this process, and pages of others on the same folder, show
  * of it.
  */
-export interface RunFollower {
-  readonly telemetry: Telemetry
-  readonly progress: () => RunProgress | undefined
-  readonly state: () => LiveRunState | undefined
-  /** Measures rates and keeps the live file of the folder, until the source ends. */
-  readonly whileRunning: <T>() => MonoTypeOperatorFunction<T>
-}
+export type RunFollower = ReturnType<typeof followProgress>
 
 const PAGE = 'the page of the run'
 
@@ -25,7 +19,7 @@ export const followProgress = ({
   settings,
   io: { wall, scheduler },
   dependencies: { streams },
-}: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>): RunFollower => {
+}: Pick<RunCommandContext, 'settings' | 'io' | 'dependencies'>) => {
   let run: { readonly progress: RunProgress; readonly view: RunView } | undefined
   const file = wall.guard('the live file of the page', createLiveFile<LiveRunState>(settings.out))
   const state = (): LiveRunState | undefined => run?.view.state(scheduler.now())
@@ -38,24 +32,27 @@ export const followProgress = ({
     if (now !== undefined) file.write(now)
   }
   return {
-    telemetry: ({ stats, limiters }) => {
+    telemetry: ({ stats, limiters }: LiveRun) => {
       const progress = createRunProgress(stats, forecastStreams(streams, settings))
       const view = createRunView(streams, settings, progress, limiters)
       run = { progress, view }
       return { over: view.over, notes: wall.notes }
     },
-    progress: () => run?.progress,
+    progress: (): RunProgress | undefined => run?.progress,
     state,
-    whileRunning: () => (source$) => {
-      // A run that waits for something that never happens must end: the timer does not keep the process.
-      const sampling = setInterval(() => wall.attempt(PAGE, sampleAndWrite), SAMPLE_MS).unref()
-      return source$.pipe(
-        tap({ complete: () => wall.attempt(PAGE, sample) }),
-        finalize(() => {
-          clearInterval(sampling)
-          if (samples > 1) file.remove()
-        }),
-      )
-    },
+    /** Measures rates and keeps the live file of the folder, until the source ends. */
+    whileRunning:
+      <T>(): MonoTypeOperatorFunction<T> =>
+      (source$) => {
+        // A run that waits for something that never happens must end: the timer does not keep the process.
+        const sampling = setInterval(() => wall.attempt(PAGE, sampleAndWrite), SAMPLE_MS).unref()
+        return source$.pipe(
+          tap({ complete: () => wall.attempt(PAGE, sample) }),
+          finalize(() => {
+            clearInterval(sampling)
+            if (samples > 1) file.remove()
+          }),
+        )
+      },
   }
 }

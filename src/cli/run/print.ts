@@ -34,26 +34,20 @@ export const printEnding = ({ report, signal, error }: RunEnding, context: Ended
 
 const toSummaryContext = ({
   flags,
-  args,
-  isReportStored,
-  isFirst,
-  origins,
   settings,
+  dependencies,
+  isFirst,
   sinks,
   signals,
-  dependencies,
-}: EndedContext) => {
-  return {
-    origins,
-    args,
-    isReportStored,
-    out: settings.out,
-    streams: dependencies.streams,
-    isSimulated: flags.simulate !== undefined,
-    isFirst: isFirst && flags.serve === undefined,
-    sinks: [...sinks.flatMap((sink) => ['', ...sinkLines(sink)]), ...signalLines(signals)],
-  }
-}
+  ...context
+}: EndedContext) => ({
+  ...context,
+  out: settings.out,
+  streams: dependencies.streams,
+  isSimulated: flags.simulate !== undefined,
+  isFirst: isFirst && flags.serve === undefined,
+  sinks: [...sinks.flatMap((sink) => ['', ...sinkLines(sink)]), ...signalLines(signals)],
+})
 
 const sinkLines = (one: SinkResult): readonly AnswerLine[] =>
   'error' in one

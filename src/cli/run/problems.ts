@@ -1,5 +1,6 @@
 import { describeWrongSymbol } from '../../market/symbols.js'
 import type { Status } from '../../model/errors.js'
+import { formatPart, nameFirst } from '../../model/format.js'
 import { groupBy } from '../../model/map.js'
 import { isLost } from '../../model/outcome.js'
 import type { Problem, RewrittenFile, RunReport, ScriptReport } from '../../model/report.js'
@@ -72,9 +73,11 @@ export const earlierFailureLines = ({ missing = {}, scripts }: RunReport): reado
 export const groupRewritten = (rewritten: readonly RewrittenFile[]): readonly string[] => {
   const kinds = groupBy(rewritten, ({ reason }) => reason.replace(/ \(.*\)| (?:of|on) \d{4}-\d\d-\d\d/g, ''))
   return [...kinds].map(([kind, all]) => {
-    const named = all.slice(0, KEYS_SHOWN).map(({ item }) => clean(item))
-    const more = all.length > KEYS_SHOWN ? ` and ${formatCount(all.length - KEYS_SHOWN)} more` : ''
-    return `${clean(all.length === 1 ? (all[0]?.reason ?? '') : kind)}: ${named.join(', ')}${more}`
+    const named = nameFirst(
+      all.map(({ item }) => clean(item)),
+      KEYS_SHOWN,
+    )
+    return `${clean(all.length === 1 ? (all[0]?.reason ?? '') : kind)}: ${named}`
   })
 }
 
@@ -90,9 +93,7 @@ const describeLostItems = (script: ScriptReport): string => {
   return [
     ...(script.outcome === 'failed' && !wasStopped(script) ? [`failed: ${clean(script.error ?? '')}`] : []),
     ...(lost > 0 && !(script.outcome === 'failed' && countItems(script) === 1)
-      ? [
-          `${formatCount(lost)} of ${formatQuantity(countItems(script), 'item')} lost (${statuses.join(', ')})`,
-        ]
+      ? [`${formatPart(lost, countItems(script), 'item')} lost (${statuses.join(', ')})`]
       : []),
     ...(script.degraded > 0 ? [`${formatQuantity(script.degraded, 'item')} incomplete`] : []),
   ].join('; ')

@@ -103,7 +103,7 @@ export const describeUpToDate = ({
 }: RunReport): string | undefined => {
   if (finishedBefore === undefined) return undefined
   const ago = formatDuration(Date.parse(finishedAt) - Date.parse(finishedBefore))
-  const files = Object.values(scripts).reduce((total, script) => total + script.files, 0)
+  const files = sumScripts(scripts, (script) => script.files)
   return `run ${run} finished ${ago} ago, all ${formatQuantity(files, 'file')} present${looked ? `; ${describeLook(looked)}` : ''}`
 }
 
@@ -112,9 +112,15 @@ const describeLook = (looked: NonNullable<RunReport['looked']>): string =>
     ? `whether there is a session today could not be found out: ${clean(looked.failure)}`
     : `${looked.expected === undefined ? `no session since ${looked.newest}` : `nothing of ${looked.expected}`} so far (1 request)`
 
+/** The sum of a figure of all streams. */
+export const sumScripts = <Script>(
+  scripts: Readonly<Record<string, Script>>,
+  read: (script: Script) => number,
+): number => Object.values(scripts).reduce((total, script) => total + read(script), 0)
+
 const formatOutcome = (report: RunReport): string => {
   const ran = filterRan(report)
-  const takenOver = Object.values(report.scripts).reduce((total, script) => total + script.takenOver, 0)
+  const takenOver = sumScripts(report.scripts, (script) => script.takenOver)
   const before = takenOver > 0 ? `, ${formatQuantity(takenOver, 'item')} already fetched` : ''
   const scope = `(${formatQuantity(report.stocks, 'stock')}, ${formatDuration(report.durationMs)}${before})`
   switch (report.outcome) {
@@ -122,7 +128,7 @@ const formatOutcome = (report: RunReport): string => {
       return `${describeUpToDate(report) ?? `${formatQuantity(ran.length, 'stream')} ${scope}`}.`
     case 'partial':
       return ran.some(isIncomplete)
-        ? `something is missing from ${formatCount(ran.filter(isIncomplete).length)} of ${formatQuantity(ran.length, 'stream')} ${scope}.`
+        ? `something is missing from ${formatPart(ran.filter(isIncomplete).length, ran.length, 'stream')} ${scope}.`
         : `all files are written, but ${describeCatch(report)} ${scope}.`
     case 'failed':
       return `${clean(report.error ?? ran.find(({ error }) => error !== undefined)?.error ?? 'unknown reason')}.`.replace(
@@ -130,7 +136,8 @@ const formatOutcome = (report: RunReport): string => {
         '.',
       )
     case 'interrupted':
-      return `${formatCount(ran.filter(({ outcome }) => outcome === 'success' || outcome === 'partial').length)} of ${formatQuantity(
+      return `${formatPart(
+        ran.filter(({ outcome }) => outcome !== 'failed').length,
         Object.values(report.scripts).filter(
           (script) => !isIdle(script) || describeIdleness(script) === 'not started',
         ).length,
@@ -152,13 +159,15 @@ const describeCatch = ({ wrongSymbols = [], drift = [], stale = [] }: RunReport)
 
 const idleLines = ({ scripts }: RunReport): readonly AnswerLine[] => {
   const idle = Object.entries(scripts).filter(([, script]) => isIdle(script))
-  return (['not started', 'not selected', 'disabled'] as const).flatMap((title) => {
+  return IDLE_TITLES.flatMap((title) => {
     const names = idle.filter(([, script]) => describeIdleness(script) === title).map(([name]) => name)
     return names.length > 0 ? [[[`${title}: ${names.join(', ')}`, 'dim']] as const] : []
   })
 }
 
-const describeIdleness = ({ outcome, error }: ScriptReport): 'not started' | 'not selected' | 'disabled' =>
+const IDLE_TITLES = ['not started', 'not selected', 'disabled'] as const
+
+const describeIdleness = ({ outcome, error }: ScriptReport): (typeof IDLE_TITLES)[number] =>
   outcome === 'disabled' ? 'disabled' : error === undefined ? 'not selected' : 'not started'
 
 const filterRan = ({ scripts }: RunReport): readonly ScriptReport[] =>
@@ -167,9 +176,8 @@ const filterRan = ({ scripts }: RunReport): readonly ScriptReport[] =>
   )
 
 const writtenLines = (report: RunReport, { isReportStored, out }: SummaryContext): readonly AnswerLine[] => {
-  const scripts = Object.values(report.scripts).filter(({ files }) => files > 0)
-  const files = scripts.reduce((total, script) => total + script.files, 0)
-  const size = scripts.reduce((total, { bytes }) => total + bytes, 0)
+  const files = sumScripts(report.scripts, (script) => script.files)
+  const size = sumScripts(report.scripts, (script) => (script.files > 0 ? script.bytes : 0))
   if (files === 0 && !isReportStored) return []
   // The files of a stopped stream are not counted.
   const isStopped = Object.values(report.scripts).some(wasStopped)
@@ -335,8 +343,8 @@ const createResultColumns = (rows: readonly ResultRow[]): readonly TextColumn<Re
   const partly = createFigureColumn('partly', ({ degraded }) => degraded, { drop: 8, style: 'yellow' })
   const isUsed = (column: TextColumn<ResultRow>): boolean => rows.some((row) => column.cell(row) !== '-')
   return [
-    { title: 'stream', align: 'left', cell: ({ name }) => name },
-    { title: 'result', align: 'left', cell: ({ result }) => result, style: ({ result }) => styles[result] },
+    { title: 'stream', cell: ({ name }) => name },
+    { title: 'result', cell: ({ result }) => result, style: ({ result }) => styles[result] },
     createFigureColumn('ok', ({ items }) => items.success, { drop: 9 }),
     ...[empty, unchanged, partly].filter(isUsed),
     createFigureColumn('lost', countLost, { style: 'red' }),

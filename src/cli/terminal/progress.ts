@@ -1,6 +1,7 @@
 import { clearScreenDown, cursorTo, moveCursor } from 'node:readline'
 import { interval, type SchedulerLike, Subscription } from 'rxjs'
 import type { RunEvent } from '../../model/event.js'
+import { formatPart } from '../../model/format.js'
 import type { OverallProgress, RunProgress } from '../../model/progress.js'
 import { hasEnded, isSelected, type PausedHosts, type StreamStats } from '../../model/run-stats.js'
 import { fleetText } from '../fleet.js'
@@ -32,6 +33,7 @@ import {
 
 export const progressModes = ['auto', 'bars', 'lines', 'none'] as const
 export type ProgressMode = (typeof progressModes)[number]
+type ShownMode = Exclude<ProgressMode, 'auto'>
 
 /**
  * Shows the progress of a run. It reads the statistics of the run, which must have an event before `update`
@@ -57,15 +59,12 @@ export const resolveMode = (
   mode: ProgressMode,
   stream: TerminalStream,
   env: NodeJS.ProcessEnv,
-): Exclude<ProgressMode, 'auto'> => {
+): ShownMode => {
   if (mode !== 'auto') return mode
   return canRedraw(stream, env) ? 'bars' : 'lines'
 }
 
-export const createProgress = (
-  mode: Exclude<ProgressMode, 'auto'>,
-  context: ProgressContext,
-): ProgressDisplay => {
+export const createProgress = (mode: ShownMode, context: ProgressContext): ProgressDisplay => {
   if (mode === 'bars') return createBars(context)
   return mode === 'lines'
     ? createLines(context)
@@ -381,7 +380,7 @@ export const overallLine = (
     [5, items],
     [8, step ?? (leftMs === undefined ? '' : `${formatCountdown(leftMs)} left`)],
     [4, bytesPerSecond === undefined ? '' : `${formatBytes(Math.round(bytesPerSecond))}/s`],
-    [3, `${ended} of ${formatQuantity(streams.length, 'stream')}`],
+    [3, formatPart(ended, streams.length, 'stream')],
     [1, formatDuration(elapsedMs)],
     [7, failed > 0 ? `${failed} failed` : '', 'red'],
     [6, lost > 0 ? `${formatCount(lost)} lost` : '', 'red'],

@@ -158,7 +158,8 @@ export const guardStream = (stream: TerminalStream, fail: (error: unknown) => vo
 
 export interface TextColumn<Row> {
   readonly title: string
-  readonly align: 'left' | 'right'
+  /** Left if absent. */
+  readonly align?: 'left' | 'right'
   readonly cell: (row: Row) => string
   readonly style?: (row: Row) => Style | undefined
   /** Columns with a number are left out where the table is too wide, the lowest first; the others never. */

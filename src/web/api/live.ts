@@ -1,5 +1,5 @@
-import type { FleetState } from '../../model/report.js'
-import type { Marble } from '../../model/run-stats.js'
+import type { FleetState, RunOutcome } from '../../model/report.js'
+import type { Marble, PausedHosts, StreamStats } from '../../model/run-stats.js'
 
 // The run as the page shows it while it is active. The same shape describes a run that has ended.
 
@@ -10,27 +10,15 @@ export interface LiveProblem {
 }
 
 /** Why requests wait, until when; instants are epoch milliseconds. */
-export interface LivePause {
+export interface LivePause extends Pick<PausedHosts, 'why' | 'since' | 'until' | 'giveUpAt'> {
   /** What waits: services, or one endpoint of them. */
   readonly what: string
-  readonly why: 'refuses' | 'pages' | 'down'
-  readonly since: number
-  readonly until: number
-  readonly giveUpAt?: number
 }
 
 /** One stream of a run. */
 export interface LiveStream {
   readonly name: string
-  readonly state:
-    | 'waiting'
-    | 'running'
-    | 'success'
-    | 'partial'
-    | 'failed'
-    | 'skipped'
-    | 'disabled'
-    | 'interrupted'
+  readonly state: StreamStats['state'] | 'interrupted'
   readonly done: number
   /** Absent until known. */
   readonly total?: number
@@ -120,7 +108,7 @@ export interface LiveSummary {
   /** The workers of a fleet. */
   readonly fleet?: FleetState
   /** Only of a run that has ended. */
-  readonly outcome?: 'complete' | 'partial' | 'failed' | 'interrupted'
+  readonly outcome?: RunOutcome
   readonly error?: string
   /** What has failed beside it, such as its log; only of a run that has ended. */
   readonly notes?: readonly string[]

@@ -1,16 +1,11 @@
 // Earlier runs of the folder.
 
+import type { RunLogEntry } from '../../model/run-log.js'
 import type { LiveRunState } from './live.js'
 
 /** One run in the list. */
-export interface RunRow {
-  readonly run: string
-  /** ISO 8601 in UTC, like the other instants. */
-  readonly startedAt: string
-  readonly asOf: string
-  readonly durationMs: number
-  readonly outcome: string
-  readonly stocks: number
+export interface RunRow
+  extends Pick<RunLogEntry, 'run' | 'startedAt' | 'asOf' | 'durationMs' | 'outcome' | 'stocks' | 'error'> {
   readonly requests: number
   readonly retries: number
   /** Items that failed. */
@@ -21,7 +16,6 @@ export interface RunRow {
   readonly stale: readonly string[]
   /** Changes in answers that were not accepted. */
   readonly drift: number
-  readonly error?: string
 }
 
 /** `GET /api/runs`: newest first. */
@@ -67,9 +61,7 @@ export interface OneRun extends RunRow {
   /** The run in the shape of an active one, as far as the log has it. */
   readonly state: LiveRunState
   /** What the folder lacked of each stream after it; `items` names at most 200. */
-  readonly lacks: Readonly<
-    Record<string, { readonly count: number | 'all'; readonly items?: readonly string[] }>
-  >
+  readonly lacks: NonNullable<RunLogEntry['missing']>
   /** The runs before and after it. */
   readonly earlier?: string
   readonly later?: string

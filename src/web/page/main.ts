@@ -92,7 +92,7 @@ const renderContent = ({ view, state, data, error }: Shown) => {
     return emptyState('Not found', 'There is no such page. The links above lead to those that there are.')
   if (state === 'failed') return errorState(error, page.reload)
   if (state === 'loading') return loadingState()
-  return html`${error === undefined ? nothing : html`<p class="problem" role="alert">${(error as Error).message} Until then it shows what it had.</p>`}${view.render(data as never, page)}`
+  return html`${error && html`<p class="problem" role="alert">${(error as Error).message} Until then it shows what it had.</p>`}${view.render(data as never, page)}`
 }
 
 const load = (): void => {
@@ -103,7 +103,7 @@ const load = (): void => {
   const loadedFor = current.place
   current.loading = loading
   current.view
-    .load(current.place, loading.signal)
+    .load(current.place, loading.signal, update)
     .then(
       (data) =>
         Object.assign(current, {
@@ -215,11 +215,7 @@ const page: PageContext = {
 
 const listAllKeys = (): readonly KeyAction[] => [
   { keys: '/', about: 'search a stock or an index', act: focusSearch },
-  { keys: 'g t', about: 'today', act: () => page.go('/') },
-  { keys: 'g r', about: 'the run', act: () => page.go('/run') },
-  { keys: 'g l', about: 'the list of runs', act: () => page.go('/runs') },
-  { keys: 'g m', about: 'the market', act: () => page.go('/market') },
-  { keys: 'g q', about: 'queries', act: () => page.go('/query') },
+  ...HEAD_LINKS.map(([path, , key, about]) => ({ keys: `g ${key}`, about, act: () => page.go(path) })),
   ...(shown?.view?.keys?.(page) ?? []),
   { keys: '?', about: 'this list; Escape closes it', act: showKeys },
 ]
@@ -244,11 +240,11 @@ const followLinks = (event: MouseEvent): void => {
 }
 
 const HEAD_LINKS = [
-  ['/', 'Today'],
-  ['/run', 'Run'],
-  ['/runs', 'Runs'],
-  ['/market', 'Market'],
-  ['/query', 'Query'],
+  ['/', 'Today', 't', 'today'],
+  ['/run', 'Run', 'r', 'the run'],
+  ['/runs', 'Runs', 'l', 'the list of runs'],
+  ['/market', 'Market', 'm', 'the market'],
+  ['/query', 'Query', 'q', 'queries'],
 ] as const
 
 /** The frame around every view. */

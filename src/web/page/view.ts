@@ -36,7 +36,8 @@ export interface View<Data> {
   /** Such as `/stock/:symbol`. */
   readonly path: string
   readonly title: (place: Place) => string
-  readonly load: (place: Place, signal: AbortSignal) => Promise<Data>
+  /** `update` renders again, for parts of the data that come later. */
+  readonly load: (place: Place, signal: AbortSignal, update: () => void) => Promise<Data>
   readonly render: (data: Data, page: PageContext) => TemplateResult
   /** Keys of the query string that `load` reads: a change of one loads again, of others only renders. */
   readonly loadsOn?: readonly string[]

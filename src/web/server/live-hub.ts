@@ -12,19 +12,7 @@ import type { FolderState, LiveSnapshot } from '../api/state.js'
 export type LiveSource = () => LiveRunState | undefined
 
 /** Sends the state of the run to readers, as server-sent events. */
-export interface LiveHub {
-  readonly isActive: () => boolean
-  /**
-   * Starts a stream of events. It continues after the event that the reader had last, or begins with a
-   * snapshot.
-   */
-  readonly open: (response: ServerResponse, lastEventId: string | undefined) => void
-  /**
-   * Sends readers how the folder stands, and ends their connections. Resolves once they have it, or are too
-   * slow.
-   */
-  readonly close: (readState: () => Promise<FolderState>) => Promise<void>
-}
+export type LiveHub = ReturnType<typeof createLiveHub>
 
 export interface HubOptions {
   /** When to look for changes; twice a second if absent. */
@@ -56,7 +44,7 @@ interface SentState {
 
 const NOTHING_SENT: SentState = { state: undefined, streams: new Map(), summary: '' }
 
-export const createLiveHub = (read: LiveSource, options: HubOptions = {}): LiveHub => {
+export const createLiveHub = (read: LiveSource, options: HubOptions = {}) => {
   const { tick$ = interval(TICK_MS), wall = createWall() } = options
   // Ids of an earlier server mean nothing here.
   const session = randomUUID().slice(0, 8)
@@ -65,7 +53,6 @@ export const createLiveHub = (read: LiveSource, options: HubOptions = {}): LiveH
   let id = 0
   let sent = NOTHING_SENT
   let ticking: Subscription | undefined
-
   const readFolder = () => ({
     report: options.readReportTime?.(),
     isSimulated: options.readIsSimulated?.() ?? false,
@@ -84,14 +71,14 @@ export const createLiveHub = (read: LiveSource, options: HubOptions = {}): LiveH
   }
   const tick = (): void => wall.attempt('the page of the run', look)
   const catchUp = (reader: LiveReader, lastEventId = ''): void => {
-    const last = lastEventId.startsWith(`${session}-`)
-      ? Number(lastEventId.slice(session.length + 1))
-      : Number.NaN
+    const [owner, place] = lastEventId.split('-')
+    const last = owner === session ? Number(place) : Number.NaN
     for (const text of (last === id ? [] : findLater(changes, last)) ?? [snapshot()]) reader.send(text)
   }
   return {
     isActive: () => isUnderWay(read()),
-    open(response, lastEventId) {
+    /** Its events continue after the one that the reader had last, or begin with a snapshot. */
+    open(response: ServerResponse, lastEventId: string | undefined): void {
       response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
       response.write('retry: 1000\n\n')
       tick()
@@ -106,7 +93,8 @@ export const createLiveHub = (read: LiveSource, options: HubOptions = {}): LiveH
         ticking = undefined
       })
     },
-    async close(readState) {
+    /** Sends readers how the folder stands. Resolves once they have it, or are too slow. */
+    async close(readState: () => Promise<FolderState>): Promise<void> {
       ticking?.unsubscribe()
       if (readers.size === 0) return
       // Without it, the page asks for the state itself, and shows why there is none.
@@ -176,20 +164,13 @@ const findChange = (next: SentState, previous: SentState): LiveChange | 'another
 }
 
 /** One connection that reads the events of the run. */
-interface LiveReader {
-  readonly send: (text: string) => void
-  /** Sends the last text; resolves once the connection has taken it. */
-  readonly end: (text: string) => Promise<void>
-}
+type LiveReader = ReturnType<typeof createLiveReader>
 
 /**
  * A connection that does not take what was sent gets nothing more until it has, and then the present state
  * instead of all that it has missed: a slow reader costs no memory.
  */
-const createLiveReader = (
-  connection: Pick<Writable, 'write' | 'once' | 'end'>,
-  snapshot: () => string,
-): LiveReader => {
+const createLiveReader = (connection: Pick<Writable, 'write' | 'once' | 'end'>, snapshot: () => string) => {
   let isBehind = false
   let hasMissed = false
   const send = (text: string): void => {
@@ -206,7 +187,11 @@ const createLiveReader = (
       send(snapshot())
     })
   }
-  return { send, end: (text) => new Promise((resolve) => connection.end(text, resolve)) }
+  return {
+    send,
+    /** Sends the last text; resolves once the connection has taken it. */
+    end: (text: string) => new Promise<void>((resolve) => connection.end(text, resolve)),
+  }
 }
 
 const texts = z.looseObject({ reason: z.string() })

@@ -2,11 +2,10 @@ import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { CollectError } from '../../model/errors.js'
 import { isRow } from '../../model/row.js'
-import { readDay } from '../../model/trading-day.js'
 import type { MarketFolder } from '../../show/index.js'
 import { AnswerError } from './guard.js'
 import { type CsvExport, createQueue, type QueryRunner } from './queue.js'
-import { type Route, readAsOf } from './route.js'
+import { type Route, readAsOf, readGivenDay } from './route.js'
 
 /** What is answered in another process; in this one if absent. */
 export interface QueryWork {
@@ -31,13 +30,12 @@ export const queryRoutes = (folder: MarketFolder, { ask, exportCsv }: QueryWork)
       const { sql, limit, day } = isRow(body) ? body : {}
       if (typeof sql !== 'string')
         throw new AnswerError(400, 'the body must have the statement in the field sql')
-      if (day !== undefined && readDay(day) === undefined)
-        throw new AnswerError(400, `day: ${JSON.stringify(day)} is no day; use YYYY-MM-DD`)
+      const asOf = readGivenDay('day', day)
       const run = ask ?? (await import('./query.js')).createQueryRunner(folder)
       const request = {
         sql,
         ...(typeof limit === 'number' ? { limit } : {}),
-        ...(typeof day === 'string' ? { day } : {}),
+        ...asOf,
       }
       return inTurn(() => run(request, signal), signal).catch(refuseStatement)
     },

@@ -69,12 +69,13 @@ export const findRoute = (routes: readonly Route[], method: string, path: string
 }
 
 /** The day of a request, as of which it is answered. */
-export const readAsOf = (query: URLSearchParams): { readonly day?: Day } => {
-  const text = query.get('as-of')
-  const day = readDay(text)
-  if (text !== null && day === undefined)
-    throw new AnswerError(400, `as-of: ${JSON.stringify(text)} is no day; use YYYY-MM-DD`)
-  return day === undefined ? {} : { day }
+export const readAsOf = (query: URLSearchParams) => readGivenDay('as-of', query.get('as-of') ?? undefined)
+
+export const readGivenDay = (name: string, given: unknown): { readonly day?: Day } => {
+  const day = readDay(given)
+  if (day !== undefined) return { day }
+  if (given === undefined) return {}
+  throw new AnswerError(400, `${name}: ${JSON.stringify(given)} is no day; use YYYY-MM-DD`)
 }
 
 const decode = (part: string): string => {

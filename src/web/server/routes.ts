@@ -9,6 +9,7 @@ import {
   REPORT,
   readSignalRows,
   type ShowAnswers,
+  type ShowRequest,
   type ShowRunner,
   search,
 } from '../../show/index.js'
@@ -63,12 +64,9 @@ export interface AnswerWork extends QueryWork {
  * Everything that the server answers with data; each server has its own routes, with what they keep in
  * memory.
  */
-export const createRoutes = (
-  source: DataSource,
-  { ask, exportCsv, show: showElsewhere }: AnswerWork = {},
-) => {
+export const createRoutes = (source: DataSource, { show: showElsewhere, ...work }: AnswerWork = {}) => {
   const folder = openMarketFolder(source)
-  const show = rememberPast(folder.root, showElsewhere ?? createShowRunner(folder))
+  const show = refuseWrongRequests(rememberPast(folder.root, showElsewhere ?? createShowRunner(folder)))
   const remembered = rememberShown(folder, show)
   const [readMarket, readToday, readFeed] = [remembered('market'), remembered('today'), remembered('feed')]
   const readStocks = remembered('list', 'stocks')
@@ -78,21 +76,17 @@ export const createRoutes = (
       path: '/api/days',
       answer: (): Promise<readonly RecordedDay[]> => listAnsweringRecords(folder.root, folder.streams),
     },
-    { path: '/api/today', answer: (request) => readToday(request).catch(refuseRequest) },
+    { path: '/api/today', answer: readToday },
     { path: '/api/watchlists', answer: (_, { watchlists = {} }) => watchlists },
     {
       path: '/api/market',
       answer: (request) => {
         const name = readUniverse(request.query)
-        const answer =
-          name === ''
-            ? readMarket(request)
-            : show({ show: 'market', name, ...readAsOf(request.query) }, request.signal)
-        return answer.catch(refuseRequest)
+        return name === '' ? readMarket(request) : askShow(show, { show: 'market', name }, request)
       },
     },
-    { path: '/api/market/feed', answer: (request) => readFeed(request).catch(refuseRequest) },
-    { path: '/api/market/stocks', answer: (request) => readStocks(request).catch(refuseRequest) },
+    { path: '/api/market/feed', answer: readFeed },
+    { path: '/api/market/stocks', answer: readStocks },
     ...listRoutes(show),
     ...instrumentRoutes(show),
     {
@@ -102,7 +96,7 @@ export const createRoutes = (
       }),
     },
     { path: '/api/queries', answer: async () => (await import('./query.js')).listQueries(folder) },
-    ...queryRoutes(folder, { ask, exportCsv }),
+    ...queryRoutes(folder, work),
   ]
   return {
     routes,
@@ -120,63 +114,55 @@ export const createRoutes = (
 const listRoutes = (show: ShowRunner): readonly Route[] => [
   {
     path: '/api/stocks',
-    answer: ({ query, signal }) =>
-      show(
-        { show: 'stocks', name: (query.get('symbols') ?? '').slice(0, MAX_SYMBOLS), ...readAsOf(query) },
-        signal,
-      ).catch(refuseRequest),
+    answer: (request) =>
+      askShow(
+        show,
+        { show: 'stocks', name: (request.query.get('symbols') ?? '').slice(0, MAX_SYMBOLS) },
+        request,
+      ),
   },
   {
     path: '/api/list/:name',
-    answer: ({ params: { name = '' }, query, signal }) => {
-      const universe = readUniverse(query)
-      const whole = universe === '' ? name : `${name}/${universe}`
-      return found(
-        show({ show: 'list', name: whole, ...readAsOf(query) }, signal),
-        name,
-        `there is no list ${name}`,
-      ).catch(refuseRequest)
-    },
-  },
-]
-
-/** One stock, or one index. */
-const instrumentRoutes = (show: ShowRunner): readonly Route[] => [
-  {
-    path: '/api/stock/:symbol',
-    answer: ({ params: { symbol = '' }, query, signal }) =>
-      found(show({ show: 'stock', name: symbol, ...readAsOf(query) }, signal), symbol).catch(refuseRequest),
-  },
-  {
-    path: '/api/stock/:symbol/candles',
-    answer: ({ params: { symbol = '' }, query, signal }) =>
-      found(
-        show({ show: 'candles', name: symbol, ...toWishes(query), ...readAsOf(query) }, signal),
-        symbol,
-      ).catch(refuseRequest),
+    answer: (request) => findShownList(show, readUniverse(request.query), request),
   },
   {
     path: '/api/stock/:symbol/list/:name',
-    answer: ({ params: { symbol = '', name = '' }, query, signal }) =>
-      found(
-        show({ show: 'list', name: `${name}/${symbol}`, ...readAsOf(query) }, signal),
-        name,
-        `there is no list ${name}`,
-      ).catch(refuseRequest),
-  },
-  {
-    path: '/api/index/:name',
-    answer: ({ params: { name = '' }, query, signal }) =>
-      found(show({ show: 'index', name, ...readAsOf(query) }, signal), name).catch(refuseRequest),
-  },
-  {
-    path: '/api/index/:name/candles',
-    answer: ({ params: { name = '' }, query, signal }) =>
-      found(show({ show: 'indexCandles', name, ...toWishes(query), ...readAsOf(query) }, signal), name).catch(
-        refuseRequest,
-      ),
+    answer: (request) => findShownList(show, request.params.symbol ?? '', request),
   },
 ]
+
+const findShownList = (show: ShowRunner, of: string, request: RouteRequest) => {
+  const { name = '' } = request.params
+  const list = askShow(show, { show: 'list', name: of === '' ? name : `${name}/${of}` }, request)
+  return found(list, `there is no list ${name}`)
+}
+
+const INSTRUMENTS = {
+  '/api/stock/:name': 'stock',
+  '/api/stock/:name/candles': 'candles',
+  '/api/index/:name': 'index',
+  '/api/index/:name/candles': 'indexCandles',
+} as const
+
+/** One stock, or one index. */
+const instrumentRoutes = (show: ShowRunner): readonly Route[] =>
+  Object.entries(INSTRUMENTS).map(([path, kind]) => ({
+    path,
+    answer: (request) => {
+      const { name = '' } = request.params
+      return found(
+        askShow(show, { show: kind, name, ...toWishes(request.query) }, request),
+        `${name} is in no list of this folder; search by symbol, name or ISIN`,
+      )
+    },
+  }))
+
+/** As of the day of the request. */
+const askShow = <Kind extends keyof ShowAnswers>(
+  show: ShowRunner,
+  wanted: ShowRequest<Kind>,
+  { query, signal }: RouteRequest,
+): Promise<ShowAnswers[Kind]> => show({ ...wanted, ...readAsOf(query) }, signal)
 
 /**
  * Answers about the market, kept until another run has ended: while a run replaces thousands of files, the
@@ -192,9 +178,12 @@ const rememberShown =
   }
 
 /** What the reader can correct is a refusal, not a fault of the server. */
-const refuseRequest = (error: unknown): never => {
-  throw error instanceof UsageError ? new AnswerError(400, error.message) : error
-}
+const refuseWrongRequests =
+  (show: ShowRunner): ShowRunner =>
+  (...asked) =>
+    show(...asked).catch((error: unknown) => {
+      throw error instanceof UsageError ? new AnswerError(400, error.message) : error
+    })
 
 const MAX_SEARCH = 100
 const MAX_SYMBOLS = 6_000
@@ -207,12 +196,8 @@ const toWishes = (query: URLSearchParams) => ({
   isWeekly: query.get('step') === 'week',
 })
 
-/** The answer; none is a 404 that names what was asked for. */
-const found = async <T>(
-  answer: Promise<T | undefined>,
-  name: string,
-  missing = `${name} is in no list of this folder; search by symbol, name or ISIN`,
-): Promise<T> => {
+/** The answer; none is a 404. */
+const found = async <T>(answer: Promise<T | undefined>, missing: string): Promise<T> => {
   const value = await answer
   if (value === undefined) throw new AnswerError(404, missing)
   return value

@@ -6,17 +6,11 @@ import { AnswerError } from './guard.js'
 
 /** One run, as a list shows it. */
 export const toRunRow = (entry: RunLogEntry): RunRow => {
-  const { run, startedAt, asOf, durationMs, outcome, stocks, scripts, missing = {}, drift = 0, error } = entry
+  const { scripts, missing = {}, drift = 0, finishedAt: _, ...row } = entry
   const sum = (read: (script: LoggedScript) => number): number =>
     Object.values(scripts).reduce((total, script) => total + read(script), 0)
   return omitUndefined({
-    run,
-    startedAt,
-    asOf,
-    durationMs,
-    outcome,
-    stocks,
-    error,
+    ...row,
     drift,
     requests: sum(({ requests }) => requests),
     retries: sum(({ retries }) => retries),

@@ -20,8 +20,9 @@ export const dayPicker = (page: PageContext): TemplateResult | typeof nothing =>
   if (days.length < 2 && day === null) return nothing
   const choose = (next: string | undefined): void => page.setQuery({ [AS_OF]: next }, true)
   const newest = days[0]?.day
-  const before = days.find((one) => one.day < (day ?? newest ?? ''))?.day
-  const after = days.findLast((one) => one.day > (day ?? newest ?? ''))?.day
+  const current = day ?? newest ?? ''
+  const before = days.find((one) => one.day < current)?.day
+  const after = days.findLast((one) => one.day > current)?.day
   const shown = day === null || days.some((one) => one.day === day) ? days : [{ day }, ...days]
   const step = (text: string, label: string, to: string | undefined): TemplateResult =>
     html`<button type="button" class="plain" aria-label=${label} ?disabled=${to === undefined} @click=${() => choose(to === newest ? undefined : to)}>${text}</button>`

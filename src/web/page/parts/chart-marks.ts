@@ -1,4 +1,5 @@
 import type { SeriesMarker } from 'lightweight-charts'
+import { groupBy } from '../../../model/map.js'
 import type { StockEvent } from '../../../show/answers.js'
 
 /**
@@ -26,13 +27,9 @@ export const groupBySession = (
   days: readonly string[],
   events: readonly StockEvent[],
 ): ReadonlyMap<string, readonly StockEvent[]> => {
-  const groups = new Map<string, StockEvent[]>()
-  const first = days[0] ?? ''
-  for (const event of events) {
-    const session = event.day < first ? undefined : findSession(days, event.day)
-    if (session !== undefined) groups.set(session, [...(groups.get(session) ?? []), event])
-  }
-  return groups
+  const [first = '', last = ''] = [days[0], days.at(-1)]
+  const shown = events.filter(({ day }) => day >= first && day <= last)
+  return groupBy(shown, ({ day }) => findSession(days, day) ?? '')
 }
 
 /**

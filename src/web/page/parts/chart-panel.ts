@@ -12,15 +12,12 @@ const RANGES = ['1M', '6M', '1Y', '5Y', 'max'].map((range) => [range, range] as 
 export const DEFAULT_RANGE = '1Y'
 
 /** The chart of a stock or an index, for as long as its view is shown. */
-export interface ChartPanel {
-  readonly render: (content: Pick<ChartContent, 'candles' | 'events'>, page: PageContext) => TemplateResult
-  readonly leave: () => void
-}
+export type ChartPanel = ReturnType<typeof createChartPanel>
 
 /**
  * Loads the chart library when it is first needed. `change` is called when the pointer is at another session.
  */
-export const createChartPanel = (page: PageContext): ChartPanel => {
+export const createChartPanel = (page: PageContext) => {
   let chart: PriceChart | undefined
   let place: Element | undefined
   let content: ChartContent | undefined
@@ -54,7 +51,7 @@ export const createChartPanel = (page: PageContext): ChartPanel => {
     })
   }
   return {
-    render: (shown, { place: { query } }) => {
+    render: (shown: Pick<ChartContent, 'candles' | 'events'>, { place: { query } }: PageContext) => {
       const name = query.get('compare') ?? ''
       const other = compared.read(
         `${name} ${query.get('step') ?? ''} ${query.get(AS_OF) ?? ''}`,
@@ -120,7 +117,7 @@ const renderChart = (
         ${chartTools(page)}
         <p class="candle">${candles.days.length === 0 ? nothing : describeCandle(candles, hovered?.day ?? candles.days.at(-1))}</p>
         ${aboutLine({ ...candles.about, ...describeCleaned(candles) })}
-        ${problem === undefined ? nothing : html`<p class="problem">${problem}</p>`}
+        ${problem && html`<p class="problem">${problem}</p>`}
       </div>
       ${
         candles.days.length === 0

@@ -19,6 +19,9 @@ export const WIDTH = { least: 6, most: 44, mostNarrow: 18 } as const
 /** Columns of a place between two ends, 0 to 100. */
 export const RANGE_COLUMN = 'place_52w_pct'
 
+export const placeOf = (columns: TableData['columns'], wanted: string | null): number =>
+  columns.findIndex(({ name }) => name === wanted)
+
 export const formatColumn = (
   { rows }: TableData,
   { name, isNumber, title, unit }: TableData['columns'][number],

@@ -1,10 +1,11 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { formatNumber, formatQuantity } from '../../../model/format.js'
+import { formatNumber, formatPart, formatQuantity } from '../../../model/format.js'
 import type { KeyAction, PageContext } from '../view.js'
 import {
   type ColumnFormat,
   formatCell,
   formatColumn,
+  placeOf,
   RANGE_COLUMN,
   type TableData,
   WIDTH,
@@ -88,11 +89,8 @@ export const dataTable = (
   present = { own, rows, page }
   const { query } = page.place
   const hidden = new Set(query.get('hide')?.split(',') ?? usual)
-  const [symbol, hasName] = [
-    columns.findIndex(({ name }) => name === 'symbol'),
-    columns.some(({ name }) => name === 'name'),
-  ]
-  const names = isNamed && hasName && !hidden.has('name') ? symbol : -1
+  const hasName = placeOf(columns, 'name') >= 0
+  const names = isNamed && hasName && !hidden.has('name') ? placeOf(columns, 'symbol') : -1
   const shown = columns.flatMap(({ name }, place) =>
     hidden.has(name) || name === PATH || place === names ? [] : [place],
   )
@@ -100,7 +98,7 @@ export const dataTable = (
   const count =
     rows.length === all.length
       ? formatQuantity(all.length, 'row')
-      : `${formatNumber(rows.length)} of ${formatQuantity(all.length, 'row')}`
+      : formatPart(rows.length, all.length, 'row')
   return html`
     <section class="result" aria-label=${label}>
       <div class="head">
@@ -135,8 +133,8 @@ const renderSeenRows = (
 ): TemplateResult => {
   const [first, end] = seenRows(rows.length)
   drawnFrom = first
-  const find = (wanted: string): number => columns.findIndex(({ name }) => name === wanted)
-  const [symbols, names, paths] = [find('symbol'), isNamed ? find('name') : -1, find(PATH)]
+  const [symbols, paths] = [placeOf(columns, 'symbol'), placeOf(columns, PATH)]
+  const names = isNamed ? placeOf(columns, 'name') : -1
   const list = symbols < 0 ? [] : rows.flatMap((row) => row[symbols] ?? [])
   const cell = (row: Row, place: number): TemplateResult => {
     const [text, column, symbol] = [row[place] ?? null, columns[place], row[symbols]]
@@ -244,7 +242,7 @@ const filterRows = (
     key === 'find' ? value.toLowerCase().split(/\s+/).filter(Boolean) : [],
   )
   const values = wanted.flatMap(([key, value]) => {
-    const place = key.startsWith('is.') ? columns.findIndex(({ name }) => name === key.slice(3)) : -1
+    const place = key.startsWith('is.') ? placeOf(columns, key.slice(3)) : -1
     return place < 0 ? [] : [[place, value] as const]
   })
   if (words.length + values.length === 0) return rows
@@ -259,7 +257,7 @@ const filterRows = (
 /** Numbers sort as numbers, and missing values come last. */
 const sortRows = ({ columns }: TableData, rows: readonly Row[], sort: string): readonly Row[] => {
   const isDown = sort.startsWith('-')
-  const place = columns.findIndex(({ name }) => name === sort.slice(isDown ? 1 : 0))
+  const place = placeOf(columns, sort.slice(isDown ? 1 : 0))
   const column = columns[place]
   if (column === undefined) return rows
   const compare = (one: string, other: string): number =>
@@ -288,7 +286,7 @@ const headCell = (
 
 /** The values of a column with their number of rows; none where there is nothing to choose from. */
 const facetValues = ({ columns, rows }: TableData, name: string): ReadonlyMap<string, number> => {
-  const place = columns.findIndex((column) => column.name === name)
+  const place = placeOf(columns, name)
   const counts = new Map<string, number>()
   for (const row of place < 0 ? [] : rows)
     for (const value of (row[place] ?? '').split(SEVERAL)) counts.set(value, (counts.get(value) ?? 0) + 1)
@@ -296,7 +294,7 @@ const facetValues = ({ columns, rows }: TableData, name: string): ReadonlyMap<st
 }
 
 const columnTitle = ({ columns }: TableData, name: string): string =>
-  columns.find((column) => column.name === name)?.title ?? name
+  columns[placeOf(columns, name)]?.title ?? name
 
 /** The choice of a value of a column; nothing where there is none. */
 export const facetChoice = (

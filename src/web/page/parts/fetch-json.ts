@@ -26,29 +26,39 @@ export const fetchJson = async <T>(path: string, options: RequestInit = {}): Pro
   )
 }
 
-/** Loads what takes a moment, after the rest of the view is shown; an error is shown in its place. */
-export const fetchLater = <T>(path: string, set: (answer: T | Error) => void, update: () => void): void => {
-  fetchJson<T>(path)
-    .then(set, (error: unknown) => set(error instanceof Error ? error : new Error(String(error))))
-    .finally(update)
+/**
+ * Loads a part of the data of a view that takes a moment, after the rest is shown; an error is shown in its
+ * place, unless the server has ended: then the answer before stays.
+ */
+export const fetchPart = async <Data extends object>(
+  data: Data,
+  name: keyof Data,
+  path: string,
+  { update, signal }: { readonly update: () => void; readonly signal?: AbortSignal },
+): Promise<void> => {
+  const answer = await fetchJson(path, signal && { signal }).catch((error: unknown) => error)
+  const hasEnded = answer instanceof PageError && answer.status === undefined
+  if (signal?.aborted || (hasEnded && data[name] !== undefined)) return
+  Object.assign(data, { [name]: answer })
+  update()
 }
 
 /**
  * What a part of a view needs beside its data. It is loaded once another key asks for it, which stops the
  * load before; `stop` when the view is left.
  */
-export interface Later<T> {
-  /** The answer; undefined until it is there. */
-  readonly read: (key: string, load?: (signal: AbortSignal) => Promise<T>) => T | Error | undefined
-  readonly stop: () => void
-}
+export type Later<T> = ReturnType<typeof createLater<T>>
 
 /** `isKept`: the answer before is shown until the new one comes. */
-export const createLater = <T>(update: () => void, isKept = false): Later<T> => {
+export const createLater = <T>(update: () => void, isKept = false) => {
   let own: { readonly key: string; answer?: T | Error } | undefined
   let loading = new AbortController()
   return {
-    read: (key, load = (signal) => fetchJson<T>(key, { signal })) => {
+    /** The answer; undefined until it is there. */
+    read: (
+      key: string,
+      load = (signal: AbortSignal) => fetchJson<T>(key, { signal }),
+    ): T | Error | undefined => {
       if (own?.key !== key) {
         loading.abort()
         loading = new AbortController()
@@ -59,7 +69,7 @@ export const createLater = <T>(update: () => void, isKept = false): Later<T> => 
         }
         own = asked
         void load(signal)
-          .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))))
+          .catch((error: Error) => error)
           .then((answer) => {
             if (signal.aborted) return
             asked.answer = answer

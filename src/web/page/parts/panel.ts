@@ -15,8 +15,8 @@ export const aboutLine = ({ day, fetchedAt, problem }: About): TemplateResult =>
   const fetched = Date.parse(fetchedAt ?? '')
   const when = Number.isNaN(fetched) ? nothing : `Fetched ${formatInstant(fetched)}`
   return html`
-    ${day === undefined ? nothing : html`<span class="about" title=${when}>${formatDay(day)}</span>`}
-    ${problem === undefined ? nothing : html`<p class="problem">${formatDaysIn(problem)}</p>`}
+    ${day && html`<span class="about" title=${when}>${formatDay(day)}</span>`}
+    ${problem && html`<p class="problem">${formatDaysIn(problem)}</p>`}
   `
 }
 
@@ -40,7 +40,7 @@ export const panel = ({ title, about, total, list, tools, content }: PanelParts)
   <section class="panel" aria-label=${title}>
     <div class="head">
       <h2>${list === undefined ? title : html`<a href=${list}>${title}</a>`}${total === undefined || total === 0 ? nothing : html` <span class="soft">${formatNumber(total)}</span>`}</h2>
-      ${list === undefined ? nothing : html`<a class="all" href=${list} aria-label=${`All of ${title}`}>all ▸</a>`}
+      ${list && html`<a class="all" href=${list} aria-label=${`All of ${title}`}>all ▸</a>`}
       ${tools ?? nothing}
       ${aboutLine(about)}
     </div>
@@ -48,7 +48,7 @@ export const panel = ({ title, about, total, list, tools, content }: PanelParts)
   </section>
 `
 
-const ROW_HEIGHT = 28
+const WAITING_ROOM = 'min-height:168px'
 
 /**
  * What a list says that has nothing to show; nothing if it is not known, of which the head of the panel has
@@ -58,11 +58,11 @@ export const emptyLine = (text: string, { problem }: About = {}): TemplateResult
   problem === undefined ? html`<p class="soft empty">${text}</p>` : html``
 
 /** A panel whose data is on its way, with the room that it will take. */
-export const waitingPanel = (title: string, room: number): TemplateResult =>
+export const waitingPanel = (title: string): TemplateResult =>
   panel({
     title,
     about: {},
-    content: html`<p class="loading empty soft" role="status" .style=${`min-height:${room * ROW_HEIGHT}px`}>Loading …</p>`,
+    content: html`<p class="loading empty soft" role="status" .style=${WAITING_ROOM}>Loading …</p>`,
   })
 
 /** Buttons of which one is chosen. */
@@ -111,7 +111,7 @@ export const sentimentText = (sentiment: string): TemplateResult => {
 
 /** A command with a button that copies it. */
 export const copyable = (command: string): TemplateResult =>
-  html`<code>${command}</code> ${navigator.clipboard === undefined ? nothing : html`<button type="button" @click=${(event: Event) => copyFrom(event, command)}>Copy</button>`}`
+  html`<code>${command}</code> ${navigator.clipboard && html`<button type="button" @click=${(event: Event) => copyFrom(event, command)}>Copy</button>`}`
 
 /** Copies a text; the button that was clicked says so. */
 export const copyFrom = ({ currentTarget }: Event, text: string): void =>

@@ -55,10 +55,7 @@ export interface SeenPeriod {
   readonly otherFrom: string | undefined
 }
 
-export interface PriceChart {
-  readonly show: (content: ChartContent) => void
-  readonly remove: () => void
-}
+export type PriceChart = ReturnType<typeof createPriceChart>
 
 const RANGE_MONTHS: Readonly<Record<string, number>> = { '1M': 1, '6M': 6, '1Y': 12, '5Y': 60 }
 /** More than any instrument has. */
@@ -71,10 +68,7 @@ const nameDay = (time: unknown, kind: TickMarkType): string | null =>
  * Draws candles, volume and the marks of events. The library would add a style element for its logo, which
  * the page forbids: the page names it itself.
  */
-export const createPriceChart = (
-  element: HTMLElement,
-  { hover, choose, see }: ChartCallbacks,
-): PriceChart => {
+export const createPriceChart = (element: HTMLElement, { hover, choose, see }: ChartCallbacks) => {
   const chart = createChart(element, {
     autoSize: true,
     layout: { attributionLogo: false },
@@ -112,7 +106,7 @@ export const createPriceChart = (
   })
   addEventListener('themechange', draw)
   return {
-    show: (content) => {
+    show: (content: ChartContent): void => {
       const before = shown
       shown = content
       if (DRAWN.some((part) => before?.[part] !== content[part])) {

@@ -2,6 +2,7 @@ import { html, nothing, svg, type TemplateResult } from 'lit-html'
 import { formatDay, formatNumber } from '../../../model/format.js'
 import type { QueryAnswer } from '../../api/query.js'
 import type { PageContext } from '../view.js'
+import { placeOf } from './column-format.js'
 import { contentWidth } from './small-charts.js'
 
 const CHART_HEIGHT = 320
@@ -23,9 +24,8 @@ interface Axes {
  * numbers beside it.
  */
 const findAxes = ({ columns }: Pick<Result, 'columns'>, wished: URLSearchParams): Axes => {
-  const find = (key: string): number => columns.findIndex(({ name }) => name === wished.get(key))
-  const x = Math.max(0, find('x'))
-  const y = find('y')
+  const x = Math.max(0, placeOf(columns, wished.get('x')))
+  const y = placeOf(columns, wished.get('y'))
   return {
     x,
     y: columns[y]?.isNumber ? y : columns.findIndex(({ isNumber }, place) => place !== x && isNumber),

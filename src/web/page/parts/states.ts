@@ -12,7 +12,7 @@ export const errorState = (error: unknown, retry: () => void): TemplateResult =>
   return html`
     <div class="state" role="alert">
       <h1>${isMissing ? 'Not found' : 'This could not be loaded'}</h1>
-      <p>${error instanceof Error ? error.message : String(error)}</p>
+      <p>${(error as Error).message}</p>
       ${isMissing ? nothing : html`<button type="button" @click=${retry}>Try again</button>`}
     </div>
   `

@@ -19,7 +19,7 @@ export const stockLink = (
     readonly name?: string
     readonly text?: string
     readonly list?: readonly string[]
-    readonly hasNoPage?: boolean
+    readonly hasNoPage?: boolean | undefined
   } = {},
 ): TemplateResult =>
   hasNoPage

@@ -9,6 +9,7 @@ import {
   formatDuration,
   formatInstant,
   formatNumber,
+  formatPart,
   formatQuantity,
   formatTime,
 } from '../../../model/format.js'
@@ -32,11 +33,11 @@ export const renderAnswer = (
   <section class="answer">
     <h1><span class=${answer.tone} aria-hidden="true">${TONE_MARKS[answer.tone]}</span> ${answer.word}</h1>
     <p role="status">
-      ${formatDaysIn(answer.text)}${answer.day === undefined ? nothing : html` ${formatDay(answer.day)}.`}
-      ${last === undefined ? nothing : describeLast(last, now)}
+      ${formatDaysIn(answer.text)}${answer.day && html` ${formatDay(answer.day)}.`}
+      ${last && describeLast(last, now)}
     </p>
     ${last === undefined || changes === 'elsewhere' ? nothing : html`<p class="changed">${describeChanges(changes)}</p>`}
-    ${checks === undefined ? nothing : renderChecksLine(checks, runPath(checks.run))}
+    ${checks && renderChecksLine(checks, runPath(checks.run))}
   </section>
 `
 
@@ -44,7 +45,7 @@ const describeLast = (last: LiveRunState, now: number): TemplateResult => {
   const ran = last.streams.filter(({ state }) => RUNNING.includes(state))
   const whole = ran.filter(({ state }) => state === 'success').length
   const took = last.at - last.startedAt
-  return html`${formatQuantity(last.stocks, 'stock')}, ${whole} of ${formatQuantity(ran.length, 'stream')} complete, as of
+  return html`${formatQuantity(last.stocks, 'stock')}, ${formatPart(whole, ran.length, 'stream')} complete, as of
     <b>${formatInstant(last.asOf)}</b>. The run took ${formatDuration(took)} and ended ${formatAgo(last.at, now)}.`
 }
 

@@ -25,7 +25,7 @@ export const renderChanges = (
       <div class="scroll"><table class="changes">
         <tbody>${shown.map(
           ({ symbol, hasNoPage, changes: own }) => html`<tr>
-            <th scope="row">${stockLink(symbol, { ...(hasNoPage ? { hasNoPage } : {}), list })}</th>
+            <th scope="row">${stockLink(symbol, { hasNoPage, list })}</th>
             <td>${own.map(({ section, detail }, index) => html`${index === 0 ? nothing : html`<br>`}<span class="soft">${section}</span> ${formatDaysIn(detail)}`)}</td>
           </tr>`,
         )}</tbody>
@@ -50,8 +50,8 @@ export const renderChecks = (checks: RunChecks | Error | undefined): TemplateRes
   const { tone, text, checkedAt, kinds, notes, present } = checks
   return section(html`
     <p class=${tone} role="status">${formatDaysIn(text)}</p>
-    ${checkedAt === undefined ? nothing : html`<p class="soft">Checked ${formatInstant(Date.parse(checkedAt))}; "${formatCommand('verify')}" checks again and lists all.</p>`}
-    ${present === undefined ? nothing : html`<p><a href=${runPath(present)}>Data checks of the files present</a></p>`}
+    ${checkedAt && html`<p class="soft">Checked ${formatInstant(Date.parse(checkedAt))}; "${formatCommand('verify')}" checks again and lists all.</p>`}
+    ${present && html`<p><a href=${runPath(present)}>Data checks of the files present</a></p>`}
     <div class="scroll"><table class="changes"><tbody>${kinds.map(renderKind)}</tbody></table></div>
     ${sentences(notes, 'soft')}
   `)

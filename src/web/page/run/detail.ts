@@ -8,11 +8,12 @@ import {
   formatQuantity,
   formatTime,
 } from '../../../model/format.js'
+import { groupBy } from '../../../model/map.js'
 import { stripBrackets } from '../../../model/script-figures.js'
 import type { LiveHost, LivePhase, LiveProblem, LiveRunState, LiveStream } from '../../api/live.js'
 import { formatCommand } from '../parts/fetch-json.js'
 import { stockLink } from '../parts/stock-link.js'
-import { describePause, describeStream } from './words.js'
+import { describeLosses, describePause, describeStream } from './words.js'
 
 const STATUS_WORDS: Readonly<Record<string, string>> = {
   success: 'stored',
@@ -51,7 +52,7 @@ export const renderDetail = (
   return html`
     <section class="detail" aria-label=${`Details of ${stream.name}`}>
       <h2>${stream.name} <span class=${note.tone}>${note.text}</span><button class="plain" type="button" aria-label="Close the details" @click=${close}>✕</button></h2>
-      <p class="soft">${about?.summary ?? nothing}${about?.of === undefined ? nothing : html`; one item for each row of ${about.of}`}</p>
+      <p class="soft">${about?.summary ?? nothing}${about?.of && html`; one item for each row of ${about.of}`}</p>
       <dl class="figures">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       ${stream.error === undefined || isAmong(stream.failures, stream.error) ? nothing : html`<p class="failed">${stream.error}</p>`}
       ${stream.pauses.map((pause) => html`<p class="waiting">${describePause(pause, now)}</p>`)}
@@ -91,15 +92,10 @@ export const renderLosses = (
   return html`
     <section class="losses">
       <h2>What is missing, and why</h2>
-      ${lacking.map(({ name, lost, partial, error, failures }) => {
-        const counts = [
-          lost > 0 ? `${formatNumber(lost)} failed` : '',
-          partial > 0 ? `${formatNumber(partial)} incomplete` : '',
-        ]
-          .filter(Boolean)
-          .join(', ')
+      ${lacking.map((stream) => {
+        const { name, error, failures } = stream
         return html`
-          <h3><button class="link" type="button" @click=${() => onChoose(name)}>${name}</button> <span class="failed">${counts}</span></h3>
+          <h3><button class="link" type="button" @click=${() => onChoose(name)}>${name}</button> <span class="failed">${describeLosses(stream)}</span></h3>
           ${error === undefined || isAmong(failures, error) ? nothing : html`<p>${error}</p>`}
           <ul class="problems">${groupByReason(failures).map(({ reason, items }) => html`<li>${reason}${items.length === 0 ? nothing : html`: ${items.slice(0, SHOWN_ITEMS).map((item, place) => html`${place === 0 ? nothing : ', '}${ofStocks.has(name) ? stockLink(item, { list: items }) : html`<b>${item}</b>`}`)}${items.length > SHOWN_ITEMS ? ` and ${formatNumber(items.length - SHOWN_ITEMS)} more` : ''}`}</li>`)}</ul>
         `
@@ -124,14 +120,11 @@ export const renderWarnings = ({
 const groupByReason = (
   problems: readonly LiveProblem[],
 ): readonly { readonly reason: string; readonly items: readonly string[] }[] => {
-  const groups = new Map<string, string[]>()
-  for (const { item, reason } of problems) {
-    const short = stripBrackets(reason)
-    const items = groups.get(short) ?? []
-    groups.set(short, items)
-    if (item !== undefined && item !== ONLY) items.push(item)
-  }
-  return [...groups].map(([reason, items]) => ({ reason, items }))
+  const groups = groupBy(problems, ({ reason }) => stripBrackets(reason))
+  return [...groups].map(([reason, all]) => ({
+    reason,
+    items: all.flatMap(({ item = ONLY }) => (item === ONLY ? [] : [item])),
+  }))
 }
 
 /** The workers of a fleet, with their share of the items. */
@@ -166,7 +159,7 @@ export const renderHosts = (
   const pauses = new Map(streams.flatMap((stream) => stream.pauses).map((pause) => [pause.what, pause]))
   return html`<section class="hosts"><h2>Rate limits</h2><ul class="problems">${hosts.map((host) => {
     const pause = pauses.get(host.what)
-    return html`<li><b>${host.what}</b> ${describeLimits(host)}${pause === undefined ? nothing : html` <span class="waiting">held since ${formatTime(pause.since)}, next request in ${formatCountdown(pause.until - now)}</span>`}</li>`
+    return html`<li><b>${host.what}</b> ${describeLimits(host)}${pause && html` <span class="waiting">held since ${formatTime(pause.since)}, next request in ${formatCountdown(pause.until - now)}</span>`}</li>`
   })}</ul></section>`
 }
 

@@ -41,7 +41,7 @@ export const renderFlow = (run: Flow, page: PageContext): TemplateResult => {
       isOver: outcome !== undefined,
       onChoose: choose,
     })}
-    ${chosen === undefined ? nothing : renderDetail(chosen, phases, now, () => choose(undefined))}
+    ${chosen && renderDetail(chosen, phases, now, () => choose(undefined))}
     ${renderFleet(run)} ${renderLosses(streams, phases, choose)} ${renderWarnings(run)}
   `
 }

@@ -2,6 +2,7 @@ import { html, nothing, type SVGTemplateResult, svg, type TemplateResult } from 
 import { formatBytes, formatDuration, formatNumber } from '../../../model/format.js'
 import type { Marble, MarbleKind } from '../../../model/run-stats.js'
 import type { LivePhase, LiveStream } from '../../api/live.js'
+import { stockPath } from '../parts/stock-link.js'
 import { type GraphLayout, INDENT, layOutGraph, type PlacedPhase, type PlacedStream } from './layout.js'
 import { describeAloud, describeStream } from './words.js'
 
@@ -53,7 +54,7 @@ const renderPhase = (
       return svg`
         ${isRow && next ? svg`<path class="edge arrow" d=${`M${place.x + place.width + 4} ${y}H${next.x - 5}m-5 -4l5 4l-5 4`} />` : nothing}
         ${isRow ? nothing : svg`<path class="edge" d=${`M4 ${place.y + 14}H${INDENT - 10}`} />`}
-        ${stream === undefined ? nothing : renderNode(place, stream, { ...context, isNarrow, isChosen: chosen === place.name, isStock: ofStocks.has(place.name) })}
+        ${stream && renderNode(place, stream, { ...context, isNarrow, isChosen: chosen === place.name, isStock: ofStocks.has(place.name) })}
       `
     })}
   `
@@ -161,15 +162,14 @@ const renderHeadings = (rowWidth: number, y: number): SVGTemplateResult => {
 const renderRow = ({ width }: PlacedStream, stream: LiveStream, { now }: NodeContext): SVGTemplateResult => {
   const { perSecond, workers, inFlight, retries, received, stored, state } = stream
   const bytes = received ?? stored
-  const isIdle = state === 'waiting' || state === 'skipped' || state === 'disabled'
   const columns = chooseColumns(width)
   const figure = (column: Column, text: string): SVGTemplateResult =>
     svg`<text x=${width - columns[column]} y="19" text-anchor="end">${text}</text>`
   const note = describeStream(stream, now)
   return svg`
     ${renderBar(stream, columns.name, 10, Math.max(40, width - columns.count - columns.name - 104))}
-    ${figure('count', isIdle ? '' : formatCounts(stream))}
-    ${figure('rate', perSecond === undefined || isIdle ? '' : formatNumber(perSecond, perSecond < 9.95 ? 1 : 0))}
+    ${figure('count', isInactive(stream) ? '' : formatCounts(stream))}
+    ${figure('rate', perSecond === undefined || isInactive(stream) ? '' : formatNumber(perSecond, perSecond < 9.95 ? 1 : 0))}
     ${figure('flight', state === 'running' && inFlight !== undefined ? `${formatNumber(inFlight)} / ${formatNumber(workers)}` : '')}
     ${figure('retries', retries > 0 ? formatNumber(retries) : '')}
     ${figure('bytes', bytes === 0 ? '' : formatBytes(bytes))}
@@ -180,13 +180,14 @@ const renderRow = ({ width }: PlacedStream, stream: LiveStream, { now }: NodeCon
 /** Two lines, for the first phase and for a narrow page. */
 const renderBox = ({ width }: PlacedStream, stream: LiveStream, { now }: NodeContext): SVGTemplateResult => {
   const note = describeStream(stream, now)
-  const isIdle = stream.state === 'waiting' || stream.state === 'skipped' || stream.state === 'disabled'
   return svg`
     <text class=${note.tone} x=${width} y="16" text-anchor="end">${note.text}</text>
     ${renderBar(stream, 0, 26, width - 112)}
-    <text x=${width} y="35" text-anchor="end">${isIdle ? '' : formatCounts(stream)}</text>
+    <text x=${width} y="35" text-anchor="end">${isInactive(stream) ? '' : formatCounts(stream)}</text>
   `
 }
+
+const isInactive = ({ state }: LiveStream): boolean => ['waiting', 'skipped', 'disabled'].includes(state)
 
 const formatCounts = ({ done, total }: LiveStream): string =>
   total === undefined ? formatNumber(done) : `${formatNumber(Math.min(done, total))} / ${formatNumber(total)}`
@@ -234,7 +235,7 @@ const renderMarbles = (
 ): readonly SVGTemplateResult[] =>
   marbles.slice(-Math.max(1, Math.floor(width / STEP))).map(([item, kind], index) => {
     const marble = svg`<g transform=${`translate(${x + RADIUS + index * STEP} ${y})`}><title>${item}: ${MARBLE_WORDS[kind]}</title>${drawMarble(kind)}</g>`
-    return isStock ? svg`<a href=${`/stock/${encodeURIComponent(item)}`} tabindex="-1">${marble}</a>` : marble
+    return isStock ? svg`<a href=${stockPath(item)} tabindex="-1">${marble}</a>` : marble
   })
 
 /** Each kind has a shape of its own, not only a colour. */

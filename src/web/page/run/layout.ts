@@ -19,18 +19,7 @@ export interface PlacedPhase {
  * The drawing of the graph: phases from top to bottom, a barrier between the first and the others, and one at
  * the end.
  */
-export interface GraphLayout {
-  readonly width: number
-  readonly height: number
-  readonly phases: readonly PlacedPhase[]
-  /** Lines across the whole width. */
-  readonly barriers: readonly { readonly y: number; readonly after: readonly string[] }[]
-  /** The line on the left from which the streams of a phase branch off. */
-  readonly buses: readonly { readonly from: number; readonly to: number }[]
-  readonly isNarrow: boolean
-  /** The first phase with rows: above it are the titles of the columns. */
-  readonly headed: string | undefined
-}
+export type GraphLayout = ReturnType<typeof layOutGraph>
 
 const TITLE = 32
 const BARRIER = 32
@@ -38,20 +27,16 @@ const BARRIER = 32
 export const INDENT = 24
 const STREAM_GAP = 24
 
-interface LayoutOptions {
-  readonly width: number
-  readonly hasMarbles: boolean
-}
-
 export const layOutGraph = (
   phases: readonly LivePhase[],
-  { width, hasMarbles }: LayoutOptions,
-): GraphLayout => {
+  { width, hasMarbles }: { readonly width: number; readonly hasMarbles: boolean },
+) => {
   const isNarrow = width < 900
-  const rowHeight = (isNarrow ? 44 : 28) + (hasMarbles ? 16 : 0)
   let y = 0
   const placed: PlacedPhase[] = []
+  /** Lines across the whole width. */
   const barriers: { y: number; after: readonly string[] }[] = []
+  /** The line on the left from which the streams of a phase branch off. */
   const buses: { from: number; to: number }[] = []
   const passed: string[] = []
   let busFrom = 0
@@ -59,9 +44,9 @@ export const layOutGraph = (
     const titleY = y + 22
     y += TITLE
     const isRow = phase.isSequential && !isNarrow
-    const streams = isRow
-      ? placeInRow(phase, { y, width, height: 44 + (hasMarbles ? 16 : 0) })
-      : placeBelow(phase, { y, width, height: rowHeight })
+    const height = (isRow || isNarrow ? 44 : 28) + (hasMarbles ? 16 : 0)
+    const place = isRow ? placeInRow : placeBelow
+    const streams = place(phase, { y, width, height })
     y = Math.max(y, ...streams.map((stream) => stream.y + stream.height))
     placed.push({ phase, titleY, streams })
     passed.push(...phase.streams.map(({ name }) => name))
@@ -75,6 +60,7 @@ export const layOutGraph = (
       y += BARRIER / 2
     }
   }
+  /** The first phase with rows: above it are the titles of the columns. */
   const headed = phases.find(({ isSequential }) => !isSequential)?.phase
   return { width, height: y, phases: placed, barriers, buses, isNarrow, headed }
 }
@@ -84,11 +70,7 @@ const lastCentre = (streams: readonly PlacedStream[]): number => {
   return last === undefined ? 0 : last.y + 14
 }
 
-interface PlaceOptions {
-  readonly y: number
-  readonly width: number
-  readonly height: number
-}
+type PlaceOptions = Pick<PlacedStream, 'y' | 'width' | 'height'>
 
 /** Side by side, with room for an arrow between. */
 const placeInRow = ({ streams }: LivePhase, { y, width, height }: PlaceOptions): readonly PlacedStream[] => {

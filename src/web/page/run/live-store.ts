@@ -4,22 +4,14 @@ import { followDays } from '../parts/days.js'
 import { fetchJson } from '../parts/fetch-json.js'
 
 /** The active run as the page knows it. */
-export interface LiveStore {
-  /** Null without an active run; undefined before the first event. */
-  readonly run: () => LiveRunState | null | undefined
-  /** How the folder stood when the server ended. */
-  readonly last: () => FolderState | undefined
-  /** Whether the server cannot be reached at the moment. */
-  readonly isLost: () => boolean
-  readonly close: () => void
-}
+export type LiveStore = ReturnType<typeof openLiveStore>
 
 /**
  * Reads the events of the run. The browser reconnects by itself and names the last event that it had.
  * `onOther` is called when the folder holds other data than at the event before, its run has ended, or the
  * server has ended or is back.
  */
-export const openLiveStore = (onChange: () => void, onOther: () => void): LiveStore => {
+export const openLiveStore = (onChange: () => void, onOther: () => void) => {
   const source = new EventSource('/api/live')
   let run: LiveRunState | null | undefined
   let report: number | null | undefined
@@ -53,10 +45,21 @@ export const openLiveStore = (onChange: () => void, onOther: () => void): LiveSt
   })
   source.addEventListener('open', () => setLost(false))
   source.addEventListener('error', () => setLost(true))
-  return { run: () => run, last: () => last, isLost: () => isLost, close: () => source.close() }
+  return {
+    /** Null without an active run; undefined before the first event. */
+    run: () => run,
+    /** The run that has not ended. */
+    active: () => (isActive(run) ? run : undefined),
+    /** How the folder stood when the server ended. */
+    last: () => last,
+    /** Whether the server cannot be reached at the moment. */
+    isLost: () => isLost,
+    close: () => source.close(),
+  }
 }
 
-const isActive = (run: LiveRunState | null | undefined): boolean => !!run && run.outcome === undefined
+const isActive = (run: LiveRunState | null | undefined): run is LiveRunState =>
+  !!run && run.outcome === undefined
 
 /** Whether data is simulated, as the frame and the commands of the page read it. */
 const markSimulated = ({ isSimulated }: Pick<FolderState, 'isSimulated'>): void =>

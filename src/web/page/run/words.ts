@@ -2,6 +2,7 @@ import {
   formatCountdown,
   formatDuration,
   formatNumber,
+  formatPart,
   formatQuantity,
   formatTime,
 } from '../../../model/format.js'
@@ -29,14 +30,17 @@ export const describePause = ({ what, why, until, giveUpAt }: LivePause, now: nu
 const describeShortly = ({ why, until }: LivePause, now: number): string =>
   `waits ${formatCountdown(until - now)}: ${WHY[why]}`
 
-/** How a stream stands, in a few words. */
-export const describeStream = (stream: LiveStream, now: number): Note => {
-  const { state, lost, partial, pauses, leftMs, startedAt, finishedAt, total, done, deferred, secondPass } =
-    stream
-  const losses = [
+/** `3 failed, 1 incomplete`; empty without any. */
+export const describeLosses = ({ lost, partial }: Pick<LiveStream, 'lost' | 'partial'>): string =>
+  [
     ...(lost > 0 ? [`${formatNumber(lost)} failed`] : []),
     ...(partial > 0 ? [`${formatNumber(partial)} incomplete`] : []),
-  ]
+  ].join(', ')
+
+/** How a stream stands, in a few words. */
+export const describeStream = (stream: LiveStream, now: number): Note => {
+  const { state, pauses, leftMs, startedAt, finishedAt, total, done, deferred, secondPass } = stream
+  const losses = describeLosses(stream)
   switch (state) {
     case 'waiting':
       return { tone: 'soft', text: 'not started' }
@@ -51,7 +55,7 @@ export const describeStream = (stream: LiveStream, now: number): Note => {
     case 'running': {
       const [pause] = pauses
       if (pause) return { tone: 'waiting', text: describeShortly(pause, now) }
-      if (losses.length > 0) return { tone: 'failed', text: losses.join(', ') }
+      if (losses !== '') return { tone: 'failed', text: losses }
       if (secondPass !== undefined)
         return { tone: 'waiting', text: `tries ${formatQuantity(secondPass, 'item')} again` }
       if (deferred !== undefined)
@@ -62,7 +66,7 @@ export const describeStream = (stream: LiveStream, now: number): Note => {
     default: {
       const took =
         startedAt === undefined || finishedAt === undefined ? '' : formatDuration(finishedAt - startedAt)
-      if (losses.length > 0) return { tone: 'failed', text: `${losses.join(', ')} · ${took}` }
+      if (losses !== '') return { tone: 'failed', text: `${losses} · ${took}` }
       return state === 'partial'
         ? { tone: 'waiting', text: `! answers refused · ${took}` }
         : { tone: 'ok', text: `✔ ${took}` }
@@ -75,9 +79,7 @@ export const describeAloud = (stream: LiveStream, now: number): string => {
   const { name, done, total, perSecond, workers, inFlight } = stream
   return [
     `${name}: ${describeStream(stream, now).text}`,
-    total === undefined
-      ? formatQuantity(done, 'item')
-      : `${formatNumber(done)} of ${formatQuantity(total, 'item')}`,
+    total === undefined ? formatQuantity(done, 'item') : formatPart(done, total, 'item'),
     ...(perSecond === undefined ? [] : [`${formatNumber(perSecond)} per second`]),
     ...(inFlight === undefined || inFlight === 0
       ? []

@@ -1,4 +1,4 @@
-import { html, nothing } from 'lit-html'
+import { html } from 'lit-html'
 import { formatDay, formatNumber, formatQuantity } from '../../../model/format.js'
 import type { ListTable } from '../../../show/answers.js'
 import { asOfPath } from '../parts/as-of.js'
@@ -26,7 +26,7 @@ export const listView: View<ListTable> = {
     return html`
       <div class="list-head">
         <h1>${title}</h1>
-        <p class="soft">${about}.${usedDay === undefined ? nothing : ` Its record is that of ${formatDay(usedDay)}.`} <a href=${`/query?sql=${encodeURIComponent(sql)}`}>As a query</a></p>
+        <p class="soft">${about}.${usedDay && ` Its record is that of ${formatDay(usedDay)}.`} <a href=${`/query?sql=${encodeURIComponent(sql)}`}>As a query</a></p>
         ${sentences(warnings)}
       </div>
       ${dataTable(list, page, { file: page.place.params.name ?? 'list', label: title, about: count, facets, isCut, isNamed: true })}

@@ -18,8 +18,9 @@ import type {
   MarketAnswer,
 } from '../../../show/answers.js'
 import { asOfPath } from '../parts/as-of.js'
+import { placeOf } from '../parts/column-format.js'
 import { dataTable, facetChoice, followScroll, rowKeys } from '../parts/data-table.js'
-import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
+import { createLater, fetchPart, type Later } from '../parts/fetch-json.js'
 import { changeText, choices, dealValue, documentTitle, sentences, sentimentText } from '../parts/panel.js'
 import { balanceChart } from '../parts/small-charts.js'
 import { emptyState, errorState, whenThere } from '../parts/states.js'
@@ -76,7 +77,6 @@ const HIDDEN = [
   'band',
 ]
 
-let redraw = (): void => undefined
 let narrowed: Narrowed | undefined
 
 export const marketView: View<MarketData> = {
@@ -84,31 +84,23 @@ export const marketView: View<MarketData> = {
   title: () => 'Market',
   hasDays: true,
   enter: (page) => {
-    redraw = page.update
     const own: Narrowed = { market: createLater(page.update, true), sectors: createLater(page.update, true) }
     narrowed = own
-    const stopFollowing = followScroll(page)
+    const parts = [followScroll(page), own.market.stop, own.sectors.stop]
     return () => {
-      stopFollowing()
-      own.market.stop()
-      own.sectors.stop()
+      for (const leave of parts) leave()
     }
   },
   keys: rowKeys,
-  load: async (place, signal) => {
+  load: async (place, signal, update) => {
     const data: MarketData = {}
-    const fetchPart = async (name: keyof typeof PART_PATHS): Promise<void> => {
-      const answer = await fetchJson<object>(asOfPath(PART_PATHS[name], place), { signal }).catch(
-        (error: unknown) => error as Error,
-      )
-      Object.assign(data, { [name]: answer })
-      if (!signal.aborted) redraw()
-    }
-    await fetchPart('market')
+    const fetchNamed = (name: keyof typeof PART_PATHS): Promise<void> =>
+      fetchPart(data, name, asOfPath(PART_PATHS[name], place), { update, signal })
+    await fetchNamed('market')
     // The part that is asked for comes first.
     const asked = partOf(place.query)
     void [asked, ...MARKET_PARTS.map(([name]) => name).filter((name) => name !== asked)].reduce(
-      (before, name) => before.then(() => (signal.aborted ? undefined : fetchPart(name))),
+      (before, name) => before.then(() => (signal.aborted ? undefined : fetchNamed(name))),
       Promise.resolve(),
     )
     return data
@@ -122,7 +114,7 @@ export const marketView: View<MarketData> = {
     if (breadth.listed === 0)
       return emptyState(
         'Nothing is collected here yet',
-        html`${breadth.about.problem === undefined ? nothing : html`<b>${breadth.about.problem}</b>. `}The market needs a list of stocks and their candles. The <a href="/run">run page</a> has the command that fetches them.`,
+        html`${breadth.about.problem && html`<b>${breadth.about.problem}</b>. `}The market needs a list of stocks and their candles. The <a href="/run">run page</a> has the command that fetches them.`,
       )
     const chosen = partOf(page.place.query)
     const universe = page.place.query.get(UNIVERSE_KEY) ?? undefined
@@ -193,11 +185,9 @@ const markOwn = (data: MarketData, of: ListTable): ListTable => {
   const list = readOwnList()
   const symbols = list.join()
   if (data.own?.of !== of || data.own.symbols !== symbols) {
-    const [symbol, universe] = ['symbol', 'universe'].map((wanted) =>
-      of.columns.findIndex(({ name }) => name === wanted),
-    )
+    const [symbol, universe] = [placeOf(of.columns, 'symbol'), placeOf(of.columns, 'universe')]
     const mark = (row: ListTable['rows'][number]): ListTable['rows'][number] =>
-      list.includes(row[symbol ?? -1] ?? '')
+      list.includes(row[symbol] ?? '')
         ? row.map((cell, place) =>
             place !== universe ? cell : cell === null ? OWN_UNIVERSE : `${cell} · ${OWN_UNIVERSE}`,
           )
@@ -229,9 +219,7 @@ const renderFeed = (
 }
 
 const readChanges = ({ columns, rows }: ListTable): ReadonlyMap<string, string> => {
-  const [symbol = -1, change = -1] = ['symbol', 'change_pct'].map((wanted) =>
-    columns.findIndex(({ name }) => name === wanted),
-  )
+  const [symbol, change] = [placeOf(columns, 'symbol'), placeOf(columns, 'change_pct')]
   return new Map(rows.map((row) => [row[symbol] ?? '', row[change] ?? '']))
 }
 
@@ -260,9 +248,9 @@ const renderBreadth = (breadth: Breadth, universe = ''): TemplateResult => {
   return html`
     <div class="breadth">
       <h1>${formatQuantity(advances, 'stock')} rose, ${formatNumber(declines)} fell</h1>
-      <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)}${universe === '' ? nothing : html` of <b>${universe}</b>`} ${about.problem === undefined ? nothing : html`<span class="problem">${formatDaysIn(about.problem)}</span>`}</p>
+      <p class="soft">${formatDay(about.day)}, ${describeSession(traded, listed)}${universe === '' ? nothing : html` of <b>${universe}</b>`} ${about.problem && html`<span class="problem">${formatDaysIn(about.problem)}</span>`}</p>
       ${sessions.length < 2 ? nothing : html`<figure>${balanceChart(sessions, { width: 480, height: 48 })}<figcaption class="soft">Advances and declines, ${formatNumber(sessions.length)} sessions</figcaption></figure>`}
-      <dl>${listBreadth(breadth).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+      <dl>${Object.entries(listBreadth(breadth)).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     </div>
   `
 }
@@ -280,12 +268,12 @@ const listBreadth = ({
   above200Pct,
   medianChangePct,
   turnoverCr,
-}: Breadth): readonly (readonly [name: string, value: string])[] => [
-  ['Unchanged', formatNumber(unchanged)],
-  ['Median change', medianChangePct === undefined ? '–' : `${formatSigned(medianChangePct, 2)} %`],
-  ['52-week highs', formatNumber(newHighs)],
-  ['52-week lows', formatNumber(newLows)],
-  ['Above 50-day average', formatPercent(above50Pct, 0)],
-  ['Above 200-day average', formatPercent(above200Pct, 0)],
-  ['Turnover', formatCrore(turnoverCr)],
-]
+}: Breadth) => ({
+  Unchanged: formatNumber(unchanged),
+  'Median change': medianChangePct === undefined ? '–' : `${formatSigned(medianChangePct, 2)} %`,
+  '52-week highs': formatNumber(newHighs),
+  '52-week lows': formatNumber(newLows),
+  'Above 50-day average': formatPercent(above50Pct, 0),
+  'Above 200-day average': formatPercent(above200Pct, 0),
+  Turnover: formatCrore(turnoverCr),
+})

@@ -108,7 +108,7 @@ const run = async (state: QueryState, sql: string, page: PageContext): Promise<v
     if (running.signal.aborted) {
       if (state.running === running) state.error = 'stopped'
     } else {
-      state.error = error instanceof Error ? error.message : String(error)
+      state.error = (error as Error).message
     }
   }
   if (state.running === running) delete state.running
@@ -141,13 +141,13 @@ const renderQuery = (data: QueriesAnswer, state: QueryState, page: PageContext):
       ${statementBox(data, state, { page, start })}
       <div class="tools">
         <button type="submit">Run</button> <kbd>Ctrl</kbd> <kbd>Enter</kbd>
-        ${running === undefined ? nothing : html`<button type="button" @click=${() => running.abort()}>Stop</button> <span class="soft" role="status">Running …</span>`}
+        ${running && html`<button type="button" @click=${() => running.abort()}>Stop</button> <span class="soft" role="status">Running …</span>`}
         ${shareTools(state, page)}
         ${state.asked === '' ? nothing : html`<a href="/query">All queries</a>`}
       </div>
     </form>
-    ${state.error === undefined ? nothing : html`<pre class="refusal" role="alert" tabindex="0">${state.error}</pre>`}
-    ${state.answer === undefined ? nothing : renderResult(state.answer, page)}
+    ${state.error && html`<pre class="refusal" role="alert" tabindex="0">${state.error}</pre>`}
+    ${state.answer && renderResult(state.answer, page)}
     ${state.asked === '' ? html`${storedList('query-saved', 'Saved in this browser', start, page)} ${storedList('query-history', 'Run here before', start, page)} ${queryList(data.queries, start)}` : nothing}
     ${renderTables(data.tables)}
   `
@@ -214,7 +214,7 @@ const shareTools = ({ text, asked }: QueryState, page: PageContext): TemplateRes
     copyFrom(event, address)
   }
   return html`<button type="button" ?disabled=${isSaved} @click=${save}>${isSaved ? 'Saved' : 'Save'}</button>
-    ${navigator.clipboard === undefined ? nothing : html`<button type="button" @click=${share}>Copy link</button>`}`
+    ${navigator.clipboard && html`<button type="button" @click=${share}>Copy link</button>`}`
 }
 
 /** Statements of this browser; saved ones can be removed. */

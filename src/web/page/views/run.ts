@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { LiveRunState } from '../../api/live.js'
 import type { FolderChanges, FolderState } from '../../api/state.js'
-import { fetchLater, formatCommand } from '../parts/fetch-json.js'
+import { fetchPart, formatCommand } from '../parts/fetch-json.js'
 import { renderAnswer, renderFigures, renderFix, renderLost, renderProgress } from '../run/answer.js'
 import { renderChanges } from '../run/changes.js'
 import { renderHosts } from '../run/detail.js'
@@ -30,10 +30,14 @@ export const runView: View<RunData> = {
   path: '/run',
   isLive: true,
   title: () => {
-    const run = session?.store.run()
-    return run && run.outcome === undefined ? `${Math.floor(run.share * 100)} % · Run` : 'Run'
+    const run = session?.store.active()
+    return run ? `${Math.floor(run.share * 100)} % · Run` : 'Run'
   },
-  load: async (_, signal) => ({ state: await loadState(session?.store, signal) }),
+  load: async (_, signal, update) => {
+    const data: RunData = { state: await loadState(session?.store, signal) }
+    if (data.state.last !== undefined) void fetchPart(data, 'changes', '/api/changes', { update })
+    return data
+  },
   enter: (page) => {
     const store = openLiveStore(() => {
       const run = store.run()
@@ -58,27 +62,18 @@ export const runView: View<RunData> = {
 const toggleMarbles = ({ place, setQuery }: PageContext): void =>
   setQuery({ marbles: place.query.has('marbles') ? undefined : '1' })
 
-const askedData = new WeakSet<RunData>()
-
-const renderRun = (data: RunData, page: PageContext): TemplateResult => {
-  const { state } = data
-  if (!askedData.has(data)) {
-    askedData.add(data)
-    if (state.last !== undefined)
-      fetchLater<FolderChanges>('/api/changes', (changes) => Object.assign(data, { changes }), page.update)
-  }
+const renderRun = ({ state, changes }: RunData, page: PageContext): TemplateResult => {
   const now = Date.now()
-  const live = session?.store.run()
-  const active = live && live.outcome === undefined ? live : undefined
+  const active = session?.store.active()
   const run = active ?? addMarbles(state.last, session?.watched)
   const lost = renderLost(session?.store.isLost() ?? false, active?.at, now)
   return html`
-    ${lost} ${active ? renderProgress(active, state, now) : renderAnswer(state, data.changes, now)}
+    ${lost} ${active ? renderProgress(active, state, now) : renderAnswer(state, changes, now)}
     ${run === undefined ? renderFirstSteps(state) : html`${state.answer.tone === 'ok' ? nothing : renderFix(state)}${renderFigures(run)}`}
-    ${active === undefined ? nothing : renderHosts(active, now)}
+    ${active && renderHosts(active, now)}
     ${run?.streams.some(({ marbles }) => marbles.length > 0) ? renderToolbar(page) : nothing}
     ${renderFlow(run ?? createIdleRun(state), page)}
-    ${active ? nothing : renderChanges(data.changes, page)}
+    ${active ? nothing : renderChanges(changes, page)}
   `
 }
 

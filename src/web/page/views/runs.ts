@@ -10,7 +10,7 @@ import {
 } from '../../../model/format.js'
 import type { OneRun, RunChecks, RunList, RunRow } from '../../api/runs.js'
 import type { FolderChanges } from '../../api/state.js'
-import { fetchJson, fetchLater } from '../parts/fetch-json.js'
+import { fetchJson, fetchPart } from '../parts/fetch-json.js'
 import { contentWidth } from '../parts/small-charts.js'
 import { emptyState } from '../parts/states.js'
 import { runPath } from '../parts/stock-link.js'
@@ -100,16 +100,14 @@ const TOP = 16
 const TREND_GAP = 24
 const MAX_STEP = 24
 
-interface TrendSeries {
-  readonly title: string
-  readonly read: (run: RunRow) => number
-  readonly format: (value: number) => string
-  readonly kind: string
-}
-
-const SERIES: readonly TrendSeries[] = [
-  { title: 'duration', read: ({ durationMs }) => durationMs, format: formatDuration, kind: 'duration' },
-  { title: 'items failed', read: ({ lost }) => lost, format: (value) => formatNumber(value), kind: 'lost' },
+const SERIES = [
+  {
+    title: 'duration',
+    read: ({ durationMs }: RunRow) => durationMs,
+    format: formatDuration,
+    kind: 'duration',
+  },
+  { title: 'items failed', read: ({ lost }: RunRow) => lost, format: formatNumber, kind: 'lost' },
 ]
 
 /** How long the runs took and what they lost, the newest on the right; as many as fit. */
@@ -120,7 +118,7 @@ const renderTrend = (newestFirst: readonly RunRow[], width: number): TemplateRes
 
 const renderSeries = (
   newestFirst: readonly RunRow[],
-  { title, read, format, kind }: TrendSeries,
+  { title, read, format, kind }: (typeof SERIES)[number],
   width: number,
 ): TemplateResult => {
   const step = Math.max(6, Math.min(MAX_STEP, width / Math.max(1, newestFirst.length)))
@@ -154,29 +152,18 @@ interface RunParts {
   checks?: RunChecks | Error
 }
 
-const askedParts = new WeakSet<RunParts>()
-
 /** One run: its figures by stream, against the run before, and what failed. */
 export const oneRunView: View<RunParts> = {
   path: '/runs/:id',
   title: ({ params }) => `Run ${params.id ?? ''}`,
-  load: async ({ params }, signal) => {
-    return { run: await fetchJson<OneRun>(`/api${runPath(params.id ?? '')}`, { signal }) }
+  load: async ({ params }, signal, update) => {
+    const path = `/api${runPath(params.id ?? '')}`
+    const parts: RunParts = { run: await fetchJson<OneRun>(path, { signal }) }
+    void fetchPart(parts, 'changes', `${path}/changes`, { update })
+    void fetchPart(parts, 'checks', `${path}/checks`, { update })
+    return parts
   },
-  render: (parts, page) => {
-    if (!askedParts.has(parts)) {
-      askedParts.add(parts)
-      // Comparing and checking take a moment: the figures are shown before.
-      const path = `/api${runPath(parts.run.run)}`
-      fetchLater<FolderChanges>(
-        `${path}/changes`,
-        (changes) => Object.assign(parts, { changes }),
-        page.update,
-      )
-      fetchLater<RunChecks>(`${path}/checks`, (checks) => Object.assign(parts, { checks }), page.update)
-    }
-    return renderOneRun(parts, page)
-  },
+  render: (parts, page) => renderOneRun(parts, page),
   keys: ({ go }) => [
     { keys: '[', about: 'the run before', act: () => followLink('earlier', go) },
     { keys: ']', about: 'the run after', act: () => followLink('later', go) },
@@ -196,8 +183,8 @@ const renderOneRun = ({ run, changes, checks }: RunParts, page: PageContext): Te
     <section class="answer">
       <p class="pager">
         <a href="/runs">All runs</a>
-        ${run.earlier === undefined ? nothing : html`<a id="earlier" href=${runPath(run.earlier)}>← run before</a>`}
-        ${run.later === undefined ? nothing : html`<a id="later" href=${runPath(run.later)}>run after →</a>`}
+        ${run.earlier && html`<a id="earlier" href=${runPath(run.earlier)}>← run before</a>`}
+        ${run.later && html`<a id="later" href=${runPath(run.later)}>run after →</a>`}
       </p>
       <h1><span class=${tone} aria-hidden="true">${mark}</span> Run of ${formatInstant(Date.parse(run.startedAt))}: ${run.outcome}</h1>
       <p>

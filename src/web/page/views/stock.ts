@@ -7,7 +7,7 @@ import { dataTable, followScroll, rowKeys } from '../parts/data-table.js'
 import { createLater, fetchJson, type Later } from '../parts/fetch-json.js'
 import { choices, sentences } from '../parts/panel.js'
 import { whenThere } from '../parts/states.js'
-import { findNeighbour, stockPath } from '../parts/stock-link.js'
+import { findNeighbour, indexPath, stockPath } from '../parts/stock-link.js'
 import { changeQuery } from '../router.js'
 import type { PageContext, Place, View } from '../view.js'
 import {
@@ -19,22 +19,20 @@ import {
   valuationPanel,
 } from './stock/panels.js'
 
+type Instrument<T> = readonly [answer: T, candles: CandlesAnswer]
+
 /** A stock or an index with its candles. */
-const loadInstrument = <T>(
-  path: string,
-  { query }: Place,
-  signal: AbortSignal,
-): Promise<[T, CandlesAnswer]> => {
+const loadInstrument = <T>(path: string, { query }: Place, signal: AbortSignal): Promise<Instrument<T>> => {
   const wishes = Object.fromEntries(
     ['adjusted', 'step', AS_OF].map((key) => [key, query.get(key) ?? undefined]),
   )
   return Promise.all([
-    fetchJson<T>(asOfPath(path, { query }), { signal }),
-    fetchJson<CandlesAnswer>(`${path}/candles${changeQuery(new URLSearchParams(), wishes)}`, { signal }),
+    fetchJson<T>(asOfPath(`/api${path}`, { query }), { signal }),
+    fetchJson<CandlesAnswer>(`/api${path}/candles${changeQuery(new URLSearchParams(), wishes)}`, { signal }),
   ])
 }
 
-const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles: CandlesAnswer }> => {
+const createStockView = (): View<Instrument<StockAnswer>> => {
   let chart: ChartPanel | undefined
   let list: Later<ListTable> | undefined
   return {
@@ -50,23 +48,14 @@ const createStockView = (): View<{ readonly stock: StockAnswer; readonly candles
         for (const leave of parts) leave()
       }
     },
-    load: async (place, signal) => {
-      const [stock, candles] = await loadInstrument<StockAnswer>(
-        `/api/stock/${encodeURIComponent(place.params.symbol ?? '')}`,
-        place,
-        signal,
-      )
-      return { stock, candles }
-    },
-    render: ({ stock, candles }, page) => {
+    load: (place, signal) => loadInstrument(stockPath(place.params.symbol ?? ''), place, signal),
+    render: ([stock, candles], page) => {
       const tab = tabOf(page)
       const head = html`${stockHead(stock, page)} ${tabs(page)}`
       if (tab === 'checks')
         return html`${head}${findingsPanel(stock.findings, stock.price !== undefined, Number.POSITIVE_INFINITY)}`
       if (tab !== 'overview') {
-        const own = list?.read(
-          asOfPath(`/api/stock/${encodeURIComponent(stock.symbol)}/list/${tab}`, page.place),
-        )
+        const own = list?.read(asOfPath(`/api${stockPath(stock.symbol)}/list/${tab}`, page.place))
         return html`${head}${whenThere(own, (there) => renderList(there, tab, page))}`
       }
       return html`${head}<div class="stock">
@@ -122,7 +111,7 @@ const goToNeighbour = ({ go, place: { params, query } }: PageContext, step: 1 | 
 
 export const stockView = createStockView()
 
-const createIndexView = (): View<{ readonly index: IndexAnswer; readonly candles: CandlesAnswer }> => {
+const createIndexView = (): View<Instrument<IndexAnswer>> => {
   let chart: ChartPanel | undefined
   return {
     path: '/index/:name',
@@ -133,18 +122,11 @@ const createIndexView = (): View<{ readonly index: IndexAnswer; readonly candles
       chart = createChartPanel(page)
       return chart.leave
     },
-    load: async (place, signal) => {
-      const [index, candles] = await loadInstrument<IndexAnswer>(
-        `/api/index/${encodeURIComponent(place.params.name ?? '')}`,
-        place,
-        signal,
-      )
-      return { index, candles }
-    },
-    render: ({ index: { name, symbol, price, findings }, candles }, page) => html`
+    load: (place, signal) => loadInstrument(indexPath(place.params.name ?? ''), place, signal),
+    render: ([{ name, symbol, price, findings }, candles], page) => html`
       <div class="instrument">
         <div class="title"><h1><bdi>${name || symbol}</bdi></h1> <span class="soft"><bdi>${symbol}</bdi></span></div>
-        ${price === undefined ? nothing : priceLine(price, formatNumber(price.close, 2))}
+        ${price && priceLine(price, formatNumber(price.close, 2))}
       </div>
       <div class="stock wide">
         ${chart?.render({ candles, events: NO_EVENTS }, page) ?? nothing}

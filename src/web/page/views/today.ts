@@ -19,7 +19,7 @@ import type {
 import type { FolderChanges, FolderState } from '../../api/state.js'
 import { AS_OF, asOfPath } from '../parts/as-of.js'
 import { runOf } from '../parts/days.js'
-import { createLater, fetchJson, type Later, PageError } from '../parts/fetch-json.js'
+import { createLater, fetchJson, fetchPart, type Later } from '../parts/fetch-json.js'
 import { changeText, emptyLine, panel, waitingPanel } from '../parts/panel.js'
 import { sparkLine } from '../parts/small-charts.js'
 import { whenThere } from '../parts/states.js'
@@ -47,7 +47,6 @@ const SHOWN_INDICES = 6
 let own: Later<OwnStocksAnswer> | undefined
 
 const createTodayView = (): View<TodayData> => {
-  let page: PageContext | undefined
   let store: LiveStore | undefined
   let last: { readonly day: string | null; readonly data: TodayData } | undefined
   return {
@@ -56,7 +55,6 @@ const createTodayView = (): View<TodayData> => {
     isLive: true,
     hasDays: true,
     enter: (context) => {
-      page = context
       own = createLater(context.update, true)
       store = openLiveStore(context.update, context.reload)
       return () => {
@@ -65,7 +63,7 @@ const createTodayView = (): View<TodayData> => {
         store = undefined
       }
     },
-    load: async (place, signal) => {
+    load: async (place, signal, update) => {
       // A server that has ended answers nothing any more.
       const known = store?.last() && last?.data.watchlists
       const [state, watchlists] = await Promise.all([
@@ -76,15 +74,8 @@ const createTodayView = (): View<TodayData> => {
       // What was there stays until its successor comes.
       const data: TodayData = { ...(last?.day === day ? last.data : {}), state, watchlists }
       last = { day, data }
-      const later = <K extends 'market' | 'today' | 'changes'>(name: K, path: string): Promise<void> =>
-        fetchJson<NonNullable<TodayData[K]>>(asOfPath(path, place), { signal })
-          .catch((error: unknown) => error as Error)
-          .then((answer) => {
-            const hasEnded = answer instanceof PageError && answer.status === undefined
-            if (signal.aborted || (hasEnded && data[name] !== undefined)) return
-            Object.assign(data, { [name]: answer })
-            page?.update()
-          })
+      const later = (name: 'market' | 'today' | 'changes', path: string): Promise<void> =>
+        fetchPart(data, name, asOfPath(path, place), { update, signal })
       if (state.last !== undefined) {
         void later('market', '/api/market').then(() => later('today', '/api/today'))
         if (day === null) void later('changes', '/api/changes')
@@ -92,9 +83,7 @@ const createTodayView = (): View<TodayData> => {
           void runOf(day).then((run) => {
             data.run = run
             if (run === '') data.changes = new Error('not recorded: no run of that day is in the log')
-            return run === ''
-              ? page?.update()
-              : later('changes', `/api/runs/${encodeURIComponent(run)}/changes`)
+            return run === '' ? update() : later('changes', `/api${runPath(run)}/changes`)
           })
       }
       return data
@@ -108,11 +97,10 @@ export const todayView = createTodayView()
 
 const renderToday = (data: TodayData, page: PageContext, store: LiveStore | undefined): TemplateResult => {
   const { state, market, today, changes } = data
-  const run = store?.run()
   const isPast = page.place.query.has(AS_OF)
-  const active = run && run.outcome === undefined ? run : undefined
+  const active = store?.active()
   return html`
-    ${active === undefined ? nothing : html`<p class="banner" role="status"><a href="/run">A run is in progress: ${Math.floor(active.share * 100)} % ▸</a></p>`}
+    ${active && html`<p class="banner" role="status"><a href="/run">A run is in progress: ${Math.floor(active.share * 100)} % ▸</a></p>`}
     ${renderLost(store?.isLost() ?? false, active?.at, Date.now())}
     ${isPast ? nothing : html`${renderAnswer(state, 'elsewhere', Date.now())} ${renderFix(state)}`}
     ${
@@ -140,7 +128,7 @@ const whole = <T extends object>(
   title: string,
   show: (part: T) => TemplateResult,
 ): TemplateResult => {
-  if (part === undefined) return waitingPanel(title, 6)
+  if (part === undefined) return waitingPanel(title)
   return part instanceof Error
     ? panel({ title, about: { problem: part.message }, content: html`` })
     : show(part)
@@ -193,15 +181,21 @@ const resultsPanel = ({ about, rows, total, sum }: TodayAnswer['results']): Temp
                 ...row
               }) => html`<tr title=${`${name}, ${quarter}, filed ${formatDay(day)}: sales ${formatCrore(salesCr)}, net profit ${formatCrore(profitCr)}`}>
                 <td>${stockLink(symbol, { list: rows.map((one) => one.symbol) })}</td>
-                ${[row.salesYoyPct, row.salesQoqPct, row.profitYoyPct, row.profitQoqPct, row.dayReturnPct].map((value, place) => html`<td class=${place === 4 ? 'number optional' : 'number'}>${changeText(value, place === 4 ? 1 : 0)}</td>`)}</tr>`,
+                ${[...listGrowth(row), row.dayReturnPct].map((value, place) => html`<td class=${place === 4 ? 'number optional' : 'number'}>${changeText(value, place === 4 ? 1 : 0)}</td>`)}</tr>`,
             )}</tbody>
           </table>
           ${rows.some(hasNoFigures) ? html`<p class="soft">Without figures while the provider still has the quarter before.</p>` : nothing}`
     }`,
   })
 
-const hasNoFigures = (row: ResultsRow): boolean =>
-  [row.salesYoyPct, row.salesQoqPct, row.profitYoyPct, row.profitQoqPct].every((value) => value === undefined)
+const listGrowth = (row: Partial<ResultsRow>) => [
+  row.salesYoyPct,
+  row.salesQoqPct,
+  row.profitYoyPct,
+  row.profitQoqPct,
+]
+
+const hasNoFigures = (row: ResultsRow): boolean => listGrowth(row).every((value) => value === undefined)
 
 const actionsPanel = ({ about, rows, total }: TodayAnswer['actions']): TemplateResult =>
   panel({
@@ -314,18 +308,18 @@ const changesPanel = (changes: FolderChanges, path: string): TemplateResult => {
     content: html`<p class="changed">${describeChanges(changes, path)}</p>
       <table><tbody>${changes.stocks.slice(0, SHOWN_CHANGES).map(
         ({ symbol, hasNoPage, changes: own }) => html`<tr>
-          <td>${stockLink(symbol, { ...(hasNoPage ? { hasNoPage } : {}), list })}</td>
+          <td>${stockLink(symbol, { hasNoPage, list })}</td>
           <td class="wide"><div class="clamp">${own.map(({ section, detail }, place) => html`${place === 0 ? nothing : ' · '}<span class="soft">${section}</span> <bdi title=${formatDaysIn(detail)}>${formatDaysIn(detail)}</bdi>`)}</div></td></tr>`,
       )}</tbody></table>`,
   })
 }
 
-let shownSignals: { readonly page: PageContext; readonly later: Later<readonly SignalRow[]> } | undefined
+let shownSignals: Later<readonly SignalRow[]> | undefined
 
 /** What rules found, once it is there; nothing without any. */
 const signalsPanel = (page: PageContext, run = ''): TemplateResult | typeof nothing => {
-  if (shownSignals?.page !== page) shownSignals = { page, later: createLater(page.update, true) }
-  const rows = shownSignals.later.read(`${asOfPath('/api/signals', page.place)}#${run}`)
+  shownSignals ??= createLater(page.update, true)
+  const rows = shownSignals.read(`${asOfPath('/api/signals', page.place)}#${run}`)
   if (rows === undefined || rows instanceof Error || rows.length === 0) return nothing
   return panel({
     title: 'Signals',

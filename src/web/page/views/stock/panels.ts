@@ -41,13 +41,13 @@ export const stockHead = (
     <div class="title">
       <h1><bdi>${name || symbol}</bdi></h1>
       <span><bdi>${symbol}</bdi></span> <span class="soft">${isin}</span> ${followButton(symbol, page)}
-      ${oldSymbol === undefined ? nothing : html`<span class="problem">${oldSymbol} is now ${symbol}</span>`}
+      ${oldSymbol && html`<span class="problem">${oldSymbol} is now ${symbol}</span>`}
     </div>
-    ${price === undefined ? nothing : priceLine(price, formatPrice(price.close))}
+    ${price && priceLine(price, formatPrice(price.close))}
     <p class="watch">
       ${facts.surveillance.map((stage) => html`<span class="tag waiting" title="The exchange watches it: ASM, additional, or GSM, graded surveillance measure">${stage}</span> `)}
-      ${facts.circuit === undefined ? nothing : html`<span class="tag waiting">at its ${facts.circuit} limit${describeAtLimit(facts, price)}</span> `}
-      ${facts.bandChange === undefined ? nothing : html`<span class="tag waiting">price band ${facts.bandChange}</span> `}
+      ${facts.circuit && html`<span class="tag waiting">at its ${facts.circuit} limit${describeAtLimit(facts, price)}</span> `}
+      ${facts.bandChange && html`<span class="tag waiting">price band ${facts.bandChange}</span> `}
       ${[...listStockFacts(facts), ...(facts.surveillance.length === 0 && facts.problems.length === 0 && problem === undefined ? ['no surveillance'] : [])].join(' · ')}
       ${[...(problem === undefined ? [] : [problem]), ...facts.problems].map((text) => html`<span class="problem">${text}</span>`)}
     </p>
@@ -115,16 +115,12 @@ const SHOWN_QUARTERS = 5
 export const figuresPanels = (stock: StockAnswer): TemplateResult =>
   html`${quartersPanel(stock)}${holdersPanel(stock)}`
 
-const QUARTER_ROWS: readonly (readonly [
-  title: string,
-  read: (quarter: Quarter) => number | undefined,
-  decimals: number,
-])[] = [
-  ['Sales ₹ crore', ({ salesCr }) => salesCr, 0],
-  ['Profit ₹ crore', ({ profitCr }) => profitCr, 0],
-  ['Margin %', ({ marginPct }) => marginPct, 1],
-  ['EPS ₹', ({ eps }) => eps, 2],
-]
+const QUARTER_ROWS = [
+  ['Sales ₹ crore', ({ salesCr }: Quarter) => salesCr, 0],
+  ['Profit ₹ crore', ({ profitCr }: Quarter) => profitCr, 0],
+  ['Margin %', ({ marginPct }: Quarter) => marginPct, 1],
+  ['EPS ₹', ({ eps }: Quarter) => eps, 2],
+] as const
 
 const quartersPanel = ({ quarters: { about, basis, rows } }: StockAnswer): TemplateResult => {
   const shown = rows.slice(0, SHOWN_QUARTERS).toReversed()
@@ -154,16 +150,12 @@ const figureRow = (
   <tr><th scope="row">${title}</th>${values.map((value, place) => html`<td class=${numberClass(place)}>${formatNumber(value, value !== undefined && Math.abs(value) >= 100 ? 0 : decimals)}</td>`)}</tr>
 `
 
-const HOLDER_ROWS: readonly (readonly [
-  name: string,
-  title: string,
-  read: (holding: Holding) => number | undefined,
-])[] = [
-  ['promoters', 'Promoters', ({ promoterPct }) => promoterPct],
-  ['foreign', 'Foreign institutions', ({ fiiPct }) => fiiPct],
-  ['domestic', 'Domestic institutions', ({ diiPct }) => diiPct],
-  ['public', 'Public', ({ publicPct }) => publicPct],
-]
+const HOLDER_ROWS = [
+  ['promoters', 'Promoters', ({ promoterPct }: Holding) => promoterPct],
+  ['foreign', 'Foreign institutions', ({ fiiPct }: Holding) => fiiPct],
+  ['domestic', 'Domestic institutions', ({ diiPct }: Holding) => diiPct],
+  ['public', 'Public', ({ publicPct }: Holding) => publicPct],
+] as const
 
 const holdersPanel = ({ shareholding: { about, rows } }: StockAnswer): TemplateResult => {
   const [newest, before] = rows
@@ -191,19 +183,19 @@ const holdersPanel = ({ shareholding: { about, rows } }: StockAnswer): TemplateR
 
 export const valuationPanel = ({ facts, quarters: { about } }: StockAnswer): TemplateResult => {
   const { marketCapCr, peTtm, pe, roePct, rocePct, dividendYieldPct, faceValue } = facts
-  const all: readonly (readonly [string, string])[] = [
-    ['Market cap', formatCrore(marketCapCr)],
-    ['P/E of four quarters', formatNumber(peTtm, 1)],
-    ['P/E of the provider', formatNumber(pe, 1)],
-    ['Return on equity', formatPercent(roePct, 1)],
-    ['Return on capital', formatPercent(rocePct, 1)],
-    ['Dividend yield', formatPercent(dividendYieldPct, 2)],
-    ['Face value', formatPrice(faceValue)],
-  ]
+  const all = {
+    'Market cap': formatCrore(marketCapCr),
+    'P/E of four quarters': formatNumber(peTtm, 1),
+    'P/E of the provider': formatNumber(pe, 1),
+    'Return on equity': formatPercent(roePct, 1),
+    'Return on capital': formatPercent(rocePct, 1),
+    'Dividend yield': formatPercent(dividendYieldPct, 2),
+    'Face value': formatPrice(faceValue),
+  }
   return panel({
     title: 'Valuation',
     about,
-    content: html`<dl class="facts">${all.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`,
+    content: html`<dl class="facts">${Object.entries(all).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`,
   })
 }
 
@@ -216,7 +208,7 @@ export const findingsPanel = (
   panel({
     title: 'Data checks of the candles',
     about: {},
-    ...(rows.length === 0 ? {} : { total: rows.length }),
+    total: rows.length,
     content: html`
       ${sentences(problems)}
       ${rows.length === 0 ? emptyLine(isChecked ? 'Nothing found in its candles.' : 'Without candles there is nothing to check.') : nothing}
@@ -259,10 +251,10 @@ const eventItem = (event: StockEvent, chosen: string | undefined, page: PageCont
     <p class="line">
       <span class="tag">${mark}</span>
       <button type="button" class="plain day" title="Show this day in the chart" @click=${() => page.setQuery({ day: isChosen ? undefined : day })}>${formatDay(day)}${time === undefined ? '' : `, ${time}`}</button>
-      ${sentiment === undefined ? nothing : sentimentText(sentiment)}
+      ${sentiment && sentimentText(sentiment)}
       ${dealValue(valueCr)}
     </p>
     <p class="text">${documentTitle(title, url)}
-      ${detail === undefined ? nothing : html`<bdi class="soft">${detail}</bdi>`}</p>
+      ${detail && html`<bdi class="soft">${detail}</bdi>`}</p>
   </li>`
 }
