@@ -60,7 +60,7 @@ export const runItemJob = (
   defer(() => {
     const requeued$ = new Subject<never>()
     const warnings: string[] = []
-    const emit = (event: RunEvent): void => {
+    const emit = (event: RunEvent) => {
       if (event.type === 'warning') warnings.push(workerRun.redact(event.text))
       const [requests, retries, rateLimited] = unreported.requestCounts
       if (event.type === 'requested') unreported.requestCounts = [requests + 1, retries, rateLimited]

@@ -90,11 +90,10 @@ export const createBarriers = (queues: Queues, run: string, { bullmq }: Packages
         /** The outcomes of the items by job id, in pages. */
         outcomes: () => readOutcomes(job),
         /** The reason of the first failed item job. */
-        failure: async (): Promise<string | undefined> =>
-          Object.values(await job.getIgnoredChildrenFailures())[0],
+        failure: async () => Object.values(await job.getIgnoredChildrenFailures())[0],
       }
     },
-    stop: (): void => watching.unsubscribe(),
+    stop: () => watching.unsubscribe(),
   }
 }
 
@@ -144,7 +143,7 @@ export const processOnFleet = (
   if (items.length === 0) return EMPTY
   const { run, blobs } = dependencies
   const { stream, workers, activeItems, isStopping } = stage
-  const hasRoom = (): boolean => !isStopping() && activeItems.active < workers + MAX_BACKLOG
+  const hasRoom = () => !isStopping() && activeItems.active < workers + MAX_BACKLOG
   const room$ = defer(() => activeItems.ended$.pipe(startWith(undefined), first(hasRoom)))
   return handOutItems(stage, items, dependencies).pipe(
     concatMap((finished) =>
@@ -186,14 +185,14 @@ const handOutItems = (
     const { stream, workers, isSecondPass } = stage
     const { record, isContinued } = run.session
     const pending = new Map(items.map((item) => [toJobId(item, isSecondPass), item]))
-    const finish = (id: string, outcome: WorkerOutcome): void => {
+    const finish = (id: string, outcome: WorkerOutcome) => {
       const item = pending.get(id)
       if (item === undefined) return
       pending.delete(id)
       subscriber.next({ item, outcome })
     }
-    const fail = (error: unknown): void => subscriber.error(error)
-    const handOut = async (): Promise<void> => {
+    const fail = (error: unknown) => subscriber.error(error)
+    const handOut = async () => {
       await waitForStreams(stream.after ?? [], run)
       if (stream.after) {
         const earlier = run.plan

@@ -276,17 +276,14 @@ export const termsSql = {
   /** Rupees of that dividend. */
   beside: (kind: string, type: string, note: string): string => {
     const text = `regexp_replace(regexp_replace(${joinSql(type, note)}, '${FACE_VALUE}', '', 'gi'), '${TERMS.change}', '', 'gi')`
-    const read = (pattern: string): string =>
+    const read = (pattern: string) =>
       `list_sum(list_transform(regexp_extract_all(${text}, '${pattern}', 1, 'i'), lambda x: ${castNumber('x')}))`
     const kinds = WITHOUT_PRICE.map((one) => `'${one}'`).join(', ')
     return `coalesce(${read(TERMS.beside)}, if(${kind} IN (${kinds}), ${read(TERMS.rupees)}, NULL))`
   },
   /** The factors of a kind, as a list. */
   factors: (kind: string, note: string): string => {
-    const list = (
-      { factors = [], range: [above, below] = ANY_FACTOR }: KindFacts,
-      isChange: boolean,
-    ): string => {
+    const list = ({ factors = [], range: [above, below] = ANY_FACTOR }: KindFacts, isChange: boolean) => {
       const [a, b] = isChange
         ? [extract(note, TERMS.change, 2), extract(note, TERMS.change)]
         : [extract(note, TERMS.ratio), extract(note, TERMS.ratio, 2)]
@@ -295,7 +292,7 @@ export const termsSql = {
       )
       return `list_filter([${values.join(', ')}], lambda f: f > ${above} AND f < ${below} AND f <> 1)`
     }
-    const readRatio = (facts: KindFacts): string =>
+    const readRatio = (facts: KindFacts) =>
       facts.isRatio
         ? list(facts, false)
         : `if(${matches(note, TERMS.change)}, ${list(facts, true)}, ${list(facts, false)})`

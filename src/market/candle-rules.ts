@@ -184,9 +184,9 @@ const findNewCandles = (
   { recent, newest }: StoredHistory,
   { factor }: SeriesComparison,
 ): readonly NewCandle[] => {
-  const isChanged = (stored: number, now: number): boolean =>
+  const isChanged = (stored: number, now: number) =>
     now !== stored && !(Math.abs(now / (stored * factor) - 1) <= thresholds.prices.changed)
-  const isNew = ([, candle]: NewCandle): boolean => {
+  const isNew = ([, candle]: NewCandle) => {
     const stored = recent.get(toDayNumber(candle[0]))
     if (stored === undefined) return candle[0] > newest
     if (findCandleFault(candle) !== undefined && findCandleFault(stored) === undefined) return true
@@ -332,7 +332,7 @@ export const findImpossibleMove = (
   const { minChange, restDays } = thresholds.prices
   const close = before[4]
   if (close <= 0 || (candle[0] - before[0]) / DAY_SECONDS >= restDays) return undefined
-  const isBeyond = (price: number): boolean =>
+  const isBeyond = (price: number) =>
     (price >= close * rise || price <= close * fall) && Math.abs(price - close) >= minChange
   const price = [candle[4], candle[1], candle[2], candle[3]].find(isBeyond)
   return price === undefined ? undefined : `from a close of ${groupDigits(close)} to ${groupDigits(price)}`

@@ -174,7 +174,7 @@ export const createOwnerFinder = (listed: readonly Stock[], former: readonly For
   const formerBySymbol = groupBy(former, ({ stock }) => stock.Symbol)
   const formerByIsin = groupBy(former, ({ stock }) => stock.ISIN)
   /** The ISIN that a former stock has now, or had last: it may have had several, and another symbol since. */
-  const lastIsin = ({ ISIN }: Pick<Stock, 'ISIN'>): string => {
+  const lastIsin = ({ ISIN }: Pick<Stock, 'ISIN'>) => {
     const isins = new Set([ISIN])
     for (const isin of isins) {
       if (byIsin.has(isin)) return isin
@@ -189,9 +189,9 @@ export const createOwnerFinder = (listed: readonly Stock[], former: readonly For
     return [...isins].at(-1) ?? ISIN
   }
   /** The listed stock that a former one is now, if it is listed. */
-  const present = (stock: Pick<Stock, 'ISIN'>): Stock | undefined => byIsin.get(lastIsin(stock))
+  const present = (stock: Pick<Stock, 'ISIN'>) => byIsin.get(lastIsin(stock))
   /** The symbol that it has now, or the name of its files if it is not listed. */
-  const findSymbol = (symbol: string, day: Day, { name = '', isin = '' } = {}): string => {
+  const findSymbol = (symbol: string, day: Day, { name = '', isin = '' } = {}) => {
     const owners = formerBySymbol.get(symbol) ?? []
     if (owners.length === 0) return symbol
     const [now] = bySymbol.get(symbol) ?? []

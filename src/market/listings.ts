@@ -72,7 +72,7 @@ export const planListings = (
   const matches = matchListings(toListings(before), present)
   const same = new Set(matches.same.map((pair) => pair.before))
   // It may have another ISIN than when it lost them.
-  const findLost = (now: MasterEntry): MasterEntry =>
+  const findLost = (now: MasterEntry) =>
     former.findLast(({ fileName, stock }) => fileName === now.fileName && isSameCompany(stock, now.stock)) ??
     now
   return {
@@ -94,7 +94,7 @@ const findTaken = (
 ): readonly Pair[] => {
   const owners = new Map([...former, ...earlier].map((listing) => [listing.fileName, listing]))
   const origins = new Map([...same, ...renamed, ...reissued].map(({ before, now }) => [now, before]))
-  const isOwner = (before: MasterEntry, now: MasterEntry): boolean => {
+  const isOwner = (before: MasterEntry, now: MasterEntry) => {
     const origin = origins.get(now)
     if (before === origin || earlier.includes(before)) return before === origin
     // A stock that is back, after days without it.

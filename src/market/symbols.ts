@@ -81,7 +81,7 @@ const createSymbolFinder = (
   const former = indexIdentifiers(earlier)
   const plain = stocks.map((stock) => [toComparableName(stock.Name), stock] as const)
   const names = groupBy(plain, ([name]) => name)
-  const findReissued = ({ Symbol: symbol, ISIN }: NamedStock): NamedStock | undefined => {
+  const findReissued = ({ Symbol: symbol, ISIN }: NamedStock) => {
     const stock = listed.get(symbol.toUpperCase())
     return stock && haveSameIssuer(stock.ISIN, ISIN) ? stock : undefined
   }

@@ -150,7 +150,7 @@ const fetchLacking = (update: Update): Observable<ItemResult<Candle>> => {
   const { series, tools, stored, actions } = update
   const { join } = stored
   const lastDay = toCandleDay(stored.last)
-  const findDividing = (since: Day): string | undefined =>
+  const findDividing = (since: Day) =>
     findAction(actions, { since, until: toDay(tools.asOf), dividing: true })
   const adjustment = findDividing(lastDay)
   if (adjustment !== undefined) {

@@ -100,7 +100,7 @@ export const toCandlesAnswer = (
   },
 ): CandlesAnswer => {
   const days = Array.from(stored.day.subarray(0, stored.length), numberToDay)
-  const factorOf = (day: string): number => factors.find(({ until }) => day <= until)?.factor ?? 1
+  const factorOf = (day: string) => factors.find(({ until }) => day <= until)?.factor ?? 1
   const divisors = days.map((day) => (isStored ? 1 : factorOf(day)))
   const known = new Map(averages.map(({ day, values }) => [day, values]))
   const divide = (values: Float64Array): readonly number[] =>

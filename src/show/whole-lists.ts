@@ -268,7 +268,7 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
     ? raw
     : raw.replace(MEMBERS, NO_MEMBERS)
   const limits = { rows: MAX_LIST_ROWS, timeMs: LIST_TIME_MS }
-  const read = (without: ReadonlySet<string>): Promise<LimitedResult> =>
+  const read = (without: ReadonlySet<string>) =>
     runLimitedQuery({ sql, root, streams, asOf: day, without }, limits, new AbortController().signal)
   const { answer, damage, problem } = await readUndamaged({ root, tables: listTables(streams) }, read, {
     columns: [],

@@ -117,7 +117,7 @@ const damage = (
   good: HttpReply,
   { ms, random }: { readonly ms: number; readonly random: Random },
 ): Observable<HttpReply> => {
-  const later = (wrong: HttpReply): Observable<HttpReply> => timer(ms).pipe(map(() => wrong))
+  const later = (wrong: HttpReply) => timer(ms).pipe(map(() => wrong))
   switch (kind) {
     case 'status':
       return later(reply(random.pick([500, 502, 503, 504])))
@@ -190,7 +190,7 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
   const pausedUntil = new Map<string, number>()
   const violate = (text: string): void => void (violations.length < 20 && violations.push(text))
   /** What the simulated provider refuses, the product may take for a failure of the item. */
-  const findEndpoint = (request: HttpRequest, answer: Answers): string => {
+  const findEndpoint = (request: HttpRequest, answer: Answers) => {
     try {
       return answer(request).endpoint
     } catch (error) {
@@ -200,11 +200,7 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
   }
   return {
     violations,
-    observe: (
-      request: HttpRequest,
-      answer: Answers,
-      reply$: Observable<HttpReply>,
-    ): Observable<HttpReply> => {
+    observe: (request: HttpRequest, answer: Answers, reply$: Observable<HttpReply>) => {
       const endpoint = findEndpoint(request, answer)
       const key = `${request.url} ${request.body ?? ''}`
       const running = (inFlight.get(endpoint) ?? 0) + 1
@@ -215,7 +211,7 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
       if (early > 0 && !kinds.has('clock'))
         violate(`${endpoint} again ${early} ms before its Retry-After is over`)
       let isOpen = true
-      const close = (): void => {
+      const close = () => {
         if (isOpen) inFlight.set(endpoint, (inFlight.get(endpoint) ?? 0) - 1)
         isOpen = false
       }
@@ -229,7 +225,7 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
         finalize(close),
       )
     },
-    reset: (): void => {
+    reset: () => {
       inFlight.clear()
       pausedUntil.clear()
     },

@@ -84,7 +84,7 @@ const createMortalDisk = (
   { time, random, fault = () => undefined, latencyMs }: WorldOptions,
   getLife: () => ReturnType<typeof createLife>,
 ) => {
-  const kill = (): void => {
+  const kill = () => {
     const life = getLife()
     if (!life.isKilled) disk.kill(life.kind)
     life.isKilled = true

@@ -10,7 +10,7 @@ import type { PriceHistory } from './prices.js'
  */
 export const createCandleReader =
   (calendar: TradingCalendar, historyOf: (sid: string, last: number) => PriceHistory | undefined) =>
-  (sid: string, start: number, end: number, asOf: number, scales: readonly Scale[] = []): CandleColumns => {
+  (sid: string, start: number, end: number, asOf: number, scales: readonly Scale[] = []) => {
     const last = calendar.lastOpened(asOf)
     const history = historyOf(sid, last)
     const from = Math.max(lowerBound(calendar.times, start), history?.first ?? 0)
@@ -32,7 +32,7 @@ const FURTHER_DAYS = 250
 export const createHistoryCache = () => {
   const cache = new Map<string, PriceHistory>()
   let candles = 0
-  return (key: string, last: number, make: (last: number) => PriceHistory): PriceHistory => {
+  return (key: string, last: number, make: (last: number) => PriceHistory) => {
     const cached = cache.get(key)
     if (cached !== undefined && cached.first + cached.length > last) return cached
     // Further days on demand come many at a time: each one would compute the whole history again.
@@ -61,7 +61,7 @@ const sliceHistory = (
   scales: readonly Scale[],
 ): Omit<CandleColumns, 'Time'> => {
   // Loops: a callback for each of a million candles takes longer than all the rest.
-  const slice = (column: Int32Array | Float64Array, unit: number): number[] => {
+  const slice = (column: Int32Array | Float64Array, unit: number) => {
     const values: number[] = []
     for (let i = from - history.first; i <= to - history.first; i++) values.push((column[i] as number) / unit)
     return values

@@ -166,7 +166,7 @@ export const createConditions = ({ seed, marketAt, ...given }: ConditionOptions)
     /**
      * The market now. A running clock is rounded down to whole minutes, so that answers agree for a minute.
      */
-    market: (): SampleMarket => {
+    market: () => {
       const now = resolveAsOf(asOf)
       if (market.asOf !== now) market = marketAt(now)
       return market
@@ -175,9 +175,9 @@ export const createConditions = ({ seed, marketAt, ...given }: ConditionOptions)
     /** Counts a request to a host; returns the rate limit that it exceeds, if any. */
     findExceededLimit: (host: string) => takeToken(host),
     /** Depends on the request alone: the same request always has the same latency. */
-    computeLatency: (...key: readonly (string | number)[]): number =>
+    computeLatency: (...key: readonly (string | number)[]) =>
       latencyMs === 0 ? 0 : latencyMs * (0.75 + createRandom(seed, 'latency', ...key).next() / 2),
-    change: (control: z.output<ReturnType<typeof createControlSchema>>): void => {
+    change: (control: z.output<ReturnType<typeof createControlSchema>>) => {
       latencyMs = control.latencyMs ?? latencyMs
       asOf = control.asOf ?? asOf
       if (control.limits !== undefined) takeToken = createRateLimits(control.limits, Date.now)

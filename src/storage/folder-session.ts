@@ -43,10 +43,10 @@ export const openFolderSession = (
 ): Observable<LockedStorage> =>
   new Observable((subscriber) => {
     const opened: (() => void)[] = []
-    const release = (): void => {
+    const release = () => {
       for (const close of opened.splice(0).reverse()) close()
     }
-    const lock = async (): Promise<EarlierRuns> => {
+    const lock = async () => {
       const { folder: state, lock, part } = statePaths(root)
       await checkFolderFormat(root)
       await createFolder(state)
@@ -59,7 +59,7 @@ export const openFolderSession = (
     lock().then(
       (earlier) => {
         if (subscriber.closed) return release()
-        const begin = (choice: SessionChoice, now = request): Observable<Session> =>
+        const begin = (choice: SessionChoice, now = request) =>
           beginSession({
             root,
             paths: statePaths(root)[choice.isPartOfUnfinished ? 'part' : 'run'],
@@ -113,20 +113,20 @@ const beginSession = (run: FolderRun): Observable<Session> => {
   const { record, isContinued, isPartOfEnded, isPartOfUnfinished } = choice
   const journals = createJournals(run)
   let [isOpen, isClosed] = [false, false]
-  const close = (): void => {
+  const close = () => {
     isClosed = true
     for (const journal of journals.values()) journal.close()
     digests.close()
   }
   opened.push(close)
-  const openJournals = async (): Promise<void> => {
+  const openJournals = async () => {
     await disk.mkdir(paths.journals, { recursive: true })
     for (const journal of journals.values()) await journal.open()
     isOpen = true
     // The run may have been unsubscribed while the journals were opened.
     if (isClosed) close()
   }
-  const commit = async (): Promise<string | undefined> => {
+  const commit = async () => {
     const isRaised = await markFolderFormat(root)
     const warning = isContinued ? await completePreviousOutputs(root) : await replaceRecord(run)
     if (!isContinued) await openJournals()

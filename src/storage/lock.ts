@@ -56,8 +56,7 @@ export const successorPath = (path: string, last: LockFile): string =>
  * Deletes the files of earlier takeovers. A process that has just created one sees that the lock has changed.
  */
 const clearSuccessors = (path: string): void => {
-  const isSuccessor = (name: string): boolean =>
-    /^\.after-[\da-f]{32}$/.test(name.slice(basename(path).length))
+  const isSuccessor = (name: string) => /^\.after-[\da-f]{32}$/.test(name.slice(basename(path).length))
   for (const name of disk.readdirSync(dirname(path)))
     if (name.startsWith(basename(path)) && isSuccessor(name))
       disk.rmSync(join(dirname(path), name), { force: true })

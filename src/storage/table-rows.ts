@@ -82,7 +82,7 @@ const createRowMaker = (table: Table, label: string, into: Columns): ((record: R
   const restOfDocument = createRest(table, 'document')
   const readers = columns.map((column) => createReader(column, label))
   const extras = into.at(-1)
-  const addRow = (record: unknown, document: Row, restOf?: Row): void => {
+  const addRow = (record: unknown, document: Row, restOf?: Row) => {
     const fields = isRow(record) ? record : {}
     let mayMisfit = false
     // Loops by index: `for … of` allocates an object per step until it is optimised, and most runs read too
@@ -218,7 +218,7 @@ const createRest = (
     for (const key of listColumnKeys(column, of))
       if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
   const dropped = new Set((of === 'document') === lists.length > 0 ? [...lists, ...elsewhere] : [])
-  const isAlwaysRead = ({ type, convert }: TableColumn): boolean =>
+  const isAlwaysRead = ({ type, convert }: TableColumn) =>
     type === 'JSON' || (type === 'VARCHAR' && convert === undefined)
   const strict = [...readers].map(([key, own]) => ({ key, own })).filter(({ own }) => !own.some(isAlwaysRead))
   const unread = strict.filter(({ own }) => own.every((column) => listColumnKeys(column, of).length > 1))
@@ -307,14 +307,14 @@ const createRowHash = (): ((columns: Columns, row: number) => number) => {
   const double = new Float64Array(1)
   const halves = new Uint32Array(double.buffer)
   let [one, other] = [0, 0]
-  const mix = (part: number): void => {
+  const mix = (part: number) => {
     // The shifts carry a difference in the upper bits, such as that of a sign, to all others.
     one = Math.imul(one ^ part, 2_654_435_761)
     one ^= one >>> 15
     other = Math.imul(other ^ part, 1_597_334_677)
     other ^= other >>> 13
   }
-  const mixValue = (value: Value): void => {
+  const mixValue = (value: Value) => {
     if (value === null) mix(1)
     else if (typeof value === 'number') {
       // JSON has no negative zero.
@@ -356,11 +356,11 @@ export const createRecordReader = ({
   lists,
 }: Table): ((rows: readonly TableRow[]) => ReadonlyMap<string, FileRecords>) => {
   const label = columns.find(({ from }) => 'file' in from && from.file === 'label')
-  const isOf = (row: TableRow, own = ''): boolean =>
+  const isOf = (row: TableRow, own = '') =>
     label === undefined || row[label.name] === (label.convert?.value(own) ?? own)
   const toRecord = createRecordMaker(columns, lists?.[0])
   const known = new WeakMap<TableRow, Row>()
-  const findRecord = (row: TableRow): Row => {
+  const findRecord = (row: TableRow) => {
     const record = known.get(row) ?? toRecord(row)
     known.set(row, record)
     return record

@@ -79,7 +79,7 @@ const buildItem = (
 ): Record<'symbol' | 'sid', string> => {
   const [, after = ''] = files[0]?.path.split(/\{\w+\}/) ?? []
   const name = `left(parse_filename(filename), -${after.length})`
-  const chosen = (pairs: readonly (readonly [string, string])[], otherwise: string): string =>
+  const chosen = (pairs: readonly (readonly [string, string])[], otherwise: string) =>
     pairs.length === 0
       ? otherwise
       : `coalesce(MAP {${pairs.map((pair) => pair.map(quoteText).join(': ')).join(', ')}}[${name}], ${otherwise})`

@@ -211,8 +211,8 @@ const KEYWORDS =
 const suggestKeyword = (message: string): string => {
   const [, near = ''] = /near "(\w+)"/.exec(message) ?? []
   const [, line = '', pointer = ''] = /^(LINE .*)\n( *)\^/m.exec(message) ?? []
-  const sortLetters = (word: string): string => [...word].sort().join()
-  const findKeyword = (word: string): string | undefined =>
+  const sortLetters = (word: string) => [...word].sort().join()
+  const findKeyword = (word: string) =>
     findNearMatch(word, KEYWORDS) ?? KEYWORDS.find((keyword) => sortLetters(keyword) === sortLetters(word))
   const words =
     `${line.slice(0, pointer.length)} ${near}`
@@ -239,7 +239,7 @@ const explainQueryError = (error: unknown, all: readonly Columned[], used: reado
     what: string,
     name: string,
     lists: readonly (readonly [title: string, names: readonly string[]])[],
-  ): UsageError => {
+  ) => {
     const start = message.search(/^LINE \d/m)
     const position = start < 0 ? [] : [message.slice(start)]
     const near = findClosest(

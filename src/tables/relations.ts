@@ -177,7 +177,7 @@ const openPast = async (
 ): Promise<OpenedTables> => {
   const { tables, day } = asked
   const past = await openDay({ folder: source.folder, ...asked })
-  const isCandles = ({ name }: Table): boolean => name === 'candles'
+  const isCandles = ({ name }: Table) => name === 'candles'
   const present = await openPresent(tables.filter(isCandles), source, lake)
   const candles = present.candleDays
     ? `FROM (${present.candleDays}) WHERE day <= DATE ${quoteText(day)}`

@@ -157,7 +157,7 @@ const addRecord = async (
   const knownAt = new Date(place.knownAt).toISOString()
   const sessionEnd = describeSessionEnd(day, run.history.calendar)
   const describe = (recorded: RecordedTable) => describePublication(recorded, run, day)
-  const isKnown = (recorded: RecordedTable, content: string): boolean => {
+  const isKnown = (recorded: RecordedTable, content: string) => {
     const known = chooseList(history.records, recorded.table.name, day)
     const own = findListTiming({ day, timing, knownAt }, describe(recorded))
     if (known === undefined || known.record.knownAt < (sessionEnd ?? '')) return false

@@ -204,7 +204,7 @@ export const openHistory = async (root: string, tables: PublishedTables = []): P
       else damages.push({ day, file: nameHistoryFile(`${name}/${FACTS_FILE}`), detail: facts })
     }
   records.sort((one, other) => one.number - other.number)
-  const isDeleted = (one: StoredRecord): boolean => one.deleted !== undefined
+  const isDeleted = (one: StoredRecord) => one.deleted !== undefined
   const [present, deleted] = [records.filter((one) => !isDeleted(one)), records.filter(isDeleted)]
   return { root, records: present, deleted, damages, earlier: await listEarlierDays(root) }
 }

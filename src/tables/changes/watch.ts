@@ -40,7 +40,7 @@ const readRuleRows = async (
   source: WatchSource,
 ): Promise<readonly RuleRows[]> => {
   const found = new Map<ResolvedRule, RuleRows>()
-  const readGroup = async (group: readonly ResolvedRule[]): Promise<void> => {
+  const readGroup = async (group: readonly ResolvedRule[]) => {
     const rows = await readTogether(group, asOf, source).catch(formatError)
     if (typeof rows === 'string' && group.length > 1) for (const rule of group) await readGroup([rule])
     else

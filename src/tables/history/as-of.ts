@@ -185,7 +185,7 @@ export const readAllDays = async (
   }
   const [first] = days
   if (first === undefined) return { files: [], select: buildEmptySelect(shown) }
-  const toPath = (name: string): string => toHistoryPath(history.root, name)
+  const toPath = (name: string) => toHistoryPath(history.root, name)
   const files = [...new Set(days.flatMap(({ names }) => names))].map(toPath)
   return { files, select: buildDaysSelect(days, selectColumns(table), toPath), first: first.record.day }
 }
