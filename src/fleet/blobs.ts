@@ -123,8 +123,8 @@ export interface WorkerOutcome extends Omit<ItemOutcome, 'item' | 'rows' | 'erro
  * The job id of an item. BullMQ refuses ids that are numbers or contain a colon. The second pass has
  * different ids, because the queue still stores the finished jobs and events of the first pass.
  */
-export const toJobId = ({ fileName }: Item, isSecondPass = false): string =>
-  `${isSecondPass ? 'again-' : 'i'}${encodeURIComponent(fileName)}`
+export const toJobId = ({ item, isSecondPass }: Omit<ItemJobData, 'run'>): string =>
+  `${isSecondPass ? 'again-' : 'i'}${encodeURIComponent(item.fileName)}`
 
 /**
  * The name contains length and size: a worker that was stalled may write late, and must not overwrite

@@ -79,9 +79,9 @@ export const runItemJob = (
       return {
         by,
         ...redactRecord(rest, workerRun.redact),
-        ...(requestCounts === NO_REQUESTS ? {} : { requestCounts }),
-        ...(warnings.length > 0 ? { warnings } : {}),
-        ...(drift ? { drift } : {}),
+        ...(requestCounts !== NO_REQUESTS && { requestCounts }),
+        ...(warnings.length > 0 && { warnings }),
+        ...(drift && { drift }),
       }
     }
     const shared = work.isSecondPass ? workerRun.sharedInSecondPass : workerRun.shared
@@ -131,11 +131,7 @@ const createFleetLimiters = ({
   pauseQueues,
   requeue,
 }: FleetLimiterOptions): LimiterRegistry => ({
-  warnings: workerRun.limiters.warnings,
-  policy: workerRun.limiters.policy,
-  link: workerRun.limiters.link,
-  status: workerRun.limiters.status,
-  allowProbes: workerRun.limiters.allowProbes,
+  ...workerRun.limiters,
   forEndpoint: (endpoint) => {
     const limiter = workerRun.limiters.forEndpoint(endpoint)
     const address = toHostAddress(workerRun.settings, endpoint.host)

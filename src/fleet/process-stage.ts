@@ -184,7 +184,7 @@ const handOutItems = (
   new Observable((subscriber) => {
     const { stream, workers, isSecondPass } = stage
     const { record, isContinued } = run.session
-    const pending = new Map(items.map((item) => [toJobId(item, isSecondPass), item]))
+    const pending = new Map(items.map((item) => [toJobId({ item, isSecondPass }), item]))
     const finish = (id: string, outcome: WorkerOutcome) => {
       const item = pending.get(id)
       if (item === undefined) return
@@ -217,7 +217,7 @@ const handOutItems = (
         if (subscriber.closed) return
         const works = items
           .slice(from, from + CHUNK_SIZE)
-          .map((item): ItemJobData => ({ run: record.run, item, ...(isSecondPass ? { isSecondPass } : {}) }))
+          .map((item): ItemJobData => ({ run: record.run, item, ...(isSecondPass && { isSecondPass }) }))
         if (isContinued) await removeLostJobs(queue, works)
         const untilServed = () => queue.setGlobalConcurrency(workers)
         await addJobs(queue, works, { parent: barrier.parent, isOver: () => subscriber.closed, untilServed })
@@ -271,24 +271,22 @@ const addJobs = async (
         works.map((work) => ({
           name: 'item',
           data: work,
-          opts: { ...JOB_RETRY_OPTIONS, jobId: getJobId(work), parent, ignoreDependencyOnFailure: true },
+          opts: { ...JOB_RETRY_OPTIONS, jobId: toJobId(work), parent, ignoreDependencyOnFailure: true },
         })),
       ),
     retry,
   )
   // BullMQ reports a rejected job only by a negative number as its id.
-  const rejected = jobs.filter(({ id = '-' }, index) => id !== getJobId(works[index] as ItemJobData))
+  const rejected = jobs.filter(({ id = '-' }, index) => id !== toJobId(works[index] as ItemJobData))
   if (rejected.length > 0)
     throw new Error(`the queue rejected ${rejected.length} of ${works.length} items (${rejected[0]?.id})`)
 }
-
-const getJobId = ({ item, isSecondPass }: ItemJobData): string => toJobId(item, isSecondPass)
 
 /** Removes jobs that failed or may lack rows, so that a resumed run fetches their items again. */
 const removeLostJobs = async (queue: ItemQueue, works: readonly ItemJobData[]): Promise<void> => {
   await Promise.all(
     works.map(async (work) => {
-      const id = getJobId(work)
+      const id = toJobId(work)
       const job = await queue.getJob(id)
       const outcome = job?.returnvalue as WorkerOutcome | null | undefined
       if (job && (job.failedReason || (outcome && (isLost(outcome) || outcome.degraded !== undefined))))

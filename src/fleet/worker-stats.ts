@@ -31,8 +31,8 @@ export const createWorkerStats = (now: () => number) => {
       return {
         workers: all.sort((one, other) => (one.name < other.name ? -1 : 1)),
         stalled,
-        ...(connected ? {} : { isAway: true }),
-        ...(refusal === undefined ? {} : { refusal }),
+        ...(!connected && { isAway: true }),
+        ...(refusal !== undefined && { refusal }),
       }
     },
   }

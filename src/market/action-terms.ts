@@ -170,7 +170,8 @@ export const readTerms = (type: string, note: string): ActionTerms | undefined =
     const dividend = readDividend(text, has(all, INTEREST))
     return { kind, factors, ...dividend, isReadable: Object.keys(dividend).length > 0 }
   }
-  const isReadable = !isRead(facts) || factors.length > 0
+  // The price follows from its terms, except that of a rights issue, which is unknown.
+  const isReadable = facts.factors === undefined || kind === 'rights' || factors.length > 0
   if (!has(all, BESIDE)) return { kind, factors, isReadable }
   const beside = readBeside(kind, all) ?? null
   return { kind, factors, beside, isReadable: isReadable && beside !== null }
@@ -179,9 +180,6 @@ export const readTerms = (type: string, note: string): ActionTerms | undefined =
 /** Whether nobody knows what an action is: neither one of the share nor an event such as a meeting. */
 export const isUnknownAction = (type: string, note: string): boolean =>
   readTerms(type, note) === undefined && !has(`${type} ${note}`.trim(), NO_ACTION)
-
-/** Whether the price follows from its terms: that of a rights issue is unknown. */
-const isRead = ({ kind, factors }: KindFacts): boolean => factors !== undefined && kind !== 'rights'
 
 const readFactors = (
   { factors = [], range: [above, below] = ANY_FACTOR, second, isRatio }: KindFacts,

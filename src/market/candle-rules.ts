@@ -95,12 +95,7 @@ export const checkMoves = (
     return of(undefined)
   }
   watch.countSuspect()
-  if (tools.accepts('prices')) return of(undefined)
-  return watch.whenDecided(tools.pause).pipe(
-    map((areMany) => {
-      if (areMany) refuse(tools, 'prices', `the prices of many series jump at once (${moves[at]})`)
-    }),
-  )
+  return refuseIfMany('prices', `the prices of many series jump at once (${moves[at]})`, tools, watch)
 }
 
 /** Refuses a history that does not fit its table, unless the run accepts that. */
@@ -246,19 +241,24 @@ const checkLevel = (
   if (tools.accepts('rescale')) return of(undefined)
   if (isHigher && findExplanation(since, context) === undefined)
     refuse(tools, 'rescale', `no corporate action explains the higher prices (${change})`)
-  return refuseIfMany(change, tools, counts)
+  return refuseIfMany('rescale', describeMany(change), tools, counts)
 }
 
+const describeMany = (change: string): string => `the prices of many series changed in this run (${change})`
+
 const refuseIfMany = (
-  change: string,
+  code: 'prices' | 'rescale',
+  message: string,
   tools: CheckContext['tools'],
   counts: SuspectCounts,
 ): Observable<unknown> =>
-  counts.whenDecided(tools.pause).pipe(
-    map((areMany) => {
-      if (areMany) refuse(tools, 'rescale', `the prices of many series changed in this run (${change})`)
-    }),
-  )
+  tools.accepts(code)
+    ? of(undefined)
+    : counts.whenDecided(tools.pause).pipe(
+        map((areMany) => {
+          if (areMany) refuse(tools, code, message)
+        }),
+      )
 
 /**
  * Refuses a stored close that alone became another one, if that happens to many series at once. Emits once.
@@ -271,12 +271,8 @@ export const checkChangedClose = (
 ): Observable<unknown> => {
   if (!isOtherClose(stored, now)) return of(undefined)
   counts.countSuspect()
-  if (tools.accepts('rescale')) return of(undefined)
-  return refuseIfMany(
-    `a close of ${now[CLOSE]} on ${toCandleDay(now)} instead of ${stored[CLOSE]}`,
-    tools,
-    counts,
-  )
+  const change = `a close of ${now[CLOSE]} on ${toCandleDay(now)} instead of ${stored[CLOSE]}`
+  return refuseIfMany('rescale', describeMany(change), tools, counts)
 }
 
 const isOtherClose = (stored: Candle, now: Candle): boolean =>

@@ -119,19 +119,23 @@ export const settleStocks = (
           [...new Set(own.map(({ was }) => was))],
         ]),
       )
-      return { moves, earlierIsins, ...(all === former ? {} : { document: toDocument(all) }) }
+      return { moves, earlierIsins, ...(all !== former && { document: toDocument(all) }) }
+    }),
+  )
+
+/** The `asOf` of the last run in this output folder; infinity if unknown. */
+export const readLastRunInstant = (stored: Stored): Observable<number> =>
+  stored.document(REPORT_FILE).pipe(
+    catchItemFailure(() => of(undefined)),
+    map((report) => {
+      const asOf = isRow(report) ? Date.parse(readText(report.asOf)) : Number.NaN
+      return Number.isNaN(asOf) ? Number.POSITIVE_INFINITY : asOf
     }),
   )
 
 /** The day of the run that stored the list; without a report, the day before. */
 const readListedDay = (stored: Stored, asOf: number): Observable<Day> =>
-  stored.document(REPORT_FILE).pipe(
-    catchItemFailure(() => of(undefined)),
-    map((report) => {
-      const before = isRow(report) ? Date.parse(readText(report.asOf)) : Number.NaN
-      return before < asOf ? toDay(before) : addDays(toDay(asOf), -1)
-    }),
-  )
+  readLastRunInstant(stored).pipe(map((before) => (before < asOf ? toDay(before) : addDays(toDay(asOf), -1))))
 
 /** Adding stocks again changes nothing: a killed run does. */
 const addFormerStocks = (

@@ -168,7 +168,7 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
       problem === undefined &&
       filled[stream] === false &&
       !(isOptional && runs.report?.scripts[stream] !== undefined)
-    return describeAbout(runs, stream, omitUndefined({ isMissing, damage: damage.get(table) }))
+    return describeAbout(runs, stream, { isMissing, damage: damage.get(table) })
   }
   const about = describe('fundamental-data', 'fundamentals')
   const problems = Object.entries(LIST_STREAMS).flatMap(

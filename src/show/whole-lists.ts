@@ -278,23 +278,22 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   const { columns, rows, isCut, usedDay, warnings = [] } = answer
   const lacks = own.flatMap((stream) => {
     const missing = findMissingFile(folder, stream)
-    const { problem: told } = describeAbout(
-      facts,
-      stream,
-      omitUndefined({ isMissing: missing !== undefined, damage: problem }),
-    )
+    const { problem: told } = describeAbout(facts, stream, {
+      isMissing: missing !== undefined,
+      damage: problem,
+    })
     return told ?? (missing === undefined ? [] : [`${missing} is missing`])
   })
-  return {
+  return omitUndefined({
     ...about,
     facets,
     sql,
     isCut,
     rows: name === 'indices' ? await addPaths(folder, answer) : rows,
     columns,
-    ...(usedDay === undefined ? {} : { usedDay }),
+    usedDay,
     warnings: [...new Set([...lacks, ...damage.values(), ...warnings])],
-  }
+  })
 }
 
 /** The address of each index, which ends in the name of its file. */

@@ -101,7 +101,7 @@ export const createSeedContext = (seed: number, { scenario, faults, totals }: Si
   const areHolidaysNamed = kinds.has('hours') && plan.chance(0.5)
   const calendar = {
     sessions: Object.fromEntries(named),
-    ...(areHolidaysNamed ? { holidays: HOLIDAYS } : {}),
+    ...(areHolidaysNamed && { holidays: HOLIDAYS }),
   }
   const settings = { ...scenario.settings, ...calendar }
   const world = createWorld({ time, random, streams, settings, fault, latencyMs })

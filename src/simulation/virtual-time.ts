@@ -36,13 +36,8 @@ class TimerQueue {
   elapsed = 0
 
   insert(timer: VirtualTimer): VirtualTimer {
-    let [low, high] = [0, this.timers.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((this.timers[middle] as VirtualTimer).dueAt <= timer.dueAt) low = middle + 1
-      else high = middle
-    }
-    this.timers.splice(low, 0, timer)
+    const place = this.timers.findLastIndex(({ dueAt }) => dueAt <= timer.dueAt) + 1
+    this.timers.splice(place, 0, timer)
     this.active += 1
     this.peak = Math.max(this.peak, this.active)
     return timer

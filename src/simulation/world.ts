@@ -104,7 +104,7 @@ const createMortalDisk = (
     random: random.next,
     now: time.now,
     fault: onCall,
-    ...(latencyMs ? { latencyMs } : {}),
+    ...(latencyMs && { latencyMs }),
   })
   return { disk, kill }
 }

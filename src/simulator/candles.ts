@@ -97,13 +97,7 @@ const computeElapsedShare = (calendar: TradingCalendar, index: number, asOf: num
 const applyOpenSession = (columns: CandleColumns, done: number): CandleColumns => {
   const { o, h, l, c, v } = columns
   const index = o.length - 1
-  const [open = 0, high = 0, low = 0, close = 0, volume = 0] = [
-    o[index],
-    h[index],
-    l[index],
-    c[index],
-    v[index],
-  ]
+  const [open = 0, high = 0, low = 0, close = 0, volume = 0] = [o, h, l, c, v].map((column) => column[index])
   const round = (price: number) => Math.round(price * 100) / 100
   const now = round(open + (close - open) * done)
   h[index] = Math.max(open, now, round(open + (high - open) * done))

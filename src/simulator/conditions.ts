@@ -4,13 +4,12 @@ import type { SampleMarket } from '../model/market.js'
 import { listEndpointHosts } from '../model/settings.js'
 import { createRandom } from './random.js'
 
+const RetryAfter = z.union([z.number(), z.string()]).optional()
+
 const RateLimit = z.strictObject({
   perSecond: z.number().positive().describe('requests a second that are served in the long run'),
   burst: z.number().min(1).describe('requests that are served at once after a pause'),
-  retryAfter: z
-    .union([z.number(), z.string()])
-    .optional()
-    .describe('sent as Retry-After with the 429; a number is seconds'),
+  retryAfter: RetryAfter.describe('sent as Retry-After with the 429; a number is seconds'),
 })
 type Limit = Readonly<z.output<typeof RateLimit>>
 
@@ -66,10 +65,7 @@ export const Fault = z.strictObject({
   on: z.string().min(1).describe('name of an endpoint, or * for all'),
   mode: z.enum(faultModes),
   status: z.int().min(200).max(599).optional().describe('of the mode status; 500 if absent'),
-  retryAfter: z
-    .union([z.number(), z.string()])
-    .optional()
-    .describe('sent as Retry-After with the mode status; a number is seconds'),
+  retryAfter: RetryAfter.describe('sent as Retry-After with the mode status; a number is seconds'),
   rate: z
     .number()
     .min(0)

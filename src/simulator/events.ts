@@ -257,8 +257,8 @@ const applyToStocks = (
   if (event.kind === 'delisting') return stocks.filter((one) => one !== stock)
   const changed = {
     ...stock,
-    ...(event.kind === 'rename' ? { Symbol: event.newSymbol } : {}),
-    ...(event.kind === 'isin-change' ? { ISIN: event.newIsin } : {}),
+    ...(event.kind === 'rename' && { Symbol: event.newSymbol }),
+    ...(event.kind === 'isin-change' && { ISIN: event.newIsin }),
     events: [...(stock.events ?? []), event],
   }
   return event.kind === 'listing'

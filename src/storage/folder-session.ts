@@ -153,14 +153,12 @@ const beginSession = (run: FolderRun): Observable<Session> => {
       isContinued,
       notes: await findNotes(root),
       journals: new Map([...journals].map(([stream, { journal }]) => [stream, journal])),
-      ...(isContinued ? { drift: readDrift(paths) } : {}),
+      ...(isContinued && { drift: readDrift(paths) }),
       saveDrift: (found) => (isOpen && !isClosed ? writeDrift(paths, found) : undefined),
       commit: () => act(commit),
-      ...(history
-        ? {
-            keepHistory: (report) => defer(() => recordDay(root, { history, record, report, isPartOfEnded })),
-          }
-        : {}),
+      ...(history && {
+        keepHistory: (report) => defer(() => recordDay(root, { history, record, report, isPartOfEnded })),
+      }),
       keepForResume: (endedAt, report) => act(() => endFolderRun(run, { close, report, endedAt })),
       finish: (report) => act(() => endFolderRun(run, { close, report })),
     }
@@ -227,10 +225,15 @@ const endFolderRun = async (
   const coversAllStocks = record.chosen?.symbols === undefined && record.chosen?.pairs === undefined
   close()
   const isWhole = isComplete && !isPartOfEnded && !isPartOfUnfinished && coversAllStocks
-  await settleOutputs(root, request, isWhole)
+  const { folders, outputs } = request
+  // Renames must survive a power cut before the journals, from which a lost file could be restored, are
+  // deleted.
+  await syncFolders([STATE_FOLDER, ...folders].map((folder) => join(root, folder)))
+  // After a whole run, outputs that it did not leave are those of stocks that are not listed any more.
+  await compactOutputDigests(root, isWhole ? outputs : [])
   // The note of an ended run is ignored until the record of the unfinished run is deleted below.
   if (report && !isPartOfUnfinished) {
-    const end = { run: { ...record, report }, outputs: request.outputs, isComplete }
+    const end = { run: { ...record, report }, outputs, isComplete }
     if (isPartOfEnded)
       await updateFullRun(root, { ...end, isComplete: isComplete && report.missing === undefined })
     else if (!isLeft && (isComplete || (report.outcome === 'partial' && coversAllStocks)))
@@ -240,17 +243,4 @@ const endFolderRun = async (
     await writeFileAtomically(paths.record, [`${JSON.stringify({ ...record, endedAt }, null, 2)}\n`])
   else if (isPartOfUnfinished) await mergePart(root)
   else await deleteRunState(paths)
-}
-
-/**
- * Renames must survive a power cut before the journals, from which a lost file could be restored, are
- * deleted. After a whole run, outputs that it did not leave are those of stocks that are not listed any more.
- */
-const settleOutputs = async (
-  root: string,
-  { folders, outputs }: SessionRequest,
-  isWhole: boolean,
-): Promise<void> => {
-  await syncFolders([STATE_FOLDER, ...folders].map((folder) => join(root, folder)))
-  await compactOutputDigests(root, isWhole ? outputs : [])
 }

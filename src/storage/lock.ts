@@ -112,8 +112,7 @@ const readFileSystemTime = async (path: string): Promise<number> => {
     return (await disk.stat(probe)).mtimeMs
   } catch (error) {
     // Another process has deleted the temporary file, as above.
-    if (getErrorCode(error) === 'ENOENT') return Date.now()
-    throw error
+    return ignoreMissing(error) ?? Date.now()
   } finally {
     await disk.rm(probe, { force: true })
   }

@@ -174,7 +174,9 @@ export const readRowsAt = async (
 }
 
 const toReadValue = (value: unknown): Value =>
-  typeof value === 'bigint' ? toSafeNumber(value) : ((value ?? null) as Value)
+  typeof value === 'bigint' && Number.isSafeInteger(Number(value))
+    ? Number(value)
+    : ((value ?? null) as Value)
 
 const DECOMPRESSORS = { BROTLI: (page: Uint8Array) => brotliDecompressSync(page) }
 
@@ -187,6 +189,3 @@ const PARSERS = {
   timestampFromMicroseconds: (micros: bigint) =>
     new Date(Number(micros / 1_000n)).toISOString().slice(0, 19).replace('T', ' '),
 }
-
-const toSafeNumber = (value: bigint): number | bigint =>
-  Number.isSafeInteger(Number(value)) ? Number(value) : value

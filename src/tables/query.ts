@@ -1,6 +1,6 @@
 import type { DuckDBResult } from '@duckdb/node-api'
 import { CollectError, UsageError } from '../model/errors.js'
-import type { Row } from '../model/row.js'
+import { omitUndefined, type Row } from '../model/row.js'
 import { type Columned, listColumnNames, listColumns, type Table } from '../model/table.js'
 import { findClosest, findNearMatch, suggest } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
@@ -9,6 +9,7 @@ import {
   openDuckDb,
   quoteList,
   quoteName,
+  quotePath,
   toQueryError,
   toSpillFolder,
 } from '../storage/duckdb.js'
@@ -78,8 +79,6 @@ export const describeQuery = async (sql: string, tables: readonly Table[]): Prom
   }
 }
 
-const quotePath = (name: string): string => name.split('.').map(quoteName).join('.')
-
 const declareColumns = (relation: Columned): string =>
   listColumns(relation)
     .map(({ name, type }) => `${quoteName(name)} ${type}`)
@@ -131,14 +130,7 @@ export const runQuery = async (
       throw new UsageError(`${out} contains no outputs`, { code: 'no-outputs' })
     await restrictAccess(duck, files)
     const result = await duck.connection.stream(statement.sql)
-    return {
-      result,
-      used,
-      close,
-      answers,
-      warnings: [...warnings],
-      ...(usedDay === undefined ? {} : { usedDay }),
-    }
+    return omitUndefined({ result, used, close, answers, warnings: [...warnings], usedDay })
   } catch (error) {
     close()
     throw explainQueryError(error, all, used)

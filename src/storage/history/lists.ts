@@ -16,6 +16,7 @@ import { type Columns, createColumns, createRowDigests, type TableRow } from '..
 import { findFile, readVerified } from './intact-files.js'
 import {
   BASES,
+  byDay,
   describeFile,
   type EncodedLists,
   type FileFacts,
@@ -168,7 +169,7 @@ const openBase = async (
     .filter(({ lists }) => lists[name])
     .map((record) => ({ day: record.day, ...(record.lists[name] as RecordedList) }))
   const near = own.filter((one) => one.day <= day && toQuarter(one.day) === toQuarter(day))
-  const { whole } = near.sort((one, other) => (one.day < other.day ? -1 : 1)).at(-1) ?? {}
+  const { whole } = near.sort(byDay).at(-1) ?? {}
   const bytes = whole && (await leaveOutDamaged(warn, () => findFile(history, whole, warn).bytes))
   if (whole === undefined || bytes === undefined) return undefined
   const source = own.find((one) => one.whole.digest === whole.digest && one.changes === undefined)

@@ -102,6 +102,10 @@ export interface Damage {
   readonly detail: string
 }
 
+/** The order of days, the earliest first. */
+export const byDay = (one: { readonly day: Day }, other: typeof one): number =>
+  one.day < other.day ? -1 : Number(one.day > other.day)
+
 export const describeDamage = ({ file, detail }: Damage): string => `${file} cannot be read: ${detail}`
 
 /** The records of a folder, by their numbers, and those that cannot be read. */

@@ -76,7 +76,7 @@ export const openDays = async (
     if (isBetween(day)) warnings.add(describeDamage(damage))
   for (const text of describeEarlier(history.earlier, from, until)) warnings.add(text)
   return {
-    names: { since: { day: from }, ...(to === undefined ? {} : { day: to }) },
+    names: omitUndefined({ since: { day: from }, day: to }),
     before,
     after,
     isSame: ({ items }, file) => items !== undefined && !seen.has(file),

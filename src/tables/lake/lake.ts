@@ -122,7 +122,9 @@ export const openLake = (
       if (!(await isWritten(table, true))) return undefined
       const copy = async (reading: CsvMode) => writeFile(table, await buildSelect(table, folder, { reading }))
       return keep(table, () =>
-        copy('sound').catch((error: unknown) => (isReaderError(error) ? copy('any') : Promise.reject(error))),
+        copy('sound').catch((error: unknown) =>
+          /CSV Error|Conversion Error/i.test(formatError(error)) ? copy('any') : Promise.reject(error),
+        ),
       )
     },
     /** Writes the rows of a view that was created. */
@@ -200,8 +202,6 @@ const createInputs = (folder: TableFolder, tables: readonly Table[], context = '
     },
   }
 }
-
-const isReaderError = (error: unknown): boolean => /CSV Error|Conversion Error/i.test(formatError(error))
 
 export type Lake = ReturnType<typeof openLake>
 

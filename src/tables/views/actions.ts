@@ -1,6 +1,6 @@
 import { DIVIDEND_TYPE, LISTED_MONTHS, termsSql } from '../../market/action-terms.js'
 import { ofNamedOwner } from './symbols.js'
-import { dayColumn, defineView, identity, numberColumn, RUN_DAY, textColumn, wholeColumn } from './view.js'
+import { dayColumn, defineView, identity, numberColumn, RUN_DAY, stringColumn, wholeColumn } from './view.js'
 
 /** The name of the variable with the actions that recorded lists had. */
 export const RECORDED_VARIABLE = 'recorded_actions'
@@ -69,12 +69,12 @@ export const actionsUnique = defineView({
   columns: [
     ...identity(dayColumn('day', 'ex-date, which may lie ahead; the record date if there is none')),
     dayColumn('record_date', 'whoever holds the share on this day takes part', 'max(record_date)'),
-    textColumn(
+    stringColumn(
       'kind',
       'such as split, bonus or dividend; what a trust pays is a dividend; NULL for results and what is not known',
     ),
-    textColumn('action', 'as the provider writes it, in capitals', 'min(action)'),
-    textColumn('terms', 'as the provider writes them', "nullif(min(terms), '')"),
+    stringColumn('action', 'as the provider writes it, in capitals', 'min(action)'),
+    stringColumn('terms', 'as the provider writes them', "nullif(min(terms), '')"),
     numberColumn(
       'amount_inr',
       'of a dividend, rupees a share, in percent of the face value of today; of others the rupees of the terms; NULL if they have none',

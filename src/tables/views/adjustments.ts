@@ -1,6 +1,6 @@
 import { AS_BEFORE, DIVIDEND_TYPE, MOVED_DAYS, SAME_PRICES, termsSql } from '../../market/action-terms.js'
 import { REWRITTEN_STOCKS, TWICE_OR_REVERSE } from './candles.js'
-import { defineView, identity, numberColumn, RUN_DAY, textColumn, wholeColumn } from './view.js'
+import { defineView, identity, numberColumn, RUN_DAY, stringColumn, wholeColumn } from './view.js'
 
 /** The session before an action and that of the action are at most this many days away. */
 const NEAR_DAYS = 10
@@ -236,8 +236,8 @@ export const adjustments = defineView({
     ...identity(
       'first day on which the share trades without it: the listed one, unless the candles show a session beside it',
     ),
-    textColumn('kind', MOVING_KINDS.join(', ')),
-    textColumn(
+    stringColumn('kind', MOVING_KINDS.join(', ')),
+    stringColumn(
       'terms',
       'as the provider writes them: new face value to old, new shares to old ones, or rupees a share',
       "nullif(terms, '')",
@@ -262,7 +262,7 @@ export const adjustments = defineView({
       'open_after_inr',
       `open of the first session from that day on as stored, at most ${NEAR_DAYS} days later, rupees`,
     ),
-    textColumn('reason', 'why factor or is_applied is NULL, or close_first of earlier days'),
+    stringColumn('reason', 'why factor or is_applied is NULL, or close_first of earlier days'),
   ],
   with: [READ, ...ACTS, ...MOVES, ...CHOICE, ...JUDGED, ...DIVIDENDS],
   from: `FROM (

@@ -7,7 +7,7 @@ import {
   exact,
   numberColumn,
   RUN_DAY,
-  textColumn,
+  stringColumn,
   type View,
   type ViewColumn,
   wholeColumn,
@@ -103,11 +103,11 @@ const SELECT_GROUPS = `SELECT 'market' AS level, 'all stocks' AS name, NULL AS s
     ${[20, 50, 200].map((sessions) => `100 * CAST(${isAbove(sessions)} AS INTEGER)`).join(', ')}, new_high_52w, new_low_52w, NULL FROM indexes`
 
 const BREADTH_COLUMNS: readonly ViewColumn[] = [
-  textColumn('isin', 'NULL: rows are not about one stock', 'NULL'),
-  textColumn('symbol', 'symbol of the index; NULL for market and sectors'),
+  stringColumn('isin', 'NULL: rows are not about one stock', 'NULL'),
+  stringColumn('symbol', 'symbol of the index; NULL for market and sectors'),
   dayColumn('day', 'session in India: a day on which at least half of the stocks traded'),
-  textColumn('level', 'market, sector or index'),
-  textColumn(
+  stringColumn('level', 'market, sector or index'),
+  stringColumn(
     'name',
     'all stocks, the sector as fundamentals names it (no sector if they do not), or the index',
   ),

@@ -5,7 +5,7 @@ import {
   defineView,
   identity,
   numberColumn,
-  textColumn,
+  stringColumn,
   type ViewColumn,
   wholeColumn,
 } from './view.js'
@@ -29,7 +29,7 @@ export const candleDays = defineView({
     'daily candles of stocks as stored, one row for each symbol and day: of two candles of one day the last one in the file',
   needs: ['candles'],
   columns: [
-    textColumn('symbol', 'trading symbol'),
+    stringColumn('symbol', 'trading symbol'),
     dayColumn('day', 'trading day in India', 'date'),
     ...priceColumns('rupees', ''),
     wholeColumn('volume', 'shares traded'),
@@ -116,12 +116,12 @@ export const rewritten = defineView({
     'candle histories that a recorded run fetched again and replaced, or of which it replaced the last candle, one row for each file and run: what was known before had other prices',
   needs: ['master', 'symbol_isins'],
   columns: [
-    textColumn('isin', 'ISIN of the stock; NULL for an index, or if no list names it'),
-    textColumn('symbol', 'trading symbol on that day, or name of the index', 'item'),
+    stringColumn('isin', 'ISIN of the stock; NULL for an index, or if no list names it'),
+    stringColumn('symbol', 'trading symbol on that day, or name of the index', 'item'),
     dayColumn('day', 'day of the run'),
     col('known_at', 'TIMESTAMP', 'when the candles were replaced, India time'),
-    textColumn('stream', 'all-ohlcv for stocks, indices-ohlcv for indices'),
-    textColumn('reason', 'why it was replaced'),
+    stringColumn('stream', 'all-ohlcv for stocks, indices-ohlcv for indices'),
+    stringColumn('reason', 'why it was replaced'),
   ],
   from: `FROM (FROM ${REWRITTEN_STOCKS} UNION ALL BY NAME FROM ${REWRITTEN_ROWS} WHERE stream <> 'all-ohlcv') WHERE NOT is_later`,
 })

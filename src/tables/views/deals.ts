@@ -6,7 +6,7 @@ import {
   defineView,
   growth,
   numberColumn,
-  textColumn,
+  stringColumn,
   wholeColumn,
 } from './view.js'
 
@@ -17,13 +17,13 @@ export const dealsValued = defineView({
   about: 'bulk and block deals with their value, one row each',
   needs: ['deals', 'symbol_isins'],
   columns: [
-    textColumn('isin', 'ISIN of the stock; NULL if no list names it', ISIN),
-    textColumn('symbol', 'trading symbol', 'coalesce(if(owner IS NULL, NULL, s.symbol_now), d.symbol)'),
+    stringColumn('isin', 'ISIN of the stock; NULL if no list names it', ISIN),
+    stringColumn('symbol', 'trading symbol', 'coalesce(if(owner IS NULL, NULL, s.symbol_now), d.symbol)'),
     dayColumn('day', 'day of the deal', 'd.date'),
-    textColumn('exchange', 'exchange of the deal'),
-    textColumn('kind', 'BULK or BLOCK'),
-    textColumn('side', 'B for a purchase, S for a sale'),
-    textColumn('client', 'who bought or sold'),
+    stringColumn('exchange', 'exchange of the deal'),
+    stringColumn('kind', 'BULK or BLOCK'),
+    stringColumn('side', 'B for a purchase, S for a sale'),
+    stringColumn('client', 'who bought or sold'),
     wholeColumn('quantity', 'shares'),
     numberColumn('price_inr', 'average price, rupees', 'price'),
     numberColumn('value_cr', 'quantity times price, ₹ crore', 'quantity * price / 1e7'),
@@ -54,11 +54,11 @@ export const dealsNetted = defineView({
     ...dealsValued.columns
       .filter(({ name }) => ['isin', 'symbol', 'day'].includes(name))
       .map(({ name, type, comment }) => col(name, type, comment, `n.${name}`)),
-    textColumn(
+    stringColumn(
       'sellers',
       'clients who sold more than they bought, each with the difference in ₹ crore behind its name',
     ),
-    textColumn('buyers', 'clients who bought more than they sold, in the same way'),
+    stringColumn('buyers', 'clients who bought more than they sold, in the same way'),
     wholeColumn('flat_clients', 'clients who bought as many shares as they sold', 'flat'),
     numberColumn('value_cr', 'what the buyers bought, or the sellers sold if that is more, ₹ crore'),
     {
@@ -69,7 +69,7 @@ export const dealsNetted = defineView({
       ),
       title: 'of volume %',
     },
-    textColumn('client', 'the client with the largest difference'),
+    stringColumn('client', 'the client with the largest difference'),
     wholeColumn(
       'client_deals_30d',
       `its deals of ${CLIENT_DAYS} days up to that day, in all stocks`,

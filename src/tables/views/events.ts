@@ -8,7 +8,7 @@ import {
   identity,
   numberColumn,
   RUN_DAY,
-  textColumn,
+  stringColumn,
   wholeColumn,
 } from './view.js'
 
@@ -26,7 +26,7 @@ const OWN_SYMBOL = 'coalesce(o.owner, t.symbol)'
 /** The files of a former symbol have the same documents. */
 const NOW = `coalesce(s.symbol_now, ${OWN_SYMBOL})`
 
-const PRESENT_SYMBOL = textColumn('symbol', 'trading symbol of the stock now')
+const PRESENT_SYMBOL = stringColumn('symbol', 'trading symbol of the stock now')
 
 export const filingsUnique = defineView({
   name: 'filings_unique',
@@ -34,20 +34,20 @@ export const filingsUnique = defineView({
     'filings without repetitions: one row for each stock, time, title and document, although only one path of the provider gives an id',
   needs: ['filings', 'symbol_isins'],
   columns: [
-    textColumn('isin', 'ISIN of the stock', 'max(isin)'),
+    stringColumn('isin', 'ISIN of the stock', 'max(isin)'),
     PRESENT_SYMBOL,
     dayColumn('day', 'day of the filing', 'CAST(filed_at AS DATE)'),
     col('filed_at', 'TIMESTAMP', 'when it was filed, India time'),
-    textColumn('caption', 'title', "max(NULLIF(caption, ''))"),
-    textColumn('descriptor', 'kind of filing', "max(NULLIF(descriptor, ''))"),
-    textColumn('category', 'finer kind; NULL if the exchange gave none', "max(NULLIF(category, ''))"),
+    stringColumn('caption', 'title', "max(NULLIF(caption, ''))"),
+    stringColumn('descriptor', 'kind of filing', "max(NULLIF(descriptor, ''))"),
+    stringColumn('category', 'finer kind; NULL if the exchange gave none', "max(NULLIF(category, ''))"),
     dayColumn(
       'period_end',
       'last day of the newest quarter that the title or text of results names; NULL if none, or of another filing',
       `max(${RESULT_PERIOD})`,
     ),
-    textColumn('url', 'address of the document', "NULLIF(url, '')"),
-    textColumn('news_id', 'id of the filing; NULL if it has none', "max(NULLIF(news_id, ''))"),
+    stringColumn('url', 'address of the document', "NULLIF(url, '')"),
+    stringColumn('news_id', 'id of the filing; NULL if it has none', "max(NULLIF(news_id, ''))"),
     wholeColumn('copies', 'rows of the table filings that this row stands for', 'count(*)'),
   ],
   from: `FROM ${ofStock('filings', NOW)} GROUP BY symbol, filed_at, coalesce(NULLIF(caption, ''), descriptor), NULLIF(url, '')`,
@@ -59,14 +59,14 @@ export const newsUnique = defineView({
     'news without repetitions, one row for each stock, time and title; a renamed stock has the same news under both symbols',
   needs: ['news', 'symbol_isins'],
   columns: [
-    textColumn('isin', 'ISIN of the stock', 'max(isin)'),
+    stringColumn('isin', 'ISIN of the stock', 'max(isin)'),
     PRESENT_SYMBOL,
     dayColumn('day', 'day of the news', 'CAST(published_at AS DATE)'),
     col('published_at', 'TIMESTAMP', 'when it was published, India time'),
-    textColumn('title', 'headline'),
-    textColumn('sentiment', 'positive, negative, neutral or mixed', "max(NULLIF(sentiment, ''))"),
-    textColumn('summary', 'text of the news', 'max(summary)'),
-    textColumn('source', 'category of the news', 'max(source)'),
+    stringColumn('title', 'headline'),
+    stringColumn('sentiment', 'positive, negative, neutral or mixed', "max(NULLIF(sentiment, ''))"),
+    stringColumn('summary', 'text of the news', 'max(summary)'),
+    stringColumn('source', 'category of the news', 'max(source)'),
     wholeColumn('copies', 'rows of the table news that this row stands for', 'count(*)'),
   ],
   from: `FROM ${ofStock('news', NOW)} GROUP BY symbol, published_at, title`,
@@ -111,16 +111,16 @@ export const firstSeen = defineView({
     'filings, news, announcements and deals with the day on which a recorded run first had them, one row each',
   needs: ['filings', 'news', 'announcements', 'deals_valued', 'symbol_isins'],
   columns: [
-    textColumn('isin', 'ISIN of the stock; NULL if no list names it', 'max(isin)'),
-    textColumn('symbol', 'trading symbol'),
+    stringColumn('isin', 'ISIN of the stock; NULL if no list names it', 'max(isin)'),
+    stringColumn('symbol', 'trading symbol'),
     dayColumn('day', 'its own day, as the provider dates it'),
     col('happened_at', 'TIMESTAMP', 'its own time, India time; NULL for a deal'),
-    textColumn('kind', 'filing, news, announcement or deal'),
-    textColumn(
+    stringColumn('kind', 'filing, news, announcement or deal'),
+    stringColumn(
       'title',
       'title of the filing or news, text of the announcement, kind, side and client of the deal',
     ),
-    textColumn(
+    stringColumn(
       'detail',
       'address of a filing, category of news, kind of announcement; of a deal shares, price in rupees and exchange',
     ),
@@ -176,16 +176,16 @@ export const events = defineView({
   columns: [
     ...identity('day of the event; of a corporate action the ex-date, which may lie ahead'),
     col('happened_at', 'TIMESTAMP', 'when, India time; NULL if only the day is known'),
-    textColumn('kind', 'filing, news, announcement, deal, corporate action or price band'),
-    textColumn('title', 'what happened'),
-    textColumn(
+    stringColumn('kind', 'filing, news, announcement, deal, corporate action or price band'),
+    stringColumn('title', 'what happened'),
+    stringColumn(
       'detail',
       'kind of filing or announcement, sentiment of news, exchange of a deal, terms of an action, series of a band',
     ),
     numberColumn('value', 'its value in the unit beside it; negative for a sale'),
-    textColumn('unit', 'unit of the value'),
-    textColumn('url', 'address of the document of a filing'),
-    textColumn('summary', 'text of news'),
+    stringColumn('unit', 'unit of the value'),
+    stringColumn('url', 'address of the document of a filing'),
+    stringColumn('summary', 'text of news'),
     wholeColumn(
       'rank',
       'what matters most is 0: results, then orders, deals, corporate actions, bands and surveillance, ratings, the rest',

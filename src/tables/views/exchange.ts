@@ -9,7 +9,7 @@ import {
   numberColumn,
   RUN_DAY,
   type ScreenerGroup,
-  textColumn,
+  stringColumn,
   wholeColumn,
 } from './view.js'
 
@@ -53,7 +53,7 @@ export const candlesDaily = defineView({
       'e.close',
     ),
     wholeColumn('exchange_volume', 'shares of that day', 'e.volume'),
-    textColumn(
+    stringColumn(
       'confirmed_by',
       'exchange if its close of that day is the same, also before later splits and bonuses; NULL if it differs, or without its file',
       `CASE WHEN ${isSameClose('c.close * c.factor')} OR ${isSameClose('c.close_first')} THEN 'exchange' END`,
@@ -99,20 +99,20 @@ export const membersOfIndices = defineView({
     'the stocks of each index on the day that is read, one row each; index_spells also has those that left',
   needs: ['index_spells', 'master'],
   columns: [
-    textColumn(
+    stringColumn(
       'isin',
       'ISIN of the stock: of the master list by ISIN, or else by symbol; as published if it has neither',
       'coalesce(m.isin, n.isin, i.isin)',
     ),
-    textColumn(
+    stringColumn(
       'symbol',
       'trading symbol in the master list, or as published',
       'coalesce(m.symbol, n.symbol, i.symbol)',
     ),
     dayColumn('day', 'day of the run', RUN_DAY),
-    textColumn('index', 'index, such as NIFTY 500', 'i.index'),
+    stringColumn('index', 'index, such as NIFTY 500', 'i.index'),
     dayColumn('since', 'first day on which a fetched list had it', 'i.since'),
-    textColumn('industry', 'one of about 20 broad industries', 'i.industry'),
+    stringColumn('industry', 'one of about 20 broad industries', 'i.industry'),
   ],
   from: `FROM index_spells AS i LEFT JOIN (SELECT isin, min(symbol) AS symbol FROM master GROUP BY isin) AS m ON m.isin = i.isin
     LEFT JOIN (SELECT symbol, min(isin) AS isin FROM master GROUP BY symbol) AS n ON n.symbol = i.symbol AND (coalesce(i.isin, '') = '' OR ${isSameIssuer('n.isin', 'i.isin')}) WHERE i.until IS NULL`,
@@ -125,16 +125,16 @@ export const sessions = defineView({
     'each session, each other day with a candle, and each weekday without one, since the first candle, one row each',
   needs: ['candle_days', 'exchange_daily', 'deals'],
   columns: [
-    textColumn('isin', 'NULL: rows are not about a stock', 'NULL'),
-    textColumn('symbol', 'NULL: likewise', 'NULL'),
+    stringColumn('isin', 'NULL: rows are not about a stock', 'NULL'),
+    stringColumn('symbol', 'NULL: likewise', 'NULL'),
     dayColumn('day', 'day in India'),
-    textColumn(
+    stringColumn(
       'kind',
       'open, special for a session on a weekend, partial if some stocks traded but fewer than half, or holiday for a weekday on which none did',
     ),
     wholeColumn('stocks', 'stocks with a candle'),
     wholeColumn('listed', 'stocks whose first candle is not later and whose last is not earlier'),
-    textColumn(
+    stringColumn(
       'evidence',
       'what shows it; a holiday is a weekday of which nothing is known, though later days are',
       `coalesce(NULLIF(concat_ws(', ', if(stocks > 0, 'candles of ' || stocks || ' of ' || listed || ' stocks', NULL),
@@ -177,7 +177,7 @@ export const lifetimes = defineView({
   needs: ['symbols', 'symbol_isins', 'candle_days', 'exchange_daily', 'listing_dates', 'master'],
   columns: [
     ...identity(dayColumn('day', 'day of the run', RUN_DAY)),
-    textColumn('name', 'name of the company in the master list'),
+    stringColumn('name', 'name of the company in the master list'),
     wholeColumn('is_now', '1 if the master list has this symbol', 'CAST(is_now AS BIGINT)'),
     dayColumn('listed_on', "first day of trading in the exchange's list"),
     dayColumn(

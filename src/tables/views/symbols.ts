@@ -1,5 +1,5 @@
 import { ISSUER_LENGTH } from '../../model/stock.js'
-import { dayColumn, defineView, RUN_DAY, textColumn } from './view.js'
+import { dayColumn, defineView, RUN_DAY, stringColumn } from './view.js'
 
 const SOURCES = ['master', 'listing_dates', 'surveillance', 'fundamentals', 'deals', 'announcements']
 
@@ -88,10 +88,10 @@ export const symbolIsins = defineView({
   isShared: true,
   needs: SOURCES,
   columns: [
-    textColumn('isin', 'ISIN of the stock', 'coalesce(now.isin, o.isin)'),
-    textColumn('symbol', 'trading symbol now or earlier'),
+    stringColumn('isin', 'ISIN of the stock', 'coalesce(now.isin, o.isin)'),
+    stringColumn('symbol', 'trading symbol now or earlier'),
     dayColumn('day', 'day of the run', RUN_DAY),
-    textColumn(
+    stringColumn(
       'symbol_now',
       'symbol in the master list; the same one if it is not listed',
       'coalesce(now.symbol_now, symbol)',
@@ -115,12 +115,16 @@ export const symbols = defineView({
   about: 'every symbol of an ISIN that the folder knows, one row each; a join by ISIN keeps renamed stocks',
   needs: ALL_SOURCES,
   columns: [
-    textColumn('isin', 'ISIN of the stock'),
-    textColumn('symbol', 'trading symbol now or earlier'),
+    stringColumn('isin', 'ISIN of the stock'),
+    stringColumn('symbol', 'trading symbol now or earlier'),
     dayColumn('day', 'day of the run', RUN_DAY),
-    textColumn('symbol_now', 'symbol in the master list; NULL if the stock is not listed', 'now.symbol_now'),
-    textColumn('name', 'name of the company in the master list', 'now.name'),
-    textColumn('sources', 'tables that name this symbol with this ISIN'),
+    stringColumn(
+      'symbol_now',
+      'symbol in the master list; NULL if the stock is not listed',
+      'now.symbol_now',
+    ),
+    stringColumn('name', 'name of the company in the master list', 'now.name'),
+    stringColumn('sources', 'tables that name this symbol with this ISIN'),
   ],
   from: `FROM (
     SELECT isin, symbol, string_agg(DISTINCT source, ', ' ORDER BY source) AS sources

@@ -50,7 +50,7 @@ const columnOf =
     col(name, type, comment, sql)
 /** Columns by their type in SQL: DOUBLE, VARCHAR, BIGINT and DATE. */
 export const numberColumn = columnOf('DOUBLE')
-export const textColumn = columnOf('VARCHAR')
+export const stringColumn = columnOf('VARCHAR')
 export const wholeColumn = columnOf('BIGINT')
 export const dayColumn = columnOf('DATE')
 
@@ -76,8 +76,8 @@ const buildColumn = ({ name, type, sql }: ViewColumn): string => {
 
 /** The columns that every view starts with. */
 export const identity = (day: ViewColumn | string, from = ''): readonly ViewColumn[] => [
-  textColumn('isin', 'ISIN of the stock; NULL if no list names it', `${from}isin`),
-  textColumn('symbol', 'trading symbol', `${from}symbol`),
+  stringColumn('isin', 'ISIN of the stock; NULL if no list names it', `${from}isin`),
+  stringColumn('symbol', 'trading symbol', `${from}symbol`),
   typeof day === 'string' ? dayColumn('day', day, `${from}day`) : day,
 ]
 

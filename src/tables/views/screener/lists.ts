@@ -6,7 +6,7 @@ import {
   RUN_DAY,
   reading,
   type ScreenerGroup,
-  textColumn,
+  stringColumn,
   wholeColumn,
 } from '../view.js'
 
@@ -58,8 +58,8 @@ export const lists: ScreenerGroup = {
   ],
   alias: 'l',
   columns: [
-    textColumn('asm_stage', 'stage of additional surveillance; NULL if not listed', 'asm'),
-    textColumn('gsm_stage', 'stage of graded surveillance; NULL if not listed', 'gsm'),
+    stringColumn('asm_stage', 'stage of additional surveillance; NULL if not listed', 'asm'),
+    stringColumn('gsm_stage', 'stage of graded surveillance; NULL if not listed', 'gsm'),
     reading(
       [],
       numberColumn(
@@ -68,14 +68,14 @@ export const lists: ScreenerGroup = {
         'm.band_percent',
       ),
     ),
-    reading([], textColumn('band', 'such as 20 %, or no band; NULL: unknown', nameBandSql('m.band'))),
+    reading([], stringColumn('band', 'such as 20 %, or no band; NULL: unknown', nameBandSql('m.band'))),
     numberColumn('band_before_pct', 'price band before a change of that day, percent', 'from_percent'),
-    textColumn('circuit', 'upper or lower if the price is at its limit', 'side'),
+    stringColumn('circuit', 'upper or lower if the price is at its limit', 'side'),
     wholeColumn('deals_7d', `bulk and block deals of ${WEEK}`, ofDeals('deals')),
     numberColumn('deals_bought_7d_cr', `bought in deals of ${WEEK}, ₹ crore`, ofDeals('bought')),
     numberColumn('deals_sold_7d_cr', `sold in deals of ${WEEK}, ₹ crore`, ofDeals('sold')),
     numberColumn('deals_net_7d_cr', `bought less sold in deals of ${WEEK}, ₹ crore`, ofDeals('net')),
-    textColumn('next_action', 'next corporate action other than results, from the day of the run on'),
+    stringColumn('next_action', 'next corporate action other than results, from the day of the run on'),
     dayColumn('next_action_day', 'ex-date of that action', 'next_day'),
     numberColumn(
       'next_dividend_inr',

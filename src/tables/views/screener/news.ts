@@ -8,7 +8,7 @@ import {
   RUN_DAY,
   reading,
   type ScreenerGroup,
-  textColumn,
+  stringColumn,
   wholeColumn,
 } from '../view.js'
 import { RECENT } from './price.js'
@@ -56,7 +56,7 @@ export const reaction: ScreenerGroup = {
       'TIMESTAMP',
       'when the results of the newest quarter were first filed or announced, India time; NULL if unknown',
     ),
-    textColumn(
+    stringColumn(
       'results_quarter',
       'the quarter that had ended before, which these results are of',
       nameQuarter(RESULTS_END),
@@ -125,16 +125,16 @@ export const latest: ScreenerGroup = {
   alias: 't',
   columns: [
     col('filing_at', 'TIMESTAMP', 'when the latest filing was filed, India time', 'filed_at'),
-    textColumn('filing', 'title of the latest filing', 'last_filing.title'),
-    textColumn('filing_url', 'address of its document', 'last_filing.url'),
+    stringColumn('filing', 'title of the latest filing', 'last_filing.title'),
+    stringColumn('filing_url', 'address of its document', 'last_filing.url'),
     wholeColumn(
       'filings_7d',
       'filings of the day of the run and the 6 days before',
       ofWeek('filings', 'filed'),
     ),
     col('news_at', 'TIMESTAMP', 'when the latest news was published, India time', 'published_at'),
-    textColumn('news', 'headline of the latest news', 'last_news.title'),
-    textColumn('news_sentiment', 'positive, negative, neutral or mixed', 'last_news.sentiment'),
+    stringColumn('news', 'headline of the latest news', 'last_news.title'),
+    stringColumn('news_sentiment', 'positive, negative, neutral or mixed', 'last_news.sentiment'),
     wholeColumn(
       'news_7d',
       'news of the day of the run and the 6 days before',

@@ -8,7 +8,7 @@ import {
   RUN_DAY,
   reading,
   type ScreenerGroup,
-  textColumn,
+  stringColumn,
   type ViewColumn,
   wholeColumn,
 } from '../view.js'
@@ -266,11 +266,11 @@ export const indexPrices = defineView({
   about: 'each index with its newest candle and the prices before it, in points, one row each',
   needs: ['index_candles', 'indices'],
   columns: [
-    textColumn('isin', 'NULL: rows are not about a stock', 'NULL'),
-    textColumn('symbol', 'symbol of the index', 'm.symbol'),
+    stringColumn('isin', 'NULL: rows are not about a stock', 'NULL'),
+    stringColumn('symbol', 'symbol of the index', 'm.symbol'),
     dayColumn('day', 'day of the run, on a weekend without a session the Friday before', RUN_DAY),
-    textColumn('sid', 'id of the index, which may share its symbol', 'm.sid'),
-    textColumn('name', 'name of the index', 'm.name'),
+    stringColumn('sid', 'id of the index, which may share its symbol', 'm.sid'),
+    stringColumn('name', 'name of the index', 'm.name'),
     ...LATEST_COLUMNS.filter(({ name }) => !/^listed_days$|^total_return|_cr$/.test(name)).map(
       ({ unit, ...column }) => ({
         ...column,

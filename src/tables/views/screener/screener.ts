@@ -9,7 +9,7 @@ import {
   RUN_DAY,
   type ScreenerColumn,
   type ScreenerGroup,
-  textColumn,
+  stringColumn,
   type View,
   wholeColumn,
 } from '../view.js'
@@ -43,14 +43,14 @@ const identityGroup: ScreenerGroup = {
       dayColumn('day', 'day of the run, on a weekend without a session the Friday before', RUN_DAY),
       'm.',
     ),
-    textColumn('name', 'name of the company', 'm.name'),
-    textColumn('sector', 'as the provider names it'),
-    textColumn('industry', 'as the provider names it'),
-    textColumn(
+    stringColumn('name', 'name of the company', 'm.name'),
+    stringColumn('sector', 'as the provider names it'),
+    stringColumn('industry', 'as the provider names it'),
+    stringColumn(
       'series',
       'series of the security in the list of listing dates, or else of price bands, such as EQ',
     ),
-    textColumn('board', 'SME for the series SM, ST and SZ, else main', BOARD),
+    stringColumn('board', 'SME for the series SM, ST and SZ, else main', BOARD),
     { ...wholeColumn('fno', '1 where futures and options are traded on it'), title: 'F&O' },
     dayColumn('listed_on', 'first day of trading'),
     numberColumn('face_value_inr', 'face value, rupees', 'm.face_value'),

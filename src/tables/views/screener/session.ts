@@ -1,6 +1,6 @@
 import { BESIDE_UNKNOWN, OTHER_MOVE, TOO_MANY } from '../adjustments.js'
 import { selectSessions } from '../breadth.js'
-import { dayColumn, RUN_DAY, reading, type ScreenerGroup, textColumn, wholeColumn } from '../view.js'
+import { dayColumn, RUN_DAY, reading, type ScreenerGroup, stringColumn, wholeColumn } from '../view.js'
 import { IS_NEW_HIGH, IS_NEW_LOW, priceGroup } from './price.js'
 
 /** Days before the day of the run whose results are new: those of a weekend are of its Friday or Saturday. */
@@ -52,7 +52,7 @@ export const sessionGroup: ScreenerGroup = {
     ),
     reading(
       ['price', 'session', 'lists', 'reaction'],
-      textColumn(
+      stringColumn(
         'tags',
         'what is to be known of the stock on the day, with · between: no trade, 52-week high or low, at its limit, ASM, GSM, band changed, results, ex-date, deals',
         `nullif(concat_ws(' · ', ${TAGS.join(', ')}), '')`,
