@@ -23,9 +23,9 @@ export const createBlobStore = (folder: string) => {
     return isNetwork === false ? runSync() : runAsync()
   }
   return {
-    toFolder: (run: string): string => join(root, run),
+    toFolder: (run: string) => join(root, run),
     /** Writes or replaces a file atomically; other machines see it before the promise resolves. */
-    write: async (file: string, bytes: Uint8Array, mode = 0o666): Promise<void> => {
+    write: async (file: string, bytes: Uint8Array, mode = 0o666) => {
       const path = join(root, file)
       if (!made.has(dirname(path))) await mkdir(dirname(path), { recursive: true })
       made.add(dirname(path))
@@ -48,14 +48,14 @@ export const createBlobStore = (folder: string) => {
         throw error
       }
     },
-    read: (file: string): Promise<Buffer> => {
+    read: (file: string) => {
       const path = join(root, file)
       return runSyncIfLocal(
         () => readFileSync(path),
         () => readFile(path),
       )
     },
-    removeRun: async (run: string): Promise<void> => {
+    removeRun: async (run: string) => {
       const path = join(root, run)
       // The run id comes from Redis: a wrong one must not remove anything outside of the shared folder.
       if (dirname(path) === root) await removeFolder(path)
@@ -123,8 +123,8 @@ export interface WorkerOutcome extends Omit<ItemOutcome, 'item' | 'rows' | 'erro
  * The job id of an item. BullMQ refuses ids that are numbers or contain a colon. The second pass has
  * different ids, because the queue still stores the finished jobs and events of the first pass.
  */
-export const toJobId = ({ fileName }: Item, isSecondPass = false): string =>
-  `${isSecondPass ? 'again-' : 'i'}${encodeURIComponent(fileName)}`
+export const toJobId = ({ item, isSecondPass }: Omit<ItemJobData, 'run'>): string =>
+  `${isSecondPass ? 'again-' : 'i'}${encodeURIComponent(item.fileName)}`
 
 /**
  * The name contains length and size: a worker that was stalled may write late, and must not overwrite

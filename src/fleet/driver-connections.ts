@@ -39,7 +39,7 @@ export const acquireDriverLease = async (
   fail: (error: unknown) => void,
 ) => {
   const [driver, last] = [`${prefix}:driver`, `${prefix}:run`]
-  const take = async (): Promise<void> => {
+  const take = async () => {
     const holder = (await redis.eval(ACQUIRE_SCRIPT, 1, driver, run, LEASE_MS)) as string | null
     if (holder === null) return
     throw new StorageError(

@@ -142,7 +142,7 @@ const watchWorkers = async ({
 }: Driver): Promise<() => void> => {
   let connected: readonly string[] | undefined
   let others: readonly string[] = []
-  const emitWorkers = (): void => {
+  const emitWorkers = () => {
     const fleet = workerStats.read(connected, readRefusal())
     run.emit({
       type: 'fleet',
@@ -150,7 +150,7 @@ const watchWorkers = async ({
       fleet: others.length === 0 ? fleet : { ...fleet, others: { build: queues.build, workers: others } },
     })
   }
-  const countWorkers = async (): Promise<void> => {
+  const countWorkers = async () => {
     const [first = ''] = names
     connected = undefined
     if (redis.status === 'ready') {

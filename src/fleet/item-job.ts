@@ -60,7 +60,7 @@ export const runItemJob = (
   defer(() => {
     const requeued$ = new Subject<never>()
     const warnings: string[] = []
-    const emit = (event: RunEvent): void => {
+    const emit = (event: RunEvent) => {
       if (event.type === 'warning') warnings.push(workerRun.redact(event.text))
       const [requests, retries, rateLimited] = unreported.requestCounts
       if (event.type === 'requested') unreported.requestCounts = [requests + 1, retries, rateLimited]
@@ -79,9 +79,9 @@ export const runItemJob = (
       return {
         by,
         ...redactRecord(rest, workerRun.redact),
-        ...(requestCounts === NO_REQUESTS ? {} : { requestCounts }),
-        ...(warnings.length > 0 ? { warnings } : {}),
-        ...(drift ? { drift } : {}),
+        ...(requestCounts !== NO_REQUESTS && { requestCounts }),
+        ...(warnings.length > 0 && { warnings }),
+        ...(drift && { drift }),
       }
     }
     const shared = work.isSecondPass ? workerRun.sharedInSecondPass : workerRun.shared
@@ -131,11 +131,7 @@ const createFleetLimiters = ({
   pauseQueues,
   requeue,
 }: FleetLimiterOptions): LimiterRegistry => ({
-  warnings: workerRun.limiters.warnings,
-  policy: workerRun.limiters.policy,
-  link: workerRun.limiters.link,
-  status: workerRun.limiters.status,
-  allowProbes: workerRun.limiters.allowProbes,
+  ...workerRun.limiters,
   forEndpoint: (endpoint) => {
     const limiter = workerRun.limiters.forEndpoint(endpoint)
     const address = toHostAddress(workerRun.settings, endpoint.host)

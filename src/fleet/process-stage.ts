@@ -90,11 +90,10 @@ export const createBarriers = (queues: Queues, run: string, { bullmq }: Packages
         /** The outcomes of the items by job id, in pages. */
         outcomes: () => readOutcomes(job),
         /** The reason of the first failed item job. */
-        failure: async (): Promise<string | undefined> =>
-          Object.values(await job.getIgnoredChildrenFailures())[0],
+        failure: async () => Object.values(await job.getIgnoredChildrenFailures())[0],
       }
     },
-    stop: (): void => watching.unsubscribe(),
+    stop: () => watching.unsubscribe(),
   }
 }
 
@@ -144,7 +143,7 @@ export const processOnFleet = (
   if (items.length === 0) return EMPTY
   const { run, blobs } = dependencies
   const { stream, workers, activeItems, isStopping } = stage
-  const hasRoom = (): boolean => !isStopping() && activeItems.active < workers + MAX_BACKLOG
+  const hasRoom = () => !isStopping() && activeItems.active < workers + MAX_BACKLOG
   const room$ = defer(() => activeItems.ended$.pipe(startWith(undefined), first(hasRoom)))
   return handOutItems(stage, items, dependencies).pipe(
     concatMap((finished) =>
@@ -185,15 +184,15 @@ const handOutItems = (
   new Observable((subscriber) => {
     const { stream, workers, isSecondPass } = stage
     const { record, isContinued } = run.session
-    const pending = new Map(items.map((item) => [toJobId(item, isSecondPass), item]))
-    const finish = (id: string, outcome: WorkerOutcome): void => {
+    const pending = new Map(items.map((item) => [toJobId({ item, isSecondPass }), item]))
+    const finish = (id: string, outcome: WorkerOutcome) => {
       const item = pending.get(id)
       if (item === undefined) return
       pending.delete(id)
       subscriber.next({ item, outcome })
     }
-    const fail = (error: unknown): void => subscriber.error(error)
-    const handOut = async (): Promise<void> => {
+    const fail = (error: unknown) => subscriber.error(error)
+    const handOut = async () => {
       await waitForStreams(stream.after ?? [], run)
       if (stream.after) {
         const earlier = run.plan
@@ -218,7 +217,7 @@ const handOutItems = (
         if (subscriber.closed) return
         const works = items
           .slice(from, from + CHUNK_SIZE)
-          .map((item): ItemJobData => ({ run: record.run, item, ...(isSecondPass ? { isSecondPass } : {}) }))
+          .map((item): ItemJobData => ({ run: record.run, item, ...(isSecondPass && { isSecondPass }) }))
         if (isContinued) await removeLostJobs(queue, works)
         const untilServed = () => queue.setGlobalConcurrency(workers)
         await addJobs(queue, works, { parent: barrier.parent, isOver: () => subscriber.closed, untilServed })
@@ -272,24 +271,22 @@ const addJobs = async (
         works.map((work) => ({
           name: 'item',
           data: work,
-          opts: { ...JOB_RETRY_OPTIONS, jobId: getJobId(work), parent, ignoreDependencyOnFailure: true },
+          opts: { ...JOB_RETRY_OPTIONS, jobId: toJobId(work), parent, ignoreDependencyOnFailure: true },
         })),
       ),
     retry,
   )
   // BullMQ reports a rejected job only by a negative number as its id.
-  const rejected = jobs.filter(({ id = '-' }, index) => id !== getJobId(works[index] as ItemJobData))
+  const rejected = jobs.filter(({ id = '-' }, index) => id !== toJobId(works[index] as ItemJobData))
   if (rejected.length > 0)
     throw new Error(`the queue rejected ${rejected.length} of ${works.length} items (${rejected[0]?.id})`)
 }
-
-const getJobId = ({ item, isSecondPass }: ItemJobData): string => toJobId(item, isSecondPass)
 
 /** Removes jobs that failed or may lack rows, so that a resumed run fetches their items again. */
 const removeLostJobs = async (queue: ItemQueue, works: readonly ItemJobData[]): Promise<void> => {
   await Promise.all(
     works.map(async (work) => {
-      const id = getJobId(work)
+      const id = toJobId(work)
       const job = await queue.getJob(id)
       const outcome = job?.returnvalue as WorkerOutcome | null | undefined
       if (job && (job.failedReason || (outcome && (isLost(outcome) || outcome.degraded !== undefined))))

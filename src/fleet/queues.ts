@@ -40,7 +40,7 @@ const createMembers = (redis: Redis, name: string, build: string) => {
   // Also those of builds that had a `-` before their version.
   const memberName = new RegExp(` name=${name}(?:@|-(?=\\d+\\.\\d))(\\S+?):([\\w+/=]+):w:(\\S+)`, 'g')
   const countKey = `${name}@${build}:workers`
-  const toOthersKey = (of: string): string => `${name}@${of}:others`
+  const toOthersKey = (of: string) => `${name}@${of}:others`
   return {
     /**
      * The workers of a stream; those of other builds, with their build, that are there or were in the last
@@ -85,7 +85,7 @@ const createMembers = (redis: Redis, name: string, build: string) => {
     publishWorkerCount: (count: number) => redis.set(countKey, count, 'PX', WORKER_COUNT_TTL_MS),
     clearWorkerCount: () => redis.del(countKey),
     /** The number that the driver published in the last 5 s; undefined without a driver. */
-    readWorkerCount: async (): Promise<number | undefined> => {
+    readWorkerCount: async () => {
       const count = await redis.get(countKey)
       return count === null ? undefined : Number(count)
     },
@@ -126,13 +126,13 @@ export const createQueues = (
     prefix,
     build,
     ...createMembers(redis, name, build),
-    queue: (stream: string): ItemQueue =>
+    queue: (stream: string) =>
       getOrAdd(queues, stream, () =>
         ignoreErrors(
           new bullmq.Queue(stream, { ...base, streams: { events: { maxLen: MAX_QUEUE_EVENTS } } }),
         ),
       ),
-    events: (stream: string): QueueEvents =>
+    events: (stream: string) =>
       getOrAdd(events, stream, () => ignoreErrors(new bullmq.QueueEvents(stream, base))),
     worker: <Data, Result>(
       queue: string,
@@ -154,7 +154,7 @@ export const createQueues = (
       return worker
     },
     /** Closes all queues and workers; with `isHurried`, without waiting for active items. */
-    close: async (isHurried: boolean): Promise<void> => {
+    close: async (isHurried: boolean) => {
       await Promise.all(workers.map((worker) => worker.close(isHurried)))
       await Promise.all([...events.values(), ...queues.values()].map((client) => client.close()))
     },
@@ -173,7 +173,7 @@ export type StallDetector = ReturnType<typeof createStallDetector>
  */
 export const createStallDetector = (limitMs: number, isConnected: () => boolean, onStall: () => void) => {
   let last = performance.now()
-  const check = (): void => {
+  const check = () => {
     const now = performance.now()
     const hasStalled = now - last > limitMs
     if (hasStalled || isConnected()) last = now
@@ -182,7 +182,7 @@ export const createStallDetector = (limitMs: number, isConnected: () => boolean,
   const checks = interval(CHECK_MS).subscribe(check)
   return {
     /** Checks now instead of at the next interval. */
-    check: (): void => {
+    check: () => {
       if (performance.now() - last > limitMs) check()
     },
     stop: () => checks.unsubscribe(),
@@ -190,7 +190,7 @@ export const createStallDetector = (limitMs: number, isConnected: () => boolean,
 }
 
 export const clearQueues = async (queues: Queues, names: readonly string[]): Promise<void> => {
-  const clear = (name: string): Promise<void> => queues.queue(name).obliterate({ force: true })
+  const clear = (name: string) => queues.queue(name).obliterate({ force: true })
   // If the connection is lost during the command, the client sends it again; BullMQ then rejects it because
   // the half-removed queue is no longer paused, and a second call succeeds.
   await Promise.all(

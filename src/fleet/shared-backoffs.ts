@@ -68,7 +68,7 @@ const createBackoffMemory = (onChange: (backoff: HostBackoff) => void) => {
   const known = new Map<string, KnownBackoff>()
   return {
     addresses: () => known.keys(),
-    learn: (backoff: HostBackoff): HostBackoff => {
+    learn: (backoff: HostBackoff) => {
       const before = known.get(backoff.address)
       if (before && before.generation > backoff.generation) return backoff
       known.set(backoff.address, {
@@ -84,7 +84,7 @@ const createBackoffMemory = (onChange: (backoff: HostBackoff) => void) => {
       return { address, generation, ms: Math.max(0, until - performance.now()), isFinal }
     },
     /** Ends a back-off whose pause is over; returns whether it was active. */
-    end: (address: string, generation: number): boolean => {
+    end: (address: string, generation: number) => {
       const before = known.get(address)
       if (
         before === undefined ||
@@ -109,8 +109,8 @@ export const createSharedBackoffs = (
 ) => {
   const { addresses, learn, find, end } = createBackoffMemory(onChange)
   const channel = `${prefix}:backoffs`
-  const toKey = (address: string): string => `${prefix}:backoff:${address}`
-  const learnReply = (address: string, reply: unknown): HostBackoff => {
+  const toKey = (address: string) => `${prefix}:backoff:${address}`
+  const learnReply = (address: string, reply: unknown) => {
     const [generation, ms, final] = reply as [number, number, number]
     return learn({ address, generation, ms, isFinal: final === 1 })
   }
@@ -120,7 +120,7 @@ export const createSharedBackoffs = (
   listener.on('message', (_, text: string) => learn(JSON.parse(text) as HostBackoff))
   // While the server is down, commands wait. This one fails only when the connection is closed at the end.
   void listener.subscribe(channel).catch(ignoreError('subscribe to back-offs'))
-  const readBackoff = async (address: string): Promise<void> => {
+  const readBackoff = async (address: string) => {
     learnReply(address, await redis.eval(LOAD_SCRIPT, 1, toKey(address)))
   }
   // Messages that were sent while the connection was down are lost. If a read fails, the next 429 brings the
@@ -143,14 +143,14 @@ export const createSharedBackoffs = (
         throttleMaxMs,
         throttleGiveUpMs,
       }: Pick<LimitPolicy, 'throttleMs' | 'throttleMaxMs' | 'throttleGiveUpMs'>,
-    ): Promise<HostBackoff> => {
+    ) => {
       const args = [address, generation, retryAfterMs, throttleMs, throttleMaxMs, throttleGiveUpMs]
       return learnReply(address, await redis.eval(REFUSED_SCRIPT, 2, toKey(address), channel, ...args))
     },
     /** Reads the back-off of a host that started before this process did. */
     load: readBackoff,
     /** Reports a successful request of a generation: it resets the back-off. */
-    onServed: (address: string, generation: number): void => {
+    onServed: (address: string, generation: number) => {
       if (!end(address, generation)) return
       // If it fails, the back-off expires by itself.
       void redis

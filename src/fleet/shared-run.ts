@@ -143,7 +143,7 @@ export const shareFiles = async (out: string, files: readonly string[], runFolde
 
 /** Ignores a file that was removed meanwhile. */
 const shareFile = async (from: string, to: string): Promise<void> => {
-  const share = (): Promise<void> =>
+  const share = () =>
     disk.link(from, to).catch((error: unknown) => {
       if (getErrorCode(error) === 'ENOENT') throw error
       return replaceSharedFile(from, to)

@@ -43,11 +43,11 @@ export const createWorkerRuns = (options: WorkerRunOptions) => {
   let previous: OpenedRun | undefined
   let checkedAt = Number.NEGATIVE_INFINITY
   let checking: Promise<unknown> = Promise.resolve()
-  const close = async (one: OpenedRun | undefined): Promise<void> => {
+  const close = async (one: OpenedRun | undefined) => {
     // A run that failed to open has nothing to close, and its items have reported the error.
     await one?.workerRun.then((run) => run.close()).catch(ignoreError(`close run ${one.run}`))
   }
-  const checkEdition = async (run: string): Promise<void> => {
+  const checkEdition = async (run: string) => {
     const edition = await readEdition(run, options.blobs)
     if (edition === NO_EDITION || (current?.run === run && current.edition === edition)) return
     void close(previous)
@@ -55,7 +55,7 @@ export const createWorkerRuns = (options: WorkerRunOptions) => {
     current = { run, edition, workerRun: openWorkerRun(run, options) }
   }
   return {
-    open: async (run: string): Promise<WorkerRun> => {
+    open: async (run: string) => {
       const now = performance.now()
       if (current?.run !== run || now - checkedAt > EDITION_CHECK_MS) {
         checkedAt = now
@@ -64,7 +64,7 @@ export const createWorkerRuns = (options: WorkerRunOptions) => {
       await checking
       return current?.run === run ? current.workerRun : openWorkerRun(run, options)
     },
-    close: async (): Promise<void> => {
+    close: async () => {
       await Promise.all([close(previous), close(current)])
     },
   }

@@ -9,11 +9,11 @@ export const createWorkerStats = (now: () => number) => {
   let stalled = 0
   const findOrAdd = (name: string) => getOrAdd(workers, name, () => ({ items: 0, since: now() }))
   return {
-    countItem: (name: string): void => {
+    countItem: (name: string) => {
       findOrAdd(name).items += 1
     },
     /** Counts an item that was taken from a dead or stalled worker. */
-    countStalled: (): void => {
+    countStalled: () => {
       stalled += 1
     },
     /** `connected` has the names of the connected workers; undefined while Redis is down. */
@@ -31,8 +31,8 @@ export const createWorkerStats = (now: () => number) => {
       return {
         workers: all.sort((one, other) => (one.name < other.name ? -1 : 1)),
         stalled,
-        ...(connected ? {} : { isAway: true }),
-        ...(refusal === undefined ? {} : { refusal }),
+        ...(!connected && { isAway: true }),
+        ...(refusal !== undefined && { refusal }),
       }
     },
   }

@@ -66,7 +66,7 @@ const REPORT_MS = 3_000
 export const fleetWorker = (options: WorkerOptions): Observable<WorkerNews> =>
   new Observable((subscriber) => {
     let hasFailed = false
-    const fail = (error: unknown): void => {
+    const fail = (error: unknown) => {
       hasFailed = true
       subscriber.error(error)
     }
@@ -101,7 +101,7 @@ const openWorker = async (
     )
   let hasJoined = false
   /** The first item may arrive before the first rebalance has ended. */
-  const reportAfterJoined = (news?: WorkerNews): void => {
+  const reportAfterJoined = (news?: WorkerNews) => {
     if (!hasJoined) report({ type: 'joined', name, shown: readFleetAddress(options.address).shown })
     hasJoined = true
     if (news !== undefined) report(news)
@@ -112,7 +112,7 @@ const openWorker = async (
     next: () => reportAfterJoined(),
     error: fail,
   })
-  return async (isHurried: boolean): Promise<void> => {
+  return async (isHurried: boolean) => {
     rebalancing.unsubscribe()
     // `close` would wait forever while Redis is down.
     await firstValueFrom(
@@ -172,7 +172,7 @@ const openStreamWorker = (
   concurrency: number,
 ): Worker<ItemJobData, WorkerOutcome, string> => {
   const processJob = createJobProcessor(stream, connected)
-  const countAndProcess = (job: ItemJob): Promise<WorkerOutcome> => {
+  const countAndProcess = (job: ItemJob) => {
     connected.activeJobs += 1
     return processJob(job).finally(() => (connected.activeJobs -= 1))
   }

@@ -170,7 +170,8 @@ export const readTerms = (type: string, note: string): ActionTerms | undefined =
     const dividend = readDividend(text, has(all, INTEREST))
     return { kind, factors, ...dividend, isReadable: Object.keys(dividend).length > 0 }
   }
-  const isReadable = !isRead(facts) || factors.length > 0
+  // The price follows from its terms, except that of a rights issue, which is unknown.
+  const isReadable = facts.factors === undefined || kind === 'rights' || factors.length > 0
   if (!has(all, BESIDE)) return { kind, factors, isReadable }
   const beside = readBeside(kind, all) ?? null
   return { kind, factors, beside, isReadable: isReadable && beside !== null }
@@ -179,9 +180,6 @@ export const readTerms = (type: string, note: string): ActionTerms | undefined =
 /** Whether nobody knows what an action is: neither one of the share nor an event such as a meeting. */
 export const isUnknownAction = (type: string, note: string): boolean =>
   readTerms(type, note) === undefined && !has(`${type} ${note}`.trim(), NO_ACTION)
-
-/** Whether the price follows from its terms: that of a rights issue is unknown. */
-const isRead = ({ kind, factors }: KindFacts): boolean => factors !== undefined && kind !== 'rights'
 
 const readFactors = (
   { factors = [], range: [above, below] = ANY_FACTOR, second, isRatio }: KindFacts,
@@ -276,17 +274,14 @@ export const termsSql = {
   /** Rupees of that dividend. */
   beside: (kind: string, type: string, note: string): string => {
     const text = `regexp_replace(regexp_replace(${joinSql(type, note)}, '${FACE_VALUE}', '', 'gi'), '${TERMS.change}', '', 'gi')`
-    const read = (pattern: string): string =>
+    const read = (pattern: string) =>
       `list_sum(list_transform(regexp_extract_all(${text}, '${pattern}', 1, 'i'), lambda x: ${castNumber('x')}))`
     const kinds = WITHOUT_PRICE.map((one) => `'${one}'`).join(', ')
     return `coalesce(${read(TERMS.beside)}, if(${kind} IN (${kinds}), ${read(TERMS.rupees)}, NULL))`
   },
   /** The factors of a kind, as a list. */
   factors: (kind: string, note: string): string => {
-    const list = (
-      { factors = [], range: [above, below] = ANY_FACTOR }: KindFacts,
-      isChange: boolean,
-    ): string => {
+    const list = ({ factors = [], range: [above, below] = ANY_FACTOR }: KindFacts, isChange: boolean) => {
       const [a, b] = isChange
         ? [extract(note, TERMS.change, 2), extract(note, TERMS.change)]
         : [extract(note, TERMS.ratio), extract(note, TERMS.ratio, 2)]
@@ -295,7 +290,7 @@ export const termsSql = {
       )
       return `list_filter([${values.join(', ')}], lambda f: f > ${above} AND f < ${below} AND f <> 1)`
     }
-    const readRatio = (facts: KindFacts): string =>
+    const readRatio = (facts: KindFacts) =>
       facts.isRatio
         ? list(facts, false)
         : `if(${matches(note, TERMS.change)}, ${list(facts, true)}, ${list(facts, false)})`

@@ -71,7 +71,7 @@ export const countWeekdays = (from: Day, before: Day): number =>
 export const isTurn = (series: string, newest: Day, today: Day): boolean => {
   const { weekdays, catchUp } = thresholds.rotation
   const offset = [...series].reduce((sum, letter) => (sum * 33 + letter.charCodeAt(0)) % 1_000_003, 0)
-  const countTurns = (until: number): number => Math.floor((until + offset) / weekdays)
+  const countTurns = (until: number) => Math.floor((until + offset) / weekdays)
   const now = countWeekdaysTo(today)
   return countTurns(now) > countTurns(Math.max(countWeekdaysTo(newest), now - catchUp))
 }
@@ -119,10 +119,10 @@ export const findStale = (
   if (last === undefined) return []
   // Up to the newest session that is stored, a weekday that shows none had none.
   const lastStored = findLast(sessions.filter((day) => day <= today)) ?? ''
-  const mayBeSession = (day: Day): boolean => known.has(day) || (day > lastStored && isSession(day, calendar))
+  const mayBeSession = (day: Day) => known.has(day) || (day > lastStored && isSession(day, calendar))
   const late = outputs.flatMap(
     ({ stream, output, publishedAt, newest, isEverySession }): readonly StaleOutput[] => {
-      const isExpected = (day: Day): boolean =>
+      const isExpected = (day: Day) =>
         day > newest &&
         (isEverySession || isWeekday(day)) &&
         toSessionInstant(day, publishedAt, calendar) <= instant

@@ -86,7 +86,7 @@ export const readCandleFile = (
   return {
     candles: { ...columns, length },
     hasHeader,
-    ...(badLine ? { badLine } : {}),
+    ...(badLine && { badLine }),
     isTruncated: at < bytes.length,
   }
 }

@@ -95,12 +95,7 @@ export const checkMoves = (
     return of(undefined)
   }
   watch.countSuspect()
-  if (tools.accepts('prices')) return of(undefined)
-  return watch.whenDecided(tools.pause).pipe(
-    map((areMany) => {
-      if (areMany) refuse(tools, 'prices', `the prices of many series jump at once (${moves[at]})`)
-    }),
-  )
+  return refuseIfMany('prices', `the prices of many series jump at once (${moves[at]})`, tools, watch)
 }
 
 /** Refuses a history that does not fit its table, unless the run accepts that. */
@@ -184,9 +179,9 @@ const findNewCandles = (
   { recent, newest }: StoredHistory,
   { factor }: SeriesComparison,
 ): readonly NewCandle[] => {
-  const isChanged = (stored: number, now: number): boolean =>
+  const isChanged = (stored: number, now: number) =>
     now !== stored && !(Math.abs(now / (stored * factor) - 1) <= thresholds.prices.changed)
-  const isNew = ([, candle]: NewCandle): boolean => {
+  const isNew = ([, candle]: NewCandle) => {
     const stored = recent.get(toDayNumber(candle[0]))
     if (stored === undefined) return candle[0] > newest
     if (findCandleFault(candle) !== undefined && findCandleFault(stored) === undefined) return true
@@ -246,19 +241,24 @@ const checkLevel = (
   if (tools.accepts('rescale')) return of(undefined)
   if (isHigher && findExplanation(since, context) === undefined)
     refuse(tools, 'rescale', `no corporate action explains the higher prices (${change})`)
-  return refuseIfMany(change, tools, counts)
+  return refuseIfMany('rescale', describeMany(change), tools, counts)
 }
 
+const describeMany = (change: string): string => `the prices of many series changed in this run (${change})`
+
 const refuseIfMany = (
-  change: string,
+  code: 'prices' | 'rescale',
+  message: string,
   tools: CheckContext['tools'],
   counts: SuspectCounts,
 ): Observable<unknown> =>
-  counts.whenDecided(tools.pause).pipe(
-    map((areMany) => {
-      if (areMany) refuse(tools, 'rescale', `the prices of many series changed in this run (${change})`)
-    }),
-  )
+  tools.accepts(code)
+    ? of(undefined)
+    : counts.whenDecided(tools.pause).pipe(
+        map((areMany) => {
+          if (areMany) refuse(tools, code, message)
+        }),
+      )
 
 /**
  * Refuses a stored close that alone became another one, if that happens to many series at once. Emits once.
@@ -271,12 +271,8 @@ export const checkChangedClose = (
 ): Observable<unknown> => {
   if (!isOtherClose(stored, now)) return of(undefined)
   counts.countSuspect()
-  if (tools.accepts('rescale')) return of(undefined)
-  return refuseIfMany(
-    `a close of ${now[CLOSE]} on ${toCandleDay(now)} instead of ${stored[CLOSE]}`,
-    tools,
-    counts,
-  )
+  const change = `a close of ${now[CLOSE]} on ${toCandleDay(now)} instead of ${stored[CLOSE]}`
+  return refuseIfMany('rescale', describeMany(change), tools, counts)
 }
 
 const isOtherClose = (stored: Candle, now: Candle): boolean =>
@@ -332,7 +328,7 @@ export const findImpossibleMove = (
   const { minChange, restDays } = thresholds.prices
   const close = before[4]
   if (close <= 0 || (candle[0] - before[0]) / DAY_SECONDS >= restDays) return undefined
-  const isBeyond = (price: number): boolean =>
+  const isBeyond = (price: number) =>
     (price >= close * rise || price <= close * fall) && Math.abs(price - close) >= minChange
   const price = [candle[4], candle[1], candle[2], candle[3]].find(isBeyond)
   return price === undefined ? undefined : `from a close of ${groupDigits(close)} to ${groupDigits(price)}`

@@ -119,19 +119,23 @@ export const settleStocks = (
           [...new Set(own.map(({ was }) => was))],
         ]),
       )
-      return { moves, earlierIsins, ...(all === former ? {} : { document: toDocument(all) }) }
+      return { moves, earlierIsins, ...(all !== former && { document: toDocument(all) }) }
+    }),
+  )
+
+/** The `asOf` of the last run in this output folder; infinity if unknown. */
+export const readLastRunInstant = (stored: Stored): Observable<number> =>
+  stored.document(REPORT_FILE).pipe(
+    catchItemFailure(() => of(undefined)),
+    map((report) => {
+      const asOf = isRow(report) ? Date.parse(readText(report.asOf)) : Number.NaN
+      return Number.isNaN(asOf) ? Number.POSITIVE_INFINITY : asOf
     }),
   )
 
 /** The day of the run that stored the list; without a report, the day before. */
 const readListedDay = (stored: Stored, asOf: number): Observable<Day> =>
-  stored.document(REPORT_FILE).pipe(
-    catchItemFailure(() => of(undefined)),
-    map((report) => {
-      const before = isRow(report) ? Date.parse(readText(report.asOf)) : Number.NaN
-      return before < asOf ? toDay(before) : addDays(toDay(asOf), -1)
-    }),
-  )
+  readLastRunInstant(stored).pipe(map((before) => (before < asOf ? toDay(before) : addDays(toDay(asOf), -1))))
 
 /** Adding stocks again changes nothing: a killed run does. */
 const addFormerStocks = (
@@ -174,7 +178,7 @@ export const createOwnerFinder = (listed: readonly Stock[], former: readonly For
   const formerBySymbol = groupBy(former, ({ stock }) => stock.Symbol)
   const formerByIsin = groupBy(former, ({ stock }) => stock.ISIN)
   /** The ISIN that a former stock has now, or had last: it may have had several, and another symbol since. */
-  const lastIsin = ({ ISIN }: Pick<Stock, 'ISIN'>): string => {
+  const lastIsin = ({ ISIN }: Pick<Stock, 'ISIN'>) => {
     const isins = new Set([ISIN])
     for (const isin of isins) {
       if (byIsin.has(isin)) return isin
@@ -189,9 +193,9 @@ export const createOwnerFinder = (listed: readonly Stock[], former: readonly For
     return [...isins].at(-1) ?? ISIN
   }
   /** The listed stock that a former one is now, if it is listed. */
-  const present = (stock: Pick<Stock, 'ISIN'>): Stock | undefined => byIsin.get(lastIsin(stock))
+  const present = (stock: Pick<Stock, 'ISIN'>) => byIsin.get(lastIsin(stock))
   /** The symbol that it has now, or the name of its files if it is not listed. */
-  const findSymbol = (symbol: string, day: Day, { name = '', isin = '' } = {}): string => {
+  const findSymbol = (symbol: string, day: Day, { name = '', isin = '' } = {}) => {
     const owners = formerBySymbol.get(symbol) ?? []
     if (owners.length === 0) return symbol
     const [now] = bySymbol.get(symbol) ?? []

@@ -67,7 +67,7 @@ export const rejectShrunk =
     { readStored = readStoredArray, countRecords = ({ length }) => length }: ShrinkOptions = {},
   ): MonoTypeOperatorFunction<ItemResult<R>> =>
   (found$) => {
-    const check = (found: ItemResult<R>, before: Records = []): ItemResult<R> => {
+    const check = (found: ItemResult<R>, before: Records = []) => {
       const [now, then] = [countRecords([...found.rows], before), countRecords(before, before)]
       if (now >= then * thresholds.minShare) return found
       const records = `${formatQuantity(now, 'record')}, the stored file has ${formatNumber(then)}`
@@ -111,7 +111,7 @@ export const readOwnRecords = <R extends Row>(
   { stored, earlierIsins = [] }: Pick<Tools, 'stored' | 'earlierIsins'>,
   { list, isin }: { readonly list: string; readonly isin: string },
 ): Observable<readonly R[]> => {
-  const isOwn = (named: unknown): boolean => {
+  const isOwn = (named: unknown) => {
     const text = readText(named)
     return text === '' || haveSameIssuer(text, isin) || earlierIsins.includes(text)
   }

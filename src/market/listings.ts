@@ -28,8 +28,8 @@ export const readStoredRows = (stored: Stored, file: string): Observable<readonl
     catchItemFailure(() => of([])),
   )
 
-export const readStoredStocks = (stored: Stored, file = MASTER_MAP): Observable<readonly Stock[]> =>
-  readStoredRows(stored, file).pipe(
+export const readStoredStocks = (stored: Stored): Observable<readonly Stock[]> =>
+  readStoredRows(stored, MASTER_MAP).pipe(
     map((rows) =>
       toStocks(
         rows.map(({ Symbol: Sym, ISIN, Name, Sid, FnoFlag }) => ({
@@ -72,7 +72,7 @@ export const planListings = (
   const matches = matchListings(toListings(before), present)
   const same = new Set(matches.same.map((pair) => pair.before))
   // It may have another ISIN than when it lost them.
-  const findLost = (now: MasterEntry): MasterEntry =>
+  const findLost = (now: MasterEntry) =>
     former.findLast(({ fileName, stock }) => fileName === now.fileName && isSameCompany(stock, now.stock)) ??
     now
   return {
@@ -94,7 +94,7 @@ const findTaken = (
 ): readonly Pair[] => {
   const owners = new Map([...former, ...earlier].map((listing) => [listing.fileName, listing]))
   const origins = new Map([...same, ...renamed, ...reissued].map(({ before, now }) => [now, before]))
-  const isOwner = (before: MasterEntry, now: MasterEntry): boolean => {
+  const isOwner = (before: MasterEntry, now: MasterEntry) => {
     const origin = origins.get(now)
     if (before === origin || earlier.includes(before)) return before === origin
     // A stock that is back, after days without it.
@@ -123,12 +123,14 @@ export const listingWarnings = (
   return [
     ...formatSentence(
       'renamed',
-      matches.renamed.map(formatRenaming),
+      matches.renamed.map(({ before, now }) => `${formatLabel(before)} is now ${formatLabel(now)}`),
       'files under the old symbol stay as they are; the new symbol starts with new files',
     ),
     ...formatSentence(
       'another ISIN',
-      matches.reissued.map(formatReissue),
+      matches.reissued.map(
+        ({ before, now }) => `${now.stock.Symbol} has ${now.stock.ISIN} instead of ${before.stock.ISIN}`,
+      ),
       'their files continue under the symbol',
     ),
     ...formatSentence(
@@ -138,7 +140,11 @@ export const listingWarnings = (
     ),
     ...formatSentence(
       'no longer listed',
-      matches.gone.map(formatGone),
+      matches.gone.map(({ stock, fileName }) =>
+        fileName === stock.Symbol
+          ? formatName({ stock, fileName })
+          : `${stock.Symbol} (${stock.ISIN}, files ${fileName})`,
+      ),
       'their own files stay; their records are removed from files over all stocks',
     ),
   ]
@@ -206,15 +212,6 @@ const formatName = ({ stock }: MasterEntry): string => `${stock.Symbol} (${stock
 /** With the name of its files, if that is not its symbol. */
 const formatLabel = ({ stock, fileName }: MasterEntry): string =>
   fileName === stock.Symbol ? stock.Symbol : `${stock.Symbol} (files ${fileName})`
-const formatGone = ({ stock, fileName }: MasterEntry): string =>
-  fileName === stock.Symbol
-    ? formatName({ stock, fileName })
-    : `${stock.Symbol} (${stock.ISIN}, files ${fileName})`
-
-const formatRenaming = ({ before, now }: Pair): string => `${formatLabel(before)} is now ${formatLabel(now)}`
-const formatReissue = ({ before, now }: Pair): string =>
-  `${now.stock.Symbol} has ${now.stock.ISIN} instead of ${before.stock.ISIN}`
-
 const MAX_CHANGES_NAMED = 10
 
 /** One sentence about several entries; it names the first ten. */

@@ -40,7 +40,7 @@ interface PageProgress<R> {
  */
 export const readPages = <R>(paging: Paging<R>): Observable<readonly R[]> => {
   const { request, size, keyOf, accept } = paging
-  const pageAfter = (before: PageProgress<R> | undefined): Observable<PageProgress<R>> => {
+  const pageAfter = (before: PageProgress<R> | undefined) => {
     const page = (before?.page ?? 0) + 1
     return request(page).pipe(map((answer) => addPage(before, answer, keyOf)))
   }

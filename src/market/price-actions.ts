@@ -35,7 +35,7 @@ export const readStockActions = (
   symbol: string,
   { after, shared, stored, warn }: Tools,
 ): Observable<readonly PriceAction[]> => {
-  const readRows = (file: string): Observable<unknown> =>
+  const readRows = (file: string) =>
     stored.document(file).pipe(
       catchItemFailure((reason) => {
         warn(`${reason}; until it is repaired, splits are detected from the candles alone`)

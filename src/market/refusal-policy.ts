@@ -265,7 +265,7 @@ const createCounts = (work: ActiveWork) => {
   let recent: readonly number[] = []
   let [compared, areMany] = [0, false]
 
-  const releaseWhere = (isOver: (since: number) => boolean): void => {
+  const releaseWhere = (isOver: (since: number) => boolean) => {
     for (const [waiting, since] of [...waiters]) {
       if (!isOver(since) || !waiters.delete(waiting)) continue
       work.count += 1
@@ -273,12 +273,12 @@ const createCounts = (work: ActiveWork) => {
       waiting.complete()
     }
   }
-  const compare = (): void => {
+  const compare = () => {
     compared += 1
     recent = recent.filter((at) => compared - at < window)
     releaseWhere((since) => areMany || compared - since >= window)
   }
-  const decide = (): void => {
+  const decide = () => {
     areMany ||= recent.length >= minSuspects && recent.length >= suspectShare * Math.min(compared, window)
     releaseWhere(() => true)
   }
@@ -287,7 +287,7 @@ const createCounts = (work: ActiveWork) => {
     /** Records a series that equals the stored one. */
     countUsual: compare,
     /** Records a series that is a multiple of the stored one. */
-    countSuspect: (): void => {
+    countSuspect: () => {
       compare()
       recent = [...recent, compared]
       areMany ||= recent.length >= maxSuspects
@@ -297,7 +297,7 @@ const createCounts = (work: ActiveWork) => {
      * Whether many series are multiples: emits once that is decided, at the latest when only waiting work is
      * left.
      */
-    whenDecided: (pause: Pause): Observable<boolean> =>
+    whenDecided: (pause: Pause) =>
       defer(() => {
         if (areMany) return of(true)
         const waiting = new Subject<boolean>()

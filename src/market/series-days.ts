@@ -17,7 +17,7 @@ export const createDaySet = ({ day, length }: CandleArrays) => {
     /** Day numbers, both included. */
     first,
     last,
-    has: (wanted: number): boolean =>
+    has: (wanted: number) =>
       wanted >= first &&
       wanted <= last &&
       ((bits[(wanted - first) >> 3] as number) & (1 << ((wanted - first) & 7))) !== 0,

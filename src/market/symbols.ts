@@ -1,6 +1,7 @@
 import { UsageError } from '../model/errors.js'
 import { groupBy } from '../model/map.js'
 import type { WrongSymbol } from '../model/report.js'
+import { omitUndefined } from '../model/row.js'
 import { haveSameIssuer, type Stock } from '../model/stock.js'
 import { findNearMatch } from '../model/text.js'
 
@@ -57,14 +58,13 @@ export const createUnknownSymbolsError = (wrong: readonly WrongSymbol[]): UsageE
   new UsageError(
     `unknown ${wrong.length === 1 ? 'symbol' : 'symbols'}: ${listWrongSymbols(wrong).join(', ')}; known symbols are in master_isin_map.json`,
     {
-      issues: wrong.map(({ given, now, near = [] }) => {
-        const suggestion = now ?? near[0]
-        return {
+      issues: wrong.map(({ given, now, near = [] }) =>
+        omitUndefined({
           path: 'symbols',
           message: `unknown symbol: ${given}`,
-          ...(suggestion === undefined ? {} : { suggestion }),
-        }
-      }),
+          suggestion: now ?? near[0],
+        }),
+      ),
     },
   )
 
@@ -81,7 +81,7 @@ const createSymbolFinder = (
   const former = indexIdentifiers(earlier)
   const plain = stocks.map((stock) => [toComparableName(stock.Name), stock] as const)
   const names = groupBy(plain, ([name]) => name)
-  const findReissued = ({ Symbol: symbol, ISIN }: NamedStock): NamedStock | undefined => {
+  const findReissued = ({ Symbol: symbol, ISIN }: NamedStock) => {
     const stock = listed.get(symbol.toUpperCase())
     return stock && haveSameIssuer(stock.ISIN, ISIN) ? stock : undefined
   }

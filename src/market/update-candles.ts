@@ -1,8 +1,6 @@
 import { identity, map, type Observable, of, switchMap } from 'rxjs'
 import type { Candle, Candles } from '../model/candle.js'
 import { createResult, type ItemResult, skippedResult } from '../model/outcome.js'
-import { isRow, readText } from '../model/row.js'
-import { REPORT_FILE } from '../model/stored.js'
 import {
   addDays,
   type Day,
@@ -11,7 +9,6 @@ import {
   toDay,
   toInstant,
 } from '../model/trading-day.js'
-import { catchItemFailure } from '../operators/catch-item-failure.js'
 import { isTurn } from './calendar.js'
 import { type createCandleEndpoint, describeLeftOut } from './candle-answer.js'
 import {
@@ -32,6 +29,7 @@ import {
   pairWithPrevious,
   type RefetchReason,
 } from './candle-rules.js'
+import { readLastRunInstant } from './former-stocks.js'
 import { findAction, type PriceAction } from './price-actions.js'
 import { createSuspectDetector, type SuspectDetector } from './refusal-policy.js'
 import type { Tools } from './tools.js'
@@ -150,7 +148,7 @@ const fetchLacking = (update: Update): Observable<ItemResult<Candle>> => {
   const { series, tools, stored, actions } = update
   const { join } = stored
   const lastDay = toCandleDay(stored.last)
-  const findDividing = (since: Day): string | undefined =>
+  const findDividing = (since: Day) =>
     findAction(actions, { since, until: toDay(tools.asOf), dividing: true })
   const adjustment = findDividing(lastDay)
   if (adjustment !== undefined) {
@@ -340,31 +338,21 @@ const readStoredEnd = (
   tools.stored.tail(file).pipe(
     switchMap((tail) => {
       if (tail === undefined) return of(undefined)
-      return readLastRunInstant(tools).pipe(
-        switchMap((lastRunAsOf) => {
-          // A later time comes from an editor, a copy, or a run that was killed: its last candle is requested
-          // again.
-          const asOf = Math.min(tail.asOf, lastRunAsOf)
-          const { sessions } = tools.settings
-          const end = toStoredEnd([tail.header, ...tail.lines, ''].join('\n'), asOf, sessions)
-          const isIntact = end !== undefined && end.fault === undefined && !end.isTruncated
-          if (isIntact && tail.asOf === lastRunAsOf) return of(end)
-          return tools.stored.text(file).pipe(map((text = '') => toStoredEnd(text, asOf, sessions)))
-        }),
-      )
+      return tools
+        .shared('last run', () => readLastRunInstant(tools.stored))
+        .pipe(
+          switchMap((lastRunAsOf) => {
+            // A later time comes from an editor, a copy, or a run that was killed: its last candle is
+            // requested again.
+            const asOf = Math.min(tail.asOf, lastRunAsOf)
+            const { sessions } = tools.settings
+            const end = toStoredEnd([tail.header, ...tail.lines, ''].join('\n'), asOf, sessions)
+            const isIntact = end !== undefined && end.fault === undefined && !end.isTruncated
+            if (isIntact && tail.asOf === lastRunAsOf) return of(end)
+            return tools.stored.text(file).pipe(map((text = '') => toStoredEnd(text, asOf, sessions)))
+          }),
+        )
     }),
-  )
-
-/** The `asOf` of the last run in this output folder; infinity if unknown. */
-const readLastRunInstant = ({ shared, stored }: Pick<Tools, 'shared' | 'stored'>): Observable<number> =>
-  shared('last run', () =>
-    stored.document(REPORT_FILE).pipe(
-      catchItemFailure(() => of(undefined)),
-      map((report) => {
-        const asOf = isRow(report) ? Date.parse(readText(report.asOf)) : Number.NaN
-        return Number.isNaN(asOf) ? Number.POSITIVE_INFINITY : asOf
-      }),
-    ),
   )
 
 const toStoredEnd = (

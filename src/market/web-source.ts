@@ -162,7 +162,7 @@ const findListInFlight = (flight: string): readonly Row[] => {
 const findListBelow = (
   value: unknown,
   depth: number,
-  follow = (inner: unknown): unknown => inner,
+  follow = (inner: unknown) => inner,
 ): readonly Row[] | undefined => {
   if (typeof value !== 'object' || value === null || depth < 0) return undefined
   if (Array.isArray(value) && value.length > 3) {

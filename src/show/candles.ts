@@ -3,7 +3,7 @@ import { type CandleArrays, numberToDay } from '../market/candle-file.js'
 import { formatQuantity } from '../model/format.js'
 import { addDays, type Day } from '../model/trading-day.js'
 import { disk } from '../storage/disk.js'
-import { getErrorCode } from '../storage/file-system.js'
+import { ignoreMissing } from '../storage/file-system.js'
 import { keepLastOfDays, parseCandles, pickCandles } from '../verify/candle-series.js'
 import { findImpossibleCandles } from '../verify/series-checks.js'
 import type { About, CandlesAnswer } from './answers.js'
@@ -17,10 +17,7 @@ export type ShownCandles = Awaited<ReturnType<typeof readShownCandles>>
  * possible prices: other candles are left out, and named.
  */
 export const readShownCandles = async ({ root, day }: Pick<DataSource, 'root' | 'day'>, file: string) => {
-  const bytes = await disk.readFile(join(root, file)).catch((error: unknown) => {
-    if (getErrorCode(error) === 'ENOENT') return Buffer.alloc(0)
-    throw error
-  })
+  const bytes = (await disk.readFile(join(root, file)).catch(ignoreMissing)) ?? Buffer.alloc(0)
   const { candles, fault } = parseCandles(bytes)
   const raw = day === undefined ? candles : pickCandles(candles, upTo(candles, day))
   const ordered = keepLastOfDays(raw)
@@ -100,7 +97,7 @@ export const toCandlesAnswer = (
   },
 ): CandlesAnswer => {
   const days = Array.from(stored.day.subarray(0, stored.length), numberToDay)
-  const factorOf = (day: string): number => factors.find(({ until }) => day <= until)?.factor ?? 1
+  const factorOf = (day: string) => factors.find(({ until }) => day <= until)?.factor ?? 1
   const divisors = days.map((day) => (isStored ? 1 : factorOf(day)))
   const known = new Map(averages.map(({ day, values }) => [day, values]))
   const divide = (values: Float64Array): readonly number[] =>

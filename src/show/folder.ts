@@ -28,10 +28,10 @@ export const openMarketFolder = (source: DataSource): MarketFolder => {
   const known = new Map<string, { readonly stamp: string; readonly value: Promise<unknown> }>()
   return {
     ...source,
-    remember: <T>(key: string, paths: readonly string[], load: () => Promise<T>): Promise<T> => {
+    remember: (key, paths, load) => {
       const stamp = paths.map((path) => stampOf(join(source.root, path))).join('\n')
       const entry = known.get(key)
-      if (entry?.stamp === stamp) return entry.value as Promise<T>
+      if (entry?.stamp === stamp) return entry.value as ReturnType<typeof load>
       const value = load()
       known.set(key, { stamp, value })
       value.catch(() => known.get(key)?.value === value && known.delete(key))

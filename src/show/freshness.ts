@@ -12,7 +12,7 @@ import { type RunRecords, readRunRecords } from '../storage/run-records.js'
 import { readMarketDays } from '../storage/session-days.js'
 import type { About } from './answers.js'
 import { describeFreshness } from './brief.js'
-import type { DataSource, MarketFolder, StoredList } from './folder.js'
+import type { DataSource, MarketFolder } from './folder.js'
 
 export interface KnownRuns extends Pick<RunRecords, 'report' | 'runs'> {
   /** The session that the day of a run is about. */
@@ -49,13 +49,13 @@ const toListDay = (asOf: string | undefined, { toMarketDay }: KnownRuns): Day | 
 export const describeAbout = (
   facts: KnownRuns,
   stream: string,
-  list?: Pick<StoredList, 'isMissing' | 'damage'>,
+  list: { readonly isMissing?: boolean; readonly damage?: string | undefined } = {},
 ): About => {
   const fetched = findFetch(facts, stream)
   return omitUndefined({
     day: toListDay(fetched?.asOf, facts),
     fetchedAt: fetched?.finishedAt,
-    problem: list?.damage ?? describeProblem(facts, stream, list?.isMissing === true),
+    problem: list.damage ?? describeProblem(facts, stream, list.isMissing === true),
   })
 }
 

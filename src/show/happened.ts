@@ -52,11 +52,7 @@ export const readFeed = async (folder: MarketFolder): Promise<FeedAnswer> => {
   })
   const { rows = [], counts: { day, since, stocks = 0, kinds = {} } = {} } = answer
   const problems = Object.entries(EVENT_STREAMS).flatMap(([stream, table]) => {
-    const own = describeAbout(
-      facts,
-      stream,
-      omitUndefined({ isMissing: false, damage: problem ?? damage.get(table) }),
-    )
+    const own = describeAbout(facts, stream, { damage: problem ?? damage.get(table) })
     return own.problem ?? []
   })
   return omitUndefined({

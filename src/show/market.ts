@@ -70,11 +70,10 @@ export const readMarket = async (folder: MarketFolder, universe = ''): Promise<M
   })
   const { breadth, sessions = [] } = answer
   const about = omitUndefined({
-    ...describeAbout(
-      runs,
-      'all-ohlcv',
-      omitUndefined({ isMissing: breadth === undefined, damage: problem ?? [...damage.values()][0] }),
-    ),
+    ...describeAbout(runs, 'all-ohlcv', {
+      isMissing: breadth === undefined,
+      damage: problem ?? [...damage.values()][0],
+    }),
     day: breadth?.day,
   })
   return {
@@ -114,11 +113,10 @@ const toIndexPanel = (
     return item === undefined ? [] : [{ ...index, key: item.fileName, name: nameIndex(item) }]
   })
   const listed = describeAbout(runs, INDEX_STREAM, list)
-  const candles = describeAbout(
-    runs,
-    'indices-ohlcv',
-    omitUndefined({ isMissing: rows.length === 0 && list.rows.length > 0, damage: problem }),
-  )
+  const candles = describeAbout(runs, 'indices-ohlcv', {
+    isMissing: rows.length === 0 && list.rows.length > 0,
+    damage: problem,
+  })
   const day = rows
     .map((row) => row.day)
     .sort()
@@ -168,11 +166,7 @@ export const readToday = async (folder: MarketFolder): Promise<TodayAnswer> => {
   const about = (stream: string) => {
     const missing = findMissingFile(folder, stream)
     const lost = missing === undefined ? undefined : `${missing} is missing`
-    return describeAbout(
-      facts,
-      stream,
-      omitUndefined({ isMissing: false, damage: problem ?? broken ?? lost }),
-    )
+    return describeAbout(facts, stream, { damage: problem ?? broken ?? lost })
   }
   return {
     results: {

@@ -120,7 +120,7 @@ const toStockEvents = (
   deals: readonly StockDeal[] = [],
 ): readonly StockEvent[] => {
   const all = [...events.map(toStockEvent), ...deals.map(toDeal)]
-  const keyOf = ({ day, time = '' }: StockEvent): string => `${day} ${time}`
+  const keyOf = ({ day, time = '' }: StockEvent) => `${day} ${time}`
   return all.toSorted((one, other) => (keyOf(one) < keyOf(other) ? 1 : keyOf(one) > keyOf(other) ? -1 : 0))
 }
 
@@ -163,12 +163,12 @@ export const readStock = async (folder: MarketFolder, symbol: string): Promise<S
   const runs = await readRunFacts(folder)
   const { answer, damage, problem } = await readStockTables(folder, { symbol: item.key, isin })
   const { facts, quarters = [], shareholding = [], filled = {} } = answer
-  const describe = (stream: string, table: string, isOptional = false): About => {
+  const describe = (stream: string, table: string, isOptional = false) => {
     const isMissing =
       problem === undefined &&
       filled[stream] === false &&
       !(isOptional && runs.report?.scripts[stream] !== undefined)
-    return describeAbout(runs, stream, omitUndefined({ isMissing, damage: damage.get(table) }))
+    return describeAbout(runs, stream, { isMissing, damage: damage.get(table) })
   }
   const about = describe('fundamental-data', 'fundamentals')
   const problems = Object.entries(LIST_STREAMS).flatMap(

@@ -97,7 +97,7 @@ const HEADLINES = [
 export const orderIndices = <T extends { readonly symbol: string; readonly name: string }>(
   rows: readonly T[],
 ): readonly T[] => {
-  const rankOf = ({ symbol, name }: T): number => {
+  const rankOf = ({ symbol, name }: T) => {
     const ranks = [symbol, name]
       .map((text) => HEADLINES.indexOf(text.toUpperCase()))
       .filter((rank) => rank >= 0)

@@ -268,7 +268,7 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
     ? raw
     : raw.replace(MEMBERS, NO_MEMBERS)
   const limits = { rows: MAX_LIST_ROWS, timeMs: LIST_TIME_MS }
-  const read = (without: ReadonlySet<string>): Promise<LimitedResult> =>
+  const read = (without: ReadonlySet<string>) =>
     runLimitedQuery({ sql, root, streams, asOf: day, without }, limits, new AbortController().signal)
   const { answer, damage, problem } = await readUndamaged({ root, tables: listTables(streams) }, read, {
     columns: [],
@@ -278,23 +278,22 @@ export const readWholeList = async (folder: MarketFolder, name: string): Promise
   const { columns, rows, isCut, usedDay, warnings = [] } = answer
   const lacks = own.flatMap((stream) => {
     const missing = findMissingFile(folder, stream)
-    const { problem: told } = describeAbout(
-      facts,
-      stream,
-      omitUndefined({ isMissing: missing !== undefined, damage: problem }),
-    )
+    const { problem: told } = describeAbout(facts, stream, {
+      isMissing: missing !== undefined,
+      damage: problem,
+    })
     return told ?? (missing === undefined ? [] : [`${missing} is missing`])
   })
-  return {
+  return omitUndefined({
     ...about,
     facets,
     sql,
     isCut,
     rows: name === 'indices' ? await addPaths(folder, answer) : rows,
     columns,
-    ...(usedDay === undefined ? {} : { usedDay }),
+    usedDay,
     warnings: [...new Set([...lacks, ...damage.values(), ...warnings])],
-  }
+  })
 }
 
 /** The address of each index, which ends in the name of its file. */

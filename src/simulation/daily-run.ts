@@ -50,7 +50,7 @@ const openChecks = (
     expected: expectedDays.map(({ files }) => files),
     violations: network.violations,
   })
-  const assert = (name: string, wrong: readonly string[]): void => {
+  const assert = (name: string, wrong: readonly string[]) => {
     increase(totals.checks, name)
     if (wrong.length > 0) throw new SimulationError(seed, describe(), name, wrong)
   }
@@ -61,15 +61,15 @@ const openChecks = (
   return {
     runs,
     assert,
-    assertAll: (): void => {
+    assertAll: () => {
       const dailyRun = describe()
       for (const [name, find] of invariants) assert(name, find(dailyRun))
       if (check) assert('the check of the caller holds', check(dailyRun))
     },
-    begin: (): void => {
+    begin: () => {
       before = filesOf(world)
     },
-    add: (run: SimulatedRun, kill?: Kill): void => {
+    add: (run: SimulatedRun, kill?: Kill) => {
       runs.push(run)
       kills.push(run.end === 'killed' ? (kill?.kind ?? 'process') : undefined)
       // What was not synced may be lost in a power cut, and a renamed column is stored, but reported.
@@ -130,9 +130,9 @@ const openDailyRun = async (session: number, context: SeedContext, simulation: S
       if (pauseMs > SETTLE_MS) world.disk.settle()
       return run
     },
-    isComplete: (): boolean => runs.at(-1)?.report?.outcome === 'complete',
+    isComplete: () => runs.at(-1)?.report?.outcome === 'complete',
     /** Whether the provider stands still, so that a run has something to ask each time. */
-    isStale: (): boolean => runs.at(-1)?.report?.stale !== undefined,
+    isStale: () => runs.at(-1)?.report?.stale !== undefined,
   }
 }
 
@@ -237,8 +237,7 @@ const checkKnown = async (
   if (isWhole) assert('the record of a list that answers was collected after it was published', early)
   // Past midnight the border between past and coming actions moves: both files may be right, but not of one
   // instant.
-  const isSplit = (name: string): boolean =>
-    context.kinds.has('midnight') && name.endsWith(' corporate_actions')
+  const isSplit = (name: string) => context.kinds.has('midnight') && name.endsWith(' corporate_actions')
   const wrongLists = compareWithExpected(known.record, expectedDays, day).filter((name) => !isSplit(name))
   if (isWhole) assert('each list is recorded as it is without faults', wrongLists)
 }
@@ -248,7 +247,7 @@ const planInterventions = (
   { time }: Scenario,
   { network, seconds }: { readonly network: Parameters<World['run']>[0]; readonly seconds: string[] },
 ) => {
-  const jump = (): void => time.setClock(time.now() + plan.int(-600, 600) * 1_000)
+  const jump = () => time.setClock(time.now() + plan.int(-600, 600) * 1_000)
   const startAgain = (): void =>
     void world
       .open(network)

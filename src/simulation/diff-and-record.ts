@@ -61,7 +61,7 @@ export const listOutdatedAnswers = (world: World, day: Day): Promise<readonly st
  * records.
  */
 const digest = (rows: readonly TableRow[]): string => {
-  const toText = (row: TableRow): string =>
+  const toText = (row: TableRow) =>
     JSON.stringify(
       Object.entries(row).map(([name, value]) => (RUN_COLUMNS.has(name) ? '' : [name, String(value)])),
     )

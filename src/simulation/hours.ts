@@ -137,8 +137,8 @@ const checkHour = (started: DailyRun, { day, isRest, at, context, sessionDay }: 
   const [{ end, requests, left }] = started.runs as readonly [SimulatedRun]
   const { completed, odd } = context
   const { hours = USUAL_HOURS, isNamed = isWeekday(day) } = odd.get(day) ?? {}
-  const isAfter = (instant: number, time: string): boolean => instant >= toInstant(day, time)
-  const isDue = (time: string, since: number): boolean => isAfter(at, time) && !isAfter(since, time)
+  const isAfter = (instant: number, time: string) => instant >= toInstant(day, time)
+  const isDue = (time: string, since: number) => isAfter(at, time) && !isAfter(since, time)
   const own = started.streams.flatMap(({ optional, publishedAt }) =>
     optional || publishedAt === undefined ? [] : [publishedAt],
   )

@@ -275,7 +275,7 @@ const listRepeated = (
   const started = events.find((event) => event.type === 'run-started')
   const isContinued = started?.isContinued
   // What was stored before it was published is requested again.
-  const isOutdated = ({ publishedAt }: StreamDefinition): boolean => {
+  const isOutdated = ({ publishedAt }: StreamDefinition) => {
     const published =
       publishedAt === undefined ? Number.NaN : toInstant(toDay(started?.asOf ?? 0), publishedAt)
     return started !== undefined && started.asOf < published && published <= started.at

@@ -40,7 +40,7 @@ export const createMemoryDisk = (options: MemoryDiskOptions) => {
   let descriptors = createDescriptors(volume)
   const createDisk = (): Disk => {
     const [mine, { open, calls: withDescriptor }] = [generation, descriptors]
-    const isKilled = (): boolean => mine !== generation
+    const isKilled = () => mine !== generation
     const calls: Calls = {
       ...withDescriptor,
       ...createContentCalls(descriptors, mine),
@@ -48,7 +48,7 @@ export const createMemoryDisk = (options: MemoryDiskOptions) => {
       ...createFolderCalls(volume, random),
     }
     /** One of the calls, unless the process was killed or the call is to fail. */
-    const run = (name: string, call: string, args: readonly unknown[]): unknown => {
+    const run = (name: string, call: string, args: readonly unknown[]) => {
       // A file that is closed twice would be an error in a clean-up, which nobody catches.
       if (isKilled() && name === 'closeSync') return
       const act = calls[call] as (...values: readonly unknown[]) => unknown
@@ -62,9 +62,9 @@ export const createMemoryDisk = (options: MemoryDiskOptions) => {
       if (call === 'writeFileSync') throw fail('ENOSPC', name, path)
       return written
     }
-    const runLater = (name: string, args: readonly unknown[]): Promise<unknown> =>
+    const runLater = (name: string, args: readonly unknown[]) =>
       actLater(() => run(name, `${name}Sync`, args), isKilled() ? 0 : latencyMs(name), isKilled)
-    const sizeOf = (fd: number): number => open.get(fd)?.node.bytes?.length ?? 0
+    const sizeOf = (fd: number) => open.get(fd)?.node.bytes?.length ?? 0
     return assembleDisk(Object.keys(calls), { run: (name, args) => run(name, name, args), runLater, sizeOf })
   }
   let disk = createDisk()
@@ -79,7 +79,7 @@ export const createMemoryDisk = (options: MemoryDiskOptions) => {
      * Ends the process: its promises never settle, its other calls throw. Files stay as written; a power cut
      * takes what is not synced.
      */
-    kill: (kind: 'process' | 'power'): void => {
+    kill: (kind: 'process' | 'power') => {
       generation += 1
       descriptors = createDescriptors(volume)
       if (kind === 'power') volume.losePower(random)
@@ -87,7 +87,7 @@ export const createMemoryDisk = (options: MemoryDiskOptions) => {
     },
     /** Writes everything that is not synced, as the system does by itself within half a minute. */
     settle: () => volume.syncAll(),
-    files: (path: string): ReadonlyMap<string, Buffer> => volume.listFiles(path),
+    files: (path: string) => volume.listFiles(path),
     openDescriptors: () => descriptors.open.size,
   }
 }
@@ -95,7 +95,7 @@ export const createMemoryDisk = (options: MemoryDiskOptions) => {
 /** Acts after some time, unless the process is killed: then the promise never settles. */
 const actLater = (act: () => unknown, ms: number, isKilled: () => boolean): Promise<unknown> =>
   new Promise((settle, reject) => {
-    const end = (): void => {
+    const end = () => {
       if (isKilled()) return
       try {
         settle(act())
@@ -167,18 +167,18 @@ type Descriptors = ReturnType<typeof createDescriptors>
 /** The descriptors of a process, and the calls with them. */
 const createDescriptors = (volume: Volume) => {
   const open = new Map<number, Descriptor>()
-  const find = (fd: number, call: string, forbidden: readonly string[] = []): Descriptor => {
+  const find = (fd: number, call: string, forbidden: readonly string[] = []) => {
     const found = open.get(fd)
     if (found === undefined || forbidden.includes(found.flags)) throw fail('EBADF', call)
     return found
   }
-  const openSync = (path: string, flags: string): number => {
+  const openSync = (path: string, flags: string) => {
     let fd = FIRST_DESCRIPTOR
     while (open.has(fd)) fd += 1
     open.set(fd, { path, node: volume.open(path, flags), flags, at: 0 })
     return fd
   }
-  const closeSync = (fd: number): void => {
+  const closeSync = (fd: number) => {
     find(fd, 'close')
     open.delete(fd)
   }
@@ -188,7 +188,7 @@ const createDescriptors = (volume: Volume) => {
     offset = 0,
     length = bytes.length - offset,
     position: number | null = null,
-  ): number => {
+  ) => {
     const found = find(fd, 'read', WRITE_ONLY)
     const from = position ?? found.at
     const part = asFile(found.node, 'read').bytes.subarray(from, from + length)
@@ -196,7 +196,7 @@ const createDescriptors = (volume: Volume) => {
     if (position === null) found.at += part.length
     return part.length
   }
-  const writeSync = (fd: number, content: string | Uint8Array, offset = 0): number => {
+  const writeSync = (fd: number, content: string | Uint8Array, offset = 0) => {
     const found = find(fd, 'write', ['r'])
     const file = asFile(found.node, 'write')
     const bytes = (typeof content === 'string' ? Buffer.from(content) : content).subarray(offset)
@@ -206,7 +206,7 @@ const createDescriptors = (volume: Volume) => {
     found.at = at + bytes.length
     return bytes.length
   }
-  const sync = (fd: number): void => volume.sync(find(fd, 'fsync').node)
+  const sync = (fd: number) => volume.sync(find(fd, 'fsync').node)
   const calls = {
     openSync,
     closeSync,
@@ -232,16 +232,16 @@ const createContentCalls = (
       closeSync(fd)
     }
   }
-  const readRest = (fd: number): Buffer => {
+  const readRest = (fd: number) => {
     const found = find(fd, 'read', WRITE_ONLY)
     const rest = asFile(found.node, 'read').bytes.subarray(found.at)
     found.at += rest.length
     return rest
   }
   // The state and the start time of this process; the latter distinguishes it from those before.
-  const stat = (): Buffer => Buffer.from(`${process.pid} (node) S ${'0 '.repeat(18)}${generation}\n`)
+  const stat = () => Buffer.from(`${process.pid} (node) S ${'0 '.repeat(18)}${generation}\n`)
   return {
-    readFileSync: (file: string | number, encoding?: 'utf8'): Buffer | string => {
+    readFileSync: (file: string | number, encoding?: 'utf8') => {
       const bytes = file === `/proc/${process.pid}/stat` ? stat() : withFile(file, 'r', readRest)
       return encoding ? bytes.toString(encoding) : bytes
     },
@@ -311,12 +311,12 @@ const listBelow = (folder: FolderNode, prefix = ''): readonly string[] =>
   ])
 
 const createFolderCalls = (volume: Volume, random: () => number) => {
-  const mkdirSync = (path: string, { recursive = false } = {}): void => {
+  const mkdirSync = (path: string, { recursive = false } = {}) => {
     if (recursive && volume.tryFind(path)?.names) return
     if (recursive && !volume.tryFind(dirname(path), ['ENOENT'])) mkdirSync(dirname(path), { recursive })
     volume.makeFolder(path)
   }
-  const rmSync = (path: string, { recursive = false, force = false } = {}): void => {
+  const rmSync = (path: string, { recursive = false, force = false } = {}) => {
     if (force && !volume.tryFind(path, ['ENOENT'])) return
     const node = volume.find(path, 'rm')
     if (node.names && !recursive) throw fail('ERR_FS_EISDIR', 'rm', path)

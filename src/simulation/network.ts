@@ -75,8 +75,14 @@ const reply = (
   body: typeof body === 'string' ? Buffer.from(body) : body,
 })
 
-const failTransport = (reason: 'reset' | 'dns' | 'connect' | 'tls', hasBegun = false): Observable<never> =>
-  throwError(() => new TransportError(reason, 'simulated', { hasBegun }))
+const replyAfter = (ms: number, answer: HttpReply): Observable<HttpReply> => timer(ms).pipe(map(() => answer))
+
+const failAfter = (
+  ms: number,
+  reason: 'reset' | 'dns' | 'connect' | 'tls',
+  hasBegun = false,
+): Observable<never> =>
+  timer(ms).pipe(mergeMap(() => throwError(() => new TransportError(reason, 'simulated', { hasBegun }))))
 
 /**
  * The right answers of a session, each made once for a market. @throws an error for a request that the
@@ -117,19 +123,19 @@ const damage = (
   good: HttpReply,
   { ms, random }: { readonly ms: number; readonly random: Random },
 ): Observable<HttpReply> => {
-  const later = (wrong: HttpReply): Observable<HttpReply> => timer(ms).pipe(map(() => wrong))
+  const later = (wrong: HttpReply) => replyAfter(ms, wrong)
   switch (kind) {
     case 'status':
       return later(reply(random.pick([500, 502, 503, 504])))
     case 'throttled':
       return later(reply(429, '', random.chance(0.5) ? { retryAfter: String(random.int(1, 3)) } : {}))
     case 'reset':
-      return timer(ms).pipe(mergeMap(() => failTransport('reset')))
+      return failAfter(ms, 'reset')
     case 'torn':
-      return timer(ms).pipe(mergeMap(() => failTransport('reset', true)))
+      return failAfter(ms, 'reset', true)
     case 'dns':
     case 'tls':
-      return timer(ms).pipe(mergeMap(() => failTransport(kind)))
+      return failAfter(ms, kind)
     case 'not-found':
       return later(reply(404))
     case 'interim':
@@ -137,7 +143,7 @@ const damage = (
     case 'hanging':
       return NEVER
     case 'slow':
-      return timer(random.int(1_000, 9_000)).pipe(map(() => good))
+      return replyAfter(random.int(1_000, 9_000), good)
     case 'truncated':
       return later({
         ...good,
@@ -163,13 +169,13 @@ const arrive = ({ transfer }: HttpRequest, reply$: Observable<HttpReply>): Obser
     mergeMap((received) => {
       if (received.status !== 200) return of(received)
       if (transfer) transfer.isComplete = true
-      return timer(0).pipe(map(() => received))
+      return replyAfter(0, received)
     }),
   )
 
 const respondInOutage = (kind: (typeof OUTAGES)[number], ms: number): Observable<HttpReply> => {
   if (kind === 'silent') return NEVER
-  return timer(ms).pipe(mergeMap(() => (kind === 'refused' ? failTransport('connect') : of(reply(503)))))
+  return kind === 'refused' ? failAfter(ms, 'connect') : replyAfter(ms, reply(503))
 }
 
 const planOutages = (now: number, hosts: readonly Host[], random: Random) => {
@@ -190,7 +196,7 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
   const pausedUntil = new Map<string, number>()
   const violate = (text: string): void => void (violations.length < 20 && violations.push(text))
   /** What the simulated provider refuses, the product may take for a failure of the item. */
-  const findEndpoint = (request: HttpRequest, answer: Answers): string => {
+  const findEndpoint = (request: HttpRequest, answer: Answers) => {
     try {
       return answer(request).endpoint
     } catch (error) {
@@ -200,11 +206,7 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
   }
   return {
     violations,
-    observe: (
-      request: HttpRequest,
-      answer: Answers,
-      reply$: Observable<HttpReply>,
-    ): Observable<HttpReply> => {
+    observe: (request: HttpRequest, answer: Answers, reply$: Observable<HttpReply>) => {
       const endpoint = findEndpoint(request, answer)
       const key = `${request.url} ${request.body ?? ''}`
       const running = (inFlight.get(endpoint) ?? 0) + 1
@@ -215,7 +217,7 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
       if (early > 0 && !kinds.has('clock'))
         violate(`${endpoint} again ${early} ms before its Retry-After is over`)
       let isOpen = true
-      const close = (): void => {
+      const close = () => {
         if (isOpen) inFlight.set(endpoint, (inFlight.get(endpoint) ?? 0) - 1)
         isOpen = false
       }
@@ -229,7 +231,7 @@ const createRequestCheck = (limits: ReadonlyMap<string, number>, kinds: Readonly
         finalize(close),
       )
     },
-    reset: (): void => {
+    reset: () => {
       inFlight.clear()
       pausedUntil.clear()
     },
@@ -277,14 +279,14 @@ export const createNetwork = ({ random, hosts, answersAt, limits, kinds, share, 
       const { reply: good, endpoint } = answer(request)
       const other = before.get(endpoint)
       before.set(endpoint, good.body)
-      if (isFaultFree) return timer(ms).pipe(map(() => good))
+      if (isFaultFree) return replyAfter(ms, good)
       const outage = outages.find(({ host, from, to }) => host === hostname && from <= now && now < to)
       if (outage) return respondInOutage(count('outage', outage.kind), ms)
       if (exceeds(hostname)) return timer(ms).pipe(map(() => reply(count('limit', 429))))
-      if (singles.length === 0 || !random.chance(share)) return timer(ms).pipe(map(() => good))
+      if (singles.length === 0 || !random.chance(share)) return replyAfter(ms, good)
       const kind = singles[random.int(0, singles.length - 1)] as NetworkFault
       // Without a file of today an archive has that of an earlier day, which is right.
-      if (kind === 'not-found' && hostname === 'archive') return timer(ms).pipe(map(() => good))
+      if (kind === 'not-found' && hostname === 'archive') return replyAfter(ms, good)
       if (!isWrongAnswer(kind)) return damage(count(kind, kind), good, { ms, random })
       const text = good.body.toString()
       const made =

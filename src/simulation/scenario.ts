@@ -15,7 +15,7 @@ import {
 import { createTimeline, toSheetOptions } from '../simulator/market.js'
 import { createRandom } from '../simulator/random.js'
 import { type DiffAndRecord, readDiffAndRecord } from './diff-and-record.js'
-import { type Answers, createAnswers, createNetwork, type Network, type NetworkOptions } from './network.js'
+import { createAnswers, createNetwork, type Network, type NetworkOptions } from './network.js'
 import type { VirtualTime } from './virtual-time.js'
 import { createWorld, describeRunEnd, type Files, ROOT, SIMULATED_EXCHANGE, type World } from './world.js'
 
@@ -97,7 +97,7 @@ export const createScenario = ({ time, streams, days, stocks }: ScenarioOptions)
   const create = (delayMs: number) => {
     const world = createWorld({ time, random: createRandom(0, 'fault-free'), streams, settings })
     const expectedDays: ExpectedDay[] = []
-    return async (session: number): Promise<ExpectedDay> => {
+    return async (session: number) => {
       for (let next = expectedDays.length; next <= session; next += 1) {
         world.disk.settle()
         time.setClock(instantOf(sessions[next] as Day) + delayMs)
@@ -166,11 +166,11 @@ const createAnswersAt = (
     session: number,
     now: number,
     { hours = USUAL_HOURS, candlesFrom = '00:00', listsFrom = '23:59' }: OddSession = {},
-  ): Answers => {
+  ) => {
     if (last.session !== session) last = begin(session)
     const day = sessions[session] as Day
-    const toMarket = (at: number): SampleMarket => getOrAdd(last.markets, at, () => marketAt(at))
-    const isBefore = (time = '00:00'): boolean => now < toInstant(day, time)
+    const toMarket = (at: number) => getOrAdd(last.markets, at, () => marketAt(at))
+    const isBefore = (time = '00:00') => now < toInstant(day, time)
     const [opens, ends] = hours.map((time) => toInstant(day, time)) as [number, number]
     const [usualOpens, usualEnds] = USUAL_HOURS.map((time) => toInstant(day, time)) as [number, number]
     const during = Math.round(usualOpens + ((now - opens) / (ends - opens)) * (usualEnds - usualOpens))
@@ -178,9 +178,8 @@ const createAnswersAt = (
       now < opens ? Math.min(now, toInstant(day, BEFORE_SESSION)) : now < ends ? during : instantOf(day),
     )
     const earlier = toMarket(toDayEnd(addDays(day, -1)))
-    const isUnpublished = (name: string): boolean => isBefore(publishedAt.get(name)) && isBefore(listsFrom)
-    const isLate = (name: string): boolean =>
-      isUnpublished(name) || (candleNames.has(name) && isBefore(candlesFrom))
+    const isUnpublished = (name: string) => isBefore(publishedAt.get(name)) && isBefore(listsFrom)
+    const isLate = (name: string) => isUnpublished(name) || (candleNames.has(name) && isBefore(candlesFrom))
     return last.answer((name) => (now < instantOf(day) && isLate(name) ? earlier : market))
   }
 }

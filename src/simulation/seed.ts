@@ -93,7 +93,7 @@ export const createSeedContext = (seed: number, { scenario, faults, totals }: Si
     return isShort ? 'short' : random.pick(DISK_ERRORS)
   }
   const { time, streams } = scenario
-  const latencyMs = (call: string): number => (call === 'fdatasync' ? random.int(0, 8) : 0)
+  const latencyMs = (call: string) => (call === 'fdatasync' ? random.int(0, 8) : 0)
   const odd = kinds.has('hours') ? planOddSessions(plan, kinds, scenario) : new Map<Day, OddSession>()
   const named = [...odd].flatMap(([day, { hours, isNamed }]) =>
     hours && isNamed ? [[day, hours.join('-')]] : [],
@@ -101,7 +101,7 @@ export const createSeedContext = (seed: number, { scenario, faults, totals }: Si
   const areHolidaysNamed = kinds.has('hours') && plan.chance(0.5)
   const calendar = {
     sessions: Object.fromEntries(named),
-    ...(areHolidaysNamed ? { holidays: HOLIDAYS } : {}),
+    ...(areHolidaysNamed && { holidays: HOLIDAYS }),
   }
   const settings = { ...scenario.settings, ...calendar }
   const world = createWorld({ time, random, streams, settings, fault, latencyMs })
@@ -126,7 +126,7 @@ export const createSeedContext = (seed: number, { scenario, faults, totals }: Si
     unrecorded: new Set<Day>(),
     /** The share of requests that something happens to. */
     share: plan.pick([0.02, 0.1, 0.3]),
-    setDiskFaults: (on: boolean): void => {
+    setDiskFaults: (on: boolean) => {
       areOn = on
     },
   }

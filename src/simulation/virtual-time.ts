@@ -36,13 +36,8 @@ class TimerQueue {
   elapsed = 0
 
   insert(timer: VirtualTimer): VirtualTimer {
-    let [low, high] = [0, this.timers.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((this.timers[middle] as VirtualTimer).dueAt <= timer.dueAt) low = middle + 1
-      else high = middle
-    }
-    this.timers.splice(low, 0, timer)
+    const place = this.timers.findLastIndex(({ dueAt }) => dueAt <= timer.dueAt) + 1
+    this.timers.splice(place, 0, timer)
     this.active += 1
     this.peak = Math.max(this.peak, this.active)
     return timer
@@ -102,10 +97,10 @@ const isPending = (timer: VirtualTimer): boolean => timer.isActive && timer.isRe
 const createTimerFunctions = (queue: TimerQueue, clearReal: typeof clearTimeout) => {
   const createSetter =
     (repeats: boolean) =>
-    (call: TimerCallback, ms?: unknown, ...args: readonly unknown[]): VirtualTimer =>
+    (call: TimerCallback, ms?: unknown, ...args: readonly unknown[]) =>
       queue.add(() => call(...args), ms, repeats)
   /** A timer that was set before the simulation is the process's own. */
-  const clear = (timer: unknown): void => {
+  const clear = (timer: unknown) => {
     if (timer instanceof VirtualTimer) queue.cancel(timer)
     else clearReal(timer as NodeJS.Timeout)
   }
@@ -163,7 +158,7 @@ export const startVirtualTime = (startAt: number) => {
   const settle = (): Promise<void> => new Promise((resolve) => real.setImmediate(resolve))
   const queue = new TimerQueue()
   let offset = startAt
-  const now = (): number => offset + queue.elapsed
+  const now = () => offset + queue.elapsed
   Object.assign(globalThis, createTimerFunctions(queue, clearTimeout))
   Date.now = now
   performance.now = () => queue.elapsed
@@ -172,7 +167,7 @@ export const startVirtualTime = (startAt: number) => {
     /** Milliseconds since the begin of the simulation, whatever the wall clock says. */
     elapsed: () => queue.elapsed,
     /** Sets the wall clock, forwards or backwards. Timers keep their distance. */
-    setClock: (at: number): void => {
+    setClock: (at: number) => {
       offset = at - queue.elapsed
     },
     /**
@@ -191,7 +186,7 @@ export const startVirtualTime = (startAt: number) => {
       }
     },
     /** Lets that time pass; timers that are due fire. */
-    pass: async (ms: number): Promise<void> => {
+    pass: async (ms: number) => {
       const end = queue.elapsed + ms
       for (; queue.due() <= end; await settle()) queue.fire()
       queue.elapsed = end
@@ -199,7 +194,7 @@ export const startVirtualTime = (startAt: number) => {
     clear: () => queue.clear(),
     pending: () => queue.countPending(),
     takePeak: () => queue.takePeak(),
-    restore: (): void => {
+    restore: () => {
       Object.assign(globalThis, real)
       Date.now = realNow
       performance.now = realPerformanceNow

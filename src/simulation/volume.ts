@@ -177,7 +177,7 @@ export class Volume {
   syncAll(): void {
     for (const one of this.unsynced.flat()) setName(one[0].synced, one)
     this.unsynced = []
-    const syncBelow = (node: Node): void => (node.names ? node.names.forEach(syncBelow) : this.sync(node))
+    const syncBelow = (node: Node) => (node.names ? node.names.forEach(syncBelow) : this.sync(node))
     syncBelow(this.root)
   }
 
@@ -192,7 +192,7 @@ export class Volume {
   /** The content of the files in a folder, by their paths relative to it. */
   listFiles(path: string): ReadonlyMap<string, Buffer> {
     const files = new Map<string, Buffer>()
-    const add = (prefix: string, names: ReadonlyMap<string, Node>): void => {
+    const add = (prefix: string, names: ReadonlyMap<string, Node>) => {
       for (const [name, node] of names)
         if (node.names) add(`${prefix}${name}/`, node.names)
         else files.set(prefix + name, node.bytes)
@@ -224,7 +224,7 @@ const isInside = (path: string, folder: string): boolean => resolve(path).starts
  */
 const splitChanges = (all: readonly (readonly NameChange[])[], folder: FolderNode) => {
   const names = new Set<string>()
-  const keyOf = ([parent, name]: NameChange): string => `${parent.ino}/${name}`
+  const keyOf = ([parent, name]: NameChange) => `${parent.ino}/${name}`
   const [due, rest]: [(readonly NameChange[])[], (readonly NameChange[])[]] = [[], []]
   for (const changes of all.toReversed()) {
     const isDue = changes.some((one) => one[0] === folder || names.has(keyOf(one)))

@@ -84,7 +84,7 @@ const createMortalDisk = (
   { time, random, fault = () => undefined, latencyMs }: WorldOptions,
   getLife: () => ReturnType<typeof createLife>,
 ) => {
-  const kill = (): void => {
+  const kill = () => {
     const life = getLife()
     if (!life.isKilled) disk.kill(life.kind)
     life.isKilled = true
@@ -104,7 +104,7 @@ const createMortalDisk = (
     random: random.next,
     now: time.now,
     fault: onCall,
-    ...(latencyMs ? { latencyMs } : {}),
+    ...(latencyMs && { latencyMs }),
   })
   return { disk, kill }
 }

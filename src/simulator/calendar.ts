@@ -29,7 +29,7 @@ export const createTradingCalendar = (seed: number, weekends = false) => {
      * The index of the last day that has opened (09:15 in India) at an instant (epoch milliseconds); -1
      * before the first.
      */
-    lastOpened: (instantMs: number): number => {
+    lastOpened: (instantMs: number) => {
       if (instantMs === asked) return found
       const today = toDay(instantMs)
       const index = lowerBound(days, today)

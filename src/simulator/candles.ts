@@ -10,7 +10,7 @@ import type { PriceHistory } from './prices.js'
  */
 export const createCandleReader =
   (calendar: TradingCalendar, historyOf: (sid: string, last: number) => PriceHistory | undefined) =>
-  (sid: string, start: number, end: number, asOf: number, scales: readonly Scale[] = []): CandleColumns => {
+  (sid: string, start: number, end: number, asOf: number, scales: readonly Scale[] = []) => {
     const last = calendar.lastOpened(asOf)
     const history = historyOf(sid, last)
     const from = Math.max(lowerBound(calendar.times, start), history?.first ?? 0)
@@ -32,7 +32,7 @@ const FURTHER_DAYS = 250
 export const createHistoryCache = () => {
   const cache = new Map<string, PriceHistory>()
   let candles = 0
-  return (key: string, last: number, make: (last: number) => PriceHistory): PriceHistory => {
+  return (key: string, last: number, make: (last: number) => PriceHistory) => {
     const cached = cache.get(key)
     if (cached !== undefined && cached.first + cached.length > last) return cached
     // Further days on demand come many at a time: each one would compute the whole history again.
@@ -61,7 +61,7 @@ const sliceHistory = (
   scales: readonly Scale[],
 ): Omit<CandleColumns, 'Time'> => {
   // Loops: a callback for each of a million candles takes longer than all the rest.
-  const slice = (column: Int32Array | Float64Array, unit: number): number[] => {
+  const slice = (column: Int32Array | Float64Array, unit: number) => {
     const values: number[] = []
     for (let i = from - history.first; i <= to - history.first; i++) values.push((column[i] as number) / unit)
     return values
@@ -97,13 +97,7 @@ const computeElapsedShare = (calendar: TradingCalendar, index: number, asOf: num
 const applyOpenSession = (columns: CandleColumns, done: number): CandleColumns => {
   const { o, h, l, c, v } = columns
   const index = o.length - 1
-  const [open = 0, high = 0, low = 0, close = 0, volume = 0] = [
-    o[index],
-    h[index],
-    l[index],
-    c[index],
-    v[index],
-  ]
+  const [open = 0, high = 0, low = 0, close = 0, volume = 0] = [o, h, l, c, v].map((column) => column[index])
   const round = (price: number) => Math.round(price * 100) / 100
   const now = round(open + (close - open) * done)
   h[index] = Math.max(open, now, round(open + (high - open) * done))

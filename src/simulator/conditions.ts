@@ -4,13 +4,12 @@ import type { SampleMarket } from '../model/market.js'
 import { listEndpointHosts } from '../model/settings.js'
 import { createRandom } from './random.js'
 
+const RetryAfter = z.union([z.number(), z.string()]).optional()
+
 const RateLimit = z.strictObject({
   perSecond: z.number().positive().describe('requests a second that are served in the long run'),
   burst: z.number().min(1).describe('requests that are served at once after a pause'),
-  retryAfter: z
-    .union([z.number(), z.string()])
-    .optional()
-    .describe('sent as Retry-After with the 429; a number is seconds'),
+  retryAfter: RetryAfter.describe('sent as Retry-After with the 429; a number is seconds'),
 })
 type Limit = Readonly<z.output<typeof RateLimit>>
 
@@ -66,10 +65,7 @@ export const Fault = z.strictObject({
   on: z.string().min(1).describe('name of an endpoint, or * for all'),
   mode: z.enum(faultModes),
   status: z.int().min(200).max(599).optional().describe('of the mode status; 500 if absent'),
-  retryAfter: z
-    .union([z.number(), z.string()])
-    .optional()
-    .describe('sent as Retry-After with the mode status; a number is seconds'),
+  retryAfter: RetryAfter.describe('sent as Retry-After with the mode status; a number is seconds'),
   rate: z
     .number()
     .min(0)
@@ -166,7 +162,7 @@ export const createConditions = ({ seed, marketAt, ...given }: ConditionOptions)
     /**
      * The market now. A running clock is rounded down to whole minutes, so that answers agree for a minute.
      */
-    market: (): SampleMarket => {
+    market: () => {
       const now = resolveAsOf(asOf)
       if (market.asOf !== now) market = marketAt(now)
       return market
@@ -175,9 +171,9 @@ export const createConditions = ({ seed, marketAt, ...given }: ConditionOptions)
     /** Counts a request to a host; returns the rate limit that it exceeds, if any. */
     findExceededLimit: (host: string) => takeToken(host),
     /** Depends on the request alone: the same request always has the same latency. */
-    computeLatency: (...key: readonly (string | number)[]): number =>
+    computeLatency: (...key: readonly (string | number)[]) =>
       latencyMs === 0 ? 0 : latencyMs * (0.75 + createRandom(seed, 'latency', ...key).next() / 2),
-    change: (control: z.output<ReturnType<typeof createControlSchema>>): void => {
+    change: (control: z.output<ReturnType<typeof createControlSchema>>) => {
       latencyMs = control.latencyMs ?? latencyMs
       asOf = control.asOf ?? asOf
       if (control.limits !== undefined) takeToken = createRateLimits(control.limits, Date.now)

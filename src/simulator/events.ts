@@ -91,9 +91,9 @@ export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: Plan
   const planter = createPlanter({ seed, days, count: stocks.length, kinds, findFreeze })
   const sessions = [toListed(stocks)]
   let waiting: readonly Due[] = []
-  const planSession = (session: number, before: Listed): Listed => {
+  const planSession = (session: number, before: Listed) => {
     const since = session - anchor
-    const isDue = (kind: OwnKind): boolean =>
+    const isDue = (kind: OwnKind) =>
       createRandom(seed, 'event', kind, Math.floor(since / period)).int(0, period - 1) === since % period
     waiting = [...waiting, ...own.filter(isDue).map((kind) => ({ kind, from: session }))]
     const ready = findFreeze(session) === undefined ? waiting.filter(({ from }) => from <= session) : []
@@ -108,7 +108,7 @@ export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: Plan
     }
     return toListed(listed)
   }
-  const listedAt = (session: number): Listed => {
+  const listedAt = (session: number) => {
     const place = own.length === 0 ? 0 : Math.max(0, session - anchor)
     while (sessions.length <= place)
       sessions.push(planSession(anchor + sessions.length, sessions.at(-1) as Listed))
@@ -118,7 +118,7 @@ export const createEventPlan = ({ seed, calendar, anchor, stocks, events }: Plan
     /** The listed stocks as of the session with this index in the calendar. */
     listedAt,
     /** The instant as of which the candles are answered. */
-    candlesAsOf: (asOf: number): number => {
+    candlesAsOf: (asOf: number) => {
       const freeze = findFreeze(calendar.lastOpened(asOf))
       return freeze ? toInstant(days[freeze.first - 1] ?? '', SESSION_END) : asOf
     },
@@ -257,8 +257,8 @@ const applyToStocks = (
   if (event.kind === 'delisting') return stocks.filter((one) => one !== stock)
   const changed = {
     ...stock,
-    ...(event.kind === 'rename' ? { Symbol: event.newSymbol } : {}),
-    ...(event.kind === 'isin-change' ? { ISIN: event.newIsin } : {}),
+    ...(event.kind === 'rename' && { Symbol: event.newSymbol }),
+    ...(event.kind === 'isin-change' && { ISIN: event.newIsin }),
     events: [...(stock.events ?? []), event],
   }
   return event.kind === 'listing'
@@ -279,7 +279,7 @@ type Details = Readonly<Record<string, unknown>>
 
 const createDetails = (days: readonly Day[], nextLive: (session: number) => number) => {
   const counts = new Map<string, number>()
-  const dayAt = (session: number): Day => days[Math.max(0, session)] ?? ''
+  const dayAt = (session: number) => days[Math.max(0, session)] ?? ''
   const createSplit = (factor: number, random: Random, session: number, count: number): Details => {
     const ex = nextLive(session + random.int(5, 10))
     const adjusted = (['at-once', 'late', 'never'] as const)[count % 3] ?? 'never'
@@ -310,7 +310,7 @@ const createDetails = (days: readonly Day[], nextLive: (session: number) => numb
     filedAt: `${dayAt(session - age)} 18:30:00`,
     newsId: `${isin.toLowerCase()}-${kind}-${dayAt(session)}`,
   })
-  return (kind: PlannedStockEvent['kind'], { stock, session, random, isTaken }: DetailOptions): Details => {
+  return (kind: PlannedStockEvent['kind'], { stock, session, random, isTaken }: DetailOptions) => {
     const count = counts.get(kind) ?? 0
     counts.set(kind, count + 1)
     const details: Readonly<Record<PlannedStockEvent['kind'], () => Details>> = {

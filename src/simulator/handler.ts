@@ -44,7 +44,7 @@ export const createHandler = (
       }
     }
   }
-  return (request: IncomingRequest, response: ServerResponse): void => {
+  return (request: IncomingRequest, response: ServerResponse) => {
     const routed = routeSafely(request)
     if (routed.kind === 'unknown') {
       requestLog.unknown(`${request.method} ${request.url}`)

@@ -76,7 +76,7 @@ const BAND_SESSIONS = 20
  */
 export const createBands = (seed: number, { Sid, band, limitPlace }: SampleStock, anchor: number) => {
   let [known, isNarrow] = [-1, false]
-  return (session: number): number | undefined => {
+  return (session: number) => {
     if (band === undefined || session <= anchor) return band
     // In each session one of these stocks has another band than before: the list of changes is never empty.
     if (limitPlace !== undefined) return (session + limitPlace) % 16 < 8 ? 2 : band
@@ -123,7 +123,7 @@ export const simulatePrices = ({ seed, stock, anchor, first, last, moves }: Walk
   const beta = 0.5 + character.next()
   const volatility = isWild ? 0.03 + character.next() * 0.02 : 0.008 + character.next() * 0.012
   /** With the market, by itself, back to the usual price, and seldom by a jump. */
-  const drawMove = (session: number, price: number, random: Random): number => {
+  const drawMove = (session: number, price: number, random: Random) => {
     const age = session - anchor
     const usual = (Ltp * 100 * (GROWTH_SESSIONS + age)) / (GROWTH_SESSIONS - age)
     const own =

@@ -83,6 +83,8 @@ export const toQueryError = (error: unknown): unknown => {
 /** SQL literals: a text, a name, a list. */
 export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
+/** The name of a relation, with that of its schema before the dot. */
+export const quotePath = (name: string): string => name.split('.').map(quoteName).join('.')
 export const quoteList = (texts: readonly string[]): string => `[${texts.map(quoteText).join(', ')}]`
 
 /** The JSON path of a key; a text that starts with `$` already is a path. */

@@ -323,7 +323,7 @@ const writeAndRename = async (
 }
 
 const openNewFile = async (path: string, isRemote: boolean): Promise<number> => {
-  const open = (): number | Promise<number> => (isRemote ? disk.open(path, 'wx') : disk.openSync(path, 'wx'))
+  const open = () => (isRemote ? disk.open(path, 'wx') : disk.openSync(path, 'wx'))
   try {
     return await open()
   } catch (error) {
@@ -357,7 +357,7 @@ const writeChunks = async (
 function* joinChunks(parts: Iterable<FileChunk>): Generator<Buffer, undefined> {
   let chunk: Buffer[] = []
   let length = 0
-  const flush = (): Buffer => {
+  const flush = () => {
     const bytes = chunk.length === 1 ? (chunk[0] as Buffer) : Buffer.concat(chunk)
     chunk = []
     length = 0

@@ -42,10 +42,10 @@ export const openFolderSession = (
 ): Observable<LockedStorage> =>
   new Observable((subscriber) => {
     const opened: (() => void)[] = []
-    const release = (): void => {
+    const release = () => {
       for (const close of opened.splice(0).reverse()) close()
     }
-    const lock = async (): Promise<EarlierRuns> => {
+    const lock = async () => {
       const { folder: state, lock, part } = statePaths(root)
       await checkFolderFormat(root)
       await createFolder(state)
@@ -58,7 +58,7 @@ export const openFolderSession = (
     lock().then(
       (earlier) => {
         if (subscriber.closed) return release()
-        const begin = (choice: SessionChoice, now = request): Observable<Session> =>
+        const begin = (choice: SessionChoice, now = request) =>
           beginSession({
             root,
             paths: statePaths(root)[choice.isPartOfUnfinished ? 'part' : 'run'],
@@ -112,20 +112,20 @@ const beginSession = (run: FolderRun): Observable<Session> => {
   const { record, isContinued, isPartOfEnded, isPartOfUnfinished } = choice
   const journals = createJournals(run)
   let [isOpen, isClosed] = [false, false]
-  const close = (): void => {
+  const close = () => {
     isClosed = true
     for (const journal of journals.values()) journal.close()
     digests.close()
   }
   opened.push(close)
-  const openJournals = async (): Promise<void> => {
+  const openJournals = async () => {
     await disk.mkdir(paths.journals, { recursive: true })
     for (const journal of journals.values()) await journal.open()
     isOpen = true
     // The run may have been unsubscribed while the journals were opened.
     if (isClosed) close()
   }
-  const commit = async (): Promise<string | undefined> => {
+  const commit = async () => {
     const isRaised = await markFolderFormat(root)
     const warning = isContinued ? await completePreviousOutputs(root) : await replaceRecord(run)
     if (!isContinued) await openJournals()
@@ -230,10 +230,15 @@ const endFolderRun = async (
   const coversAllStocks = record.chosen?.symbols === undefined && record.chosen?.pairs === undefined
   close()
   const isWhole = isComplete && !isPartOfEnded && !isPartOfUnfinished && coversAllStocks
-  await settleOutputs(root, request, isWhole)
+  const { folders, outputs } = request
+  // Renames must survive a power cut before the journals, from which a lost file could be restored, are
+  // deleted.
+  await syncFolders([STATE_FOLDER, ...folders].map((folder) => join(root, folder)))
+  // After a whole run, outputs that it did not leave are those of stocks that are not listed any more.
+  await compactOutputDigests(root, isWhole ? outputs : [])
   // The note of an ended run is ignored until the record of the unfinished run is deleted below.
   if (report && !isPartOfUnfinished) {
-    const end = { run: { ...record, report }, outputs: request.outputs, isComplete }
+    const end = { run: { ...record, report }, outputs, isComplete }
     if (isPartOfEnded)
       await updateFullRun(root, { ...end, isComplete: isComplete && report.missing === undefined })
     else if (!isLeft && (isComplete || (report.outcome === 'partial' && coversAllStocks)))
@@ -243,17 +248,4 @@ const endFolderRun = async (
     await writeFileAtomically(paths.record, [`${JSON.stringify({ ...record, endedAt }, null, 2)}\n`])
   else if (isPartOfUnfinished) await mergePart(root)
   else await deleteRunState(paths)
-}
-
-/**
- * Renames must survive a power cut before the journals, from which a lost file could be restored, are
- * deleted. After a whole run, outputs that it did not leave are those of stocks that are not listed any more.
- */
-const settleOutputs = async (
-  root: string,
-  { folders, outputs }: SessionRequest,
-  isWhole: boolean,
-): Promise<void> => {
-  await syncFolders([STATE_FOLDER, ...folders].map((folder) => join(root, folder)))
-  await compactOutputDigests(root, isWhole ? outputs : [])
 }

@@ -100,7 +100,7 @@ export const updateFullRun = async (
     outputs: [...new Set([...whole.outputs, ...outputs])],
     report,
     isComplete,
-    ...(isComplete ? { part: { run: part, outputs, report, isComplete } } : {}),
+    ...(isComplete && { part: { run: part, outputs, report, isComplete } }),
   })
 }
 

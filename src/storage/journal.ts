@@ -111,10 +111,10 @@ const appendEach =
     new Observable((subscriber) => {
       let waiting = 0
       let isComplete = false
-      const settle = (): void => {
+      const settle = () => {
         if (isComplete && waiting === 0) subscriber.complete()
       }
-      const add = (value: T): void => {
+      const add = (value: T) => {
         waiting += 1
         append(value, (error) => {
           waiting -= 1
@@ -123,7 +123,7 @@ const appendEach =
           settle()
         })
       }
-      const complete = (): void => {
+      const complete = () => {
         isComplete = true
         settle()
       }
@@ -169,9 +169,8 @@ function* readSorted<Place>(
       indexOf[next] = index
       next += 1
     }
-  const getLine = (record: number): LineRecords<Place> =>
-    lines[lineOf[record] as number] as LineRecords<Place>
-  const keyOf = (record: number): string | number => getLine(record).keys?.[indexOf[record] as number] ?? ''
+  const getLine = (record: number) => lines[lineOf[record] as number] as LineRecords<Place>
+  const keyOf = (record: number) => getLine(record).keys?.[indexOf[record] as number] ?? ''
   const order = Uint32Array.from(lineOf.keys())
   const sign = sortBy?.direction === 'ascending' ? 1 : -1
   if (sortBy) order.sort((one, other) => sign * compareKeys(keyOf(one), keyOf(other)) || one - other)
@@ -228,11 +227,11 @@ export const createFolderJournal = (
   const found: JournalContent<RecordsPlace> = { earlier: new Map(), records: new Map() }
   const kept = new Set<string>()
   let file: JournalFile | undefined
-  const opened = (): JournalFile => {
+  const opened = () => {
     if (file === undefined) throw new Error('the run has no journals before it is committed')
     return file
   }
-  const copyLine = ({ rows = [], ...line }: StoredLine): void => {
+  const copyLine = ({ rows = [], ...line }: StoredLine) => {
     const { item, status, files, remark, onlyDay, newest } = line
     if (facts.carriesRows && line.degraded === undefined)
       found.records.set(item, appendRecords(line, rows, { facts, store: opened(), done: throwError }))
@@ -247,7 +246,7 @@ export const createFolderJournal = (
         omitUndefined({ status, files, rows: facts.offersRows ? rows : [], remark, onlyDay, newest }),
       )
   }
-  const open = async (): Promise<void> => {
+  const open = async () => {
     file = createJournalFile(temporary)
     try {
       for await (const line of readJournalLines(path, root)) copyLine(line)
@@ -334,7 +333,7 @@ export const createJournalFile = (path: string): JournalFile => {
   const waiting: PendingLine[] = []
   let scheduled: NodeJS.Immediate | undefined
   let isOpen = true
-  const flush = (): void => {
+  const flush = () => {
     clearImmediate(scheduled)
     scheduled = undefined
     // Reuse the array: V8 moves it to the old generation, and a new one per batch would keep all its lines

@@ -56,8 +56,7 @@ export const successorPath = (path: string, last: LockFile): string =>
  * Deletes the files of earlier takeovers. A process that has just created one sees that the lock has changed.
  */
 const clearSuccessors = (path: string): void => {
-  const isSuccessor = (name: string): boolean =>
-    /^\.after-[\da-f]{32}$/.test(name.slice(basename(path).length))
+  const isSuccessor = (name: string) => /^\.after-[\da-f]{32}$/.test(name.slice(basename(path).length))
   for (const name of disk.readdirSync(dirname(path)))
     if (name.startsWith(basename(path)) && isSuccessor(name))
       disk.rmSync(join(dirname(path), name), { force: true })
@@ -113,8 +112,7 @@ const readFileSystemTime = async (path: string): Promise<number> => {
     return (await disk.stat(probe)).mtimeMs
   } catch (error) {
     // Another process has deleted the temporary file, as above.
-    if (getErrorCode(error) === 'ENOENT') return Date.now()
-    throw error
+    return ignoreMissing(error) ?? Date.now()
   } finally {
     await disk.rm(probe, { force: true })
   }

@@ -96,7 +96,7 @@ export interface DigestLog {
 export const createDigestLog = (root: string): DigestLog => {
   let fd: number | undefined
   let recorded = new Map<string, OutputDigest>()
-  const isDamaged = (file: string, base: Uint8Array): boolean => {
+  const isDamaged = (file: string, base: Uint8Array) => {
     const wanted = recorded.get(file)
     if (
       wanted === undefined ||
@@ -105,7 +105,7 @@ export const createDigestLog = (root: string): DigestLog => {
       return false
     return hasStamp(readStamp(join(root, file)), wanted.stamp)
   }
-  const add = (file: string, entry: OutputDigest): void => {
+  const add = (file: string, entry: OutputDigest) => {
     recorded.set(file, entry)
     if (fd !== undefined) writeWhole(fd, Buffer.from(formatDigestLine(file, entry)))
   }

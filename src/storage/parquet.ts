@@ -123,10 +123,7 @@ export const readParquet = async (bytes: Buffer): Promise<readonly TableRow[]> =
  * Reads the groups of rows of a file, each from a place on, column by column: most readers need few of the
  * rows as objects. Groups without a wanted row are left out. Each group is read in a turn of its own.
  */
-export async function* readParquetGroups(
-  bytes: Buffer,
-  isWanted = (_from: number, _until: number): boolean => true,
-) {
+export async function* readParquetGroups(bytes: Buffer, isWanted = (_from: number, _until: number) => true) {
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
   const metadata = parquetMetadata(file)
   const names = metadata.schema.slice(1).map(({ name }) => name)
@@ -136,7 +133,7 @@ export async function* readParquetGroups(
     from += rows
     if (!isWanted(first, from)) continue
     const columns = new Map(names.map((name) => [name, new Array<Value>(rows).fill(null)]))
-    const onChunk = ({ columnName, columnData, rowStart }: ColumnData): void => {
+    const onChunk = ({ columnName, columnData, rowStart }: ColumnData) => {
       const values = columns.get(columnName) ?? []
       for (let at = 0; at < columnData.length; at++)
         values[rowStart - first + at] = toReadValue(columnData[at])
@@ -169,8 +166,7 @@ export const readRowsAt = async (
   places: readonly number[],
 ): Promise<ReadonlyMap<number, TableRow>> => {
   const found = new Map<number, TableRow>()
-  const isWanted = (from: number, until: number): boolean =>
-    places.some((place) => place >= from && place < until)
+  const isWanted = (from: number, until: number) => places.some((place) => place >= from && place < until)
   for await (const { from, rows, rowAt } of readParquetGroups(bytes, isWanted))
     for (const place of places)
       if (place >= from && place < from + rows) found.set(place, rowAt(place - from))
@@ -178,7 +174,9 @@ export const readRowsAt = async (
 }
 
 const toReadValue = (value: unknown): Value =>
-  typeof value === 'bigint' ? toSafeNumber(value) : ((value ?? null) as Value)
+  typeof value === 'bigint' && Number.isSafeInteger(Number(value))
+    ? Number(value)
+    : ((value ?? null) as Value)
 
 const DECOMPRESSORS = { BROTLI: (page: Uint8Array) => brotliDecompressSync(page) }
 
@@ -191,6 +189,3 @@ const PARSERS = {
   timestampFromMicroseconds: (micros: bigint) =>
     new Date(Number(micros / 1_000n)).toISOString().slice(0, 19).replace('T', ' '),
 }
-
-const toSafeNumber = (value: bigint): number | bigint =>
-  Number.isSafeInteger(Number(value)) ? Number(value) : value

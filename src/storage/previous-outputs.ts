@@ -45,7 +45,7 @@ export const readPreviousOutputs = async (root: string): Promise<PreviousOutputs
     root: previous,
     outputs: note.outputs.map(String),
     ...toRunName(note),
-    ...(typeof savedOn === 'string' ? { savedOn } : {}),
+    ...(typeof savedOn === 'string' && { savedOn }),
   }
 }
 

@@ -55,7 +55,7 @@ const FILES_PER_TURN = 20
 export const createFileRepair = (root: string) => {
   const known = new Map<string, string>()
   const bytes = Buffer.allocUnsafe(CHUNK_BYTES)
-  const repair = async (path: string): Promise<string> => {
+  const repair = async (path: string) => {
     try {
       const text = readRepaired(path, bytes)
       if (text === undefined) return path

@@ -52,7 +52,7 @@ export const openFolder = async (out: string, symbol?: string): Promise<TableFol
   const listOutputs: TableFolder['listFiles'] = async (table) => {
     const items = symbol !== undefined && table.items === 'stocks' ? await listItems(table) : undefined
     // Whether a file is that of another listed stock.
-    const isOfOther = (path: string, files: TableFiles): boolean => {
+    const isOfOther = (path: string, files: TableFiles) => {
       const [before = '', after = ''] = posix.basename(files.path).split(PLACEHOLDER)
       const name = basename(path)
       const item = items?.get(name.slice(before.length, name.length - after.length))

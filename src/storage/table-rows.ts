@@ -5,6 +5,7 @@ import { isRow, type Row, toNumber } from '../model/row.js'
 import type { TableColumn } from '../model/row-schema.js'
 import { EXTRA, listColumnNames, listColumns, type Table } from '../model/table.js'
 import { readDay } from '../model/trading-day.js'
+import { indexReaders, listKeysIn, takesAnyValue } from './column-keys.js'
 import { disk } from './disk.js'
 import { statFile } from './file-system.js'
 import { readRecords } from './record-file.js'
@@ -78,11 +79,11 @@ export const nameColumns = (header: readonly string[]): readonly string[] => {
  */
 const createRowMaker = (table: Table, label: string, into: Columns): ((record: Row) => void) => {
   const { columns, lists } = table
-  const restOfRow = createRest(table, 'row')
-  const restOfDocument = createRest(table, 'document')
+  const restOfRow = createRest(table, 'record')
+  const restOfDocument = createRest(table, 'json')
   const readers = columns.map((column) => createReader(column, label))
   const extras = into.at(-1)
-  const addRow = (record: unknown, document: Row, restOf?: Row): void => {
+  const addRow = (record: unknown, document: Row, restOf?: Row) => {
     const fields = isRow(record) ? record : {}
     let mayMisfit = false
     // Loops by index: `for … of` allocates an object per step until it is optimised, and most runs read too
@@ -211,17 +212,14 @@ const toTimestamp = (text: string): string | null => {
  */
 const createRest = (
   { columns, lists = [], elsewhere = [] }: Table,
-  of: 'row' | 'document',
+  of: 'record' | 'json',
 ): ((source: Row, mayMisfit: boolean) => Row) => {
-  const readers = new Map<string, readonly TableColumn[]>()
-  for (const column of columns)
-    for (const key of listColumnKeys(column, of))
-      if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
-  const dropped = new Set((of === 'document') === lists.length > 0 ? [...lists, ...elsewhere] : [])
-  const isAlwaysRead = ({ type, convert }: TableColumn): boolean =>
-    type === 'JSON' || (type === 'VARCHAR' && convert === undefined)
-  const strict = [...readers].map(([key, own]) => ({ key, own })).filter(({ own }) => !own.some(isAlwaysRead))
-  const unread = strict.filter(({ own }) => own.every((column) => listColumnKeys(column, of).length > 1))
+  const readers = indexReaders(columns, of)
+  const dropped = new Set((of === 'json') === lists.length > 0 ? [...lists, ...elsewhere] : [])
+  const strict = [...readers]
+    .map(([key, own]) => ({ key, own }))
+    .filter(({ own }) => !own.some(takesAnyValue))
+  const unread = strict.filter(({ own }) => own.every((column) => listKeysIn(of, column).length > 1))
   const known = new Set([...readers.keys(), ...dropped])
   return (source, mayMisfit) => {
     const rest: Record<string, unknown> = {}
@@ -233,11 +231,6 @@ const createRest = (
     }
     return rest
   }
-}
-
-const listColumnKeys = ({ from }: TableColumn, of: 'row' | 'document'): readonly string[] => {
-  if ('row' in from) return of === 'row' ? from.row : []
-  return 'document' in from && of === 'document' ? from.document : []
 }
 
 export const hasFile = (root: string, { files }: Table): boolean =>
@@ -307,14 +300,14 @@ const createRowHash = (): ((columns: Columns, row: number) => number) => {
   const double = new Float64Array(1)
   const halves = new Uint32Array(double.buffer)
   let [one, other] = [0, 0]
-  const mix = (part: number): void => {
+  const mix = (part: number) => {
     // The shifts carry a difference in the upper bits, such as that of a sign, to all others.
     one = Math.imul(one ^ part, 2_654_435_761)
     one ^= one >>> 15
     other = Math.imul(other ^ part, 1_597_334_677)
     other ^= other >>> 13
   }
-  const mixValue = (value: Value): void => {
+  const mixValue = (value: Value) => {
     if (value === null) mix(1)
     else if (typeof value === 'number') {
       // JSON has no negative zero.
@@ -356,11 +349,11 @@ export const createRecordReader = ({
   lists,
 }: Table): ((rows: readonly TableRow[]) => ReadonlyMap<string, FileRecords>) => {
   const label = columns.find(({ from }) => 'file' in from && from.file === 'label')
-  const isOf = (row: TableRow, own = ''): boolean =>
+  const isOf = (row: TableRow, own = '') =>
     label === undefined || row[label.name] === (label.convert?.value(own) ?? own)
   const toRecord = createRecordMaker(columns, lists?.[0])
   const known = new WeakMap<TableRow, Row>()
-  const findRecord = (row: TableRow): Row => {
+  const findRecord = (row: TableRow) => {
     const record = known.get(row) ?? toRecord(row)
     known.set(row, record)
     return record

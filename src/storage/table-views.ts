@@ -1,6 +1,7 @@
 import { CANDLE_COLUMNS } from '../model/candle.js'
 import type { SqlType, TableColumn } from '../model/row-schema.js'
 import { type Columned, EXTRA, listColumns, type Table } from '../model/table.js'
+import { indexReaders, listKeysIn, type RowSource, takesAnyValue } from './column-keys.js'
 import { disk } from './disk.js'
 import { quoteList, quoteName, quoteText, toJsonPath } from './duckdb.js'
 import { withFileSync } from './file-system.js'
@@ -13,12 +14,6 @@ import { nameColumns } from './table-rows.js'
  * have six numbers.
  */
 export type CsvMode = 'any' | 'sound'
-
-/**
- * The JSON with the fields of a row: a record, the document around it, or what the file of a recorded list
- * has no column for.
- */
-type RowSource = 'record' | 'json' | typeof RECORDED_EXTRA
 
 export interface SelectOptions {
   readonly reading?: CsvMode | undefined
@@ -79,7 +74,7 @@ const buildItem = (
 ): Record<'symbol' | 'sid', string> => {
   const [, after = ''] = files[0]?.path.split(/\{\w+\}/) ?? []
   const name = `left(parse_filename(filename), -${after.length})`
-  const chosen = (pairs: readonly (readonly [string, string])[], otherwise: string): string =>
+  const chosen = (pairs: readonly (readonly [string, string])[], otherwise: string) =>
     pairs.length === 0
       ? otherwise
       : `coalesce(MAP {${pairs.map((pair) => pair.map(quoteText).join(': ')).join(', ')}}[${name}], ${otherwise})`
@@ -206,11 +201,7 @@ const buildExtra = (table: Table): string => {
 }
 
 const buildRest = (where: RowSource, table: Table): string => {
-  const readers = new Map<string, readonly TableColumn[]>()
-  for (const column of table.columns)
-    for (const key of listKeysIn(where, column))
-      if (!key.startsWith('$')) readers.set(key, [...(readers.get(key) ?? []), column])
-  const removals = [...readers].map(
+  const removals = [...indexReaders(table.columns, where)].map(
     ([key, columns]) => `${quoteText(key)}, ${buildRemoval(key, columns, where)}`,
   )
   const holdsLists = (where === 'json') === (table.lists !== undefined)
@@ -220,15 +211,9 @@ const buildRest = (where: RowSource, table: Table): string => {
   return `json_merge_patch(${where}, json_object(${[...removals, ...others].join(', ')}))`
 }
 
-const listKeysIn = (where: RowSource, { from }: TableColumn): readonly string[] => {
-  if ('row' in from) return where === 'json' ? [] : from.row
-  return 'document' in from && where !== 'record' ? from.document : []
-}
-
 /** A value is removed (NULL) if a column can read it, and stays if none can. */
 const buildRemoval = (key: string, columns: readonly TableColumn[], where: string): string => {
-  if (columns.some(({ type, convert }) => type === 'JSON' || (type === 'VARCHAR' && convert === undefined)))
-    return 'NULL'
+  if (columns.some(takesAnyValue)) return 'NULL'
   const text = `json_extract_string(${where}, ${toJsonPath(key)})`
   return `CASE WHEN ${columns.map((column) => `${buildCast(column, text)} IS NULL`).join(' AND ')} THEN json_extract(${where}, ${toJsonPath(key)}) END`
 }

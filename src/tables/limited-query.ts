@@ -93,7 +93,7 @@ const createEnd = (signal: AbortSignal, timeMs: number) => {
   let repeat: NodeJS.Timeout | undefined
   let timer: NodeJS.Timeout | undefined
   // Between two statements of the preparation nothing runs that could be interrupted: so it is repeated.
-  const stop = (): void => {
+  const stop = () => {
     interrupt()
     repeat ??= setInterval(() => interrupt(), REPEAT_MS)
   }
@@ -108,11 +108,11 @@ const createEnd = (signal: AbortSignal, timeMs: number) => {
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()
   return {
-    onBegin: (own: () => void): void => {
+    onBegin: (own: () => void) => {
       interrupt = own
     },
     late,
-    clear: (): void => {
+    clear: () => {
       clearTimeout(timer)
       clearInterval(repeat)
       signal.removeEventListener('abort', stop)

@@ -93,7 +93,7 @@ export const selectFolderSymbols = async (
     unknown.map(({ given }) => given),
     gone,
   )
-  const isNowhere = ({ given }: WrongSymbol): boolean => before.wrong.some((one) => one.given === given)
+  const isNowhere = ({ given }: WrongSymbol) => before.wrong.some((one) => one.given === given)
   const wrong = now.wrong.filter((one) => one.now !== undefined || isNowhere(one))
   const nowhere = unknown.filter(isNowhere)
   if (nowhere.length > 0 && (wrongSymbols === 'reject' || nowhere.length === symbols.length))

@@ -1,6 +1,6 @@
 import type { DuckDBResult } from '@duckdb/node-api'
 import { CollectError, UsageError } from '../model/errors.js'
-import type { Row } from '../model/row.js'
+import { omitUndefined, type Row } from '../model/row.js'
 import { type Columned, listColumnNames, listColumns, type Table } from '../model/table.js'
 import { findClosest, findNearMatch, suggest } from '../model/text.js'
 import type { Day } from '../model/trading-day.js'
@@ -9,6 +9,7 @@ import {
   openDuckDb,
   quoteList,
   quoteName,
+  quotePath,
   toQueryError,
   toSpillFolder,
 } from '../storage/duckdb.js'
@@ -78,8 +79,6 @@ export const describeQuery = async (sql: string, tables: readonly Table[]): Prom
   }
 }
 
-const quotePath = (name: string): string => name.split('.').map(quoteName).join('.')
-
 const declareColumns = (relation: Columned): string =>
   listColumns(relation)
     .map(({ name, type }) => `${quoteName(name)} ${type}`)
@@ -131,14 +130,7 @@ export const runQuery = async (
       throw new UsageError(`${out} contains no outputs`, { code: 'no-outputs' })
     await restrictAccess(duck, files)
     const result = await duck.connection.stream(statement.sql)
-    return {
-      result,
-      used,
-      close,
-      answers,
-      warnings: [...warnings],
-      ...(usedDay === undefined ? {} : { usedDay }),
-    }
+    return omitUndefined({ result, used, close, answers, warnings: [...warnings], usedDay })
   } catch (error) {
     close()
     throw explainQueryError(error, all, used)
@@ -211,8 +203,8 @@ const KEYWORDS =
 const suggestKeyword = (message: string): string => {
   const [, near = ''] = /near "(\w+)"/.exec(message) ?? []
   const [, line = '', pointer = ''] = /^(LINE .*)\n( *)\^/m.exec(message) ?? []
-  const sortLetters = (word: string): string => [...word].sort().join()
-  const findKeyword = (word: string): string | undefined =>
+  const sortLetters = (word: string) => [...word].sort().join()
+  const findKeyword = (word: string) =>
     findNearMatch(word, KEYWORDS) ?? KEYWORDS.find((keyword) => sortLetters(keyword) === sortLetters(word))
   const words =
     `${line.slice(0, pointer.length)} ${near}`
@@ -239,7 +231,7 @@ const explainQueryError = (error: unknown, all: readonly Columned[], used: reado
     what: string,
     name: string,
     lists: readonly (readonly [title: string, names: readonly string[]])[],
-  ): UsageError => {
+  ) => {
     const start = message.search(/^LINE \d/m)
     const position = start < 0 ? [] : [message.slice(start)]
     const near = findClosest(

@@ -1,7 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { omitUndefined } from '../model/row.js'
 import type { Columned, Table } from '../model/table.js'
 import type { Day } from '../model/trading-day.js'
-import { quoteName, quoteText } from '../storage/duckdb.js'
+import { quotePath, quoteText } from '../storage/duckdb.js'
 import { describeEarlier } from '../storage/history/choose.js'
 import { type History, openHistory } from '../storage/history/record.js'
 import { buildEmptySelect, buildSelect } from '../storage/table-views.js'
@@ -94,13 +95,7 @@ export const openRelations = async (
   const readers = [...days.map(([, reader]) => reader), ...lake.stored.values()]
   const files = [...opened.files, ...seenFiles, ...readers.flatMap((reader) => reader.files)]
   const { usedDay, answers, empty } = opened
-  return {
-    files,
-    empty,
-    stored: lake.stored,
-    ...(usedDay === undefined ? {} : { usedDay }),
-    ...(answers === undefined ? {} : { answers }),
-  }
+  return omitUndefined({ files, empty, stored: lake.stored, usedDay, answers })
 }
 
 /** What the lake depends on besides files; undefined if nothing may be kept in it. */
@@ -130,7 +125,7 @@ const createRelations = async (
   )
   for (const [relation, select] of selects) {
     const isComputed = isView(relation) && relation.isShared === true && needed.has(relation.name)
-    const name = relation.name.split('.').map(quoteName).join('.')
+    const name = quotePath(relation.name)
     await connection.run(`CREATE ${isComputed ? 'TABLE' : 'VIEW'} ${name} AS ${select}`)
     const file = isView(relation) ? await writeView(relation) : undefined
     if (file && !isComputed) await connection.run(`CREATE OR REPLACE VIEW ${name} AS ${file.select}`)
@@ -177,14 +172,14 @@ const openPast = async (
 ): Promise<OpenedTables> => {
   const { tables, day } = asked
   const past = await openDay({ folder: source.folder, ...asked })
-  const isCandles = ({ name }: Table): boolean => name === 'candles'
+  const isCandles = ({ name }: Table) => name === 'candles'
   const present = await openPresent(tables.filter(isCandles), source, lake)
   const candles = present.candleDays
     ? `FROM (${present.candleDays}) WHERE day <= DATE ${quoteText(day)}`
     : candleDays.sql
   const readers: (readonly [Table, TableReader])[] = []
   for (const table of tables.filter((one) => !isCandles(one))) readers.push([table, await past.read(table)])
-  return {
+  return omitUndefined({
     files: [...present.files, ...readers.flatMap(([, { files }]) => files)],
     empty: new Set([
       ...present.empty,
@@ -199,8 +194,8 @@ const openPast = async (
     // Without the master list of the day, a name is that of the file.
     candleDays: tables.some(({ name }) => name === 'master') ? toPastCandles(candles) : candles,
     answers: past.listAnswers(),
-    ...(past.used === undefined ? {} : { usedDay: past.used }),
-  }
+    usedDay: past.used,
+  })
 }
 
 export const listPaths = async (

@@ -86,32 +86,23 @@ const narrowTable = (table: Columned, { words, rows, tables, aliases, isWhole }:
   return narrow === undefined || narrow.columns.length === table.columns.length ? table : narrow
 }
 
-interface Names {
-  readonly functions: string[]
-  readonly tables: string[]
-  readonly aliases: string[]
-  readonly common: string[]
-  /** All texts. The names of the columns are among them. */
-  readonly words: Set<string>
-  /** The last parts of the names of columns. The name of a table is its whole row. */
-  readonly rows: Set<string>
-  listsTables: boolean
-  /** Whether it may read columns that it does not name. */
-  isWhole: boolean
-}
+type Names = ReturnType<typeof parseTree>['names']
 
 const WHOLE_TYPES: readonly unknown[] = ['STAR', 'PIVOT', 'SHOW_REF', 'POSITIONAL_REFERENCE']
 
 /** Parses DuckDB's syntax tree, and collects the names in it. */
 const parseTree = (text: string) => {
-  const names: Names = {
-    functions: [],
-    tables: [],
-    aliases: [],
-    common: [],
-    words: new Set(),
-    rows: new Set(),
+  const names = {
+    functions: [] as string[],
+    tables: [] as string[],
+    aliases: [] as string[],
+    common: [] as string[],
+    /** All texts. The names of the columns are among them. */
+    words: new Set<string>(),
+    /** The last parts of the names of columns. The name of a table is its whole row. */
+    rows: new Set<string>(),
     listsTables: false,
+    /** Whether it may read columns that it does not name. */
     isWhole: false,
   }
   const tree = JSON.parse(text, (key, node: unknown) => {

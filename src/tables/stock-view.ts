@@ -45,5 +45,5 @@ export const readStockView = async (
     source,
   )
   const now = wrong.find((one) => one.now !== undefined)
-  return { facts, events, ...(now === undefined ? {} : { renamed: `${now.given} is now ${now.now}` }) }
+  return { facts, events, ...(now && { renamed: `${now.given} is now ${now.now}` }) }
 }

@@ -31,7 +31,7 @@ export const toMarketDay = async <D extends Day | undefined>(
 export const listRewrittenRows = ({ records }: History) => {
   // A cast to a struct needs every key.
   const all = records.flatMap(({ rewritten = [] }) => rewritten.map((row) => ({ only_day: null, ...row })))
-  const toKey = ({ day, stream, item, only_day }: (typeof all)[number]): string =>
+  const toKey = ({ day, stream, item, only_day }: (typeof all)[number]) =>
     `${day} ${stream} ${item} ${only_day}`
   return [...new Map(all.map((row) => [toKey(row), row])).values()]
 }

@@ -220,14 +220,14 @@ type HoldEvent = Extract<RunEvent, { readonly type: 'host-paused' | 'host-resume
  */
 const createHoldTimer = (add: (hold: Hold, seconds: number) => void) => {
   const open = new Map<string, { readonly hold: Hold; readonly at: number }>()
-  const close = (key: string, at: number): void => {
+  const close = (key: string, at: number) => {
     const before = open.get(key)
     if (before) add(before.hold, Math.max(0, at - before.at) / 1_000)
     open.delete(key)
   }
   return {
     /** Returns whether a hold begins with this event. */
-    record: (hold: Hold, { type, at }: HoldEvent): boolean => {
+    record: (hold: Hold, { type, at }: HoldEvent) => {
       const key = `${hold.host} ${hold.endpoint ?? ''}`
       const isNew = type === 'host-paused' && !open.has(key)
       close(key, at)
@@ -235,7 +235,7 @@ const createHoldTimer = (add: (hold: Hold, seconds: number) => void) => {
       return isNew
     },
     /** Ends all holds: the run is over. */
-    end: (at: number): void => {
+    end: (at: number) => {
       for (const key of [...open.keys()]) close(key, at)
     },
   }

@@ -46,12 +46,12 @@ const createMetricKinds = (place: MetricPlace) => {
   const gauge = <Name extends string>(name: string, help: string, labels: readonly Name[]) => {
     const metric = register(place, name, (full) => new prom.Gauge(facts(full, help, labels)))
     const known = new Map<string, Labels<Name>>()
-    const set = (values: Labels<Name>, value: number): void => {
+    const set = (values: Labels<Name>, value: number) => {
       known.set(JSON.stringify(values), values)
       metric.set({ ...values, ...own }, value)
     }
     if (labels.length === 0) set({}, 0)
-    const reset = (): void => {
+    const reset = () => {
       for (const values of known.values()) metric.remove({ ...values, ...own })
       known.clear()
     }
@@ -132,15 +132,10 @@ const SHARED =
 /** Creates gauges that are read from the limiters when somebody asks for them. */
 const createLimiterGauge =
   (place: MetricPlace, live: LiveRuns) =>
-  (
-    name: string,
-    help: string,
-    read: (status: LimiterFacts) => number,
-    labels = ['host', 'endpoint'],
-  ): void => {
+  (name: string, help: string, read: (status: LimiterFacts) => number, labels = ['host', 'endpoint']) => {
     const { prom, registry, own } = place
     const { collector = '' } = own
-    const fill = (metric: Gauge): void => {
+    const fill = (metric: Gauge) => {
       for (const status of [...live].flatMap(({ limiters }) => limiters())) {
         const { hosts, endpoint } = status
         if (endpoint !== undefined && !labels.includes('endpoint')) continue

@@ -157,7 +157,7 @@ describe('blobs', () => {
 describe('the job id of an item', () => {
   it('is not a number, has no colon, and is unique', () => {
     const names = ['1', '0', 'A', 'a', 'M&M', 'A:B', 'A%3AB', 'A/B', 'ए', 'all']
-    const ids = names.map((name) => toJobId(createItem(name)))
+    const ids = names.map((name) => toJobId({ item: createItem(name) }))
     expect(new Set(ids).size).toBe(names.length)
     for (const id of ids) expect(id).toMatch(/^i[^:]+$/)
   })

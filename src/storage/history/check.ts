@@ -98,7 +98,7 @@ const listStrangers = async (
     ...damages.map(({ file }) => file.slice(nameHistoryFile('').length, -1 - FACTS_FILE.length)),
     ...deleted.map(({ name }) => name),
   ]
-  const isOwn = (name: string): boolean =>
+  const isOwn = (name: string) =>
     own.has(name) ||
     readDay(name) === name ||
     [`${BASES}/`, WORK_FOLDER, ...unread].some((start) => name.startsWith(start))

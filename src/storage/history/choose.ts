@@ -81,7 +81,7 @@ export const listDays = ({ records, damages = [] }: KnownRecords): readonly Reco
  */
 const findMisdated = (records: readonly StoredRecord[]): ReadonlySet<StoredRecord> => {
   let confirmed: Day | undefined
-  const isWitness = ({ day, isConfirmed, timing }: StoredRecord): boolean => {
+  const isWitness = ({ day, isConfirmed, timing }: StoredRecord) => {
     if (isConfirmed && day > (confirmed ?? '')) confirmed = day
     return timing !== 'late' && confirmed !== undefined && isNear(confirmed, day)
   }
@@ -109,17 +109,16 @@ export const findRecordedList = (
   table: string,
 ): ChosenList | undefined => {
   // That the session was not over when its lists were recorded may be known later.
-  const isOver = ({ knownAt }: StoredRecord): boolean =>
-    records.every(({ sessionEnd = '' }) => knownAt >= sessionEnd)
+  const isOver = ({ knownAt }: StoredRecord) => records.every(({ sessionEnd = '' }) => knownAt >= sessionEnd)
   const own = records.flatMap((record): readonly ChosenList[] => {
     const list = Object.hasOwn(record.lists, table) ? record.lists[table] : undefined
     const timing =
       list && (record.timing !== 'final' || isOver(record) ? findListTiming(record, list) : 'session')
     return timing ? [{ table, record, list, timing }] : []
   })
-  const rank = ({ record, timing }: ChosenList): number =>
+  const rank = ({ record, timing }: ChosenList) =>
     TIMINGS.indexOf(timing) + (misdated.has(record) ? TIMINGS.length : 0)
-  const compare = (one: ChosenList, other: ChosenList): number =>
+  const compare = (one: ChosenList, other: ChosenList) =>
     rank(one) - rank(other) ||
     (one.record.number - other.record.number) * (LAST_ANSWERS.includes(one.timing) ? -1 : 1)
   return own.sort(compare)[0]
@@ -172,7 +171,7 @@ const mayAnswer = (file: string, chosen: ChosenList | undefined): boolean => {
   if (chosen?.timing !== 'final') return true
   const { record, list } = chosen
   const { day } = record
-  const nameAt = (time: string): string =>
+  const nameAt = (time: string) =>
     nameRecord({ day, knownAt: new Date(toInstant(day, time)).toISOString() }, [])
   return (
     file < nameHistoryFile(record.name) &&

@@ -54,8 +54,7 @@ export const findDeletable = async (root: string, selector: DaySelector): Promis
 const findIn = async (history: History, { day, before }: DaySelector) => {
   const { root, records, deleted, damages, earlier } = history
   const damaged = damages.map(({ file }) => dirname(file).slice(nameHistoryFile('').length))
-  const isGone = (name: string): boolean =>
-    name.slice(0, 10) === day || (before !== undefined && name < before)
+  const isGone = (name: string) => name.slice(0, 10) === day || (before !== undefined && name < before)
   const gone = [
     ...records.map(({ name }) => name),
     ...damaged,
@@ -72,8 +71,7 @@ const findIn = async (history: History, { day, before }: DaySelector) => {
   const copies = deleted.flatMap(listRecordFiles).filter(({ digest }) => bases.has(digest))
   const kept = new Set([...bases.values(), ...copies].map(({ name }) => name))
   // Which bases the days of the earlier form need is not known.
-  const isKept = (name: string): boolean =>
-    kept.has(name) || (name.endsWith(EARLIER_BASE) && !earlier.every(isGone))
+  const isKept = (name: string) => kept.has(name) || (name.endsWith(EARLIER_BASE) && !earlier.every(isGone))
   const unneeded = damaged.every(isGone)
     ? (await listNames(toHistoryPath(root, BASES)))
         .map((name) => `${BASES}/${name}`)
@@ -84,7 +82,7 @@ const findIn = async (history: History, { day, before }: DaySelector) => {
       ? [name]
       : (await listNames(toHistoryPath(root, name))).map((file) => `${name}/${file}`)
   const own = await Promise.all(gone.map(listOwn))
-  const hasTwin = ({ digest, name }: FileFacts): boolean =>
+  const hasTwin = ({ digest, name }: FileFacts) =>
     [...staying, ...copies].some((one) => one.digest === digest && one.name !== name)
   return {
     days: [...new Set(gone.map((name) => name.slice(0, 10)))],

@@ -37,7 +37,7 @@ export const encodeSeen = async (
   const [files, keys]: [string[], string[]] = [[], []]
   let bytes: NewParquet | undefined
   // A file of which nearly all records are new has a key for each of them: they are written in groups.
-  const flush = (least: number): void => {
+  const flush = (least: number) => {
     if (files.length < least) return
     bytes ??= createParquet(
       SEEN_COLUMNS.map((column) => (column.name === 'day' ? { ...column, constant: seenOn } : column)),

@@ -53,9 +53,9 @@ const toDayFiles = ({ record, list: { whole, changes } }: ChosenList): DayFiles 
 export const chooseFiles = (
   answers: readonly DayAnswer[],
   none: string,
-  toPath = (name: string): string => name,
+  toPath = (name: string) => name,
 ): string => {
-  const toFiles = ({ chosen, damage }: DayAnswer): string =>
+  const toFiles = ({ chosen, damage }: DayAnswer) =>
     damage
       ? `error(${quoteText(`${damage.file} is damaged`)})`
       : chosen
@@ -172,7 +172,7 @@ const FILE_NAME = String.raw`regexp_extract(replace(filename, '\', '/'), '(\d{4}
 export const buildDaysSelect = (
   days: readonly DayFiles[],
   columns: ListColumns,
-  toPath = (name: string): string => name,
+  toPath = (name: string) => name,
 ): string => {
   const files = [...new Set(days.flatMap(({ names }) => names))].map(toPath)
   const values = days.map(({ record: { day, knownAt }, names: [whole = '', changes = ''] }) =>

@@ -1,6 +1,6 @@
 import { DamagedFileError } from '../../model/errors.js'
 import { disk } from '../disk.js'
-import { getErrorCode } from '../file-system.js'
+import { ignoreMissing } from '../file-system.js'
 import {
   digestOf,
   type FileFacts,
@@ -20,8 +20,7 @@ export const readIntact = (
     const bytes = disk.readFileSync(toHistoryPath(root, name))
     return digestOf(bytes) === digest ? bytes : 'is damaged'
   } catch (error) {
-    if (getErrorCode(error) === 'ENOENT') return 'is missing'
-    throw error
+    return ignoreMissing(error) ?? 'is missing'
   }
 }
 

@@ -16,6 +16,7 @@ import { type Columns, createColumns, createRowDigests, type TableRow } from '..
 import { findFile, readVerified } from './intact-files.js'
 import {
   BASES,
+  byDay,
   describeFile,
   type EncodedLists,
   type FileFacts,
@@ -117,7 +118,7 @@ const writeWholeLists = async (group: readonly RecordedTable[], read: ReadLists,
     digests: createRowDigests(recorded.table),
     file: createParquet(toFileColumns(recorded.table, knownAt)),
   }))
-  const flush = (least: number): void => {
+  const flush = (least: number) => {
     for (const { columns, digests, file } of lists) {
       if ((columns[0]?.length ?? 0) < least) continue
       digests.add(columns)
@@ -132,7 +133,7 @@ const writeWholeLists = async (group: readonly RecordedTable[], read: ReadLists,
   }
   return lists.map(({ recorded, columns, digests, file }) => {
     digests.add(columns)
-    const finish = (): Buffer => {
+    const finish = () => {
       file.addGroup(columns)
       return file.finish()
     }
@@ -168,7 +169,7 @@ const openBase = async (
     .filter(({ lists }) => lists[name])
     .map((record) => ({ day: record.day, ...(record.lists[name] as RecordedList) }))
   const near = own.filter((one) => one.day <= day && toQuarter(one.day) === toQuarter(day))
-  const { whole } = near.sort((one, other) => (one.day < other.day ? -1 : 1)).at(-1) ?? {}
+  const { whole } = near.sort(byDay).at(-1) ?? {}
   const bytes = whole && (await leaveOutDamaged(warn, () => findFile(history, whole, warn).bytes))
   if (whole === undefined || bytes === undefined) return undefined
   const source = own.find((one) => one.whole.digest === whole.digest && one.changes === undefined)
@@ -234,7 +235,7 @@ const findChanges = async (
   const most = keys.length * MAX_CHANGED
   const left = new Map<number, number>()
   for (const key of keys) left.set(key, (left.get(key) ?? 0) + 1)
-  const take = (key: number): boolean => {
+  const take = (key: number) => {
     const count = left.get(key) ?? 0
     if (count > 0) left.set(key, count - 1)
     return count > 0
@@ -250,7 +251,7 @@ const findChanges = async (
   if (added.length > most) return undefined
   const names =
     table.key ?? table.columns.flatMap(({ name }) => (NAMING_COLUMNS.includes(name) ? [name] : []))
-  const toNames = (row: TableRow): string =>
+  const toNames = (row: TableRow) =>
     JSON.stringify((names.length === 0 ? Object.values(row) : names.map((name) => row[name])).map(String))
   const rows = await readRowsAt(base, gone)
   const byNames = new Map<string, number[]>()
@@ -280,7 +281,7 @@ const NAMING_COLUMNS = ['list', 'side', 'isin', 'symbol', 'series', 'sid', 'indi
  */
 export const createListReader = (history: History, warn: Warn = () => undefined) => {
   let last: { readonly digest: string; readonly rows: readonly TableRow[] } | undefined
-  return async ({ whole, changes }: RecordedList): Promise<readonly TableRow[]> => {
+  return async ({ whole, changes }: RecordedList) => {
     if (last?.digest !== whole.digest)
       last = { digest: whole.digest, rows: await readParquet(findFile(history, whole, warn).bytes) }
     return joinRows(last.rows, changes && (await readParquet(readVerified(history, changes))))

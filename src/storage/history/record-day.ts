@@ -13,6 +13,7 @@ import { encodeSeen, listRewrittenRows } from './first-seen.js'
 import { writeGuide } from './guide.js'
 import { encodeLists, type ReadLists } from './lists.js'
 import {
+  byDay,
   deleteInterruptedWrites,
   type History,
   leaveOutDamaged,
@@ -118,7 +119,7 @@ const findPlaces = async (
   const { calendar, evidence, isSimulated } = history
   const newest = records
     .filter(({ isConfirmed }) => isConfirmed)
-    .sort((one, other) => (one.day < other.day ? -1 : 1))
+    .sort(byDay)
     .at(-1)
   const sessions: KnownSessions = {
     calendar,
@@ -157,7 +158,7 @@ const addRecord = async (
   const knownAt = new Date(place.knownAt).toISOString()
   const sessionEnd = describeSessionEnd(day, run.history.calendar)
   const describe = (recorded: RecordedTable) => describePublication(recorded, run, day)
-  const isKnown = (recorded: RecordedTable, content: string): boolean => {
+  const isKnown = (recorded: RecordedTable, content: string) => {
     const known = chooseList(history.records, recorded.table.name, day)
     const own = findListTiming({ day, timing, knownAt }, describe(recorded))
     if (known === undefined || known.record.knownAt < (sessionEnd ?? '')) return false

@@ -102,6 +102,10 @@ export interface Damage {
   readonly detail: string
 }
 
+/** The order of days, the earliest first. */
+export const byDay = (one: { readonly day: Day }, other: typeof one): number =>
+  one.day < other.day ? -1 : Number(one.day > other.day)
+
 export const describeDamage = ({ file, detail }: Damage): string => `${file} cannot be read: ${detail}`
 
 /** The records of a folder, by their numbers, and those that cannot be read. */
@@ -204,7 +208,7 @@ export const openHistory = async (root: string, tables: PublishedTables = []): P
       else damages.push({ day, file: nameHistoryFile(`${name}/${FACTS_FILE}`), detail: facts })
     }
   records.sort((one, other) => one.number - other.number)
-  const isDeleted = (one: StoredRecord): boolean => one.deleted !== undefined
+  const isDeleted = (one: StoredRecord) => one.deleted !== undefined
   const [present, deleted] = [records.filter((one) => !isDeleted(one)), records.filter(isDeleted)]
   return { root, records: present, deleted, damages, earlier: await listEarlierDays(root) }
 }

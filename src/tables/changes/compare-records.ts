@@ -76,7 +76,7 @@ export const compareDocuments = (
       change: 'new',
       symbol,
       count: documents.length,
-      ...(links.length === 0 ? {} : { documents: links }),
+      ...(links.length > 0 && { documents: links }),
       detail,
     },
   ]

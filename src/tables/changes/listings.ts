@@ -77,6 +77,6 @@ export const createRenaming = (changes: readonly Change[], after: readonly Stock
     const field = findSymbolField(row)
     const now = present.get(readText(row.ISIN ?? row[field]))
     if (now === undefined) return row
-    return { ...row, [field]: now.Symbol, ...(row.ISIN === undefined ? {} : { ISIN: now.ISIN }) }
+    return { ...row, [field]: now.Symbol, ...(row.ISIN !== undefined && { ISIN: now.ISIN }) }
   }
 }

@@ -61,11 +61,11 @@ export const openDays = async (
   const [notes, warnings] = [new Set<string>(), new Set<string>()]
   const warn = (text: string): void => void warnings.add(text)
   const days = { history, from, to, warn, readRows: createListReader(history, warn) }
-  const isBetween = (day: Day): boolean => day > from && (to === undefined || day < to)
+  const isBetween = (day: Day) => day > from && (to === undefined || day < to)
   const seen = await openSeenDocuments({ ...days, notes })
   const master = tables.find(({ files }) => files.some(({ path }) => path === MASTER_MAP))
   const stocks = master && (await readVersions(master, MASTER_MAP, days))
-  const toStocks = (list: readonly Row[] | undefined, day: Day | undefined): readonly Stock[] => {
+  const toStocks = (list: readonly Row[] | undefined, day: Day | undefined) => {
     if (list !== undefined) return list as unknown as readonly Stock[]
     throw new UsageError(
       `the record of ${day} has no list of stocks, so nothing can be compared with it; choose another day`,
@@ -76,7 +76,7 @@ export const openDays = async (
     if (isBetween(day)) warnings.add(describeDamage(damage))
   for (const text of describeEarlier(history.earlier, from, until)) warnings.add(text)
   return {
-    names: { since: { day: from }, ...(to === undefined ? {} : { day: to }) },
+    names: omitUndefined({ since: { day: from }, day: to }),
     before,
     after,
     isSame: ({ items }, file) => items !== undefined && !seen.has(file),
@@ -104,10 +104,10 @@ export const openDays = async (
 /** The records of a list on both days. `gap`: why it is not of these days. */
 const readVersions = async (table: Table, file: string, days: ComparedDays) => {
   const { history, from, to, warn, readRows } = days
-  const find = (day: Day): ChosenList | undefined => findAnswer(history, table.name, { day, warn })
+  const find = (day: Day) => findAnswer(history, table.name, { day, warn })
   const [earlier, later] = [find(from), to === undefined ? undefined : find(to)]
   const toRecords = createRecordReader(table)
-  const read = async (chosen: ChosenList | undefined): Promise<readonly Row[] | undefined> =>
+  const read = async (chosen: ChosenList | undefined) =>
     chosen && toRecords(await readRows(chosen.list)).get(file)?.records
   // Like a record, as which the present files have times in another form.
   const now = to === undefined ? await readTable(history.root, table) : undefined
@@ -151,7 +151,7 @@ const dateListings = async (
   changes: readonly Change[],
   { history, from, to = '9999', warn, readRows }: ComparedDays,
 ): Promise<readonly Change[]> => {
-  const isDated = ({ section }: Change): boolean => section === 'listings' || section === 'renames'
+  const isDated = ({ section }: Change) => section === 'listings' || section === 'renames'
   if (!changes.some(isDated)) return changes
   const lists: { readonly day: Day; readonly names: ReadonlySet<string> }[] = []
   const first = changes.some((one) => isDated(one) && one.change === 'new') ? '' : from

@@ -63,7 +63,7 @@ export const openSeenDocuments = async ({ history, from, to = '9999', warn, note
   }
   return {
     /** Whether a file of a stock has new records. */
-    has: (file: string): boolean => seen.has(file),
+    has: (file: string) => seen.has(file),
     read: (table: Table, file: string, earlier: string): FileVersions | undefined =>
       noteDamage(file, notes, () => compare(table, file, earlier)),
     countLost: () => lost,

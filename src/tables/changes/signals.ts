@@ -60,9 +60,9 @@ export const indexRows = (
   if (first === undefined) return new Map()
   const columns = Object.keys(first)
   checkKey(key, columns)
-  const toKey = (row: Row): string => toRowKey(row, listKey(row, key))
+  const toKey = (row: Row) => toRowKey(row, listKey(row, key))
   const found = new Map(rows.map((row) => [toKey(row), row]))
-  const isShared = (row: Row): boolean => listChangedColumns(found.get(toKey(row)) ?? row, row).length > 0
+  const isShared = (row: Row) => listChangedColumns(found.get(toKey(row)) ?? row, row).length > 0
   if (found.size === rows.length || !rows.some(isShared)) return found
   const used = listKey(first, key)
   const others = columns.filter((column) => !used.includes(column))
@@ -157,7 +157,7 @@ const toShown = (value: unknown): unknown =>
 
 /** What happened, without the subject: the columns of the row, or those that have changed. */
 export const describeSignal = ({ change, row, from, subject }: Signal): string => {
-  const toText = (value: unknown): string =>
+  const toText = (value: unknown) =>
     value === null || value === undefined ? 'none' : readText(toShown(value)) || JSON.stringify(value)
   if (from)
     return listChangedColumns(from, row)

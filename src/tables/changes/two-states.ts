@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { MASTER_MAP } from '../../market/listings.js'
 import type { Change } from '../../model/change.js'
-import { isRow, type Row, readText } from '../../model/row.js'
+import { isRow, omitUndefined, type Row, readText } from '../../model/row.js'
 import type { Stock } from '../../model/stock.js'
 import type { Table } from '../../model/table.js'
 import { repairJson } from '../../model/text.js'
@@ -59,7 +59,7 @@ export const openLastRun = async (root: string): Promise<TwoStates> => {
   return {
     names: {
       ...last,
-      since: isKnown ? { run, ...(asOf === undefined ? {} : { asOf }) } : null,
+      since: isKnown ? omitUndefined({ run, asOf }) : null,
     },
     before: isKnown ? await readStocks(earlierRoot) : [],
     after,

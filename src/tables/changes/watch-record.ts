@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isRow, type Row } from '../../model/row.js'
 import type { Day } from '../../model/trading-day.js'
 import { appendLine, createFolder, listNames, readTextFile } from '../../storage/file-system.js'
-import { formatWithDigest } from '../../storage/history/record.js'
+import { byDay, formatWithDigest } from '../../storage/history/record.js'
 import { statePaths } from '../../storage/run-state.js'
 import {
   applyCooldown,
@@ -102,4 +102,4 @@ export const listSignals = (rules: readonly (readonly Evaluation[])[]): readonly
       const days = [...new Set(evaluations.map(({ day }) => day))]
       return applyCooldown(signals, evaluations.at(-1)?.rule ?? {}, days)
     })
-    .sort((one, other) => (one.day < other.day ? -1 : one.day > other.day ? 1 : 0))
+    .sort(byDay)

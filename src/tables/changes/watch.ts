@@ -6,7 +6,7 @@ import { omitUndefined, type Row } from '../../model/row.js'
 import type { WatchRule } from '../../model/settings.js'
 import type { Day } from '../../model/trading-day.js'
 import { listListedDays } from '../../storage/history/choose.js'
-import { openHistory } from '../../storage/history/record.js'
+import { byDay, openHistory } from '../../storage/history/record.js'
 import { acquireLock } from '../../storage/lock.js'
 import { statePaths } from '../../storage/run-state.js'
 import { runLimitedQuery } from '../limited-query.js'
@@ -40,7 +40,7 @@ const readRuleRows = async (
   source: WatchSource,
 ): Promise<readonly RuleRows[]> => {
   const found = new Map<ResolvedRule, RuleRows>()
-  const readGroup = async (group: readonly ResolvedRule[]): Promise<void> => {
+  const readGroup = async (group: readonly ResolvedRule[]) => {
     const rows = await readTogether(group, asOf, source).catch(formatError)
     if (typeof rows === 'string' && group.length > 1) for (const rule of group) await readGroup([rule])
     else
@@ -226,9 +226,7 @@ const openRule = async (rule: ResolvedRule, root: string, days: readonly Day[]) 
   const version = versionOf(rule)
   const all = await readEvaluations(root, rule.name)
   const own = all.slice(all.findLastIndex((one) => one.version !== version) + 1)
-  const newest = [...new Map(own.map((one) => [one.day, one])).values()].sort((one, other) =>
-    one.day < other.day ? -1 : 1,
-  )
+  const newest = [...new Map(own.map((one) => [one.day, one])).values()].sort(byDay)
   const answers = own.filter(({ error }) => error === undefined)
   const last = answers.at(-1)?.day
   return {

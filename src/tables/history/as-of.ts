@@ -101,15 +101,11 @@ export const openDay = async ({ folder, tables, day, warn }: PastDay) => {
       return { files, select: buildListSelect(quoteList(files), selectColumns(table)) }
     }
     const files = (await folder.listFiles(table)).flatMap(({ paths }) => paths)
-    if (table.shape === 'candles')
+    const time = table.shape === 'candles' ? 'date' : isByDay(table) ? 'day' : undefined
+    if (time !== undefined)
       return {
         files,
-        select: `SELECT * FROM (${await buildSelect(table, folder)}) WHERE date <= DATE ${quoteText(day)}`,
-      }
-    if (isByDay(table))
-      return {
-        files,
-        select: `FROM (${await buildSelect(table, folder)}) WHERE day <= DATE ${quoteText(day)}`,
+        select: `FROM (${await buildSelect(table, folder)}) WHERE ${time} <= DATE ${quoteText(day)}`,
       }
     if (table.identity === undefined) throw new UsageError(`the days of ${table.name} are not kept`)
     const damage = history.damages.find((one) => one.day === used)
@@ -185,7 +181,7 @@ export const readAllDays = async (
   }
   const [first] = days
   if (first === undefined) return { files: [], select: buildEmptySelect(shown) }
-  const toPath = (name: string): string => toHistoryPath(history.root, name)
+  const toPath = (name: string) => toHistoryPath(history.root, name)
   const files = [...new Set(days.flatMap(({ names }) => names))].map(toPath)
   return { files, select: buildDaysSelect(days, selectColumns(table), toPath), first: first.record.day }
 }

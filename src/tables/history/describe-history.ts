@@ -12,6 +12,7 @@ import {
 } from '../../storage/history/choose.js'
 import {
   BASES,
+  byDay,
   EARLIER_BASE,
   listRecordFiles,
   openHistory,
@@ -78,9 +79,7 @@ export const describeHistory = async (
   const bases = (await listNames(toHistoryPath(root, BASES))).filter((name) => !name.endsWith(EARLIER_BASE))
   return {
     folder: root,
-    days: days
-      .sort((one, other) => (one.day < other.day ? -1 : 1))
-      .map((day) => describeRecordedDay(day, all)),
+    days: days.sort(byDay).map((day) => describeRecordedDay(day, all)),
     baseBytes: bases.reduce((sum, name) => sum + (statFile(toHistoryPath(root, BASES, name))?.size ?? 0), 0),
     earlier: history.earlier,
   }

@@ -42,7 +42,7 @@ const buildLakeViews = (shown: ShownLake): string => {
   // Without a table, for example one that was not chosen, DuckDB would refuse what reads it, and with that
   // the whole file.
   const readable = new Set(tables.flatMap(({ name }) => (stored.has(name) ? [name] : [])))
-  const isReadable = ({ name, needs }: View): boolean =>
+  const isReadable = ({ name, needs }: View) =>
     needs.every((need) => readable.has(need)) && readable.add(name).has(name)
   const past = new Map([
     ...tables
@@ -136,7 +136,7 @@ const buildPastView = ({ name, sql }: View, stored: ReadonlySet<string>): string
  * lines about what is not there.
  */
 const fillIn = (text: string, { history, tables, stored }: ShownLake): string => {
-  const first = (...names: readonly string[]): string | undefined => names.find((name) => stored.has(name))
+  const first = (...names: readonly string[]) => names.find((name) => stored.has(name))
   const list = first('surveillance', ...tables.filter(isRecordedTable).map(({ name }) => name))
   const day = list && listListedDays(history).at(-1)
   const names = {

@@ -87,14 +87,14 @@ export const openLake = (
   const { folder } = use ?? { folder: shown }
   const inputs = createInputs(folder, tables, context)
   const stored = new Map<string, LakeTable>()
-  const canRead = (relation: Columned): boolean => {
+  const canRead = (relation: Columned) => {
     if (use === undefined) return false
     if (isView(relation))
       return past === undefined && context !== undefined && listViews(tables).includes(relation)
     // The own files of one stock are smaller than what the lake has of all.
     return folder === shown || !('items' in relation) || relation.items !== 'stocks'
   }
-  const isWritten = async (relation: Columned, isCostly: boolean): Promise<boolean> => {
+  const isWritten = async (relation: Columned, isCostly: boolean) => {
     if (use === undefined || isListing) return false
     // Of the same bytes, a view takes longer than a table: 1.4 MB of lists that name symbols take 0.1 s of
     // CPU.
@@ -102,10 +102,7 @@ export const openLake = (
     return use.isWhole === true || (isCostly && (await inputs.describe(relation)).bytes >= minBytes)
   }
   const { readFile, writeFile } = createFiles(connection, folder.root, inputs)
-  const keep = async (
-    relation: Columned,
-    open: () => Promise<LakeTable | undefined>,
-  ): Promise<LakeTable | undefined> => {
+  const keep = async (relation: Columned, open: () => Promise<LakeTable | undefined>) => {
     const file = await open().catch((error: unknown) => {
       if (use?.isRequired || /\bINTERRUPT/.test(formatError(error))) throw error
       return undefined
@@ -125,7 +122,9 @@ export const openLake = (
       if (!(await isWritten(table, true))) return undefined
       const copy = async (reading: CsvMode) => writeFile(table, await buildSelect(table, folder, { reading }))
       return keep(table, () =>
-        copy('sound').catch((error: unknown) => (isReaderError(error) ? copy('any') : Promise.reject(error))),
+        copy('sound').catch((error: unknown) =>
+          /CSV Error|Conversion Error/i.test(formatError(error)) ? copy('any') : Promise.reject(error),
+        ),
       )
     },
     /** Writes the rows of a view that was created. */
@@ -139,7 +138,7 @@ export const openLake = (
 
 const createFiles = (connection: DuckDBConnection, root: string, inputs: ReturnType<typeof createInputs>) => {
   const pins = toLakePath(root, '.reading')
-  const readFile = async (relation: Columned): Promise<LakeTable | undefined> => {
+  const readFile = async (relation: Columned) => {
     const file = toLakePath(root, nameLakeFile(relation.name))
     if (statFile(file) === undefined) return undefined
     const path = pinFile(connection, file, pins)
@@ -148,12 +147,12 @@ const createFiles = (connection: DuckDBConnection, root: string, inputs: ReturnT
       ? buildReader(relation, path, described)
       : undefined
   }
-  const writeFile = async (relation: Relation, select: string): Promise<LakeTable> => {
+  const writeFile = async (relation: Relation, select: string) => {
     const described = await inputs.describe(relation)
     const { key } = described
     const startedAt = performance.now()
     const path = toLakePath(root, nameLakeFile(relation.name))
-    const write = async (temporary: string): Promise<void> => {
+    const write = async (temporary: string) => {
       await writeSorted(connection, temporary, { relation, select, key })
       if ((await inputs.describeAgain(relation)).key !== key)
         throw new StorageError(
@@ -175,7 +174,7 @@ const createFiles = (connection: DuckDBConnection, root: string, inputs: ReturnT
 /** What files of the lake are made of, described once. */
 const createInputs = (folder: TableFolder, tables: readonly Table[], context = '') => {
   const known = new Map<string, Promise<Inputs>>()
-  const describeTable = (table: Table): Promise<Inputs> => {
+  const describeTable = (table: Table) => {
     const described = known.get(table.name) ?? describeFiles(table, folder)
     known.set(table.name, described)
     return described
@@ -203,8 +202,6 @@ const createInputs = (folder: TableFolder, tables: readonly Table[], context = '
     },
   }
 }
-
-const isReaderError = (error: unknown): boolean => /CSV Error|Conversion Error/i.test(formatError(error))
 
 export type Lake = ReturnType<typeof openLake>
 

@@ -51,7 +51,7 @@ export const wholeLake = (options: Omit<ExportOptions, 'asOf'>): Export =>
         ms: tables[place]?.writingMs ?? 0,
         leftOut: 0,
         isSkipped: false,
-        ...(stored.has(table.table) ? {} : { missing }),
+        ...(!stored.has(table.table) && { missing }),
       }))
     },
   )

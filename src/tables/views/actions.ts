@@ -1,6 +1,6 @@
 import { DIVIDEND_TYPE, LISTED_MONTHS, termsSql } from '../../market/action-terms.js'
 import { ofNamedOwner } from './symbols.js'
-import { col, defineView, identity, RUN_DAY } from './view.js'
+import { dayColumn, defineView, identity, numberColumn, RUN_DAY, stringColumn, wholeColumn } from './view.js'
 
 /** The name of the variable with the actions that recorded lists had. */
 export const RECORDED_VARIABLE = 'recorded_actions'
@@ -67,21 +67,19 @@ export const actionsUnique = defineView({
     'corporate actions without repetitions, also those that the recorded lists have had, one row each; a text about two actions, such as a bonus and a dividend, has a row for the dividend',
   needs: ['corporate_actions', 'symbol_isins', 'listing_dates', 'master'],
   columns: [
-    ...identity(col('day', 'DATE', 'ex-date, which may lie ahead; the record date if there is none')),
-    col('record_date', 'DATE', 'whoever holds the share on this day takes part', 'max(record_date)'),
-    col(
+    ...identity(dayColumn('day', 'ex-date, which may lie ahead; the record date if there is none')),
+    dayColumn('record_date', 'whoever holds the share on this day takes part', 'max(record_date)'),
+    stringColumn(
       'kind',
-      'VARCHAR',
       'such as split, bonus or dividend; what a trust pays is a dividend; NULL for results and what is not known',
     ),
-    col('action', 'VARCHAR', 'as the provider writes it, in capitals', 'min(action)'),
-    col('terms', 'VARCHAR', 'as the provider writes them', "nullif(min(terms), '')"),
-    col(
+    stringColumn('action', 'as the provider writes it, in capitals', 'min(action)'),
+    stringColumn('terms', 'as the provider writes them', "nullif(min(terms), '')"),
+    numberColumn(
       'amount_inr',
-      'DOUBLE',
       'of a dividend, rupees a share, in percent of the face value of today; of others the rupees of the terms; NULL if they have none',
     ),
-    col('is_percent', 'BIGINT', '1 if the terms are in percent of the face value', 'bool_or(is_percent)'),
+    wholeColumn('is_percent', '1 if the terms are in percent of the face value', 'bool_or(is_percent)'),
   ],
   with: [READ_ACTIONS, LASTING, ACTION_PARTS],
   // Two dividends of one amount are told apart by their types, and other actions by their terms.

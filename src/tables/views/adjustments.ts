@@ -1,6 +1,6 @@
 import { AS_BEFORE, DIVIDEND_TYPE, MOVED_DAYS, SAME_PRICES, termsSql } from '../../market/action-terms.js'
 import { REWRITTEN_STOCKS, TWICE_OR_REVERSE } from './candles.js'
-import { col, defineView, identity, RUN_DAY } from './view.js'
+import { defineView, identity, numberColumn, RUN_DAY, stringColumn, wholeColumn } from './view.js'
 
 /** The session before an action and that of the action are at most this many days away. */
 const NEAR_DAYS = 10
@@ -236,39 +236,33 @@ export const adjustments = defineView({
     ...identity(
       'first day on which the share trades without it: the listed one, unless the candles show a session beside it',
     ),
-    col('kind', 'VARCHAR', MOVING_KINDS.join(', ')),
-    col(
+    stringColumn('kind', MOVING_KINDS.join(', ')),
+    stringColumn(
       'terms',
-      'VARCHAR',
       'as the provider writes them: new face value to old, new shares to old ones, or rupees a share',
       "nullif(terms, '')",
     ),
-    col(
+    numberColumn(
       'factor',
-      'DOUBLE',
       'earlier prices are divided by it; below 1 for a consolidation; those of dividends of one day multiply to close / (close - sum); NULL if unknown',
     ),
-    col(
+    wholeColumn(
       'is_applied',
-      'BIGINT',
       '1 if stored candles are divided by it, 0 if not, as by dividends; NULL if unknown or ahead of its day',
     ),
-    col(
+    numberColumn(
       'amount_inr',
-      'DOUBLE',
       'dividend, rupees a share, divided like the stored prices by later splits and bonuses',
     ),
-    col(
+    numberColumn(
       'close_before_inr',
-      'DOUBLE',
       `close before that day as stored, at most ${NEAR_DAYS} days earlier, rupees`,
     ),
-    col(
+    numberColumn(
       'open_after_inr',
-      'DOUBLE',
       `open of the first session from that day on as stored, at most ${NEAR_DAYS} days later, rupees`,
     ),
-    col('reason', 'VARCHAR', 'why factor or is_applied is NULL, or close_first of earlier days'),
+    stringColumn('reason', 'why factor or is_applied is NULL, or close_first of earlier days'),
   ],
   with: [READ, ...ACTS, ...MOVES, ...CHOICE, ...JUDGED, ...DIVIDENDS],
   from: `FROM (

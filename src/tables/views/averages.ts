@@ -1,12 +1,11 @@
 import { averageOf, FIGURE_DAYS } from './breadth.js'
-import { col, defineView, identity, type ViewColumn } from './view.js'
+import { defineView, identity, numberColumn, stringColumn, type ViewColumn } from './view.js'
 
 /** The averages that charts draw, at each candle, as `screener` has them of the newest one. */
 const averages = (unit: string): readonly ViewColumn[] =>
   [50, 200].map((sessions) =>
-    col(
+    numberColumn(
       `sma_${sessions}_inr`,
-      'DOUBLE',
       `average close of ${sessions} sessions, ${unit}; NULL if there are fewer within ${FIGURE_DAYS} days`,
     ),
   )
@@ -29,7 +28,7 @@ export const indexAverages = defineView({
   needs: ['index_candles'],
   columns: [
     ...identity('trading day in India'),
-    col('sid', 'VARCHAR', 'id of the index, which may share its symbol'),
+    stringColumn('sid', 'id of the index, which may share its symbol'),
     ...averages('points').map(({ unit, ...column }) => column),
   ],
   from: selectAverages('(SELECT *, NULL AS isin, date AS day FROM index_candles)', 'symbol, sid'),

@@ -1,6 +1,17 @@
 import { DAYS_OF_52_WEEKS } from '../../model/trading-day.js'
 import { isSameIssuer } from './symbols.js'
-import { changing, col, defineView, exact, RUN_DAY, type View, type ViewColumn } from './view.js'
+import {
+  changing,
+  dayColumn,
+  defineView,
+  exact,
+  numberColumn,
+  RUN_DAY,
+  stringColumn,
+  type View,
+  type ViewColumn,
+  wholeColumn,
+} from './view.js'
 
 const SHOWN_DAYS = 366
 /**
@@ -92,39 +103,35 @@ const SELECT_GROUPS = `SELECT 'market' AS level, 'all stocks' AS name, NULL AS s
     ${[20, 50, 200].map((sessions) => `100 * CAST(${isAbove(sessions)} AS INTEGER)`).join(', ')}, new_high_52w, new_low_52w, NULL FROM indexes`
 
 const BREADTH_COLUMNS: readonly ViewColumn[] = [
-  col('isin', 'VARCHAR', 'NULL: rows are not about one stock', 'NULL'),
-  col('symbol', 'VARCHAR', 'symbol of the index; NULL for market and sectors'),
-  col('day', 'DATE', 'session in India: a day on which at least half of the stocks traded'),
-  col('level', 'VARCHAR', 'market, sector or index'),
-  col(
+  stringColumn('isin', 'NULL: rows are not about one stock', 'NULL'),
+  stringColumn('symbol', 'symbol of the index; NULL for market and sectors'),
+  dayColumn('day', 'session in India: a day on which at least half of the stocks traded'),
+  stringColumn('level', 'market, sector or index'),
+  stringColumn(
     'name',
-    'VARCHAR',
     'all stocks, the sector as fundamentals names it (no sector if they do not), or the index',
   ),
-  col('stocks', 'BIGINT', 'stocks with a candle of that day; NULL for an index, whose members are unknown'),
-  col('advances', 'BIGINT', 'stocks with a close above the one before'),
-  col('declines', 'BIGINT', 'stocks with a close below the one before'),
-  col('unchanged', 'BIGINT', 'stocks with the same close as before'),
-  changing(col('change_pct', 'DOUBLE', 'average change of the stocks, or change of the index, percent')),
-  changing(col('median_change_pct', 'DOUBLE', 'median change of the stocks, percent')),
-  col(
+  wholeColumn('stocks', 'stocks with a candle of that day; NULL for an index, whose members are unknown'),
+  wholeColumn('advances', 'stocks with a close above the one before'),
+  wholeColumn('declines', 'stocks with a close below the one before'),
+  wholeColumn('unchanged', 'stocks with the same close as before'),
+  changing(numberColumn('change_pct', 'average change of the stocks, or change of the index, percent')),
+  changing(numberColumn('median_change_pct', 'median change of the stocks, percent')),
+  numberColumn(
     'above_sma20_pct',
-    'DOUBLE',
     'stocks above the average of 20 sessions, percent of those that have one; 100 or 0 for an index',
   ),
-  col('above_sma50_pct', 'DOUBLE', 'the same for 50 sessions, percent'),
-  col('above_sma200_pct', 'DOUBLE', 'the same for 200 sessions, percent'),
-  col(
+  numberColumn('above_sma50_pct', 'the same for 50 sessions, percent'),
+  numberColumn('above_sma200_pct', 'the same for 200 sessions, percent'),
+  wholeColumn(
     'new_highs',
-    'BIGINT',
     'stocks with a high above those of the 52 weeks before, or since the listing; 1 or 0 for an index',
   ),
-  col(
+  wholeColumn(
     'new_lows',
-    'BIGINT',
     'stocks with a low below those of the 52 weeks before, or since the listing; 1 or 0 for an index',
   ),
-  col('turnover_cr', 'DOUBLE', 'close times volume of the stocks, ₹ crore'),
+  numberColumn('turnover_cr', 'close times volume of the stocks, ₹ crore'),
 ]
 
 const buildBreadth = (isNamed: (column: string) => boolean): View =>

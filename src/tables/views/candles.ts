@@ -1,9 +1,18 @@
 import { ofFile, ofOwner } from './symbols.js'
-import { col, defineView, identity, type ViewColumn } from './view.js'
+import {
+  col,
+  dayColumn,
+  defineView,
+  identity,
+  numberColumn,
+  stringColumn,
+  type ViewColumn,
+  wholeColumn,
+} from './view.js'
 
 /** Rupees under a short name. */
 const price = (name: string, comment: string, sql: string): ViewColumn => ({
-  ...col(name, 'DOUBLE', comment, sql),
+  ...numberColumn(name, comment, sql),
   unit: '₹',
 })
 
@@ -20,10 +29,10 @@ export const candleDays = defineView({
     'daily candles of stocks as stored, one row for each symbol and day: of two candles of one day the last one in the file',
   needs: ['candles'],
   columns: [
-    col('symbol', 'VARCHAR', 'trading symbol'),
-    col('day', 'DATE', 'trading day in India', 'date'),
+    stringColumn('symbol', 'trading symbol'),
+    dayColumn('day', 'trading day in India', 'date'),
     ...priceColumns('rupees', ''),
-    col('volume', 'BIGINT', 'shares traded'),
+    wholeColumn('volume', 'shares traded'),
   ],
   from: `FROM (SELECT *, row_number() OVER () AS place FROM candles) WHERE date IS NOT NULL
     QUALIFY row_number() OVER (PARTITION BY symbol, date ORDER BY place DESC) = 1`,
@@ -61,10 +70,9 @@ export const candlesAdjusted = defineView({
   columns: [
     ...identity('trading day in India', 'c.'),
     ...priceColumns('rupees of today', 'c.', ' / coalesce(a.price, 1)'),
-    col('volume', 'DOUBLE', 'shares of today', 'c.volume * coalesce(a.price, 1)'),
-    col(
+    numberColumn('volume', 'shares of today', 'c.volume * coalesce(a.price, 1)'),
+    numberColumn(
       'factor',
-      'DOUBLE',
       'the stored prices were divided by it; 1 if the provider had adjusted them',
       'coalesce(a.price, 1)',
     ),
@@ -108,12 +116,12 @@ export const rewritten = defineView({
     'candle histories that a recorded run fetched again and replaced, or of which it replaced the last candle, one row for each file and run: what was known before had other prices',
   needs: ['master', 'symbol_isins'],
   columns: [
-    col('isin', 'VARCHAR', 'ISIN of the stock; NULL for an index, or if no list names it'),
-    col('symbol', 'VARCHAR', 'trading symbol on that day, or name of the index', 'item'),
-    col('day', 'DATE', 'day of the run'),
+    stringColumn('isin', 'ISIN of the stock; NULL for an index, or if no list names it'),
+    stringColumn('symbol', 'trading symbol on that day, or name of the index', 'item'),
+    dayColumn('day', 'day of the run'),
     col('known_at', 'TIMESTAMP', 'when the candles were replaced, India time'),
-    col('stream', 'VARCHAR', 'all-ohlcv for stocks, indices-ohlcv for indices'),
-    col('reason', 'VARCHAR', 'why it was replaced'),
+    stringColumn('stream', 'all-ohlcv for stocks, indices-ohlcv for indices'),
+    stringColumn('reason', 'why it was replaced'),
   ],
   from: `FROM (FROM ${REWRITTEN_STOCKS} UNION ALL BY NAME FROM ${REWRITTEN_ROWS} WHERE stream <> 'all-ohlcv') WHERE NOT is_later`,
 })
@@ -130,7 +138,7 @@ export const candlesKnown = defineView({
   columns: [
     ...identity('trading day in India', 'c.'),
     ...priceColumns('rupees', 'c.'),
-    col('volume', 'BIGINT', 'shares traded', 'c.volume'),
+    wholeColumn('volume', 'shares traded', 'c.volume'),
     col(
       'known_since',
       'TIMESTAMP',

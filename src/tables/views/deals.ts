@@ -1,5 +1,14 @@
 import { ofIsinOwner, presentIsin } from './symbols.js'
-import { changing, col, defineView, growth } from './view.js'
+import {
+  changing,
+  col,
+  dayColumn,
+  defineView,
+  growth,
+  numberColumn,
+  stringColumn,
+  wholeColumn,
+} from './view.js'
 
 const ISIN = presentIsin('d', 's')
 
@@ -8,19 +17,18 @@ export const dealsValued = defineView({
   about: 'bulk and block deals with their value, one row each',
   needs: ['deals', 'symbol_isins'],
   columns: [
-    col('isin', 'VARCHAR', 'ISIN of the stock; NULL if no list names it', ISIN),
-    col('symbol', 'VARCHAR', 'trading symbol', 'coalesce(if(owner IS NULL, NULL, s.symbol_now), d.symbol)'),
-    col('day', 'DATE', 'day of the deal', 'd.date'),
-    col('exchange', 'VARCHAR', 'exchange of the deal'),
-    col('kind', 'VARCHAR', 'BULK or BLOCK'),
-    col('side', 'VARCHAR', 'B for a purchase, S for a sale'),
-    col('client', 'VARCHAR', 'who bought or sold'),
-    col('quantity', 'BIGINT', 'shares'),
-    col('price_inr', 'DOUBLE', 'average price, rupees', 'price'),
-    col('value_cr', 'DOUBLE', 'quantity times price, ₹ crore', 'quantity * price / 1e7'),
-    col(
+    stringColumn('isin', 'ISIN of the stock; NULL if no list names it', ISIN),
+    stringColumn('symbol', 'trading symbol', 'coalesce(if(owner IS NULL, NULL, s.symbol_now), d.symbol)'),
+    dayColumn('day', 'day of the deal', 'd.date'),
+    stringColumn('exchange', 'exchange of the deal'),
+    stringColumn('kind', 'BULK or BLOCK'),
+    stringColumn('side', 'B for a purchase, S for a sale'),
+    stringColumn('client', 'who bought or sold'),
+    wholeColumn('quantity', 'shares'),
+    numberColumn('price_inr', 'average price, rupees', 'price'),
+    numberColumn('value_cr', 'quantity times price, ₹ crore', 'quantity * price / 1e7'),
+    numberColumn(
       'net_value_cr',
-      'DOUBLE',
       'negative for a sale, ₹ crore',
       "CASE side WHEN 'B' THEN value_cr WHEN 'S' THEN -value_cr END",
     ),
@@ -46,31 +54,28 @@ export const dealsNetted = defineView({
     ...dealsValued.columns
       .filter(({ name }) => ['isin', 'symbol', 'day'].includes(name))
       .map(({ name, type, comment }) => col(name, type, comment, `n.${name}`)),
-    col(
+    stringColumn(
       'sellers',
-      'VARCHAR',
       'clients who sold more than they bought, each with the difference in ₹ crore behind its name',
     ),
-    col('buyers', 'VARCHAR', 'clients who bought more than they sold, in the same way'),
-    col('flat_clients', 'BIGINT', 'clients who bought as many shares as they sold', 'flat'),
-    col('value_cr', 'DOUBLE', 'what the buyers bought, or the sellers sold if that is more, ₹ crore'),
+    stringColumn('buyers', 'clients who bought more than they sold, in the same way'),
+    wholeColumn('flat_clients', 'clients who bought as many shares as they sold', 'flat'),
+    numberColumn('value_cr', 'what the buyers bought, or the sellers sold if that is more, ₹ crore'),
     {
-      ...col(
+      ...numberColumn(
         'volume_pct',
-        'DOUBLE',
         `shares bought in deals on ${CANDLE_EXCHANGE}, or sold if more, percent of the day's volume there; NULL without such a deal`,
         '100 * shares / NULLIF(c.volume, 0)',
       ),
       title: 'of volume %',
     },
-    col('client', 'VARCHAR', 'the client with the largest difference'),
-    col(
+    stringColumn('client', 'the client with the largest difference'),
+    wholeColumn(
       'client_deals_30d',
-      'BIGINT',
       `its deals of ${CLIENT_DAYS} days up to that day, in all stocks`,
       'recent',
     ),
-    changing(col('client_net_30d_cr', 'DOUBLE', 'bought less sold in these, ₹ crore', 'recent_net')),
+    changing(numberColumn('client_net_30d_cr', 'bought less sold in these, ₹ crore', 'recent_net')),
   ],
   with: [
     `told AS (
@@ -105,18 +110,16 @@ export const dealsReturns = defineView({
   needs: ['deals_valued', 'candles_adjusted'],
   columns: [
     ...dealsValued.columns.map(({ name, type, comment }) => col(name, type, comment)),
-    col(
+    dayColumn(
       'base_day',
-      'DATE',
       `session that returns count from: of the deal, or the last one of the ${BASE_DAYS} days before`,
       'base.day',
     ),
-    col('base_close_inr', 'DOUBLE', 'close of that session, rupees of today', 'base.close'),
+    numberColumn('base_close_inr', 'close of that session, rupees of today', 'base.close'),
     ...LATER.map((n) =>
       changing(
-        col(
+        numberColumn(
           `return_${n}d_pct`,
-          'DOUBLE',
           `close of session ${n} after it against that, percent`,
           growth(`base.close_${n}`, 'base.close'),
         ),

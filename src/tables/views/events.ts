@@ -1,7 +1,16 @@
 import { nameBandSql } from '../../market/price-bands.js'
 import { RESULT_PERIOD } from './result-filings.js'
 import { FORMER_OWNERS, presentIsin } from './symbols.js'
-import { col, defineView, RUN_DAY } from './view.js'
+import {
+  col,
+  dayColumn,
+  defineView,
+  identity,
+  numberColumn,
+  RUN_DAY,
+  stringColumn,
+  wholeColumn,
+} from './view.js'
 
 /**
  * Filings and news with the ISIN that their stock has now: of filings that of their file, which has one
@@ -17,7 +26,7 @@ const OWN_SYMBOL = 'coalesce(o.owner, t.symbol)'
 /** The files of a former symbol have the same documents. */
 const NOW = `coalesce(s.symbol_now, ${OWN_SYMBOL})`
 
-const PRESENT_SYMBOL = col('symbol', 'VARCHAR', 'trading symbol of the stock now')
+const PRESENT_SYMBOL = stringColumn('symbol', 'trading symbol of the stock now')
 
 export const filingsUnique = defineView({
   name: 'filings_unique',
@@ -25,22 +34,21 @@ export const filingsUnique = defineView({
     'filings without repetitions: one row for each stock, time, title and document, although only one path of the provider gives an id',
   needs: ['filings', 'symbol_isins'],
   columns: [
-    col('isin', 'VARCHAR', 'ISIN of the stock', 'max(isin)'),
+    stringColumn('isin', 'ISIN of the stock', 'max(isin)'),
     PRESENT_SYMBOL,
-    col('day', 'DATE', 'day of the filing', 'CAST(filed_at AS DATE)'),
+    dayColumn('day', 'day of the filing', 'CAST(filed_at AS DATE)'),
     col('filed_at', 'TIMESTAMP', 'when it was filed, India time'),
-    col('caption', 'VARCHAR', 'title', "max(NULLIF(caption, ''))"),
-    col('descriptor', 'VARCHAR', 'kind of filing', "max(NULLIF(descriptor, ''))"),
-    col('category', 'VARCHAR', 'finer kind; NULL if the exchange gave none', "max(NULLIF(category, ''))"),
-    col(
+    stringColumn('caption', 'title', "max(NULLIF(caption, ''))"),
+    stringColumn('descriptor', 'kind of filing', "max(NULLIF(descriptor, ''))"),
+    stringColumn('category', 'finer kind; NULL if the exchange gave none', "max(NULLIF(category, ''))"),
+    dayColumn(
       'period_end',
-      'DATE',
       'last day of the newest quarter that the title or text of results names; NULL if none, or of another filing',
       `max(${RESULT_PERIOD})`,
     ),
-    col('url', 'VARCHAR', 'address of the document', "NULLIF(url, '')"),
-    col('news_id', 'VARCHAR', 'id of the filing; NULL if it has none', "max(NULLIF(news_id, ''))"),
-    col('copies', 'BIGINT', 'rows of the table filings that this row stands for', 'count(*)'),
+    stringColumn('url', 'address of the document', "NULLIF(url, '')"),
+    stringColumn('news_id', 'id of the filing; NULL if it has none', "max(NULLIF(news_id, ''))"),
+    wholeColumn('copies', 'rows of the table filings that this row stands for', 'count(*)'),
   ],
   from: `FROM ${ofStock('filings', NOW)} GROUP BY symbol, filed_at, coalesce(NULLIF(caption, ''), descriptor), NULLIF(url, '')`,
 })
@@ -51,15 +59,15 @@ export const newsUnique = defineView({
     'news without repetitions, one row for each stock, time and title; a renamed stock has the same news under both symbols',
   needs: ['news', 'symbol_isins'],
   columns: [
-    col('isin', 'VARCHAR', 'ISIN of the stock', 'max(isin)'),
+    stringColumn('isin', 'ISIN of the stock', 'max(isin)'),
     PRESENT_SYMBOL,
-    col('day', 'DATE', 'day of the news', 'CAST(published_at AS DATE)'),
+    dayColumn('day', 'day of the news', 'CAST(published_at AS DATE)'),
     col('published_at', 'TIMESTAMP', 'when it was published, India time'),
-    col('title', 'VARCHAR', 'headline'),
-    col('sentiment', 'VARCHAR', 'positive, negative, neutral or mixed', "max(NULLIF(sentiment, ''))"),
-    col('summary', 'VARCHAR', 'text of the news', 'max(summary)'),
-    col('source', 'VARCHAR', 'category of the news', 'max(source)'),
-    col('copies', 'BIGINT', 'rows of the table news that this row stands for', 'count(*)'),
+    stringColumn('title', 'headline'),
+    stringColumn('sentiment', 'positive, negative, neutral or mixed', "max(NULLIF(sentiment, ''))"),
+    stringColumn('summary', 'text of the news', 'max(summary)'),
+    stringColumn('source', 'category of the news', 'max(source)'),
+    wholeColumn('copies', 'rows of the table news that this row stands for', 'count(*)'),
   ],
   from: `FROM ${ofStock('news', NOW)} GROUP BY symbol, published_at, title`,
 })
@@ -103,25 +111,22 @@ export const firstSeen = defineView({
     'filings, news, announcements and deals with the day on which a recorded run first had them, one row each',
   needs: ['filings', 'news', 'announcements', 'deals_valued', 'symbol_isins'],
   columns: [
-    col('isin', 'VARCHAR', 'ISIN of the stock; NULL if no list names it', 'max(isin)'),
-    col('symbol', 'VARCHAR', 'trading symbol'),
-    col('day', 'DATE', 'its own day, as the provider dates it'),
+    stringColumn('isin', 'ISIN of the stock; NULL if no list names it', 'max(isin)'),
+    stringColumn('symbol', 'trading symbol'),
+    dayColumn('day', 'its own day, as the provider dates it'),
     col('happened_at', 'TIMESTAMP', 'its own time, India time; NULL for a deal'),
-    col('kind', 'VARCHAR', 'filing, news, announcement or deal'),
-    col(
+    stringColumn('kind', 'filing, news, announcement or deal'),
+    stringColumn(
       'title',
-      'VARCHAR',
       'title of the filing or news, text of the announcement, kind, side and client of the deal',
     ),
-    col(
+    stringColumn(
       'detail',
-      'VARCHAR',
       'address of a filing, category of news, kind of announcement; of a deal shares, price in rupees and exchange',
     ),
     // Of copies of a filing, one that was there before the history began counts.
-    col(
+    dayColumn(
       'first_seen',
-      'DATE',
       'day of the first recorded run that had it; NULL if older',
       'if(count(seen_on) = count(*), min(seen_on), NULL)',
     ),
@@ -169,24 +174,20 @@ export const events = defineView({
     'symbol_isins',
   ],
   columns: [
-    col('isin', 'VARCHAR', 'ISIN of the stock; NULL if no list names it'),
-    col('symbol', 'VARCHAR', 'trading symbol'),
-    col('day', 'DATE', 'day of the event; of a corporate action the ex-date, which may lie ahead'),
+    ...identity('day of the event; of a corporate action the ex-date, which may lie ahead'),
     col('happened_at', 'TIMESTAMP', 'when, India time; NULL if only the day is known'),
-    col('kind', 'VARCHAR', 'filing, news, announcement, deal, corporate action or price band'),
-    col('title', 'VARCHAR', 'what happened'),
-    col(
+    stringColumn('kind', 'filing, news, announcement, deal, corporate action or price band'),
+    stringColumn('title', 'what happened'),
+    stringColumn(
       'detail',
-      'VARCHAR',
       'kind of filing or announcement, sentiment of news, exchange of a deal, terms of an action, series of a band',
     ),
-    col('value', 'DOUBLE', 'its value in the unit beside it; negative for a sale'),
-    col('unit', 'VARCHAR', 'unit of the value'),
-    col('url', 'VARCHAR', 'address of the document of a filing'),
-    col('summary', 'VARCHAR', 'text of news'),
-    col(
+    numberColumn('value', 'its value in the unit beside it; negative for a sale'),
+    stringColumn('unit', 'unit of the value'),
+    stringColumn('url', 'address of the document of a filing'),
+    stringColumn('summary', 'text of news'),
+    wholeColumn(
       'rank',
-      'BIGINT',
       'what matters most is 0: results, then orders, deals, corporate actions, bands and surveillance, ratings, the rest',
       EVENT_RANK,
     ),

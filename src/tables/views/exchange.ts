@@ -1,7 +1,17 @@
 import { FURTHER_SERIES, SHARE_SERIES } from '../../market/witness.js'
 import { isMarketSession } from './breadth.js'
 import { FORMER_OWNERS, isSameIssuer, ofOwner, presentIsin } from './symbols.js'
-import { col, defineView, exact, identity, RUN_DAY, type ScreenerGroup } from './view.js'
+import {
+  dayColumn,
+  defineView,
+  exact,
+  identity,
+  numberColumn,
+  RUN_DAY,
+  type ScreenerGroup,
+  stringColumn,
+  wholeColumn,
+} from './view.js'
 
 const IS_SHARE = `series IN (${SHARE_SERIES.map((series) => `'${series}'`).join(', ')})`
 /** A row that is a share, or may be one if its stock has no such row. */
@@ -35,24 +45,22 @@ export const candlesDaily = defineView({
   needs: ['candles_adjusted', 'exchange_daily', 'symbol_isins'],
   columns: [
     ...identity('trading day in India', 'c.'),
-    col('close', 'DOUBLE', 'rupees, as stored', 'c.close * c.factor'),
-    col('volume', 'DOUBLE', 'shares traded, as stored', 'c.volume / c.factor'),
-    col(
+    numberColumn('close', 'rupees, as stored', 'c.close * c.factor'),
+    numberColumn('volume', 'shares traded, as stored', 'c.volume / c.factor'),
+    numberColumn(
       'exchange_close',
-      'DOUBLE',
       'official close, rupees of that day; NULL without the file of the exchange',
       'e.close',
     ),
-    col('exchange_volume', 'BIGINT', 'shares of that day', 'e.volume'),
-    col(
+    wholeColumn('exchange_volume', 'shares of that day', 'e.volume'),
+    stringColumn(
       'confirmed_by',
-      'VARCHAR',
       'exchange if its close of that day is the same, also before later splits and bonuses; NULL if it differs, or without its file',
       `CASE WHEN ${isSameClose('c.close * c.factor')} OR ${isSameClose('c.close_first')} THEN 'exchange' END`,
     ),
-    col('delivery_quantity', 'BIGINT', 'shares that were delivered; NULL if not reported'),
-    col('delivery_pct', 'DOUBLE', 'delivered shares, percent of the volume'),
-    col('delivery_avg_20_pct', 'DOUBLE', 'average of delivery_pct over 20 sessions, percent', 'average_pct'),
+    wholeColumn('delivery_quantity', 'shares that were delivered; NULL if not reported'),
+    numberColumn('delivery_pct', 'delivered shares, percent of the volume'),
+    numberColumn('delivery_avg_20_pct', 'average of delivery_pct over 20 sessions, percent', 'average_pct'),
   ],
   with: [TRADES, DELIVERIES],
   from: 'FROM candles_adjusted AS c LEFT JOIN deliveries AS e ON e.symbol = c.symbol AND e.day = c.day',
@@ -69,17 +77,15 @@ export const delivery: ScreenerGroup = {
   ],
   alias: 'd',
   columns: [
-    col('delivery_day', 'DATE', "day of the stock's newest file of the exchange", 'd.day'),
-    col(
+    dayColumn('delivery_day', "day of the stock's newest file of the exchange", 'd.day'),
+    numberColumn(
       'delivery_pct',
-      'DOUBLE',
       'delivered shares of that day, percent of the volume; NULL if not reported',
       'd.delivery_pct',
     ),
-    col('delivery_avg_20_pct', 'DOUBLE', 'its average over 20 sessions, percent', 'd.average_pct'),
-    col(
+    numberColumn('delivery_avg_20_pct', 'its average over 20 sessions, percent', 'd.average_pct'),
+    numberColumn(
       'delivery_x',
-      'DOUBLE',
       'delivered shares of that day, as a multiple of their average over 20 sessions',
       'd.times',
     ),
@@ -93,22 +99,20 @@ export const membersOfIndices = defineView({
     'the stocks of each index on the day that is read, one row each; index_spells also has those that left',
   needs: ['index_spells', 'master'],
   columns: [
-    col(
+    stringColumn(
       'isin',
-      'VARCHAR',
       'ISIN of the stock: of the master list by ISIN, or else by symbol; as published if it has neither',
       'coalesce(m.isin, n.isin, i.isin)',
     ),
-    col(
+    stringColumn(
       'symbol',
-      'VARCHAR',
       'trading symbol in the master list, or as published',
       'coalesce(m.symbol, n.symbol, i.symbol)',
     ),
-    col('day', 'DATE', 'day of the run', RUN_DAY),
-    col('index', 'VARCHAR', 'index, such as NIFTY 500', 'i.index'),
-    col('since', 'DATE', 'first day on which a fetched list had it', 'i.since'),
-    col('industry', 'VARCHAR', 'one of about 20 broad industries', 'i.industry'),
+    dayColumn('day', 'day of the run', RUN_DAY),
+    stringColumn('index', 'index, such as NIFTY 500', 'i.index'),
+    dayColumn('since', 'first day on which a fetched list had it', 'i.since'),
+    stringColumn('industry', 'one of about 20 broad industries', 'i.industry'),
   ],
   from: `FROM index_spells AS i LEFT JOIN (SELECT isin, min(symbol) AS symbol FROM master GROUP BY isin) AS m ON m.isin = i.isin
     LEFT JOIN (SELECT symbol, min(isin) AS isin FROM master GROUP BY symbol) AS n ON n.symbol = i.symbol AND (coalesce(i.isin, '') = '' OR ${isSameIssuer('n.isin', 'i.isin')}) WHERE i.until IS NULL`,
@@ -121,19 +125,17 @@ export const sessions = defineView({
     'each session, each other day with a candle, and each weekday without one, since the first candle, one row each',
   needs: ['candle_days', 'exchange_daily', 'deals'],
   columns: [
-    col('isin', 'VARCHAR', 'NULL: rows are not about a stock', 'NULL'),
-    col('symbol', 'VARCHAR', 'NULL: likewise', 'NULL'),
-    col('day', 'DATE', 'day in India'),
-    col(
+    stringColumn('isin', 'NULL: rows are not about a stock', 'NULL'),
+    stringColumn('symbol', 'NULL: likewise', 'NULL'),
+    dayColumn('day', 'day in India'),
+    stringColumn(
       'kind',
-      'VARCHAR',
       'open, special for a session on a weekend, partial if some stocks traded but fewer than half, or holiday for a weekday on which none did',
     ),
-    col('stocks', 'BIGINT', 'stocks with a candle'),
-    col('listed', 'BIGINT', 'stocks whose first candle is not later and whose last is not earlier'),
-    col(
+    wholeColumn('stocks', 'stocks with a candle'),
+    wholeColumn('listed', 'stocks whose first candle is not later and whose last is not earlier'),
+    stringColumn(
       'evidence',
-      'VARCHAR',
       'what shows it; a holiday is a weekday of which nothing is known, though later days are',
       `coalesce(NULLIF(concat_ws(', ', if(stocks > 0, 'candles of ' || stocks || ' of ' || listed || ' stocks', NULL),
         if(published > 0, 'exchange file with ' || published || ' rows', NULL), if(deals > 0, deals || ' deals', NULL)), ''), 'nothing')`,
@@ -174,29 +176,26 @@ export const lifetimes = defineView({
     'each symbol that a stock has or had, with its first and last day as the folder shows them, one row each',
   needs: ['symbols', 'symbol_isins', 'candle_days', 'exchange_daily', 'listing_dates', 'master'],
   columns: [
-    ...identity(col('day', 'DATE', 'day of the run', RUN_DAY)),
-    col('name', 'VARCHAR', 'name of the company in the master list'),
-    col('is_now', 'BIGINT', '1 if the master list has this symbol', 'CAST(is_now AS BIGINT)'),
-    col('listed_on', 'DATE', "first day of trading in the exchange's list"),
-    col(
+    ...identity(dayColumn('day', 'day of the run', RUN_DAY)),
+    stringColumn('name', 'name of the company in the master list'),
+    wholeColumn('is_now', '1 if the master list has this symbol', 'CAST(is_now AS BIGINT)'),
+    dayColumn('listed_on', "first day of trading in the exchange's list"),
+    dayColumn(
       'first_day',
-      'DATE',
       'first day under this symbol: after the last one of the symbol before, else that of the first candle',
       'coalesce(lag(last_day) OVER w + 1, least(first_day, listed_on))',
     ),
-    col(
+    dayColumn(
       'last_day',
-      'DATE',
       'last day with a candle or in a file of the exchange; NULL while it is listed',
       'if(is_now, NULL, last_day)',
     ),
-    col(
+    dayColumn(
       'delisted_on',
-      'DATE',
       'the same, if the stock has left the master list altogether',
       'if(is_listed, NULL, last_day)',
     ),
-    col('last_price_inr', 'DOUBLE', 'its last close as stored, rupees', 'last_price'),
+    numberColumn('last_price_inr', 'its last close as stored, rupees', 'last_price'),
   ],
   with: [
     `seen AS (

@@ -64,7 +64,7 @@ export const fillFirstSeen = async (
   const seen = await readFirstSeen(history, warn)
   const files = [...seen.files]
   let select = view.sql
-  const fill = (relation: string, rows: string): void => {
+  const fill = (relation: string, rows: string) => {
     select = select.replace(undated(relation), () => `(${rows})`)
   }
   for (const table of tables.filter(({ name }) => name === 'filings' || name === 'news')) {

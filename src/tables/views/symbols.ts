@@ -1,5 +1,5 @@
 import { ISSUER_LENGTH } from '../../model/stock.js'
-import { col, defineView, RUN_DAY } from './view.js'
+import { dayColumn, defineView, RUN_DAY, stringColumn } from './view.js'
 
 const SOURCES = ['master', 'listing_dates', 'surveillance', 'fundamentals', 'deals', 'announcements']
 
@@ -88,12 +88,11 @@ export const symbolIsins = defineView({
   isShared: true,
   needs: SOURCES,
   columns: [
-    col('isin', 'VARCHAR', 'ISIN of the stock', 'coalesce(now.isin, o.isin)'),
-    col('symbol', 'VARCHAR', 'trading symbol now or earlier'),
-    col('day', 'DATE', 'day of the run', RUN_DAY),
-    col(
+    stringColumn('isin', 'ISIN of the stock', 'coalesce(now.isin, o.isin)'),
+    stringColumn('symbol', 'trading symbol now or earlier'),
+    dayColumn('day', 'day of the run', RUN_DAY),
+    stringColumn(
       'symbol_now',
-      'VARCHAR',
       'symbol in the master list; the same one if it is not listed',
       'coalesce(now.symbol_now, symbol)',
     ),
@@ -116,17 +115,16 @@ export const symbols = defineView({
   about: 'every symbol of an ISIN that the folder knows, one row each; a join by ISIN keeps renamed stocks',
   needs: ALL_SOURCES,
   columns: [
-    col('isin', 'VARCHAR', 'ISIN of the stock'),
-    col('symbol', 'VARCHAR', 'trading symbol now or earlier'),
-    col('day', 'DATE', 'day of the run', RUN_DAY),
-    col(
+    stringColumn('isin', 'ISIN of the stock'),
+    stringColumn('symbol', 'trading symbol now or earlier'),
+    dayColumn('day', 'day of the run', RUN_DAY),
+    stringColumn(
       'symbol_now',
-      'VARCHAR',
       'symbol in the master list; NULL if the stock is not listed',
       'now.symbol_now',
     ),
-    col('name', 'VARCHAR', 'name of the company in the master list', 'now.name'),
-    col('sources', 'VARCHAR', 'tables that name this symbol with this ISIN'),
+    stringColumn('name', 'name of the company in the master list', 'now.name'),
+    stringColumn('sources', 'tables that name this symbol with this ISIN'),
   ],
   from: `FROM (
     SELECT isin, symbol, string_agg(DISTINCT source, ', ' ORDER BY source) AS sources

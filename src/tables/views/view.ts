@@ -42,6 +42,18 @@ export const col = (name: string, type: SqlType, comment: string, sql = name): V
   return { name, type, comment, sql, ...(unit && { unit }) }
 }
 
+type ColumnMaker = (name: string, comment: string, sql?: string) => ViewColumn
+
+const columnOf =
+  (type: SqlType): ColumnMaker =>
+  (name, comment, sql) =>
+    col(name, type, comment, sql)
+/** Columns by their type in SQL: DOUBLE, VARCHAR, BIGINT and DATE. */
+export const numberColumn = columnOf('DOUBLE')
+export const stringColumn = columnOf('VARCHAR')
+export const wholeColumn = columnOf('BIGINT')
+export const dayColumn = columnOf('DATE')
+
 /** A column of a change, whose sign matters. */
 export const changing = <C extends ViewColumn>(column: C): C => ({ ...column, isChange: true })
 
@@ -64,9 +76,9 @@ const buildColumn = ({ name, type, sql }: ViewColumn): string => {
 
 /** The columns that every view starts with. */
 export const identity = (day: ViewColumn | string, from = ''): readonly ViewColumn[] => [
-  col('isin', 'VARCHAR', 'ISIN of the stock; NULL if no list names it', `${from}isin`),
-  col('symbol', 'VARCHAR', 'trading symbol', `${from}symbol`),
-  typeof day === 'string' ? col('day', 'DATE', day, `${from}day`) : day,
+  stringColumn('isin', 'ISIN of the stock; NULL if no list names it', `${from}isin`),
+  stringColumn('symbol', 'trading symbol', `${from}symbol`),
+  typeof day === 'string' ? dayColumn('day', day, `${from}day`) : day,
 ]
 
 /** The change in percent; NULL unless the earlier value is positive: the growth of a loss has no meaning. */

@@ -1,6 +1,14 @@
 import { nameBandSql } from '../../../market/price-bands.js'
 import { isSameIssuer } from '../symbols.js'
-import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
+import {
+  dayColumn,
+  numberColumn,
+  RUN_DAY,
+  reading,
+  type ScreenerGroup,
+  stringColumn,
+  wholeColumn,
+} from '../view.js'
 
 const WEEK = 'the day of the run and the 6 days before'
 
@@ -50,34 +58,32 @@ export const lists: ScreenerGroup = {
   ],
   alias: 'l',
   columns: [
-    col('asm_stage', 'VARCHAR', 'stage of additional surveillance; NULL if not listed', 'asm'),
-    col('gsm_stage', 'VARCHAR', 'stage of graded surveillance; NULL if not listed', 'gsm'),
+    stringColumn('asm_stage', 'stage of additional surveillance; NULL if not listed', 'asm'),
+    stringColumn('gsm_stage', 'stage of graded surveillance; NULL if not listed', 'gsm'),
     reading(
       [],
-      col(
+      numberColumn(
         'band_pct',
-        'DOUBLE',
         'price band, percent; NULL without a band, or if unknown: see band',
         'm.band_percent',
       ),
     ),
-    reading([], col('band', 'VARCHAR', 'such as 20 %, or no band; NULL: unknown', nameBandSql('m.band'))),
-    col('band_before_pct', 'DOUBLE', 'price band before a change of that day, percent', 'from_percent'),
-    col('circuit', 'VARCHAR', 'upper or lower if the price is at its limit', 'side'),
-    col('deals_7d', 'BIGINT', `bulk and block deals of ${WEEK}`, ofDeals('deals')),
-    col('deals_bought_7d_cr', 'DOUBLE', `bought in deals of ${WEEK}, ₹ crore`, ofDeals('bought')),
-    col('deals_sold_7d_cr', 'DOUBLE', `sold in deals of ${WEEK}, ₹ crore`, ofDeals('sold')),
-    col('deals_net_7d_cr', 'DOUBLE', `bought less sold in deals of ${WEEK}, ₹ crore`, ofDeals('net')),
-    col('next_action', 'VARCHAR', 'next corporate action other than results, from the day of the run on'),
-    col('next_action_day', 'DATE', 'ex-date of that action', 'next_day'),
-    col(
+    reading([], stringColumn('band', 'such as 20 %, or no band; NULL: unknown', nameBandSql('m.band'))),
+    numberColumn('band_before_pct', 'price band before a change of that day, percent', 'from_percent'),
+    stringColumn('circuit', 'upper or lower if the price is at its limit', 'side'),
+    wholeColumn('deals_7d', `bulk and block deals of ${WEEK}`, ofDeals('deals')),
+    numberColumn('deals_bought_7d_cr', `bought in deals of ${WEEK}, ₹ crore`, ofDeals('bought')),
+    numberColumn('deals_sold_7d_cr', `sold in deals of ${WEEK}, ₹ crore`, ofDeals('sold')),
+    numberColumn('deals_net_7d_cr', `bought less sold in deals of ${WEEK}, ₹ crore`, ofDeals('net')),
+    stringColumn('next_action', 'next corporate action other than results, from the day of the run on'),
+    dayColumn('next_action_day', 'ex-date of that action', 'next_day'),
+    numberColumn(
       'next_dividend_inr',
-      'DOUBLE',
       'next dividends of one day, rupees a share; NULL if the amount is not known',
       'dividend',
     ),
-    col('next_dividend_day', 'DATE', 'ex-date of that dividend', 'dividend_day'),
-    col('next_results_day', 'DATE', 'announced day of the next results', 'results_day'),
+    dayColumn('next_dividend_day', 'ex-date of that dividend', 'dividend_day'),
+    dayColumn('next_results_day', 'announced day of the next results', 'results_day'),
   ],
 }
 
@@ -91,10 +97,10 @@ export const indicators: ScreenerGroup = {
   ],
   alias: 'i',
   columns: [
-    col('rsi_14', 'DOUBLE', "the provider's RSI of 14 sessions, 0 to 100", 'rsi'),
-    col('macd_inr', 'DOUBLE', "the provider's MACD, rupees", 'macd'),
-    col('pivot_inr', 'DOUBLE', "the provider's classic pivot point, rupees", 'pivot_point'),
-    col('resistance_inr', 'DOUBLE', "the provider's first resistance, rupees", 'r1'),
-    col('support_inr', 'DOUBLE', "the provider's first support, rupees", 's1'),
+    numberColumn('rsi_14', "the provider's RSI of 14 sessions, 0 to 100", 'rsi'),
+    numberColumn('macd_inr', "the provider's MACD, rupees", 'macd'),
+    numberColumn('pivot_inr', "the provider's classic pivot point, rupees", 'pivot_point'),
+    numberColumn('resistance_inr', "the provider's first resistance, rupees", 'r1'),
+    numberColumn('support_inr', "the provider's first support, rupees", 's1'),
   ],
 }

@@ -1,6 +1,16 @@
 import { nameQuarter } from '../fundamentals.js'
 import { IS_RESULT } from '../result-filings.js'
-import { changing, col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
+import {
+  changing,
+  col,
+  dayColumn,
+  numberColumn,
+  RUN_DAY,
+  reading,
+  type ScreenerGroup,
+  stringColumn,
+  wholeColumn,
+} from '../view.js'
 import { RECENT } from './price.js'
 import { results } from './results.js'
 
@@ -46,32 +56,28 @@ export const reaction: ScreenerGroup = {
       'TIMESTAMP',
       'when the results of the newest quarter were first filed or announced, India time; NULL if unknown',
     ),
-    col(
+    stringColumn(
       'results_quarter',
-      'VARCHAR',
       'the quarter that had ended before, which these results are of',
       nameQuarter(RESULTS_END),
     ),
     reading(
       ['reaction', 'results'],
-      col('figures_are_of_results', 'BIGINT', '1 if of it, 0 if older', `quarter_end >= ${RESULTS_END}`),
+      wholeColumn('figures_are_of_results', '1 if of it, 0 if older', `quarter_end >= ${RESULTS_END}`),
     ),
-    col(
+    dayColumn(
       'results_base_day',
-      'DATE',
       'last session that had ended (15:30) when they came, at most 10 days before',
       'base_day',
     ),
-    col(
+    numberColumn(
       'results_base_close_inr',
-      'DOUBLE',
       'close of that session, rupees',
       'if(base_day IS NULL, NULL, base_close)',
     ),
     changing(
-      col(
+      numberColumn(
         'results_day_return_pct',
-        'DOUBLE',
         'return of the first session after it, percent',
         sinceBase('after_close'),
       ),
@@ -79,9 +85,8 @@ export const reaction: ScreenerGroup = {
     reading(
       ['price', 'reaction'],
       changing(
-        col(
+        numberColumn(
           'return_since_results_pct',
-          'DOUBLE',
           'since then, percent',
           sinceBase('close_1', 'base_day < price_day'),
         ),
@@ -120,20 +125,18 @@ export const latest: ScreenerGroup = {
   alias: 't',
   columns: [
     col('filing_at', 'TIMESTAMP', 'when the latest filing was filed, India time', 'filed_at'),
-    col('filing', 'VARCHAR', 'title of the latest filing', 'last_filing.title'),
-    col('filing_url', 'VARCHAR', 'address of its document', 'last_filing.url'),
-    col(
+    stringColumn('filing', 'title of the latest filing', 'last_filing.title'),
+    stringColumn('filing_url', 'address of its document', 'last_filing.url'),
+    wholeColumn(
       'filings_7d',
-      'BIGINT',
       'filings of the day of the run and the 6 days before',
       ofWeek('filings', 'filed'),
     ),
     col('news_at', 'TIMESTAMP', 'when the latest news was published, India time', 'published_at'),
-    col('news', 'VARCHAR', 'headline of the latest news', 'last_news.title'),
-    col('news_sentiment', 'VARCHAR', 'positive, negative, neutral or mixed', 'last_news.sentiment'),
-    col(
+    stringColumn('news', 'headline of the latest news', 'last_news.title'),
+    stringColumn('news_sentiment', 'positive, negative, neutral or mixed', 'last_news.sentiment'),
+    wholeColumn(
       'news_7d',
-      'BIGINT',
       'news of the day of the run and the 6 days before',
       ofWeek('t.news', 'news_unique'),
     ),

@@ -1,6 +1,17 @@
 import { DAYS_OF_52_WEEKS } from '../../../model/trading-day.js'
 import { FIGURE_DAYS, since52Weeks } from '../breadth.js'
-import { changing, col, defineView, RUN_DAY, reading, type ScreenerGroup, type ViewColumn } from '../view.js'
+import {
+  changing,
+  dayColumn,
+  defineView,
+  numberColumn,
+  RUN_DAY,
+  reading,
+  type ScreenerGroup,
+  stringColumn,
+  type ViewColumn,
+  wholeColumn,
+} from '../view.js'
 
 /** Calendar days before the day of the run in which a stock must have traded to have a price. */
 export const PRICE_DAYS = 20 + FIGURE_DAYS
@@ -83,42 +94,36 @@ const PRICE_TABLE = `price AS (SELECT isin, ${AGGREGATES.join(', ')} FROM recent
 
 export const change = (now: string, before: string): string => `100 * (${now} / NULLIF(${before}, 0) - 1)`
 const flagColumn = (name: string, comment: string, sql: string): ViewColumn =>
-  col(name, 'BIGINT', `1 if ${comment}, else 0`, sql)
+  wholeColumn(name, `1 if ${comment}, else 0`, sql)
 
 const LATEST_COLUMNS = [
-  col(
+  dayColumn(
     'price_day',
-    'DATE',
     `day of the newest candle of the last ${PRICE_DAYS} days, which the prices below are of`,
   ),
-  col('open_inr', 'DOUBLE', 'open, rupees', 'open_1'),
-  col('high_inr', 'DOUBLE', 'high, rupees', 'high_1'),
-  col('low_inr', 'DOUBLE', 'low, rupees', 'low_1'),
-  col('close_inr', 'DOUBLE', 'close, rupees', 'close_1'),
-  col('close_before_inr', 'DOUBLE', 'close of the session before, rupees', 'close_2'),
-  changing(
-    col('change_pct', 'DOUBLE', 'close against the one before, percent', change('close_1', 'close_2')),
-  ),
-  changing(col('gap_pct', 'DOUBLE', 'open against the close before, percent', change('open_1', 'close_2'))),
-  col(
+  numberColumn('open_inr', 'open, rupees', 'open_1'),
+  numberColumn('high_inr', 'high, rupees', 'high_1'),
+  numberColumn('low_inr', 'low, rupees', 'low_1'),
+  numberColumn('close_inr', 'close, rupees', 'close_1'),
+  numberColumn('close_before_inr', 'close of the session before, rupees', 'close_2'),
+  changing(numberColumn('change_pct', 'close against the one before, percent', change('close_1', 'close_2'))),
+  changing(numberColumn('gap_pct', 'open against the close before, percent', change('open_1', 'close_2'))),
+  numberColumn(
     'close_in_range_pct',
-    'DOUBLE',
     'close in the range of the day: 0 low to 100',
     '100 * (close_1 - low_1) / NULLIF(high_1 - low_1, 0)',
   ),
-  col('volume', 'DOUBLE', 'shares traded', 'volume_1'),
-  col('turnover_cr', 'DOUBLE', 'close times volume, ₹ crore', 'close_1 * volume_1 / 1e7'),
-  col('volume_avg_50', 'DOUBLE', 'average volume of 50 sessions, shares', 'volume_50'),
-  col(
+  numberColumn('volume', 'shares traded', 'volume_1'),
+  numberColumn('turnover_cr', 'close times volume, ₹ crore', 'close_1 * volume_1 / 1e7'),
+  numberColumn('volume_avg_50', 'average volume of 50 sessions, shares', 'volume_50'),
+  numberColumn(
     'turnover_avg_20_cr',
-    'DOUBLE',
     'average of close times volume over 20 sessions, ₹ crore',
     'turnover_20',
   ),
   {
-    ...col(
+    ...numberColumn(
       'rvol',
-      'DOUBLE',
       'relative volume: against the average of the 20 sessions before',
       'volume_1 / NULLIF(volume_20_before, 0)',
     ),
@@ -126,100 +131,83 @@ const LATEST_COLUMNS = [
   },
   ...RETURN_PERIODS.map(([name, , text]) =>
     changing(
-      col(
+      numberColumn(
         `return_${name}_pct`,
-        'DOUBLE',
         `return since the last close at least ${text} before, percent`,
         change('close_1', `close_${name}`),
       ),
     ),
   ),
   changing(
-    col(
+    numberColumn(
       'return_ytd_pct',
-      'DOUBLE',
       'return since the last session of the year before, percent',
       change('close_1', 'close_ytd'),
     ),
   ),
   changing(
-    col(
+    numberColumn(
       'total_return_1y_pct',
-      'DOUBLE',
       'return_1y_pct with dividends, percent',
       change('total_1', 'total_1y'),
     ),
   ),
-  col(
+  wholeColumn(
     'listed_days',
-    'BIGINT',
     `days since the listing; below ${DAYS_OF_52_WEEKS}, 52-week columns count from it`,
     'price_day - m.listed_on',
   ),
-  col(
+  numberColumn(
     'high_52w_inr',
-    'DOUBLE',
     'highest price of 52 weeks or since the listing, rupees',
     sinceListing('high_52w'),
   ),
-  col('high_52w_day', 'DATE', 'day of that price, the last of several', sinceListing('high_52w_day')),
-  col(
+  dayColumn('high_52w_day', 'day of that price, the last of several', sinceListing('high_52w_day')),
+  numberColumn(
     'low_52w_inr',
-    'DOUBLE',
     'lowest price of 52 weeks or since the listing, rupees',
     sinceListing('low_52w'),
   ),
-  col('low_52w_day', 'DATE', 'day of that price, the last of several', sinceListing('low_52w_day')),
-  col(
+  dayColumn('low_52w_day', 'day of that price, the last of several', sinceListing('low_52w_day')),
+  numberColumn(
     'from_high_52w_pct',
-    'DOUBLE',
     'close against the highest price of 52 weeks, percent',
     change('close_1', sinceListing('high_52w')),
   ),
-  col(
+  numberColumn(
     'from_low_52w_pct',
-    'DOUBLE',
     'close against the lowest price of 52 weeks, percent',
     change('close_1', sinceListing('low_52w')),
   ),
   {
-    ...col(
+    ...numberColumn(
       'place_52w_pct',
-      'DOUBLE',
       'close between the lowest price of 52 weeks, 0, and the highest one, 100',
       `100 * (close_1 - ${sinceListing('low_52w')}) / NULLIF(${sinceListing('high_52w')} - ${sinceListing('low_52w')}, 0)`,
     ),
     title: '52-week range',
   },
-  col('adr_20_pct', 'DOUBLE', 'average daily range: high against low over 20 sessions, percent', 'adr_20'),
-  col('atr_14_inr', 'DOUBLE', 'average true range of 14 sessions (plain average), rupees', 'atr_14'),
-  col(
-    'atr_14_pct',
-    'DOUBLE',
-    'average true range, percent of the close',
-    '100 * atr_14 / NULLIF(close_1, 0)',
-  ),
-  col(
+  numberColumn('adr_20_pct', 'average daily range: high against low over 20 sessions, percent', 'adr_20'),
+  numberColumn('atr_14_inr', 'average true range of 14 sessions (plain average), rupees', 'atr_14'),
+  numberColumn('atr_14_pct', 'average true range, percent of the close', '100 * atr_14 / NULLIF(close_1, 0)'),
+  numberColumn(
     'volatility_20_pct',
-    'DOUBLE',
     'standard deviation (sample) of 20 daily log returns, times root of 252, percent',
     'volatility_20',
   ),
   ...AVERAGE_SESSIONS.map((sessions) =>
-    col(`sma_${sessions}_inr`, 'DOUBLE', `average close of ${sessions} sessions, rupees`, `sma_${sessions}`),
+    numberColumn(`sma_${sessions}_inr`, `average close of ${sessions} sessions, rupees`, `sma_${sessions}`),
   ),
   ...[20, 50, 200].map((n) =>
-    col(
+    numberColumn(
       `from_sma_${n}_pct`,
-      'DOUBLE',
       `close against the average of ${n} sessions, percent`,
       change('close_1', `sma_${n}`),
     ),
   ),
   changing(
-    col(
+    numberColumn(
       'sma_200_change_1m_pct',
-      'DOUBLE',
       'average of 200 sessions against 21 sessions earlier, percent',
       change('sma_200', 'sma_200_1m'),
     ),
@@ -261,8 +249,8 @@ const LATEST_COLUMNS = [
     'the close is below the lows of the 20 sessions before',
     'close_1 < low_20_before',
   ),
-  col('up_days', 'BIGINT', 'closes in a row above the one before'),
-  col('down_days', 'BIGINT', 'closes in a row below the one before'),
+  wholeColumn('up_days', 'closes in a row above the one before'),
+  wholeColumn('down_days', 'closes in a row below the one before'),
 ]
 
 export const priceGroup: ScreenerGroup = {
@@ -278,11 +266,11 @@ export const indexPrices = defineView({
   about: 'each index with its newest candle and the prices before it, in points, one row each',
   needs: ['index_candles', 'indices'],
   columns: [
-    col('isin', 'VARCHAR', 'NULL: rows are not about a stock', 'NULL'),
-    col('symbol', 'VARCHAR', 'symbol of the index', 'm.symbol'),
-    col('day', 'DATE', 'day of the run, on a weekend without a session the Friday before', RUN_DAY),
-    col('sid', 'VARCHAR', 'id of the index, which may share its symbol', 'm.sid'),
-    col('name', 'VARCHAR', 'name of the index', 'm.name'),
+    stringColumn('isin', 'NULL: rows are not about a stock', 'NULL'),
+    stringColumn('symbol', 'symbol of the index', 'm.symbol'),
+    dayColumn('day', 'day of the run, on a weekend without a session the Friday before', RUN_DAY),
+    stringColumn('sid', 'id of the index, which may share its symbol', 'm.sid'),
+    stringColumn('name', 'name of the index', 'm.name'),
     ...LATEST_COLUMNS.filter(({ name }) => !/^listed_days$|^total_return|_cr$/.test(name)).map(
       ({ unit, ...column }) => ({
         ...column,
@@ -317,22 +305,21 @@ export const history: ScreenerGroup = {
   ],
   alias: 'h',
   columns: [
-    col('sessions', 'BIGINT', 'stored sessions'),
-    col('first_day', 'DATE', 'day of the oldest candle'),
-    col('high_all_inr', 'DOUBLE', 'highest price of all stored candles, rupees', 'high_all'),
-    col('high_all_day', 'DATE', 'day of that price, the last of several'),
+    wholeColumn('sessions', 'stored sessions'),
+    dayColumn('first_day', 'day of the oldest candle'),
+    numberColumn('high_all_inr', 'highest price of all stored candles, rupees', 'high_all'),
+    dayColumn('high_all_day', 'day of that price, the last of several'),
     reading(
       ['price', 'history'],
-      col('from_high_all_pct', 'DOUBLE', 'close against it, percent', change('close_1', 'high_all')),
+      numberColumn('from_high_all_pct', 'close against it, percent', change('close_1', 'high_all')),
     ),
-    col('low_all_inr', 'DOUBLE', 'lowest price of all stored candles, rupees', 'low_all'),
+    numberColumn('low_all_inr', 'lowest price of all stored candles, rupees', 'low_all'),
     ...[3, 5, 10].map((years) =>
       reading(
         ['price', 'history'],
         changing(
-          col(
+          numberColumn(
             `cagr_${years}y_pct`,
-            'DOUBLE',
             `return of ${years} calendar years, percent p.a.`,
             yearly(years),
           ),

@@ -1,6 +1,6 @@
 import { SESSION_END } from '../../../model/trading-day.js'
 import { BY_RANK } from '../events.js'
-import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
+import { RUN_DAY, reading, type ScreenerGroup, stringColumn } from '../view.js'
 import { change, priceGroup } from './price.js'
 
 /** A larger change, in percent, asks for a reason. */
@@ -25,9 +25,8 @@ export const reason: ScreenerGroup = {
   columns: [
     reading(
       ['price', 'session', 'reason'],
-      col(
+      stringColumn(
         'why',
-        'VARCHAR',
         `what may explain a change of more than ${LARGE_PCT} % in the newest session: of what happened since the session before, what matters most, or "nothing known"; NULL for a smaller change`,
         `if(is_traded AND ${IS_LARGE}, coalesce(reason, 'nothing known'), NULL)`,
       ),

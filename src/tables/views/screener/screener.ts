@@ -1,14 +1,17 @@
 import { LISTING } from '../breadth.js'
 import { delivery } from '../exchange.js'
 import {
-  col,
+  dayColumn,
   defineView,
   type GroupName,
   identity as identityColumns,
+  numberColumn,
   RUN_DAY,
   type ScreenerColumn,
   type ScreenerGroup,
+  stringColumn,
   type View,
+  wholeColumn,
 } from '../view.js'
 import { indicators, lists } from './lists.js'
 import { latest, reaction } from './news.js'
@@ -37,22 +40,21 @@ const identityGroup: ScreenerGroup = {
   alias: 'm',
   columns: [
     ...identityColumns(
-      col('day', 'DATE', 'day of the run, on a weekend without a session the Friday before', RUN_DAY),
+      dayColumn('day', 'day of the run, on a weekend without a session the Friday before', RUN_DAY),
       'm.',
     ),
-    col('name', 'VARCHAR', 'name of the company', 'm.name'),
-    col('sector', 'VARCHAR', 'as the provider names it'),
-    col('industry', 'VARCHAR', 'as the provider names it'),
-    col(
+    stringColumn('name', 'name of the company', 'm.name'),
+    stringColumn('sector', 'as the provider names it'),
+    stringColumn('industry', 'as the provider names it'),
+    stringColumn(
       'series',
-      'VARCHAR',
       'series of the security in the list of listing dates, or else of price bands, such as EQ',
     ),
-    col('board', 'VARCHAR', 'SME for the series SM, ST and SZ, else main', BOARD),
-    { ...col('fno', 'BIGINT', '1 where futures and options are traded on it'), title: 'F&O' },
-    col('listed_on', 'DATE', 'first day of trading'),
-    col('face_value_inr', 'DOUBLE', 'face value, rupees', 'm.face_value'),
-    col('market_cap_cr', 'DOUBLE', 'market capitalisation in the master list, ₹ crore', 'm.market_cap'),
+    stringColumn('board', 'SME for the series SM, ST and SZ, else main', BOARD),
+    { ...wholeColumn('fno', '1 where futures and options are traded on it'), title: 'F&O' },
+    dayColumn('listed_on', 'first day of trading'),
+    numberColumn('face_value_inr', 'face value, rupees', 'm.face_value'),
+    numberColumn('market_cap_cr', 'market capitalisation in the master list, ₹ crore', 'm.market_cap'),
   ],
 }
 

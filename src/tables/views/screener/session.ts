@@ -1,6 +1,6 @@
 import { BESIDE_UNKNOWN, OTHER_MOVE, TOO_MANY } from '../adjustments.js'
 import { selectSessions } from '../breadth.js'
-import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
+import { dayColumn, RUN_DAY, reading, type ScreenerGroup, stringColumn, wholeColumn } from '../view.js'
 import { IS_NEW_HIGH, IS_NEW_LOW, priceGroup } from './price.js'
 
 /** Days before the day of the run whose results are new: those of a weekend are of its Friday or Saturday. */
@@ -32,32 +32,28 @@ export const sessionGroup: ScreenerGroup = {
   ],
   alias: 'w',
   columns: [
-    col(
+    wholeColumn(
       'traded',
-      'BIGINT',
       '1 if the newest candle is of the newest session, in which at least half of the stocks traded; 0 if not',
       'is_traded',
     ),
-    col(
+    dayColumn(
       'crosses_action',
-      'DATE',
       'newest ex-date of an action that earlier prices cannot be divided by, such as a demerger or a rights issue: figures of days before it cross it; NULL without one',
       'crosses',
     ),
     reading(
       ['reaction'],
-      col(
+      wholeColumn(
         'new_results',
-        'BIGINT',
         `1 if the newest results came on the day of the run or in the ${RESULT_DAYS - 1} days before, 0 if not`,
         HAS_NEW_RESULTS,
       ),
     ),
     reading(
       ['price', 'session', 'lists', 'reaction'],
-      col(
+      stringColumn(
         'tags',
-        'VARCHAR',
         'what is to be known of the stock on the day, with · between: no trade, 52-week high or low, at its limit, ASM, GSM, band changed, results, ex-date, deals',
         `nullif(concat_ws(' · ', ${TAGS.join(', ')}), '')`,
       ),

@@ -1,5 +1,5 @@
 import { REWRITTEN_STOCKS } from '../candles.js'
-import { col, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
+import { col, numberColumn, RUN_DAY, reading, type ScreenerGroup } from '../view.js'
 import { PRICE_DAYS } from './price.js'
 
 /** Sessions of Wilder's averages: each one moves by a fourteenth of the difference. */
@@ -54,27 +54,24 @@ export const technical: ScreenerGroup = {
   ],
   alias: 'x',
   columns: [
-    col(
+    numberColumn(
       'wilder_rsi_14',
-      'DOUBLE',
       "Wilder's RSI of 14 sessions from adjusted candles, 0 to 100; NULL if all closes are equal; rsi_14 is the provider's",
       'wilder_rsi',
     ),
-    col('wilder_atr_14_inr', 'DOUBLE', "Wilder's average true range of 14 sessions, rupees", 'wilder_atr'),
+    numberColumn('wilder_atr_14_inr', "Wilder's average true range of 14 sessions, rupees", 'wilder_atr'),
     reading(
       ['price', 'technical'],
-      col('wilder_atr_14_pct', 'DOUBLE', 'percent of the close', '100 * wilder_atr / NULLIF(close_1, 0)'),
+      numberColumn('wilder_atr_14_pct', 'percent of the close', '100 * wilder_atr / NULLIF(close_1, 0)'),
     ),
-    col(
+    numberColumn(
       'wilder_adx_14',
-      'DOUBLE',
       "Wilder's average directional index of 14 sessions, 0 to 100; 0 if all prices are equal",
       'wilder_adx',
     ),
     ...EMAS.map((sessions) =>
-      col(
+      numberColumn(
         `ema_${sessions}_inr`,
-        'DOUBLE',
         `exponential average of the close, ${sessions} sessions, rupees`,
         `ema_${sessions}`,
       ),
