@@ -19,6 +19,8 @@ export interface Backoff {
   readonly why: 'refuses' | 'down'
   /** The refusals were HTML pages or empty bodies, not 429s. */
   readonly isByPages?: boolean
+  /** The host has named its end (`Retry-After`). */
+  readonly isNamed?: boolean
   /** When the trouble began. */
   readonly since: number
   /** When one probe request may be sent (half-open). */
@@ -67,6 +69,7 @@ export const computeRefusalBackoff = (
     attempts,
     giveUpAt: isFinal ? now : Number.POSITIVE_INFINITY,
     reason,
+    ...(retryAfterMs !== undefined && { isNamed: true }),
   }
 }
 

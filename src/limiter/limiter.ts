@@ -206,7 +206,8 @@ export class Origin {
   /** Before the first request of an endpoint. Beside refusals it does not begin with all workers at once. */
   onFirst({ state: { inFlight, generation } }: Limiter): void {
     const { state } = this.limiter
-    if (inFlight > 0 || generation > 0 || !this.isSuspect || state.rate.perSecond !== unlimited) return
+    const isFree = state.rate.perSecond === unlimited && state.rate.inFlight === unlimited
+    if (inFlight > 0 || generation > 0 || !this.isSuspect || !isFree) return
     this.limiter.state = { ...state, rate: { ...state.rate, ...slowStart(state.rate, this.now()) } }
   }
 

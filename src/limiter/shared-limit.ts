@@ -41,7 +41,8 @@ export const forgetRefusals = ({ backoff, ...state }: LimiterState): LimiterStat
   const { rate } = state
   const { maxPerSecond, maxInFlight, granted, recoveredAt, signs } = rate
   // A back-off that has just begun was for the same refusals.
-  const kept = backoff?.why === 'refuses' && backoff.attempts === 0 ? undefined : backoff
+  const isOwn = backoff?.why !== 'refuses' || backoff.attempts > 0 || backoff.isNamed
+  const kept = isOwn ? backoff : undefined
   const fresh = createRateState(maxPerSecond, maxInFlight)
   return {
     ...state,

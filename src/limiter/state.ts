@@ -378,8 +378,8 @@ export const isHeldBack = ({
   signs.test?.cause === 'connections' ||
   (perSecond !== unlimited && (isRate || signs.test === undefined))
 
-export const hasTrouble = ({ backoff, failures, nonAnswers }: LimiterState): boolean =>
-  backoff !== undefined || failures > 0 || nonAnswers > 0
+export const hasTrouble = ({ backoff, failures, doubtful, nonAnswers }: LimiterState): boolean =>
+  backoff !== undefined || failures > 0 || doubtful > 0 || nonAnswers > 0
 
 /** A back-off or open circuit of a host, or of one endpoint; times count from now. */
 export type BackoffStatus = NonNullable<ReturnType<typeof toBackoffStatus>>

@@ -50,7 +50,7 @@ const findImpossibleDeals = ({ rows, stocks, actions, doubts, asOf }: Lists): re
     const isDoubtful = (): boolean =>
       doubts.some((one) =>
         one.symbol === undefined
-          ? one.day === day
+          ? one.day === day || one.check === 'shifted-series'
           : one.symbol === symbol &&
             Math.abs(Date.parse(one.day ?? day) - Date.parse(day)) < DOUBT_DAYS * 86_400_000,
       )

@@ -94,6 +94,8 @@ export interface Finding {
   readonly other?: string
   /** The trading day, `YYYY-MM-DD`; the first one where there are several. */
   readonly day?: string
+  /** What lasts for several days, the first of which may be others tomorrow; absent if none does. */
+  readonly lasting?: string
   /** Relative to the output folder. */
   readonly file?: string
   readonly detail: string
@@ -279,17 +281,19 @@ const toCause = ({ check, severity, symbol, day, file, detail }: Finding): strin
   JSON.stringify([
     check,
     severity,
-    symbol ?? file,
+    symbol,
+    file,
     day === undefined ? detail : (symbol ?? file ?? detail.replace(/\d+/g, '')),
   ])
 
 /** Whether one has to know of a finding: it is about the whole, or an error, or about a watched stock. */
 export const isOfConcern = (
-  { symbol, severity }: Finding,
+  { symbol, other = '', severity }: Finding,
   watched: ReadonlySet<string> | undefined,
 ): boolean =>
   severity === 'error' ||
-  (severity === 'warning' && (symbol === undefined || !watched?.size || watched.has(symbol)))
+  (severity === 'warning' &&
+    (symbol === undefined || !watched?.size || watched.has(symbol) || watched.has(other)))
 
 const MS_OF_YEAR = 365.25 * 86_400_000
 

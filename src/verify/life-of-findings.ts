@@ -66,8 +66,8 @@ const isAccepted = (entry: unknown): entry is AcceptedFinding =>
  * The identity of a finding. Its wording has counts and prices that change; a warning that becomes an error
  * is another finding.
  */
-const toFindingKey = ({ check, severity, symbol, day, file }: Finding): string =>
-  JSON.stringify([check, severity, symbol, day, file])
+const toFindingKey = ({ check, severity, symbol, day, lasting, file }: Finding): string =>
+  JSON.stringify([check, severity, symbol, lasting ?? day, file])
 
 const followRenames = <T extends Finding>(
   entries: readonly T[],
@@ -104,8 +104,20 @@ const acceptFindings = (
   { on, reason }: Acceptance,
 ): readonly AcceptedFinding[] => {
   const byKey = new Map(findings.map((finding) => [toFindingKey(finding), finding]))
-  return [...byKey.values()].map(({ check, severity, symbol, other, day, file, detail, since }) =>
-    omitUndefined({ check, severity, symbol, other, day, file, detail, since, accepted: on, reason }),
+  return [...byKey.values()].map(({ check, severity, symbol, other, day, lasting, file, detail, since }) =>
+    omitUndefined({
+      check,
+      severity,
+      symbol,
+      other,
+      day,
+      lasting,
+      file,
+      detail,
+      since,
+      accepted: on,
+      reason,
+    }),
   )
 }
 

@@ -199,6 +199,7 @@ export const checkCompanyNames = (file: string): ListCheck => {
   const found: Finding[] = []
   const compare = (record: Row, day: Day): readonly Finding[] => {
     const [symbol = '', isin, name = ''] = [record.Symbol, record.ISIN, record.Name].map(readText)
+    if (name === '') return []
     const key = `${symbol} ${isin}`
     const { name: before, day: since } = last.get(key) ?? { name, day }
     last.set(key, { name, day })

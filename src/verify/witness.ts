@@ -61,9 +61,10 @@ export const findContradictions = (compared: Witnessed): readonly Finding[] => {
     (own) => `${own[0]?.kind} ${own[0]?.day} ${own.length >= MIN_DAYS ? own.at(-1)?.day : ''}`,
   )
   return [...spans.values()].flatMap((alike): readonly Finding[] => {
-    const [[first] = []] = alike
+    const [own = []] = alike
+    const [first] = own
     if (first === undefined || !isMany(alike.length, compared.stocks.length))
-      return alike.flatMap((own) => describeStock(own, compared))
+      return alike.flatMap((one) => describeStock(one, compared))
     const counts = formatPart(alike.length, compared.stocks.length, 'stock')
     const names = nameFirst(
       alike.flatMap(([one]) => one?.symbol ?? []),
@@ -74,7 +75,8 @@ export const findContradictions = (compared: Witnessed): readonly Finding[] => {
         check: 'witness',
         severity: 'error',
         day: first.day,
-        detail: `${WHAT[first.kind]}${describeSpan(alike[0] ?? [])}: ${counts}, ${names}; ${first.symbol}: ${first.detail}`,
+        ...(own.length >= MIN_DAYS && { lasting: first.kind }),
+        detail: `${WHAT[first.kind]}${describeSpan(own)}: ${counts}, ${names}; ${first.symbol}: ${first.detail}`,
       },
     ]
   })
@@ -87,8 +89,9 @@ const describeStock = (own: readonly Contradiction[], { trades }: Witnessed): re
   const [first] = own
   if (first === undefined) return []
   const { kind, factor: _, ...about } = first
-  const finding: Finding = { check: 'witness', severity: 'warning', ...about }
-  if (own.length < MIN_DAYS) return [finding]
+  const single: Finding = { check: 'witness', severity: 'warning', ...about }
+  if (own.length < MIN_DAYS) return [single]
+  const finding = { ...single, lasting: kind }
   const factor = findConstantFactor(
     own.map((one) => one.factor ?? Number.NaN),
     FACTOR_SHARE,
@@ -98,7 +101,7 @@ const describeStock = (own: readonly Contradiction[], { trades }: Witnessed): re
   const detail = `its ${kind}s${describeSpan(own)} are ${formatFactor(factor)} times those of the exchange`
   const isFormer =
     [...trades.keys()].slice(0, own.length).at(-1) === own.at(-1)?.day && own.length < trades.size
-  return isFormer && isActionFactor(1 / factor)
+  return kind === 'close' && isFormer && isActionFactor(1 / factor)
     ? [{ ...finding, severity: 'info', detail: `${detail}, as by a split or bonus that no list has` }]
     : [{ ...finding, detail }]
 }

@@ -65,7 +65,7 @@ const createRandom = (seed: number): (() => number) => {
 interface LimitedHost {
   readonly transport: Transport
   /** When each request was sent, and its status. */
-  readonly log: readonly { readonly at: number; readonly status: number }[]
+  readonly log: readonly { readonly at: number; readonly status: number | 'reset' }[]
 }
 
 /** A host on virtual time with a token bucket, a concurrency limit, or both. Its latency varies by ±25 %. */
@@ -79,7 +79,7 @@ export const createLimitedHost = (m: Context, limits: HostLimits): LimitedHost =
     refusesWith = 429,
   } = limits
   const { from: servesFrom = 0, freeFrom = Number.POSITIVE_INFINITY, refusesOnce = 0 } = limits
-  const log: { at: number; status: number }[] = []
+  const log: { at: number; status: number | 'reset' }[] = []
   const now = (): number => m.scheduler.now()
   let bucket = { tokens: burst, at: 0 }
   let busy = 0
@@ -112,8 +112,8 @@ export const createLimitedHost = (m: Context, limits: HostLimits): LimitedHost =
           return timer(status === 200 ? half : half + (limits.holdsMs ?? 0)).pipe(
             map((): HttpReply => {
               if (status === 200) busy -= 1
-              if (status === 'reset') throw new TransportError('reset', 'other side closed')
               log.push({ at: sentAt, status })
+              if (status === 'reset') throw new TransportError('reset', 'other side closed')
               return { status, body: Buffer.from('x'), ...(retryAfter === undefined ? {} : { retryAfter }) }
             }),
           )

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Finding, groupByCause, isOfConcern } from '../../src/verify/finding.js'
+import { compareWithBaseline } from '../../src/verify/life-of-findings.js'
 
 const move = (symbol: string, day: string): Finding => ({
   check: 'large-moves',
@@ -56,4 +57,33 @@ it.each<[what: string, finding: Partial<Finding>, isSo: boolean]>([
   expect(isOfConcern(whole, new Set(['A']))).toBe(isSo)
   // Without a list, all stocks are watched.
   expect(isOfConcern(whole, undefined)).toBe(whole.severity !== 'info')
+})
+
+describe('a cause that lasts', () => {
+  const shifted = (day: string, lasting: string): Finding => ({
+    check: 'witness',
+    severity: 'warning',
+    symbol: 'A',
+    day,
+    lasting,
+    detail: `its ${lasting}s differ since ${day}`,
+  })
+
+  it('is known on the next day, when its first day is out of what is compared', () => {
+    const known = [{ ...shifted('2026-02-03', 'close'), accepted: '2026-02-12' }]
+    const today = [shifted('2026-02-04', 'close'), shifted('2026-02-04', 'volume')]
+    expect(compareWithBaseline(today, known)).toEqual({ fresh: [today[1]], accepted: known, stale: [] })
+  })
+
+  it('is of concern to who watches the other one of two stocks', () => {
+    const { symbol: _, ...about } = shifted('2026-02-04', 'close')
+    const pair = { ...about, symbol: 'A', other: 'B' }
+    expect(['A', 'B', 'C'].map((one) => isOfConcern(pair, new Set([one])))).toEqual([true, true, false])
+  })
+})
+
+it('findings about different files of one stock are different causes', () => {
+  const about = { check: 'impossible-values', severity: 'warning', symbol: 'A', day: '2026-02-10' } as const
+  const [name, deal] = ['master', 'deals'].map((file): Finding => ({ ...about, file, detail: file }))
+  expect(texts([name, deal].filter((one) => one !== undefined))).toEqual(['A master', 'A deals'])
 })
