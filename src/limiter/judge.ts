@@ -90,7 +90,7 @@ const REFUSALS_OF_TEST = 8
 /** refusals, if they were accidents; not more than */
 const MAX_GRANTS_OF_TEST = 400
 /** Requests that were sent before a test end first: a connection counts until it is closed. */
-const SETTLE_MS = 200
+const DRAIN_MS = 200
 /** Later the rate would no longer be low. */
 const MAX_TEST_MS = 10_000
 /** A host that takes longer to refuse holds requests (a tarpit). */
@@ -167,7 +167,7 @@ export const judgeRefusal = (
     case 'rate':
       return {
         verdict: 'slower',
-        rate: testRate(rate, test?.share ?? share, now, isDoubtful ? SETTLE_MS : SETTLE_MS / 2),
+        rate: testRate(rate, test?.share ?? share, now, isDoubtful ? DRAIN_MS : DRAIN_MS / 2),
       }
   }
 }

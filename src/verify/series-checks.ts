@@ -180,7 +180,7 @@ interface EqualRun {
   readonly end: number
 }
 
-const describeRun = ({ day }: CandleArrays, { start, end }: EqualRun): string => {
+const describeShape = ({ day }: CandleArrays, { start, end }: EqualRun): string => {
   const [from, to] = [start, end - 1].map((index) => numberToDay(day[index] as number))
   return end - start === 1
     ? `on ${from}`
@@ -214,7 +214,7 @@ const findOddVolumes = (candles: CandleArrays): readonly Finding[] => {
   const create = (runs: readonly EqualRun[], what: (start: number) => string): readonly Finding[] => {
     const newest = runs.at(-1)
     if (newest === undefined) return []
-    const detail = `${what(newest.start)} ${describeRun(candles, newest)}${countEarlier(runs.length)}`
+    const detail = `${what(newest.start)} ${describeShape(candles, newest)}${countEarlier(runs.length)}`
     const from = numberToDay(day[newest.start] as number)
     return [{ check: 'volumes', severity: 'warning', day: from, detail }]
   }
@@ -304,7 +304,7 @@ const findReshapedCandles = (candles: CandleArrays): readonly Finding[] => {
   for (let index = 1; index < length; index += 1)
     (excess[getPlace(index)] as number) +=
       EXCHANGED_SHARE * getMove(close[index - 1], open[index]) - getMove(open[index - 1], close[index])
-  return SHAPES.flatMap(([what, fits]): readonly Finding[] => {
+  return CANDLE_SHAPES.flatMap(([what, fits]): readonly Finding[] => {
     let [start, run]: [number, EqualRun | undefined] = [0, undefined]
     for (let end = 0; end <= length; end += 1) {
       const last = close[end] as number
@@ -323,13 +323,13 @@ const findReshapedCandles = (candles: CandleArrays): readonly Finding[] => {
     }
     if (run === undefined) return []
     const from = numberToDay(day[run.start] as number)
-    const detail = `${what} ${describeRun(candles, run)}`
+    const detail = `${what} ${describeShape(candles, run)}`
     return [{ check: 'impossible-candles', severity: 'warning', day: from, detail }]
   })
 }
 
 /** `excess` is above 0 where from open to next close is less than from close to open. */
-const SHAPES: readonly (readonly [
+const CANDLE_SHAPES: readonly (readonly [
   what: string,
   fits: (open: number, high: number, low: number, close: number, excess?: number) => boolean,
 ])[] = [

@@ -27,21 +27,21 @@ const WHAT = {
   surplus: 'stocks have a candle, though the exchange has no trade of them',
 } as const
 
-interface Difference {
+interface DifferenceOfDay {
   readonly kind: keyof typeof WHAT
   readonly detail: string
   /** The value of the candle as a multiple of that of the exchange. */
   readonly factor?: number
 }
 
-interface Contradiction extends Difference {
+interface Contradiction extends DifferenceOfDay {
   readonly day: Day
   readonly symbol: string
   readonly file: string
 }
 
 /** So many days of one stock with one kind of difference have one cause. */
-const MIN_DAYS = 3
+const MIN_DAYS_OF_CAUSE = 3
 
 /**
  * Compares the newest candles with the exchange's own files. Candles are divided by later splits and bonuses,
@@ -52,19 +52,19 @@ export const findContradictions = (compared: Witnessed): readonly Finding[] => {
   const causes = [
     ...groupBy(listDifferences(compared), ({ symbol, kind }) => `${symbol} ${kind}`).values(),
   ].flatMap((own) => {
-    if (own.length >= MIN_DAYS) return [own]
+    if (own.length >= MIN_DAYS_OF_CAUSE) return [own]
     // Single trades may be outside of the range, by another account.
     return own.flatMap((one) => (one.kind === 'range' ? [] : [[one]]))
   })
   const spans = groupBy(
     causes,
-    (own) => `${own[0]?.kind} ${own[0]?.day} ${own.length >= MIN_DAYS ? own.at(-1)?.day : ''}`,
+    (own) => `${own[0]?.kind} ${own[0]?.day} ${own.length >= MIN_DAYS_OF_CAUSE ? own.at(-1)?.day : ''}`,
   )
   return [...spans.values()].flatMap((alike): readonly Finding[] => {
     const [own = []] = alike
     const [first] = own
     if (first === undefined || !isMany(alike.length, compared.stocks.length))
-      return alike.flatMap((one) => describeStock(one, compared))
+      return alike.flatMap((one) => describeContradictions(one, compared))
     const counts = formatPart(alike.length, compared.stocks.length, 'stock')
     const names = nameFirst(
       alike.flatMap(([one]) => one?.symbol ?? []),
@@ -75,7 +75,7 @@ export const findContradictions = (compared: Witnessed): readonly Finding[] => {
         check: 'witness',
         severity: 'error',
         day: first.day,
-        ...(own.length >= MIN_DAYS && { lasting: first.kind }),
+        ...(own.length >= MIN_DAYS_OF_CAUSE && { lasting: first.kind }),
         detail: `${WHAT[first.kind]}${describeSpan(own)}: ${counts}, ${names}; ${first.symbol}: ${first.detail}`,
       },
     ]
@@ -83,14 +83,14 @@ export const findContradictions = (compared: Witnessed): readonly Finding[] => {
 }
 
 const describeSpan = (own: readonly Contradiction[]): string =>
-  own.length < MIN_DAYS ? '' : ` on ${own.length} days from ${own[0]?.day} to ${own.at(-1)?.day}`
+  own.length < MIN_DAYS_OF_CAUSE ? '' : ` on ${own.length} days from ${own[0]?.day} to ${own.at(-1)?.day}`
 
-const describeStock = (own: readonly Contradiction[], { trades }: Witnessed): readonly Finding[] => {
+const describeContradictions = (own: readonly Contradiction[], { trades }: Witnessed): readonly Finding[] => {
   const [first] = own
   if (first === undefined) return []
   const { kind, factor: _, ...about } = first
   const single: Finding = { check: 'witness', severity: 'warning', ...about }
-  if (own.length < MIN_DAYS) return [single]
+  if (own.length < MIN_DAYS_OF_CAUSE) return [single]
   const finding = { ...single, lasting: kind }
   const factor = findConstantFactor(
     own.map((one) => one.factor ?? Number.NaN),
@@ -154,7 +154,7 @@ const compareDay = (
   candle: Omit<ExchangeTrade, 'last'> | undefined,
   trade: ExchangeTrade | undefined,
   { later, isCovered, hasTraded }: Circumstances,
-): Difference | undefined => {
+): DifferenceOfDay | undefined => {
   if (candle === undefined) {
     if (trade === undefined || !isCovered) return undefined
     return {

@@ -54,3 +54,39 @@ itWithMarbles('services of one origin find their common limit together', (m) => 
   expect(took).toBeLessThan(1.6 * 15_000)
   expect(refused).toBeLessThan(0.2 * 600)
 })
+
+itWithMarbles('a service waits as long as it asks for, when another one of its origin refuses, too', (m) => {
+  const urls = { static: 'http://one.test/a', news: 'http://one.test/b' }
+  const limiters = createLimiters(settingsOf({ urls }))
+  const sent: number[] = []
+  const request = (host: 'static' | 'news', n: number, answer: () => ThrottledError | undefined) =>
+    schedule(
+      limiters.forEndpoint({ host, name: host }),
+      defer(() => {
+        const refusal = answer()
+        return timer(40).pipe(mergeMap(() => (refusal ? throwError(() => refusal) : of(n))))
+      }),
+      { item: String(n) },
+    ).pipe(retryFailures({ hasLimiter: true }))
+  const [refusesFrom, until] = [500, 30_500]
+  const asks = (): ThrottledError | undefined => {
+    const now = m.scheduler.now()
+    sent.push(now)
+    return now >= refusesFrom && now < until ? new ThrottledError(until - now) : undefined
+  }
+  let isFirst = true
+  const refusesOnce = (): ThrottledError | undefined => {
+    if (m.scheduler.now() < 1_000 || !isFirst) return undefined
+    isFirst = false
+    return new ThrottledError(undefined)
+  }
+  for (const [host, answer] of [
+    ['static', asks],
+    ['news', refusesOnce],
+  ] as const)
+    from(Array(200).keys())
+      .pipe(mergeMap((n) => request(host, n, answer), 4))
+      .subscribe()
+  m.flush()
+  expect(sent.filter((at) => at > refusesFrom + 100 && at < until - 100)).toEqual([])
+})
