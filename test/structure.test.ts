@@ -16,7 +16,7 @@ const MAX_FUNCTION_LINES = 60
 const MAX_COMMENT_COLUMNS = 110
 const MAX_IMPORTS = 15
 /** Growth is paid for by deletion: these only go down. Tokens, so that packed lines save nothing. */
-const MAX_SIZE = { tokens: 508_200, sharedNames: 40 }
+const MAX_SIZE = { tokens: 507_950, sharedNames: 40 }
 
 const ENGINE_AND_BELOW = ['model', 'operators', 'limiter', 'http', 'market', 'engine'] as const
 const REGISTRY_AND_BELOW = [...ENGINE_AND_BELOW, 'storage', 'sinks', 'streams'] as const

@@ -37,7 +37,7 @@ export interface LimitedRequest {
   readonly onSend?: (() => void) | undefined
   /** Told the end of each attempt that was sent: its failure, `undefined` after an answer, or `cancelled`. */
   readonly onEnd?: ((failure: unknown) => void) | undefined
-  /** How a refused request waits if neither a back-off nor a queue at a limited rate holds it. Default: `identity`. */
+  /** How a refused request waits that neither a back-off nor a queue holds. Default: `identity`. */
   readonly pause?: Pause | undefined
 }
 

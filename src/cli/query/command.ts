@@ -107,7 +107,7 @@ const answerQuery = (
     let interrupt = (): void => undefined
     const answer = async (): Promise<Answer> => {
       const table = (await listAllTables(dependencies)).find(({ name }) => name === sql.trim())
-      if (table !== undefined) return { json: tableDocument([table]), lines: () => [describeTable(table)] }
+      if (table !== undefined) return { json: tableDocument([table]), lines: () => [printTable(table)] }
       const { out } = settings()
       const { printResult } = await import('./print.js')
       const { runQuery } = await import('../../tables/query.js')
@@ -170,7 +170,7 @@ const tableLines = (tables: readonly (Table | View)[]): readonly AnswerLine[] =>
 const listSourceFiles = (table: Table | View): readonly string[] =>
   'files' in table ? table.files.map(({ path }) => path) : table.needs
 
-const describeTable =
+const printTable =
   (table: Table | View) =>
   (columns: number): readonly TextLine[] => {
     const all = listColumns(table)
