@@ -134,7 +134,8 @@ export const summarizeChecks = (
     findings.length === 0
       ? `No findings in ${formatQuantity(files, 'file')} of ${formatQuantity(stocks, 'stock')}`
       : `${fresh.length === 0 ? 'Nothing new' : `${formatQuantity(fresh.length, 'new finding')}${errors === 0 ? '' : `, ${formatQuantity(errors, 'error')}`}`}; ${formatNumber(findings.length)} in all`
-  const tone = errors > 0 ? 'failed' : fresh.length > 0 ? 'waiting' : 'ok'
+  const isOpen = fresh.length > 0 || findings.some(({ severity }) => severity === 'error')
+  const tone = errors > 0 ? 'failed' : isOpen ? 'waiting' : 'ok'
   return { run, tone, text: `${found}${accepted === 0 ? '' : ` (${accepted} accepted earlier)`}`, checkedAt }
 }
 
