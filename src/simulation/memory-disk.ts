@@ -87,7 +87,7 @@ export const createMemoryDisk = (options: MemoryDiskOptions) => {
     },
     /** Writes everything that is not synced, as the system does by itself within half a minute. */
     settle: () => volume.syncAll(),
-    files: (path: string) => volume.listFiles(path),
+    files: (path: string): ReadonlyMap<string, Buffer> => volume.listFiles(path),
     openDescriptors: () => descriptors.open.size,
   }
 }
