@@ -219,7 +219,7 @@ const countRefusal = ({ signs }: RateState, now: number): RefusalSigns => {
 }
 
 /** Lowers the rate for as many grants as would contain several refusals, if they were accidents. */
-const testRate = (rate: RateState, share: number, now: number, settleMs: number): RateState => {
+const testRate = (rate: RateState, share: number, now: number, drainMs: number): RateState => {
   rollWindow(rate.granted, now)
   const { signs } = rate
   const before: AdaptiveLimits = signs.test?.before ?? rate
@@ -245,7 +245,7 @@ const testRate = (rate: RateState, share: number, now: number, settleMs: number)
   const notConnectionsUntil = isRefuted ? now + NOT_CONNECTIONS_MS : (signs.notConnectionsUntil ?? 0)
   return {
     ...rate,
-    nextAt: now + settleMs,
+    nextAt: now + drainMs,
     perSecond: { level: pace, since: now, isKnown: true },
     inFlight: before.inFlight,
     connections: undefined,

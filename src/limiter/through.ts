@@ -184,14 +184,13 @@ const createAttemptEnd = (
       const own = findCause(seen, limiter, request)
       const signal = limiter.levels.reduce((one, { state }) => toRefusal(one, state, host.now()), own)
       finish(signal, error)
-      const pauseMs = signal.kind === 'refused' ? findOwnPause(signal.retryAfterMs, limiter) : undefined
       const isDownNow = limiter.levels.some(({ state }) => isDown(state))
       const isOutage = seen.kind === 'trouble' && !failFast && isDownNow
       return {
         failure: isOutage
           ? new HostDownError(formatError(error), { cause: error })
           : toThrottled(failure, signal, limiter),
-        pauseMs,
+        pauseMs: signal.kind === 'refused' ? findOwnPause(signal.retryAfterMs, limiter) : undefined,
       }
     },
   }

@@ -47,7 +47,7 @@ const usageCodes = {
 /** What kind of wrong use it is. */
 export type UsageCode = keyof typeof usageCodes
 
-const listErrorCodes = () =>
+const toErrorCodes = () =>
   ({
     rate_limit: 'the provider answered 429, too often or for too long',
     'http_<status>': 'the provider answered with this status',
@@ -71,7 +71,7 @@ const listErrorCodes = () =>
 
 /** Every code of a `CollectError` and its meaning; `http_<status>` is a family. */
 // A bundler leaves what is not pure in an app that needs none of these texts.
-export const errorCodes = /* @__PURE__ */ listErrorCodes()
+export const errorCodes = /* @__PURE__ */ toErrorCodes()
 
 /** What to do about a failure, where its code alone does not say it; `said`: its message does. */
 export type Advice = 'said' | 'cache' | 'http2' | 'needs-tls' | 'may-need-tls' | 'issuer' | 'proxy-denies'
